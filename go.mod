@@ -1,0 +1,3 @@
+module fairlead.dev/fairlead
+
+go 1.26.0

@@ -1,0 +1,83 @@
+// Package diag holds what the compiler has to say to people. A diagnostic is a value: which
+// object and field it is about, why (a documented constant), and one sentence that says what
+// happened and what to do. Nothing in the model fails; it diagnoses.
+package diag
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Severity says what a diagnostic costs its reader.
+type Severity string
+
+const (
+	Error   Severity = "error"   // something that was asked for is not served
+	Warning Severity = "warning" // it is served, but not the way its author probably expects
+	Info    Severity = "info"    // worth knowing; nothing is lost
+)
+
+// A Source is the place in an object that a route, a rule or a diagnostic comes from.
+type Source struct {
+	Kind      string `json:"kind,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Field     string `json:"field,omitempty"` // in the API's own spelling: spec.rules[0].http.paths[1]
+}
+
+// String prints a source the same way everywhere: `Ingress shop/web spec.rules[0]`.
+func (s Source) String() string {
+	out := s.Kind
+	if name := s.Object(); name != "" {
+		out += " " + name
+	}
+	if s.Field != "" {
+		out += " " + s.Field
+	}
+	return out
+}
+
+// Object is the namespace/name of the object, or the name of one without a namespace.
+func (s Source) Object() string {
+	if s.Namespace == "" {
+		return s.Name
+	}
+	return s.Namespace + "/" + s.Name
+}
+
+// At is the same object at another field.
+func (s Source) At(field string) Source {
+	s.Field = field
+	return s
+}
+
+// MarshalText makes a source a plain string in JSON.
+func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// A Diagnostic is one finding about one place.
+type Diagnostic struct {
+	Severity Severity `json:"severity"`
+	Reason   Reason   `json:"reason"`
+	Source   Source   `json:"source"`
+	Message  string   `json:"message"`
+}
+
+func (d Diagnostic) String() string {
+	return string(d.Severity) + " " + string(d.Reason) + " " + d.Source.String() + ": " + d.Message
+}
+
+// Sort orders diagnostics by object, field, severity, reason and text, and drops repetitions,
+// so that equal inputs report equally.
+func Sort(ds []Diagnostic) []Diagnostic {
+	slices.SortFunc(ds, func(a, b Diagnostic) int {
+		return cmp.Or(
+			cmp.Compare(a.Source.Object(), b.Source.Object()),
+			cmp.Compare(a.Source.Kind, b.Source.Kind),
+			cmp.Compare(a.Source.Field, b.Source.Field),
+			cmp.Compare(a.Severity, b.Severity),
+			cmp.Compare(a.Reason, b.Reason),
+			cmp.Compare(a.Message, b.Message),
+		)
+	})
+	return slices.Compact(ds)
+}

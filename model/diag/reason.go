@@ -1,0 +1,95 @@
+package diag
+
+// This file is the closed list of reasons. A reason is stable: alerts, dashboards and scripts
+// match on it. docs/reference/diagnostics.md is generated from this list.
+
+// A Reason names a kind of finding.
+type Reason string
+
+// Doc is what the reference says about one reason.
+type Doc struct {
+	Reason  Reason
+	Meaning string
+	Remedy  string
+}
+
+const (
+	// Objects.
+
+	Invalid              Reason = "Invalid"
+	ClassMissing         Reason = "ClassMissing"
+	ClassConflict        Reason = "ClassConflict"
+	ParametersMissing    Reason = "ParametersMissing"
+	AnnotationInvalid    Reason = "AnnotationInvalid"
+	AnnotationUnknown    Reason = "AnnotationUnknown"
+	AnnotationNotAllowed Reason = "AnnotationNotAllowed"
+	SettingConflict      Reason = "SettingConflict"
+	GroupNotAllowed      Reason = "GroupNotAllowed"
+	HostNotAllowed       Reason = "HostNotAllowed"
+	LastGood             Reason = "LastGood"
+	Rejected             Reason = "Rejected"
+
+	// Backends.
+
+	ServiceMissing      Reason = "ServiceMissing"
+	ServicePortMissing  Reason = "ServicePortMissing"
+	ServiceUnusable     Reason = "ServiceUnusable"
+	ExternalNameRefused Reason = "ExternalNameRefused"
+	NoEndpoints         Reason = "NoEndpoints"
+	ResourceUnknown     Reason = "ResourceUnknown"
+	ResourceMissing     Reason = "ResourceMissing"
+
+	// Certificates.
+
+	CertificateMissing Reason = "CertificateMissing"
+	CertificateInvalid Reason = "CertificateInvalid"
+	CertificateUnused  Reason = "CertificateUnused"
+	HostNotCovered     Reason = "HostNotCovered"
+
+	// Routing.
+
+	Conflict        Reason = "Conflict"
+	DefaultConflict Reason = "DefaultConflict"
+	Unreachable     Reason = "Unreachable"
+	HostMiss        Reason = "HostMiss"
+
+	// Lowering and planning.
+
+	NotExpressible Reason = "NotExpressible"
+	QuotaExceeded  Reason = "QuotaExceeded"
+	DeleteFirst    Reason = "DeleteFirst"
+)
+
+// Reasons is every reason with its documentation, in the order in which the reference prints them.
+var Reasons = []Doc{
+	{Invalid, "The API server would refuse the object; it is refused here for the same reason.", "Correct the field that the message names."},
+	{ClassMissing, "The Ingress names an IngressClass that does not exist.", "Create the class or correct `spec.ingressClassName`."},
+	{ClassConflict, "`spec.ingressClassName` and the annotation `kubernetes.io/ingress.class` disagree; the annotation decides.", "Remove the annotation."},
+	{ParametersMissing, "The IngressClass refers to parameters that do not exist or are of an unknown kind.", "Create the parameters object, or correct `spec.parameters` of the class."},
+	{AnnotationInvalid, "The value of an annotation cannot be understood.", "Write the value as the annotation reference shows."},
+	{AnnotationUnknown, "No annotation of this name exists under the prefix `fairlead.dev/`.", "Check the spelling against the annotation reference."},
+	{AnnotationNotAllowed, "The class does not let authors of Ingresses use this annotation.", "Ask the owner of the class."},
+	{SettingConflict, "Members of one load balancer ask for different values of one setting; the oldest decides.", "Make the members agree, or set the value on the class."},
+	{GroupNotAllowed, "The class does not let this namespace join the group.", "Ask the owner of the class to list the namespace."},
+	{HostNotAllowed, "The class does not let this namespace serve the host.", "Ask the owner of the class, or use an allowed host."},
+	{LastGood, "The object as it is now is not accepted; its last accepted version keeps being served.", "Correct the object; the other diagnostics say what is wrong."},
+	{Rejected, "The cloud refused what this Ingress asks for.", "The message carries the cloud's words; change the Ingress or the limit that it names."},
+	{ServiceMissing, "The Service does not exist; requests are answered 503 until it does.", "Create the Service or correct the name."},
+	{ServicePortMissing, "The Service has no such port; requests are answered 503 until it does.", "Correct the port's name or number."},
+	{ServiceUnusable, "The Service cannot be a backend in the way it is asked for.", "The message says which combination does not work."},
+	{ExternalNameRefused, "A Service of type ExternalName is a backend only where the class allows it.", "Use a Service with endpoints, or set `allowExternalNames` on the class."},
+	{NoEndpoints, "The Service has no endpoint yet; requests are answered 503 until it has one.", "Check the Service's selector and its pods."},
+	{ResourceUnknown, "The backend refers to a kind of resource that is not supported.", "Use a Service, or a `Backend` of `fairlead.dev`."},
+	{ResourceMissing, "The resource that the backend refers to does not exist.", "Create it in the Ingress's namespace."},
+	{CertificateMissing, "No certificate is found for the host, so it is left out of the HTTPS port; other ports serve it.", "Create the Secret; it is picked up when it appears."},
+	{CertificateInvalid, "The Secret does not hold a certificate and its key.", "Store a PEM certificate chain in `tls.crt` and its key in `tls.key`."},
+	{CertificateUnused, "A host in `spec.tls` is not a host of any rule, so nothing is served for it over HTTPS.", "Add a rule for the host, or list no hosts to cover everything."},
+	{HostNotCovered, "An HTTPS port is asked for, but no entry of `spec.tls` covers this host.", "List the host in `spec.tls`."},
+	{Conflict, "Two routes match exactly the same requests; one of them answers.", "Remove one of them; the message names the winner and a request."},
+	{DefaultConflict, "Two default backends stand for the same requests; the oldest answers.", "Remove one of them."},
+	{Unreachable, "More specific routes match every request that this route could.", "Remove it, or narrow the others."},
+	{HostMiss, "Requests for this host that match none of its paths do not fall through to a less specific host.", "Add the path to the more specific host, or set `hostMiss: LessSpecific` on the class."},
+	{NotExpressible, "The cloud's rules cannot say this exactly, so it is not served.", "The message says which limit is in the way."},
+	{QuotaExceeded, "The load balancer has no room for this; what was served before stays.", "Raise the quota, remove routes, or use another group."},
+	{DeleteFirst, "The load balancer is full, so a rule is removed before its successor exists.", "Keep room for a rule below the quota, or apply at a quiet hour."},
+}

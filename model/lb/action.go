@@ -1,0 +1,93 @@
+package lb
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// An Action is what a rule does with a request. Kind says which: forward, fixed or redirect.
+type Action struct {
+	Kind string `json:"kind"`
+
+	Targets []Weighted `json:"targets,omitempty"` // forward
+
+	Status      int    `json:"status,omitempty"`      // fixed, redirect
+	ContentType string `json:"contentType,omitempty"` // fixed
+	Body        string `json:"body,omitempty"`        // fixed
+
+	Location string            `json:"location,omitempty"` // redirect, with placeholders such as #{host}
+	Redirect *routing.Redirect `json:"redirect,omitempty"`
+
+	Auth    *routing.Auth    `json:"auth,omitempty"`
+	Rewrite *routing.Rewrite `json:"rewrite,omitempty"`
+}
+
+// Weighted is one target group's share of a forward.
+type Weighted struct {
+	Group  GroupID `json:"targetGroup"`
+	Weight int32   `json:"weight"`
+}
+
+// FromRouting is an action as rules carry it, in canonical form.
+func FromRouting(a routing.Action) Action {
+	out := Action{Auth: a.Auth, Rewrite: a.Rewrite}
+	switch {
+	case a.Fixed != nil:
+		out.Kind, out.Status, out.ContentType, out.Body = "fixed", a.Fixed.Status, a.Fixed.ContentType, a.Fixed.Body
+	case a.Redirect != nil:
+		out.Kind, out.Status, out.Location, out.Redirect = "redirect", a.Redirect.Status, a.Redirect.Template(), a.Redirect
+	default:
+		out.Kind = "forward"
+		for _, w := range a.Forward {
+			out.Targets = append(out.Targets, Weighted{Group: w.Backend, Weight: w.Weight})
+		}
+		if len(out.Targets) == 1 {
+			out.Targets[0].Weight = 1
+		}
+	}
+	return out
+}
+
+// Key is equal for equal actions and only for them.
+func (a Action) Key() string {
+	switch {
+	case a.Auth != nil || a.Rewrite != nil || a.Body != "" || a.ContentType != "":
+		text, err := json.Marshal(a)
+		if err != nil {
+			return fmt.Sprintf("%+v", a) // plain data always marshals
+		}
+		return string(text)
+	}
+	return a.String()
+}
+
+// String is the action in a few words.
+func (a Action) String() string {
+	switch a.Kind {
+	case "fixed":
+		return fmt.Sprintf("fixed %d", a.Status)
+	case "redirect":
+		return fmt.Sprintf("redirect %d %s", a.Status, a.Location)
+	}
+	var parts []string
+	for _, t := range a.Targets {
+		if len(a.Targets) == 1 {
+			parts = append(parts, string(t.Group))
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("%s*%d", t.Group, t.Weight))
+	}
+	return "forward " + strings.Join(parts, " ")
+}
+
+// Groups are the target groups that the action forwards to.
+func (a Action) Groups() []GroupID {
+	var ids []GroupID
+	for _, t := range a.Targets {
+		ids = append(ids, t.Group)
+	}
+	return ids
+}

@@ -1,0 +1,102 @@
+package lb
+
+import "time"
+
+// Capabilities say what the rules of one kind of cloud load balancer can express, and how much
+// of it. They are data: a provider states them, Lower obeys them, and a test can invent some.
+// A limit of zero is no limit.
+type Capabilities struct {
+	Name string
+	Dialect
+
+	Regex bool // conditions may hold regular expressions, in Go's syntax
+
+	HostValue string // an anchored regular expression for the host values that are accepted; "" for any
+	PathValue string // the same for path values
+
+	ValueLength        int // characters in one value
+	ValuesPerCondition int
+	ValuesPerRule      int // over all conditions
+	WildcardsPerRule   int // "*" and "?" in values, regular expressions not counted
+
+	Rules             int // per load balancer, over all listeners, defaults not counted
+	TargetGroups      int // per load balancer
+	TargetsPerForward int // target groups in one action
+	Certificates      int // per load balancer, default certificates not counted
+	Listeners         int
+
+	MinPriority, MaxPriority int
+
+	// Settle is how long a deleted reference may linger before what it referred to can be
+	// deleted.
+	Settle time.Duration
+}
+
+// Dialect is how a cloud reads the values of conditions. What its owner leaves undocumented is a
+// Doubt: lowering must be right whichever way it turns out.
+type Dialect struct {
+	// HostStarIsLabel: a star in a host value stands for one label, not for any text.
+	HostStarIsLabel bool
+	// Escapes: a backslash in a path value takes the wildcard after it literally.
+	Escapes bool
+	Doubt   Doubt
+}
+
+// Doubt is what a cloud leaves undocumented.
+type Doubt struct {
+	HostPort bool // whether the port of the Host header takes part in matching
+	HostCase bool // whether regular expressions see the host in lower case
+	Decoding bool // whether percent-encoded characters of the path are decoded before matching
+}
+
+// A Class is what of a load balancer's class matters to a provider's capabilities.
+type Class struct {
+	Name                 string
+	NoRegularExpressions bool
+	ValuesPerCondition   int // 0: the provider's usual
+}
+
+// Literal is a cloud that speaks Ingress: a star in a host is one label, nothing is too long,
+// nothing is too many.
+func Literal() Capabilities {
+	return Capabilities{
+		Name:        "literal",
+		Dialect:     Dialect{HostStarIsLabel: true, Escapes: true},
+		MinPriority: 1, MaxPriority: 1 << 30,
+	}
+}
+
+// ALB is an AWS Application Load Balancer with the limits that AWS publishes. A live provider
+// replaces those that an account can have raised.
+func ALB() Capabilities {
+	return Capabilities{
+		Name:    "alb",
+		Dialect: Dialect{Doubt: Doubt{HostPort: true, HostCase: true, Decoding: true}},
+		Regex:   true,
+		// At least one dot, and only letters behind the last.
+		HostValue: `^[A-Za-z0-9_*?-][A-Za-z0-9_.*?-]*\.[A-Za-z*?]+$`,
+		PathValue: `^[A-Za-z0-9_.$/~"'@:+&*?-]*$`,
+
+		ValueLength: 128, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
+		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, Certificates: 25, Listeners: 50,
+		MinPriority: 1, MaxPriority: 50000,
+		Settle: 60 * time.Second,
+	}
+}
+
+// ALBGlob is an ALB whose class has switched regular expressions off.
+func ALBGlob() Capabilities {
+	c := ALB()
+	c.Name, c.Regex = "alb-glob", false
+	return c
+}
+
+// Named returns a capability set by its name, for tests and tools.
+func Named(name string) (Capabilities, bool) {
+	for _, c := range []Capabilities{Literal(), ALB(), ALBGlob()} {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Capabilities{}, false
+}

@@ -1,0 +1,141 @@
+// Package lb is the compiler's target: a load balancer as clouds have them, an ordered list of
+// rules behind each listener, told apart from any one cloud by Capabilities. Lower makes one of
+// a routing.Table; Listener.Match says what it does with a request.
+package lb
+
+import (
+	"strings"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// These are the routing package's types that pass through lowering unchanged. Clouds know them
+// under the names of this package.
+type (
+	Key           = routing.Key
+	GroupID       = routing.BackendID
+	CertificateID = routing.CertificateID
+	Target        = routing.Target
+	KeyPair       = routing.KeyPair
+)
+
+// A LoadBalancer is what Lower wants a cloud to have. Two load balancers that do the same are
+// equal in every field that Observe can also fill in; what only the desired side knows (values
+// behind digests, where a rule comes from, targets to register first) is marked as such.
+type LoadBalancer struct {
+	Key          Key           `json:"key"`
+	Digest       Digest        `json:"digest,omitempty"`       // of Settings
+	Listeners    []Listener    `json:"listeners"`              // by port
+	TargetGroups []TargetGroup `json:"targetGroups"`           // by ID
+	Certificates []Certificate `json:"certificates,omitempty"` // by ID; those the provider must hold
+
+	Settings routing.Settings `json:"-"` // desired side only
+}
+
+// Empty reports whether the load balancer should not exist.
+func (l LoadBalancer) Empty() bool { return len(l.Listeners) == 0 }
+
+// A Listener answers on one port: with the first rule that matches, else with Default.
+type Listener struct {
+	Port         int32           `json:"port"`
+	Protocol     string          `json:"protocol"`               // HTTP or HTTPS
+	Certificates []CertificateID `json:"certificates,omitempty"` // the default first, the others sorted
+	Digest       Digest          `json:"digest,omitempty"`       // of Settings
+	Default      Action          `json:"default"`
+	Rules        []Rule          `json:"rules"` // the index is the precedence
+
+	Settings ListenerSettings `json:"-"` // desired side only
+}
+
+// ListenerSettings are what holds for a whole port.
+type ListenerSettings struct {
+	TLSPolicy  string            `json:"tlsPolicy,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+}
+
+// A Rule sends the requests that fulfil all its conditions to its action. Its content is its
+// identity: it has no name, and its position belongs to the listener.
+type Rule struct {
+	Conditions []Condition `json:"conditions"` // at most one of each field and name, in the order of Fields
+	Action     Action      `json:"action"`
+
+	Origin []diag.Source `json:"-"` // desired side only: the routes behind it; none for a guard of several Ingresses
+}
+
+// Fields is every field that a condition can look at, in canonical order.
+var Fields = []string{"host", "path", "header", "method", "query", "source"}
+
+// A Condition holds if any of its values does. Values are globs as the cloud's Dialect reads
+// them; Regex are regular expressions, always anchored. A condition has one or the other.
+type Condition struct {
+	Field  string   `json:"field"`
+	Name   string   `json:"name,omitempty"` // of the header or the query parameter
+	Values []string `json:"values,omitempty"`
+	Regex  []string `json:"regex,omitempty"`
+}
+
+// Key is equal for rules of equal content and only for them.
+func (r Rule) Key() string { return r.MatchKey() + " → " + r.Action.Key() }
+
+// MatchKey is equal for rules with equal conditions and only for them.
+func (r Rule) MatchKey() string {
+	var b strings.Builder
+	for i, c := range r.Conditions {
+		if i > 0 {
+			b.WriteString(" & ")
+		}
+		b.WriteString(c.String())
+	}
+	if len(r.Conditions) == 0 {
+		return "any"
+	}
+	return b.String()
+}
+
+// Condition returns the rule's condition on a field, or nil. Headers and query parameters, of
+// which a rule can have several, are found by ranging over Conditions.
+func (r Rule) Condition(field string) *Condition {
+	for i := range r.Conditions {
+		if r.Conditions[i].Field == field {
+			return &r.Conditions[i]
+		}
+	}
+	return nil
+}
+
+func (c Condition) String() string {
+	name := c.Field
+	if c.Name != "" {
+		name += " " + c.Name
+	}
+	if len(c.Regex) > 0 {
+		return name + " ~ " + strings.Join(c.Regex, " | ")
+	}
+	return name + " = " + strings.Join(c.Values, " | ")
+}
+
+// A TargetGroup is where a rule forwards to.
+type TargetGroup struct {
+	ID         GroupID             `json:"id"`
+	Service    string              `json:"service"` // namespace/name
+	Port       routing.ServicePort `json:"port"`
+	TargetType string              `json:"targetType,omitempty"`
+	Protocol   string              `json:"protocol,omitempty"`
+	Version    string              `json:"version,omitempty"`
+	Family     string              `json:"family,omitempty"`
+	Digest     Digest              `json:"digest,omitempty"` // of Health
+
+	Health  routing.HealthCheck `json:"-"` // desired side only
+	Targets []Target            `json:"-"` // desired side only: what to register first
+}
+
+// A Certificate is one that the provider holds for this load balancer because an Ingress brought
+// it. Those that the cloud has of itself are only named by listeners.
+type Certificate struct {
+	ID    CertificateID `json:"id"`
+	Hosts []string      `json:"hosts"`
+
+	Source string   `json:"-"` // desired side only: the Secret
+	Pair   *KeyPair `json:"-"` // desired side only
+}

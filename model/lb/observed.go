@@ -1,0 +1,137 @@
+package lb
+
+import (
+	"slices"
+)
+
+// Observed is what a cloud has under a key, in the form that Lower produces, with what only an
+// existing load balancer has: priorities, handles, an address. A load balancer that does not
+// exist is an Observed whose Exists is false.
+type Observed struct {
+	Key          Key                   `json:"key"`
+	Exists       bool                  `json:"exists"`
+	Active       bool                  `json:"active"` // it answers: the cloud has finished setting it up
+	Address      Address               `json:"address"`
+	Digest       Digest                `json:"digest,omitempty"`
+	Listeners    []ObservedListener    `json:"listeners,omitempty"`    // by port
+	TargetGroups []ObservedTargetGroup `json:"targetGroups,omitempty"` // by ID
+	Certificates []ObservedCertificate `json:"certificates,omitempty"` // by ID
+	Handle       string                `json:"handle,omitempty"`
+}
+
+// Address is where a load balancer is reached.
+type Address struct {
+	Hostname string   `json:"hostname,omitempty"`
+	IPs      []string `json:"ips,omitempty"`
+	// Ports maps a listener's port to the one that it is really reached at, where they differ.
+	Ports map[int32]int32 `json:"ports,omitempty"`
+}
+
+// ObservedListener is a listener with its rules by ascending priority.
+type ObservedListener struct {
+	Port         int32           `json:"port"`
+	Protocol     string          `json:"protocol"`
+	Certificates []CertificateID `json:"certificates,omitempty"`
+	Digest       Digest          `json:"digest,omitempty"`
+	Default      Action          `json:"default"`
+	Rules        []ObservedRule  `json:"rules,omitempty"`
+	Handle       string          `json:"handle,omitempty"`
+}
+
+// ObservedRule is a rule with its place. Lower priorities come first.
+type ObservedRule struct {
+	Rule
+	Priority int    `json:"priority"`
+	Handle   string `json:"handle,omitempty"`
+}
+
+// ObservedTargetGroup is a target group and whether requests can be sent to it.
+type ObservedTargetGroup struct {
+	TargetGroup
+	// Ready says that a target is healthy, or that waiting for one has no use: it is known to
+	// have none, or has been waited for long enough.
+	Ready bool `json:"ready"`
+	// Registered says that its first targets were registered.
+	Registered bool   `json:"registered"`
+	Handle     string `json:"handle,omitempty"`
+}
+
+// ObservedCertificate is a certificate that the provider holds for this load balancer.
+type ObservedCertificate struct {
+	Certificate
+	Handle string `json:"handle,omitempty"`
+}
+
+// Listener returns the listener on a port, or nil.
+func (o *Observed) Listener(port int32) *ObservedListener {
+	i := slices.IndexFunc(o.Listeners, func(l ObservedListener) bool { return l.Port == port })
+	if i < 0 {
+		return nil
+	}
+	return &o.Listeners[i]
+}
+
+// TargetGroup returns the target group of an ID, or nil.
+func (o *Observed) TargetGroup(id GroupID) *ObservedTargetGroup {
+	i := slices.IndexFunc(o.TargetGroups, func(g ObservedTargetGroup) bool { return g.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &o.TargetGroups[i]
+}
+
+// Certificate returns the certificate of an ID, or nil.
+func (o *Observed) Certificate(id CertificateID) *ObservedCertificate {
+	i := slices.IndexFunc(o.Certificates, func(c ObservedCertificate) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &o.Certificates[i]
+}
+
+// Rule returns the rule at a priority, or nil.
+func (l *ObservedListener) Rule(priority int) *ObservedRule {
+	i := slices.IndexFunc(l.Rules, func(r ObservedRule) bool { return r.Priority == priority })
+	if i < 0 {
+		return nil
+	}
+	return &l.Rules[i]
+}
+
+// RuleCount is the number of rules over all listeners, defaults not counted.
+func (o *Observed) RuleCount() int {
+	n := 0
+	for _, l := range o.Listeners {
+		n += len(l.Rules)
+	}
+	return n
+}
+
+// Plain is the listener without what only an existing one has.
+func (l *ObservedListener) Plain() Listener {
+	rules := make([]Rule, len(l.Rules))
+	for i, r := range l.Rules {
+		rules[i] = r.Rule
+	}
+	return Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates, Digest: l.Digest, Default: l.Default, Rules: rules}
+}
+
+// Clone copies everything that a step can change.
+func (o *Observed) Clone() *Observed {
+	out := *o
+	out.Listeners = slices.Clone(o.Listeners)
+	for i := range out.Listeners {
+		out.Listeners[i].Rules = slices.Clone(out.Listeners[i].Rules)
+		out.Listeners[i].Certificates = slices.Clone(out.Listeners[i].Certificates)
+	}
+	out.TargetGroups = slices.Clone(o.TargetGroups)
+	out.Certificates = slices.Clone(o.Certificates)
+	return &out
+}
+
+// TargetHealth is a target and what the cloud thinks of it: initial, healthy, unhealthy,
+// draining or unused.
+type TargetHealth struct {
+	Target
+	State string `json:"state"`
+}

@@ -1,0 +1,38 @@
+// Package plan is the difference between the load balancer that is there and the one that is
+// wanted, as an ordered list of steps after each of which every request is answered as the old
+// or as the new one would. A plan is a value: it is printed, counted, folded in tests, and run
+// by package providers.
+package plan
+
+import (
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// A Plan is what to do to one load balancer, in an order that is safe.
+type Plan struct {
+	Key         lb.Key
+	Steps       []Planned
+	Diagnostics []diag.Diagnostic
+}
+
+// Planned is a step with what must have been done before it. Steps whose predecessors are done
+// may run in any order and at the same time.
+type Planned struct {
+	Step  Step
+	After []int // indices into Steps, ascending, each smaller than this step's own
+	// Origin are the routes that ask for it: a step that the cloud rejects is theirs to answer for.
+	Origin []diag.Source
+}
+
+// Empty reports whether there is nothing to do.
+func (p Plan) Empty() bool { return len(p.Steps) == 0 }
+
+// Fold is what is there once the plan has run, with the results that a cloud assigns left empty.
+func (p Plan) Fold(o *lb.Observed) *lb.Observed {
+	out := o.Clone()
+	for _, s := range p.Steps {
+		s.Step.Do(out, Result{})
+	}
+	return out
+}

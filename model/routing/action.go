@@ -1,0 +1,123 @@
+package routing
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// An Action is what is done with a request: exactly one of Forward, Fixed and Redirect, after
+// Auth and Rewrite where they are set.
+type Action struct {
+	Forward  []Weighted
+	Fixed    *Fixed
+	Redirect *Redirect
+	Auth     *Auth
+	Rewrite  *Rewrite
+}
+
+// NotFound is the answer to requests that nothing matches.
+func NotFound() Action { return Status(404) }
+
+// Status is a fixed response without a body.
+func Status(code int) Action { return Action{Fixed: &Fixed{Status: code}} }
+
+// To forwards everything to one backend.
+func To(id BackendID) Action { return Action{Forward: []Weighted{{Backend: id, Weight: 1}}} }
+
+// Weighted is one backend's share of the requests: its weight over the sum of weights.
+type Weighted struct {
+	Backend BackendID
+	Weight  int32
+}
+
+// Fixed is a response that the load balancer gives itself.
+type Fixed struct {
+	Status      int
+	ContentType string
+	Body        string
+}
+
+// Redirect sends the client elsewhere. An empty field keeps that part of the request's URL.
+type Redirect struct {
+	Status                          int
+	Scheme, Host, Port, Path, Query string
+}
+
+// Auth asks for a signed-in user before anything else is done.
+type Auth struct {
+	Kind         string // oidc, cognito, jwt
+	Issuer       string
+	ClientID     string
+	ClientSecret string // a digest; the secret itself rides with the settings
+	Scope        string
+	OnMissing    string // authenticate, deny, allow
+}
+
+// Rewrite changes the request on its way to the backend.
+type Rewrite struct {
+	Path, PathReplacement string
+	Host, HostReplacement string
+}
+
+// Key is equal for equal actions and only for them, so actions can be grouped and compared.
+func (a Action) Key() string {
+	var b strings.Builder
+	if a.Auth != nil {
+		fmt.Fprintf(&b, "auth(%q,%q,%q,%q,%q,%q) ", a.Auth.Kind, a.Auth.Issuer, a.Auth.ClientID, a.Auth.ClientSecret, a.Auth.Scope, a.Auth.OnMissing)
+	}
+	if a.Rewrite != nil {
+		fmt.Fprintf(&b, "rewrite(%q,%q,%q,%q) ", a.Rewrite.Path, a.Rewrite.PathReplacement, a.Rewrite.Host, a.Rewrite.HostReplacement)
+	}
+	switch {
+	case a.Fixed != nil:
+		b.WriteString(strconv.Itoa(a.Fixed.Status))
+		if a.Fixed.ContentType != "" || a.Fixed.Body != "" {
+			fmt.Fprintf(&b, " %s %q", a.Fixed.ContentType, a.Fixed.Body)
+		}
+	case a.Redirect != nil:
+		fmt.Fprintf(&b, "%d %s", a.Redirect.Status, a.Redirect.Template())
+	case len(a.Forward) == 1:
+		b.WriteString(string(a.Forward[0].Backend)) // one backend gets everything, whatever its weight
+	default:
+		for i, w := range a.Forward {
+			if i > 0 {
+				b.WriteByte(' ')
+			}
+			fmt.Fprintf(&b, "%s*%d", w.Backend, w.Weight)
+		}
+	}
+	return b.String()
+}
+
+// Template is the redirect's location with placeholders for the parts it keeps.
+func (r Redirect) Template() string {
+	return or(r.Scheme, "#{protocol}") + "://" + or(r.Host, "#{host}") + ":" + or(r.Port, "#{port}") +
+		or(r.Path, "/#{path}") + "?" + or(r.Query, "#{query}")
+}
+
+// Location is where the redirect sends a request that came over a protocol ("http", "https")
+// with a raw query.
+func (r Redirect) Location(req Request, protocol, query string) string {
+	port := strconv.Itoa(int(req.Port))
+	fill := strings.NewReplacer(
+		"#{protocol}", protocol, "#{host}", req.Hostname(), "#{port}", port,
+		"#{path}", strings.TrimPrefix(req.Path, "/"), "#{query}", query)
+	scheme := fill.Replace(or(r.Scheme, protocol))
+	host := fill.Replace(or(r.Host, req.Hostname()))
+	if at := fill.Replace(or(r.Port, port)); at != map[string]string{"http": "80", "https": "443"}[scheme] {
+		host += ":" + at
+	}
+	location := scheme + "://" + host + fill.Replace(or(r.Path, "/#{path}"))
+	if q := fill.Replace(or(r.Query, "#{query}")); q != "" {
+		location += "?" + q
+	}
+	return location
+}
+
+func or(value, fallback string) string {
+	if value != "" {
+		return value
+	}
+	return fallback
+}

@@ -1,0 +1,67 @@
+package routing
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// A BackendID identifies a backend within one load balancer by what cannot change in place:
+// Service, port, IP family, target type and protocol. It reads "shop/web:80" and names what
+// differs from the usual after a slash: "shop/web:80/ipv6".
+type BackendID string
+
+// A Backend is a Service port as a target of requests, shared by every Ingress of a load
+// balancer that uses it.
+type Backend struct {
+	ID         BackendID
+	Service    string      // namespace/name
+	Port       ServicePort // the Service's port number; its name where it has no such port
+	TargetType string      // ip or instance
+	Protocol   string      // HTTP or HTTPS, towards the target
+	Version    string      // HTTP1, HTTP2 or GRPC
+	Family     string      // ipv4 or ipv6
+	Health     HealthCheck // mutable: not part of the identity
+	Targets    []Target    // the endpoints to register first, sorted
+}
+
+// A ServicePort is the number of a Service's port, or a name that no port of the Service has.
+// In JSON a number is a number.
+type ServicePort string
+
+// MarshalJSON prints a number as a number.
+func (p ServicePort) MarshalJSON() ([]byte, error) {
+	if _, err := strconv.ParseUint(string(p), 10, 16); err == nil {
+		return []byte(p), nil
+	}
+	return json.Marshal(string(p))
+}
+
+// UnmarshalJSON reads what MarshalJSON prints.
+func (p *ServicePort) UnmarshalJSON(data []byte) error {
+	var number json.Number
+	if err := json.Unmarshal(data, &number); err == nil {
+		*p = ServicePort(number)
+		return nil
+	}
+	return json.Unmarshal(data, (*string)(p))
+}
+
+// A Target is one address that serves a backend.
+type Target struct {
+	Address string `json:"address"` // an IP address, a host name, or an instance
+	Port    int32  `json:"port"`
+}
+
+func (t Target) String() string { return t.Address + ":" + strconv.Itoa(int(t.Port)) }
+
+// HealthCheck is how a cloud finds out whether a target can serve.
+type HealthCheck struct {
+	Path               string `json:"path,omitempty"`
+	Port               string `json:"port,omitempty"` // a number, or "traffic-port"
+	Protocol           string `json:"protocol,omitempty"`
+	IntervalSeconds    int    `json:"intervalSeconds,omitempty"`
+	TimeoutSeconds     int    `json:"timeoutSeconds,omitempty"`
+	HealthyThreshold   int    `json:"healthyThreshold,omitempty"`
+	UnhealthyThreshold int    `json:"unhealthyThreshold,omitempty"`
+	SuccessCodes       string `json:"successCodes,omitempty"`
+}

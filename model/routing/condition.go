@@ -1,0 +1,83 @@
+package routing
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Conditions are what a request must fulfil besides host and path: all of them, each by one of
+// its values. They are kept in canonical order.
+type Conditions []Condition
+
+// A Condition looks at one part of a request. Header and query values are globs.
+type Condition struct {
+	Field  string // header, method, query or source
+	Name   string // of the header or the query parameter
+	Values []string
+}
+
+// Hold reports whether a request fulfils all conditions.
+func (cs Conditions) Hold(r Request) bool {
+	for _, c := range cs {
+		if !c.holds(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c Condition) holds(r Request) bool {
+	switch c.Field {
+	case "method":
+		return slices.Contains(c.Values, r.Method)
+	case "source":
+		return slices.ContainsFunc(c.Values, func(cidr string) bool {
+			prefix, err := netip.ParsePrefix(cidr)
+			return err == nil && prefix.Contains(r.Source)
+		})
+	case "header":
+		return c.anyMatches(valuesOf(r.Header, c.Name, strings.EqualFold))
+	case "query":
+		return c.anyMatches(valuesOf(r.Query, c.Name, strings.EqualFold))
+	}
+	return false
+}
+
+func (c Condition) anyMatches(have []string) bool {
+	return slices.ContainsFunc(have, func(h string) bool {
+		return slices.ContainsFunc(c.Values, func(v string) bool { return GlobMatch(v, h) })
+	})
+}
+
+func valuesOf(m map[string][]string, name string, same func(a, b string) bool) []string {
+	for k, v := range m {
+		if same(k, name) {
+			return v
+		}
+	}
+	return nil
+}
+
+// Key is equal for equal conditions and only for them.
+func (cs Conditions) Key() string {
+	var b strings.Builder
+	for _, c := range cs {
+		b.WriteString(c.Field + "(" + c.Name + ")=" + strings.Join(c.Values, "|") + ";")
+	}
+	return b.String()
+}
+
+// Canonical sorts conditions and their values, so that equal ones compare equal.
+func (cs Conditions) Canonical() Conditions {
+	out := slices.Clone(cs)
+	for i := range out {
+		out[i].Values = slices.Clone(out[i].Values)
+		slices.Sort(out[i].Values)
+		out[i].Values = slices.Compact(out[i].Values)
+	}
+	slices.SortFunc(out, func(a, b Condition) int {
+		return strings.Compare(a.Field+"\x00"+a.Name, b.Field+"\x00"+b.Name)
+	})
+	return out
+}

@@ -1,0 +1,75 @@
+package routing
+
+// A Key identifies a load balancer by what cannot change in place. It reads
+// "class/namespace/name/scheme" for the load balancer of one Ingress,
+// "class/namespace/@group/scheme" for a group within a namespace, and
+// "class/@group/scheme" for a group across namespaces.
+type Key string
+
+// HostMiss says what becomes of a request whose host is named but whose path matches nothing
+// there.
+type HostMiss uint8
+
+const (
+	// MissAnswers lets the chosen host answer: with its default backend, else 404.
+	MissAnswers HostMiss = iota
+	// MissFallsThrough goes on to the paths of the less specific hosts, then to the default
+	// backends in the same order, then to 404.
+	MissFallsThrough
+)
+
+// A Config is everything that the Kubernetes objects of one load balancer ask for, in no
+// particular order and with conflicts still in it. New makes a Table of it.
+type Config struct {
+	Key          Key
+	Routes       []Route
+	Names        []Name
+	Defaults     []Default
+	Listeners    []Listener
+	Backends     map[BackendID]Backend
+	Certificates []Certificate // those that listeners name, sorted by ID
+	HostMiss     HostMiss
+	Settings     Settings
+	// Members are the Ingresses behind it, oldest first.
+	Members []Owner
+}
+
+// A Listener is a port that is asked for.
+type Listener struct {
+	Port         int32
+	Protocol     string          // HTTP or HTTPS
+	Certificates []CertificateID // the first is the default certificate; the others sorted
+	TLSPolicy    string
+	Attributes   map[string]string
+}
+
+// A CertificateID names a certificate by its content ("sha256:…") or, for one that the cloud
+// already holds, by the cloud's name for it.
+type CertificateID string
+
+// A Certificate is one that a listener serves.
+type Certificate struct {
+	ID     CertificateID
+	Hosts  []string // the names in it
+	Source string   // namespace/name of the Secret; empty for one that the cloud holds
+	Pair   *KeyPair // nil for one that the cloud holds
+}
+
+// A KeyPair is a certificate chain with its private key, in PEM. It never prints its key.
+type KeyPair struct {
+	Chain []byte
+	Key   []byte
+}
+
+func (KeyPair) String() string               { return "[redacted]" }
+func (KeyPair) GoString() string             { return "[redacted]" }
+func (KeyPair) MarshalJSON() ([]byte, error) { return []byte(`"[redacted]"`), nil }
+
+// Settings are what holds for a whole load balancer.
+type Settings struct {
+	Scheme     string            `json:"scheme,omitempty"` // internal or internet-facing
+	IPFamily   string            `json:"ipFamily,omitempty"`
+	Subnets    []string          `json:"subnets,omitempty"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+	Tags       map[string]string `json:"tags,omitempty"`
+}

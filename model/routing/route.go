@@ -1,0 +1,74 @@
+package routing
+
+import (
+	"cmp"
+	"time"
+
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// An Owner is the Ingress that a route belongs to, with what decides between Ingresses that
+// ask for the same thing.
+type Owner struct {
+	Namespace, Name string
+	Created         time.Time // zero for objects that no API server has stored yet
+	Order           int       // the annotation fairlead.dev/order, where the class permits it
+}
+
+func (o Owner) String() string { return o.Namespace + "/" + o.Name }
+
+// Older orders owners: by order, then age, then name. An object without a creation time is not
+// in the cluster yet: it is newer than all that are, and as old as its like.
+func Older(a, b Owner) int {
+	return cmp.Or(
+		cmp.Compare(a.Order, b.Order),
+		compareCreated(a.Created, b.Created),
+		cmp.Compare(a.Namespace, b.Namespace),
+		cmp.Compare(a.Name, b.Name),
+	)
+}
+
+func compareCreated(a, b time.Time) int {
+	switch {
+	case a.IsZero() && b.IsZero():
+		return 0
+	case a.IsZero():
+		return 1
+	case b.IsZero():
+		return -1
+	}
+	return a.Compare(b)
+}
+
+// A Route sends the requests that match a host, a path and further conditions to an action, on
+// the ports where it is served.
+type Route struct {
+	Host   Host
+	Path   Path
+	When   Conditions
+	Action Action
+	Ports  []int32 // ascending
+	Owner  Owner
+	Index  int    // position among the routes of its Ingress
+	Spelt  string // the path as its author wrote it
+	Source diag.Source
+}
+
+// A Name says that a rule of an Ingress names a host, whether or not it has paths, and on which
+// ports the Ingress is served for it. A host that is named anywhere in a load balancer is
+// never answered by host-less rules, on any port.
+type Name struct {
+	Host   Host // never Any
+	Owner  Owner
+	Ports  []int32
+	Source diag.Source
+}
+
+// A Default is the defaultBackend of an Ingress. It answers path misses on the hosts that its
+// owner names, and on Ports those requests that no rule has a host or path for.
+type Default struct {
+	Action Action
+	Ports  []int32
+	Owner  Owner
+	Source diag.Source
+}
