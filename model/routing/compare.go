@@ -1,0 +1,57 @@
+package routing
+
+import "cmp"
+
+// rank is a route's place among the routes of its host, the lowest first. It is computed once,
+// because sorting asks for it often.
+type rank struct {
+	inexact    bool // rule 2 of the package comment
+	text       int  // rule 3, negated so that longer comes first
+	prefix     bool // rule 3
+	conditions int  // rule 4, negated
+}
+
+func rankOf(r *Route) rank {
+	return rank{
+		inexact:    r.Path.Type != Exact,
+		text:       -len(r.Path.Text()),
+		prefix:     r.Path.Type == Prefix,
+		conditions: -len(r.When),
+	}
+}
+
+func (a rank) compare(b rank) int {
+	return cmp.Or(
+		compareBool(a.inexact, b.inexact),
+		cmp.Compare(a.text, b.text),
+		compareBool(a.prefix, b.prefix),
+		cmp.Compare(a.conditions, b.conditions),
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// settle decides between two routes of one rank: rule 5 of the package comment. It is the only
+// place where a tie is broken.
+func settle(a, b *Route) int {
+	if a.Owner.Namespace != b.Owner.Namespace || a.Owner.Name != b.Owner.Name {
+		return Older(a.Owner, b.Owner)
+	}
+	return cmp.Or(
+		cmp.Compare(len(b.Spelt), len(a.Spelt)),
+		cmp.Compare(a.Index, b.Index),
+	)
+}
+
+// identical reports whether two routes of one host claim the same requests.
+func identical(a, b *Route) bool {
+	return a.Path == b.Path && len(a.When) == len(b.When) && a.When.Key() == b.When.Key()
+}

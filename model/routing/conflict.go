@@ -1,0 +1,202 @@
+package routing
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// This file tells the owners of routes what becomes of them: who won, with a request that shows
+// it.
+
+// Diagnostics are the conflicts, the routes that nothing can reach and the hosts whose misses
+// stay with them. Each is told once, whatever the number of ports.
+func (t *Table) Diagnostics() []diag.Diagnostic {
+	told := map[diag.Diagnostic]bool{}
+	for _, port := range slices.Sorted(maps.Keys(t.ports)) {
+		levels := t.Levels(port)
+		for _, level := range levels {
+			t.tellHidden(told, port, level)
+			if t.HostMiss == MissAnswers {
+				t.tellMisses(told, port, level, levels)
+			}
+		}
+	}
+	t.tellDefaults(told)
+	return diag.Sort(oncePerSource(told))
+}
+
+// oncePerSource keeps, of diagnostics that differ only in the request that they show, the first.
+func oncePerSource(told map[diag.Diagnostic]bool) []diag.Diagnostic {
+	type subject struct {
+		source diag.Source
+		reason diag.Reason
+		before string // the sentence up to its example
+	}
+	kept := map[subject]diag.Diagnostic{}
+	for d := range told {
+		before, _, _ := strings.Cut(d.Message, ": try ")
+		s := subject{d.Source, d.Reason, before}
+		if old, ok := kept[s]; !ok || cmp.Or(cmp.Compare(len(d.Message), len(old.Message)), cmp.Compare(d.Message, old.Message)) < 0 {
+			kept[s] = d
+		}
+	}
+	return slices.Collect(maps.Values(kept))
+}
+
+func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Level) {
+	_, hidden := level.Reach()
+	for _, h := range hidden {
+		path, ok := h.Route.Path.Witness(nil)
+		example := ""
+		if ok {
+			example = ": try " + t.curl(port, level.Host, path)
+		}
+		if h.Same() {
+			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Conflict, Source: h.Route.Source,
+				Message: fmt.Sprintf("%s claims the same requests and answers them, because %s%s",
+					h.By[0].Source, whySettled(h.By[0], h.Route), example)}] = true
+			continue
+		}
+		names := make([]string, len(h.By))
+		for i, by := range h.By {
+			names[i] = by.Source.String()
+		}
+		told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
+			Message: fmt.Sprintf("every request for %s is answered by %s%s", h.Route.Path, strings.Join(names, " and "), example)}] = true
+	}
+}
+
+// whySettled says which rule decided between two identical claims.
+func whySettled(winner, loser *Route) string {
+	a, b := winner.Owner, loser.Owner
+	switch {
+	case len(winner.When) < len(loser.When):
+		return "it has no further conditions"
+	case a.Namespace == b.Namespace && a.Name == b.Name && len(winner.Spelt) > len(loser.Spelt):
+		return "it is spelt longer"
+	case a.Namespace == b.Namespace && a.Name == b.Name:
+		return "it comes first"
+	case a.Order != b.Order:
+		return "its order is lower"
+	case compareCreated(a.Created, b.Created) != 0:
+		return "its Ingress is older"
+	}
+	return "its Ingress comes first by name and neither is older"
+}
+
+// tellMisses says where a request that misses a host's paths would have been answered by a less
+// specific host, to both owners.
+func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Level, levels []*Level) {
+	if level.Host == Any || level.Closed || len(level.Routes) == 0 {
+		return
+	}
+	below := t.ports[port].levels
+	parent, _ := level.Host.Parent()
+	for _, host := range []Host{parent, Any} {
+		lower := below[host]
+		if lower == nil || host == "" && host != Any {
+			continue
+		}
+		for _, r := range slices.Backward(lower.Routes) {
+			if slices.ContainsFunc(level.Routes, func(l *Route) bool { return l.Path == Root }) {
+				break
+			}
+			path, ok := r.Path.Witness(level.Routes)
+			if !ok {
+				continue
+			}
+			request := t.curl(port, level.Host, path)
+			told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: level.Routes[0].Source.At(""),
+				Message: fmt.Sprintf("what misses the paths of host %s does not go on to %s: try %s", level.Host, r.Source, request)}] = true
+			told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: r.Source,
+				Message: fmt.Sprintf("more specific hosts keep the requests that miss their paths: try %s", request)}] = true
+			break
+		}
+	}
+}
+
+// tellDefaults names the default backends that answer nothing, and those that share a host.
+func (t *Table) tellDefaults(told map[diag.Diagnostic]bool) {
+	used := map[*Default]bool{}
+	for _, pt := range t.ports {
+		for _, level := range pt.levels {
+			if level.Miss != nil {
+				used[level.Miss] = true
+			}
+		}
+	}
+	names := map[string][]Name{}
+	for _, n := range t.Names {
+		names[n.Owner.String()] = append(names[n.Owner.String()], n)
+	}
+	for i := range t.Defaults {
+		d := &t.Defaults[i]
+		lost := false
+		for _, n := range names[d.Owner.String()] {
+			for _, port := range n.Ports {
+				if pt := t.ports[port]; pt != nil {
+					if winner := pt.levels[n.Host].Miss; winner != nil && winner != d {
+						lost = true
+						told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.DefaultConflict, Source: d.Source,
+							Message: fmt.Sprintf("misses on host %s go to the older %s", n.Host, winner.Source)}] = true
+					}
+				}
+			}
+		}
+		if lost || used[d] {
+			continue
+		}
+		for _, port := range d.Ports {
+			if pt := t.ports[port]; pt != nil && pt.levels[Any].Miss != nil {
+				told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.DefaultConflict, Source: d.Source,
+					Message: fmt.Sprintf("requests that nothing matches go to the older %s", pt.levels[Any].Miss.Source)}] = true
+			}
+		}
+	}
+}
+
+// curl is a request that someone can paste.
+func (t *Table) curl(port int32, host Host, path string) string {
+	scheme, at := "http", ""
+	for _, l := range t.Listeners {
+		if l.Port == port && l.Protocol == "HTTPS" {
+			scheme = "https"
+		}
+	}
+	if port != map[string]int32{"http": 80, "https": 443}[scheme] {
+		at = fmt.Sprintf(":%d", port)
+	}
+	return scheme + "://" + t.nameFor(port, host) + at + path
+}
+
+// nameFor is a host name that this level decides.
+func (t *Table) nameFor(port int32, host Host) string {
+	if !host.Wildcard() && host != Any {
+		return string(host)
+	}
+	domain := ".example"
+	if host.Wildcard() {
+		domain = strings.TrimPrefix(string(host), "*")
+	}
+	for i := 0; ; i++ {
+		name := "any" + strings.Repeat("y", i) + domain
+		levels := Levels(name)
+		free := true
+		for _, l := range levels {
+			if l == host {
+				break
+			}
+			if t.ports[port].levels[l] != nil {
+				free = false
+			}
+		}
+		if free {
+			return name
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package routing
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// A Table is a Config in order: for each port the hosts that decide, for each host its routes by
+// precedence and the default that answers its misses.
+type Table struct {
+	Config
+	ports map[int32]*portTable
+}
+
+// portTable is what one port knows.
+type portTable struct {
+	levels map[Host]*Level // the named hosts, and Any
+}
+
+// A Level is one host of one port: the first one that stands for a request's host decides.
+type Level struct {
+	Host   Host
+	Routes []*Route // by precedence, the losers of identical claims included
+	Miss   *Default // answers what no route matches; nil: 404
+	// Closed says that the host is named, but by no Ingress that is served on this port. It
+	// answers 404, whatever HostMiss says: a host never speaks through a port that its owner
+	// did not open.
+	Closed bool
+}
+
+// New orders a Config.
+func New(c Config) *Table {
+	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners))}
+	for _, l := range c.Listeners {
+		t.ports[l.Port] = &portTable{levels: map[Host]*Level{Any: {Host: Any}}}
+	}
+	t.nameHosts()
+	t.placeRoutes()
+	t.placeDefaults()
+	return t
+}
+
+// nameHosts makes a level of every named host on every port, open where an owner is served.
+func (t *Table) nameHosts() {
+	for _, n := range t.Names {
+		for port, pt := range t.ports {
+			level := pt.levels[n.Host]
+			if level == nil {
+				level = &Level{Host: n.Host, Closed: true}
+				pt.levels[n.Host] = level
+			}
+			if slices.Contains(n.Ports, port) {
+				level.Closed = false
+			}
+		}
+	}
+}
+
+// placeRoutes sorts the routes into their levels by precedence.
+func (t *Table) placeRoutes() {
+	type ranked struct {
+		route *Route
+		rank  rank
+	}
+	sorted := make([]ranked, len(t.Routes))
+	for i := range t.Routes {
+		sorted[i] = ranked{&t.Routes[i], rankOf(&t.Routes[i])}
+	}
+	slices.SortStableFunc(sorted, func(a, b ranked) int {
+		return cmp.Or(a.rank.compare(b.rank), settle(a.route, b.route))
+	})
+	for _, r := range sorted {
+		for _, port := range r.route.Ports {
+			if pt := t.ports[port]; pt != nil {
+				level := pt.level(r.route.Host)
+				level.Routes = append(level.Routes, r.route)
+			}
+		}
+	}
+}
+
+// level is the level of a host, which a route names by being there.
+func (pt *portTable) level(h Host) *Level {
+	level := pt.levels[h]
+	if level == nil {
+		level = &Level{Host: h}
+		pt.levels[h] = level
+	}
+	return level
+}
+
+// placeDefaults gives each level the oldest default backend that stands for it.
+func (t *Table) placeDefaults() {
+	byOwner := make(map[string]*Default, len(t.Defaults))
+	for i := range t.Defaults {
+		d := &t.Defaults[i]
+		byOwner[d.Owner.String()] = d
+		for _, port := range d.Ports {
+			if pt := t.ports[port]; pt != nil {
+				pt.levels[Any].offer(d)
+			}
+		}
+	}
+	if len(byOwner) == 0 {
+		return
+	}
+	for _, n := range t.Names {
+		d := byOwner[n.Owner.String()]
+		if d == nil {
+			continue
+		}
+		for _, port := range n.Ports {
+			if pt := t.ports[port]; pt != nil {
+				pt.levels[n.Host].offer(d)
+			}
+		}
+	}
+}
+
+func (l *Level) offer(d *Default) {
+	if l.Miss == nil || Older(d.Owner, l.Miss.Owner) < 0 {
+		l.Miss = d
+	}
+}
+
+// Levels are the hosts of a port, in the order in which they decide: precise hosts by name,
+// wildcards by name, then Any.
+func (t *Table) Levels(port int32) []*Level {
+	pt := t.ports[port]
+	if pt == nil {
+		return nil
+	}
+	return slices.SortedFunc(maps.Values(pt.levels), func(a, b *Level) int {
+		return cmp.Or(a.Host.kind()-b.Host.kind(), cmp.Compare(a.Host, b.Host))
+	})
+}
+
+// kind ranks hosts by how specific they are.
+func (h Host) kind() int {
+	switch {
+	case h == Any:
+		return 2
+	case h.Wildcard():
+		return 1
+	}
+	return 0
+}
+
+// An Outcome is what becomes of a request, and why.
+type Outcome struct {
+	Action Action
+	Owner  Owner       // of what answers; zero for the 404 that nobody asked for
+	Source diag.Source // likewise
+	Host   Host        // the level that decided
+	Route  *Route      // nil where a default answers, or nobody
+	Over   []*Route    // routes that match the request too and lost, the best first
+	Why    string
+}
+
+// Match is the specification: what a load balancer for this Config does with a request.
+func (t *Table) Match(r Request) Outcome {
+	pt := t.ports[r.Port]
+	if pt == nil {
+		return Outcome{Action: NotFound(), Why: fmt.Sprintf("no Ingress asks for port %d", r.Port)}
+	}
+	var chain []*Level
+	for _, h := range Levels(r.Hostname()) {
+		if level := pt.levels[h]; level != nil {
+			chain = append(chain, level)
+		}
+	}
+	outcome := t.decide(chain, r)
+	for _, level := range chain {
+		for _, route := range level.Routes {
+			if route != outcome.Route && route.matches(r) {
+				outcome.Over = append(outcome.Over, route)
+			}
+		}
+	}
+	return outcome
+}
+
+// decide looks at the levels that stand for a request's host, most specific first.
+func (t *Table) decide(chain []*Level, r Request) Outcome {
+	if chain[0].Closed {
+		return Outcome{Action: NotFound(), Host: chain[0].Host,
+			Why: fmt.Sprintf("host %s is named, but not served on port %d", chain[0].Host, r.Port)}
+	}
+	reach := chain[:1]
+	if t.HostMiss == MissFallsThrough {
+		reach = chain
+	}
+	for _, level := range reach {
+		for _, route := range level.Routes {
+			if route.matches(r) {
+				return Outcome{Action: route.Action, Owner: route.Owner, Source: route.Source, Host: level.Host,
+					Route: route, Why: level.Host.describe() + ", " + route.Path.describe()}
+			}
+		}
+	}
+	for _, level := range reach {
+		if level.Miss != nil {
+			return Outcome{Action: level.Miss.Action, Owner: level.Miss.Owner, Source: level.Miss.Source, Host: level.Host,
+				Why: level.Host.describe() + " has no matching path; the oldest default backend there answers"}
+		}
+	}
+	return Outcome{Action: NotFound(), Host: chain[0].Host,
+		Why: chain[0].Host.describe() + " has no matching path and no default backend"}
+}
+
+func (r *Route) matches(q Request) bool { return r.Path.Matches(q.Path) && r.When.Hold(q) }
+
+func (h Host) describe() string {
+	switch {
+	case h == Any:
+		return "no rule names the host"
+	case h.Wildcard():
+		return "wildcard host " + string(h)
+	}
+	return "host " + string(h)
+}
+
+func (p Path) describe() string {
+	if p.Type == Exact {
+		return "Exact " + p.Value
+	}
+	return "longest match " + p.String()
+}
