@@ -1,0 +1,58 @@
+# Everything that is done to this tree. `make help` lists the targets. Each target sets up what it
+# needs: the tools are Go modules of their own under tools/, built once into .cache/bin.
+
+SHELL := bash -euo pipefail
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+BIN   ?= $(CURDIR)/.cache/bin
+BENCH ?= .
+COUNT ?= 6
+DEMO  ?= config/samples
+
+export PATH := $(BIN):$(PATH)
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Serve the samples on this machine: no cluster, no cloud
+	go run . demo -f $(DEMO)
+
+.PHONY: test
+test: ## Request every sample route once, then run all tests
+	go run . demo --once
+	go test ./...
+
+.PHONY: presubmit
+presubmit: lint verify test ## What CI runs
+
+.PHONY: lint
+lint: $(BIN)/golangci-lint ## Check the code against .golangci.yml
+	golangci-lint run
+
+.PHONY: generate
+generate: $(BIN)/controller-gen ## Write what is generated from code, and tidy go.mod
+	go generate ./...
+	go mod tidy
+
+.PHONY: verify
+verify: $(BIN)/controller-gen ## Check that what is generated is what is committed
+	tools/verify generate
+
+.PHONY: golden
+golden: ## Write what the golden stories print; their requests are yours to write
+	go test ./test -run '^TestGolden$$' -update
+
+.PHONY: bench
+bench: $(BIN)/benchstat ## Run the benchmarks: BENCH=pattern COUNT=runs; compares with .cache/bench.base
+	@mkdir -p .cache
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./... | tee .cache/bench.new
+	benchstat $(wildcard .cache/bench.base) .cache/bench.new
+
+# A tool is whatever the module of its name pins.
+$(BIN)/%: tools/%/go.mod tools/%/go.sum
+	GOBIN=$(BIN) go -C tools/$* install tool
+	@touch $@
