@@ -1,0 +1,214 @@
+// Package test holds what is true of the whole tree: the import table and the golden stories.
+package test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// This file is the shape of the tree, enforced. Values flow right, imports point left:
+//
+//	diag <- routing <- ingress, lb <- plan, model <- providers <- fake, aws, remote, controllers <- cli <- main
+//
+// Clouds never see Kubernetes, Kubernetes never sees clouds, and the model calls neither.
+
+const module = "fairlead.dev/fairlead"
+
+// layers lists what each package may import of this module. A package that is not listed fails,
+// so that a new one finds its place here first. Tests are free, but for what is forbidden below.
+var layers = map[string][]string{
+	"api/v1alpha1": {},
+
+	"model/diag":    {},
+	"model/routing": {"model/diag"},
+	"model/ingress": {"model/diag", "model/routing", "api/v1alpha1"},
+	"model/lb":      {"model/diag", "model/routing"},
+	"model/plan":    {"model/diag", "model/routing", "model/lb"},
+	"model":         {"model/diag", "model/routing", "model/ingress", "model/lb"},
+
+	"providers":              {"model/diag", "model/routing", "model/lb", "model/plan"},
+	"providers/providertest": {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
+	"providers/fake":         {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
+	"providers/aws":          {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
+	"providers/remote":       {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
+
+	"controllers": {"api/v1alpha1", "model", "model/diag", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
+	"cli": {"api/v1alpha1", "model", "model/diag", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
+		"controllers"},
+	".": {"cli", "providers/fake", "providers/aws", "providers/remote"},
+}
+
+// forbidden lists imports from elsewhere that only some packages may have. A package stands for
+// itself and everything below it.
+var forbidden = []struct {
+	imports []string
+	in      []string // empty: everywhere
+	except  []string
+	why     string
+}{
+	{
+		imports: []string{"github.com/aws"},
+		except:  []string{"providers/aws"},
+		why:     "AWS is one provider among others",
+	},
+	{
+		imports: []string{"sigs.k8s.io/controller-runtime"},
+		except:  []string{"controllers", "cli"},
+		why:     "only the imperative shell talks to an API server",
+	},
+	{
+		imports: []string{"k8s.io/client-go"},
+		except:  []string{"controllers", "cli"},
+		why:     "only the imperative shell talks to an API server",
+	},
+	{
+		imports: []string{"k8s.io", "sigs.k8s.io"},
+		in:      []string{"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
+		why:     "clouds never see Kubernetes",
+	},
+	{
+		imports: []string{"context", "log", "math/rand", "net", "net/http", "os", "sync"},
+		in:      []string{"model"},
+		why:     "the model is pure: no clients, contexts, goroutines or logs",
+	},
+	{
+		imports: []string{"github.com/stretchr/testify", "github.com/onsi"},
+		why:     "tests use the standard library and go-cmp",
+	},
+}
+
+func TestImports(t *testing.T) {
+	for pkg, files := range sources(t) {
+		allowed, known := layers[pkg]
+		if !known {
+			t.Errorf("package %s has no place in the import table; give it one in test/deps_test.go", pkg)
+		}
+		for file, imports := range files {
+			for _, imported := range imports {
+				inside, ours := within(imported, module)
+				switch {
+				case !ours:
+					for _, why := range refusals(pkg, imported) {
+						t.Errorf("%s imports %s: %s", file, imported, why)
+					}
+				case known && !slices.Contains(allowed, inside):
+					t.Errorf("%s imports %s: package %s may import only %v of this module", file, imported, pkg, allowed)
+				}
+			}
+		}
+	}
+}
+
+// TestImportTableKnowsRefusals keeps the table honest: what it is there to forbid, it forbids.
+func TestImportTableKnowsRefusals(t *testing.T) {
+	cases := map[string]struct {
+		pkg, imports string
+		refused      bool
+	}{
+		"a controller may not call AWS":            {"controllers", "github.com/aws/aws-sdk-go-v2/config", true},
+		"the AWS provider may":                     {"providers/aws", "github.com/aws/aws-sdk-go-v2/config", false},
+		"a provider may not see Kubernetes":        {"providers/fake", "k8s.io/api/core/v1", true},
+		"reading Ingresses needs their types":      {"model/ingress", "k8s.io/api/networking/v1", false},
+		"reading Ingresses needs no client":        {"model/ingress", "k8s.io/client-go/kubernetes", true},
+		"the compiler has no context":              {"model", "context", true},
+		"an address is a value, not a connection":  {"model/routing", "net/netip", false},
+		"a URL is a value, not a connection":       {"model/ingress", "net/url", false},
+		"the fake cloud serves real HTTP":          {"providers/fake", "net/http", false},
+		"a name that only begins like a forbidden": {"model/lb", "logic", false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := refusals(c.pkg, c.imports); (len(got) > 0) != c.refused {
+				t.Errorf("%s importing %s: refused for %q; want refused: %v", c.pkg, c.imports, got, c.refused)
+			}
+		})
+	}
+}
+
+// refusals are the reasons why a package may not import something from elsewhere.
+func refusals(pkg, imported string) []string {
+	var whys []string
+	for _, f := range forbidden {
+		switch {
+		case !slices.ContainsFunc(f.imports, func(root string) bool { return forbids(root, imported) }):
+		case len(f.in) > 0 && !slices.ContainsFunc(f.in, func(root string) bool { return inside(pkg, root) }):
+		case slices.ContainsFunc(f.except, func(root string) bool { return inside(pkg, root) }):
+		default:
+			whys = append(whys, f.why)
+		}
+	}
+	return whys
+}
+
+// forbids reports whether forbidding root forbids an import. A module's packages go with it; those
+// of the standard library stand alone, for net/netip is not net.
+func forbids(root, imported string) bool {
+	if strings.Contains(root, ".") {
+		return inside(imported, root)
+	}
+	return imported == root
+}
+
+func inside(pkg, root string) bool {
+	_, ok := within(pkg, root)
+	return ok
+}
+
+// within is the path of a package below a root.
+func within(pkg, root string) (string, bool) {
+	if pkg == root {
+		return ".", true
+	}
+	return strings.CutPrefix(pkg, root+"/")
+}
+
+// sources are the imports of every file that is not a test, by package and file.
+func sources(t *testing.T) map[string]map[string][]string {
+	t.Helper()
+	found := map[string]map[string][]string{}
+	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		if entry.IsDir() {
+			if strings.HasPrefix(name, ".") && name != ".." || name == "testdata" || name == "tools" || name == "test" {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		pkg := path.Clean(strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), "../"))
+		if pkg == ".." {
+			pkg = "."
+		}
+		if found[pkg] == nil {
+			found[pkg] = map[string][]string{}
+		}
+		for _, spec := range parsed.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			found[pkg][file] = append(found[pkg][file], imported)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
