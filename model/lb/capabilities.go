@@ -22,6 +22,7 @@ type Capabilities struct {
 	Rules             int // per load balancer, over all listeners, defaults not counted
 	TargetGroups      int // per load balancer
 	TargetsPerForward int // target groups in one action
+	BodyLength        int // of a fixed response
 	Certificates      int // per load balancer, default certificates not counted
 	Listeners         int
 
@@ -56,12 +57,24 @@ type Class struct {
 	ValuesPerCondition   int // 0: the provider's usual
 }
 
+// For is what a class leaves of the capabilities.
+func (c Capabilities) For(class Class) Capabilities {
+	if class.NoRegularExpressions && c.Regex {
+		c.Name, c.Regex = c.Name+"-glob", false
+	}
+	if class.ValuesPerCondition > 0 {
+		c.ValuesPerCondition = class.ValuesPerCondition
+	}
+	return c
+}
+
 // Literal is a cloud that speaks Ingress: a star in a host is one label, nothing is too long,
 // nothing is too many.
 func Literal() Capabilities {
 	return Capabilities{
 		Name:        "literal",
 		Dialect:     Dialect{HostStarIsLabel: true, Escapes: true},
+		Regex:       true,
 		MinPriority: 1, MaxPriority: 1 << 30,
 	}
 }
@@ -78,7 +91,7 @@ func ALB() Capabilities {
 		PathValue: `^[A-Za-z0-9_.$/~"'@:+&*?-]*$`,
 
 		ValueLength: 128, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
-		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, Certificates: 25, Listeners: 50,
+		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, BodyLength: 1024, Certificates: 25, Listeners: 50,
 		MinPriority: 1, MaxPriority: 50000,
 		Settle: 60 * time.Second,
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -32,6 +33,7 @@ type Result struct {
 	Handle  string     // the new object's
 	Address lb.Address // of a new load balancer
 	Active  bool       // whether a new load balancer answers already
+	Port    int32      // that a new listener is really reached at; zero for its own
 }
 
 // The steps, in the order in which a new load balancer needs them.
@@ -191,6 +193,7 @@ func (s CreateListener) Do(o *lb.Observed, r Result) {
 		return int(l.Port - port)
 	})
 	o.Listeners = slices.Insert(o.Listeners, at, seen)
+	o.Address.Ports = reachedAt(o.Address.Ports, s.Listener.Port, r.Port)
 }
 
 // Do replaces everything but the rules and the certificates beyond the default one.
@@ -237,6 +240,24 @@ func withDefault(all []lb.CertificateID, first lb.CertificateID) []lb.Certificat
 // Do closes the port.
 func (s DeleteListener) Do(o *lb.Observed, _ Result) {
 	o.Listeners = slices.DeleteFunc(o.Listeners, func(l lb.ObservedListener) bool { return l.Port == s.Port })
+	o.Address.Ports = reachedAt(o.Address.Ports, s.Port, 0)
+}
+
+// reachedAt is a copy of ports in which port is really reached at another one, or at its own if
+// that is zero.
+func reachedAt(ports map[int32]int32, port, at int32) map[int32]int32 {
+	out := maps.Clone(ports)
+	delete(out, port)
+	if at != 0 {
+		if out == nil {
+			out = map[int32]int32{}
+		}
+		out[port] = at
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
 }
 
 // Do adds the rule at its priority.
