@@ -46,14 +46,9 @@ func (m *Matcher) Match(r routing.Request) (int, Action) {
 func (c Condition) matcher(d Dialect) func(routing.Request) bool {
 	switch c.Field {
 	case "host":
-		texts := c.texts(func(v string) string { return hostRegexp(v, d) })
-		return func(r routing.Request) bool {
-			host := d.host(r)
-			return texts.MatchString(host)
-		}
+		return c.onText(d.host, func(v string) func(string) bool { return d.hostValue(strings.ToLower(v)) })
 	case "path":
-		texts := c.texts(func(v string) string { return pathRegexp(v, d) })
-		return func(r routing.Request) bool { return texts.MatchString(d.path(r)) }
+		return c.onText(func(r routing.Request) string { return r.Path }, d.pathValue)
 	case "source":
 		return func(r routing.Request) bool {
 			return slices.ContainsFunc(c.Values, func(v string) bool {
@@ -67,58 +62,64 @@ func (c Condition) matcher(d Dialect) func(routing.Request) bool {
 	}
 }
 
-// texts is all of the condition's values as one regular expression. One that does not compile
-// matches nothing.
-func (c Condition) texts(value func(string) string) *regexp.Regexp {
-	var alternatives []string
+// onText is a condition on one text of a request: any value or regular expression matches all of
+// it. A regular expression that does not compile matches nothing.
+func (c Condition) onText(text func(routing.Request) string, value func(string) func(string) bool) func(routing.Request) bool {
+	var ways []func(string) bool
 	for _, v := range c.Values {
-		alternatives = append(alternatives, value(v))
+		ways = append(ways, value(v))
 	}
-	for _, r := range c.Regex {
-		if _, err := regexp.Compile(r); err == nil {
-			alternatives = append(alternatives, "(?:"+r+")")
+	for _, expression := range c.Regex {
+		if re, err := regexp.Compile(`\A(?:` + expression + `)\z`); err == nil {
+			ways = append(ways, re.MatchString)
 		}
 	}
-	if len(alternatives) == 0 {
-		return regexp.MustCompile(`a\A`)
+	return func(r routing.Request) bool {
+		t := text(r)
+		return slices.ContainsFunc(ways, func(matches func(string) bool) bool { return matches(t) })
 	}
-	return regexp.MustCompile(`(?s)\A(?:` + strings.Join(alternatives, "|") + `)\z`)
 }
 
-// host is the part of the Host header that conditions look at.
+// host is the part of the Host header that conditions look at. Where it is not documented
+// whether the port takes part, it does wherever a client sends one; rules must be right either
+// way, and a test asks both.
 func (d Dialect) host(r routing.Request) string {
-	if d.Doubt.HostPort && strings.Contains(r.Host, ":") {
+	if d.Doubt.HostPort && !usual(r.Port) {
 		return strings.ToLower(r.Host)
 	}
 	return r.Hostname()
 }
 
-// path is the request's path as conditions see it.
-func (d Dialect) path(r routing.Request) string { return r.Path }
-
-// hostRegexp is a host value as a regular expression.
-func hostRegexp(value string, d Dialect) string {
-	star := `.*`
-	if d.HostStarIsLabel {
-		star = `[^.]+`
+// hostValue matches one host value.
+func (d Dialect) hostValue(value string) func(string) bool {
+	switch {
+	case !strings.ContainsAny(value, "*?"):
+		return func(host string) bool { return host == value }
+	case !d.HostStarIsLabel:
+		return func(host string) bool { return routing.GlobMatch(value, host) }
 	}
-	return globRegexp(strings.ToLower(value), star, false)
+	return func(host string) bool { return routing.Host(value).Covers(routing.Host(host)) }
 }
 
-// pathRegexp is a path value as a regular expression.
-func pathRegexp(value string, d Dialect) string { return globRegexp(value, `.*`, d.Escapes) }
+// pathValue matches one path value.
+func (d Dialect) pathValue(value string) func(string) bool {
+	if d.Escapes && strings.Contains(value, `\`) {
+		return regexp.MustCompile(`(?s)\A` + unescapedGlob(value) + `\z`).MatchString
+	}
+	return func(path string) bool { return routing.GlobMatch(value, path) }
+}
 
-// globRegexp spells a glob as a regular expression. With escapes, a backslash takes the
-// character after it literally.
-func globRegexp(glob, star string, escapes bool) string {
+// unescapedGlob is a glob with escapes as a regular expression: a backslash takes the character
+// after it literally.
+func unescapedGlob(glob string) string {
 	var b strings.Builder
 	for i := 0; i < len(glob); i++ {
 		switch c := glob[i]; {
-		case escapes && c == '\\' && i+1 < len(glob):
+		case c == '\\' && i+1 < len(glob):
 			i++
 			b.WriteString(regexp.QuoteMeta(glob[i : i+1]))
 		case c == '*':
-			b.WriteString(star)
+			b.WriteString(`.*`)
 		case c == '?':
 			b.WriteByte('.')
 		default:

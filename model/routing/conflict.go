@@ -139,8 +139,8 @@ func (t *Table) tellDefaults(told map[diag.Diagnostic]bool) {
 		lost := false
 		for _, n := range names[d.Owner.String()] {
 			for _, port := range n.Ports {
-				if pt := t.ports[port]; pt != nil {
-					if winner := pt.levels[n.Host].Miss; winner != nil && winner != d {
+				if level := t.Level(port, n.Host); level != nil {
+					if winner := level.Miss; winner != nil && winner != d {
 						lost = true
 						told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.DefaultConflict, Source: d.Source,
 							Message: fmt.Sprintf("misses on host %s go to the older %s", n.Host, winner.Source)}] = true

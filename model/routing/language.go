@@ -14,7 +14,7 @@ import (
 
 // PathUniverse and HostUniverse are what can arrive as a path and as a host at all.
 const (
-	PathUniverse = `/[!"$-;=@-Z_a-z|~]*`
+	PathUniverse = `/[!"$->@-~]*`
 	HostUniverse = `[a-z0-9_-]+(\.[a-z0-9_-]+)*`
 )
 

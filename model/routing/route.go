@@ -61,6 +61,7 @@ type Name struct {
 	Host   Host // never Any
 	Owner  Owner
 	Ports  []int32
+	Unsaid []int32 // ports whose rules cannot say this host; there it is as if not named
 	Source diag.Source
 }
 

@@ -48,6 +48,9 @@ func New(c Config) *Table {
 func (t *Table) nameHosts() {
 	for _, n := range t.Names {
 		for port, pt := range t.ports {
+			if slices.Contains(n.Unsaid, port) {
+				continue
+			}
 			level := pt.levels[n.Host]
 			if level == nil {
 				level = &Level{Host: n.Host, Closed: true}
@@ -114,7 +117,7 @@ func (t *Table) placeDefaults() {
 			continue
 		}
 		for _, port := range n.Ports {
-			if pt := t.ports[port]; pt != nil {
+			if pt := t.ports[port]; pt != nil && pt.levels[n.Host] != nil {
 				pt.levels[n.Host].offer(d)
 			}
 		}
@@ -125,6 +128,14 @@ func (l *Level) offer(d *Default) {
 	if l.Miss == nil || Older(d.Owner, l.Miss.Owner) < 0 {
 		l.Miss = d
 	}
+}
+
+// Level is one host of a port, or nil.
+func (t *Table) Level(port int32, h Host) *Level {
+	if pt := t.ports[port]; pt != nil {
+		return pt.levels[h]
+	}
+	return nil
 }
 
 // Levels are the hosts of a port, in the order in which they decide: precise hosts by name,
@@ -193,6 +204,9 @@ func (t *Table) decide(chain []*Level, r Request) Outcome {
 	reach := chain[:1]
 	if t.HostMiss == MissFallsThrough {
 		reach = chain
+		if closed := slices.IndexFunc(chain, func(l *Level) bool { return l.Closed }); closed > 0 {
+			reach = chain[:closed]
+		}
 	}
 	for _, level := range reach {
 		for _, route := range level.Routes {

@@ -1,0 +1,153 @@
+package lb
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// The clever is checked against the obvious: for every small table and every request of a grid,
+// the lowered rules and the literal specification agree.
+
+var (
+	smallHosts = []routing.Host{"x.a.test", "*.a.test", routing.Any}
+	smallPaths = []routing.Path{
+		{Type: routing.Exact, Value: "/"}, {Type: routing.Exact, Value: "/a"},
+		{Type: routing.Exact, Value: "/a/"}, {Type: routing.Exact, Value: "/a/b"},
+		{Type: routing.Prefix, Value: "/"}, {Type: routing.Prefix, Value: "/a"},
+		{Type: routing.Prefix, Value: "/a/b"}, {Type: routing.Prefix, Value: "/b"},
+		{Type: routing.Glob, Value: "/a*"}, {Type: routing.Glob, Value: "/*b"},
+	}
+	gridHosts = []string{"x.a.test", "y.a.test", "q.x.a.test", "a.test", "z.test"}
+	gridPaths = []string{"/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/c", "/ab", "/a/bb", "/b", "/b/a", "/bb", "/c", "/c/b"}
+)
+
+// aRoute is a route of one Ingress to one of a few Services.
+func aRoute(owner string, host routing.Host, path routing.Path, service string, index int, ports ...int32) routing.Route {
+	return routing.Route{
+		Host: host, Path: path, Action: routing.To(routing.BackendID(service)), Ports: ports,
+		Owner: routing.Owner{Namespace: "test", Name: owner}, Index: index, Spelt: path.Value,
+	}
+}
+
+// tableOf is the table of some routes, their hosts named on the routes' ports.
+func tableOf(c routing.Config) *routing.Table {
+	for _, r := range c.Routes {
+		if r.Host != routing.Any {
+			c.Names = append(c.Names, routing.Name{Host: r.Host, Owner: r.Owner, Ports: r.Ports})
+		}
+	}
+	if c.Listeners == nil {
+		c.Listeners = []routing.Listener{{Port: 80, Protocol: "HTTP"}}
+	}
+	return routing.New(c)
+}
+
+func allCapabilities() []Capabilities {
+	three := ALB()
+	three.Name, three.ValuesPerCondition = "alb-3", 3
+	threeGlob := ALBGlob()
+	threeGlob.Name, threeGlob.ValuesPerCondition = "alb-glob-3", 3
+	return []Capabilities{Literal(), ALB(), ALBGlob(), three, threeGlob}
+}
+
+// grid is every request of some hosts and paths on one port.
+func grid(port int32, hosts, paths []string) []routing.Request {
+	var out []routing.Request
+	for _, h := range hosts {
+		for _, p := range paths {
+			out = append(out, routing.Request{Port: port, Host: h, Path: p})
+		}
+	}
+	return out
+}
+
+// differs says how the rules of a table differ from its specification, or "".
+func differs(table *routing.Table, c Capabilities, requests []routing.Request) string {
+	lowered, served, refusals := Lower(table, c)
+	if len(refusals) > 0 {
+		return fmt.Sprintf("refused: %v", refusals)
+	}
+	for _, l := range lowered.Listeners {
+		m := NewMatcher(l, c.Dialect)
+		reached := make([]bool, len(l.Rules))
+		for _, r := range requests {
+			if r.Port != l.Port {
+				continue
+			}
+			want := served.Match(r)
+			rule, got := m.Match(r)
+			if rule >= 0 {
+				reached[rule] = true
+			}
+			if wanted := FromRouting(want.Action); got.Key() != wanted.Key() {
+				return fmt.Sprintf("%s%s: rule %d says %s, the specification %s (%s)", r.Host, r.Path, rule, got, wanted, want.Why) + dump(l)
+			}
+		}
+		for i, ok := range reached {
+			if !ok {
+				return fmt.Sprintf("rule %d is never reached", i) + dump(l)
+			}
+		}
+	}
+	return ""
+}
+
+func dump(l Listener) string {
+	out := ""
+	for i, r := range l.Rules {
+		out += fmt.Sprintf("\n%3d %s", i, r.Key())
+	}
+	return out + fmt.Sprintf("\n    otherwise %s", l.Default)
+}
+
+// choose calls f with every selection of up to most of n things.
+func choose(n, most int, f func(picked []int)) {
+	var pick func(from int, picked []int)
+	pick = func(from int, picked []int) {
+		if len(picked) > 0 {
+			f(picked)
+		}
+		if len(picked) == most {
+			return
+		}
+		for i := from; i < n; i++ {
+			pick(i+1, append(picked, i))
+		}
+	}
+	pick(0, make([]int, 0, most))
+}
+
+func TestEverySmallTableIsExact(t *testing.T) {
+	var routes []routing.Route
+	for _, h := range smallHosts {
+		for _, p := range smallPaths {
+			for _, s := range []string{"A", "B"} {
+				routes = append(routes, aRoute("one", h, p, s, len(routes), 80))
+			}
+		}
+	}
+	requests := grid(80, gridHosts, gridPaths)
+	for _, c := range []Capabilities{Literal(), ALB(), ALBGlob()} {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			start, tables := time.Now(), 0
+			choose(len(routes), 3, func(picked []int) {
+				tables++
+				var config routing.Config
+				for _, i := range picked {
+					config.Routes = append(config.Routes, routes[i])
+				}
+				if problem := differs(tableOf(config), c, requests); problem != "" && !t.Failed() {
+					t.Errorf("%v: %s", config.Routes, problem)
+				}
+			})
+			if tables != 36050 {
+				t.Errorf("looked at %d tables, want 36,050", tables)
+			}
+			t.Logf("%d tables in %v", tables, time.Since(start))
+		})
+	}
+}

@@ -1,0 +1,157 @@
+package lb
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// Lower makes rules of a table, under what a cloud can express. It is exact: on every listener,
+// every request gets what the table without the refused parts says. Those parts are returned.
+//
+// A listener's rules are made in five steps: each level's reachable routes and its guard become
+// claims (claim.go); the claims of a host are packed into blocks (chain.go); blocks of disjoint
+// hosts are joined (join.go); each block becomes as few rules as its values allow (pack.go), in
+// the cloud's spelling (spell.go).
+func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Refusal) {
+	served, refusals := expressible(t, c)
+	out := LoadBalancer{
+		Key:          t.Key,
+		Digest:       DigestOf(t.Settings),
+		Settings:     t.Settings,
+		Listeners:    []Listener{},
+		TargetGroups: []TargetGroup{},
+	}
+	paths := newPathSets()
+	for _, l := range served.Listeners {
+		out.Listeners = append(out.Listeners, lowerListener(served, l, c, paths))
+	}
+	slices.SortFunc(out.Listeners, func(a, b Listener) int { return int(a.Port - b.Port) })
+	out.TargetGroups = targetGroups(served, out.Listeners)
+	out.Certificates = certificates(served, out.Listeners)
+	return out, served, refusals
+}
+
+func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *pathSets) Listener {
+	settings := ListenerSettings{TLSPolicy: l.TLSPolicy, Attributes: l.Attributes}
+	out := Listener{
+		Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates,
+		Digest: DigestOf(settings), Settings: settings, Rules: []Rule{},
+	}
+	claims := newClaims(t, l.Port, paths)
+	spell := newSpeller(c, l.Port)
+	out.Default = claims.fallback.action
+	for _, section := range sections(t.Levels(l.Port), spell) {
+		for _, b := range join(section.chains(claims)) {
+			out.Rules = append(out.Rules, spell.rules(b)...)
+		}
+	}
+	return out
+}
+
+// A section is levels whose hosts no request can be for at once, so that their rules need no
+// order among them. Guard marks the section that keeps names with too many labels away from the
+// wildcards of the next one, whose star would let them in: they get what hosts that no rule
+// names get.
+type section struct {
+	levels []*routing.Level
+	guard  bool
+}
+
+// sections are a port's levels in the order in which their rules must stand: precise hosts, the
+// wildcards that can be said exactly, the others from the longest to the shortest, each behind
+// its guard, and last what is for any host.
+func sections(levels []*routing.Level, s *speller) []section {
+	var precise, exact section
+	overlapping := map[int]*section{}
+	var rest section
+	for _, l := range levels {
+		switch {
+		case l.Host == routing.Any:
+			rest.levels = append(rest.levels, l)
+		case !l.Host.Wildcard():
+			precise.levels = append(precise.levels, l)
+		case !s.needsGuard(l.Host):
+			exact.levels = append(exact.levels, l)
+		default:
+			depth := strings.Count(string(l.Host), ".")
+			if overlapping[depth] == nil {
+				overlapping[depth] = &section{}
+			}
+			overlapping[depth].levels = append(overlapping[depth].levels, l)
+		}
+	}
+	out := []section{precise, exact}
+	for _, depth := range slices.Backward(slices.Sorted(maps.Keys(overlapping))) {
+		out = append(out, section{levels: overlapping[depth].levels, guard: true}, *overlapping[depth])
+	}
+	return append(out, rest)
+}
+
+// chains are the blocks of each of the section's hosts.
+func (s section) chains(c *claims) [][]*block {
+	var chains [][]*block
+	for _, l := range s.levels {
+		host, own := l.Host, []claim(nil)
+		if s.guard {
+			host, own = overwide(l.Host), c.unnamed()
+		} else {
+			own = c.level(l)
+		}
+		if len(own) > 0 {
+			chains = append(chains, c.paths.chain(host, own))
+		}
+	}
+	return chains
+}
+
+// unnamed are the claims of a host that no rule names, closed by the default.
+func (c *claims) unnamed() []claim {
+	last := c.fallback
+	last.path = routing.Root
+	return append(slices.Clone(c.byHost[routing.Any]), last)
+}
+
+// targetGroups are those that a rule or a default forwards to.
+func targetGroups(t *routing.Table, listeners []Listener) []TargetGroup {
+	used := map[GroupID]bool{}
+	for _, l := range listeners {
+		for _, id := range l.Default.Groups() {
+			used[id] = true
+		}
+		for _, r := range l.Rules {
+			for _, id := range r.Action.Groups() {
+				used[id] = true
+			}
+		}
+	}
+	groups := make([]TargetGroup, 0, len(used))
+	for _, id := range slices.Sorted(maps.Keys(used)) {
+		b := t.Backends[id]
+		groups = append(groups, TargetGroup{
+			ID: id, Service: b.Service, Port: b.Port, TargetType: b.TargetType, Protocol: b.Protocol,
+			Version: b.Version, Family: b.Family, Digest: DigestOf(b.Health), Health: b.Health, Targets: b.Targets,
+		})
+	}
+	return groups
+}
+
+// certificates are those of the listeners that the provider must be given.
+func certificates(t *routing.Table, listeners []Listener) []Certificate {
+	used := map[CertificateID]bool{}
+	for _, l := range listeners {
+		for _, id := range l.Certificates {
+			used[id] = true
+		}
+	}
+	var out []Certificate
+	for _, c := range t.Certificates {
+		if used[c.ID] && c.Pair != nil {
+			out = append(out, Certificate{ID: c.ID, Hosts: c.Hosts, Source: c.Source, Pair: c.Pair})
+		}
+	}
+	slices.SortFunc(out, func(a, b Certificate) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	return out
+}

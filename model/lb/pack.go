@@ -1,0 +1,341 @@
+package lb
+
+import (
+	"hash/fnv"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file turns a block into as few rules as the limits on values allow. Plain values are
+// preferred; regular expressions are used where nothing else says it, or where they save a rule.
+
+// rules are a block's rules. They do the same, so their order means nothing.
+func (s *speller) rules(b *block) []Rule {
+	hosts, paths := s.hostAtoms(b), s.pathAtoms(b)
+	var best []Rule
+	for _, hostParts := range ways(hosts) {
+		for _, pathParts := range ways(paths) {
+			var rules []Rule
+			for _, h := range hostParts {
+				for _, p := range pathParts {
+					rules = append(rules, s.grid(b, h, p)...)
+				}
+			}
+			if best == nil || len(rules) < len(best) {
+				best = rules
+			}
+		}
+	}
+	return best
+}
+
+// An atom is what is not divided between rules: a value, or an alternative of a regular
+// expression.
+type atom struct {
+	spelling
+	text string // the order of atoms, and where long lists are cut
+	path int    // which path of the block
+}
+
+func (s *speller) hostAtoms(b *block) []atom {
+	var atoms []atom
+	for _, h := range b.hosts {
+		if h != routing.Any {
+			atoms = append(atoms, atom{spelling: s.host(h), text: string(h)})
+		}
+	}
+	slices.SortFunc(atoms, func(a, b atom) int { return strings.Compare(a.text, b.text) })
+	return atoms
+}
+
+func (s *speller) pathAtoms(b *block) []atom {
+	var atoms []atom
+	for i, p := range b.paths {
+		if p == routing.Root {
+			return nil // everything: no condition
+		}
+		atoms = append(atoms, atom{spelling: s.path(p), text: p.Value, path: i})
+	}
+	return atoms
+}
+
+// A part is a list of atoms said in one way.
+type part struct {
+	atoms []atom
+	regex bool
+}
+
+// ways are the ways to say a list of atoms, in order of preference: all as values, values where
+// there are some, all as regular expressions.
+func ways(atoms []atom) [][]part {
+	if len(atoms) == 0 {
+		return [][]part{{{}}}
+	}
+	var plain, other []atom
+	allRegex := true
+	for _, a := range atoms {
+		if a.values != nil {
+			plain = append(plain, a)
+		} else {
+			other = append(other, a)
+		}
+		allRegex = allRegex && a.regex != ""
+	}
+	var out [][]part
+	switch {
+	case len(other) == 0:
+		out = append(out, []part{{atoms: plain}})
+	case len(plain) > 0:
+		out = append(out, []part{{atoms: plain}, {atoms: other, regex: true}})
+	}
+	if allRegex {
+		out = append(out, []part{{atoms: atoms, regex: true}})
+	}
+	return out
+}
+
+// grid is the rules for all hosts of one part with all paths of another. Hosts and paths share
+// the values of a rule, so every share is tried.
+func (s *speller) grid(b *block, hosts, paths part) []Rule {
+	perRule := s.caps.ValuesPerRule
+	for _, c := range b.when {
+		perRule -= len(c.Values)
+	}
+	var best []Rule
+	for share := range s.shares(hosts, paths, perRule) {
+		hostChunks := s.pack(hosts, s.hostEnd(), share, s.caps.WildcardsPerRule)
+		var rules []Rule
+		for _, h := range hostChunks {
+			room := limit(s.caps.ValuesPerCondition, perRule, len(h.values))
+			for _, p := range s.pack(paths, "$", room, limitWildcards(s.caps.WildcardsPerRule, h.wildcards)) {
+				rules = append(rules, b.rule(h, p))
+			}
+		}
+		if best == nil || len(rules) < len(best) {
+			best = rules
+		}
+	}
+	return best
+}
+
+// shares yields how many host values a rule may have.
+func (s *speller) shares(hosts, paths part, perRule int) func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		most := len(hosts.atoms)
+		if s.caps.ValuesPerRule > 0 {
+			forPaths := 0
+			if len(paths.atoms) > 0 {
+				forPaths = 1
+			}
+			most = min(most, perRule-forPaths)
+		}
+		if s.caps.ValuesPerCondition > 0 {
+			most = min(most, s.caps.ValuesPerCondition)
+		}
+		if s.caps.ValuesPerRule == 0 && s.caps.ValuesPerCondition == 0 {
+			yield(most)
+			return
+		}
+		for share := max(most, 1); share >= 1; share-- {
+			if !yield(share) {
+				return
+			}
+		}
+	}
+}
+
+// limit is how many values are left for a condition; 0 is no limit.
+func limit(perCondition, perRule, used int) int {
+	if perRule <= 0 {
+		return perCondition
+	}
+	left := max(perRule-used, 1)
+	if perCondition == 0 {
+		return left
+	}
+	return min(perCondition, left)
+}
+
+func limitWildcards(perRule, used int) int {
+	if perRule == 0 {
+		return 0
+	}
+	return max(perRule-used, 1)
+}
+
+// A chunk is the values of one condition of one rule.
+type chunk struct {
+	values    []string
+	regex     bool
+	wildcards int
+	paths     []int
+}
+
+// pack fills conditions with at most room values and the given number of wildcards each. Long
+// lists are cut at places that their content chooses, so that one more atom changes a few
+// conditions and not all that follow.
+func (s *speller) pack(p part, end string, room, wild int) []chunk {
+	if len(p.atoms) == 0 {
+		return []chunk{{}}
+	}
+	var chunks []chunk
+	for _, segment := range segments(p.atoms, p.regex, room) {
+		if p.regex {
+			chunks = append(chunks, s.packRegex(segment, end, room)...)
+			continue
+		}
+		chunks = append(chunks, packValues(segment, room, wild)...)
+	}
+	return chunks
+}
+
+func packValues(atoms []atom, room, wild int) []chunk {
+	var chunks []chunk
+	var open chunk
+	for _, a := range atoms {
+		for _, v := range a.values {
+			full := room > 0 && len(open.values) == room || wild > 0 && open.wildcards+wildcards(v) > wild
+			if full && len(open.values) > 0 {
+				chunks = append(chunks, open)
+				open = chunk{}
+			}
+			open.values = append(open.values, v)
+			open.wildcards += wildcards(v)
+			open.paths = append(open.paths, a.path)
+		}
+	}
+	return append(chunks, open)
+}
+
+func (s *speller) packRegex(atoms []atom, end string, room int) []chunk {
+	var chunks []chunk
+	open := chunk{regex: true}
+	var value []atom
+	flush := func() {
+		if len(value) == 0 {
+			return
+		}
+		if room > 0 && len(open.values) == room {
+			chunks = append(chunks, open)
+			open = chunk{regex: true}
+		}
+		open.values = append(open.values, alternation(value, end))
+		for _, a := range value {
+			open.paths = append(open.paths, a.path)
+		}
+		value = nil
+	}
+	for _, a := range atoms {
+		alone := a.whole || len(value) > 0 && value[0].whole
+		if longer := alternation(append(slices.Clone(value), a), end); alone || !s.fits(longer) {
+			flush()
+		}
+		value = append(value, a)
+	}
+	flush()
+	return append(chunks, open)
+}
+
+// alternation is one anchored regular expression for several atoms: what all begin with and
+// what prefixes end with is written once.
+func alternation(atoms []atom, end string) string {
+	lead := "/"
+	for _, a := range atoms {
+		if !strings.HasPrefix(a.regex, "/") {
+			lead = ""
+		}
+	}
+	var whole, prefixes []string
+	for _, a := range atoms {
+		body := a.regex[len(lead):]
+		if a.prefix {
+			prefixes = append(prefixes, body)
+		} else {
+			whole = append(whole, body)
+		}
+	}
+	switch {
+	case len(prefixes) == 0:
+		return "^" + lead + oneOf(whole) + end
+	case len(whole) == 0:
+		return "^" + lead + oneOf(prefixes) + "(/.*)?" + end
+	}
+	return "^" + lead + oneOf(append(whole, oneOf(prefixes)+"(/.*)?")) + end
+}
+
+func oneOf(alternatives []string) string {
+	if len(alternatives) == 1 {
+		return alternatives[0]
+	}
+	return "(" + strings.Join(alternatives, "|") + ")"
+}
+
+// segments cuts a long list where the content of an atom says so, each piece long enough that
+// what its last condition leaves empty does not matter.
+func segments(atoms []atom, regex bool, room int) [][]atom {
+	perRule := max(room, 1)
+	if regex {
+		perRule *= 8 // about as many alternatives as fit into a value
+	}
+	shortest := 4 * perRule
+	var out [][]atom
+	for from := 0; from < len(atoms); {
+		to := from + 1
+		for to < len(atoms) && (to-from < shortest || !cuts(atoms[to].text, shortest)) {
+			to++
+		}
+		if room == 0 {
+			to = len(atoms)
+		}
+		out = append(out, atoms[from:to])
+		from = to
+	}
+	return out
+}
+
+func cuts(text string, every int) bool {
+	h := fnv.New32a()
+	h.Write([]byte(text))
+	return h.Sum32()%uint32(every) == 0
+}
+
+// rule is the block's rule for some of its hosts and paths.
+func (b *block) rule(hosts, paths chunk) Rule {
+	r := Rule{Action: b.action}
+	for field, c := range map[string]chunk{"host": hosts, "path": paths} {
+		switch {
+		case len(c.values) == 0:
+		case c.regex:
+			r.Conditions = append(r.Conditions, Condition{Field: field, Regex: c.values})
+		default:
+			r.Conditions = append(r.Conditions, Condition{Field: field, Values: c.values})
+		}
+	}
+	for _, c := range b.when {
+		r.Conditions = append(r.Conditions, Condition{Field: c.Field, Name: c.Name, Values: c.Values})
+	}
+	slices.SortStableFunc(r.Conditions, func(a, b Condition) int {
+		return slices.Index(Fields, a.Field) - slices.Index(Fields, b.Field)
+	})
+	r.Origin = b.originOf(paths)
+	return r
+}
+
+// originOf are the sources of the routes behind some of the block's paths.
+func (b *block) originOf(c chunk) []diag.Source {
+	wanted := map[routing.Path]bool{}
+	for _, i := range c.paths {
+		wanted[b.paths[i]] = true
+	}
+	var out []diag.Source
+	for _, o := range b.origins {
+		if o.source != (diag.Source{}) && (len(wanted) == 0 || wanted[o.path]) {
+			out = append(out, o.source)
+		}
+	}
+	slices.SortFunc(out, func(a, b diag.Source) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(out)
+}

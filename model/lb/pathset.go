@@ -1,0 +1,114 @@
+package lb
+
+import (
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// pathSets compares paths as sets of request paths. Prefixes and exact paths are compared by
+// their text; globs and regular expressions by automata, whose answers are kept.
+type pathSets struct {
+	answers map[[3]string]bool
+}
+
+func newPathSets() *pathSets { return &pathSets{answers: map[[3]string]bool{}} }
+
+// overlap reports whether some request path is in both. It says true when it cannot tell.
+func (s *pathSets) overlap(a, b routing.Path) bool {
+	switch {
+	case a == b:
+		return true
+	case a.Type == routing.Exact:
+		return b.Matches(a.Value)
+	case b.Type == routing.Exact:
+		return a.Matches(b.Value)
+	case a.Type == routing.Prefix && b.Type == routing.Prefix:
+		return a.Matches(b.Value) || b.Matches(a.Value)
+	}
+	return s.ask("overlap", a, b, func() bool {
+		_, verdict := routing.Find([]string{a.Pattern(), b.Pattern(), routing.PathUniverse}, nil)
+		return verdict != routing.None
+	})
+}
+
+// contains reports whether outer has every request path of inner. It says false when it cannot
+// tell.
+func (s *pathSets) contains(outer, inner routing.Path) bool {
+	switch {
+	case outer == inner || outer == routing.Root:
+		return true
+	case inner.Type == routing.Exact:
+		return outer.Matches(inner.Value)
+	case outer.Type == routing.Exact:
+		return false
+	case outer.Type == routing.Prefix && inner.Type == routing.Prefix:
+		return outer.Matches(inner.Value)
+	}
+	return s.ask("contains", outer, inner, func() bool {
+		_, verdict := routing.Find([]string{inner.Pattern(), routing.PathUniverse}, []string{outer.Pattern()})
+		return verdict == routing.None
+	})
+}
+
+// escapes reports whether some request path is in p and in none of the claims.
+func (s *pathSets) escapes(p routing.Path, own []claim) bool {
+	var out []string
+	for _, cl := range own {
+		if len(cl.when) > 0 {
+			continue
+		}
+		if s.contains(cl.path, p) {
+			return false
+		}
+		if cl.path.Type == routing.Glob || cl.path.Type == routing.Regex || p.Type != routing.Prefix {
+			out = append(out, cl.path.Pattern())
+		}
+	}
+	// Without globs, finitely many exact paths and longer prefixes never use a prefix up.
+	if len(out) == 0 {
+		return true
+	}
+	for _, cl := range own {
+		if len(cl.when) == 0 && cl.path.Type != routing.Glob && cl.path.Type != routing.Regex && p.Type == routing.Prefix && s.overlap(cl.path, p) {
+			out = append(out, cl.path.Pattern())
+		}
+	}
+	_, verdict := routing.Find([]string{p.Pattern(), routing.PathUniverse}, []string{strings.Join(out, "|")})
+	return verdict != routing.None
+}
+
+func (s *pathSets) ask(question string, a, b routing.Path, answer func() bool) bool {
+	key := [3]string{question, a.String(), b.String()}
+	if known, ok := s.answers[key]; ok {
+		return known
+	}
+	if far(a, b) {
+		s.answers[key] = false
+		return false
+	}
+	s.answers[key] = answer()
+	return s.answers[key]
+}
+
+// far reports whether the texts before the first wildcards already keep two paths apart.
+func far(a, b routing.Path) bool {
+	if a.Type == routing.Regex || b.Type == routing.Regex {
+		return false // an alternation at the top has no such text
+	}
+	x, y := a.Text(), b.Text()
+	n := min(len(x), len(y))
+	return x[:n] != y[:n]
+}
+
+// sortPaths puts paths in an order of their own, whatever asked for them.
+func sortPaths(paths []routing.Path) []routing.Path {
+	slices.SortFunc(paths, func(a, b routing.Path) int {
+		if c := strings.Compare(a.Value, b.Value); c != 0 {
+			return c
+		}
+		return int(a.Type) - int(b.Type)
+	})
+	return slices.Compact(paths)
+}

@@ -1,0 +1,153 @@
+package lb
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file finds what a cloud's rules cannot say, before anything is lowered. What is refused is
+// taken out of the table, so that the rest is exact.
+
+// A Refusal is a part of the table that cannot be served, and why.
+type Refusal struct {
+	Owner  routing.Owner
+	Source diag.Source
+	Ports  []int32
+	Why    string
+}
+
+// Diagnostic tells the owner.
+func (r Refusal) Diagnostic() diag.Diagnostic {
+	message := r.Why
+	if len(r.Ports) > 0 {
+		message = fmt.Sprintf("not served on port %s: %s", joinPorts(r.Ports), r.Why)
+	}
+	return diag.Diagnostic{Severity: diag.Error, Reason: diag.NotExpressible, Source: r.Source, Message: message}
+}
+
+func joinPorts(ports []int32) string {
+	out := ""
+	for i, p := range ports {
+		if i > 0 {
+			out += ", "
+		}
+		out += fmt.Sprint(p)
+	}
+	return out
+}
+
+// expressible is the table without what cannot be said, and what that is.
+func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
+	spellers := map[int32]*speller{}
+	for _, l := range t.Listeners {
+		spellers[l.Port] = newSpeller(c, l.Port)
+	}
+	config := t.Config
+	var refusals []Refusal
+
+	config.Routes = make([]routing.Route, 0, len(t.Routes))
+	for _, r := range t.Routes {
+		var refused []int32
+		why := ""
+		kept := r.Ports[:0:0]
+		for _, port := range r.Ports {
+			if because := spellers[port].cannot(&r); because != "" {
+				refused, why = append(refused, port), because
+				continue
+			}
+			kept = append(kept, port)
+		}
+		if len(refused) > 0 {
+			refusals = append(refusals, Refusal{r.Owner, r.Source, refused, why})
+		}
+		if len(kept) > 0 {
+			r.Ports = kept
+			config.Routes = append(config.Routes, r)
+		}
+	}
+
+	config.Names = slices.Clone(t.Names)
+	for i := range config.Names {
+		n := &config.Names[i]
+		for _, l := range t.Listeners {
+			if s := spellers[l.Port]; s.cannotHost(n.Host) != "" {
+				n.Unsaid = append(slices.Clone(n.Unsaid), l.Port)
+			}
+		}
+	}
+
+	config.Defaults = nil
+	for _, d := range t.Defaults {
+		if why := c.cannotDo(d.Action); why != "" {
+			refusals = append(refusals, Refusal{d.Owner, d.Source, nil, why})
+			continue
+		}
+		config.Defaults = append(config.Defaults, d)
+	}
+	if len(refusals) == 0 && !slices.ContainsFunc(config.Names, func(n routing.Name) bool { return len(n.Unsaid) > 0 }) {
+		return t, nil
+	}
+	return routing.New(config), refusals
+}
+
+// cannot says why a route has no rule on this port, or "".
+func (s *speller) cannot(r *routing.Route) string {
+	if why := s.caps.cannotDo(r.Action); why != "" {
+		return why
+	}
+	if why := s.cannotHost(r.Host); why != "" {
+		return why
+	}
+	if r.Path != routing.Root && s.path(r.Path).impossible() {
+		return fmt.Sprintf("%s has no form that a rule of %s accepts (%s)", r.Path, s.caps.Name, s.limits())
+	}
+	values := 0
+	for _, c := range r.When {
+		values += len(c.Values)
+	}
+	if most := s.caps.ValuesPerRule; most > 0 && values > most-2 {
+		return fmt.Sprintf("its conditions have %d values, and a rule of %s has room for %d besides host and path", values, s.caps.Name, most-2)
+	}
+	return ""
+}
+
+func (s *speller) cannotHost(h routing.Host) string {
+	if h == routing.Any || !s.host(h).impossible() && (!s.needsGuard(h) || !s.host(overwide(h)).impossible()) {
+		return ""
+	}
+	if s.portInHost() && !s.caps.Regex {
+		return fmt.Sprintf("whether %s matches hosts on port %d without their port is undocumented, and regular expressions are off", s.caps.Name, s.port)
+	}
+	return fmt.Sprintf("host %s has no form that a rule of %s accepts (%s)", h, s.caps.Name, s.limits())
+}
+
+func (s *speller) limits() string {
+	limits := "its characters"
+	if s.caps.ValueLength > 0 {
+		limits = fmt.Sprintf("its characters, or more than %d of them", s.caps.ValueLength)
+	}
+	if !s.caps.Regex {
+		limits += "; regular expressions are off"
+	}
+	return limits
+}
+
+// cannotDo says why an action is beyond the cloud, or "".
+func (c Capabilities) cannotDo(a routing.Action) string {
+	if most := c.TargetsPerForward; most > 0 && len(a.Forward) > most {
+		return fmt.Sprintf("it forwards to %d Services, and a rule of %s to at most %d", len(a.Forward), c.Name, most)
+	}
+	if a.Fixed != nil && c.BodyLength > 0 && len(a.Fixed.Body) > c.BodyLength {
+		return fmt.Sprintf("its body has %d bytes, and %s allows %d", len(a.Fixed.Body), c.Name, c.BodyLength)
+	}
+	if a.Fixed != nil && c.Name != "literal" && a.Fixed.Status/100 == 3 {
+		return fmt.Sprintf("a fixed response of %s cannot have status %d", c.Name, a.Fixed.Status)
+	}
+	if r := a.Redirect; r != nil && c.ValueLength > 0 && max(len(r.Host), len(r.Path), len(r.Query)) > c.ValueLength {
+		return fmt.Sprintf("a part of its redirect is longer than the %d characters that %s allows", c.ValueLength, c.Name)
+	}
+	return ""
+}

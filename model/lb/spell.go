@@ -1,0 +1,208 @@
+package lb
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file spells hosts and paths as the values of conditions, within what a cloud accepts. A
+// host or path that has no spelling cannot be served there.
+
+// A spelling is the ways to say one host or one path. It has values, a regular expression, both
+// or neither.
+type spelling struct {
+	values []string // globs that together are exactly it; nil: there are none
+	regex  string   // one alternative of a regular expression, without anchors; "": there is none
+	prefix bool     // the regular expression goes on with an optional rest below it
+	whole  bool     // the regular expression shares no value with others
+}
+
+func (s spelling) impossible() bool { return s.values == nil && s.regex == "" }
+
+// speller spells for the rules of one port.
+type speller struct {
+	caps       Capabilities
+	port       int32
+	hostValues *regexp.Regexp
+	pathValues *regexp.Regexp
+}
+
+func newSpeller(c Capabilities, port int32) *speller {
+	return &speller{caps: c, port: port, hostValues: compile(c.HostValue), pathValues: compile(c.PathValue)}
+}
+
+func compile(accepted string) *regexp.Regexp {
+	if accepted == "" {
+		return nil
+	}
+	return regexp.MustCompile(accepted)
+}
+
+// overwide is the glob that stands for names too long for a wildcard, which a star that spans
+// dots would let in: "*.*.example.com" for "*.example.com".
+func overwide(wildcard routing.Host) routing.Host { return "*." + wildcard }
+
+func isOverwide(h routing.Host) bool { return strings.HasPrefix(string(h), "*.*.") }
+
+// host spells a host. A wildcard whose star would span dots is a value only behind a guard.
+func (s *speller) host(h routing.Host) spelling {
+	var out spelling
+	if value := string(h); !s.portInHost() && s.accepts(s.hostValues, value) {
+		out.values = []string{value}
+	}
+	if isOverwide(h) {
+		return out
+	}
+	if s.caps.Regex {
+		if body := s.hostRegex(h); s.fits("^" + body + s.hostEnd()) {
+			out.regex = body
+		}
+	}
+	if h.Wildcard() && !s.caps.HostStarIsLabel && out.regex != "" {
+		out.values = nil
+	}
+	return out
+}
+
+// needsGuard reports whether a wildcard can only be said with a star that spans dots.
+func (s *speller) needsGuard(h routing.Host) bool {
+	return h.Wildcard() && !s.caps.HostStarIsLabel && s.host(h).regex == ""
+}
+
+func (s *speller) hostRegex(h routing.Host) string {
+	name, label := string(h), ""
+	if h.Wildcard() {
+		name, label = strings.TrimPrefix(name, "*."), `[^.]+\.`
+	}
+	if !s.caps.Doubt.HostCase {
+		return label + regexp.QuoteMeta(name)
+	}
+	var b strings.Builder
+	for _, r := range name {
+		if upper := unicode.ToUpper(r); upper != r {
+			b.WriteString("[" + string(r) + string(upper) + "]")
+			continue
+		}
+		b.WriteString(regexp.QuoteMeta(string(r)))
+	}
+	return label + b.String()
+}
+
+// hostEnd allows a port where the cloud may see one and does not say so.
+func (s *speller) hostEnd() string {
+	if s.portInHost() {
+		return `(:[0-9]+)?$`
+	}
+	return `$`
+}
+
+// portInHost reports whether the Host header carries a port that may take part in matching.
+// Clients leave out the usual ports.
+func (s *speller) portInHost() bool { return s.caps.Doubt.HostPort && !usual(s.port) }
+
+func usual(port int32) bool { return port == 80 || port == 443 }
+
+// path spells a path. The root needs no condition and is not asked for.
+func (s *speller) path(p routing.Path) spelling {
+	var out spelling
+	switch p.Type {
+	case routing.Exact:
+		out.values = s.pathValue(s.literal(p.Value))
+	case routing.Prefix:
+		out.values = s.pathValue(s.literal(p.Value))
+		if below := s.pathValue(s.literal(p.Value) + "/*"); out.values != nil && below != nil {
+			out.values = append(out.values, below...)
+		} else {
+			out.values = nil
+		}
+	case routing.Glob:
+		if wild := wildcards(p.Value); s.caps.WildcardsPerRule == 0 || wild <= s.caps.WildcardsPerRule {
+			out.values = s.pathValue(p.Value)
+		}
+	}
+	if !s.caps.Regex {
+		return out
+	}
+	body, ok := s.pathRegex(p)
+	longest := "^" + body + "$"
+	if p.Type == routing.Prefix {
+		longest = "^" + body + "(/.*)?$"
+	}
+	if ok && s.fits(longest) {
+		out.regex, out.prefix, out.whole = body, p.Type == routing.Prefix, p.Type == routing.Regex
+	}
+	return out
+}
+
+// literal escapes the wildcards of a path that means them literally; where that cannot be said
+// it keeps them out of the accepted characters.
+func (s *speller) literal(path string) string {
+	if !strings.ContainsAny(path, `*?\`) {
+		return path
+	}
+	if !s.caps.Escapes {
+		return "\x00" // no value says this
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(path)
+}
+
+func (s *speller) pathValue(value string) []string {
+	if strings.Contains(value, "\x00") || !s.accepts(s.pathValues, value) {
+		return nil
+	}
+	return []string{value}
+}
+
+// encoded are the characters that a path can only carry percent-encoded.
+const encoded = " \"<>\\^`{|}#?[]%"
+
+// pathRegex is a path as a regular expression. Where the cloud does not say whether it decodes
+// paths first, an encoded character that could not stand there raw is allowed to be decoded.
+func (s *speller) pathRegex(p routing.Path) (string, bool) {
+	switch p.Type {
+	case routing.Regex:
+		_, err := regexp.Compile(p.Value)
+		return "(?:" + p.Value + ")", err == nil
+	case routing.Glob:
+		return s.allowDecoded(routing.GlobPattern(p.Value)), true
+	}
+	return s.allowDecoded(regexp.QuoteMeta(p.Value)), true
+}
+
+var percent = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+
+func (s *speller) allowDecoded(pattern string) string {
+	if !s.caps.Doubt.Decoding {
+		return pattern
+	}
+	return percent.ReplaceAllStringFunc(pattern, func(code string) string {
+		c := unhex(code[1])<<4 | unhex(code[2])
+		if !strings.ContainsRune(encoded, rune(c)) || c == 0 {
+			return code
+		}
+		return "(" + code + "|" + regexp.QuoteMeta(string(rune(c))) + ")"
+	})
+}
+
+func unhex(c byte) byte {
+	switch {
+	case c >= 'a':
+		return c - 'a' + 10
+	case c >= 'A':
+		return c - 'A' + 10
+	}
+	return c - '0'
+}
+
+func (s *speller) accepts(values *regexp.Regexp, value string) bool {
+	return s.fits(value) && (values == nil || values.MatchString(value))
+}
+
+func (s *speller) fits(value string) bool {
+	return s.caps.ValueLength == 0 || len(value) <= s.caps.ValueLength
+}
+
+func wildcards(value string) int { return strings.Count(value, "*") + strings.Count(value, "?") }
