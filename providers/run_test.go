@@ -1,0 +1,235 @@
+package providers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// scripted is a cloud whose Apply is a function of the step's ID.
+type scripted struct {
+	providers.Provider
+	apply func(ctx context.Context, seen *lb.Observed, id string) error
+
+	mu      sync.Mutex
+	applied []string
+}
+
+func (s *scripted) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	if s.apply != nil {
+		if err := s.apply(ctx, seen, step.ID()); err != nil {
+			return plan.Result{}, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.applied = append(s.applied, step.ID())
+	return plan.Result{Handle: "handle of " + step.ID()}, nil
+}
+
+// steps is a plan that creates target groups, each given as "id" or "id < before,before".
+func steps(lines ...string) plan.Plan {
+	index := map[string]int{}
+	var p plan.Plan
+	for i, line := range lines {
+		id, before, _ := strings.Cut(line, " < ")
+		index[id] = i
+		var after []int
+		for b := range strings.SplitSeq(before, ",") {
+			if at, ok := index[b]; ok {
+				after = append(after, at)
+			}
+		}
+		p.Steps = append(p.Steps, plan.Planned{
+			Step:   plan.CreateTargetGroup{Group: lb.TargetGroup{ID: lb.GroupID(id)}},
+			After:  after,
+			Origin: []diag.Source{{Kind: "Ingress", Name: "of " + id}},
+		})
+	}
+	return p
+}
+
+func ids(o *lb.Observed) []string {
+	var out []string
+	for _, g := range o.TargetGroups {
+		out = append(out, string(g.ID))
+	}
+	return out
+}
+
+func TestRunGoesAsFarAsItCan(t *testing.T) {
+	odd := errors.New("connection reset")
+	for name, c := range map[string]struct {
+		reason  string
+		plan    plan.Plan
+		fail    map[string]error
+		want    []string
+		reject  []string
+		pending []string
+		err     string
+	}{
+		"nothing to do": {
+			reason: "an empty plan is done",
+		},
+		"all succeed": {
+			reason: "each step is kept, with what the cloud assigned",
+			plan:   steps("a", "b < a", "c < a,b"),
+			want:   []string{"a", "b", "c"},
+		},
+		"a chain stops": {
+			reason: "what waits for a failed step, directly or not, is not run; its neighbours are",
+			plan:   steps("a", "b < a", "c < b", "d", "e < d"),
+			fail:   map[string]error{"b": odd},
+			want:   []string{"a", "d", "e"},
+			err:    "applying create target group b: connection reset",
+		},
+		"a rejection": {
+			reason: "a rejection names the routes behind the step, so that they can be refused by name",
+			plan:   steps("a", "b", "c < a,b"),
+			fail:   map[string]error{"b": fmt.Errorf("101st rule: %w", providers.ErrRejected)},
+			want:   []string{"a"},
+			reject: []string{"of b"},
+			err:    "applying create target group b: 101st rule: rejected",
+		},
+		"pending": {
+			reason:  "what the cloud is not ready for is asked for again later, and holds up only what needs it",
+			plan:    steps("a", "b < a", "c"),
+			fail:    map[string]error{"a": fmt.Errorf("no healthy target: %w", providers.ErrPending)},
+			want:    []string{"c"},
+			pending: []string{"a"},
+			err:     "applying create target group a: no healthy target: not yet",
+		},
+		"several errors": {
+			reason: "every error is told, in the order of the plan whatever order they came in",
+			plan:   steps("a", "b", "c"),
+			fail:   map[string]error{"a": odd, "c": providers.ErrDenied},
+			want:   []string{"b"},
+			err:    "applying create target group a: connection reset\napplying create target group c: denied",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cloud := &scripted{apply: func(_ context.Context, _ *lb.Observed, id string) error { return c.fail[id] }}
+			seen := &lb.Observed{}
+			got, err := providers.Run(t.Context(), cloud, seen, c.plan, providers.Options{})
+			if diff := cmp.Diff(c.want, ids(seen)); diff != "" {
+				t.Errorf("%s: kept (-want +got):\n%s", c.reason, diff)
+			}
+			if got.Done != len(c.want) {
+				t.Errorf("%s: done %d, want %d", c.reason, got.Done, len(c.want))
+			}
+			var rejected, pending []string
+			for _, r := range got.Rejections {
+				rejected = append(rejected, r.Origin[0].Name)
+			}
+			for _, s := range got.Pending {
+				pending = append(pending, s.ID())
+			}
+			if diff := cmp.Diff([][]string{c.reject, c.pending}, [][]string{rejected, pending}); diff != "" {
+				t.Errorf("%s: rejections and pending (-want +got):\n%s", c.reason, diff)
+			}
+			if text := fmt.Sprint(err); text != c.err && !(err == nil && c.err == "") {
+				t.Errorf("%s: error %q, want %q", c.reason, text, c.err)
+			}
+			for id, want := range c.fail {
+				if !errors.Is(err, want) {
+					t.Errorf("%s: the error of %s is lost", c.reason, id)
+				}
+			}
+		})
+	}
+}
+
+// Handles come back from the cloud with each step and must land in what is kept.
+func TestRunKeepsWhatTheCloudAssigned(t *testing.T) {
+	seen := &lb.Observed{}
+	if _, err := providers.Run(t.Context(), &scripted{}, seen, steps("a"), providers.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := seen.TargetGroup("a").Handle; got != "handle of a" {
+		t.Errorf("handle %q", got)
+	}
+}
+
+// Each step of a wave waits for the others of the wave, so the plan can end only if they are under
+// way at the same time; and no more than the limit ever are.
+func TestRunIsParallelAndBounded(t *testing.T) {
+	const limit = 3
+	var mu sync.Mutex
+	var running, most int
+	gate := make(chan struct{}, limit)
+	cloud := &scripted{apply: func(_ context.Context, seen *lb.Observed, _ string) error {
+		mu.Lock()
+		running++
+		most = max(most, running)
+		if running == limit {
+			for range limit {
+				gate <- struct{}{}
+			}
+		}
+		mu.Unlock()
+		<-gate
+		_ = ids(seen) // races with whoever writes what is kept while a step reads it
+		mu.Lock()
+		running--
+		mu.Unlock()
+		return nil
+	}}
+	p := steps("a", "b", "c", "d < a,b,c", "e < a,b,c", "f < a,b,c")
+	seen := &lb.Observed{}
+	if _, err := providers.Run(t.Context(), cloud, seen, p, providers.Options{Parallel: limit}); err != nil {
+		t.Fatal(err)
+	}
+	if most != limit {
+		t.Errorf("%d steps at once, want %d", most, limit)
+	}
+}
+
+// A step sees the results of everything that it depends on, and does not see them change.
+func TestRunShowsEachStepASteadyView(t *testing.T) {
+	p := steps("a", "b < a", "c < a", "d < b,c", "e < b", "f < c")
+	before := map[string][]string{"b": {"a"}, "c": {"a"}, "d": {"a", "b", "c"}, "e": {"a", "b"}, "f": {"a", "c"}}
+	cloud := &scripted{apply: func(_ context.Context, seen *lb.Observed, id string) error {
+		have := ids(seen)
+		for _, want := range before[id] {
+			if !slices.Contains(have, want) {
+				return fmt.Errorf("%s does not see %s", id, want)
+			}
+		}
+		return nil
+	}}
+	for range 50 {
+		if _, err := providers.Run(t.Context(), cloud, &lb.Observed{}, p, providers.Options{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A cancelled run lets the step under way finish, keeps its result and starts no other.
+func TestRunStopsBetweenSteps(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cloud := &scripted{apply: func(_ context.Context, _ *lb.Observed, id string) error {
+		if id == "b" {
+			cancel()
+		}
+		return nil
+	}}
+	seen := &lb.Observed{}
+	got, err := providers.Run(ctx, cloud, seen, steps("a", "b < a", "c < b"), providers.Options{})
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "stopping after 2 of 3 steps") {
+		t.Errorf("error %v", err)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, ids(seen)); diff != "" || got.Done != 2 {
+		t.Errorf("done %d, kept (-want +got):\n%s", got.Done, diff)
+	}
+}
