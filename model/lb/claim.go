@@ -45,14 +45,23 @@ func newClaims(t *routing.Table, port int32, paths *pathSets) *claims {
 	return c
 }
 
-// level is everything that one host's rules must say, as far as it is not said below it.
+// level is everything that one host's rules must say. Left out, from the last to the first, is
+// what makes no difference: a claim whose requests would meet the same group further down, a
+// guard whose requests would meet the same action.
 func (c *claims) level(l *routing.Level) []claim {
 	all := c.whole(l)
+	index := newClaimIndex(all, c.table.HostMiss == routing.MissAnswers, c.paths)
 	later := c.below(l.Host)
-	if last := len(all) - 1; last >= 0 && all[last].guard && c.idleGuard(all[:last], all[last], later) {
-		all = all[:last]
+	for i := len(all) - 1; i >= 0; i-- {
+		index.dropped[i] = index.idle(i, later)
 	}
-	return c.withoutAbsorbed(all, later)
+	kept := make([]claim, 0, len(all))
+	for i, cl := range all {
+		if !index.dropped[i] {
+			kept = append(kept, cl)
+		}
+	}
+	return kept
 }
 
 // whole is a level's claims, closed by the claim that answers its misses where it keeps them.
@@ -140,118 +149,135 @@ func (c *claims) miss(l *routing.Level) claim {
 		group: groupKey{l.Miss.Owner.String(), action.Key(), ""}}
 }
 
-// idleGuard reports whether a level's misses would be answered in the same way further down, so
-// that the guard says nothing new.
-func (c *claims) idleGuard(own []claim, guard claim, later []claim) bool {
-	for _, next := range later {
-		if next.group.action != guard.group.action && c.paths.escapes(next.path, own) {
-			return false
-		}
-		if next.path == routing.Root && len(next.when) == 0 {
-			break
-		}
-	}
-	return true
-}
-
-// withoutAbsorbed leaves out the claims that lower ones of their own group cover, where nothing
-// between them says otherwise.
-func (c *claims) withoutAbsorbed(all, later []claim) []claim {
-	index := newClaimIndex(all, c.table.HostMiss == routing.MissAnswers)
-	kept := make([]claim, 0, len(all))
-	for i, cl := range all {
-		if !c.absorbed(cl, index.after(i, cl), later) {
-			kept = append(kept, cl)
-		}
-	}
-	return kept
-}
-
-// absorbed looks at the claims that a request of cl would meet if cl were not there.
-func (c *claims) absorbed(cl claim, same []*claim, later []claim) bool {
-	decide := func(next *claim) (absorbed, decided bool) {
-		if !c.paths.overlap(cl.path, next.path) {
-			return false, false
-		}
-		if next.group.owner != cl.group.owner || next.group.action != cl.group.action {
-			return false, true
-		}
-		if len(next.when) == 0 && c.paths.contains(next.path, cl.path) {
-			return true, true
-		}
-		return false, false
-	}
-	for _, next := range same {
-		if yes, decided := decide(next); decided {
-			return yes
-		}
-	}
-	for i := range later {
-		if yes, decided := decide(&later[i]); decided {
-			return yes
-		}
-	}
-	return false
-}
-
 // A claimIndex finds the claims of one level that may overlap a given one without looking at all
-// of them: prefixes by walking up the path, the others one by one.
+// of them: exact paths and prefixes by walking up the path, the others one by one.
 type claimIndex struct {
-	all      []claim
-	ranked   bool // by precedence throughout: nothing that lies deeper comes later
-	prefixes map[string][]int
-	others   []int // globs and regular expressions
+	sets    *pathSets
+	all     []claim
+	dropped []bool
+	ranked  bool // by precedence throughout: nothing that lies deeper comes later
+	named   map[routing.Path][]int
+	globs   []int // and regular expressions
 }
 
-func newClaimIndex(all []claim, ranked bool) *claimIndex {
-	x := &claimIndex{all: all, ranked: ranked, prefixes: make(map[string][]int, len(all))}
+func newClaimIndex(all []claim, ranked bool, sets *pathSets) *claimIndex {
+	x := &claimIndex{sets: sets, all: all, dropped: make([]bool, len(all)), ranked: ranked, named: make(map[routing.Path][]int, len(all))}
 	for i, cl := range all {
-		switch cl.path.Type {
-		case routing.Prefix:
-			x.prefixes[cl.path.Value] = append(x.prefixes[cl.path.Value], i)
-		case routing.Glob, routing.Regex:
-			x.others = append(x.others, i)
+		if isGlob(cl.path) {
+			x.globs = append(x.globs, i)
+		} else {
+			x.named[cl.path] = append(x.named[cl.path], i)
 		}
 	}
 	return x
 }
 
-// after are the claims behind position i that may overlap the claim there, in order. A claim
-// that is not a glob can only meet the prefixes above it and globs.
-func (x *claimIndex) after(i int, cl claim) []*claim {
+func isGlob(p routing.Path) bool { return p.Type == routing.Glob || p.Type == routing.Regex }
+
+// idle reports whether the requests that reach claim i would get the same without it.
+func (x *claimIndex) idle(i int, later []claim) bool {
+	for _, j := range x.above(x.all[i].path) {
+		if j > i && !x.dropped[j] {
+			if same, decided := x.decides(i, &x.all[j]); decided {
+				return same
+			}
+		}
+	}
+	for j := range later {
+		if same, decided := x.decides(i, &later[j]); decided {
+			return same
+		}
+	}
+	return false
+}
+
+// decides reports whether next settles what the requests of claim i would get without it, and
+// whether that is the same. A guard is nobody's, so anybody may do what it does.
+func (x *claimIndex) decides(i int, next *claim) (same, decided bool) {
+	cl := &x.all[i]
+	if !x.sets.overlap(cl.path, next.path) {
+		return false, false
+	}
+	if next.group.action == cl.group.action && (cl.guard || next.group.owner == cl.group.owner) {
+		covered := len(next.when) == 0 && x.sets.contains(next.path, cl.path)
+		return covered, covered
+	}
+	return false, x.reaches(i, next.path)
+}
+
+// above are the claims that may overlap a path without lying below it, in order: what a claim
+// of the level can meet further down.
+func (x *claimIndex) above(p routing.Path) []int {
+	if !x.ranked || isGlob(p) {
+		all := make([]int, len(x.all))
+		for i := range all {
+			all[i] = i
+		}
+		return all
+	}
 	var at []int
-	if !x.ranked || cl.path.Type == routing.Glob || cl.path.Type == routing.Regex {
-		for j := i + 1; j < len(x.all); j++ {
-			at = append(at, j)
-		}
-	} else {
-		for up := range ancestors(cl.path.Value) {
-			at = append(at, x.prefixes[up]...)
-		}
-		at = append(at, x.others...)
-		slices.Sort(at)
+	for up := range ancestors(p.Value) {
+		at = append(at, x.named[routing.Path{Type: routing.Prefix, Value: up}]...)
 	}
-	var out []*claim
-	for _, j := range at {
-		if j > i {
-			out = append(out, &x.all[j])
+	at = append(at, x.globs...)
+	slices.Sort(at)
+	return at
+}
+
+// reaches reports whether a request for both claim i and a path passes all claims before i.
+func (x *claimIndex) reaches(i int, path routing.Path) bool {
+	own := x.all[i].path
+	both := []routing.Path{own, path}
+	switch {
+	case x.sets.contains(path, own):
+		both = both[:1]
+	case x.sets.contains(own, path):
+		both = both[1:]
+	}
+	if len(both) == 1 && !isGlob(both[0]) {
+		p := both[0]
+		if x.before(i, p) {
+			return false
+		}
+		for up := range ancestors(p.Value) {
+			if x.before(i, routing.Path{Type: routing.Prefix, Value: up}) {
+				return false
+			}
+		}
+		if !slices.ContainsFunc(x.globs, func(g int) bool { return g < i && x.sets.overlap(x.all[g].path, p) }) {
+			return true // finitely many exact paths and longer prefixes never use a prefix up
 		}
 	}
-	return out
+	in := []string{routing.PathUniverse}
+	for _, p := range both {
+		in = append(in, p.Pattern())
+	}
+	var out []string
+	for _, cl := range x.all[:i] {
+		if len(cl.when) == 0 && x.sets.overlap(cl.path, both[0]) {
+			out = append(out, cl.path.Pattern())
+		}
+	}
+	if len(out) == 0 {
+		return true
+	}
+	_, verdict := routing.Find(in, []string{strings.Join(out, "|")})
+	return verdict != routing.None
+}
+
+// before reports whether one of the claims before i has exactly this path, for every request.
+func (x *claimIndex) before(i int, p routing.Path) bool {
+	return slices.ContainsFunc(x.named[p], func(j int) bool { return j < i && len(x.all[j].when) == 0 })
 }
 
 // ancestors are a path and the prefixes above it, up to the root.
 func ancestors(path string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
-		for path != "" {
+		for len(path) > 1 {
 			if !yield(path) {
 				return
 			}
-			slash := strings.LastIndexByte(path, '/')
-			if slash < 0 {
-				break
-			}
-			path = path[:slash]
+			path = path[:max(strings.LastIndexByte(path, '/'), 0)]
 		}
 		yield("/")
 	}

@@ -46,7 +46,10 @@ func (m *Matcher) Match(r routing.Request) (int, Action) {
 func (c Condition) matcher(d Dialect) func(routing.Request) bool {
 	switch c.Field {
 	case "host":
-		return c.onText(d.host, func(v string) func(string) bool { return d.hostValue(strings.ToLower(v)) })
+		return c.onText(d.host, func(v string) func(string) bool {
+			matches := d.hostValue(strings.ToLower(v))
+			return func(host string) bool { return matches(strings.ToLower(host)) }
+		})
 	case "path":
 		return c.onText(func(r routing.Request) string { return r.Path }, d.pathValue)
 	case "source":
@@ -80,14 +83,21 @@ func (c Condition) onText(text func(routing.Request) string, value func(string) 
 	}
 }
 
-// host is the part of the Host header that conditions look at. Where it is not documented
-// whether the port takes part, it does wherever a client sends one; rules must be right either
-// way, and a test asks both.
+// host is the Host header as conditions see it. What is not documented turns out the harder way
+// here: the port takes part wherever a client sends one, and regular expressions see the case.
+// Rules must be right either way; a test asks both.
 func (d Dialect) host(r routing.Request) string {
-	if d.Doubt.HostPort && !usual(r.Port) {
-		return strings.ToLower(r.Host)
+	host := r.Host
+	if !d.Doubt.HostPort || usual(r.Port) {
+		host = r.Hostname()
+		if at := strings.LastIndex(strings.ToLower(r.Host), host); d.Doubt.HostCase && at == 0 {
+			host = r.Host[:len(host)]
+		}
 	}
-	return r.Hostname()
+	if !d.Doubt.HostCase {
+		host = strings.ToLower(host)
+	}
+	return host
 }
 
 // hostValue matches one host value.

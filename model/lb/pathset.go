@@ -52,43 +52,12 @@ func (s *pathSets) contains(outer, inner routing.Path) bool {
 	})
 }
 
-// escapes reports whether some request path is in p and in none of the claims.
-func (s *pathSets) escapes(p routing.Path, own []claim) bool {
-	var out []string
-	for _, cl := range own {
-		if len(cl.when) > 0 {
-			continue
-		}
-		if s.contains(cl.path, p) {
-			return false
-		}
-		if cl.path.Type == routing.Glob || cl.path.Type == routing.Regex || p.Type != routing.Prefix {
-			out = append(out, cl.path.Pattern())
-		}
-	}
-	// Without globs, finitely many exact paths and longer prefixes never use a prefix up.
-	if len(out) == 0 {
-		return true
-	}
-	for _, cl := range own {
-		if len(cl.when) == 0 && cl.path.Type != routing.Glob && cl.path.Type != routing.Regex && p.Type == routing.Prefix && s.overlap(cl.path, p) {
-			out = append(out, cl.path.Pattern())
-		}
-	}
-	_, verdict := routing.Find([]string{p.Pattern(), routing.PathUniverse}, []string{strings.Join(out, "|")})
-	return verdict != routing.None
-}
-
 func (s *pathSets) ask(question string, a, b routing.Path, answer func() bool) bool {
 	key := [3]string{question, a.String(), b.String()}
 	if known, ok := s.answers[key]; ok {
 		return known
 	}
-	if far(a, b) {
-		s.answers[key] = false
-		return false
-	}
-	s.answers[key] = answer()
+	s.answers[key] = !far(a, b) && answer()
 	return s.answers[key]
 }
 

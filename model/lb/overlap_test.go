@@ -1,0 +1,43 @@
+package lb
+
+import "testing"
+
+func ruleOf(conditions ...Condition) Rule { return Rule{Conditions: conditions} }
+
+func hostIs(values ...string) Condition { return Condition{Field: "host", Values: values} }
+func pathIs(values ...string) Condition { return Condition{Field: "path", Values: values} }
+func pathLike(regex ...string) Condition {
+	return Condition{Field: "path", Regex: regex}
+}
+
+func TestOverlapAndContains(t *testing.T) {
+	cases := map[string]struct {
+		a, b                      Rule
+		overlap, aHoldsB, bHoldsA bool
+	}{
+		"other hosts never meet":                   {ruleOf(hostIs("a.test")), ruleOf(hostIs("b.test")), false, false, false},
+		"no condition holds everything":            {ruleOf(), ruleOf(pathIs("/a")), true, true, false},
+		"one more value holds the fewer":           {ruleOf(pathIs("/a", "/b")), ruleOf(pathIs("/a")), true, true, false},
+		"a prefix holds what lies below":           {ruleOf(pathIs("/a", "/a/*")), ruleOf(pathIs("/a/b", "/a/b/*")), true, true, false},
+		"neighbouring elements do not meet":        {ruleOf(pathIs("/a", "/a/*")), ruleOf(pathIs("/ab", "/ab/*")), false, false, false},
+		"a longer alternation holds the shorter":   {ruleOf(pathLike(`^/(a|b|c)(/.*)?$`)), ruleOf(pathLike(`^/(a|b)(/.*)?$`)), true, true, false},
+		"values and expressions can be compared":   {ruleOf(pathLike(`^/(a|b)(/.*)?$`)), ruleOf(pathIs("/a", "/a/*")), true, true, false},
+		"a further condition narrows":              {ruleOf(), ruleOf(Condition{Field: "method", Values: []string{"GET"}}), true, true, false},
+		"two further conditions cannot be ordered": {ruleOf(Condition{Field: "method", Values: []string{"PUT"}}), ruleOf(Condition{Field: "method", Values: []string{"GET"}}), true, false, false},
+		"a wildcard spans labels here":             {ruleOf(hostIs("*.a.test")), ruleOf(hostIs("x.y.a.test")), true, true, false},
+	}
+	d := ALB().Dialect
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Overlap(c.a, c.b, d); got != c.overlap || got != Overlap(c.b, c.a, d) {
+				t.Errorf("Overlap = %v, reversed %v; want %v", got, Overlap(c.b, c.a, d), c.overlap)
+			}
+			if got := Contains(c.a, c.b, d); got != c.aHoldsB {
+				t.Errorf("Contains(a, b) = %v", got)
+			}
+			if got := Contains(c.b, c.a, d); got != c.bHoldsA {
+				t.Errorf("Contains(b, a) = %v", got)
+			}
+		})
+	}
+}

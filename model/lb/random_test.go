@@ -1,0 +1,183 @@
+package lb
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// Larger tables than can be enumerated: several Ingresses, ports, defaults, wildcards of several
+// depths, hosts and paths that need a regular expression, both readings of a host's misses.
+
+var (
+	manyHosts = []routing.Host{
+		"x.a.test", "y.a.test", "*.a.test", "q.x.a.test", "*.x.a.test", "*.test", "a.test", "bare", "num.b1",
+		"*.very-long-name-of-a-department.example.test", routing.Any, routing.Any,
+	}
+	manyPaths = []routing.Path{
+		{Type: routing.Exact, Value: "/"}, {Type: routing.Exact, Value: "/a"}, {Type: routing.Exact, Value: "/a/"},
+		{Type: routing.Exact, Value: "/a/b"}, {Type: routing.Exact, Value: "/b,c"}, {Type: routing.Exact, Value: "/d%20e"},
+		routing.Root, {Type: routing.Prefix, Value: "/a"}, {Type: routing.Prefix, Value: "/a/b"},
+		{Type: routing.Prefix, Value: "/b"}, {Type: routing.Prefix, Value: "/b,c"}, {Type: routing.Prefix, Value: "/a/b/c"},
+		{Type: routing.Glob, Value: "/a*"}, {Type: routing.Glob, Value: "/*b"}, {Type: routing.Glob, Value: "/a/?"},
+		{Type: routing.Glob, Value: "/a/*/c"}, {Type: routing.Glob, Value: "/*/*/*/*/*/*"}, {Type: routing.Glob, Value: "/*"},
+	}
+	manyGridHosts = []string{
+		"x.a.test", "Y.A.test", "z.a.test", "q.x.a.test", "r.x.a.test", "s.r.x.a.test", "a.test", "b.test", "test", "bare", "num.b1",
+		"w.very-long-name-of-a-department.example.test", "v.w.very-long-name-of-a-department.example.test",
+	}
+	manyGridPaths = []string{
+		"/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/x", "/a/x/c", "/ab", "/aa", "/A", "/b", "/b/", "/b/a", "/bb", "/b,c", "/b,c/d",
+		"/c", "/c/b", "/d%20e", "/d", "/1/2/3/4/5/6", "/a/b/c/d/e/f",
+	}
+)
+
+// randomTable is a table of up to size routes.
+func randomTable(rng *rand.Rand, size int) *routing.Table {
+	c := routing.Config{
+		HostMiss:  routing.HostMiss(rng.IntN(2)),
+		Listeners: []routing.Listener{{Port: 80, Protocol: "HTTP"}, {Port: 443, Protocol: "HTTPS"}, {Port: 8080, Protocol: "HTTP"}},
+	}
+	ports := func() []int32 {
+		var out []int32
+		for _, l := range c.Listeners {
+			if rng.IntN(3) > 0 {
+				out = append(out, l.Port)
+			}
+		}
+		return out
+	}
+	owners := 1 + rng.IntN(4)
+	hosts := 1 + rng.IntN(len(manyHosts))
+	for i := range 1 + rng.IntN(size) {
+		owner := fmt.Sprintf("ingress-%d", rng.IntN(owners))
+		service := string(rune('A' + rng.IntN(3)))
+		r := aRoute(owner, manyHosts[rng.IntN(hosts)], manyPaths[rng.IntN(len(manyPaths))], service, i, ports()...)
+		if rng.IntN(12) == 0 {
+			r.Action = routing.Status(404)
+		}
+		c.Routes = append(c.Routes, r)
+	}
+	for i := range owners {
+		owner := routing.Owner{Namespace: "test", Name: fmt.Sprintf("ingress-%d", i)}
+		if rng.IntN(3) == 0 {
+			c.Defaults = append(c.Defaults, routing.Default{Owner: owner, Ports: ports(), Action: routing.To(routing.BackendID(rune('A' + rng.IntN(4))))})
+		}
+		if rng.IntN(3) == 0 {
+			c.Names = append(c.Names, routing.Name{Owner: owner, Host: manyHosts[rng.IntN(len(manyHosts)-2)], Ports: ports()})
+		}
+	}
+	return tableOf(c)
+}
+
+// disagreement says where the lowered rules and the specification differ. Refusals are allowed
+// here: the specification is then that of the table without what is refused.
+func disagreement(table *routing.Table, c Capabilities, worlds []Dialect) string {
+	lowered, served, _ := Lower(table, c)
+	for _, l := range lowered.Listeners {
+		if problem := beyond(l, c); problem != "" {
+			return problem + dump(l)
+		}
+		for _, d := range worlds {
+			m := NewMatcher(l, d)
+			for _, r := range grid(l.Port, manyGridHosts, manyGridPaths) {
+				if !usual(l.Port) {
+					r.Host += fmt.Sprintf(":%d", l.Port)
+				}
+				want := served.Match(r)
+				rule, got := m.Match(r)
+				if wanted := FromRouting(want.Action); got.Key() != wanted.Key() {
+					return fmt.Sprintf("%s%s on %d: rule %d says %s, the specification %s (%s)", r.Host, r.Path, r.Port, rule, got, wanted, want.Why) + dump(l)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// beyond says which limit a listener's rules break.
+func beyond(l Listener, c Capabilities) string {
+	for _, r := range l.Rules {
+		values, wild := 0, 0
+		for _, condition := range r.Conditions {
+			all := slices.Concat(condition.Values, condition.Regex)
+			values += len(all)
+			if c.ValuesPerCondition > 0 && len(all) > c.ValuesPerCondition {
+				return fmt.Sprintf("%d values in one condition of %s", len(all), r.Key())
+			}
+			for _, v := range all {
+				if c.ValueLength > 0 && len(v) > c.ValueLength {
+					return fmt.Sprintf("value %s has %d characters", v, len(v))
+				}
+			}
+			for _, v := range condition.Values {
+				wild += wildcards(v)
+			}
+			if len(condition.Values) > 0 && len(condition.Regex) > 0 {
+				return "values and regular expressions in one condition of " + r.Key()
+			}
+			if len(condition.Regex) > 0 && !c.Regex {
+				return "a regular expression in " + r.Key()
+			}
+		}
+		if c.ValuesPerRule > 0 && values > c.ValuesPerRule {
+			return fmt.Sprintf("%d values in %s", values, r.Key())
+		}
+		if c.WildcardsPerRule > 0 && wild > c.WildcardsPerRule {
+			return fmt.Sprintf("%d wildcards in %s", wild, r.Key())
+		}
+	}
+	return ""
+}
+
+// worlds are the readings of a cloud that its documentation leaves open.
+func worlds(c Capabilities) []Dialect {
+	out := []Dialect{c.Dialect}
+	if c.Doubt.HostPort {
+		d := c.Dialect
+		d.Doubt.HostPort = false
+		out = append(out, d)
+	}
+	if c.Doubt.HostCase {
+		d := c.Dialect
+		d.Doubt.HostCase = false
+		out = append(out, d)
+	}
+	if !c.HostStarIsLabel {
+		d := c.Dialect
+		d.HostStarIsLabel = true
+		out = append(out, d)
+	}
+	return out
+}
+
+func TestRandomTablesAreExactInEveryWorld(t *testing.T) {
+	for i, c := range allCapabilities() {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(1, uint64(i)))
+			for n := range 700 {
+				table := randomTable(rng, 4+n%30)
+				if problem := disagreement(table, c, worlds(c)); problem != "" {
+					t.Fatalf("table %d (host miss %d): %s", n, table.HostMiss, problem)
+				}
+			}
+		})
+	}
+}
+
+func FuzzLowerIsExact(f *testing.F) {
+	f.Add(uint64(1), uint64(2), uint8(8))
+	f.Add(uint64(20), uint64(7), uint8(40))
+	f.Fuzz(func(t *testing.T, a, b uint64, size uint8) {
+		table := randomTable(rand.New(rand.NewPCG(a, b)), 1+int(size)%60)
+		for _, c := range allCapabilities() {
+			if problem := disagreement(table, c, worlds(c)); problem != "" {
+				t.Fatalf("%s: %s", c.Name, problem)
+			}
+		}
+	})
+}
