@@ -196,16 +196,20 @@ func (s CreateListener) Do(o *lb.Observed, r Result) {
 	o.Address.Ports = reachedAt(o.Address.Ports, s.Listener.Port, r.Port)
 }
 
-// Do replaces everything but the rules and the certificates beyond the default one.
+// Do replaces everything but the rules and the certificates beyond the default one. The old
+// default certificate stays as one of these if the listener still wants it.
 func (s ModifyListener) Do(o *lb.Observed, _ Result) {
 	l := o.Listener(s.Listener.Port)
 	if l == nil {
 		return
 	}
 	l.Protocol, l.Digest, l.Default = s.Listener.Protocol, s.Listener.Digest, s.Listener.Default
-	if s.Listener.Protocol != "HTTPS" {
+	if s.Listener.Protocol != "HTTPS" || len(s.Listener.Certificates) == 0 {
 		l.Certificates = nil
 		return
+	}
+	if len(l.Certificates) > 0 && !slices.Contains(s.Listener.Certificates, l.Certificates[0]) {
+		l.Certificates = l.Certificates[1:]
 	}
 	l.Certificates = withDefault(l.Certificates, s.Listener.Certificates[0])
 }

@@ -1,0 +1,247 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// Diff is what to do so that a load balancer becomes what is wanted. A nil seen is one that
+// does not exist.
+func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
+	if seen == nil {
+		seen = &lb.Observed{Key: want.Key}
+	}
+	p := Plan{Key: want.Key}
+	for {
+		steps, complete := attempt(p.Fold(seen), want, c)
+		p = p.then(steps)
+		if complete {
+			return p
+		}
+		v, found := sacrifice(p.Fold(seen), want, c)
+		if !found {
+			return p.then(beyond(p.Fold(seen), want, c))
+		}
+		p = p.then([]Planned{{Step: v.step}})
+		p.Diagnostics = append(p.Diagnostics, v.diagnostic)
+	}
+}
+
+// attempt plans as far as the limits permit, and reports whether that is all the way. Parking,
+// which takes places itself, is given up first.
+func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (steps []Planned, complete bool) {
+	if slices.ContainsFunc(changes(seen, want, c), (*change).crowded) {
+		return nil, false
+	}
+	for _, parking := range []bool{true, false} {
+		tasks, parked := differences(seen, want, c, parking)
+		steps = ordered(tasks, inUse(seen), limits(c))
+		if complete = len(steps) == len(tasks); complete || !parked {
+			break
+		}
+	}
+	return steps, complete
+}
+
+// beyond plans without regard to limits, where what is wanted exceeds them itself. The cloud
+// will refuse a step, and its refusal names the routes. More rules than there are priorities
+// cannot even be planned.
+func beyond(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []Planned {
+	if slices.ContainsFunc(changes(seen, want, c), (*change).crowded) {
+		return nil
+	}
+	tasks, _ := differences(seen, want, c, false)
+	return ordered(tasks, use{}, use{})
+}
+
+// then is the plan followed by steps that wait for all of it.
+func (p Plan) then(steps []Planned) Plan {
+	base := len(p.Steps)
+	followed := make([]bool, base)
+	for _, s := range p.Steps {
+		for _, a := range s.After {
+			followed[a] = true
+		}
+	}
+	var ends []int
+	for i, f := range followed {
+		if !f {
+			ends = append(ends, i)
+		}
+	}
+	for _, s := range steps {
+		after := slices.Clone(ends)
+		if len(s.After) > 0 {
+			after = after[:0]
+			for _, a := range s.After {
+				after = append(after, base+a)
+			}
+		}
+		s.After = after
+		p.Steps = append(p.Steps, s)
+	}
+	return p
+}
+
+// A difference is the steps between two load balancers, in the making.
+type difference struct {
+	seen  *lb.Observed
+	want  lb.LoadBalancer
+	caps  lb.Capabilities
+	tasks []task
+
+	balancer int                          // creates the load balancer, or absent
+	imported map[lb.CertificateID]int     // creates the certificate
+	usable   map[lb.GroupID]int           // after it, a group has its first targets
+	warm     map[lb.GroupID]int           // after it, a group has a healthy target
+	unnamed  map[lb.GroupID][]int         // these stop naming a group
+	detached map[lb.CertificateID][]int   // these stop naming a certificate
+	origins  map[lb.GroupID][]diag.Source // the routes behind a group
+	changes  []*change
+}
+
+// differences are all steps between two load balancers, and whether some of them park target
+// groups, which is left out unless parking is set.
+func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, parking bool) (tasks []task, parked bool) {
+	d := &difference{
+		seen: seen, want: want, caps: c, balancer: absent,
+		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
+		unnamed: map[lb.GroupID][]int{}, detached: map[lb.CertificateID][]int{},
+	}
+	if want.Empty() {
+		d.tearDown()
+		d.leftovers(lb.LoadBalancer{})
+		return d.tasks, false
+	}
+	d.origins = origins(want)
+	d.certificates()
+	d.groups()
+	d.loadBalancer()
+	d.changes = changes(seen, want, c)
+	for _, ch := range d.changes {
+		d.open(ch)
+	}
+	if parking {
+		parked = d.park()
+	}
+	for _, ch := range d.changes {
+		d.listener(ch)
+	}
+	d.redirects()
+	d.unpark()
+	d.leftovers(want)
+	return d.tasks, parked
+}
+
+// add adds a task behind others, those that are absent left out, and returns its index.
+func (d *difference) add(s Step, u use, after ...int) int {
+	t := task{step: s, use: u}
+	for _, a := range after {
+		if a != absent && !slices.Contains(t.after, a) {
+			t.after = append(t.after, a)
+		}
+	}
+	d.tasks = append(d.tasks, t)
+	return len(d.tasks) - 1
+}
+
+// tearDown deletes the load balancer and everything in it in one step.
+func (d *difference) tearDown() {
+	if !d.seen.Exists {
+		return
+	}
+	taken := inUse(d.seen)
+	t := d.add(DeleteLoadBalancer{d.seen.Key}, use{rules: -taken[rules], certificates: -taken[certificates], listeners: -taken[listeners]})
+	for _, g := range d.seen.TargetGroups {
+		d.unnamed[g.ID] = []int{t}
+	}
+	for _, c := range d.seen.Certificates {
+		d.detached[c.ID] = []int{t}
+	}
+}
+
+// certificates imports those that are missing.
+func (d *difference) certificates() {
+	for _, c := range d.want.Certificates {
+		if d.seen.Certificate(c.ID) == nil {
+			d.imported[c.ID] = d.add(ImportCertificate{c}, use{})
+		}
+	}
+}
+
+// groups creates target groups that are missing, registers the first targets of those that
+// never had any, and corrects health checks.
+func (d *difference) groups() {
+	for _, g := range d.want.TargetGroups {
+		seen := d.seen.TargetGroup(g.ID)
+		at := absent
+		switch {
+		case seen == nil:
+			at = d.add(CreateTargetGroup{g}, use{groups: 1})
+			d.tasks[at].origin = d.origins[g.ID]
+		case differ(seen.Digest, g.Digest):
+			t := d.add(ModifyTargetGroup{g}, use{})
+			d.tasks[t].origin = d.origins[g.ID]
+		}
+		if len(g.Targets) > 0 && (seen == nil || !seen.Registered) {
+			at = d.add(RegisterTargets{g.ID, g.Targets}, use{}, at)
+			d.tasks[at].origin = d.origins[g.ID]
+		}
+		d.usable[g.ID] = at
+	}
+}
+
+// loadBalancer creates the load balancer or corrects its settings.
+func (d *difference) loadBalancer() {
+	switch {
+	case !d.seen.Exists:
+		d.balancer = d.add(CreateLoadBalancer{d.want}, use{})
+	case differ(d.seen.Digest, d.want.Digest):
+		d.add(ModifyLoadBalancer{d.want}, use{})
+	}
+}
+
+// leftovers deletes target groups and certificates that are not wanted, once nothing names them.
+func (d *difference) leftovers(want lb.LoadBalancer) {
+	for _, g := range d.seen.TargetGroups {
+		if !slices.ContainsFunc(want.TargetGroups, func(w lb.TargetGroup) bool { return w.ID == g.ID }) {
+			d.add(DeleteTargetGroup{g.ID}, use{groups: -1}, d.unnamed[g.ID]...)
+		}
+	}
+	for _, c := range d.seen.Certificates {
+		if !slices.ContainsFunc(want.Certificates, func(w lb.Certificate) bool { return w.ID == c.ID }) {
+			d.add(DeleteCertificate{c.ID}, use{}, d.detached[c.ID]...)
+		}
+	}
+}
+
+// differ reports whether settings differ. A digest of another version does not tell; one that
+// is missing tells that the settings were not written to the end.
+func differ(seen, want lb.Digest) bool {
+	return seen != want && (seen == "" || version(seen) == version(want))
+}
+
+func version(d lb.Digest) string {
+	v, _, _ := strings.Cut(string(d), ":")
+	return v
+}
+
+// origins are the routes that forward to each target group.
+func origins(want lb.LoadBalancer) map[lb.GroupID][]diag.Source {
+	out := map[lb.GroupID][]diag.Source{}
+	for _, l := range want.Listeners {
+		for _, r := range l.Rules {
+			for _, g := range r.Action.Groups() {
+				for _, s := range r.Origin {
+					if !slices.Contains(out[g], s) {
+						out[g] = append(out[g], s)
+					}
+				}
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,251 @@
+package plan
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file turns what differs about one listener into steps.
+
+// A change is what happens to one listener.
+type change struct {
+	port int32
+	seen *lb.ObservedListener // nil for a port that opens
+	want *lb.Listener         // nil for a port that closes
+
+	old   []lb.ObservedRule // of seen, without parking rules
+	lines []line
+	numbering
+	fits bool // whether the range of priorities holds the old and the new rules side by side
+
+	ready int    // what its rule steps wait for: the listener, then its new numbers; or absent
+	steps []move // everything that changes where requests go
+	parks []park // the parking rules on it
+}
+
+// A move is a task that changes where requests go, and which.
+type move struct {
+	entry
+	fate fate
+	all  bool // it is the default action or the whole listener: any request may be concerned
+}
+
+// changes are all listeners of both sides, by port, with their rules compared.
+func changes(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []*change {
+	var out []*change
+	for i := range want.Listeners {
+		w := &want.Listeners[i]
+		out = append(out, compare(&change{port: w.Port, seen: seen.Listener(w.Port), want: w, ready: absent}, c))
+	}
+	for i := range seen.Listeners {
+		s := &seen.Listeners[i]
+		if !slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool { return w.Port == s.Port }) {
+			out = append(out, &change{port: s.Port, seen: s, old: served(s), fits: true, ready: absent})
+		}
+	}
+	slices.SortFunc(out, func(a, b *change) int { return int(a.port - b.port) })
+	return out
+}
+
+// compare merges the rules of a listener that is wanted, and numbers them.
+func compare(ch *change, c lb.Capabilities) *change {
+	var old []lb.Rule
+	var numbers []int
+	if ch.seen != nil {
+		ch.old = served(ch.seen)
+	}
+	for _, r := range ch.old {
+		old, numbers = append(old, r.Rule), append(numbers, r.Priority)
+	}
+	ch.lines = merge(old, ch.want.Rules, c.Dialect)
+	ch.numbering, ch.fits = number(ch.lines, numbers, c)
+	return ch
+}
+
+// crowded reports whether the priorities do not suffice for the old and the new rules.
+func (ch *change) crowded() bool { return !ch.fits }
+
+// served are the rules that answer requests, which parking rules do not.
+func served(l *lb.ObservedListener) []lb.ObservedRule {
+	return slices.DeleteFunc(slices.Clone(l.Rules), func(r lb.ObservedRule) bool { return Parked(r.Rule) })
+}
+
+// open opens a port that is missing.
+func (d *difference) open(ch *change) {
+	if ch.seen != nil || ch.want == nil {
+		return
+	}
+	after := append([]int{d.balancer}, d.importsOf(ch.want.Certificates)...)
+	after = append(after, d.targetsOf(ch.want.Default, false)...)
+	ch.ready = d.add(CreateListener{*ch.want}, use{listeners: 1, certificates: further(ch.want.Certificates)}, after...)
+	ch.steps = append(ch.steps, move{entry: entry{task: ch.ready}, fate: comes, all: true})
+}
+
+// listener plans everything else about a port.
+func (d *difference) listener(ch *change) {
+	switch {
+	case ch.want == nil:
+		d.close(ch)
+		return
+	case len(ch.moves) > 0:
+		ch.ready = d.add(RespaceRules{ch.port, ch.moves}, use{}, ch.ready)
+	}
+	order := newLanes(d.caps.Dialect)
+	for i, l := range ch.lines {
+		switch l.fate {
+		case comes:
+			r := ch.want.Rules[l.new]
+			d.rule(ch, order, CreateRule{ch.port, ch.at[i], r}, l, use{rules: 1}, d.targetsOf(r.Action, d.takes(ch, i)))
+		case grows:
+			r := ch.want.Rules[l.new]
+			d.rule(ch, order, ModifyRule{ch.port, ch.at[i], r}, l, use{}, d.targetsOf(r.Action, d.takes(ch, i)))
+		}
+	}
+	if ch.seen != nil {
+		d.settings(ch, order)
+	}
+	for i := len(ch.lines) - 1; i >= 0; i-- {
+		switch l := ch.lines[i]; l.fate {
+		case goes:
+			d.rule(ch, order, DeleteRule{ch.port, ch.at[i], ch.old[l.old].Rule}, l, use{rules: -1}, nil)
+		case shrinks:
+			d.rule(ch, order, ModifyRule{ch.port, ch.at[i], ch.want.Rules[l.new]}, l, use{}, nil)
+		}
+	}
+}
+
+// rule adds a step about one line behind everything that it overlaps.
+func (d *difference) rule(ch *change, order *lanes, s Step, l line, u use, targets []int) {
+	e := entry{task: len(d.tasks), rule: ch.reach(l)}
+	after := append([]int{ch.ready}, targets...)
+	after = append(after, order.enter(e)...)
+	d.add(s, u, after...)
+	if l.new != absent {
+		d.tasks[e.task].origin = ch.want.Rules[l.new].Origin
+	}
+	if l.old != absent {
+		d.unnames(e.task, ch.old[l.old].Action)
+	}
+	ch.steps = append(ch.steps, move{entry: e, fate: l.fate})
+}
+
+// reach is the rule of a line that matches more, if it has two.
+func (ch *change) reach(l line) lb.Rule {
+	if l.fate == comes || l.fate == grows {
+		return ch.want.Rules[l.new]
+	}
+	return ch.old[l.old].Rule
+}
+
+// close deletes the listener, and its rules with it.
+func (d *difference) close(ch *change) {
+	t := d.add(DeleteListener{ch.port}, use{rules: -len(ch.seen.Rules), listeners: -1, certificates: -further(ch.seen.Certificates)})
+	d.unnames(t, ch.seen.Default)
+	for _, r := range ch.seen.Rules {
+		d.unnames(t, r.Action)
+	}
+	for _, id := range ch.seen.Certificates {
+		d.detached[id] = append(d.detached[id], t)
+	}
+	ch.steps = append(ch.steps, move{entry: entry{task: t}, fate: goes, all: true})
+}
+
+// settings corrects a listener's certificates, protocol, settings and default action. It comes
+// between the two passes over the rules if requests are answered differently for it.
+func (d *difference) settings(ch *change, order *lanes) {
+	seen, want := ch.seen, ch.want
+	both := seen.Protocol == "HTTPS" && want.Protocol == "HTTPS"
+	var attached []int
+	if both {
+		attached = d.attach(ch, absent)
+	}
+	elsewhere := seen.Protocol != want.Protocol || !sameAction(seen.Default, want.Default)
+	swaps := both && !slices.Equal(seen.Certificates[:min(1, len(seen.Certificates))], want.Certificates[:min(1, len(want.Certificates))])
+	at := absent
+	if elsewhere || swaps || differ(seen.Digest, want.Digest) {
+		after := append(slices.Clone(attached), d.importsOf(want.Certificates[:min(1, len(want.Certificates))])...)
+		if elsewhere {
+			after = append(after, order.bar(len(d.tasks))...)
+			after = append(after, d.targetsOf(want.Default, seen.Default.Kind == "forward")...)
+			ch.steps = append(ch.steps, move{entry: entry{task: len(d.tasks)}, fate: grows, all: true})
+		}
+		at = d.add(ModifyListener{*want}, use{}, after...)
+		d.unnames(at, seen.Default)
+	}
+	switch {
+	case both:
+		d.detach(ch, at, attached)
+	case want.Protocol == "HTTPS":
+		d.attach(ch, at)
+	case seen.Protocol == "HTTPS":
+		d.tasks[at].use[certificates] = -further(seen.Certificates)
+		for _, id := range seen.Certificates {
+			d.detached[id] = append(d.detached[id], at)
+		}
+	}
+}
+
+// attach adds certificates that a listener lacks besides its default one.
+func (d *difference) attach(ch *change, after int) []int {
+	var tasks []int
+	for _, id := range ch.want.Certificates[min(1, len(ch.want.Certificates)):] {
+		if after != absent || !slices.Contains(ch.seen.Certificates, id) {
+			tasks = append(tasks, d.add(AttachCertificate{ch.port, id}, use{certificates: 1}, append(d.importsOf([]lb.CertificateID{id}), after)...))
+		}
+	}
+	return tasks
+}
+
+// detach takes away certificates that are not wanted, after others have been attached. One
+// that was the default goes with the step that replaces it.
+func (d *difference) detach(ch *change, modify int, attached []int) {
+	for i, id := range ch.seen.Certificates {
+		switch {
+		case slices.Contains(ch.want.Certificates, id):
+		case i == 0:
+			d.detached[id] = append(d.detached[id], modify)
+		default:
+			t := d.add(DetachCertificate{ch.port, id}, use{certificates: -1})
+			d.tasks[t].rather = slices.Clone(attached)
+			if modify != absent {
+				d.tasks[t].rather = append(d.tasks[t].rather, modify)
+			}
+			d.detached[id] = append(d.detached[id], t)
+		}
+	}
+}
+
+// importsOf are the tasks that import certificates.
+func (d *difference) importsOf(ids []lb.CertificateID) []int {
+	var tasks []int
+	for _, id := range ids {
+		if t, ok := d.imported[id]; ok {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks
+}
+
+// targetsOf are the tasks after which an action's target groups can be forwarded to: they have
+// targets, and if the requests are answered already, healthy ones.
+func (d *difference) targetsOf(a lb.Action, answered bool) []int {
+	var tasks []int
+	for _, g := range a.Groups() {
+		t, ok := d.warm[g]
+		if !ok || !answered {
+			t, ok = d.usable[g]
+		}
+		if ok {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks
+}
+
+// unnames notes that a task makes a rule or default stop naming its target groups.
+func (d *difference) unnames(t int, a lb.Action) {
+	for _, g := range a.Groups() {
+		d.unnamed[g] = append(d.unnamed[g], t)
+	}
+}

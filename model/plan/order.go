@@ -1,0 +1,82 @@
+package plan
+
+import (
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file holds the steps of a plan before they have an order. Which step waits for which,
+// and what would happen if it did not:
+//
+//	step                    waits for                               or else
+//	------------------------------------------------------------------------------------------
+//	create load balancer    -
+//	import certificate      -
+//	create target group     -
+//	register targets        its group                               there is nowhere to register
+//	create listener         load balancer, its certificates,        the cloud refuses
+//	                        the default's groups
+//	park (create rule)      its groups' first targets, listener     the health check never starts
+//	await targets           its parking rule                        it waits for ever
+//	respace rules           its listener                            -
+//	rule comes or grows     its listener, the new numbers           the cloud refuses
+//	                        its groups' first targets               503 where there was an answer
+//	                        await, if it takes served requests      503 where there was an answer
+//	                        overlapping ones above it               a request reaches a rule that
+//	                                                                neither table sends it to
+//	attach certificate      its import, its listener                the cloud refuses
+//	modify listener         rules that come or grow, if the         404 for requests whose rule
+//	                        default changes                         is not there yet
+//	                        attached certificates                   a host loses its certificate
+//	rule shrinks or goes    modify listener, if the default changes the old default answers
+//	                        overlapping ones that come or grow,     404, or a rule that neither
+//	                        overlapping ones below it               table sends the request to
+//	detach certificate      attached ones, modify listener          a host loses its certificate
+//	a redirect to a port    what changes there for its requests     a redirect to an old answer
+//	what changes at a port  redirects that leave it alone from now  a redirect to a new answer
+//	unpark (delete rule)    the rules that take its groups over     targets lose their health
+//	delete listener         redirects to it that go                 a redirect to a closed port
+//	delete target group     whatever named it                       the cloud refuses
+//	delete certificate      whatever named it                       the cloud refuses
+//
+// Besides, at a limit whatever takes a place waits for what makes it (room.go).
+
+// A task is a step that has no place in a plan yet.
+type task struct {
+	step   Step
+	origin []diag.Source
+	after  []int // tasks that must be done before
+	// rather are tasks that should be done before. They give way where everything would wait
+	// for everything, as ports that redirect to each other can make it.
+	rather []int
+	use    use
+}
+
+// A use is how many places of each limited kind a step takes, or makes where it is negative.
+type use [kinds]int
+
+// The kinds of limited things.
+const (
+	rules = iota
+	groups
+	certificates
+	listeners
+	kinds
+)
+
+// limits are the places that there are, by kind; 0 is no limit.
+func limits(c lb.Capabilities) use {
+	return use{rules: c.Rules, groups: c.TargetGroups, certificates: c.Certificates, listeners: c.Listeners}
+}
+
+// inUse are the places that are taken.
+func inUse(o *lb.Observed) use {
+	u := use{rules: o.RuleCount(), groups: len(o.TargetGroups), listeners: len(o.Listeners)}
+	for _, l := range o.Listeners {
+		u[certificates] += further(l.Certificates)
+	}
+	return u
+}
+
+// further is the number of a listener's certificates besides its default one.
+func further(ids []lb.CertificateID) int { return max(0, len(ids)-1) }

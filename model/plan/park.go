@@ -1,0 +1,204 @@
+package plan
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file keeps requests that are answered from being sent to a target group without a healthy
+// target. A cloud checks the health of a group only while a rule names it. A group about to take
+// over such requests is therefore parked: a rule that no request can meet names it until it is
+// healthy, and only then do the rules change.
+
+// The conditions of a parking rule: a host that no DNS can have, from an address that nothing
+// can come from.
+const (
+	parkingHost   = "warm.invalid"
+	parkingSource = "255.255.255.255/32"
+)
+
+// Parked reports whether a rule only keeps target groups warm.
+func Parked(r lb.Rule) bool { return sameConditions(r, parking(nil)) }
+
+// parking is the rule that names some target groups.
+func parking(groups []lb.GroupID) lb.Rule {
+	r := lb.Rule{
+		Conditions: []lb.Condition{
+			{Field: "host", Values: []string{parkingHost}},
+			{Field: "source", Values: []string{parkingSource}},
+		},
+		Action: lb.Action{Kind: "forward"},
+	}
+	for _, g := range groups {
+		r.Action.Targets = append(r.Action.Targets, lb.Weighted{Group: g, Weight: 1})
+	}
+	return r
+}
+
+// lots are the priorities kept for parking rules, the last of the range, ascending: up to 16,
+// fewer in a small range.
+func lots(c lb.Capabilities) []int {
+	var out []int
+	for p := c.MaxPriority - min(16, (c.MaxPriority-c.MinPriority+1)/8) + 1; p <= c.MaxPriority; p++ {
+		out = append(out, p)
+	}
+	return out
+}
+
+// park parks the target groups that are to take over answered requests, and makes their steps
+// wait until they are healthy. It reports whether it needed to create a rule for that.
+func (d *difference) park() bool {
+	created := false
+	for _, ch := range d.changes {
+		if ch.seen == nil || ch.want == nil {
+			continue
+		}
+		cold := d.takers(ch)
+		free := lots(d.caps)
+		for _, r := range ch.seen.Rules {
+			free = slices.DeleteFunc(free, func(p int) bool { return p == r.Priority })
+		}
+		size := d.caps.TargetsPerForward
+		if size == 0 {
+			size = max(1, len(cold))
+		}
+		for chunk := range slices.Chunk(cold, size) {
+			if len(free) == 0 {
+				break // what does not fit is not waited for
+			}
+			priority := free[len(free)-1]
+			free = free[:len(free)-1]
+			r := parking(chunk)
+			t := d.add(CreateRule{ch.port, priority, r}, use{rules: 1}, d.targetsOf(r.Action, false)...)
+			ch.parks = append(ch.parks, park{priority: priority, rule: r})
+			for _, g := range chunk {
+				d.await(g, t)
+				d.tasks[t].origin = append(d.tasks[t].origin, d.origins[g]...)
+			}
+			created = true
+		}
+	}
+	return created
+}
+
+// await makes what takes a group into service wait until it is healthy.
+func (d *difference) await(g lb.GroupID, after int) {
+	d.warm[g] = d.add(AwaitTargets{g}, use{}, after, d.usable[g])
+	d.tasks[d.warm[g]].origin = d.origins[g]
+}
+
+// A park is a parking rule that is there or is made.
+type park struct {
+	priority int
+	rule     lb.Rule
+}
+
+// takers are the groups to be parked on a listener. A group that a rule names already, and will
+// go on to name or which is a parking rule, is waited for where it is.
+func (d *difference) takers(ch *change) []lb.GroupID {
+	var out []lb.GroupID
+	need := func(a lb.Action) {
+		for _, g := range a.Groups() {
+			if _, waiting := d.warm[g]; waiting || slices.Contains(out, g) || !d.cold(g) {
+				continue
+			}
+			if d.checked(g) {
+				d.await(g, absent)
+				continue
+			}
+			out = append(out, g)
+		}
+	}
+	for i, l := range ch.lines {
+		if (l.fate == comes || l.fate == grows) && slices.ContainsFunc(ch.want.Rules[l.new].Action.Groups(), d.cold) && d.takes(ch, i) {
+			need(ch.want.Rules[l.new].Action)
+		}
+	}
+	if ch.seen.Default.Kind == "forward" && !sameAction(ch.seen.Default, ch.want.Default) {
+		need(ch.want.Default)
+	}
+	return out
+}
+
+// cold reports whether a group will have targets of which none is healthy yet.
+func (d *difference) cold(g lb.GroupID) bool {
+	want := slices.IndexFunc(d.want.TargetGroups, func(w lb.TargetGroup) bool { return w.ID == g })
+	if want < 0 || len(d.want.TargetGroups[want].Targets) == 0 {
+		return false
+	}
+	seen := d.seen.TargetGroup(g)
+	return seen == nil || !seen.Ready
+}
+
+// checked reports whether the cloud checks a group's health all the time until the plan is done:
+// a rule that stays names it, or one that parks it.
+func (d *difference) checked(g lb.GroupID) bool {
+	for _, ch := range d.changes {
+		for _, l := range ch.lines {
+			if l.fate == stays && slices.Contains(ch.old[l.old].Action.Groups(), g) {
+				return true
+			}
+		}
+		if ch.seen == nil {
+			continue
+		}
+		for _, r := range ch.seen.Rules {
+			if ch.want != nil && Parked(r.Rule) && slices.Contains(r.Action.Groups(), g) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// takes reports whether a line that comes or grows can meet requests that are forwarded now.
+func (d *difference) takes(ch *change, i int) bool {
+	if ch.seen == nil {
+		return false
+	}
+	if ch.seen.Default.Kind == "forward" {
+		return true
+	}
+	r := ch.want.Rules[ch.lines[i].new]
+	return slices.ContainsFunc(ch.old, func(o lb.ObservedRule) bool {
+		return o.Action.Kind == "forward" && lb.Overlap(o.Rule, r, d.caps.Dialect)
+	})
+}
+
+// unpark deletes the parking rules: those that are needed once their groups are in service, the
+// others at once.
+func (d *difference) unpark() {
+	for _, ch := range d.changes {
+		if ch.seen == nil || ch.want == nil {
+			continue
+		}
+		for _, r := range ch.seen.Rules {
+			if Parked(r.Rule) {
+				ch.parks = append(ch.parks, park{r.Priority, r.Rule})
+			}
+		}
+		for _, p := range ch.parks {
+			t := d.add(DeleteRule{ch.port, p.priority, p.rule}, use{rules: -1}, d.served(p.rule)...)
+			d.unnames(t, p.rule.Action)
+		}
+	}
+}
+
+// served are the tasks that take a parking rule's groups into service.
+func (d *difference) served(parked lb.Rule) []int {
+	var tasks []int
+	for _, g := range parked.Action.Groups() {
+		w, waiting := d.warm[g]
+		if !waiting {
+			continue
+		}
+		tasks = append(tasks, w)
+		for i, t := range d.tasks {
+			if i != w && slices.Contains(t.after, w) {
+				tasks = append(tasks, i)
+			}
+		}
+	}
+	return tasks
+}

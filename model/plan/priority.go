@@ -1,0 +1,176 @@
+package plan
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file gives rules their numbers. Numbers are sparse, so that a rule that comes finds one
+// between its neighbours, and stable: a rule that stays keeps its number. Only where a gap is
+// full do its neighbours move, all in one call that keeps their order.
+
+// A numbering is the priority of every line of a merged list, and the rules that must move
+// before any other can take its place.
+type numbering struct {
+	at    []int       // by line
+	moves map[int]int // old numbers to new ones
+}
+
+// number keeps the numbers of old rules and finds some for those that come. It reports false
+// if the range cannot hold the old and the new rules side by side.
+func number(lines []line, old []int, c lb.Capabilities) (numbering, bool) {
+	if len(lines) > c.MaxPriority-c.MinPriority+1 {
+		return numbering{}, false
+	}
+	n := numbers{
+		numbering: numbering{at: make([]int, len(lines)), moves: map[int]int{}},
+		fixed:     make([]bool, len(lines)), lines: lines, old: old, low: c.MinPriority, high: c.MaxPriority,
+	}
+	for i, l := range lines {
+		if l.old != absent {
+			n.at[i], n.fixed[i] = old[l.old], true
+		}
+	}
+	for i := 0; i < len(lines); i++ {
+		if !n.fixed[i] {
+			to := i
+			for to < len(lines) && !n.fixed[to] {
+				to++
+			}
+			n.place(i, to)
+		}
+	}
+	return n.numbering, true
+}
+
+// numbers are a numbering in the making.
+type numbers struct {
+	numbering
+	fixed     []bool // the lines that have their number
+	settled   int    // the first line that may still move
+	lines     []line
+	old       []int // the numbers of old rules, ascending
+	low, high int
+}
+
+// place numbers the lines from i up to but not including to, none of which has a number, while
+// both neighbours have.
+func (n *numbers) place(i, to int) {
+	below, above := n.bounds(i, to)
+	count, room := to-i, above-below-1
+	if count > room {
+		n.respace(i, to)
+		return
+	}
+	// Inside the list the gap is shared evenly. At an end, or it would be half used up by
+	// every rule that is added there, a small step is taken.
+	step := float64(room+1) / float64(count+1)
+	end := max(1, float64(n.high-n.low+1)/128)
+	first, last := i == 0, to == len(n.lines)
+	for k := i; k < to; k++ {
+		at := below + int(float64(k-i+1)*step)
+		switch {
+		case first && last:
+		case last:
+			at = below + int(float64(k-i+1)*min(step, end))
+		case first:
+			at = above - int(float64(to-k)*min(step, end))
+		}
+		n.at[k], n.fixed[k] = at, true
+	}
+}
+
+// bounds are the numbers around the lines from i up to but not including to.
+func (n *numbers) bounds(i, to int) (below, above int) {
+	below, above = n.low-1, n.high+1
+	if i > 0 {
+		below = n.at[i-1]
+	}
+	if to < len(n.lines) {
+		above = n.at[to]
+	}
+	return below, above
+}
+
+// respace makes room for the lines from i up to but not including to: it widens a window over
+// the neighbours until it holds plenty of unused numbers, or as many rules as are worth moving.
+func (n *numbers) respace(i, to int) {
+	const worth = 16
+	plenty := (n.high - n.low + 1) / 8
+	from, until, moving := i, to, 0
+	for {
+		below, above := n.bounds(from, until)
+		used := within(n.old, below, above)
+		free := above - below - 1 - len(used)
+		fits := until-from <= free
+		if fits && (free >= plenty || moving >= worth) {
+			n.spread(from, until, i, to, used)
+			return
+		}
+		left, right := from > n.settled, until < len(n.lines)
+		if !left && !right {
+			if !fits {
+				n.settled, from, until, used = 0, 0, len(n.lines), nil // numbers change hands
+			}
+			n.spread(from, until, i, to, used)
+			return
+		}
+		// One more old rule on either side.
+		for left && from > n.settled {
+			from--
+			if n.lines[from].old != absent {
+				moving++
+				break
+			}
+		}
+		if right {
+			until, moving = until+1, moving+1
+			for until < len(n.lines) && n.lines[until].old == absent {
+				until++
+			}
+		}
+	}
+}
+
+// spread numbers all lines of a window anew with numbers that are not used. Where rules have
+// just come, more are likely to: the gaps around the lines from i up to but not including to
+// get half of what is left over.
+func (n *numbers) spread(from, until, i, to int, used []int) {
+	below, above := n.bounds(from, until)
+	count := until - from
+	spare := above - below - 1 - len(used) - count
+	hot := to - i + 1 // gaps; the others are count+1-hot
+	cold := count + 1 - hot
+	weight := max(1, float64(cold)/float64(hot))
+	total := float64(cold) + weight*float64(hot)
+	share := 0.0
+	for k, skipped := from, 0; k < until; k++ {
+		if k >= i && k <= to {
+			share += weight
+		} else {
+			share++
+		}
+		at := below + 1 + (k - from) + int(float64(spare)*share/total)
+		for skipped < len(used) && used[skipped] <= at+skipped {
+			skipped++
+		}
+		n.give(k, at+skipped)
+	}
+	n.settled = until
+}
+
+// give gives a line a number, which an old rule must move to.
+func (n *numbers) give(k, number int) {
+	n.at[k], n.fixed[k] = number, true
+	if o := n.lines[k].old; o != absent && n.old[o] != number {
+		n.moves[n.old[o]] = number
+	}
+}
+
+// within is the part of ascending numbers that lies between two bounds, without them.
+func within(ascending []int, below, above int) []int {
+	from, _ := slices.BinarySearch(ascending, below+1)
+	to, _ := slices.BinarySearch(ascending, above)
+	return ascending[from:max(from, to)]
+}

@@ -1,0 +1,143 @@
+package plan
+
+import (
+	"slices"
+	"strconv"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file orders what happens at ports that redirect to each other. A client that follows a
+// redirect meets two listeners, and must find both as they were or both as they will be: what
+// changes at a port comes before new redirects to it, and after redirects to it that go.
+
+// redirects adds those orders, where a load balancer redirects to itself.
+func (d *difference) redirects() {
+	if !slices.ContainsFunc(d.changes, func(ch *change) bool { return len(ch.redirects()) > 0 }) {
+		return
+	}
+	for _, ch := range d.changes {
+		for _, m := range ch.steps {
+			from, to := d.answers(ch, m)
+			for _, a := range to {
+				if a.Redirect != nil && !onlyAnswer(from, a) {
+					for _, t := range d.landing(ch.port, m.rule, a) {
+						d.prefer(m.task, t)
+					}
+				}
+			}
+			for _, a := range from {
+				if a.Redirect != nil && !onlyAnswer(to, a) {
+					for _, t := range d.landing(ch.port, m.rule, a) {
+						d.prefer(t, m.task)
+					}
+				}
+			}
+		}
+	}
+}
+
+// prefer puts a task behind another if that is possible.
+func (d *difference) prefer(later, earlier int) {
+	if later != earlier {
+		d.tasks[later].rather = append(d.tasks[later].rather, earlier)
+	}
+}
+
+// onlyAnswer reports whether an action is all that requests get.
+func onlyAnswer(all []lb.Action, a lb.Action) bool {
+	return len(all) == 1 && all[0].Kind == a.Kind && all[0].Location == a.Location
+}
+
+// answers are the actions that requests may get before and after the move that redirects them
+// anew: an old rule's until a rule comes or grows over it, a new rule's once one goes or shrinks.
+func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
+	switch {
+	case m.all && m.fate == comes:
+		return nil, []lb.Action{ch.want.Default}
+	case m.all && m.fate == goes:
+		from = append(from, ch.seen.Default)
+		for _, r := range ch.old {
+			from = append(from, r.Action)
+		}
+		return from, nil
+	case m.all:
+		return []lb.Action{ch.seen.Default}, []lb.Action{ch.want.Default}
+	case m.fate == goes || m.fate == shrinks:
+		return []lb.Action{m.rule.Action}, d.first(ch.want.Rules, ch.want.Default, m.rule)
+	case ch.seen == nil:
+		return nil, []lb.Action{m.rule.Action}
+	}
+	return d.first(ch.seen.Plain().Rules, ch.seen.Default, m.rule), []lb.Action{m.rule.Action}
+}
+
+// first are the actions that a list may have for the requests of a rule.
+func (d *difference) first(list []lb.Rule, otherwise lb.Action, of lb.Rule) []lb.Action {
+	var out []lb.Action
+	for _, r := range list {
+		if !lb.Overlap(r, of, d.caps.Dialect) {
+			continue
+		}
+		out = append(out, r.Action)
+		if lb.Contains(r, of, d.caps.Dialect) {
+			return out
+		}
+	}
+	return append(out, otherwise)
+}
+
+// landing are the tasks that change what a redirected request meets, on the port where it lands
+// and on those where it is redirected again. The rule says which requests are redirected.
+func (d *difference) landing(port int32, r lb.Rule, a lb.Action, passed ...int32) []int {
+	to := target(port, a)
+	at := slices.IndexFunc(d.changes, func(ch *change) bool { return ch.port == to })
+	if at < 0 || slices.Contains(passed, to) {
+		return nil
+	}
+	ch, there := d.changes[at], arriving(r, a)
+	var tasks []int
+	for _, m := range ch.steps {
+		if m.all || lb.Overlap(m.rule, there, d.caps.Dialect) {
+			tasks = append(tasks, m.task)
+		}
+	}
+	for _, next := range ch.redirects() {
+		if lb.Overlap(next, there, d.caps.Dialect) {
+			tasks = append(tasks, d.landing(to, there, next.Action, append(passed, to)...)...)
+		}
+	}
+	return tasks
+}
+
+// redirects are the rules that redirect, old and new, the defaults as rules without conditions.
+func (ch *change) redirects() []lb.Rule {
+	var all []lb.Rule
+	if ch.seen != nil {
+		all = append(ch.seen.Plain().Rules, lb.Rule{Action: ch.seen.Default})
+	}
+	if ch.want != nil {
+		all = append(append(all, ch.want.Rules...), lb.Rule{Action: ch.want.Default})
+	}
+	return slices.DeleteFunc(all, func(r lb.Rule) bool { return r.Action.Redirect == nil })
+}
+
+// target is the port that a redirect leads to.
+func target(port int32, a lb.Action) int32 {
+	if to, err := strconv.ParseInt(a.Redirect.Port, 10, 32); err == nil {
+		return int32(to)
+	}
+	return port
+}
+
+// arriving is the rule of the requests that a redirect makes of those of another rule. Where the
+// redirect changes a part of the request, the old condition on it says nothing any more.
+func arriving(r lb.Rule, a lb.Action) lb.Rule {
+	changed := map[string]string{"host": a.Redirect.Host, "path": a.Redirect.Path, "query": a.Redirect.Query}
+	var out lb.Rule
+	for _, c := range r.Conditions {
+		if changed[c.Field] == "" {
+			out.Conditions = append(out.Conditions, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,248 @@
+package plan
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+)
+
+// This file puts tasks into an order that never exceeds a limit. While there are places for
+// everything, that is the order in which the tasks were made. Where a kind of place is short,
+// steps that take none run as early as they can, and of the others first those that stand before
+// the deletion that is cheapest to reach.
+
+// A schedule is an order in the making.
+type schedule struct {
+	tasks  []task
+	waits  []int   // by task, how many tasks it still waits for
+	behind [][]int // by task, those that wait for it
+	ready  queue   // those that wait for nothing
+	index  []int   // by task, where it is in steps; absent while it is not
+
+	limit use
+	need  use          // places that the tasks not yet done take
+	free  [kinds][]int // a place each: the task that made it, or absent for one that was there
+	owed  use          // places taken beyond the limit
+
+	steps []Planned
+}
+
+// ordered is the tasks in order, as far as the limits permit.
+func ordered(tasks []task, taken, limit use) []Planned {
+	s := &schedule{tasks: tasks, waits: make([]int, len(tasks)), behind: make([][]int, len(tasks)), limit: limit}
+	for i, t := range tasks {
+		s.index = append(s.index, absent)
+		for _, before := range s.before(i) {
+			s.waits[i]++
+			s.behind[before] = append(s.behind[before], i)
+		}
+		if s.waits[i] == 0 {
+			s.ready = append(s.ready, i)
+		}
+		for k := range t.use {
+			s.need[k] += max(0, t.use[k])
+		}
+	}
+	heap.Init(&s.ready)
+	for k := range limit {
+		s.owed[k] = max(0, taken[k]-limit[k])
+		for range limit[k] - taken[k] {
+			s.free[k] = append(s.free[k], absent)
+		}
+	}
+	for s.next() {
+	}
+	return s.steps
+}
+
+// before are the tasks that a task waits for.
+func (s *schedule) before(i int) []int {
+	return append(slices.Clone(s.tasks[i].after), s.tasks[i].rather...)
+}
+
+// next does one more task, and reports whether there was one that could be done.
+func (s *schedule) next() bool {
+	if len(s.ready) == 0 && !s.untie() {
+		return false
+	}
+	if !s.short() {
+		s.do(heap.Pop(&s.ready).(int))
+		return true
+	}
+	at := s.ready.first(func(i int) bool { return !s.takesShort(i) })
+	if at < 0 {
+		errand := s.errand()
+		at = s.ready.first(func(i int) bool { return errand[i] })
+	}
+	if at < 0 {
+		return false
+	}
+	s.do(heap.Remove(&s.ready, at).(int))
+	return true
+}
+
+// untie makes a task ready that only waits for tasks that it could do without, where all wait
+// for each other.
+func (s *schedule) untie() bool {
+	for i := range s.tasks {
+		if s.index[i] == absent && !slices.ContainsFunc(s.tasks[i].after, s.pending) {
+			s.tasks[i].rather = slices.DeleteFunc(s.tasks[i].rather, s.pending)
+			s.waits[i] = 0
+			heap.Push(&s.ready, i)
+			return true
+		}
+	}
+	return false
+}
+
+func (s *schedule) pending(i int) bool { return s.index[i] == absent }
+
+// short reports whether more places are needed than there are.
+func (s *schedule) short() bool {
+	for k := range s.limit {
+		if s.isShort(k) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *schedule) isShort(kind int) bool {
+	return s.limit[kind] > 0 && s.need[kind] > len(s.free[kind])
+}
+
+// takesShort reports whether a task takes a place that is short.
+func (s *schedule) takesShort(i int) bool {
+	for k := range s.limit {
+		if s.tasks[i].use[k] > 0 && s.isShort(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// errand is the tasks before the deletion that takes the fewest places to reach, as far as there
+// are that many.
+func (s *schedule) errand() map[int]bool {
+	var best map[int]bool
+	cheapest := 0
+	for i := range s.tasks {
+		if !s.pending(i) || !s.makesShort(i) {
+			continue
+		}
+		way, cost := s.way(i)
+		if s.affords(cost) && (best == nil || cost.total() < cheapest) {
+			best, cheapest = way, cost.total()
+		}
+	}
+	return best
+}
+
+// makesShort reports whether a task makes a place that is short.
+func (s *schedule) makesShort(i int) bool {
+	for k := range s.limit {
+		if s.tasks[i].use[k] < 0 && s.isShort(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// way is what must be done before a task, itself included, and the places that it takes.
+func (s *schedule) way(to int) (map[int]bool, use) {
+	way, cost := map[int]bool{to: true}, use{}
+	for stack := []int{to}; len(stack) > 0; {
+		i := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		for k := range cost {
+			cost[k] += max(0, s.tasks[i].use[k])
+		}
+		for _, b := range s.before(i) {
+			if s.pending(b) && !way[b] {
+				way[b] = true
+				stack = append(stack, b)
+			}
+		}
+	}
+	return way, cost
+}
+
+// affords reports whether there are places for a cost.
+func (s *schedule) affords(cost use) bool {
+	for k := range s.limit {
+		if s.limit[k] > 0 && cost[k] > len(s.free[k]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (u use) total() int {
+	sum := 0
+	for _, n := range u {
+		sum += n
+	}
+	return sum
+}
+
+// do puts a task at the end of the order. It waits for the tasks that made its places.
+func (s *schedule) do(i int) {
+	t := s.tasks[i]
+	planned := Planned{Step: t.step, Origin: t.origin}
+	for _, b := range s.before(i) {
+		planned.After = append(planned.After, s.index[b])
+	}
+	for k, n := range t.use {
+		s.need[k] -= max(0, n)
+		if s.limit[k] == 0 {
+			continue
+		}
+		for range n {
+			if place := s.free[k][0]; place != absent {
+				planned.After = append(planned.After, s.index[place])
+			}
+			s.free[k] = s.free[k][1:]
+		}
+		for range -n {
+			if s.owed[k] > 0 {
+				s.owed[k]--
+				continue
+			}
+			s.free[k] = append(s.free[k], i)
+		}
+	}
+	slices.Sort(planned.After)
+	planned.After = slices.Compact(planned.After)
+	s.index[i] = len(s.steps)
+	s.steps = append(s.steps, planned)
+	for _, b := range s.behind[i] {
+		if s.waits[b]--; s.waits[b] == 0 {
+			heap.Push(&s.ready, b)
+		}
+	}
+}
+
+// A queue is tasks by index, the first on top of the heap.
+type queue []int
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return q[i] < q[j] }
+func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)        { *q = append(*q, x.(int)) }
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	x := (*q)[last]
+	*q = (*q)[:last]
+	return x
+}
+
+// first is where the first task is of which something holds, or -1.
+func (q queue) first(holds func(int) bool) int {
+	found := -1
+	for at, i := range q {
+		if holds(i) && (found < 0 || cmp.Less(i, q[found])) {
+			found = at
+		}
+	}
+	return found
+}

@@ -1,0 +1,237 @@
+package plan
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file compares two rule lists. It merges the old list and the new one into a single list
+// that keeps the order of both, and says of each line what becomes of it:
+//
+//	old   new        fate      pass
+//	 a     a         stays     -
+//	 b     -         goes      bottom-up
+//	 -     c         comes     top-down
+//	 d     d'⊇d      grows     top-down, in place
+//	 e     e'⊆e      shrinks   bottom-up, in place, the action unchanged
+//
+// The top-down pass runs first, then the listener's default changes, then the bottom-up pass.
+// After every step a request is answered as by the old list or as by the new one, because the
+// first line that matches it is
+//
+//   - a line in its new form. Then no new rule above matches the request: in the top-down pass
+//     all of them are there already, or stand there in an old form that matches more, and in
+//     the bottom-up pass all of them are there. So the new list starts with this rule, too; or
+//   - a line in its old form. Then no old rule above matches the request: in the top-down pass
+//     all of them are there, or stand there in a new form that matches more, and in the
+//     bottom-up pass nothing above this line has been taken away yet. So does the old list; or
+//   - none. In the top-down pass every old rule is there or has grown, so the old list has no
+//     match either, and the default is the old one; in the bottom-up pass the same holds of the
+//     new list. Between the passes it holds of both, which is when the default may change.
+//
+// The argument looks at one request at a time. Two steps whose rules no request matches both
+// may therefore run in any order.
+
+// A fate is what becomes of a line of the merged list.
+type fate uint8
+
+const (
+	stays fate = iota
+	goes
+	comes
+	grows
+	shrinks
+)
+
+// A line is one place in the merged list: the indices of its rule in the old and the new list.
+type line struct {
+	old, new int // absent where there is none
+	fate     fate
+}
+
+const absent = -1
+
+// merge finds the longest part of the old list that can stay as it is, and between two rules
+// that stay, those that can change in place.
+func merge(old, want []lb.Rule, d lb.Dialect) []line {
+	m := merger{old: old, want: want, dialect: d}
+	head := 0
+	for head < min(len(old), len(want)) && same(old[head], want[head]) {
+		head++
+	}
+	tail := 0
+	for tail < min(len(old), len(want))-head && same(old[len(old)-1-tail], want[len(want)-1-tail]) {
+		tail++
+	}
+	for i := range head {
+		m.lines = append(m.lines, line{i, i, stays})
+	}
+	m.between(gap{head, len(old) - tail, head, len(want) - tail}, lb.Rule.Key, stays, m.changes)
+	for i := tail; i > 0; i-- {
+		m.lines = append(m.lines, line{len(old) - i, len(want) - i, stays})
+	}
+	return m.lines
+}
+
+// same reports whether two rules are equal in content.
+func same(a, b lb.Rule) bool {
+	return sameConditions(a, b) && sameAction(a.Action, b.Action)
+}
+
+func sameConditions(a, b lb.Rule) bool {
+	return slices.EqualFunc(a.Conditions, b.Conditions, func(a, b lb.Condition) bool {
+		return a.Field == b.Field && a.Name == b.Name && slices.Equal(a.Values, b.Values) && slices.Equal(a.Regex, b.Regex)
+	})
+}
+
+func sameAction(a, b lb.Action) bool { return a.Key() == b.Key() }
+
+// A merger writes the merged list.
+type merger struct {
+	old, want []lb.Rule
+	dialect   lb.Dialect
+	lines     []line
+}
+
+// A gap is a part of both lists between two lines that are settled.
+type gap struct{ oldFrom, oldTo, newFrom, newTo int }
+
+// between settles the rules of a gap that have equal keys in both lists, as many as can keep
+// their order, with the given fate, and hands the gaps between them to rest.
+func (m *merger) between(g gap, key func(lb.Rule) string, f fate, rest func(gap)) {
+	from := g
+	for _, a := range anchors(m.old[g.oldFrom:g.oldTo], m.want[g.newFrom:g.newTo], key) {
+		o, n := g.oldFrom+a.old, g.newFrom+a.new
+		rest(gap{from.oldFrom, o, from.newFrom, n})
+		m.lines = append(m.lines, line{o, n, f})
+		from.oldFrom, from.newFrom = o+1, n+1
+	}
+	rest(from)
+}
+
+// changes looks for rules that change in place: first those that only get another action.
+func (m *merger) changes(g gap) {
+	if g.oldFrom == g.oldTo || g.newFrom == g.newTo {
+		m.replace(g)
+		return
+	}
+	m.between(g, lb.Rule.MatchKey, grows, m.reshape)
+}
+
+// reshape settles the rules of a gap that can grow or shrink into one of the new list: as many
+// as keep both orders, those that keep their action preferred.
+func (m *merger) reshape(g gap) {
+	const most = 1 << 12 // comparisons; a gap beyond it is a rewrite, which has no use for pairs
+	rows, columns := g.oldTo-g.oldFrom, g.newTo-g.newFrom
+	if rows*columns > most {
+		m.replace(g)
+		return
+	}
+	// best[i][j] is the best worth of the old rules from i with the new ones from j.
+	best := make([][]int, rows+1)
+	for i := range best {
+		best[i] = make([]int, columns+1)
+	}
+	fates := make([]fate, rows*columns)
+	worths := make([]int, rows*columns)
+	for i := rows - 1; i >= 0; i-- {
+		for j := columns - 1; j >= 0; j-- {
+			f, worth := m.reshaped(m.old[g.oldFrom+i], m.want[g.newFrom+j])
+			fates[i*columns+j], worths[i*columns+j] = f, worth
+			best[i][j] = max(best[i+1][j], best[i][j+1])
+			if worth > 0 {
+				best[i][j] = max(best[i][j], worth+best[i+1][j+1])
+			}
+		}
+	}
+	from, i, j := g, 0, 0
+	for i < rows && j < columns {
+		switch at := i*columns + j; {
+		case worths[at] > 0 && best[i][j] == worths[at]+best[i+1][j+1]:
+			m.replace(gap{from.oldFrom, g.oldFrom + i, from.newFrom, g.newFrom + j})
+			m.lines = append(m.lines, line{g.oldFrom + i, g.newFrom + j, fates[at]})
+			i, j = i+1, j+1
+			from.oldFrom, from.newFrom = g.oldFrom+i, g.newFrom+j
+		case best[i][j] == best[i+1][j]:
+			i++
+		default:
+			j++
+		}
+	}
+	m.replace(from)
+}
+
+// reshaped says how an old rule can become a new one in place, and what that is worth: nothing
+// where it cannot.
+func (m *merger) reshaped(old, want lb.Rule) (fate, int) {
+	keeps := sameAction(old.Action, want.Action)
+	switch {
+	case lb.Contains(want, old, m.dialect) && keeps:
+		return grows, 3
+	case keeps && lb.Contains(old, want, m.dialect):
+		return shrinks, 3
+	case !keeps && lb.Contains(want, old, m.dialect):
+		return grows, 2
+	}
+	return stays, 0
+}
+
+// replace lets the old rules of a gap go and the new ones come, the new ones above.
+func (m *merger) replace(g gap) {
+	for n := g.newFrom; n < g.newTo; n++ {
+		m.lines = append(m.lines, line{absent, n, comes})
+	}
+	for o := g.oldFrom; o < g.oldTo; o++ {
+		m.lines = append(m.lines, line{o, absent, goes})
+	}
+}
+
+// An anchor is a pair of positions with equal keys.
+type anchor struct{ old, new int }
+
+// anchors pairs rules of equal key, the first of a kind with the first, and returns the longest
+// run of pairs that ascends in both lists.
+func anchors(old, want []lb.Rule, key func(lb.Rule) string) []anchor {
+	where := map[string][]int{}
+	for n, rule := range want {
+		k := key(rule)
+		where[k] = append(where[k], n)
+	}
+	var pairs []anchor
+	for o, rule := range old {
+		k := key(rule)
+		if at := where[k]; len(at) > 0 {
+			pairs = append(pairs, anchor{o, at[0]})
+			where[k] = at[1:]
+		}
+	}
+	return longestAscent(pairs)
+}
+
+// longestAscent is the longest part of the pairs whose second positions ascend, as the first
+// ones do already. It deals them into piles as in a game of patience.
+func longestAscent(pairs []anchor) []anchor {
+	var tops []int                   // of each pile, the pair on top
+	below := make([]int, len(pairs)) // of each pair, the one on top of the pile before when it was dealt
+	for i, p := range pairs {
+		pile, _ := slices.BinarySearchFunc(tops, p.new, func(top, at int) int { return pairs[top].new - at })
+		below[i] = absent
+		if pile > 0 {
+			below[i] = tops[pile-1]
+		}
+		if pile == len(tops) {
+			tops = append(tops, i)
+		} else {
+			tops[pile] = i
+		}
+	}
+	run := make([]anchor, len(tops))
+	if len(tops) == 0 {
+		return run
+	}
+	for i, at := len(tops)-1, tops[len(tops)-1]; i >= 0; i, at = i-1, below[at] {
+		run[i] = pairs[at]
+	}
+	return run
+}

@@ -1,0 +1,27 @@
+package plan
+
+import "fairlead.dev/fairlead/model/lb"
+
+// Suspicious reports whether a plan deletes so much of what is there that a failed reading is
+// likelier than the wish: more than half of 20 or more rules. Whoever runs plans makes such a
+// one twice before believing it, unless somebody deleted what it deletes.
+func Suspicious(p Plan, seen *lb.Observed) bool {
+	const many = 20
+	if seen == nil || seen.RuleCount() < many {
+		return false
+	}
+	deletes := 0
+	for _, s := range p.Steps {
+		switch s := s.Step.(type) {
+		case DeleteRule:
+			deletes++
+		case DeleteListener:
+			if l := seen.Listener(s.Port); l != nil {
+				deletes += len(l.Rules)
+			}
+		case DeleteLoadBalancer:
+			deletes = seen.RuleCount()
+		}
+	}
+	return 2*deletes > seen.RuleCount()
+}
