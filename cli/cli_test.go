@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/fake"
+)
+
+// sampleFiles are the samples, seen from this directory.
+const sampleFiles = "../" + samples
+
+// providers for tests are those of the binary.
+func testProviders() Providers {
+	return Providers{
+		Offline: map[string]func() (Offline, error){
+			"aws":  func() (Offline, error) { return aws.Offline{}, nil },
+			"fake": func() (Offline, error) { return fake.New(fake.Options{}) },
+		},
+		Local: func() (Local, error) {
+			return fake.New(fake.Options{Serve: true, CheckEvery: 20 * time.Millisecond})
+		},
+	}
+}
+
+// said is what a command printed and how it ended.
+type said struct {
+	out, err string
+	code     int
+}
+
+// fairlead runs a command line.
+func fairlead(t *testing.T, args ...string) said {
+	t.Helper()
+	return fairleadReading(t, "", args...)
+}
+
+func fairleadReading(t *testing.T, stdin string, args ...string) said {
+	t.Helper()
+	var out, err bytes.Buffer
+	code := Run(t.Context(), args, testProviders(), Streams{In: strings.NewReader(stdin), Out: &out, Err: &err})
+	return said{out.String(), err.String(), code}
+}
+
+// directory writes files by name and returns where they are.
+func directory(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		write(t, filepath.Join(dir, name), text)
+	}
+	return dir
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ingressYAML is an Ingress with one path, which goes to Service web.
+func ingressYAML(name, host, path string) string {
+	return `apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: ` + name + `, namespace: shop}
+spec:
+  ingressClassName: fairlead
+  rules:
+  - host: "` + host + `"
+    http:
+      paths:
+      - path: "` + path + `"
+        pathType: Prefix
+        backend: {service: {name: web, port: {number: 80}}}
+`
+}
+
+const serviceYAML = `apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec:
+  ports: [{port: 80}]
+`
+
+// until waits for something that another goroutine does.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s did not happen", what)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+func TestEveryCommandShowsAnExample(t *testing.T) {
+	for _, cmd := range newRoot(testProviders()).Commands() {
+		if cmd.Example == "" {
+			t.Errorf("fairlead %s has no example in its help", cmd.Name())
+		}
+	}
+}
+
+func TestVersionNamesTheToolchain(t *testing.T) {
+	if got := fairlead(t, "version"); got.code != 0 || !strings.HasPrefix(got.out, "fairlead ") || !strings.Contains(got.out, "go1.") {
+		t.Errorf("version: %+v", got)
+	}
+}
+
+func TestCompletionKnowsProviders(t *testing.T) {
+	got := fairlead(t, "__complete", "plan", "--provider", "")
+	for _, name := range []string{"aws", "fake"} {
+		if !strings.Contains(got.out, name) {
+			t.Errorf("completing --provider does not offer %s:\n%s", name, got.out)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+// Package cli is the command line. Its commands drive the compiler over files instead of a
+// cluster: plan prints what would be done, explain says where a request goes and why, demo does
+// it to a cloud on this machine.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+// Exit codes. A script can tell a plan with steps from one without, and both from a failure.
+const (
+	exitDone = 0
+	exitFail = 1
+	exitToDo = 2
+)
+
+// errToDo is how plan says that there is something to do.
+var errToDo = errors.New("there is something to do")
+
+// Providers are the clouds that the commands can be asked for. The command line knows none of
+// them by itself.
+type Providers struct {
+	// Offline are the clouds to compile for, by the name that --provider gives them.
+	Offline map[string]func() (Offline, error)
+	// Local starts the cloud on this machine that demo serves from.
+	Local func() (Local, error)
+}
+
+// Offline is what compiling needs of a provider, answered without asking the cloud.
+type Offline interface {
+	Capabilities(class lb.Class) lb.Capabilities
+	Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
+}
+
+// Local is a cloud that lives in this process until it is closed.
+type Local interface {
+	providers.Provider
+	Close()
+}
+
+// Streams are where a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Run runs one command line and returns the exit code. Every problem is one line.
+func Run(ctx context.Context, args []string, with Providers, s Streams) int {
+	root := newRoot(with)
+	root.SetArgs(args)
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	err := root.ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errToDo):
+		return exitToDo
+	}
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(s.Err, "error: %s\n", strings.TrimSpace(line))
+	}
+	return exitFail
+}
+
+func newRoot(with Providers) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "fairlead",
+		Short: "Turn Ingresses into cloud load balancers, and say beforehand what will happen",
+		Long: `Fairlead compiles Kubernetes Ingresses to a load balancer, compares it with what the
+cloud has, and prints the difference as an ordered list of steps, each of them safe.`,
+		Example: `  fairlead demo
+  fairlead plan -f config/samples
+  fairlead explain http://shop.example.com/cart -f config/samples`,
+		SilenceErrors: true, // Run prints them
+		SilenceUsage:  true, // a wrong manifest is not a wrong usage
+	}
+	root.AddCommand(newPlan(with), newExplain(with), newDemo(with), newVersion())
+	return root
+}
+
+// input are the flags of the commands that compile files.
+type input struct {
+	files        []string
+	provider     string
+	className    string
+	withoutClass bool
+}
+
+func (in *input) flags(cmd *cobra.Command, with Providers) {
+	names := slices.Sorted(maps.Keys(with.Offline))
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&in.files, "filename", "f", nil, "`FILE` or directory with manifests, - for standard input; can be repeated")
+	flags.StringVar(&in.provider, "provider", "fake", "cloud to compile for: "+strings.Join(names, " or "))
+	flags.StringVar(&in.className, "class-name", "fairlead", "IngressClass that is taken to exist and to be Fairlead's if the files hold none of this name")
+	flags.BoolVar(&in.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")
+	must(cmd.MarkFlagRequired("filename"))
+	must(cmd.MarkFlagFilename("filename", "yaml", "yml", "json"))
+	must(cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// options are the operator-wide choices that the flags stand for.
+func (in *input) options() ingress.Options {
+	return ingress.Options{WithoutClass: in.withoutClass, AssumeClass: in.className}
+}
+
+// cloud is the provider that the flags name.
+func (in *input) cloud(with Providers) (Offline, error) {
+	start, ok := with.Offline[in.provider]
+	if !ok {
+		return nil, fmt.Errorf("--provider: no provider is called %q; there are %s", in.provider, strings.Join(slices.Sorted(maps.Keys(with.Offline)), ", "))
+	}
+	return start()
+}
+
+// outputFlag adds the choice between text for people and JSON for programs.
+func outputFlag(cmd *cobra.Command, output *string) {
+	cmd.Flags().StringVarP(output, "output", "o", "text", "`FORMAT`: text or json")
+	must(cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)))
+}
+
+// asJSON reads the output flag.
+func asJSON(output string) (bool, error) {
+	switch output {
+	case "json":
+		return true, nil
+	case "text":
+		return false, nil
+	}
+	return false, fmt.Errorf("--output: %q is neither text nor json", output)
+}
+
+// must is for wiring flags that this package has just defined.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}

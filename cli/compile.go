@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// This file drives the compiler over a set of objects: everything that a command prints is made
+// of what it returns.
+
+// A program is one load balancer on its way from objects to steps.
+type program struct {
+	model.Built
+	snapshot     ingress.Snapshot
+	capabilities lb.Capabilities
+	plan         plan.Plan
+	after        *lb.Observed // what is there once the plan has run
+}
+
+// compile compiles all objects and plans from what was seen. Load balancers that were seen and
+// that nobody asks for any more come last, to be deleted.
+func compile(ctx context.Context, cloud Offline, objects ingress.Objects, options ingress.Options, seen map[lb.Key]*lb.Observed) ([]program, []diag.Diagnostic, error) {
+	snapshots, diagnostics := ingress.Split(objects, options)
+	var programs []program
+	wanted := map[lb.Key]bool{}
+	for _, s := range snapshots {
+		p, err := compileOne(ctx, cloud, s, seen[s.Key])
+		if err != nil {
+			return nil, nil, err
+		}
+		wanted[s.Key] = true
+		programs = append(programs, p)
+		diagnostics = append(diagnostics, p.Diagnostics...)
+		diagnostics = append(diagnostics, p.plan.Diagnostics...)
+	}
+	for _, key := range slices.Sorted(maps.Keys(seen)) {
+		if !wanted[key] {
+			programs = append(programs, remove(cloud, seen[key]))
+		}
+	}
+	return programs, diag.Sort(diagnostics), nil
+}
+
+// compileOne takes one load balancer from its snapshot to its plan.
+func compileOne(ctx context.Context, cloud Offline, s ingress.Snapshot, seen *lb.Observed) (program, error) {
+	if seen == nil {
+		seen = &lb.Observed{Key: s.Key}
+	}
+	p := program{snapshot: s, capabilities: cloud.Capabilities(model.ClassOf(s))}
+	facts, err := cloud.Lookup(ctx, model.Ask(s))
+	if err != nil {
+		return p, fmt.Errorf("looking up certificates for %s: %w", s.Key, err)
+	}
+	p.Built = model.Compile(s, facts, p.capabilities)
+	p.plan = plan.Diff(seen, p.LoadBalancer, p.capabilities)
+	p.after = p.plan.Fold(seen)
+	return p, nil
+}
+
+// remove plans the end of a load balancer. Of its class only the name is left, in its key.
+func remove(cloud Offline, seen *lb.Observed) program {
+	class, _, _ := strings.Cut(string(seen.Key), "/")
+	p := program{capabilities: cloud.Capabilities(lb.Class{Name: class})}
+	p.LoadBalancer = lb.LoadBalancer{Key: seen.Key}
+	p.plan = plan.Diff(seen, p.LoadBalancer, p.capabilities)
+	p.after = p.plan.Fold(seen)
+	return p
+}

@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// samples is where the demo's manifests are in the source tree.
+const samples = "config/samples"
+
+func newDemo(with Providers) *cobra.Command {
+	var (
+		paths []string
+		once  bool
+	)
+	cmd := &cobra.Command{
+		Use:   "demo [-f DIR] [--once]",
+		Short: "Serve Ingresses from this machine",
+		Long: `Start a cloud on loopback addresses of this machine and pods for the Services in the
+files, serve the Ingresses there, and follow the files as they change. Every step is one that a
+real cloud would be given, and every request is routed by the rules that these steps made.`,
+		Example: `  # The samples, with a curl line for each route
+  fairlead demo
+
+  # Your own manifests; edit them while it runs
+  fairlead demo -f my-manifests/
+
+  # Request every route, say pass or fail, and end
+  fairlead demo --once`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cloud, err := with.Local()
+			if err != nil {
+				return err
+			}
+			defer cloud.Close()
+			d := &demo{cloud: cloud, paths: paths, out: cmd.OutOrStdout(), colour: colours(cmd.OutOrStdout())}
+			defer d.pods.close()
+			if once {
+				return d.once(cmd.Context())
+			}
+			return d.serve(cmd.Context(), cmd.ErrOrStderr())
+		},
+	}
+	cmd.Flags().StringArrayVarP(&paths, "filename", "f", []string{samples}, "`FILE` or directory with manifests; can be repeated")
+	cmd.Flags().BoolVar(&once, "once", false, "request every route, say pass or fail, and end")
+	must(cmd.MarkFlagFilename("filename", "yaml", "yml", "json"))
+	return cmd
+}
+
+// A demo is a cloud, pods and certificates on this machine, kept in step with files.
+type demo struct {
+	cloud    Local
+	paths    []string
+	pods     backends
+	secrets  selfSigned
+	seen     map[lb.Key]*lb.Observed
+	programs []program
+	out      io.Writer
+	colour   palette
+}
+
+// once serves, visits every route and says how that went.
+func (d *demo) once(ctx context.Context) error {
+	if err := d.follow(ctx, false); err != nil {
+		return err
+	}
+	visits, err := d.visits()
+	if err != nil {
+		return err
+	}
+	failed := 0
+	for _, v := range visits {
+		verdict := d.colour.good("pass")
+		if err := v.send(ctx, &d.pods); err != nil {
+			failed++
+			verdict = d.colour.bad("FAIL") + " " + err.Error() + ":"
+		}
+		fmt.Fprintf(d.out, "%s %s is answered by %s\n", verdict, v.URL, v.Outcome)
+	}
+	fmt.Fprintf(d.out, "%d of %d requests answered as foretold\n", len(visits)-failed, len(visits))
+	if failed > 0 {
+		return fmt.Errorf("%d of %d requests were not answered as they should be", failed, len(visits))
+	}
+	return nil
+}
+
+// serve serves until it is interrupted. A file that cannot be used changes nothing of what is
+// served.
+func (d *demo) serve(ctx context.Context, complaints io.Writer) error {
+	changes, err := watch(ctx, d.paths)
+	if err != nil {
+		return err
+	}
+	if err := d.follow(ctx, false); err != nil {
+		return err
+	}
+	if err := d.printVisits(); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.out, "\nWatching %s. Change a file to see the plan; Ctrl-C ends.\n", strings.Join(d.paths, ", "))
+	for range changes {
+		if err := d.follow(ctx, true); err != nil && ctx.Err() == nil {
+			for line := range strings.Lines(err.Error()) {
+				fmt.Fprintf(complaints, "error: %s\n", strings.TrimSpace(line))
+			}
+		}
+	}
+	return nil
+}
+
+// follow makes the cloud serve what the files say now. It prints each plan, or for the first one,
+// which creates everything, only its size.
+func (d *demo) follow(ctx context.Context, whole bool) error {
+	objects, err := d.load(ctx)
+	if err != nil {
+		return err
+	}
+	programs, diagnostics, err := compile(ctx, d.cloud, objects, ingress.Options{AssumeClass: "fairlead"}, d.seen)
+	if err != nil {
+		return err
+	}
+	for _, p := range programs {
+		if !whole {
+			fmt.Fprintf(d.out, "%s: %d steps\n", p.plan.Key, len(p.plan.Steps))
+		} else if err := plan.Text(d.out, p.plan, bool(d.colour)); err != nil {
+			return err
+		}
+	}
+	if err := printDiagnostics(d.out, diagnostics, d.colour); err != nil {
+		return err
+	}
+	return d.settle(ctx, programs)
+}
+
+// load reads the files and adds what a cluster would have besides.
+func (d *demo) load(ctx context.Context) (ingress.Objects, error) {
+	objects, err := load(d.paths, nil)
+	if err != nil {
+		return objects, err
+	}
+	made, err := d.secrets.join(&objects)
+	if err != nil {
+		return objects, err
+	}
+	for _, name := range made {
+		fmt.Fprintf(d.out, "Secret %s is not among the files: made a certificate that signs itself\n", name)
+	}
+	return objects, d.pods.join(ctx, &objects)
+}
+
+// settle carries out the plans of all load balancers and remembers what is there then.
+func (d *demo) settle(ctx context.Context, programs []program) error {
+	seen := map[lb.Key]*lb.Observed{}
+	kept := []program{}
+	var errs []error
+	for _, p := range programs {
+		there, err := d.apply(ctx, p)
+		errs = append(errs, err)
+		if there != nil && there.Exists {
+			seen[p.plan.Key], kept = there, append(kept, p)
+		}
+	}
+	d.seen, d.programs = seen, kept
+	return errors.Join(errs...)
+}
+
+// apply carries out a plan. Where the cloud is not ready for a step it observes, plans and goes
+// on until nothing is left.
+func (d *demo) apply(ctx context.Context, p program) (*lb.Observed, error) {
+	const pause = 50 * time.Millisecond
+	for {
+		seen, err := d.cloud.Observe(ctx, p.plan.Key, false)
+		if err != nil {
+			return nil, fmt.Errorf("observing %s: %w", p.plan.Key, err)
+		}
+		todo := plan.Diff(seen, p.LoadBalancer, p.capabilities)
+		if todo.Empty() {
+			return seen, d.setTargets(ctx, p)
+		}
+		_, err = providers.Run(ctx, d.cloud, seen, todo, providers.Options{})
+		if err != nil && !errors.Is(err, providers.ErrPending) {
+			return seen, fmt.Errorf("changing %s: %w", p.plan.Key, err)
+		}
+		select {
+		case <-ctx.Done():
+			return seen, ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// setTargets brings groups up to date that were registered by an earlier plan.
+func (d *demo) setTargets(ctx context.Context, p program) error {
+	for _, g := range p.LoadBalancer.TargetGroups {
+		if err := d.cloud.SetTargets(ctx, p.plan.Key, g.ID, g.Targets); err != nil {
+			return fmt.Errorf("setting targets of %s in %s: %w", g.ID, p.plan.Key, err)
+		}
+	}
+	return nil
+}
+
+// visits are requests for everything that is served.
+func (d *demo) visits() ([]visit, error) {
+	var all []visit
+	for _, p := range d.programs {
+		visits, err := p.visits(d.seen[p.plan.Key])
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, visits...)
+	}
+	return all, nil
+}
+
+// printVisits prints the table of routes, with a line to paste for each.
+func (d *demo) printVisits() error {
+	visits, err := d.visits()
+	if err != nil {
+		return err
+	}
+	table := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
+	for i, v := range visits {
+		if i == 0 || visits[i-1].LoadBalancer != v.LoadBalancer {
+			fmt.Fprintf(table, "\n%s\n", v.LoadBalancer)
+		}
+		fmt.Fprintf(table, "  %s\t%s\n", v.Outcome.short(), v.curl())
+	}
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("printing the routes: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// This file takes one file apart into its documents: YAML ones between "---" lines, or JSON
+// ones after each other. Every document remembers the line it starts at, so that a complaint
+// about it can be found.
+
+// A document is one object of a file, as JSON.
+type document struct {
+	line int // where it starts, counted from 1
+	json []byte
+}
+
+// documents reads all that is in a file. Empty documents are left out.
+func documents(text []byte) ([]document, error) {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if docs, ok := jsonDocuments(text); ok {
+		return docs, nil
+	}
+	var docs []document
+	for _, part := range split(text) {
+		data, err := yaml.YAMLToJSONStrict(part.text)
+		if err != nil {
+			return nil, fmt.Errorf("reading YAML: %s", oneLine(located(part, err)))
+		}
+		if string(data) != "null" {
+			docs = append(docs, document{part.firstLine(), data})
+		}
+	}
+	return docs, nil
+}
+
+// jsonDocuments reads a file that holds JSON values and nothing else. Whatever is not that is
+// left to the YAML parser, which understands JSON too and says better what is wrong.
+func jsonDocuments(text []byte) ([]document, bool) {
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return nil, false
+	}
+	var docs []document
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	for {
+		var value json.RawMessage
+		err := decoder.Decode(&value)
+		if errors.Is(err, io.EOF) {
+			return docs, true
+		}
+		if err != nil {
+			return nil, false
+		}
+		start := int(decoder.InputOffset()) - len(value)
+		docs = append(docs, document{1 + bytes.Count(text[:start], []byte("\n")), value})
+	}
+}
+
+// A part is the text of one YAML document and the number of lines before it.
+type part struct {
+	before int
+	text   []byte
+}
+
+// split cuts a file at its "---" lines. No other line can start with three dashes and a space:
+// YAML forbids them at the start of a line even within block scalars.
+func split(text []byte) []part {
+	var parts []part
+	start, before, line := 0, 0, 0
+	for at := 0; at < len(text); line++ {
+		end := len(text)
+		if newline := bytes.IndexByte(text[at:], '\n'); newline >= 0 {
+			end = at + newline + 1
+		}
+		if rest, ok := bytes.CutPrefix(text[at:end], []byte("---")); ok && (len(rest) == 0 || bytes.ContainsAny(rest[:1], " \t\r\n")) {
+			parts = append(parts, part{before, text[start:at]})
+			start, before = at, line
+		}
+		at = end
+	}
+	return append(parts, part{before, text[start:]})
+}
+
+// firstLine is the first line of the part that says something.
+func (p part) firstLine() int {
+	line := p.before + 1
+	for text := range bytes.Lines(p.text) {
+		text = bytes.TrimSpace(text)
+		if len(text) > 0 && text[0] != '#' && !bytes.Equal(text, []byte("---")) {
+			break
+		}
+		line++
+	}
+	return line
+}
+
+// located is the parser's complaint about a part with line numbers that count from the start of
+// the file: it is made again with as many empty lines in front.
+func located(p part, err error) error {
+	_, again := yaml.YAMLToJSONStrict(append(bytes.Repeat([]byte("\n"), p.before), p.text...))
+	if again == nil {
+		return err
+	}
+	return again
+}
+
+// oneLine is an error without line breaks and without its parser's own introduction.
+func oneLine(err error) string {
+	text := strings.Join(strings.Fields(err.Error()), " ")
+	text = strings.TrimPrefix(text, "error converting YAML to JSON: ")
+	text = strings.TrimPrefix(text, "yaml: ")
+	return strings.TrimPrefix(text, "unmarshal errors: ")
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/model/diag"
+)
+
+func newExplain(with Providers) *cobra.Command {
+	var (
+		in      input
+		output  string
+		method  string
+		headers []string
+		all     bool
+	)
+	cmd := &cobra.Command{
+		Use:   "explain URL... -f FILE|DIR...",
+		Short: "Say where a request goes, and why",
+		Long: `Say which Ingress answers a request, through which rule, whom it beat and why.
+
+The answer is computed twice, from the Ingress specification and from the rules that the cloud
+would be given. If the two differ, that is an error in Fairlead and explain fails.`,
+		Example: `  fairlead explain http://shop.example.com/cart -f config/samples
+
+  # Several requests at once, for a program to read
+  fairlead explain http://shop.example.com/ https://shop.example.com/ -f config/samples -o json
+
+  # Everything that contradicts something else, or that no request can reach
+  fairlead explain --all -f config/samples`,
+		RunE: func(cmd *cobra.Command, urls []string) error {
+			json, err := asJSON(output)
+			if err != nil {
+				return err
+			}
+			if all != (len(urls) == 0) {
+				return errors.New("explain takes one or more URLs, or --all")
+			}
+			asked, err := questions(urls, method, headers)
+			if err != nil {
+				return err
+			}
+			programs, diagnostics, err := in.compile(cmd, with)
+			if err != nil {
+				return err
+			}
+			if all {
+				return explainAll(cmd.OutOrStdout(), diagnostics, json)
+			}
+			return explainEach(cmd.OutOrStdout(), programs, asked, json)
+		},
+	}
+	in.flags(cmd, with)
+	outputFlag(cmd, &output)
+	cmd.Flags().StringVarP(&method, "request", "X", http.MethodGet, "`METHOD` of the request")
+	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil, "`HEADER` of the request, such as 'X-Canary: yes'; can be repeated")
+	cmd.Flags().BoolVar(&all, "all", false, "list conflicts and routes that can never match instead")
+	return cmd
+}
+
+// compile loads the files of the flags and compiles them from nothing.
+func (in *input) compile(cmd *cobra.Command, with Providers) ([]program, []diag.Diagnostic, error) {
+	cloud, err := in.cloud(with)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects, err := load(in.files, cmd.InOrStdin())
+	if err != nil {
+		return nil, nil, err
+	}
+	return compile(cmd.Context(), cloud, objects, in.options(), nil)
+}
+
+// explainAll prints the diagnostics that are about what routes do to each other.
+func explainAll(w io.Writer, diagnostics []diag.Diagnostic, json bool) error {
+	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.Unreachable}
+	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d diag.Diagnostic) bool {
+		return !slices.Contains(about, d.Reason)
+	})
+	if json {
+		return printJSON(w, append([]diag.Diagnostic{}, diagnostics...))
+	}
+	for _, d := range diagnostics {
+		if _, err := fmt.Fprintf(w, "%s %s\n  %s\n", d.Reason, d.Source, d.Message); err != nil {
+			return err
+		}
+	}
+	if len(diagnostics) == 0 {
+		_, err := fmt.Fprintln(w, "No conflicts, and some request reaches every route.")
+		return err
+	}
+	return nil
+}
+
+// explainEach answers every question before it prints, so that a failure prints nothing else.
+func explainEach(w io.Writer, programs []program, asked []question, json bool) error {
+	var answers []explanation
+	var wrong []error
+	for _, q := range asked {
+		answer, err := explain(programs, q)
+		answers, wrong = append(answers, answer), append(wrong, err)
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return err
+	}
+	switch {
+	case json && len(answers) == 1:
+		return printJSON(w, answers[0])
+	case json:
+		return printJSON(w, answers)
+	}
+	colour := colours(w)
+	for i, answer := range answers {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		if _, err := io.WriteString(w, answer.text(colour)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// text is the explanation for a person.
+func (e explanation) text(colour palette) string {
+	var b strings.Builder
+	line := func(what, said string) {
+		if said != "" {
+			fmt.Fprintf(&b, "  %-12s %s\n", what, said)
+		}
+	}
+	fmt.Fprintln(&b, colour.bold(e.URL))
+	line("answered by", e.Outcome.String())
+	line("because", e.Why)
+	line("asked for by", e.Source)
+	line("rule", cmp.Or(e.Rule, "none"))
+	line("of", string(e.LoadBalancer))
+	for _, o := range e.Over {
+		line("instead of", o.Source)
+	}
+	for _, key := range e.LoadBalancers {
+		if key != e.LoadBalancer {
+			line("not of", string(key)+", which claims the host too")
+		}
+	}
+	return b.String()
+}

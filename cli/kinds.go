@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	sigsjson "sigs.k8s.io/json"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress"
+)
+
+// This file is the list of kinds that are read from manifests. Everything else that may lie in
+// the same directory, such as a Deployment, is none of our business and passed over.
+
+// A kind is one that a snapshot can hold.
+type kind struct {
+	apiVersion, name string
+	namespaced       bool
+	// strict refuses fields that do not exist, as the API server does. The kinds of which a
+	// snapshot needs a part only are read as far as they are understood.
+	strict bool
+	empty  func() metav1.Object
+	add    func(*ingress.Objects, metav1.Object)
+}
+
+const ours = "fairlead.dev/v1alpha1"
+
+var kinds = []kind{
+	kindOf("networking.k8s.io/v1", "Ingress", func(o *ingress.Objects) *[]*networkingv1.Ingress { return &o.Ingresses }).inNamespaces().strictly(),
+	kindOf("networking.k8s.io/v1", "IngressClass", func(o *ingress.Objects) *[]*networkingv1.IngressClass { return &o.IngressClasses }).strictly(),
+	kindOf(ours, "LoadBalancerClass", func(o *ingress.Objects) *[]*v1alpha1.LoadBalancerClass { return &o.LoadBalancerClasses }).inNamespaces().strictly(),
+	kindOf(ours, "ClusterLoadBalancerClass", func(o *ingress.Objects) *[]*v1alpha1.ClusterLoadBalancerClass {
+		return &o.ClusterLoadBalancerClasses
+	}).strictly(),
+	kindOf(ours, "Backend", func(o *ingress.Objects) *[]*v1alpha1.Backend { return &o.Backends }).inNamespaces().strictly(),
+	kindOf("v1", "Service", func(o *ingress.Objects) *[]*corev1.Service { return &o.Services }).inNamespaces(),
+	kindOf("v1", "Secret", func(o *ingress.Objects) *[]*corev1.Secret { return &o.Secrets }).inNamespaces(),
+	kindOf("v1", "Namespace", func(o *ingress.Objects) *[]*corev1.Namespace { return &o.Namespaces }),
+	kindOf("discovery.k8s.io/v1", "EndpointSlice", func(o *ingress.Objects) *[]*discoveryv1.EndpointSlice { return &o.EndpointSlices }).inNamespaces(),
+}
+
+func kindOf[T any, P interface {
+	*T
+	metav1.Object
+}](apiVersion, name string, list func(*ingress.Objects) *[]P) kind {
+	return kind{
+		apiVersion: apiVersion,
+		name:       name,
+		empty:      func() metav1.Object { return P(new(T)) },
+		add: func(o *ingress.Objects, object metav1.Object) {
+			all := list(o)
+			*all = append(*all, object.(P))
+		},
+	}
+}
+
+func (k kind) inNamespaces() kind { k.namespaced = true; return k }
+func (k kind) strictly() kind     { k.strict = true; return k }
+
+// identity is what a document says of itself.
+type identity struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Metadata   struct {
+		Namespace string `json:"namespace"`
+		Name      string `json:"name"`
+	} `json:"metadata"`
+}
+
+// String is the object as diagnostics name it.
+func (i identity) String() string {
+	name := i.Metadata.Name
+	if i.Metadata.Namespace != "" {
+		name = i.Metadata.Namespace + "/" + name
+	}
+	return strings.TrimSpace(i.Kind + " " + name)
+}
+
+// kind is what a document is to be read as; ok is false for one that is passed over.
+func (i identity) kind() (k kind, ok bool, err error) {
+	at := slices.IndexFunc(kinds, func(k kind) bool { return k.apiVersion == i.APIVersion && k.name == i.Kind })
+	if at >= 0 {
+		return kinds[at], true, nil
+	}
+	group, _, versioned := strings.Cut(i.APIVersion, "/")
+	switch {
+	case i.Kind == "Ingress" && (group == "extensions" || group == "networking.k8s.io" || !versioned):
+		return kind{}, false, fmt.Errorf("apiVersion: %s is not an API that Kubernetes serves Ingresses under; write networking.k8s.io/v1", i.APIVersion)
+	case group == "fairlead.dev" && (i.APIVersion != ours || i.Kind != "LoadBalancer"):
+		return kind{}, false, fmt.Errorf("kind: %s has no kind %s", i.APIVersion, i.Kind)
+	}
+	return kind{}, false, nil
+}
+
+// decode reads a document as this kind. There may be several things wrong with it.
+func (k kind) decode(data []byte) (metav1.Object, []error) {
+	object := k.empty()
+	unknown, err := sigsjson.UnmarshalStrict(data, object)
+	if err != nil {
+		return nil, []error{errors.New(strings.TrimPrefix(err.Error(), "json: "))}
+	}
+	if k.strict && len(unknown) > 0 {
+		return nil, unknown
+	}
+	if k.namespaced && object.GetNamespace() == "" {
+		object.SetNamespace(metav1.NamespaceDefault)
+	}
+	if secret, ok := object.(*corev1.Secret); ok {
+		mergeStringData(secret)
+	}
+	return object, nil
+}
+
+// mergeStringData does what the API server does to a Secret when it stores it.
+func mergeStringData(s *corev1.Secret) {
+	for key, text := range s.StringData {
+		if s.Data == nil {
+			s.Data = map[string][]byte{}
+		}
+		s.Data[key] = []byte(text)
+	}
+	s.StringData = nil
+}

@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/model/ingress"
+)
+
+// This file reads manifests from files and directories into the objects that a snapshot is made
+// of. It refuses what an API server would refuse, one line a problem, because nobody else has
+// looked at these files yet.
+
+// maxManifest is the size from which on a file is taken for something else than a manifest.
+const maxManifest = 8 << 20
+
+// standardInput is the path that stands for it.
+const standardInput = "-"
+
+// load reads every object from files, directories (without those inside them) and, where a path
+// is "-", standard input.
+func load(paths []string, stdin io.Reader) (ingress.Objects, error) {
+	var l loader
+	files, err := manifestFiles(paths)
+	if err != nil {
+		return ingress.Objects{}, err
+	}
+	for _, file := range files {
+		text, err := readManifest(file, stdin)
+		if err != nil {
+			l.problem(file, "", err)
+			continue
+		}
+		l.read(file, text)
+	}
+	if len(l.problems) == 0 && len(l.objects.Ingresses) == 0 {
+		l.problems = append(l.problems, fmt.Errorf("%s: no Ingress there", strings.Join(paths, ", ")))
+	}
+	return l.objects, errors.Join(l.problems...)
+}
+
+// manifestFiles are the files behind the paths, each once.
+func manifestFiles(paths []string) ([]string, error) {
+	var files []string
+	for _, path := range paths {
+		if path == standardInput {
+			files = append(files, path)
+			continue
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, withoutPath(err))
+		}
+		if !info.IsDir() {
+			files = append(files, filepath.Clean(path))
+			continue
+		}
+		inside, err := directoryFiles(path)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, inside...)
+	}
+	var once []string
+	for _, file := range files {
+		if !slices.Contains(once, file) {
+			once = append(once, file)
+		}
+	}
+	return once, nil
+}
+
+// directoryFiles are the manifests of a directory by name.
+func directoryFiles(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, withoutPath(err))
+	}
+	var files []string
+	for _, entry := range entries {
+		if !entry.IsDir() && isManifest(entry.Name()) {
+			files = append(files, filepath.Join(dir, entry.Name()))
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: no .yaml, .yml or .json file there (directories inside it are not searched)", dir)
+	}
+	return files, nil
+}
+
+// isManifest tells manifests by their name. A kustomization is about manifests and is none.
+func isManifest(name string) bool {
+	ext := filepath.Ext(name)
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, ext) &&
+		!strings.EqualFold(strings.TrimSuffix(name, ext), "kustomization") && !strings.HasPrefix(name, ".")
+}
+
+// readManifest reads a file, unless it is too big to be a manifest.
+func readManifest(file string, stdin io.Reader) ([]byte, error) {
+	in := stdin
+	if file != standardInput {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, withoutPath(err)
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxManifest+1))
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	if len(text) > maxManifest {
+		return nil, fmt.Errorf("larger than %d MiB, too large for a manifest", maxManifest>>20)
+	}
+	return text, nil
+}
+
+// withoutPath is a file system's error without the path, which is printed in front of it.
+func withoutPath(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+// A loader gathers objects and what is wrong with them.
+type loader struct {
+	objects  ingress.Objects
+	origins  map[string]string // by object, where it is
+	problems []error
+}
+
+// problem notes what is wrong with an object of a file.
+func (l *loader) problem(file, object string, err error) {
+	if file == standardInput {
+		file = "standard input"
+	}
+	if object != "" {
+		file += ": " + object
+	}
+	l.problems = append(l.problems, fmt.Errorf("%s: %w", file, err))
+}
+
+// read takes in all documents of a file.
+func (l *loader) read(file string, text []byte) {
+	docs, err := documents(text)
+	if err != nil {
+		l.problem(file, "", err)
+		return
+	}
+	for _, doc := range docs {
+		l.document(file, doc, identity{})
+	}
+}
+
+// document takes in one object, or the items of a list. An item may leave out what its list
+// says for it.
+func (l *loader) document(file string, doc document, inherited identity) {
+	var id identity
+	if err := json.Unmarshal(doc.json, &id); err != nil {
+		l.problem(file, fmt.Sprintf("document at line %d", doc.line), errors.New("not a Kubernetes object"))
+		return
+	}
+	id.APIVersion, id.Kind = cmp.Or(id.APIVersion, inherited.APIVersion), cmp.Or(id.Kind, inherited.Kind)
+	if id.APIVersion == "" || id.Kind == "" {
+		l.problem(file, fmt.Sprintf("document at line %d", doc.line), errors.New("apiVersion and kind are required"))
+		return
+	}
+	if item, isList := strings.CutSuffix(id.Kind, "List"); isList {
+		l.list(file, doc, identity{APIVersion: id.APIVersion, Kind: item})
+		return
+	}
+	k, ok, err := id.kind()
+	if err != nil {
+		l.problem(file, id.String(), err)
+	}
+	if ok {
+		l.object(file, doc, k, id)
+	}
+}
+
+// list takes in a list's items. A plain List leaves each item to say what it is.
+func (l *loader) list(file string, doc document, item identity) {
+	var list struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(doc.json, &list); err != nil {
+		l.problem(file, fmt.Sprintf("document at line %d", doc.line), errors.New("items: not a list"))
+		return
+	}
+	if item.Kind == "" {
+		item = identity{}
+	}
+	for _, data := range list.Items {
+		l.document(file, document{doc.line, data}, item)
+	}
+}
+
+// object takes in an object of a kind that is read.
+func (l *loader) object(file string, doc document, k kind, id identity) {
+	object, problems := k.decode(doc.json)
+	if object != nil {
+		id.Metadata.Namespace = object.GetNamespace()
+		problems = l.refuse(file, doc, object, id)
+	}
+	for _, err := range problems {
+		l.problem(file, id.String(), err)
+	}
+	if len(problems) == 0 {
+		k.add(&l.objects, object)
+	}
+}
+
+// refuse says why an object cannot be taken in, although it can be read.
+func (l *loader) refuse(file string, doc document, object metav1.Object, id identity) []error {
+	if object.GetName() == "" {
+		return []error{fmt.Errorf("metadata.name: required (document at line %d)", doc.line)}
+	}
+	if first, taken := l.origins[id.String()]; taken {
+		return []error{fmt.Errorf("metadata.name: a second object with this name; the first is in %s", first)}
+	}
+	if l.origins == nil {
+		l.origins = map[string]string{}
+	}
+	l.origins[id.String()] = fmt.Sprintf("%s, line %d", file, doc.line)
+	if ing, ok := object.(*networkingv1.Ingress); ok {
+		return validate(ing)
+	}
+	return nil
+}
+
+// validate lists what the API server would refuse about an Ingress, each with its field.
+func validate(ing *networkingv1.Ingress) []error {
+	var problems []error
+	for _, e := range ingress.Validate(ing) {
+		problems = append(problems, errors.New(oneLine(e)))
+	}
+	return problems
+}

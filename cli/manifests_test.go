@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestBadInputIsOneClearLine(t *testing.T) {
+	good := ingressYAML("web", "a.example.com", "/")
+	big := "# " + strings.Repeat("x", 10<<20)
+	cases := map[string]struct {
+		files map[string]string
+		args  []string // besides -f
+		want  []string // on one line
+	}{
+		"a broken manifest names the line of its file": {
+			files: map[string]string{"a.yaml": serviceYAML + "---\nkind: Ingress\n  spec: [\n"},
+			want:  []string{"a.yaml: ", "YAML", "line 7"},
+		},
+		"text that is no object": {
+			files: map[string]string{"a.yaml": "just words\n"},
+			want:  []string{"a.yaml: document at line 1: not a Kubernetes object"},
+		},
+		"an object without a kind": {
+			files: map[string]string{"a.yaml": good + "---\n# nothing\n\nmetadata: {name: x}\n"},
+			want:  []string{"a.yaml: document at line 15: apiVersion and kind are required"},
+		},
+		"two documents with one name": {
+			files: map[string]string{"a.yaml": good, "b.yaml": serviceYAML + "---\n" + good},
+			want:  []string{"b.yaml: Ingress shop/web: metadata.name: ", "a.yaml, line 1"},
+		},
+		"one name in one file, the namespace once left out": {
+			files: map[string]string{"a.yaml": strings.ReplaceAll(good, "shop", "default") + "---\n" + strings.ReplaceAll(good, ", namespace: shop", "")},
+			want:  []string{"a.yaml: Ingress default/web: metadata.name: ", "a.yaml, line 1"},
+		},
+		"a path without a slash": {
+			files: map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "cart")},
+			want:  []string{"a.yaml: Ingress shop/web: spec.rules[0].http.paths[0].path: ", "cart"},
+		},
+		"a host that is an address": {
+			files: map[string]string{"a.yaml": ingressYAML("web", "10.0.0.1", "/")},
+			want:  []string{"a.yaml: Ingress shop/web: spec.rules[0].host: ", "10.0.0.1"},
+		},
+		"a field that does not exist": {
+			files: map[string]string{"a.yaml": strings.Replace(good, "pathType: Prefix", "pathTyp: Prefix", 1)},
+			want:  []string{"a.yaml: Ingress shop/web: ", `"spec.rules[0].http.paths[0].pathTyp"`},
+		},
+		"a field of another type": {
+			files: map[string]string{"a.yaml": strings.Replace(good, "number: 80", "number: http", 1)},
+			want:  []string{"a.yaml: Ingress shop/web: ", "number"},
+		},
+		"a key that is written twice": {
+			files: map[string]string{"a.yaml": good + "spec: {}\n"},
+			want:  []string{"a.yaml: ", `"spec"`, "line 12"},
+		},
+		"an Ingress without a name": {
+			files: map[string]string{"a.yaml": strings.Replace(good, "name: web, ", "", 1)},
+			want:  []string{"a.yaml: Ingress shop: metadata.name: required"},
+		},
+		"an API that is no longer served": {
+			files: map[string]string{"a.yaml": strings.Replace(good, "networking.k8s.io/v1", "networking.k8s.io/v1beta1", 1)},
+			want:  []string{"a.yaml: Ingress shop/web: apiVersion: networking.k8s.io/v1beta1", "write networking.k8s.io/v1"},
+		},
+		"the first API of all": {
+			files: map[string]string{"a.yaml": strings.Replace(good, "networking.k8s.io/v1", "extensions/v1beta1", 1)},
+			want:  []string{"a.yaml: Ingress shop/web: apiVersion: extensions/v1beta1", "write networking.k8s.io/v1"},
+		},
+		"a kind that Fairlead does not have": {
+			files: map[string]string{"a.yaml": good + "---\napiVersion: fairlead.dev/v1alpha1\nkind: Backends\nmetadata: {name: x}\n"},
+			want:  []string{"a.yaml: Backends x: kind: fairlead.dev/v1alpha1 has no kind Backends"},
+		},
+		"a large file": {
+			files: map[string]string{"a.yaml": big},
+			want:  []string{"a.yaml: larger than 8 MiB"},
+		},
+		"an empty directory": {
+			want: []string{": no .yaml, .yml or .json file there"},
+		},
+		"a directory with other things only": {
+			files: map[string]string{"notes.txt": "hello", "kustomization.yaml": "resources: []\n"},
+			want:  []string{": no .yaml, .yml or .json file there"},
+		},
+		"manifests without an Ingress": {
+			files: map[string]string{"a.yaml": serviceYAML},
+			want:  []string{": no Ingress there"},
+		},
+		"a state file cut short": {
+			files: map[string]string{"a.yaml": good, "state": `{"fairlead/shop/web/internal": {"key": "fairlead/sh`},
+			args:  []string{"--observed", "state"},
+			want:  []string{"state: the state is cut short after 51 bytes"},
+		},
+		"an empty state file": {
+			files: map[string]string{"a.yaml": good, "state": ""},
+			args:  []string{"--observed", "state"},
+			want:  []string{"state: the state is cut short after 0 bytes"},
+		},
+		"a state under the wrong name": {
+			files: map[string]string{"a.yaml": good, "state": `{"one": {"key": "two"}}`},
+			args:  []string{"--observed", "state"},
+			want:  []string{"state: one: key: "},
+		},
+		"a plan where a state should be": {
+			files: map[string]string{"a.yaml": good, "state": `{"loadBalancers": []}`},
+			args:  []string{"--observed", "state"},
+			want:  []string{"state: not a state: "},
+		},
+		"a provider that does not exist": {
+			files: map[string]string{"a.yaml": good},
+			args:  []string{"--provider", "cumulus"},
+			want:  []string{`no provider is called "cumulus"; there are aws, fake`},
+		},
+		"a format that does not exist": {
+			files: map[string]string{"a.yaml": good},
+			args:  []string{"-o", "xml"},
+			want:  []string{`--output: "xml" is neither text nor json`},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Chdir(directory(t, c.files))
+			got := fairlead(t, append([]string{"plan", "-f", "."}, c.args...)...)
+			if got.code != exitFail || got.out != "" || strings.Count(got.err, "\n") != 1 {
+				t.Fatalf("exit code %d, want %d, nothing written and one line; wrote %q and said\n%s", got.code, exitFail, got.out, got.err)
+			}
+			rest := got.err
+			for _, want := range c.want {
+				_, after, found := strings.Cut(rest, want)
+				if !found {
+					t.Fatalf("%q is missing, or out of order, in\n%s", want, got.err)
+				}
+				rest = after
+			}
+		})
+	}
+}
+
+func TestEveryProblemHasItsLine(t *testing.T) {
+	dir := directory(t, map[string]string{
+		"a.yaml": ingressYAML("one", "1.2.3.4", "x"),
+		"b.yaml": ingressYAML("two", "UPPER", "/"),
+	})
+	got := fairlead(t, "plan", "-f", dir)
+	if lines := strings.Count(got.err, "\n"); got.code != exitFail || lines != 3 {
+		t.Errorf("exit code %d and %d lines, want %d and 3:\n%s", got.code, lines, exitFail, got.err)
+	}
+}
+
+func TestManifestsAreReadInEveryForm(t *testing.T) {
+	yaml := ingressYAML("web", "a.example.com", "/")
+	json := `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"web"},
+		"spec":{"defaultBackend":{"service":{"name":"web","port":{"number":80}}}}}`
+	cases := map[string]struct {
+		text               string
+		ingresses, service int
+	}{
+		"one document":                        {yaml, 1, 0},
+		"documents with empty ones between":   {"---\n# a comment\n---\n" + yaml + "---\n" + serviceYAML + "---\n", 1, 1},
+		"a comment behind the dashes":         {yaml + "--- # next\n" + serviceYAML, 1, 1},
+		"lines that end as on Windows":        {strings.ReplaceAll(yaml+"---\n"+serviceYAML, "\n", "\r\n"), 1, 1},
+		"a byte order mark":                   {"\xef\xbb\xbf" + yaml, 1, 0},
+		"dashes within a block of text":       {yaml + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n  text: |\n    ---\n    kind: Ingress\n", 1, 0},
+		"JSON":                                {json, 1, 0},
+		"JSON objects after each other":       {json + "\n" + strings.Replace(json, `"web"}`, `"two"}`, 1), 2, 0},
+		"a list":                              {`{"apiVersion":"v1","kind":"List","items":[` + json + `]}`, 1, 0},
+		"a typed list whose items are silent": {`{"apiVersion":"networking.k8s.io/v1","kind":"IngressList","items":[` + strings.Replace(json, `"apiVersion":"networking.k8s.io/v1","kind":"Ingress",`, "", 1) + `]}`, 1, 0},
+		"kinds that are none of our business": {yaml + "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {whatever: 1}\n", 1, 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := load([]string{"-"}, strings.NewReader(c.text))
+			if err != nil || len(got.Ingresses) != c.ingresses || len(got.Services) != c.service {
+				t.Errorf("%d Ingresses and %d Services, want %d and %d; error: %v",
+					len(got.Ingresses), len(got.Services), c.ingresses, c.service, err)
+			}
+		})
+	}
+}
+
+func TestOneFileNamedTwiceIsReadOnce(t *testing.T) {
+	dir := directory(t, map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "/")})
+	if _, err := load([]string{dir, filepath.Join(dir, "a.yaml"), dir + "/./a.yaml"}, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASecretsTextIsItsData(t *testing.T) {
+	text := ingressYAML("web", "a.example.com", "/") + `---
+apiVersion: v1
+kind: Secret
+metadata: {name: s}
+stringData: {tls.crt: chain}
+`
+	got, err := load([]string{"-"}, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data := string(got.Secrets[0].Data["tls.crt"]); data != "chain" {
+		t.Errorf("data is %q", data)
+	}
+}
+
+func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
+	got := fairlead(t, "plan", "-f", "nowhere.yaml")
+	if got.code != exitFail || got.err != "error: nowhere.yaml: "+os.ErrNotExist.Error()+"\n" && !strings.HasPrefix(got.err, "error: nowhere.yaml: no such file") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/textproto"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// A question is a request that someone asks about.
+type question struct {
+	url     string // as it would be given to curl
+	scheme  string
+	query   string
+	request routing.Request
+}
+
+// questions are the requests that a client would send for the URLs. Every one that is not a URL
+// is told.
+func questions(urls []string, method string, headers []string) ([]question, error) {
+	fields := map[string][]string{}
+	for _, h := range headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			return nil, fmt.Errorf("--header: %q is not of the form 'Name: value'", h)
+		}
+		name = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))
+		fields[name] = append(fields[name], strings.TrimSpace(value))
+	}
+	var asked []question
+	var wrong []error
+	for _, text := range urls {
+		q, err := ask(text)
+		if err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: %w", text, err))
+			continue
+		}
+		q.request.Method, q.request.Header = method, fields
+		asked = append(asked, q)
+	}
+	return asked, errors.Join(wrong...)
+}
+
+// ask reads a URL, which may leave out http://. The path is kept as it is written, because rules
+// see what is sent and clients send what is written.
+func ask(text string) (question, error) {
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return question{}, fmt.Errorf("reading the URL: %w", errors.Unwrap(err))
+	}
+	usual := map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	switch {
+	case usual == "":
+		return question{}, fmt.Errorf("reading the URL: the scheme is %s, neither http nor https", u.Scheme)
+	case u.Hostname() == "":
+		return question{}, errors.New("reading the URL: it has no host")
+	}
+	host, port := u.Host, u.Port()
+	if port == "" || port == usual {
+		host, port = u.Hostname(), usual
+		if strings.Contains(host, ":") {
+			host = "[" + host + "]"
+		}
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || number == 0 {
+		return question{}, fmt.Errorf("reading the URL: %s is not a port", port)
+	}
+	q := question{
+		scheme: u.Scheme,
+		query:  u.RawQuery,
+		request: routing.Request{
+			Port: int32(number), // at most 65535
+			Host: host, Path: writtenPath(text), Query: u.Query(),
+		},
+	}
+	q.url = q.scheme + "://" + host + q.request.Path
+	if q.query != "" {
+		q.url += "?" + q.query
+	}
+	return q, nil
+}
+
+// writtenPath is the path of a URL that has a scheme, with only those bytes encoded that cannot
+// be sent.
+func writtenPath(text string) string {
+	_, rest, _ := strings.Cut(text, "://")
+	if end := strings.IndexAny(rest, "?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	start := strings.IndexByte(rest, '/')
+	if start < 0 {
+		return "/"
+	}
+	var b strings.Builder
+	for _, c := range []byte(rest[start:]) {
+		if c <= ' ' || c >= 0x7f {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file reads what a cloud is said to have: the state file of the fake, or one like it.
+
+// observed reads load balancers by key. Without a file nothing exists yet.
+func observed(file string) (map[lb.Key]*lb.Observed, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, withoutPath(err))
+	}
+	var seen map[lb.Key]*lb.Observed
+	if err := json.Unmarshal(text, &seen); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, stateProblem(text, err))
+	}
+	for _, key := range slices.Sorted(maps.Keys(seen)) {
+		if seen[key] == nil || seen[key].Key != key {
+			return nil, fmt.Errorf("%s: %s: key: must be the name that the load balancer stands under", file, key)
+		}
+	}
+	return seen, nil
+}
+
+// stateProblem says where reading a state stopped and why.
+func stateProblem(text []byte, err error) error {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case len(text) == 0, errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &syntax) && syntax.Offset >= int64(len(text)):
+		return fmt.Errorf("the state is cut short after %d bytes", len(text))
+	case errors.As(err, &syntax):
+		return fmt.Errorf("not a state: byte %d: %w", syntax.Offset, syntax)
+	case errors.As(err, &kind):
+		return fmt.Errorf("not a state: %s: a %s stands there", kind.Field, kind.Value)
+	}
+	return fmt.Errorf("not a state: %w", err)
+}

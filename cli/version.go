@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  fairlead version",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			info, ok := debug.ReadBuildInfo()
+			if !ok {
+				return fmt.Errorf("this binary was built without its build information")
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), version(info))
+			return err
+		},
+	}
+}
+
+// version is one line of what the Go tool recorded at the build.
+func version(info *debug.BuildInfo) string {
+	setting := map[string]string{}
+	for _, s := range info.Settings {
+		setting[s.Key] = s.Value
+	}
+	line := "fairlead " + info.Main.Version
+	if revision := setting["vcs.revision"]; revision != "" {
+		line += " " + revision
+	}
+	if setting["vcs.modified"] == "true" {
+		line += " with uncommitted changes"
+	}
+	return line + " " + info.GoVersion
+}

@@ -1,0 +1,39 @@
+// Fairlead turns Kubernetes Ingresses into cloud load balancers. This file is the plug board: it
+// is the only one that names the clouds.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"fairlead.dev/fairlead/cli"
+	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/fake"
+)
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
+	return cli.Run(ctx, os.Args[1:], plugged(), streams)
+}
+
+// plugged are the providers that this binary has.
+func plugged() cli.Providers {
+	return cli.Providers{
+		Offline: map[string]func() (cli.Offline, error){
+			"aws":  func() (cli.Offline, error) { return aws.Offline{}, nil },
+			"fake": func() (cli.Offline, error) { return fake.New(fake.Options{}) },
+		},
+		Local: func() (cli.Local, error) {
+			return fake.New(fake.Options{Serve: true, CheckEvery: 200 * time.Millisecond})
+		},
+	}
+}
