@@ -1,0 +1,151 @@
+// Package fake is a cloud in memory. Its control plane is the meaning of the steps themselves,
+// Step.Do, behind limits that refuse and hooks that fail; its data plane, where it is switched on,
+// is real: listeners on loopback addresses that route by the rules they were given.
+package fake
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// Options are how a Cloud behaves. The zero value is a cloud that speaks Ingress, forgets
+// everything when it is closed, opens no sockets and never fails.
+type Options struct {
+	// Capabilities are what rules may say and how much of it; the zero value is lb.Literal().
+	Capabilities lb.Capabilities
+
+	// Serve switches the data plane on: listeners that route, and health checks. Without it
+	// targets are healthy as soon as they are registered.
+	Serve bool
+	// CheckEvery is the time between health checks; zero is what each target group asks for.
+	CheckEvery time.Duration
+
+	// State is a file that outlives the cloud: every lb.Observed by its key. Targets and private
+	// keys go to files beside it.
+	State string
+
+	// Latency is how long each call takes.
+	Latency time.Duration
+	// Before and After can make a step fail: Before it is carried out, or After, when the cloud
+	// has changed but the caller cannot know.
+	Before, After func(lb.Key, plan.Step) error
+	// Stale is how many steps ago Observe reads.
+	Stale func(lb.Key) int
+}
+
+// A Cloud is a providers.Provider.
+type Cloud struct {
+	options      Options
+	host, path   *regexp.Regexp // the values that conditions may have
+	certificates authority
+
+	mu      sync.Mutex // guards everything below, and is never held over a wait
+	records map[lb.Key]*record
+}
+
+// New is a cloud as its state file left it, or an empty one.
+func New(o Options) (*Cloud, error) {
+	if o.Capabilities.Name == "" {
+		o.Capabilities = lb.Literal()
+	}
+	c := &Cloud{
+		options: o,
+		host:    regexp.MustCompile(o.Capabilities.HostValue),
+		path:    regexp.MustCompile(o.Capabilities.PathValue),
+		records: map[lb.Key]*record{},
+	}
+	if err := c.load(); err != nil {
+		return nil, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.records)) {
+		if err := c.reopen(c.records[key]); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// Close stops the data plane. What the state file holds stays.
+func (c *Cloud) Close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.records {
+		r.close()
+	}
+}
+
+// Capabilities are those of the Options, as far as the class leaves them.
+func (c *Cloud) Capabilities(class lb.Class) lb.Capabilities {
+	return c.options.Capabilities.For(class)
+}
+
+// Lookup finds a certificate for every host: the cloud's own authority signs one when it is used.
+func (c *Cloud) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
+	if err := c.wait(ctx); err != nil {
+		return lb.Facts{}, err
+	}
+	facts := lb.Facts{Certificates: make(map[string][]lb.CertificateID, len(q.CertificateHosts)), Subnets: q.Subnets}
+	for _, host := range q.CertificateHosts {
+		facts.Certificates[host] = []lb.CertificateID{ownCertificate(host)}
+	}
+	return facts, nil
+}
+
+// Observe returns what is under a key. Nothing changes behind the cloud's back, so the digests are
+// the settings' own and a deep look finds nothing else.
+func (c *Cloud) Observe(ctx context.Context, key lb.Key, _ bool) (*lb.Observed, error) {
+	if err := c.wait(ctx); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.records[key]
+	if r == nil {
+		return &lb.Observed{Key: key}, nil
+	}
+	ago := 0
+	if c.options.Stale != nil {
+		ago = c.options.Stale(key)
+	}
+	o := r.ago(ago).Clone()
+	for i := range o.TargetGroups {
+		g := &o.TargetGroups[i]
+		if p := r.pools[g.ID]; p != nil {
+			g.Ready = g.Registered && p.ready()
+		}
+	}
+	return o, nil
+}
+
+// List returns every key that anything is kept under, sorted.
+func (c *Cloud) List(ctx context.Context) ([]lb.Key, error) {
+	if err := c.wait(ctx); err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.records)), nil
+}
+
+// wait is the latency of a call.
+func (c *Cloud) wait(ctx context.Context) error {
+	if c.options.Latency == 0 {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(c.options.Latency)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,133 @@
+package fake
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A front answers on one port of one load balancer. What it serves is replaced as a whole after
+// each step. A port can change between HTTP and HTTPS: each connection speaks what the listener
+// spoke when it was accepted.
+type front struct {
+	net.Listener
+	server *http.Server
+	start  sync.Once
+	now    atomic.Pointer[service]
+}
+
+// open opens a port of a load balancer, and says which port that really is where it is another.
+// It answers once it is shown what to serve. Without a data plane every port is free.
+func (c *Cloud) open(r *record, port, instead int32) (int32, error) {
+	if !c.options.Serve {
+		return 0, nil
+	}
+	if len(r.observed.Address.IPs) == 0 {
+		return 0, fmt.Errorf("opening port %d: load balancer %s has no address", port, r.observed.Key)
+	}
+	socket, err := bind(r.observed.Address.IPs[0], port, instead)
+	if err != nil {
+		return 0, err
+	}
+	f := &front{Listener: socket}
+	f.server = &http.Server{
+		Handler:           f,
+		ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog:          log.New(io.Discard, "", 0), // of clients that break off
+	}
+	r.fronts[port] = f
+	if at := int32(socket.Addr().(*net.TCPAddr).Port); at != port {
+		return at, nil
+	}
+	return 0, nil
+}
+
+// serve has the ports of a load balancer answer as it stands, and closes those that it no longer
+// has.
+func (c *Cloud) serve(r *record) {
+	for port, f := range r.fronts {
+		l := r.observed.Listener(port)
+		if l == nil {
+			f.retire()
+			delete(r.fronts, port)
+			continue
+		}
+		f.show(c.newService(r, l))
+	}
+}
+
+// reopen opens the ports of a load balancer that the state file brought, where it may the same as
+// before.
+func (c *Cloud) reopen(r *record) error {
+	if !c.options.Serve {
+		return nil
+	}
+	var ports map[int32]int32
+	for _, l := range r.observed.Listeners {
+		at, err := c.open(r, l.Port, r.observed.Address.Ports[l.Port])
+		if err != nil {
+			return err
+		}
+		if at != 0 {
+			if ports == nil {
+				ports = map[int32]int32{}
+			}
+			ports[l.Port] = at
+		}
+	}
+	r.observed.Address.Ports = ports
+	c.serve(r)
+	return nil
+}
+
+// show replaces what is served.
+func (f *front) show(s *service) {
+	f.now.Store(s)
+	f.start.Do(func() { go f.server.Serve(f) })
+}
+
+// retire closes the port at once, and lets requests finish that have been accepted.
+func (f *front) retire() {
+	f.Listener.Close()
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), grace)
+		defer cancel()
+		if f.server.Shutdown(ctx) != nil {
+			f.server.Close()
+		}
+	}()
+}
+
+const grace = 10 * time.Second
+
+// stop closes the port and its connections.
+func (f *front) stop() {
+	f.Listener.Close()
+	f.server.Close()
+}
+
+// Accept is net.Listener's, in front of which TLS is where the listener asks for it.
+func (f *front) Accept() (net.Conn, error) {
+	conn, err := f.Listener.Accept()
+	if err != nil || f.now.Load().listener.Protocol != "HTTPS" {
+		return conn, err
+	}
+	return tls.Server(conn, &tls.Config{
+		NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return f.now.Load().certificate(hello.ServerName)
+		},
+	}), nil
+}
+
+// ServeHTTP answers as the listener's rules say.
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.now.Load().ServeHTTP(w, r)
+}

@@ -1,0 +1,145 @@
+package fake
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file finds out which targets can serve.
+
+const (
+	stateInitial   = "initial"
+	stateHealthy   = "healthy"
+	stateUnhealthy = "unhealthy"
+)
+
+// A member is a target of a pool, checked for as long as it belongs there.
+type member struct {
+	lb.Target
+	health atomic.Value // one of the states
+	leave  context.CancelFunc
+}
+
+func (m *member) state() string { return m.health.Load().(string) }
+
+// join makes a target a member and starts its checks.
+func (p *pool) join(t lb.Target) *member {
+	ctx, leave := context.WithCancel(context.Background())
+	m := &member{Target: t, leave: leave}
+	if !p.checked {
+		m.health.Store(stateHealthy)
+		return m
+	}
+	m.health.Store(stateInitial)
+	go p.watch(ctx, m)
+	return m
+}
+
+// watch checks a member until it leaves.
+func (p *pool) watch(ctx context.Context, m *member) {
+	var streak int // of checks with one result: passed above zero, failed below
+	for {
+		settings := *p.settings.Load()
+		passed := p.check(ctx, m.Target, settings) == nil
+		if ctx.Err() != nil {
+			return
+		}
+		streak = extend(streak, passed)
+		m.health.Store(nextState(m.state(), streak, settings))
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(cmp.Or(p.every, seconds(settings.IntervalSeconds, 15))):
+		}
+	}
+}
+
+// extend counts one more result.
+func extend(streak int, passed bool) int {
+	if passed {
+		return max(streak, 0) + 1
+	}
+	return min(streak, 0) - 1
+}
+
+// nextState is a member's state after a streak of equal results. The first success makes a new
+// member healthy; later both directions take as many as the settings say.
+func nextState(state string, streak int, h routing.HealthCheck) string {
+	switch {
+	case streak > 0 && (state == stateInitial || streak >= cmp.Or(h.HealthyThreshold, 2)):
+		return stateHealthy
+	case streak < 0 && -streak >= cmp.Or(h.UnhealthyThreshold, 2):
+		return stateUnhealthy
+	}
+	return state
+}
+
+// check asks a target once: over HTTP where the settings name a path or that protocol, else by
+// connecting.
+func (p *pool) check(ctx context.Context, t lb.Target, h routing.HealthCheck) error {
+	ctx, cancel := context.WithTimeout(ctx, seconds(h.TimeoutSeconds, 5))
+	defer cancel()
+	port := h.Port
+	if port == "" || port == "traffic-port" {
+		port = strconv.Itoa(int(t.Port))
+	}
+	address := net.JoinHostPort(t.Address, port)
+	if h.Protocol == "TCP" || h.Protocol == "" && h.Path == "" {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+	return p.get(ctx, strings.ToLower(cmp.Or(h.Protocol, p.scheme))+"://"+address+cmp.Or(h.Path, "/"), cmp.Or(h.SuccessCodes, "200"))
+}
+
+func (p *pool) get(ctx context.Context, at, success string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("User-Agent", "fairlead-health-check")
+	response, err := p.transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)); err != nil {
+		return err
+	}
+	if !succeeds(response.StatusCode, success) {
+		return fmt.Errorf("status %d is not in %s", response.StatusCode, success)
+	}
+	return nil
+}
+
+// succeeds reports whether a status is in a list such as "200,301-399".
+func succeeds(status int, codes string) bool {
+	for part := range strings.SplitSeq(codes, ",") {
+		low, high, isRange := strings.Cut(strings.TrimSpace(part), "-")
+		if !isRange {
+			high = low
+		}
+		from, err1 := strconv.Atoi(low)
+		to, err2 := strconv.Atoi(high)
+		if err1 == nil && err2 == nil && from <= status && status <= to {
+			return true
+		}
+	}
+	return false
+}
+
+// seconds is a number of seconds, or a default where there is none.
+func seconds(n, fallback int) time.Duration { return time.Duration(cmp.Or(n, fallback)) * time.Second }

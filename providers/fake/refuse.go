@@ -1,0 +1,354 @@
+package fake
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file is what the cloud will not do. What is too much, or cannot be said, is rejected: it
+// stays so until the objects or the limit change. What is still in use is pending. What is not
+// there, or is not as the step expects it, is neither: the caller has an old picture of the cloud,
+// and looking again helps.
+
+// rejected is an error that says so in the cloud's own words.
+func rejected(format string, args ...any) error {
+	return fmt.Errorf(format+": %w", append(args, providers.ErrRejected)...)
+}
+
+// refuse is the reason for which a step cannot be carried out, if there is one.
+func (c *Cloud) refuse(r *record, step plan.Step) error {
+	o := r.observed
+	switch s := step.(type) {
+	case plan.ModifyLoadBalancer:
+		if !o.Exists {
+			return fmt.Errorf("no load balancer %s", o.Key)
+		}
+	case plan.ImportCertificate:
+		return usable(s.Certificate)
+	case plan.DeleteCertificate:
+		if port := certificateUser(o, s.Certificate); port != 0 {
+			return fmt.Errorf("certificate %s is in use on port %d: %w", s.Certificate, port, providers.ErrPending)
+		}
+	case plan.CreateTargetGroup:
+		if o.TargetGroup(s.Group.ID) == nil {
+			return room("target groups", len(o.TargetGroups)+1, c.options.Capabilities.TargetGroups)
+		}
+	case plan.ModifyTargetGroup:
+		return known(o, s.Group.ID)
+	case plan.RegisterTargets:
+		return known(o, s.Group)
+	case plan.AwaitTargets:
+		if err := known(o, s.Group); err != nil {
+			return err
+		}
+		if !r.pools[s.Group].ready() {
+			return fmt.Errorf("target group %s has no healthy target: %w", s.Group, providers.ErrPending)
+		}
+	case plan.DeleteTargetGroup:
+		if place := groupUser(o, s.Group); place != "" {
+			return fmt.Errorf("target group %s is in use by %s: %w", s.Group, place, providers.ErrPending)
+		}
+	case plan.CreateListener:
+		return c.refuseListener(o, s.Listener)
+	case plan.ModifyListener:
+		return c.refuseChange(o, s.Listener)
+	case plan.AttachCertificate:
+		return c.refuseCertificate(o, s.Port, s.Certificate)
+	case plan.DetachCertificate:
+		if l := o.Listener(s.Port); l != nil && len(l.Certificates) > 0 && l.Certificates[0] == s.Certificate {
+			return fmt.Errorf("%s is the default certificate of port %d", s.Certificate, s.Port)
+		}
+	case plan.CreateRule:
+		return c.refuseRule(o, s)
+	case plan.ModifyRule:
+		if l := o.Listener(s.Port); l == nil || l.Rule(s.Priority) == nil {
+			return fmt.Errorf("no rule %s", s.ID())
+		}
+		return c.refuseContent(o, s.Rule)
+	case plan.DeleteRule:
+		if l := o.Listener(s.Port); l != nil {
+			if old := l.Rule(s.Priority); old != nil && old.Key() != s.Rule.Key() {
+				return fmt.Errorf("rule %s is another than the one to delete: %s", s.ID(), old.Key())
+			}
+		}
+	case plan.RespaceRules:
+		return c.refuseNumbers(o, s)
+	}
+	return nil
+}
+
+// room is an error if a count is over a limit that is set.
+func room(what string, count, limit int) error {
+	if limit > 0 && count > limit {
+		return rejected("too many %s: %d, the limit is %d", what, count, limit)
+	}
+	return nil
+}
+
+// known is an error if a target group is not there.
+func known(o *lb.Observed, id lb.GroupID) error {
+	if o.TargetGroup(id) == nil {
+		return fmt.Errorf("no target group %s", id)
+	}
+	return nil
+}
+
+// usable is an error if a certificate comes without its key, or with another's.
+func usable(c lb.Certificate) error {
+	if _, err := newPair(c); err != nil {
+		return rejected("certificate %s cannot be used: %v", c.ID, err)
+	}
+	return nil
+}
+
+// certificateUser is a port that serves a certificate, or zero.
+func certificateUser(o *lb.Observed, id lb.CertificateID) int32 {
+	for _, l := range o.Listeners {
+		if slices.Contains(l.Certificates, id) {
+			return l.Port
+		}
+	}
+	return 0
+}
+
+// groupUser names a default action or a rule that forwards to a target group, or nothing.
+func groupUser(o *lb.Observed, id lb.GroupID) string {
+	for _, l := range o.Listeners {
+		if slices.Contains(l.Default.Groups(), id) {
+			return fmt.Sprintf("the default action of port %d", l.Port)
+		}
+		for _, rule := range l.Rules {
+			if slices.Contains(rule.Action.Groups(), id) {
+				return fmt.Sprintf("rule %d/%d", l.Port, rule.Priority)
+			}
+		}
+	}
+	return ""
+}
+
+func (c *Cloud) refuseListener(o *lb.Observed, l lb.Listener) error {
+	if !o.Exists {
+		return fmt.Errorf("no load balancer %s", o.Key)
+	}
+	if old := o.Listener(l.Port); old != nil {
+		if old.Protocol != l.Protocol {
+			return fmt.Errorf("port %d is open already, for %s", l.Port, old.Protocol)
+		}
+		return nil
+	}
+	if err := c.refuseSettings(o, l); err != nil {
+		return err
+	}
+	for _, id := range l.Certificates {
+		if !holds(o, id) {
+			return fmt.Errorf("no certificate %s", id)
+		}
+	}
+	return errors.Join(
+		room("listeners", len(o.Listeners)+1, c.options.Capabilities.Listeners),
+		room("certificates", extraCertificates(o)+max(0, len(l.Certificates)-1), c.options.Capabilities.Certificates),
+	)
+}
+
+func (c *Cloud) refuseChange(o *lb.Observed, l lb.Listener) error {
+	if o.Listener(l.Port) == nil {
+		return fmt.Errorf("no listener on port %d", l.Port)
+	}
+	return c.refuseSettings(o, l)
+}
+
+// refuseSettings looks at a listener's protocol, default certificate and default action.
+func (c *Cloud) refuseSettings(o *lb.Observed, l lb.Listener) error {
+	switch {
+	case l.Protocol != "HTTP" && l.Protocol != "HTTPS":
+		return rejected("port %d: protocol %q is not supported", l.Port, l.Protocol)
+	case l.Protocol == "HTTPS" && len(l.Certificates) == 0:
+		return rejected("port %d: an HTTPS listener needs a certificate", l.Port)
+	case l.Protocol == "HTTPS" && !holds(o, l.Certificates[0]):
+		return fmt.Errorf("no certificate %s", l.Certificates[0])
+	}
+	return c.refuseAction(o, l.Default)
+}
+
+func (c *Cloud) refuseCertificate(o *lb.Observed, port int32, id lb.CertificateID) error {
+	l := o.Listener(port)
+	switch {
+	case l == nil:
+		return fmt.Errorf("no listener on port %d", port)
+	case slices.Contains(l.Certificates, id):
+		return nil
+	case !holds(o, id):
+		return fmt.Errorf("no certificate %s", id)
+	}
+	return room("certificates", extraCertificates(o)+1, c.options.Capabilities.Certificates)
+}
+
+// holds reports whether a certificate was imported, or is one of the cloud's own.
+func holds(o *lb.Observed, id lb.CertificateID) bool {
+	_, own := ownHost(id)
+	return own || o.Certificate(id) != nil
+}
+
+// extraCertificates is the number of certificates that listeners have besides their default ones.
+func extraCertificates(o *lb.Observed) int {
+	n := 0
+	for _, l := range o.Listeners {
+		n += max(0, len(l.Certificates)-1)
+	}
+	return n
+}
+
+func (c *Cloud) refuseRule(o *lb.Observed, s plan.CreateRule) error {
+	l := o.Listener(s.Port)
+	if l == nil {
+		return fmt.Errorf("no listener on port %d", s.Port)
+	}
+	if old := l.Rule(s.Priority); old != nil {
+		if old.Key() != s.Rule.Key() {
+			return fmt.Errorf("priority %s is in use by %s", s.ID(), old.Key())
+		}
+		return nil
+	}
+	if err := c.refuseNumber(s.Priority); err != nil {
+		return err
+	}
+	if err := room("rules", o.RuleCount()+1, c.options.Capabilities.Rules); err != nil {
+		return err
+	}
+	return c.refuseContent(o, s.Rule)
+}
+
+func (c *Cloud) refuseNumber(priority int) error {
+	if caps := c.options.Capabilities; priority < caps.MinPriority || priority > caps.MaxPriority {
+		return rejected("priority %d is not between %d and %d", priority, caps.MinPriority, caps.MaxPriority)
+	}
+	return nil
+}
+
+// refuseNumbers lets rules move to numbers that no rule has, whether it moves away or not. Rules
+// that have moved already are left out.
+func (c *Cloud) refuseNumbers(o *lb.Observed, s plan.RespaceRules) error {
+	l := o.Listener(s.Port)
+	if l == nil {
+		return fmt.Errorf("no listener on port %d", s.Port)
+	}
+	taken := map[int]bool{}
+	for _, r := range l.Rules {
+		taken[r.Priority] = true
+	}
+	for _, r := range l.Rules {
+		to, moves := s.To[r.Priority]
+		if !moves {
+			continue
+		}
+		if err := c.refuseNumber(to); err != nil {
+			return err
+		}
+		if taken[to] {
+			return fmt.Errorf("priority %d/%d is in use", s.Port, to)
+		}
+		taken[to] = true
+	}
+	return nil
+}
+
+// refuseContent looks at what a rule says.
+func (c *Cloud) refuseContent(o *lb.Observed, r lb.Rule) error {
+	caps := c.options.Capabilities
+	values, wildcards := 0, 0
+	for _, cond := range r.Conditions {
+		if err := c.refuseCondition(cond); err != nil {
+			return err
+		}
+		values += len(cond.Values) + len(cond.Regex)
+		for _, v := range cond.Values {
+			wildcards += strings.Count(v, "*") + strings.Count(v, "?")
+		}
+	}
+	return errors.Join(
+		room("values in a rule", values, caps.ValuesPerRule),
+		room("wildcards in a rule", wildcards, caps.WildcardsPerRule),
+		c.refuseAction(o, r.Action),
+	)
+}
+
+func (c *Cloud) refuseCondition(cond lb.Condition) error {
+	caps := c.options.Capabilities
+	if !slices.Contains(lb.Fields, cond.Field) {
+		return rejected("a condition cannot look at %q", cond.Field)
+	}
+	if err := room("values in a condition on "+cond.Field, len(cond.Values)+len(cond.Regex), caps.ValuesPerCondition); err != nil {
+		return err
+	}
+	for _, v := range slices.Concat(cond.Values, cond.Regex) {
+		if err := room("characters in "+v, len(v), caps.ValueLength); err != nil {
+			return err
+		}
+	}
+	for _, v := range cond.Values {
+		if err := c.refuseValue(cond.Field, v); err != nil {
+			return err
+		}
+	}
+	for _, v := range cond.Regex {
+		if !caps.Regex {
+			return rejected("%s: regular expressions are not supported", v)
+		}
+		if _, err := regexp.Compile(v); err != nil {
+			return rejected("%v", err)
+		}
+	}
+	return nil
+}
+
+func (c *Cloud) refuseValue(field, value string) error {
+	switch field {
+	case "host":
+		if !c.host.MatchString(value) {
+			return rejected("host value %q has a character or a form that is not accepted", value)
+		}
+	case "path":
+		if !c.path.MatchString(value) {
+			return rejected("path value %q has a character that is not accepted", value)
+		}
+	case "source":
+		if _, err := netip.ParsePrefix(value); err != nil {
+			return rejected("source value %q is not an address range", value)
+		}
+	}
+	return nil
+}
+
+// refuseAction refuses what the data plane does not do, so that nothing is let through without
+// the login that it asks for, and what forwards to nowhere.
+func (c *Cloud) refuseAction(o *lb.Observed, a lb.Action) error {
+	switch {
+	case a.Auth != nil:
+		return rejected("authentication (%s) is not supported", a.Auth.Kind)
+	case a.Rewrite != nil:
+		return rejected("rewriting requests is not supported")
+	case a.Kind == "redirect" && a.Redirect == nil:
+		return rejected("a redirect does not say where to")
+	case a.Kind == "redirect", a.Kind == "fixed":
+		if a.Status < 200 || a.Status > 599 {
+			return rejected("%d is not a status that can be answered", a.Status)
+		}
+		return nil
+	case a.Kind != "forward":
+		return rejected("action %q is not supported", a.Kind)
+	}
+	for _, id := range a.Groups() {
+		if err := known(o, id); err != nil {
+			return err
+		}
+	}
+	return room("target groups in an action", len(a.Targets), c.options.Capabilities.TargetsPerForward)
+}
