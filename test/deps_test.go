@@ -22,7 +22,7 @@ import (
 const module = "fairlead.dev/fairlead"
 
 // layers lists what each package may import of this module. A package that is not listed fails,
-// so that a new one finds its place here first. Tests are free, but for what is forbidden below.
+// so that a new one finds its place here first. Tests are free.
 var layers = map[string][]string{
 	"api/v1alpha1": {},
 
@@ -92,13 +92,13 @@ func TestImports(t *testing.T) {
 		}
 		for file, imports := range files {
 			for _, imported := range imports {
-				inside, ours := within(imported, module)
+				target, ours := within(imported, module)
 				switch {
 				case !ours:
 					for _, why := range refusals(pkg, imported) {
 						t.Errorf("%s imports %s: %s", file, imported, why)
 					}
-				case known && !slices.Contains(allowed, inside):
+				case known && !slices.Contains(allowed, target):
 					t.Errorf("%s imports %s: package %s may import only %v of this module", file, imported, pkg, allowed)
 				}
 			}

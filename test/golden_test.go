@@ -1,0 +1,222 @@
+package test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file tells every story of test/golden through the whole pipeline. What is printed is
+// compared with the story and written by -update. What becomes of requests never is: it follows
+// from the specification, and both the routing table and the rules have to agree with it.
+
+var update = flag.Bool("update", false, "write what the golden stories print")
+
+func TestGolden(t *testing.T) {
+	for _, s := range stories(t) {
+		t.Run(strings.TrimSuffix(filepath.Base(s.file), ".txtar"), func(t *testing.T) {
+			tellings, err := tell(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, told := range tellings {
+				checkRequests(t, s, told)
+				checkPlan(t, s, told)
+			}
+			got := printed(tellings)
+			if *update {
+				if err := s.write(got); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			for _, name := range generated {
+				if diff := cmp.Diff(s.section(name), got[name]); diff != "" {
+					t.Errorf("%s differ (-story +now); `make golden` writes them:\n%s", name, diff)
+				}
+			}
+		})
+	}
+}
+
+// A telling is a story under one capability set.
+type telling struct {
+	caps          lb.Capabilities
+	loadBalancers []compiled // by key
+	diagnostics   []diag.Diagnostic
+}
+
+// compiled is one load balancer of a telling: as it is, as it shall be, and what leads there.
+type compiled struct {
+	key   lb.Key
+	caps  lb.Capabilities // as the load balancer's class narrows them
+	table *routing.Table // nil where no Ingress wants the load balancer any more
+	want  lb.LoadBalancer
+	seen  *lb.Observed
+	plan  plan.Plan
+}
+
+// tell compiles a story under each of its capability sets.
+func tell(s *story) ([]telling, error) {
+	sets, err := s.capabilities()
+	if err != nil {
+		return nil, err
+	}
+	var all []telling
+	for _, caps := range sets {
+		seen := s.observed
+		if s.before != nil {
+			seen = settled(compile(s, *s.before, caps, nil))
+		}
+		all = append(all, compile(s, s.objects, caps, seen))
+	}
+	return all, nil
+}
+
+// compile is the pipeline: objects to load balancers to plans.
+func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]*lb.Observed) telling {
+	snapshots, diagnostics := ingress.Split(o, ingress.Options{WithoutClass: s.options.WithoutClass, AssumeClass: "fairlead"})
+	told := telling{caps: caps, diagnostics: diagnostics}
+	wanted := map[lb.Key]compiled{}
+	for _, snapshot := range snapshots {
+		caps := caps.For(model.ClassOf(snapshot))
+		built := model.Compile(snapshot, lb.Facts{Certificates: s.options.Certificates}, caps)
+		wanted[snapshot.Key] = compiled{caps: caps, table: built.Table, want: built.LoadBalancer}
+		told.diagnostics = append(told.diagnostics, built.Diagnostics...)
+	}
+	for key := range seen {
+		if _, ok := wanted[key]; !ok {
+			wanted[key] = compiled{caps: caps, want: lb.LoadBalancer{Key: key}}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		c := wanted[key]
+		c.key, c.seen = key, seen[key]
+		if c.seen == nil {
+			c.seen = &lb.Observed{Key: key}
+		}
+		c.plan = plan.Diff(c.seen, c.want, c.caps)
+		told.diagnostics = append(told.diagnostics, c.plan.Diagnostics...)
+		told.loadBalancers = append(told.loadBalancers, c)
+	}
+	told.diagnostics = diag.Sort(told.diagnostics)
+	return told
+}
+
+// settled is what the cloud has once a telling's plans have run and every target is healthy.
+func settled(told telling) map[lb.Key]*lb.Observed {
+	seen := map[lb.Key]*lb.Observed{}
+	for _, c := range told.loadBalancers {
+		o := c.plan.Fold(c.seen)
+		o.Active = true
+		for i := range o.TargetGroups {
+			o.TargetGroups[i].Ready, o.TargetGroups[i].Registered = true, true
+		}
+		seen[c.key] = o
+	}
+	return seen
+}
+
+// checkRequests asks the routing table and the rules.
+func checkRequests(t *testing.T, s *story, told telling) {
+	t.Helper()
+	requests, err := s.requests(told.caps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range requests {
+		c, err := told.loadBalancer(r.on)
+		if err != nil {
+			t.Errorf("%s: %v", r.line, err)
+			continue
+		}
+		if got := r.literal(c.table); got != r.want {
+			t.Errorf("under %s, the table answers %s\n  for %s", told.caps.Name, got, r.line)
+		}
+		if got := r.answer(c.want.Listeners, c.caps.Dialect); got != r.want {
+			t.Errorf("under %s, the rules answer %s\n  for %s", told.caps.Name, got, r.line)
+		}
+	}
+}
+
+// checkPlan walks the plan: it arrives, and until then every request of the story is answered as
+// before or as after. A port that opens or closes has only one of the two.
+func checkPlan(t *testing.T, s *story, told telling) {
+	t.Helper()
+	requests, err := s.requests(told.caps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range told.loadBalancers {
+		now := c.seen.Clone()
+		for _, planned := range c.plan.Steps {
+			planned.Step.Do(now, plan.Result{})
+			for _, r := range requests {
+				if on, err := told.loadBalancer(r.on); err != nil || on.key != c.key {
+					continue
+				}
+				old, wanted := r.answer(plain(c.seen), c.caps.Dialect), r.answer(c.want.Listeners, c.caps.Dialect)
+				if got := r.answer(plain(now), c.caps.Dialect); old != refused && wanted != refused && got != old && got != wanted {
+					t.Errorf("under %s, after %s %s: %s answers %s, which is neither the old %s nor the new %s",
+						told.caps.Name, planned.Step.Op(), planned.Step.ID(), r.url, got, old, wanted)
+				}
+			}
+		}
+		for i := range now.TargetGroups {
+			now.TargetGroups[i].Ready = true
+		}
+		if again := plan.Diff(now, c.want, c.caps); !again.Empty() {
+			t.Errorf("under %s, the plan does not arrive: %s %s is left", told.caps.Name, again.Steps[0].Step.Op(), again.Steps[0].Step.ID())
+		}
+	}
+}
+
+// requests are the story's requests under a capability set.
+func (s *story) requests(c lb.Capabilities) ([]request, error) {
+	if own := "requests." + c.Name; s.has(own) {
+		return parseRequests(s.section(own))
+	}
+	return parseRequests(s.section("requests"))
+}
+
+// loadBalancer finds the one that a request goes to: the named one, or the only one.
+func (told telling) loadBalancer(on lb.Key) (compiled, error) {
+	var keys []lb.Key
+	for _, c := range told.loadBalancers {
+		if c.key == on || on == "" && len(told.loadBalancers) == 1 {
+			return c, nil
+		}
+		keys = append(keys, c.key)
+	}
+	return compiled{}, fmt.Errorf("the story has the load balancers %q; the request goes to %q", keys, on)
+}
+
+// literal is the specification's answer.
+func (r request) literal(table *routing.Table) string {
+	if table == nil || !slices.ContainsFunc(table.Listeners, func(l routing.Listener) bool { return l.Port == r.routing.Port }) {
+		return refused
+	}
+	return r.outcomeOf(table.Match(r.routing).Action)
+}
+
+// plain is what is observed as listeners.
+func plain(o *lb.Observed) []lb.Listener {
+	var all []lb.Listener
+	for i := range o.Listeners {
+		all = append(all, o.Listeners[i].Plain())
+	}
+	return all
+}

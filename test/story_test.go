@@ -1,0 +1,215 @@
+package test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file reads a story: a txtar archive whose opening text says why the story is told, with
+// what goes in and what is expected to come out.
+//
+//	ingress.yaml   the objects
+//	before.yaml    the objects as they were when the cloud was last up to date, or
+//	observed.json  what the cloud has, by key, as `fairlead plan --observed` reads it
+//	options        what the story needs besides; see the type
+//	requests       what becomes of requests, written by hand from the specification
+//	requests.NAME  the same for one capability set, where it cannot say everything
+//	routes, rules, plan, diagnostics
+//	               what the compiler prints, written by -update
+type story struct {
+	file    string
+	archive *txtar.Archive
+	options options
+
+	objects  ingress.Objects
+	before   *ingress.Objects
+	observed map[lb.Key]*lb.Observed
+}
+
+// options are what a story needs besides its objects.
+type options struct {
+	// Capabilities are the capability sets under which the story is told: by default every one.
+	Capabilities []string `json:"capabilities"`
+	// Services are ready-made: "shop/web:80" is a Service with that port, called http, and one
+	// endpoint.
+	Services []string `json:"services"`
+	// Secrets are ready-made TLS Secrets with a certificate for the hosts.
+	Secrets map[string][]string `json:"secrets"`
+	// Certificates are those that the cloud holds already, by host.
+	Certificates map[string][]lb.CertificateID `json:"certificates"`
+	// WithoutClass adopts Ingresses that name no class.
+	WithoutClass bool `json:"withoutClass"`
+	// Rules and ValuesPerCondition lower the limits of the capability sets.
+	Rules              int `json:"rules"`
+	ValuesPerCondition int `json:"valuesPerCondition"`
+}
+
+// generated are the sections that -update writes, in their order.
+var generated = []string{"routes", "rules", "plan", "diagnostics"}
+
+// stories reads every story.
+func stories(t *testing.T) []*story {
+	t.Helper()
+	files, err := filepath.Glob("golden/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("finding stories: %v, found %d", err, len(files))
+	}
+	all := make([]*story, len(files))
+	for i, file := range files {
+		s, err := read(file)
+		if err != nil {
+			t.Fatalf("reading %s: %v", file, err)
+		}
+		all[i] = s
+	}
+	return all
+}
+
+func read(file string) (*story, error) {
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		return nil, err
+	}
+	s := &story{file: file, archive: archive}
+	if strings.TrimSpace(string(archive.Comment)) == "" {
+		return nil, fmt.Errorf("it does not say why it is told")
+	}
+	if err := yaml.UnmarshalStrict([]byte(s.section("options")), &s.options); err != nil {
+		return nil, fmt.Errorf("options: %w", err)
+	}
+	if s.options.Capabilities == nil {
+		s.options.Capabilities = []string{"literal", "alb", "alb-glob"}
+	}
+	if s.objects, err = s.read("ingress.yaml"); err != nil {
+		return nil, err
+	}
+	if s.has("before.yaml") {
+		before, err := s.read("before.yaml")
+		if err != nil {
+			return nil, err
+		}
+		s.before = &before
+	}
+	if s.has("observed.json") {
+		if err := json.Unmarshal([]byte(s.section("observed.json")), &s.observed); err != nil {
+			return nil, fmt.Errorf("observed.json: %w", err)
+		}
+	}
+	return s, nil
+}
+
+func (s *story) has(name string) bool {
+	return slices.ContainsFunc(s.archive.Files, func(f txtar.File) bool { return f.Name == name })
+}
+
+func (s *story) section(name string) string {
+	for _, f := range s.archive.Files {
+		if f.Name == name {
+			return string(f.Data)
+		}
+	}
+	return ""
+}
+
+// write replaces the generated sections, leaving out the empty ones.
+func (s *story) write(sections map[string]string) error {
+	s.archive.Files = slices.DeleteFunc(s.archive.Files, func(f txtar.File) bool { return slices.Contains(generated, f.Name) })
+	for _, name := range generated {
+		if text := sections[name]; text != "" {
+			s.archive.Files = append(s.archive.Files, txtar.File{Name: name, Data: []byte(text)})
+		}
+	}
+	return os.WriteFile(s.file, txtar.Format(s.archive), 0o644)
+}
+
+// capabilities are the sets under which the story is told, with its own limits.
+func (s *story) capabilities() ([]lb.Capabilities, error) {
+	var all []lb.Capabilities
+	for _, name := range s.options.Capabilities {
+		c, ok := lb.Named(name)
+		if !ok {
+			return nil, fmt.Errorf("there is no capability set %q", name)
+		}
+		if s.options.Rules > 0 {
+			c.Rules = s.options.Rules
+		}
+		if s.options.ValuesPerCondition > 0 {
+			c.ValuesPerCondition = s.options.ValuesPerCondition
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+// read decodes one section of objects and adds what the options ask for.
+func (s *story) read(section string) (ingress.Objects, error) {
+	var o ingress.Objects
+	for i, document := range strings.Split(s.section(section), "\n---\n") {
+		if strings.TrimSpace(document) == "" {
+			continue
+		}
+		if err := decode([]byte(document), &o); err != nil {
+			return o, fmt.Errorf("%s, document %d: %w", section, i+1, err)
+		}
+	}
+	for i, service := range slices.Sorted(slices.Values(s.options.Services)) {
+		if err := addService(&o, service, i); err != nil {
+			return o, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.options.Secrets)) {
+		if err := addSecret(&o, name, s.options.Secrets[name]); err != nil {
+			return o, fmt.Errorf("making Secret %s: %w", name, err)
+		}
+	}
+	return o, nil
+}
+
+// decode adds one document to the objects of its kind.
+func decode(document []byte, o *ingress.Objects) error {
+	var kind metav1.TypeMeta
+	if err := yaml.Unmarshal(document, &kind); err != nil {
+		return err
+	}
+	switch kind.Kind {
+	case "Ingress":
+		return add(document, &o.Ingresses)
+	case "IngressClass":
+		return add(document, &o.IngressClasses)
+	case "LoadBalancerClass":
+		return add(document, &o.LoadBalancerClasses)
+	case "ClusterLoadBalancerClass":
+		return add(document, &o.ClusterLoadBalancerClasses)
+	case "Backend":
+		return add(document, &o.Backends)
+	case "Service":
+		return add(document, &o.Services)
+	case "EndpointSlice":
+		return add(document, &o.EndpointSlices)
+	case "Namespace":
+		return add(document, &o.Namespaces)
+	}
+	return fmt.Errorf("stories know no kind %q", kind.Kind)
+}
+
+func add[T any](document []byte, to *[]*T) error {
+	object := new(T)
+	if err := yaml.UnmarshalStrict(document, object); err != nil {
+		return err
+	}
+	*to = append(*to, object)
+	return nil
+}
