@@ -63,7 +63,7 @@ type telling struct {
 type compiled struct {
 	key   lb.Key
 	caps  lb.Capabilities // as the load balancer's class narrows them
-	table *routing.Table // nil where no Ingress wants the load balancer any more
+	table *routing.Table  // nil where no Ingress wants the load balancer any more
 	want  lb.LoadBalancer
 	seen  *lb.Observed
 	plan  plan.Plan

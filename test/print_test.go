@@ -106,7 +106,7 @@ func listener(l lb.Listener) string {
 func steps(told telling) string {
 	var b strings.Builder
 	for _, c := range told.loadBalancers {
-		plan.Text(&b, c.plan, false)
+		c.plan.Text(&b, false)
 	}
 	return b.String()
 }
