@@ -9,7 +9,7 @@ import (
 )
 
 // A block is what will become a rule, or a few if it does not fit into one: claims of one group
-// that no claim of another action between them overlaps.
+// that no claim of another group between them overlaps.
 type block struct {
 	group   groupKey
 	action  Action
@@ -26,11 +26,24 @@ type origin struct {
 	source diag.Source
 }
 
-// chain packs one host's claims, given by precedence, into blocks. A claim goes into the first
-// block of its group that stands behind every block it must not overtake: those with an
-// overlapping claim before it that does something else. Only where there is none is a block
-// added at the end.
-func (s *pathSets) chain(host routing.Host, all []claim) []*block {
+// blocks packs one host's claims, given by precedence, into blocks. It is done from the top and
+// from the bottom, because either may leave fewer.
+func (s *pathSets) blocks(host routing.Host, all []claim) []*block {
+	best := s.firstFit(host, all)
+	upwards := slices.Clone(all)
+	slices.Reverse(upwards)
+	if other := s.firstFit(host, upwards); len(other) < len(best) {
+		slices.Reverse(other)
+		best = other
+	}
+	s.layers(best)
+	return best
+}
+
+// firstFit puts each claim into the first block of its group that stands behind every block it
+// must not overtake: those with an overlapping claim of another group before it. Only
+// where there is none is a block added at the end.
+func (s *pathSets) firstFit(host routing.Host, all []claim) []*block {
 	var blocks []*block
 	byGroup := map[groupKey][]int{}
 	placed := newHighest(s)
@@ -50,7 +63,6 @@ func (s *pathSets) chain(host routing.Host, all []claim) []*block {
 		blocks[b].origins = append(blocks[b].origins, origin{cl.path, cl.origin})
 		placed.put(cl, b)
 	}
-	s.layers(blocks)
 	return blocks
 }
 
@@ -73,7 +85,7 @@ func (s *pathSets) layers(blocks []*block) {
 }
 
 // highest remembers, of the claims placed so far, the highest place among those that overlap a
-// path and do something else. For prefixes and exact paths it is a summary at each prefix of
+// path and are of another group. For prefixes and exact paths it is a summary at each prefix of
 // what lies below, so that asking costs one look-up.
 type highest struct {
 	sets   *pathSets
@@ -88,10 +100,10 @@ type placedClaim struct {
 	place int
 }
 
-// topTwo is the highest place, and the highest of another action than that one's.
+// topTwo is the highest place, and the highest of another group than that one's.
 type topTwo struct {
 	first, second int
-	action        string
+	group         groupKey
 }
 
 func newHighest(s *pathSets) *highest {
@@ -102,7 +114,7 @@ func (h *highest) before(cl claim) int {
 	place := -1
 	see := func(others []placedClaim) {
 		for _, o := range others {
-			if o.place > place && o.claim.group.action != cl.group.action && h.sets.overlap(o.claim.path, cl.path) {
+			if o.place > place && o.claim.group != cl.group && h.sets.overlap(o.claim.path, cl.path) {
 				place = o.place
 			}
 		}
@@ -110,12 +122,12 @@ func (h *highest) before(cl claim) int {
 	if cl.path.Type == routing.Glob || cl.path.Type == routing.Regex {
 		see(h.plain)
 	} else {
-		place = max(h.at[cl.path].without(cl.group.action), place)
+		place = max(h.at[cl.path].without(cl.group), place)
 		if cl.path.Type == routing.Prefix {
-			place = max(h.below[cl.path.Value].without(cl.group.action), place)
+			place = max(h.below[cl.path.Value].without(cl.group), place)
 		}
 		for up := range ancestors(cl.path.Value) {
-			place = max(h.at[routing.Path{Type: routing.Prefix, Value: up}].without(cl.group.action), place)
+			place = max(h.at[routing.Path{Type: routing.Prefix, Value: up}].without(cl.group), place)
 		}
 	}
 	see(h.others)
@@ -128,39 +140,39 @@ func (h *highest) put(cl claim, place int) {
 		return
 	}
 	h.plain = append(h.plain, placedClaim{cl, place})
-	offer(h.at, cl.path, cl.group.action, place)
+	offer(h.at, cl.path, cl.group, place)
 	for up := range ancestors(cl.path.Value) {
-		offer(h.below, up, cl.group.action, place)
+		offer(h.below, up, cl.group, place)
 	}
 }
 
-func offer[K comparable](m map[K]*topTwo, key K, action string, place int) {
+func offer[K comparable](m map[K]*topTwo, key K, group groupKey, place int) {
 	t := m[key]
 	if t == nil {
 		t = &topTwo{first: -1, second: -1}
 		m[key] = t
 	}
-	t.offer(action, place)
+	t.offer(group, place)
 }
 
-func (t *topTwo) offer(action string, place int) {
+func (t *topTwo) offer(group groupKey, place int) {
 	switch {
-	case t.first < 0 || action == t.action:
-		t.action, t.first = action, max(t.first, place)
+	case t.first < 0 || group == t.group:
+		t.group, t.first = group, max(t.first, place)
 	case place > t.first:
 		t.second = t.first
-		t.first, t.action = place, action
+		t.first, t.group = place, group
 	case place > t.second:
 		t.second = place
 	}
 }
 
-// without is the highest place of another action, -1 if there is none.
-func (t *topTwo) without(action string) int {
+// without is the highest place of another group, -1 if there is none.
+func (t *topTwo) without(group groupKey) int {
 	switch {
 	case t == nil:
 		return -1
-	case t.action == action:
+	case t.group == group:
 		return t.second
 	}
 	return t.first

@@ -2,14 +2,20 @@ package lb
 
 import (
 	"container/heap"
+	"slices"
 	"strings"
-
-	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file joins the blocks of hosts that no request can be for at once: blocks of one group
-// with equal paths become one block for all of their hosts, where an order is left that suits
-// every host.
+// This file joins the blocks of different hosts: blocks of one group with equal paths become one
+// block for all of their hosts, where an order is left that suits every host.
+
+// A chain is the blocks of one host, in an order that suits it. Under is the chain of the
+// wildcard that covers the host, if it stands in the same section: what a request does not find
+// here it looks for there.
+type chain struct {
+	blocks []*block
+	under  *chain
+}
 
 // key is equal for blocks that can be joined.
 func (b *block) key() string {
@@ -31,61 +37,124 @@ type node struct {
 	index int // of its making, the last resort of a deterministic order
 }
 
-// join puts the chains of disjoint hosts into one order. Hosts are joined first and separated
-// again where that makes a circle.
-func join(chains [][]*block) []*block {
-	apart := map[string]bool{}
+// join puts chains into one order. Hosts are joined first and separated where that makes a
+// circle, one block at a time while circles are small: first precise hosts from wildcards, then
+// each from each.
+func (s *pathSets) join(chains []*chain) []*block {
+	apart := map[string]separation{}
 	for {
-		g := newGraph(chains, apart)
-		ordered, stuck := g.order()
-		if len(stuck) == 0 {
+		g := s.newGraph(chains, apart)
+		ordered := g.order()
+		circle := g.circle()
+		if len(circle) == 0 {
 			return ordered
 		}
-		for _, n := range stuck {
-			if n.block != nil && len(n.block.hosts) > 1 {
-				apart[n.key] = true
-			}
+		slices.SortStableFunc(circle, func(a, b *node) int {
+			return int(apart[a.block.key()]) - int(apart[b.block.key()])
+		})
+		for _, n := range circle[:1+len(circle)/8] {
+			apart[n.block.key()]++
 		}
 	}
 }
 
+// separation is how far equal blocks are kept apart.
+type separation uint8
+
+const (
+	joined separation = iota
+	byKind
+	byHost
+)
+
 type graph struct{ nodes []*node }
 
-func newGraph(chains [][]*block, apart map[string]bool) *graph {
+func (s *pathSets) newGraph(chains []*chain, apart map[string]separation) *graph {
 	g := &graph{}
-	joined := map[string]*node{}
-	for _, chain := range chains {
-		var barrier *node
-		for i := 0; i < len(chain); {
-			var gate *node
-			end := i
-			for ; end < len(chain) && chain[end].layer == chain[i].layer; end++ {
-				n := g.node(chain[end], joined, apart)
-				barrier.before(n)
-				if gate == nil {
-					gate = g.add(nil, "")
-				}
+	known := map[string]*node{}
+	nodes := map[*chain][]*node{}
+	for _, c := range chains {
+		for _, b := range c.blocks {
+			nodes[c] = append(nodes[c], g.node(b, known, apart))
+		}
+	}
+	for _, c := range chains {
+		own := nodes[c]
+		if len(own) > pairwise {
+			g.inLayers(c.blocks, own)
+		} else {
+			for i, b := range c.blocks {
+				s.ahead(b, own[i], c.blocks[i+1:], own[i+1:])
+			}
+		}
+		if c.under == nil {
+			continue
+		}
+		if below := nodes[c.under]; len(own)*len(below) > pairwise*pairwise {
+			gate := g.add(nil, "")
+			for _, n := range own {
 				n.before(gate)
 			}
-			barrier, i = gate, end
+			for _, n := range below {
+				gate.before(n)
+			}
+		} else {
+			for i, b := range c.blocks {
+				s.ahead(b, own[i], c.under.blocks, below)
+			}
 		}
 	}
 	return g
 }
 
+// pairwise is the number of blocks up to which each is compared with each. Longer chains are
+// held in order by their layers.
+const pairwise = 64
+
+// ahead puts a block before those of another group that it overlaps.
+func (s *pathSets) ahead(b *block, n *node, others []*block, nodes []*node) {
+	for i, o := range others {
+		if o.group != b.group && s.anyOverlap(b.paths, o.paths) {
+			n.before(nodes[i])
+		}
+	}
+}
+
+// inLayers holds the blocks of a chain in order, a layer after the other.
+func (g *graph) inLayers(blocks []*block, nodes []*node) {
+	var barrier *node
+	for i := 0; i < len(blocks); {
+		gate := g.add(nil, "")
+		end := i
+		for ; end < len(blocks) && blocks[end].layer == blocks[i].layer; end++ {
+			barrier.before(nodes[end])
+			nodes[end].before(gate)
+		}
+		barrier, i = gate, end
+	}
+}
+
 // node is the node of a block: that of an equal block of another host, if they may be joined.
-func (g *graph) node(b *block, joined map[string]*node, apart map[string]bool) *node {
+func (g *graph) node(b *block, known map[string]*node, apart map[string]separation) *node {
 	key := b.key()
-	if n := joined[key]; n != nil && !apart[key] {
+	switch apart[key] {
+	case byKind:
+		if b.hosts[0].Wildcard() {
+			key = "wildcard " + key
+		}
+	case byHost:
+		key = string(b.hosts[0]) + " " + key
+	}
+	if n := known[key]; n != nil {
 		n.block.hosts = append(n.block.hosts, b.hosts...)
 		n.block.origins = append(n.block.origins, b.origins...)
 		return n
 	}
 	copied := *b
-	copied.hosts = append([]routing.Host(nil), b.hosts...)
-	copied.origins = append([]origin(nil), b.origins...)
+	copied.hosts = slices.Clone(b.hosts)
+	copied.origins = slices.Clone(b.origins)
 	n := g.add(&copied, key)
-	joined[key] = n
+	known[key] = n
 	return n
 }
 
@@ -102,18 +171,17 @@ func (n *node) before(m *node) {
 	}
 }
 
-// order takes the nodes that wait for nothing, by key. What is left stands in a circle.
-func (g *graph) order() (ordered []*block, stuck []*node) {
+// order takes the nodes that wait for nothing, by host and key. Those in a circle are left.
+func (g *graph) order() []*block {
 	free := &nodeHeap{}
 	for _, n := range g.nodes {
 		if n.waits == 0 {
 			heap.Push(free, n)
 		}
 	}
-	done := 0
+	var ordered []*block
 	for free.Len() > 0 {
 		n, _ := heap.Pop(free).(*node)
-		done++
 		if n.block != nil {
 			ordered = append(ordered, n.block)
 		}
@@ -123,15 +191,34 @@ func (g *graph) order() (ordered []*block, stuck []*node) {
 			}
 		}
 	}
-	if done == len(g.nodes) {
-		return ordered, nil
-	}
+	return ordered
+}
+
+// circle is, once order has taken what it could, the joined blocks that wait for each other: of
+// those left, without those that only come behind.
+func (g *graph) circle() []*node {
+	left := map[*node]bool{}
 	for _, n := range g.nodes {
 		if n.waits > 0 {
-			stuck = append(stuck, n)
+			left[n] = true
 		}
 	}
-	return nil, stuck
+	for trimmed := true; trimmed; {
+		trimmed = false
+		for n := range left {
+			if !slices.ContainsFunc(n.next, func(m *node) bool { return left[m] }) {
+				delete(left, n)
+				trimmed = true
+			}
+		}
+	}
+	var circle []*node
+	for _, n := range g.nodes {
+		if left[n] && n.block != nil && len(n.block.hosts) > 1 {
+			circle = append(circle, n)
+		}
+	}
+	return circle
 }
 
 // nodeHeap yields barriers first, then blocks by host and key, so that a rule stays near those of

@@ -12,7 +12,7 @@ import (
 // every request gets what the table without the refused parts says. Those parts are returned.
 //
 // A listener's rules are made in five steps: each level's reachable routes and its guard become
-// claims (claim.go); the claims of a host are packed into blocks (chain.go); blocks of disjoint
+// claims (claim.go); the claims of a host are packed into blocks (chain.go); blocks of several
 // hosts are joined (join.go); each block becomes as few rules as its values allow (pack.go), in
 // the cloud's spelling (spell.go).
 func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Refusal) {
@@ -44,35 +44,31 @@ func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *
 	spell := newSpeller(c, l.Port)
 	out.Default = claims.fallback.action
 	for _, section := range sections(t.Levels(l.Port), spell) {
-		for _, b := range join(section.chains(claims)) {
+		for _, b := range paths.join(section.chains(claims)) {
 			out.Rules = append(out.Rules, spell.rules(b)...)
 		}
 	}
 	return out
 }
 
-// A section is levels whose hosts no request can be for at once, so that their rules need no
-// order among them. Guard marks the section that keeps names with too many labels away from the
-// wildcards of the next one, whose star would let them in: they get what hosts that no rule
-// names get.
+// A section is levels whose rules are put into one order. Guard marks the section that keeps
+// names with too many labels away from the wildcards of the next one, whose star would let them
+// in: they get what hosts that no rule names get.
 type section struct {
 	levels []*routing.Level
 	guard  bool
 }
 
-// sections are a port's levels in the order in which their rules must stand: precise hosts, the
-// wildcards that can be said exactly, the others from the longest to the shortest, each behind
-// its guard, and last what is for any host.
+// sections are a port's levels in the order in which their rules must stand: precise hosts and
+// the wildcards that can be said exactly, the other wildcards from the longest to the shortest,
+// each behind its guard, and last what is for any host.
 func sections(levels []*routing.Level, s *speller) []section {
-	var precise, exact section
+	var exact, rest section
 	overlapping := map[int]*section{}
-	var rest section
 	for _, l := range levels {
 		switch {
 		case l.Host == routing.Any:
 			rest.levels = append(rest.levels, l)
-		case !l.Host.Wildcard():
-			precise.levels = append(precise.levels, l)
 		case !s.needsGuard(l.Host):
 			exact.levels = append(exact.levels, l)
 		default:
@@ -83,7 +79,7 @@ func sections(levels []*routing.Level, s *speller) []section {
 			overlapping[depth].levels = append(overlapping[depth].levels, l)
 		}
 	}
-	out := []section{precise, exact}
+	out := []section{exact}
 	for _, depth := range slices.Backward(slices.Sorted(maps.Keys(overlapping))) {
 		out = append(out, section{levels: overlapping[depth].levels, guard: true}, *overlapping[depth])
 	}
@@ -91,8 +87,9 @@ func sections(levels []*routing.Level, s *speller) []section {
 }
 
 // chains are the blocks of each of the section's hosts.
-func (s section) chains(c *claims) [][]*block {
-	var chains [][]*block
+func (s section) chains(c *claims) []*chain {
+	var chains []*chain
+	byHost := map[routing.Host]*chain{}
 	for _, l := range s.levels {
 		host, own := l.Host, []claim(nil)
 		if s.guard {
@@ -101,7 +98,13 @@ func (s section) chains(c *claims) [][]*block {
 			own = c.level(l)
 		}
 		if len(own) > 0 {
-			chains = append(chains, c.paths.chain(host, own))
+			byHost[host] = &chain{blocks: c.paths.blocks(host, own)}
+			chains = append(chains, byHost[host])
+		}
+	}
+	for host, ch := range byHost {
+		if parent, ok := host.Parent(); ok && !host.Wildcard() {
+			ch.under = byHost[parent]
 		}
 	}
 	return chains

@@ -33,6 +33,13 @@ func (s *pathSets) overlap(a, b routing.Path) bool {
 	})
 }
 
+// anyOverlap reports whether a path of one list overlaps a path of the other.
+func (s *pathSets) anyOverlap(a, b []routing.Path) bool {
+	return slices.ContainsFunc(a, func(p routing.Path) bool {
+		return slices.ContainsFunc(b, func(q routing.Path) bool { return s.overlap(p, q) })
+	})
+}
+
 // contains reports whether outer has every request path of inner. It says false when it cannot
 // tell.
 func (s *pathSets) contains(outer, inner routing.Path) bool {

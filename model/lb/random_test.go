@@ -26,11 +26,11 @@ var (
 		{Type: routing.Glob, Value: "/a/*/c"}, {Type: routing.Glob, Value: "/*/*/*/*/*/*"}, {Type: routing.Glob, Value: "/*"},
 	}
 	manyGridHosts = []string{
-		"x.a.test", "Y.A.test", "z.a.test", "q.x.a.test", "r.x.a.test", "s.r.x.a.test", "a.test", "b.test", "test", "bare", "num.b1",
+		"x.a.test", "Y.A.test", "z.a.test", "q.x.a.test", "r.x.a.test", "s.r.x.a.test", "m.n.a.test", "a.test", "b.test", "m.b.test", "test", "bare", "num.b1",
 		"w.very-long-name-of-a-department.example.test", "v.w.very-long-name-of-a-department.example.test",
 	}
 	manyGridPaths = []string{
-		"/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/x", "/a/x/c", "/ab", "/aa", "/A", "/b", "/b/", "/b/a", "/bb", "/b,c", "/b,c/d",
+		"/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/x", "/a/xx", "/a/x/c", "/ab", "/aa", "/A", "/b", "/b/", "/b/a", "/bb", "/b,c", "/b,c/d",
 		"/c", "/c/b", "/d%20e", "/d", "/1/2/3/4/5/6", "/a/b/c/d/e/f",
 	}
 )
@@ -83,15 +83,22 @@ func disagreement(table *routing.Table, c Capabilities, worlds []Dialect) string
 		}
 		for _, d := range worlds {
 			m := NewMatcher(l, d)
+			reached := make([]bool, len(l.Rules))
 			for _, r := range grid(l.Port, manyGridHosts, manyGridPaths) {
 				if !usual(l.Port) {
 					r.Host += fmt.Sprintf(":%d", l.Port)
 				}
 				want := served.Match(r)
 				rule, got := m.Match(r)
+				if rule >= 0 {
+					reached[rule] = true
+				}
 				if wanted := FromRouting(want.Action); got.Key() != wanted.Key() {
 					return fmt.Sprintf("%s%s on %d: rule %d says %s, the specification %s (%s)", r.Host, r.Path, r.Port, rule, got, wanted, want.Why) + dump(l)
 				}
+			}
+			if i := slices.Index(reached, false); i >= 0 && d == c.Dialect {
+				return fmt.Sprintf("rule %d on %d is never reached", i, l.Port) + dump(l)
 			}
 		}
 	}
