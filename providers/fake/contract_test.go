@@ -1,0 +1,43 @@
+package fake_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/fake"
+	"fairlead.dev/fairlead/providers/providertest"
+)
+
+// The contract holds whatever the cloud can say, whether or not it serves or remembers.
+func TestContract(t *testing.T) {
+	for name, options := range map[string]fake.Options{
+		"literal":  {},
+		"alb":      {Capabilities: lb.ALB()},
+		"alb-glob": {Capabilities: lb.ALBGlob()},
+		"serving":  {Serve: true, CheckEvery: time.Millisecond},
+		"saving":   {State: "state.json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			providertest.Test(t, func(t *testing.T) providers.Provider {
+				o := options
+				if o.State != "" {
+					o.State = filepath.Join(t.TempDir(), o.State)
+				}
+				return start(t, o)
+			})
+		})
+	}
+}
+
+func start(t *testing.T, o fake.Options) *fake.Cloud {
+	t.Helper()
+	cloud, err := fake.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	return cloud
+}

@@ -1,0 +1,185 @@
+package providertest
+
+import (
+	"cmp"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file is the life of a load balancer that every provider has to manage. It keeps to what any
+// cloud's rules can say.
+
+const (
+	key      lb.Key = "fairlead/shop/web/internal"
+	otherKey lb.Key = "fairlead/shop/other/internal"
+
+	web lb.GroupID = "shop/web:80"
+	api lb.GroupID = "shop/api:80"
+)
+
+// A stage is what is wanted of the load balancer from then on.
+type stage struct {
+	name string
+	want lb.LoadBalancer
+}
+
+// stages are wished for in this order. Each brings a kind of change that the others do not.
+func stages(t *testing.T) []stage {
+	target := listening(t)
+	old, renewed, second := certificate(t, "shop.example.com"), certificate(t, "shop.example.com"), certificate(t, "www.example.com")
+	webGroup, apiGroup := group(web, "/", target), group(api, "/health", target)
+	quicker := group(api, "/healthz", target)
+	empty := group("shop/late:80", "/") // of a Service that has no endpoints yet
+
+	home := rule("shop.example.com", "/*", forward(web))
+	calls := rule("shop.example.com", "/api/*", forward(api))
+	both := rule("www.example.com", "/*", lb.Action{Kind: "forward", Targets: []lb.Weighted{{Group: api, Weight: 1}, {Group: web, Weight: 3}}})
+	late := rule("late.example.com", "/*", forward(empty.ID))
+	sorry := rule("old.example.com", "/*", fixed(410))
+	redirect := routing.Action{Redirect: &routing.Redirect{Status: 301, Scheme: "https", Port: "443"}}
+	secure := rule("shop.example.com", "/*", lb.FromRouting(redirect))
+
+	plain := func(rules ...lb.Rule) lb.Listener { return listener(80, "HTTP", nil, rules...) }
+	tls := func(ids []lb.Certificate, rules ...lb.Rule) lb.Listener { return listener(443, "HTTPS", ids, rules...) }
+	defaulted := plain(calls, home)
+	defaulted.Default = forward(web)
+
+	return []stage{
+		{"one rule", loadBalancer("a", groups(webGroup), nil, plain(home))},
+		{"rules before and after it", loadBalancer("a", groups(apiGroup, webGroup), nil, plain(calls, home, both))},
+		{"an answer of its own, and a Service without endpoints", loadBalancer("a", groups(apiGroup, webGroup, empty), nil, plain(calls, home, sorry, late))},
+		{"a second port", loadBalancer("a", groups(apiGroup, webGroup), certificates(old), plain(secure), tls(certificates(old), calls, home))},
+		{"a certificate renewed and one more", loadBalancer("a", groups(apiGroup, webGroup), certificates(renewed, second), plain(secure), tls(certificates(renewed, second), both, calls, home))},
+		{"another health check and other settings", loadBalancer("b", groups(quicker, webGroup), certificates(renewed), plain(secure), tls(certificates(renewed), calls, home))},
+		{"back to one port, with a default", loadBalancer("b", groups(quicker, webGroup), nil, defaulted)},
+		{"nothing", lb.LoadBalancer{Key: key}},
+	}
+}
+
+func loadBalancer(tag string, groups []lb.TargetGroup, certificates []lb.Certificate, listeners ...lb.Listener) lb.LoadBalancer {
+	settings := routing.Settings{Scheme: "internal", IPFamily: "ipv4", Tags: map[string]string{"stage": tag}}
+	return lb.LoadBalancer{Key: key, Digest: lb.DigestOf(settings), Settings: settings,
+		Listeners: listeners, TargetGroups: groups, Certificates: certificates}
+}
+
+func listener(port int32, protocol string, certificates []lb.Certificate, rules ...lb.Rule) lb.Listener {
+	l := lb.Listener{Port: port, Protocol: protocol, Default: fixed(404), Rules: rules, Digest: lb.DigestOf(lb.ListenerSettings{})}
+	for _, c := range certificates {
+		l.Certificates = append(l.Certificates, c.ID)
+	}
+	return l
+}
+
+func rule(host, path string, action lb.Action) lb.Rule {
+	return lb.Rule{Action: action, Conditions: []lb.Condition{
+		{Field: "host", Values: []string{host}},
+		{Field: "path", Values: []string{path}},
+	}}
+}
+
+func forward(id lb.GroupID) lb.Action { return lb.FromRouting(routing.To(id)) }
+
+func fixed(status int) lb.Action { return lb.FromRouting(routing.Status(status)) }
+
+func group(id lb.GroupID, check string, targets ...lb.Target) lb.TargetGroup {
+	health := routing.HealthCheck{Path: check, Protocol: "TCP", Port: "traffic-port", IntervalSeconds: 5,
+		TimeoutSeconds: 2, HealthyThreshold: 2, UnhealthyThreshold: 2}
+	return lb.TargetGroup{ID: id, Service: "shop/web", Port: "80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1",
+		Family: "ipv4", Digest: lb.DigestOf(health), Health: health, Targets: targets}
+}
+
+// groups and certificates are in the order that load balancers keep them in.
+func groups(all ...lb.TargetGroup) []lb.TargetGroup {
+	slices.SortFunc(all, func(a, b lb.TargetGroup) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+func certificates(all ...lb.Certificate) []lb.Certificate {
+	slices.SortFunc(all, func(a, b lb.Certificate) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+// listening is a target that accepts connections for as long as the test runs.
+func listening(t *testing.T) lb.Target {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
+	return lb.Target{Address: "127.0.0.1", Port: int32(l.Addr().(*net.TCPAddr).Port)}
+}
+
+// certificate is a new certificate for a host, with its key.
+func certificate(t *testing.T, host string) lb.Certificate {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{host},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chain := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return lb.Certificate{ID: lb.CertificateID("sha256:" + lb.DigestOf(string(chain))[len("v1:"):]), Hosts: []string{host},
+		Source: "shop/" + host, Pair: &lb.KeyPair{Chain: chain, Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})}}
+}
+
+// wanted is a wish without what only the desired side knows.
+func wanted(l lb.LoadBalancer) lb.LoadBalancer {
+	l.Settings = routing.Settings{}
+	if l.Empty() {
+		return l
+	}
+	l.Listeners, l.TargetGroups, l.Certificates = slices.Clone(l.Listeners), slices.Clone(l.TargetGroups), slices.Clone(l.Certificates)
+	for i := range l.Listeners {
+		l.Listeners[i].Settings = lb.ListenerSettings{}
+	}
+	for i := range l.TargetGroups {
+		l.TargetGroups[i].Health, l.TargetGroups[i].Targets = routing.HealthCheck{}, nil
+	}
+	for i := range l.Certificates {
+		l.Certificates[i].Source, l.Certificates[i].Pair = "", nil
+	}
+	return l
+}
+
+// found is an observation without what only an existing load balancer has.
+func found(o *lb.Observed) lb.LoadBalancer {
+	l := lb.LoadBalancer{Key: o.Key, Digest: o.Digest}
+	for _, seen := range o.Listeners {
+		l.Listeners = append(l.Listeners, seen.Plain())
+	}
+	for _, g := range o.TargetGroups {
+		l.TargetGroups = append(l.TargetGroups, g.TargetGroup)
+	}
+	for _, c := range o.Certificates {
+		l.Certificates = append(l.Certificates, c.Certificate)
+	}
+	return l
+}
