@@ -134,8 +134,8 @@ func (d *demo) follow(ctx context.Context, whole bool) error {
 	}
 	for _, p := range programs {
 		if !whole {
-			fmt.Fprintf(d.out, "%s: %d steps\n", p.plan.Key, len(p.plan.Steps))
-		} else if err := plan.Text(d.out, p.plan, bool(d.colour)); err != nil {
+			fmt.Fprintf(d.out, "%s: %s\n", p.plan.Key, p.plan.Counts())
+		} else if err := p.plan.Text(d.out, bool(d.colour)); err != nil {
 			return err
 		}
 	}

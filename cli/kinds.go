@@ -76,11 +76,13 @@ type identity struct {
 
 // String is the object as diagnostics name it.
 func (i identity) String() string {
-	name := i.Metadata.Name
-	if i.Metadata.Namespace != "" {
-		name = i.Metadata.Namespace + "/" + name
+	switch {
+	case i.Metadata.Name == "":
+		return i.Kind
+	case i.Metadata.Namespace == "":
+		return i.Kind + " " + i.Metadata.Name
 	}
-	return strings.TrimSpace(i.Kind + " " + name)
+	return i.Kind + " " + i.Metadata.Namespace + "/" + i.Metadata.Name
 }
 
 // kind is what a document is to be read as; ok is false for one that is passed over.

@@ -17,7 +17,7 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 	}{
 		"a broken manifest names the line of its file": {
 			files: map[string]string{"a.yaml": serviceYAML + "---\nkind: Ingress\n  spec: [\n"},
-			want:  []string{"a.yaml: ", "YAML", "line 7"},
+			want:  []string{"a.yaml: ", "YAML", "line 8"},
 		},
 		"text that is no object": {
 			files: map[string]string{"a.yaml": "just words\n"},
@@ -25,7 +25,7 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 		},
 		"an object without a kind": {
 			files: map[string]string{"a.yaml": good + "---\n# nothing\n\nmetadata: {name: x}\n"},
-			want:  []string{"a.yaml: document at line 15: apiVersion and kind are required"},
+			want:  []string{"a.yaml: document at line 16: apiVersion and kind are required"},
 		},
 		"two documents with one name": {
 			files: map[string]string{"a.yaml": good, "b.yaml": serviceYAML + "---\n" + good},
@@ -53,11 +53,11 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 		},
 		"a key that is written twice": {
 			files: map[string]string{"a.yaml": good + "spec: {}\n"},
-			want:  []string{"a.yaml: ", `"spec"`, "line 12"},
+			want:  []string{"a.yaml: ", `"spec"`, "line 13"},
 		},
 		"an Ingress without a name": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "name: web, ", "", 1)},
-			want:  []string{"a.yaml: Ingress shop: metadata.name: required"},
+			want:  []string{"a.yaml: Ingress: metadata.name: required"},
 		},
 		"an API that is no longer served": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "networking.k8s.io/v1", "networking.k8s.io/v1beta1", 1)},

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/plan"
 )
 
 func newPlan(with Providers) *cobra.Command {
@@ -85,15 +84,14 @@ func runPlan(cmd *cobra.Command, with Providers, in input, state, output string)
 func printPlans(w io.Writer, programs []program, diagnostics []diag.Diagnostic) error {
 	colour := colours(w)
 	for _, p := range programs {
-		if err := plan.Text(w, p.plan, bool(colour)); err != nil {
+		if err := p.plan.Text(w, bool(colour)); err != nil {
 			return err
 		}
 	}
 	return printDiagnostics(w, diagnostics, colour)
 }
 
-// printDiagnostics prints findings under a heading, worst cost first within the order of objects
-// that they come in.
+// printDiagnostics prints findings under a heading.
 func printDiagnostics(w io.Writer, diagnostics []diag.Diagnostic, colour palette) error {
 	if len(diagnostics) == 0 {
 		return nil

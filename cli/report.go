@@ -7,6 +7,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -55,9 +56,7 @@ type targetGroupReport struct {
 
 type stepReport struct {
 	LoadBalancer lb.Key `json:"loadBalancer"`
-	Op           string `json:"op"`
-	ID           string `json:"id"`
-	Detail       string `json:"detail"`
+	plan.Printed
 }
 
 // reportPlan gathers what plan prints. A load balancer that the plan ends is only in its steps.
@@ -71,8 +70,8 @@ func reportPlan(programs []program, diagnostics []diag.Diagnostic) planReport {
 		if p.after.Exists {
 			r.LoadBalancers = append(r.LoadBalancers, reportLoadBalancer(p.after))
 		}
-		for _, s := range p.plan.Steps {
-			r.Steps = append(r.Steps, stepReport{p.plan.Key, s.Step.Op(), s.Step.ID(), s.Step.Detail()})
+		for _, s := range p.plan.Print() {
+			r.Steps = append(r.Steps, stepReport{p.plan.Key, s})
 		}
 	}
 	return r

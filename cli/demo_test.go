@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+func TestDemoAnswersEveryRouteOfTheSamples(t *testing.T) {
+	got := fairlead(t, "demo", "--once", "-f", sampleFiles)
+	if got.code != exitDone {
+		t.Fatalf("exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+	for _, want := range []string{
+		"pass http://shop.example.com/cart is answered by Service shop/cart port 8080",
+		"pass https://shop.example.com/", // by the certificate that the demo made
+		"pass http://any.shop.example.com/",
+		"pass http://pay.example.com/ is answered by redirect 301 to https://pay.example.com/",
+		"pass https://pay.example.com/ is answered by Service pay/payments port 80",
+		"is answered by fixed response 404",
+	} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("%q is missing in\n%s", want, got.out)
+		}
+	}
+}
+
+func TestDemoFailsWhereAnAnswerIsNotAsForetold(t *testing.T) {
+	with := testProviders()
+	start := with.Local
+	with.Local = func() (Local, error) {
+		cloud, err := start()
+		return forgetful{cloud}, err
+	}
+	var out, complaints bytes.Buffer
+	code := Run(t.Context(), []string{"demo", "--once", "-f", sampleFiles}, with, Streams{Out: &out, Err: &complaints})
+	if code != exitFail || !strings.Contains(out.String(), "FAIL status is 503, not 200: http://shop.example.com/cart") {
+		t.Errorf("exit code %d\n%s%s", code, &out, &complaints)
+	}
+}
+
+// forgetful loses the targets of its groups.
+type forgetful struct{ Local }
+
+func (f forgetful) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, _ []lb.Target) error {
+	return f.Local.SetTargets(ctx, key, group, nil)
+}
+
+// A notebook is written by one goroutine and read by another.
+type notebook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (n *notebook) Write(p []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.Write(p)
+}
+
+func (n *notebook) contains(text string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return strings.Contains(n.text.String(), text)
+}
+
+func TestDemoFollowsItsFiles(t *testing.T) {
+	dir := directory(t, map[string]string{
+		"ingress.yaml": ingressYAML("web", "a.example.com", "/"),
+		"service.yaml": serviceYAML,
+	})
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var out, complaints notebook
+	ended := make(chan int)
+	go func() {
+		ended <- Run(ctx, []string{"demo", "-f", dir}, testProviders(), Streams{Out: &out, Err: &complaints})
+	}()
+	until(t, "serving", func() bool { return out.contains("Watching") })
+	if !out.contains("curl -s --connect-to ::127.") || !out.contains("http://a.example.com/") {
+		t.Errorf("no line for curl in\n%s", &out.text)
+	}
+
+	write(t, filepath.Join(dir, "ingress.yaml"), ingressYAML("web", "a.example.com", "no-slash"))
+	until(t, "complaining", func() bool {
+		return complaints.contains("ingress.yaml: Ingress shop/web: spec.rules[0].http.paths[0].path: ")
+	})
+
+	write(t, filepath.Join(dir, "ingress.yaml"), ingressYAML("web", "a.example.com", "/new"))
+	until(t, "planning", func() bool { return out.contains("/new") })
+
+	interrupt()
+	if code := <-ended; code != exitDone {
+		t.Errorf("an interrupted demo ends with exit code %d\n%s", code, &complaints.text)
+	}
+}
