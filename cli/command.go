@@ -70,10 +70,15 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 	case errors.Is(err, errToDo):
 		return exitToDo
 	}
-	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(s.Err, "error: %s\n", strings.TrimSpace(line))
-	}
+	printError(s.Err, err)
 	return exitFail
+}
+
+// printError prints one line for each thing that is wrong.
+func printError(w io.Writer, err error) {
+	for line := range strings.Lines(err.Error()) {
+		fmt.Fprintf(w, "error: %s\n", strings.TrimSpace(line))
+	}
 }
 
 func newRoot(with Providers) *cobra.Command {

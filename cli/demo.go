@@ -46,7 +46,10 @@ real cloud would be given, and every request is routed by the rules that these s
 				return err
 			}
 			defer cloud.Close()
-			d := &demo{cloud: cloud, paths: paths, out: cmd.OutOrStdout(), colour: colours(cmd.OutOrStdout())}
+			d := &demo{
+				cloud: cloud, paths: paths, stdin: cmd.InOrStdin(), out: cmd.OutOrStdout(), colour: colours(cmd.OutOrStdout()),
+				shown: map[string]bool{},
+			}
 			defer d.pods.close()
 			if once {
 				return d.once(cmd.Context())
@@ -62,19 +65,22 @@ real cloud would be given, and every request is routed by the rules that these s
 
 // A demo is a cloud, pods and certificates on this machine, kept in step with files.
 type demo struct {
-	cloud    Local
-	paths    []string
-	pods     backends
-	secrets  selfSigned
-	seen     map[lb.Key]*lb.Observed
-	programs []program
-	out      io.Writer
-	colour   palette
+	cloud   Local
+	paths   []string
+	stdin   io.Reader
+	out     io.Writer
+	colour  palette
+	pods    backends
+	secrets selfSigned
+
+	seen     map[lb.Key]*lb.Observed // what the cloud has; nil before the first turn
+	programs []program               // what it serves
+	shown    map[string]bool         // the lines for curl that were printed
 }
 
 // once serves, visits every route and says how that went.
 func (d *demo) once(ctx context.Context) error {
-	if err := d.follow(ctx, false); err != nil {
+	if err := d.turn(ctx); err != nil {
 		return err
 	}
 	visits, err := d.visits()
@@ -104,26 +110,27 @@ func (d *demo) serve(ctx context.Context, complaints io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := d.follow(ctx, false); err != nil {
-		return err
-	}
-	if err := d.printVisits(); err != nil {
+	if err := d.turnAndShow(ctx); err != nil {
 		return err
 	}
 	fmt.Fprintf(d.out, "\nWatching %s. Change a file to see the plan; Ctrl-C ends.\n", strings.Join(d.paths, ", "))
 	for range changes {
-		if err := d.follow(ctx, true); err != nil && ctx.Err() == nil {
-			for line := range strings.Lines(err.Error()) {
-				fmt.Fprintf(complaints, "error: %s\n", strings.TrimSpace(line))
-			}
+		if err := d.turnAndShow(ctx); err != nil && ctx.Err() == nil {
+			printError(complaints, err)
 		}
 	}
 	return nil
 }
 
-// follow makes the cloud serve what the files say now. It prints each plan, or for the first one,
-// which creates everything, only its size.
-func (d *demo) follow(ctx context.Context, whole bool) error {
+func (d *demo) turnAndShow(ctx context.Context) error {
+	if err := d.turn(ctx); err != nil {
+		return err
+	}
+	return d.printVisits()
+}
+
+// turn makes the cloud serve what the files say now.
+func (d *demo) turn(ctx context.Context) error {
 	objects, err := d.load(ctx)
 	if err != nil {
 		return err
@@ -132,12 +139,8 @@ func (d *demo) follow(ctx context.Context, whole bool) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range programs {
-		if !whole {
-			fmt.Fprintf(d.out, "%s: %s\n", p.plan.Key, p.plan.Counts())
-		} else if err := p.plan.Text(d.out, bool(d.colour)); err != nil {
-			return err
-		}
+	if err := d.printPlans(programs); err != nil {
+		return err
 	}
 	if err := printDiagnostics(d.out, diagnostics, d.colour); err != nil {
 		return err
@@ -145,9 +148,29 @@ func (d *demo) follow(ctx context.Context, whole bool) error {
 	return d.settle(ctx, programs)
 }
 
+// printPlans prints each plan, but of the first ones, which create everything, only the size.
+func (d *demo) printPlans(programs []program) error {
+	changed := false
+	for _, p := range programs {
+		switch {
+		case d.seen == nil:
+			fmt.Fprintf(d.out, "%s: %s\n", p.plan.Key, p.plan.Counts())
+		case !p.plan.Empty():
+			if err := p.plan.Text(d.out, bool(d.colour)); err != nil {
+				return err
+			}
+		}
+		changed = changed || !p.plan.Empty()
+	}
+	if !changed {
+		fmt.Fprintln(d.out, "The files changed; there is nothing to do.")
+	}
+	return nil
+}
+
 // load reads the files and adds what a cluster would have besides.
 func (d *demo) load(ctx context.Context) (ingress.Objects, error) {
-	objects, err := load(d.paths, nil)
+	objects, err := load(d.paths, d.stdin)
 	if err != nil {
 		return objects, err
 	}
@@ -225,18 +248,26 @@ func (d *demo) visits() ([]visit, error) {
 	return all, nil
 }
 
-// printVisits prints the table of routes, with a line to paste for each.
+// printVisits prints the table of routes, with a line to paste for each. It leaves out what was
+// printed before.
 func (d *demo) printVisits() error {
 	visits, err := d.visits()
 	if err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
-	for i, v := range visits {
-		if i == 0 || visits[i-1].LoadBalancer != v.LoadBalancer {
-			fmt.Fprintf(table, "\n%s\n", v.LoadBalancer)
+	heading := lb.Key("")
+	for _, v := range visits {
+		line := fmt.Sprintf("  %s\t%s\n", v.Outcome.short(), v.curl())
+		if d.shown[line] {
+			continue
 		}
-		fmt.Fprintf(table, "  %s\t%s\n", v.Outcome.short(), v.curl())
+		d.shown[line] = true
+		if heading != v.LoadBalancer {
+			heading = v.LoadBalancer
+			fmt.Fprintf(table, "\n%s\n", heading)
+		}
+		fmt.Fprint(table, line)
 	}
 	if err := table.Flush(); err != nil {
 		return fmt.Errorf("printing the routes: %w", err)

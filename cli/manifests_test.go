@@ -53,7 +53,7 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 		},
 		"a key that is written twice": {
 			files: map[string]string{"a.yaml": good + "spec: {}\n"},
-			want:  []string{"a.yaml: ", `"spec"`, "line 13"},
+			want:  []string{"a.yaml: ", "line 13", `"spec"`},
 		},
 		"an Ingress without a name": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "name: web, ", "", 1)},
