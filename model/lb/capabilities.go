@@ -11,8 +11,8 @@ type Capabilities struct {
 
 	Regex bool // conditions may hold regular expressions, in Go's syntax
 
-	HostValue string // an anchored regular expression for the host values that are accepted; "" for any
-	PathValue string // the same for path values
+	HostValue      string // an anchored regular expression for the host values that are accepted; "" for any
+	PathCharacters string // those that path values may consist of; "" for any
 
 	ValueLength        int // characters in one value
 	ValuesPerCondition int
@@ -87,8 +87,8 @@ func ALB() Capabilities {
 		Dialect: Dialect{Doubt: Doubt{HostPort: true, HostCase: true, Decoding: true}},
 		Regex:   true,
 		// At least one dot, and only letters behind the last.
-		HostValue: `^[A-Za-z0-9_*?-][A-Za-z0-9_.*?-]*\.[A-Za-z*?]+$`,
-		PathValue: `^[A-Za-z0-9_.$/~"'@:+&*?-]*$`,
+		HostValue:      `^[A-Za-z0-9_*?-][A-Za-z0-9_.*?-]*\.[A-Za-z*?]+$`,
+		PathCharacters: `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.$/~"'@:+&*?`,
 
 		ValueLength: 128, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
 		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, BodyLength: 1024, Certificates: 25, Listeners: 50,

@@ -29,15 +29,45 @@ type origin struct {
 // blocks packs one host's claims, given by precedence, into blocks. It is done from the top and
 // from the bottom, because either may leave fewer.
 func (s *pathSets) blocks(host routing.Host, all []claim) []*block {
+	groups := map[groupKey]bool{}
+	for i := range all {
+		groups[all[i].group] = true
+	}
+	if len(groups) == 1 {
+		return []*block{oneBlock(host, all)}
+	}
 	best := s.firstFit(host, all)
-	upwards := slices.Clone(all)
-	slices.Reverse(upwards)
-	if other := s.firstFit(host, upwards); len(other) < len(best) {
-		slices.Reverse(other)
-		best = other
+	if len(best) > len(groups) {
+		upwards := slices.Clone(all)
+		slices.Reverse(upwards)
+		if other := s.firstFit(host, upwards); len(other) < len(best) {
+			slices.Reverse(other)
+			best = other
+		}
 	}
 	s.layers(best)
 	return best
+}
+
+// oneBlock is the usual case: all claims of a host are of one group.
+func oneBlock(host routing.Host, all []claim) *block {
+	b := newBlock(host, &all[0])
+	b.paths = make([]routing.Path, 0, len(all))
+	b.origins = make([]origin, 0, len(all))
+	for i := range all {
+		b.add(&all[i])
+	}
+	sortPaths(b.paths)
+	return b
+}
+
+func newBlock(host routing.Host, cl *claim) *block {
+	return &block{group: cl.group, action: cl.action, when: cl.when, hosts: []routing.Host{host}}
+}
+
+func (b *block) add(cl *claim) {
+	b.paths = append(b.paths, cl.path)
+	b.origins = append(b.origins, origin{cl.path, cl.origin})
 }
 
 // firstFit puts each claim into the first block of its group that stands behind every block it
@@ -47,21 +77,18 @@ func (s *pathSets) firstFit(host routing.Host, all []claim) []*block {
 	var blocks []*block
 	byGroup := map[groupKey][]int{}
 	placed := newHighest(s)
-	for _, cl := range all {
-		earliest := placed.before(cl) + 1
+	for i := range all {
+		cl := &all[i]
+		earliest := placed.before(cl.path, cl.group) + 1
 		mine := byGroup[cl.group]
-		at := slices.IndexFunc(mine, func(b int) bool { return b >= earliest })
-		var b int
-		if at >= 0 {
-			b = mine[at]
-		} else {
-			b = len(blocks)
-			blocks = append(blocks, &block{group: cl.group, action: cl.action, when: cl.when, hosts: []routing.Host{host}})
-			byGroup[cl.group] = append(mine, b)
+		at, _ := slices.BinarySearch(mine, earliest)
+		if at == len(mine) {
+			mine = append(mine, len(blocks))
+			byGroup[cl.group] = mine
+			blocks = append(blocks, newBlock(host, cl))
 		}
-		blocks[b].paths = append(blocks[b].paths, cl.path)
-		blocks[b].origins = append(blocks[b].origins, origin{cl.path, cl.origin})
-		placed.put(cl, b)
+		blocks[mine[at]].add(cl)
+		placed.put(cl.path, cl.group, mine[at])
 	}
 	return blocks
 }
@@ -72,10 +99,10 @@ func (s *pathSets) layers(blocks []*block) {
 	placed := newHighest(s)
 	for _, b := range blocks {
 		for _, p := range b.paths {
-			b.layer = max(b.layer, placed.before(claim{path: p, group: b.group})+1)
+			b.layer = max(b.layer, placed.before(p, b.group)+1)
 		}
 		for _, p := range b.paths {
-			placed.put(claim{path: p, group: b.group}, b.layer)
+			placed.put(p, b.group, b.layer)
 		}
 		sortPaths(b.paths)
 	}
@@ -96,7 +123,8 @@ type highest struct {
 }
 
 type placedClaim struct {
-	claim claim
+	path  routing.Path
+	group groupKey
 	place int
 }
 
@@ -110,39 +138,39 @@ func newHighest(s *pathSets) *highest {
 	return &highest{sets: s, below: map[string]*topTwo{}, at: map[routing.Path]*topTwo{}}
 }
 
-func (h *highest) before(cl claim) int {
+func (h *highest) before(p routing.Path, g groupKey) int {
 	place := -1
 	see := func(others []placedClaim) {
-		for _, o := range others {
-			if o.place > place && o.claim.group != cl.group && h.sets.overlap(o.claim.path, cl.path) {
+		for i := range others {
+			if o := &others[i]; o.place > place && o.group != g && h.sets.overlap(o.path, p) {
 				place = o.place
 			}
 		}
 	}
-	if cl.path.Type == routing.Glob || cl.path.Type == routing.Regex {
+	if isGlob(p) {
 		see(h.plain)
 	} else {
-		place = max(h.at[cl.path].without(cl.group), place)
-		if cl.path.Type == routing.Prefix {
-			place = max(h.below[cl.path.Value].without(cl.group), place)
+		place = max(place, h.at[p].without(g))
+		if p.Type == routing.Prefix {
+			place = max(place, h.below[p.Value].without(g))
 		}
-		for up := range ancestors(cl.path.Value) {
-			place = max(h.at[routing.Path{Type: routing.Prefix, Value: up}].without(cl.group), place)
+		for up := range ancestors(p.Value) {
+			place = max(place, h.at[routing.Path{Type: routing.Prefix, Value: up}].without(g))
 		}
 	}
 	see(h.others)
 	return place
 }
 
-func (h *highest) put(cl claim, place int) {
-	if cl.path.Type == routing.Glob || cl.path.Type == routing.Regex {
-		h.others = append(h.others, placedClaim{cl, place})
+func (h *highest) put(p routing.Path, g groupKey, place int) {
+	if isGlob(p) {
+		h.others = append(h.others, placedClaim{p, g, place})
 		return
 	}
-	h.plain = append(h.plain, placedClaim{cl, place})
-	offer(h.at, cl.path, cl.group, place)
-	for up := range ancestors(cl.path.Value) {
-		offer(h.below, up, cl.group, place)
+	h.plain = append(h.plain, placedClaim{p, g, place})
+	offer(h.at, p, g, place)
+	for up := range ancestors(p.Value) {
+		offer(h.below, up, g, place)
 	}
 }
 

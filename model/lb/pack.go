@@ -27,6 +27,9 @@ func (s *speller) rules(b *block) []Rule {
 			if best == nil || len(rules) < len(best) {
 				best = rules
 			}
+			if len(best) == 1 {
+				return best
+			}
 		}
 	}
 	return best

@@ -26,19 +26,16 @@ func (s spelling) impossible() bool { return s.values == nil && s.regex == "" }
 type speller struct {
 	caps       Capabilities
 	port       int32
-	hostValues *regexp.Regexp
-	pathValues *regexp.Regexp
+	hostValues *regexp.Regexp            // nil: any
+	hosts      map[routing.Host]spelling // those spelt so far: a host is asked for by each of its routes
 }
 
 func newSpeller(c Capabilities, port int32) *speller {
-	return &speller{caps: c, port: port, hostValues: compile(c.HostValue), pathValues: compile(c.PathValue)}
-}
-
-func compile(accepted string) *regexp.Regexp {
-	if accepted == "" {
-		return nil
+	s := &speller{caps: c, port: port, hosts: map[routing.Host]spelling{}}
+	if c.HostValue != "" {
+		s.hostValues = regexp.MustCompile(c.HostValue)
 	}
-	return regexp.MustCompile(accepted)
+	return s
 }
 
 // overwide is the glob that stands for names too long for a wildcard, which a star that spans
@@ -49,8 +46,17 @@ func isOverwide(h routing.Host) bool { return strings.HasPrefix(string(h), "*.*.
 
 // host spells a host. A wildcard whose star would span dots is a value only behind a guard.
 func (s *speller) host(h routing.Host) spelling {
+	out, known := s.hosts[h]
+	if !known {
+		out = s.spellHost(h)
+		s.hosts[h] = out
+	}
+	return out
+}
+
+func (s *speller) spellHost(h routing.Host) spelling {
 	var out spelling
-	if value := string(h); !s.portInHost() && s.accepts(s.hostValues, value) {
+	if value := string(h); !s.portInHost() && s.fits(value) && (s.hostValues == nil || s.hostValues.MatchString(value)) {
 		out.values = []string{value}
 	}
 	if isOverwide(h) {
@@ -150,7 +156,7 @@ func (s *speller) literal(path string) string {
 }
 
 func (s *speller) pathValue(value string) []string {
-	if strings.Contains(value, "\x00") || !s.accepts(s.pathValues, value) {
+	if strings.Contains(value, "\x00") || !s.fits(value) || !s.caps.AcceptsPath(value) {
 		return nil
 	}
 	return []string{value}
@@ -175,7 +181,7 @@ func (s *speller) pathRegex(p routing.Path) (string, bool) {
 var percent = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
 func (s *speller) allowDecoded(pattern string) string {
-	if !s.caps.Doubt.Decoding {
+	if !s.caps.Doubt.Decoding || !strings.Contains(pattern, "%") {
 		return pattern
 	}
 	return percent.ReplaceAllStringFunc(pattern, func(code string) string {
@@ -197,8 +203,9 @@ func unhex(c byte) byte {
 	return c - '0'
 }
 
-func (s *speller) accepts(values *regexp.Regexp, value string) bool {
-	return s.fits(value) && (values == nil || values.MatchString(value))
+// AcceptsPath reports whether all characters of a path value are accepted.
+func (c Capabilities) AcceptsPath(value string) bool {
+	return c.PathCharacters == "" || strings.TrimLeft(value, c.PathCharacters) == ""
 }
 
 func (s *speller) fits(value string) bool {

@@ -58,7 +58,6 @@ func New(o Options) (*Cloud, error) {
 	c := &Cloud{
 		options: o,
 		host:    regexp.MustCompile(o.Capabilities.HostValue),
-		path:    regexp.MustCompile(o.Capabilities.PathValue),
 		records: map[lb.Key]*record{},
 	}
 	if err := c.load(); err != nil {

@@ -316,7 +316,7 @@ func (c *Cloud) refuseValue(field, value string) error {
 			return rejected("host value %q has a character or a form that is not accepted", value)
 		}
 	case "path":
-		if !c.path.MatchString(value) {
+		if !c.options.Capabilities.AcceptsPath(value) {
 			return rejected("path value %q has a character that is not accepted", value)
 		}
 	case "source":
