@@ -58,6 +58,7 @@ const (
 	NotExpressible Reason = "NotExpressible"
 	QuotaExceeded  Reason = "QuotaExceeded"
 	DeleteFirst    Reason = "DeleteFirst"
+	RedirectOrder  Reason = "RedirectOrder"
 )
 
 // Reasons is every reason with its documentation, in the order in which the reference prints them.
@@ -92,4 +93,5 @@ var Reasons = []Doc{
 	{NotExpressible, "The cloud's rules cannot say this exactly, so it is not served.", "The message says which limit is in the way."},
 	{QuotaExceeded, "The load balancer has no room for this; what was served before stays.", "Raise the quota, remove routes, or use another group."},
 	{DeleteFirst, "The load balancer is full, so a rule is removed before its successor exists.", "Keep room for a rule below the quota, or apply at a quiet hour."},
+	{RedirectOrder, "Ports that redirect to each other change in ways that no order of steps keeps apart.", "Change one port at a time, or apply at a quiet hour."},
 }

@@ -16,49 +16,53 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 	}
 	p := Plan{Key: want.Key}
 	for {
-		steps, complete := attempt(p.Fold(seen), want, c)
-		p = p.then(steps)
-		if complete {
+		next := attempt(p.Fold(seen), want, c)
+		p = p.then(next)
+		if next.complete {
 			return p
 		}
 		v, found := sacrifice(p.Fold(seen), want, c)
 		if !found {
 			return p.then(beyond(p.Fold(seen), want, c))
 		}
-		p = p.then([]Planned{{Step: v.step}})
+		p = p.then(sequence{steps: []Planned{{Step: v.step}}})
 		p.Diagnostics = append(p.Diagnostics, v.diagnostic)
 	}
 }
 
-// attempt plans as far as the limits permit, and reports whether that is all the way. Parking,
-// which takes places itself, is given up first.
-func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (steps []Planned, complete bool) {
-	if slices.ContainsFunc(changes(seen, want, c), (*change).crowded) {
-		return nil, false
+// attempt plans as far as the limits permit. Parking, which takes places itself, is given up
+// where it is in the way.
+func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) sequence {
+	compared := compare(seen, want, c)
+	if slices.ContainsFunc(compared, comparison.crowded) {
+		return sequence{}
 	}
-	for _, parking := range []bool{true, false} {
-		tasks, parked := differences(seen, want, c, parking)
-		steps = ordered(tasks, inUse(seen), limits(c))
-		if complete = len(steps) == len(tasks); complete || !parked {
-			break
-		}
+	tasks, parked := differences(seen, want, c, compared, true)
+	next := ordered(tasks, inUse(seen), limits(c))
+	if parked && !next.complete {
+		tasks, _ = differences(seen, want, c, compared, false)
+		next = ordered(tasks, inUse(seen), limits(c))
 	}
-	return steps, complete
+	return next
 }
 
 // beyond plans without regard to limits, where what is wanted exceeds them itself. The cloud
 // will refuse a step, and its refusal names the routes. More rules than there are priorities
 // cannot even be planned.
-func beyond(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []Planned {
-	if slices.ContainsFunc(changes(seen, want, c), (*change).crowded) {
-		return nil
+func beyond(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) sequence {
+	compared := compare(seen, want, c)
+	if slices.ContainsFunc(compared, comparison.crowded) {
+		return sequence{}
 	}
-	tasks, _ := differences(seen, want, c, false)
+	tasks, _ := differences(seen, want, c, compared, false)
 	return ordered(tasks, use{}, use{})
 }
 
 // then is the plan followed by steps that wait for all of it.
-func (p Plan) then(steps []Planned) Plan {
+func (p Plan) then(next sequence) Plan {
+	for _, s := range next.hasty {
+		p.Diagnostics = append(p.Diagnostics, haste(p.Key, s))
+	}
 	base := len(p.Steps)
 	followed := make([]bool, base)
 	for _, s := range p.Steps {
@@ -72,7 +76,7 @@ func (p Plan) then(steps []Planned) Plan {
 			ends = append(ends, i)
 		}
 	}
-	for _, s := range steps {
+	for _, s := range next.steps {
 		after := slices.Clone(ends)
 		if len(s.After) > 0 {
 			after = after[:0]
@@ -105,7 +109,7 @@ type difference struct {
 
 // differences are all steps between two load balancers, and whether some of them park target
 // groups, which is left out unless parking is set.
-func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, parking bool) (tasks []task, parked bool) {
+func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, parking bool) (tasks []task, parked bool) {
 	d := &difference{
 		seen: seen, want: want, caps: c, balancer: absent,
 		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
@@ -120,7 +124,9 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, par
 	d.certificates()
 	d.groups()
 	d.loadBalancer()
-	d.changes = changes(seen, want, c)
+	for _, co := range compared {
+		d.changes = append(d.changes, &change{comparison: co, ready: absent})
+	}
 	for _, ch := range d.changes {
 		d.open(ch)
 	}

@@ -26,7 +26,7 @@ type entry struct {
 }
 
 // crowd is how many rules a rule is compared with at most.
-const crowd = 64
+const crowd = 32
 
 func newLanes(d lb.Dialect) *lanes {
 	return &lanes{dialect: d, barrier: absent, byHost: map[string][]int{}}
@@ -38,15 +38,16 @@ func (l *lanes) enter(e entry) []int {
 	if len(near) > crowd {
 		return l.bar(e.task)
 	}
-	var after []int
-	if l.barrier != absent {
-		after = append(after, l.barrier)
-	}
-	for _, at := range near {
-		if lb.Overlap(l.since[at].rule, e.rule, l.dialect) {
-			after = append(after, l.since[at].task)
-		}
-	}
+	after := l.meeting(near, e.rule)
+	l.admit(e)
+	return after
+}
+
+// pass returns what a task must wait for, and lets nothing wait for the task.
+func (l *lanes) pass(r lb.Rule) []int { return l.meeting(l.near(r), r) }
+
+// admit makes later tasks wait for a task that is there already.
+func (l *lanes) admit(e entry) {
 	at := len(l.since)
 	l.since = append(l.since, e)
 	hosts := plainHosts(e.rule)
@@ -55,6 +56,19 @@ func (l *lanes) enter(e entry) []int {
 	}
 	for _, h := range hosts {
 		l.byHost[h] = append(l.byHost[h], at)
+	}
+}
+
+// meeting are the barrier and those tasks at some positions whose rules overlap a rule.
+func (l *lanes) meeting(near []int, r lb.Rule) []int {
+	var after []int
+	if l.barrier != absent {
+		after = append(after, l.barrier)
+	}
+	for _, at := range near {
+		if lb.Overlap(l.since[at].rule, r, l.dialect) {
+			after = append(after, l.since[at].task)
+		}
 	}
 	return after
 }

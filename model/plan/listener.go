@@ -8,8 +8,8 @@ import (
 
 // This file turns what differs about one listener into steps.
 
-// A change is what happens to one listener.
-type change struct {
+// A comparison is a listener on both sides, with its rules merged and numbered.
+type comparison struct {
 	port int32
 	seen *lb.ObservedListener // nil for a port that opens
 	want *lb.Listener         // nil for a port that closes
@@ -18,7 +18,11 @@ type change struct {
 	lines []line
 	numbering
 	fits bool // whether the range of priorities holds the old and the new rules side by side
+}
 
+// A change is what happens to one listener.
+type change struct {
+	comparison
 	ready int    // what its rule steps wait for: the listener, then its new numbers; or absent
 	steps []move // everything that changes where requests go
 	parks []park // the parking rules on it
@@ -27,44 +31,46 @@ type change struct {
 // A move is a task that changes where requests go, and which.
 type move struct {
 	entry
+	line int // in the merged list, or absent: the default action or the whole listener, which
+	// may concern any request
 	fate fate
-	all  bool // it is the default action or the whole listener: any request may be concerned
 }
 
-// changes are all listeners of both sides, by port, with their rules compared.
-func changes(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []*change {
-	var out []*change
+// compare compares all listeners of both sides, by port.
+func compare(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []comparison {
+	var out []comparison
 	for i := range want.Listeners {
 		w := &want.Listeners[i]
-		out = append(out, compare(&change{port: w.Port, seen: seen.Listener(w.Port), want: w, ready: absent}, c))
+		out = append(out, compareRules(seen.Listener(w.Port), w, c))
 	}
 	for i := range seen.Listeners {
 		s := &seen.Listeners[i]
 		if !slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool { return w.Port == s.Port }) {
-			out = append(out, &change{port: s.Port, seen: s, old: served(s), fits: true, ready: absent})
+			out = append(out, comparison{port: s.Port, seen: s, old: served(s), fits: true})
 		}
 	}
-	slices.SortFunc(out, func(a, b *change) int { return int(a.port - b.port) })
+	slices.SortFunc(out, func(a, b comparison) int { return int(a.port - b.port) })
 	return out
 }
 
-// compare merges the rules of a listener that is wanted, and numbers them.
-func compare(ch *change, c lb.Capabilities) *change {
+// compareRules merges and numbers the rules of a listener that is wanted.
+func compareRules(seen *lb.ObservedListener, want *lb.Listener, c lb.Capabilities) comparison {
+	co := comparison{port: want.Port, seen: seen, want: want}
 	var old []lb.Rule
 	var numbers []int
-	if ch.seen != nil {
-		ch.old = served(ch.seen)
+	if seen != nil {
+		co.old = served(seen)
 	}
-	for _, r := range ch.old {
+	for _, r := range co.old {
 		old, numbers = append(old, r.Rule), append(numbers, r.Priority)
 	}
-	ch.lines = merge(old, ch.want.Rules, c.Dialect)
-	ch.numbering, ch.fits = number(ch.lines, numbers, c)
-	return ch
+	co.lines = merge(old, want.Rules, c.Dialect)
+	co.numbering, co.fits = number(co.lines, numbers, c)
+	return co
 }
 
 // crowded reports whether the priorities do not suffice for the old and the new rules.
-func (ch *change) crowded() bool { return !ch.fits }
+func (co comparison) crowded() bool { return !co.fits }
 
 // served are the rules that answer requests, which parking rules do not.
 func served(l *lb.ObservedListener) []lb.ObservedRule {
@@ -79,7 +85,7 @@ func (d *difference) open(ch *change) {
 	after := append([]int{d.balancer}, d.importsOf(ch.want.Certificates)...)
 	after = append(after, d.targetsOf(ch.want.Default, false)...)
 	ch.ready = d.add(CreateListener{*ch.want}, use{listeners: 1, certificates: further(ch.want.Certificates)}, after...)
-	ch.steps = append(ch.steps, move{entry: entry{task: ch.ready}, fate: comes, all: true})
+	ch.steps = append(ch.steps, move{entry{task: ch.ready}, absent, comes})
 }
 
 // listener plans everything else about a port.
@@ -92,50 +98,68 @@ func (d *difference) listener(ch *change) {
 		ch.ready = d.add(RespaceRules{ch.port, ch.moves}, use{}, ch.ready)
 	}
 	order := newLanes(d.caps.Dialect)
-	for i, l := range ch.lines {
-		switch l.fate {
-		case comes:
-			r := ch.want.Rules[l.new]
-			d.rule(ch, order, CreateRule{ch.port, ch.at[i], r}, l, use{rules: 1}, d.targetsOf(r.Action, d.takes(ch, i)))
-		case grows:
-			r := ch.want.Rules[l.new]
-			d.rule(ch, order, ModifyRule{ch.port, ch.at[i], r}, l, use{}, d.targetsOf(r.Action, d.takes(ch, i)))
-		}
-	}
+	turned := d.topDown(ch, order)
 	if ch.seen != nil {
 		d.settings(ch, order)
 	}
+	d.bottomUp(ch, order, turned)
+}
+
+// topDown is the pass that makes new rules answer. It returns the lines that have turned.
+func (d *difference) topDown(ch *change, order *lanes) map[int]entry {
+	turned := map[int]entry{}
+	for i, l := range ch.lines {
+		if l.fate != comes && l.fate != grows && l.fate != turns {
+			continue
+		}
+		e := entry{task: len(d.tasks), rule: ch.want.Rules[l.new]}
+		after := d.targetsOf(e.rule.Action, d.takes(ch, i))
+		if l.fate == turns {
+			turned[i] = e
+			after = append(after, order.pass(e.rule)...)
+		} else {
+			after = append(after, order.enter(e)...)
+		}
+		if l.fate == comes {
+			d.rule(ch, i, e, CreateRule{ch.port, ch.at[i], e.rule}, use{rules: 1}, after)
+		} else {
+			d.rule(ch, i, e, ModifyRule{ch.port, ch.at[i], e.rule}, use{}, after)
+		}
+	}
+	return turned
+}
+
+// bottomUp is the pass that takes old rules away.
+func (d *difference) bottomUp(ch *change, order *lanes, turned map[int]entry) {
 	for i := len(ch.lines) - 1; i >= 0; i-- {
-		switch l := ch.lines[i]; l.fate {
-		case goes:
-			d.rule(ch, order, DeleteRule{ch.port, ch.at[i], ch.old[l.old].Rule}, l, use{rules: -1}, nil)
-		case shrinks:
-			d.rule(ch, order, ModifyRule{ch.port, ch.at[i], ch.want.Rules[l.new]}, l, use{}, nil)
+		l := ch.lines[i]
+		if l.fate == turns {
+			order.admit(turned[i])
+		}
+		if l.fate != goes && l.fate != shrinks {
+			continue
+		}
+		e := entry{task: len(d.tasks), rule: ch.old[l.old].Rule}
+		after := order.enter(e)
+		if l.fate == goes {
+			d.rule(ch, i, e, DeleteRule{ch.port, ch.at[i], e.rule}, use{rules: -1}, after)
+		} else {
+			d.rule(ch, i, e, ModifyRule{ch.port, ch.at[i], ch.want.Rules[l.new]}, use{}, after)
 		}
 	}
 }
 
-// rule adds a step about one line behind everything that it overlaps.
-func (d *difference) rule(ch *change, order *lanes, s Step, l line, u use, targets []int) {
-	e := entry{task: len(d.tasks), rule: ch.reach(l)}
-	after := append([]int{ch.ready}, targets...)
-	after = append(after, order.enter(e)...)
-	d.add(s, u, after...)
+// rule adds a step about one line.
+func (d *difference) rule(ch *change, i int, e entry, s Step, u use, after []int) {
+	l := ch.lines[i]
+	d.add(s, u, append(after, ch.ready)...)
 	if l.new != absent {
 		d.tasks[e.task].origin = ch.want.Rules[l.new].Origin
 	}
 	if l.old != absent {
 		d.unnames(e.task, ch.old[l.old].Action)
 	}
-	ch.steps = append(ch.steps, move{entry: e, fate: l.fate})
-}
-
-// reach is the rule of a line that matches more, if it has two.
-func (ch *change) reach(l line) lb.Rule {
-	if l.fate == comes || l.fate == grows {
-		return ch.want.Rules[l.new]
-	}
-	return ch.old[l.old].Rule
+	ch.steps = append(ch.steps, move{e, i, l.fate})
 }
 
 // close deletes the listener, and its rules with it.
@@ -148,7 +172,7 @@ func (d *difference) close(ch *change) {
 	for _, id := range ch.seen.Certificates {
 		d.detached[id] = append(d.detached[id], t)
 	}
-	ch.steps = append(ch.steps, move{entry: entry{task: t}, fate: goes, all: true})
+	ch.steps = append(ch.steps, move{entry{task: t}, absent, goes})
 }
 
 // settings corrects a listener's certificates, protocol, settings and default action. It comes
@@ -168,7 +192,7 @@ func (d *difference) settings(ch *change, order *lanes) {
 		if elsewhere {
 			after = append(after, order.bar(len(d.tasks))...)
 			after = append(after, d.targetsOf(want.Default, seen.Default.Kind == "forward")...)
-			ch.steps = append(ch.steps, move{entry: entry{task: len(d.tasks)}, fate: grows, all: true})
+			ch.steps = append(ch.steps, move{entry{task: len(d.tasks)}, absent, turns})
 		}
 		at = d.add(ModifyListener{*want}, use{}, after...)
 		d.unnames(at, seen.Default)

@@ -111,7 +111,7 @@ func (d *difference) takers(ch *change) []lb.GroupID {
 		}
 	}
 	for i, l := range ch.lines {
-		if (l.fate == comes || l.fate == grows) && slices.ContainsFunc(ch.want.Rules[l.new].Action.Groups(), d.cold) && d.takes(ch, i) {
+		if (l.fate == comes || l.fate == grows || l.fate == turns) && slices.ContainsFunc(ch.want.Rules[l.new].Action.Groups(), d.cold) && d.takes(ch, i) {
 			need(ch.want.Rules[l.new].Action)
 		}
 	}

@@ -20,12 +20,13 @@ type numbering struct {
 // number keeps the numbers of old rules and finds some for those that come. It reports false
 // if the range cannot hold the old and the new rules side by side.
 func number(lines []line, old []int, c lb.Capabilities) (numbering, bool) {
-	if len(lines) > c.MaxPriority-c.MinPriority+1 {
+	high := c.MaxPriority - len(lots(c))
+	if len(lines) > high-c.MinPriority+1 {
 		return numbering{}, false
 	}
 	n := numbers{
 		numbering: numbering{at: make([]int, len(lines)), moves: map[int]int{}},
-		fixed:     make([]bool, len(lines)), lines: lines, old: old, low: c.MinPriority, high: c.MaxPriority,
+		fixed:     make([]bool, len(lines)), lines: lines, old: old, low: c.MinPriority, high: high,
 	}
 	for i, l := range lines {
 		if l.old != absent {

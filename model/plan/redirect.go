@@ -44,31 +44,47 @@ func (d *difference) prefer(later, earlier int) {
 	}
 }
 
-// onlyAnswer reports whether an action is all that requests get.
+// onlyAnswer reports whether all that requests get is to be sent where an action sends them.
 func onlyAnswer(all []lb.Action, a lb.Action) bool {
-	return len(all) == 1 && all[0].Kind == a.Kind && all[0].Location == a.Location
+	return len(all) > 0 && !slices.ContainsFunc(all, func(b lb.Action) bool { return b.Redirect == nil || b.Location != a.Location })
 }
 
-// answers are the actions that requests may get before and after the move that redirects them
-// anew: an old rule's until a rule comes or grows over it, a new rule's once one goes or shrinks.
+// answers are the actions of the requests that a move sends elsewhere, before it and after it. A
+// rule that comes or grows takes requests from old rules below it, one that goes or shrinks
+// leaves them to new rules below it.
 func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
-	switch {
-	case m.all && m.fate == comes:
-		return nil, []lb.Action{ch.want.Default}
-	case m.all && m.fate == goes:
-		from = append(from, ch.seen.Default)
-		for _, r := range ch.old {
-			from = append(from, r.Action)
+	if m.line == absent {
+		if ch.seen != nil {
+			from = append(from, ch.seen.Default)
 		}
-		return from, nil
-	case m.all:
-		return []lb.Action{ch.seen.Default}, []lb.Action{ch.want.Default}
-	case m.fate == goes || m.fate == shrinks:
-		return []lb.Action{m.rule.Action}, d.first(ch.want.Rules, ch.want.Default, m.rule)
-	case ch.seen == nil:
-		return nil, []lb.Action{m.rule.Action}
+		if ch.want != nil {
+			to = append(to, ch.want.Default)
+		} else {
+			for _, r := range ch.old {
+				from = append(from, r.Action)
+			}
+		}
+		return from, to
 	}
-	return d.first(ch.seen.Plain().Rules, ch.seen.Default, m.rule), []lb.Action{m.rule.Action}
+	var old, want []lb.Rule
+	for _, l := range ch.lines[m.line+1:] {
+		if l.old != absent {
+			old = append(old, ch.old[l.old].Rule)
+		}
+		if l.new != absent {
+			want = append(want, ch.want.Rules[l.new])
+		}
+	}
+	switch here := []lb.Action{m.rule.Action}; {
+	case m.fate == turns:
+		return []lb.Action{ch.old[ch.lines[m.line].old].Action}, here
+	case m.fate == goes || m.fate == shrinks:
+		return here, d.first(want, ch.want.Default, m.rule)
+	case ch.seen == nil:
+		return nil, here
+	default:
+		return d.first(old, ch.seen.Default, m.rule), here
+	}
 }
 
 // first are the actions that a list may have for the requests of a rule.
@@ -97,7 +113,7 @@ func (d *difference) landing(port int32, r lb.Rule, a lb.Action, passed ...int32
 	ch, there := d.changes[at], arriving(r, a)
 	var tasks []int
 	for _, m := range ch.steps {
-		if m.all || lb.Overlap(m.rule, there, d.caps.Dialect) {
+		if m.line == absent || lb.Overlap(m.rule, there, d.caps.Dialect) {
 			tasks = append(tasks, m.task)
 		}
 	}

@@ -24,11 +24,18 @@ type schedule struct {
 	free  [kinds][]int // a place each: the task that made it, or absent for one that was there
 	owed  use          // places taken beyond the limit
 
-	steps []Planned
+	sequence
+}
+
+// A sequence is tasks in order.
+type sequence struct {
+	steps    []Planned
+	complete bool   // or the limits did not permit the rest
+	hasty    []Step // those that did not wait for all that they should rather wait for
 }
 
 // ordered is the tasks in order, as far as the limits permit.
-func ordered(tasks []task, taken, limit use) []Planned {
+func ordered(tasks []task, taken, limit use) sequence {
 	s := &schedule{tasks: tasks, waits: make([]int, len(tasks)), behind: make([][]int, len(tasks)), limit: limit}
 	for i, t := range tasks {
 		s.index = append(s.index, absent)
@@ -52,7 +59,8 @@ func ordered(tasks []task, taken, limit use) []Planned {
 	}
 	for s.next() {
 	}
-	return s.steps
+	s.complete = len(s.steps) == len(tasks)
+	return s.sequence
 }
 
 // before are the tasks that a task waits for.
@@ -62,7 +70,7 @@ func (s *schedule) before(i int) []int {
 
 // next does one more task, and reports whether there was one that could be done.
 func (s *schedule) next() bool {
-	if len(s.ready) == 0 && !s.untie() {
+	if len(s.ready) == 0 && !s.hasten(func(task) bool { return true }) {
 		return false
 	}
 	if !s.short() {
@@ -75,19 +83,20 @@ func (s *schedule) next() bool {
 		at = s.ready.first(func(i int) bool { return errand[i] })
 	}
 	if at < 0 {
-		return false
+		return s.isShort(certificates) && s.hasten(func(t task) bool { return t.use[certificates] < 0 })
 	}
 	s.do(heap.Remove(&s.ready, at).(int))
 	return true
 }
 
-// untie makes a task ready that only waits for tasks that it could do without, where all wait
-// for each other.
-func (s *schedule) untie() bool {
-	for i := range s.tasks {
-		if s.index[i] == absent && !slices.ContainsFunc(s.tasks[i].after, s.pending) {
-			s.tasks[i].rather = slices.DeleteFunc(s.tasks[i].rather, s.pending)
+// hasten makes a task ready that only waits for tasks that it should rather, but need not, wait
+// for: where all wait for each other, or where there is no place for what it waits for.
+func (s *schedule) hasten(which func(task) bool) bool {
+	for i, t := range s.tasks {
+		if s.waits[i] > 0 && which(t) && !slices.ContainsFunc(t.after, s.pending) {
+			s.tasks[i].rather = slices.DeleteFunc(slices.Clone(t.rather), s.pending)
 			s.waits[i] = 0
+			s.hasty = append(s.hasty, t.step)
 			heap.Push(&s.ready, i)
 			return true
 		}
@@ -216,7 +225,7 @@ func (s *schedule) do(i int) {
 	s.index[i] = len(s.steps)
 	s.steps = append(s.steps, planned)
 	for _, b := range s.behind[i] {
-		if s.waits[b]--; s.waits[b] == 0 {
+		if s.waits[b]--; s.waits[b] == 0 && s.pending(b) {
 			heap.Push(&s.ready, b)
 		}
 	}

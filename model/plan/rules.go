@@ -31,7 +31,9 @@ import (
 //     new list. Between the passes it holds of both, which is when the default may change.
 //
 // The argument looks at one request at a time. Two steps whose rules no request matches both
-// may therefore run in any order.
+// may therefore run in any order. A line that turns hides what is below it in both forms, so
+// that nothing below waits for it; it waits for what comes or grows above it, and what goes or
+// shrinks above it waits for it.
 
 // A fate is what becomes of a line of the merged list.
 type fate uint8
@@ -42,6 +44,7 @@ const (
 	comes
 	grows
 	shrinks
+	turns
 )
 
 // A line is one place in the merged list: the indices of its rule in the old and the new list.
@@ -116,41 +119,37 @@ func (m *merger) changes(g gap) {
 		m.replace(g)
 		return
 	}
-	m.between(g, lb.Rule.MatchKey, grows, m.reshape)
+	m.between(g, lb.Rule.MatchKey, turns, m.reshape)
 }
 
-// reshape settles the rules of a gap that can grow or shrink into one of the new list: as many
-// as keep both orders, those that keep their action preferred.
+// reshape settles the rules of a gap that can grow or shrink into one of the new list, as many
+// as keep both orders.
 func (m *merger) reshape(g gap) {
-	const most = 1 << 12 // comparisons; a gap beyond it is a rewrite, which has no use for pairs
+	const most = 1 << 9 // comparisons; a gap beyond it is a rewrite, which has no use for pairs
 	rows, columns := g.oldTo-g.oldFrom, g.newTo-g.newFrom
 	if rows*columns > most {
 		m.replace(g)
 		return
 	}
-	// best[i][j] is the best worth of the old rules from i with the new ones from j.
-	best := make([][]int, rows+1)
-	for i := range best {
-		best[i] = make([]int, columns+1)
-	}
-	fates := make([]fate, rows*columns)
-	worths := make([]int, rows*columns)
+	fates := make([][]fate, rows)
+	best := make([][]int, rows+1) // the most pairs of the old rules from i with the new ones from j
+	best[rows] = make([]int, columns+1)
 	for i := rows - 1; i >= 0; i-- {
+		best[i], fates[i] = make([]int, columns+1), make([]fate, columns)
 		for j := columns - 1; j >= 0; j-- {
-			f, worth := m.reshaped(m.old[g.oldFrom+i], m.want[g.newFrom+j])
-			fates[i*columns+j], worths[i*columns+j] = f, worth
 			best[i][j] = max(best[i+1][j], best[i][j+1])
-			if worth > 0 {
-				best[i][j] = max(best[i][j], worth+best[i+1][j+1])
+			fates[i][j] = m.reshaped(m.old[g.oldFrom+i], m.want[g.newFrom+j])
+			if fates[i][j] != goes {
+				best[i][j] = max(best[i][j], 1+best[i+1][j+1])
 			}
 		}
 	}
 	from, i, j := g, 0, 0
 	for i < rows && j < columns {
-		switch at := i*columns + j; {
-		case worths[at] > 0 && best[i][j] == worths[at]+best[i+1][j+1]:
+		switch {
+		case fates[i][j] != goes && best[i][j] == 1+best[i+1][j+1]:
 			m.replace(gap{from.oldFrom, g.oldFrom + i, from.newFrom, g.newFrom + j})
-			m.lines = append(m.lines, line{g.oldFrom + i, g.newFrom + j, fates[at]})
+			m.lines = append(m.lines, line{g.oldFrom + i, g.newFrom + j, fates[i][j]})
 			i, j = i+1, j+1
 			from.oldFrom, from.newFrom = g.oldFrom+i, g.newFrom+j
 		case best[i][j] == best[i+1][j]:
@@ -162,19 +161,18 @@ func (m *merger) reshape(g gap) {
 	m.replace(from)
 }
 
-// reshaped says how an old rule can become a new one in place, and what that is worth: nothing
-// where it cannot.
-func (m *merger) reshaped(old, want lb.Rule) (fate, int) {
-	keeps := sameAction(old.Action, want.Action)
+// reshaped says how an old rule can become a new one in place; it goes where it cannot. With
+// another action and another match, a new rule is not its successor.
+func (m *merger) reshaped(old, want lb.Rule) fate {
 	switch {
-	case lb.Contains(want, old, m.dialect) && keeps:
-		return grows, 3
-	case keeps && lb.Contains(old, want, m.dialect):
-		return shrinks, 3
-	case !keeps && lb.Contains(want, old, m.dialect):
-		return grows, 2
+	case !sameAction(old.Action, want.Action):
+		return goes
+	case lb.Contains(want, old, m.dialect):
+		return grows
+	case lb.Contains(old, want, m.dialect):
+		return shrinks
 	}
-	return stays, 0
+	return goes
 }
 
 // replace lets the old rules of a gap go and the new ones come, the new ones above.

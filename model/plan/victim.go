@@ -20,8 +20,8 @@ type victim struct {
 // what they would meet anyway, or else the one furthest down.
 func sacrifice(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (victim, bool) {
 	var found *victim
-	all := changes(seen, want, c)
-	crowded := slices.ContainsFunc(all, (*change).crowded)
+	all := compare(seen, want, c)
+	crowded := slices.ContainsFunc(all, comparison.crowded)
 	for _, ch := range all {
 		if crowded && !ch.crowded() {
 			continue
@@ -66,4 +66,19 @@ func newVictim(key lb.Key, port int32, r lb.ObservedRule, c lb.Capabilities) *vi
 				"Until then its requests may get the default answer.", c.Rules, ruleID(port, r.Priority), r.MatchKey()),
 		},
 	}
+}
+
+// haste says that a step is taken before one that should come first.
+func haste(key lb.Key, s Step) diag.Diagnostic {
+	d := diag.Diagnostic{Severity: diag.Warning, Source: diag.Source{Kind: "LoadBalancer", Name: string(key)}}
+	switch s := s.(type) {
+	case DetachCertificate:
+		d.Reason = diag.DeleteFirst
+		d.Message = fmt.Sprintf("All places for certificates are in use, so %s is taken from port %d before its successor is there.", s.Certificate, s.Port)
+	default:
+		d.Reason = diag.RedirectOrder
+		d.Message = fmt.Sprintf("Ports that redirect to each other change in ways that depend on each other. From %q %s until the plan is done, "+
+			"a redirected request may arrive at a port that has changed already, or has yet to change.", s.Op(), s.ID())
+	}
+	return d
 }
