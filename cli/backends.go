@@ -90,7 +90,7 @@ func (b *backends) has(service string) bool { return len(b.pods[service]) > 0 }
 func (b *backends) close() {
 	for _, pods := range b.pods {
 		for _, p := range pods {
-			p.server.Close()
+			_ = p.server.Close() // it ends with the process at the latest
 		}
 	}
 }

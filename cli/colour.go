@@ -8,13 +8,16 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
+// plainText is the variable by which people ask every program for text without colour.
+const plainText = "NO_COLOR" //nolint:misspell // it is spelt this way everywhere
+
 // palette says whether to colour what is printed.
 type palette bool
 
 // colours is true for a terminal whose owner has not asked for plain text.
 func colours(w io.Writer) palette {
 	file, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+	if !ok || os.Getenv(plainText) != "" || os.Getenv("TERM") == "dumb" {
 		return false
 	}
 	info, err := file.Stat()

@@ -114,7 +114,7 @@ func readManifest(file string, stdin io.Reader) ([]byte, error) {
 		if err != nil {
 			return nil, withoutPath(err)
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }() // it was only read
 		in = f
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxManifest+1))

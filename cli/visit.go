@@ -159,7 +159,7 @@ func (v visit) send(ctx context.Context, pods *backends) error {
 	if err != nil {
 		return fmt.Errorf("sending the request: %w", err)
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	return v.judge(response, pods)
 }
 

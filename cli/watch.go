@@ -22,14 +22,14 @@ func watch(ctx context.Context, paths []string) (<-chan struct{}, error) {
 	}
 	for _, path := range paths {
 		if err := watcher.Add(watchedDirectory(path)); err != nil {
-			watcher.Close()
+			_ = watcher.Close() // the error that matters is the first
 			return nil, fmt.Errorf("%s: watching: %w", path, err)
 		}
 	}
 	changes := make(chan struct{})
 	go func() {
 		defer close(changes)
-		defer watcher.Close()
+		defer func() { _ = watcher.Close() }()
 		forward(ctx, watcher, changes)
 	}()
 	return changes, nil
@@ -54,8 +54,10 @@ func forward(ctx context.Context, watcher *fsnotify.Watcher, changes chan<- stru
 			if isManifest(filepath.Base(event.Name)) && !event.Has(fsnotify.Chmod) {
 				rest = time.After(calm)
 			}
-		case <-watcher.Errors: // events were lost, so something may have changed
-			rest = time.After(calm)
+		case lost := <-watcher.Errors:
+			if lost != nil { // of events, so something may have changed
+				rest = time.After(calm)
+			}
 		case <-rest:
 			rest = nil
 			select {
