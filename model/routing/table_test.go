@@ -1,29 +1,157 @@
 package routing
 
 import (
+	"strings"
 	"testing"
+	"time"
+
+	"fairlead.dev/fairlead/model/diag"
 )
 
-func TestFindGivesShortestWitness(t *testing.T) {
-	cases := map[string]struct {
-		in, out []string
-		want    string
-		verdict Verdict
-	}{
-		"a prefix behind a glob that covers it":         {[]string{`/a(/.*)?`}, []string{`/a.*`}, "", None},
-		"a prefix behind an exact and a glob, together": {[]string{`/a(/.*)?`}, []string{`/a|/a..*`}, "", None},
-		"a glob that leaves the trailing slash":         {[]string{`/a(/.*)?`}, []string{`/a|/a/..*`}, "/a/", Some},
-		"two globs that meet":                           {[]string{`/.*b`, `/a.*`}, nil, "/ab", Some},
-		"two globs that do not":                         {[]string{`/.*b`, `/.*c`}, nil, "", None},
-		"a word boundary is beyond this":                {[]string{`\ba`}, nil, "", Unsure},
-		"anchors inside a pattern":                      {[]string{`^/a$`, `/.*`}, nil, "/a", Some},
+// route is a route as a few words: "host /path" with "=" before an exact path and wildcards
+// for a glob.
+func route(owner Owner, text, service string, index int) Route {
+	host, path, _ := strings.Cut(text, " ")
+	r := Route{Host: Host(strings.TrimPrefix(host, "-")), Owner: owner, Index: index, Ports: []int32{80}, Action: To(BackendID(service)),
+		Source: diag.Source{Kind: "Ingress", Namespace: owner.Namespace, Name: owner.Name, Field: "spec." + text}}
+	r.Spelt = strings.TrimPrefix(path, "=")
+	switch {
+	case strings.HasPrefix(path, "="):
+		r.Path = NewPath(Exact, r.Spelt)
+	case strings.ContainsAny(path, "*?"):
+		r.Path = NewPath(Glob, path)
+	default:
+		r.Path = NewPath(Prefix, path)
+	}
+	return r
+}
+
+func table(miss HostMiss, routes []Route, defaults ...Default) *Table {
+	c := Config{Routes: routes, Defaults: defaults, HostMiss: miss, Listeners: []Listener{{Port: 80, Protocol: "HTTP"}}}
+	for _, r := range routes {
+		if r.Host != Any {
+			c.Names = append(c.Names, Name{Host: r.Host, Owner: r.Owner, Ports: r.Ports})
+		}
+	}
+	return New(c)
+}
+
+var (
+	older = Owner{Namespace: "shop", Name: "z", Created: time.Unix(1, 0)}
+	newer = Owner{Namespace: "shop", Name: "a", Created: time.Unix(2, 0)}
+	files = Owner{Namespace: "shop", Name: "b"}
+)
+
+func TestPrecedenceBothWaysRound(t *testing.T) {
+	cases := map[string]struct{ winner, loser, request string }{
+		"a precise host before its wildcard":             {"x.test.io /", "*.test.io /", "x.test.io/"},
+		"a wildcard before no host":                      {"*.test.io /", "- /", "x.test.io/"},
+		"the host decides before the path does":          {"x.test.io /", "*.test.io =/a", "x.test.io/a"},
+		"an exact path before a prefix":                  {"- =/a", "- /a", "any.io/a"},
+		"an exact path before a glob with a longer text": {"- =/a/b", "- /a/b*", "any.io/a/b"},
+		"the longer prefix":                              {"- /a/b", "- /a", "any.io/a/b/c"},
+		"the glob of two texts of one length":            {"- /a*", "- /a", "any.io/a/b"},
+		"a prefix before a glob with a shorter text":     {"- /a/b", "- /a*", "any.io/a/b"},
+		"a glob with the longer text":                    {"- /a/b*", "- /a/*", "any.io/a/bc"},
+		"the host's case and port do not matter":         {"x.test.io /", "- /", "X.Test.io:8443/"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, verdict := Find(append(c.in, `[!-~]*`), c.out)
-			if got != c.want || verdict != c.verdict {
-				t.Errorf("Find = %q, %v; want %q, %v", got, verdict, c.want, c.verdict)
+			for _, owners := range [][2]Owner{{older, newer}, {newer, older}, {older, older}} {
+				w, l := route(owners[0], c.winner, "winner", 0), route(owners[1], c.loser, "loser", 1)
+				for _, routes := range [][]Route{{w, l}, {l, w}} {
+					got := table(MissAnswers, routes).Match(request(c.request))
+					if got.Action.Key() != "winner" || len(got.Over) != 1 || got.Over[0].Action.Key() != "loser" {
+						t.Errorf("%s goes to %s over %v (%s)", c.request, got.Action.Key(), got.Over, got.Why)
+					}
+				}
 			}
 		})
+	}
+}
+
+func request(url string) Request {
+	host, path, _ := strings.Cut(url, "/")
+	return Request{Port: 80, Host: host, Path: "/" + path}
+}
+
+func TestIdenticalClaims(t *testing.T) {
+	first := Owner{Namespace: "shop", Name: "ordered", Created: time.Unix(9, 0), Order: -1}
+	cases := map[string]struct {
+		a, b   Route
+		winner string
+		why    string
+	}{
+		"between Ingresses the oldest":                     {route(newer, "- /a", "new", 0), route(older, "- /a", "old", 0), "old", "older"},
+		"its age counts, not the order of listing":         {route(older, "- /a", "old", 0), route(newer, "- /a", "new", 0), "old", "older"},
+		"a file is newer than what the cluster has":        {route(files, "- /a", "file", 0), route(newer, "- /a", "new", 0), "new", "older"},
+		"a lower order goes before age":                    {route(older, "- /a", "old", 0), route(first, "- /a", "first", 0), "first", "order is lower"},
+		"a trailing slash makes no difference to a prefix": {route(older, "- /a", "old", 0), route(newer, "- /a/", "new", 0), "old", "older"},
+		"within one Ingress the longer spelling":           {route(older, "- /a", "short", 0), route(older, "- /a/", "long", 1), "long", "spelt longer"},
+		"within one Ingress the earlier":                   {route(older, "- /a", "one", 0), route(older, "- /a", "two", 1), "one", "comes first"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			tab := table(MissAnswers, []Route{c.a, c.b})
+			if got := tab.Match(request("any.io/a")); got.Action.Key() != c.winner {
+				t.Errorf("goes to %s", got.Action.Key())
+			}
+			told := tab.Diagnostics()
+			if len(told) != 1 || told[0].Reason != diag.Conflict || !strings.Contains(told[0].Message, c.why) || !strings.Contains(told[0].Message, "http://any.example/a") {
+				t.Errorf("told %v", told)
+			}
+		})
+	}
+}
+
+func TestHostMiss(t *testing.T) {
+	routes := []Route{route(older, "x.test.io /a", "x", 0), route(newer, "*.test.io /", "wild", 0), route(files, "- /", "any", 0)}
+	own := Default{Action: To("own"), Owner: older, Ports: []int32{80}, Source: diag.Source{Name: "own"}}
+	cases := map[string]struct {
+		miss     HostMiss
+		routes   []Route
+		defaults []Default
+		request  string
+		want     string
+	}{
+		"a host that is named keeps its misses":           {MissAnswers, routes, nil, "x.test.io/b", "404"},
+		"its own default answers them":                    {MissAnswers, routes, []Default{own}, "x.test.io/b", "own"},
+		"a class may let them fall through":               {MissFallsThrough, routes, nil, "x.test.io/b", "wild"},
+		"falling through, paths come before defaults":     {MissFallsThrough, routes, []Default{own}, "x.test.io/b", "wild"},
+		"falling through to nothing, its default answers": {MissFallsThrough, routes[:1], []Default{own}, "x.test.io/b", "own"},
+		"no rule names the host":                          {MissAnswers, routes[:2], []Default{own}, "other.io/", "own"},
+		"two labels are not one":                          {MissAnswers, routes, nil, "y.x.test.io/a", "any"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := table(c.miss, c.routes, c.defaults...).Match(request(c.request)); got.Action.Key() != c.want {
+				t.Errorf("%s goes to %s (%s)", c.request, got.Action.Key(), got.Why)
+			}
+		})
+	}
+}
+
+func TestAHostThatIsNotServedOnAPortAnswers404There(t *testing.T) {
+	secure := route(newer, "- /", "any", 0)
+	secure.Ports = []int32{443}
+	plain := route(older, "x.test.io /", "x", 0)
+	tab := New(Config{
+		Routes:    []Route{plain, secure},
+		Names:     []Name{{Host: "x.test.io", Owner: older, Ports: []int32{80}}},
+		Listeners: []Listener{{Port: 80, Protocol: "HTTP"}, {Port: 443, Protocol: "HTTPS"}},
+	})
+	for url, want := range map[string]string{"x.test.io": "404", "y.test.io": "any"} {
+		if got := tab.Match(Request{Port: 443, Host: url, Path: "/"}); got.Action.Key() != want {
+			t.Errorf("https://%s goes to %s (%s)", url, got.Action.Key(), got.Why)
+		}
+	}
+}
+
+func TestUnreachableRoutesAreNamed(t *testing.T) {
+	told := table(MissAnswers, []Route{
+		route(older, "- =/a", "exact", 0), route(older, "- /a?*", "glob", 1), route(newer, "- /a", "hidden", 0),
+	}).Diagnostics()
+	if len(told) != 1 || told[0].Reason != diag.Unreachable || told[0].Source.Field != "spec.- /a" {
+		t.Errorf("told %v", told)
 	}
 }

@@ -43,7 +43,7 @@ type Options struct {
 // A Cloud is a providers.Provider.
 type Cloud struct {
 	options      Options
-	host, path   *regexp.Regexp // the values that conditions may have
+	host         *regexp.Regexp // the values that conditions may have
 	certificates authority
 
 	mu      sync.Mutex // guards everything below, and is never held over a wait
