@@ -104,7 +104,7 @@ func (p program) answer(e *explanation, q question) error {
 		return nil
 	}
 	said := p.Table.Match(q.request)
-	place, done := listener.Plain().Match(q.request, p.capabilities.Dialect)
+	place, done := p.matcher(listener).Match(q.request)
 	e.Rule = rulePlace(listener, place)
 	if want := lb.FromRouting(said.Action); want.Key() != done.Key() {
 		return fmt.Errorf("%s: the specification and the rules of %s disagree: %s by %s, but %s by rule %s",

@@ -20,10 +20,19 @@ import (
 // A program is one load balancer on its way from objects to steps.
 type program struct {
 	model.Built
-	snapshot     ingress.Snapshot
 	capabilities lb.Capabilities
 	plan         plan.Plan
 	after        *lb.Observed // what is there once the plan has run
+
+	matchers map[int32]*lb.Matcher // by port, each made when it is first asked
+}
+
+// matcher answers requests as the rules on a port do.
+func (p program) matcher(l *lb.ObservedListener) *lb.Matcher {
+	if p.matchers[l.Port] == nil {
+		p.matchers[l.Port] = lb.NewMatcher(l.Plain(), p.capabilities.Dialect)
+	}
+	return p.matchers[l.Port]
 }
 
 // compile compiles all objects and plans from what was seen. Load balancers that were seen and
@@ -55,7 +64,7 @@ func compileOne(ctx context.Context, cloud Offline, s ingress.Snapshot, seen *lb
 	if seen == nil {
 		seen = &lb.Observed{Key: s.Key}
 	}
-	p := program{snapshot: s, capabilities: cloud.Capabilities(model.ClassOf(s))}
+	p := program{capabilities: cloud.Capabilities(model.ClassOf(s)), matchers: map[int32]*lb.Matcher{}}
 	facts, err := cloud.Lookup(ctx, model.Ask(s))
 	if err != nil {
 		return p, fmt.Errorf("looking up certificates for %s: %w", s.Key, err)

@@ -171,7 +171,7 @@ func (l *loader) read(file string, text []byte) {
 func (l *loader) document(file string, doc document, inherited identity) {
 	var id identity
 	if err := json.Unmarshal(doc.json, &id); err != nil {
-		l.problem(file, fmt.Sprintf("document at line %d", doc.line), errors.New("not a Kubernetes object"))
+		l.problem(file, fmt.Sprintf("document at line %d", doc.line), notAnObject(err))
 		return
 	}
 	id.APIVersion, id.Kind = cmp.Or(id.APIVersion, inherited.APIVersion), cmp.Or(id.Kind, inherited.Kind)
@@ -190,6 +190,15 @@ func (l *loader) document(file string, doc document, inherited identity) {
 	if ok {
 		l.object(file, doc, k, id)
 	}
+}
+
+// notAnObject says why a document does not even say what it is.
+func notAnObject(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		return fmt.Errorf("%s: a %s stands where a %s belongs", wrong.Field, wrong.Value, wrong.Type)
+	}
+	return errors.New("not a Kubernetes object")
 }
 
 // list takes in a list's items. A plain List leaves each item to say what it is.

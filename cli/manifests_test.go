@@ -55,6 +55,10 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 			files: map[string]string{"a.yaml": good + "spec: {}\n"},
 			want:  []string{"a.yaml: ", "line 13", `"spec"`},
 		},
+		"a name that YAML takes for a number": {
+			files: map[string]string{"a.yaml": strings.Replace(good, "name: web", "name: 7", 1)},
+			want:  []string{"a.yaml: document at line 1: metadata.name: a number stands where a string belongs"},
+		},
 		"an Ingress without a name": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "name: web, ", "", 1)},
 			want:  []string{"a.yaml: Ingress: metadata.name: required"},
@@ -161,6 +165,7 @@ func TestManifestsAreReadInEveryForm(t *testing.T) {
 		"lines that end as on Windows":        {strings.ReplaceAll(yaml+"---\n"+serviceYAML, "\n", "\r\n"), 1, 1},
 		"a byte order mark":                   {"\xef\xbb\xbf" + yaml, 1, 0},
 		"dashes within a block of text":       {yaml + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\ndata:\n  text: |\n    ---\n    kind: Ingress\n", 1, 0},
+		"a time that YAML understands":        {strings.Replace(yaml, "namespace: shop", "creationTimestamp: 2024-01-01T00:00:00Z", 1), 1, 0},
 		"JSON":                                {json, 1, 0},
 		"JSON objects after each other":       {json + "\n" + strings.Replace(json, `"web"}`, `"two"}`, 1), 2, 0},
 		"a list":                              {`{"apiVersion":"v1","kind":"List","items":[` + json + `]}`, 1, 0},
