@@ -97,8 +97,8 @@ func (n *numbers) bounds(i, to int) (below, above int) {
 // respace makes room for the lines from i up to but not including to: it widens a window over
 // the neighbours until it holds plenty of unused numbers, or as many rules as are worth moving.
 func (n *numbers) respace(i, to int) {
-	const worth = 16
-	plenty := (n.high - n.low + 1) / 8
+	const worth = 24
+	plenty := (n.high - n.low + 1) / 4
 	from, until, moving := i, to, 0
 	for {
 		below, above := n.bounds(from, until)
@@ -112,7 +112,8 @@ func (n *numbers) respace(i, to int) {
 		left, right := from > n.settled, until < len(n.lines)
 		if !left && !right {
 			if !fits {
-				n.settled, from, until, used = 0, 0, len(n.lines), nil // numbers change hands
+				n.restart(i, to)
+				return
 			}
 			n.spread(from, until, i, to, used)
 			return
@@ -134,16 +135,26 @@ func (n *numbers) respace(i, to int) {
 	}
 }
 
+// restart moves every rule of the list. Only where there are not enough unused numbers for that
+// do numbers change hands within the call, which some clouds refuse.
+func (n *numbers) restart(i, to int) {
+	used := within(n.old, n.low-1, n.high+1)
+	if len(n.lines)+len(used) > n.high-n.low+1 {
+		used = nil
+	}
+	n.spread(0, len(n.lines), i, to, used)
+}
+
 // spread numbers all lines of a window anew with numbers that are not used. Where rules have
 // just come, more are likely to: the gaps around the lines from i up to but not including to
-// get half of what is left over.
+// get three quarters of what is left over.
 func (n *numbers) spread(from, until, i, to int, used []int) {
 	below, above := n.bounds(from, until)
 	count := until - from
 	spare := above - below - 1 - len(used) - count
 	hot := to - i + 1 // gaps; the others are count+1-hot
 	cold := count + 1 - hot
-	weight := max(1, float64(cold)/float64(hot))
+	weight := max(1, 3*float64(cold)/float64(hot))
 	total := float64(cold) + weight*float64(hot)
 	share := 0.0
 	for k, skipped := from, 0; k < until; k++ {
@@ -164,8 +175,11 @@ func (n *numbers) spread(from, until, i, to int, used []int) {
 // give gives a line a number, which an old rule must move to.
 func (n *numbers) give(k, number int) {
 	n.at[k], n.fixed[k] = number, true
-	if o := n.lines[k].old; o != absent && n.old[o] != number {
+	if o := n.lines[k].old; o != absent {
 		n.moves[n.old[o]] = number
+		if number == n.old[o] {
+			delete(n.moves, number)
+		}
 	}
 }
 

@@ -1,0 +1,129 @@
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// numbered is a listener with rules of the given names, as the cloud would have it.
+func numbered(names ...string) lb.LoadBalancer {
+	l := lb.Listener{Port: 80, Protocol: "HTTP", Default: fixed(404)}
+	for _, n := range names {
+		l.Rules = append(l.Rules, lb.Rule{Conditions: []lb.Condition{{Field: "path", Values: []string{"/" + n}}}, Action: fixed(200)})
+	}
+	return lb.LoadBalancer{Key: "fairlead/shop/web/internal", Listeners: []lb.Listener{l}}
+}
+
+func names(n int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("rule-%d", i))
+	}
+	return out
+}
+
+func respacings(p Plan) (count, moved int) {
+	for _, s := range p.Steps {
+		if r, ok := s.Step.(RespaceRules); ok {
+			count++
+			moved += len(r.To)
+		}
+	}
+	return count, moved
+}
+
+func TestFreshRulesAreSpacedEvenlyWithRoomAtBothEnds(t *testing.T) {
+	o := built(numbered(names(99)...), lb.ALB())
+	last := 0
+	for _, r := range o.Listeners[0].Rules {
+		if gap := r.Priority - last; gap < 450 || gap > 550 {
+			t.Errorf("rule at %d follows %d", r.Priority, last)
+		}
+		last = r.Priority
+	}
+	if last > 49600 {
+		t.Errorf("the last rule is at %d, which leaves no room behind it", last)
+	}
+}
+
+func TestInsertingInOnePlaceSeldomMovesRules(t *testing.T) {
+	places := map[string]func(at, i int) int{
+		"always behind the same rule":    func(at, _ int) int { return at },
+		"always before the same rule":    func(at, i int) int { return at + i },
+		"now before, now behind":         func(at, i int) int { return at + i/2 },
+		"in the middle of the last gaps": func(at, i int) int { return at + i - i%2 },
+	}
+	for why, place := range places {
+		for _, at := range []int{0, 1, 50, 99, 100} {
+			t.Run(fmt.Sprintf("%s %d", why, at), func(t *testing.T) {
+				c := lb.ALB()
+				c.Rules = 0
+				list := names(100)
+				o := built(numbered(list...), c)
+				calls := 0
+				for i := range 100 {
+					list = slices.Insert(list, place(at, i), fmt.Sprintf("late-%d", i))
+					p := Diff(o, numbered(list...), c)
+					n, moved := respacings(p)
+					calls += n
+					if len(p.Steps) != 1+n || n > 1 || moved > 40 {
+						t.Fatalf("insert %d takes %d steps and moves %d rules", i, len(p.Steps), moved)
+					}
+					o = p.Fold(o)
+				}
+				if calls > 10 {
+					t.Errorf("100 inserts took %d re-spacings", calls)
+				}
+			})
+		}
+	}
+}
+
+// Numbers must keep the order of both lists, stay in the range, and move rules only to numbers
+// that nothing uses, because some clouds refuse a number that changes hands in the call.
+func TestNumbersAreInOrderAndUnused(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 3000 {
+		c := lb.Capabilities{MinPriority: 1, MaxPriority: 1 + r.IntN(60)}
+		high := c.MaxPriority - len(lots(c))
+		var lines []line
+		var old []int
+		for n := range 1 + r.IntN(high) {
+			if r.IntN(2) == 0 {
+				lines = append(lines, line{absent, n, comes})
+			} else {
+				lines = append(lines, line{len(old), absent, stays})
+				old = append(old, 0)
+			}
+		}
+		free := r.Perm(high)
+		slices.Sort(free[:len(old)])
+		for i := range old {
+			old[i] = 1 + free[i]
+		}
+		got, ok := number(lines, old, c)
+		if !ok {
+			t.Fatalf("%d lines do not fit into %d", len(lines), high)
+		}
+		roomy := 2*len(lines)+len(old) <= high
+		for i, l := range lines {
+			if got.at[i] < 1 || got.at[i] > high || i > 0 && got.at[i] <= got.at[i-1] {
+				t.Fatalf("lines %v with old %v have the numbers %v", lines, old, got.at)
+			}
+			if l.old == absent {
+				continue
+			}
+			to, moves := got.moves[old[l.old]]
+			if moves != (got.at[i] != old[l.old]) || moves && to != got.at[i] {
+				t.Fatalf("the rule at %d gets %d but moves to %d", old[l.old], got.at[i], to)
+			}
+			if moves && roomy && slices.Contains(old, to) {
+				t.Fatalf("the rule at %d moves to %d, which is in use: %v", old[l.old], to, old)
+			}
+		}
+	}
+}
