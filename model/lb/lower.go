@@ -114,7 +114,7 @@ func (s section) chains(c *claims) []*chain {
 func (c *claims) unnamed() []claim {
 	last := c.fallback
 	last.path = routing.Root
-	return append(slices.Clone(c.byHost[routing.Any]), last)
+	return append(c.level(c.table.Level(c.port, routing.Any)), last)
 }
 
 // targetGroups are those that a rule or a default forwards to.
