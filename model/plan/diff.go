@@ -15,15 +15,16 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 		seen = &lb.Observed{Key: want.Key}
 	}
 	p := Plan{Key: want.Key}
-	for {
-		next := attempt(p.Fold(seen), want, c)
+	for now := seen; ; now = p.Fold(seen) {
+		next := attempt(now, want, c)
 		p = p.then(next)
 		if next.complete {
 			return p
 		}
-		v, found := sacrifice(p.Fold(seen), want, c)
+		now = p.Fold(seen)
+		v, found := sacrifice(now, want, c)
 		if !found {
-			return p.then(beyond(p.Fold(seen), want, c))
+			return p.then(beyond(now, want, c))
 		}
 		p = p.then(sequence{steps: []Planned{{Step: v.step}}})
 		p.Diagnostics = append(p.Diagnostics, v.diagnostic)

@@ -11,25 +11,19 @@ import (
 // over such requests is therefore parked: a rule that no request can meet names it until it is
 // healthy, and only then do the rules change.
 
-// The conditions of a parking rule: a host that no DNS can have, from an address that nothing
-// can come from.
-const (
-	parkingHost   = "warm.invalid"
-	parkingSource = "255.255.255.255/32"
-)
+// nobody is the conditions of a parking rule: a host that no DNS can have, and an address that
+// nothing can come from.
+var nobody = lb.Rule{Conditions: []lb.Condition{
+	{Field: "host", Values: []string{"warm.invalid"}},
+	{Field: "source", Values: []string{"255.255.255.255/32"}},
+}}
 
 // Parked reports whether a rule only keeps target groups warm.
-func Parked(r lb.Rule) bool { return sameConditions(r, parking(nil)) }
+func Parked(r lb.Rule) bool { return sameConditions(r, nobody) }
 
 // parking is the rule that names some target groups.
 func parking(groups []lb.GroupID) lb.Rule {
-	r := lb.Rule{
-		Conditions: []lb.Condition{
-			{Field: "host", Values: []string{parkingHost}},
-			{Field: "source", Values: []string{parkingSource}},
-		},
-		Action: lb.Action{Kind: "forward"},
-	}
+	r := lb.Rule{Conditions: nobody.Conditions, Action: lb.Action{Kind: "forward"}}
 	for _, g := range groups {
 		r.Action.Targets = append(r.Action.Targets, lb.Weighted{Group: g, Weight: 1})
 	}

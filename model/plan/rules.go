@@ -88,7 +88,14 @@ func sameConditions(a, b lb.Rule) bool {
 	})
 }
 
-func sameAction(a, b lb.Action) bool { return a.Key() == b.Key() }
+// sameAction compares what most actions are made of, and only asks those with more for their keys.
+func sameAction(a, b lb.Action) bool {
+	if a.Kind != b.Kind || a.Status != b.Status || a.Location != b.Location || !slices.Equal(a.Targets, b.Targets) {
+		return a.Key() == b.Key()
+	}
+	plain := func(a lb.Action) bool { return a.Auth == nil && a.Rewrite == nil && a.Body == "" && a.ContentType == "" }
+	return plain(a) && plain(b) || a.Key() == b.Key()
+}
 
 // A merger writes the merged list.
 type merger struct {
