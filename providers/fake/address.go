@@ -2,6 +2,7 @@ package fake
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -58,7 +59,7 @@ func fromNumber(n uint32) netip.Addr {
 
 // bindable reports whether listeners can be opened at an address.
 func bindable(ip netip.Addr) bool {
-	l, err := net.Listen("tcp", netip.AddrPortFrom(ip, 0).String())
+	l, err := listen(ip.String(), 0)
 	return err == nil && l.Close() == nil
 }
 
@@ -67,11 +68,15 @@ func bindable(ip netip.Addr) bool {
 func bind(ip string, own, instead int32) (net.Listener, error) {
 	var errs []error
 	for _, port := range slices.Compact([]int32{own, cmp.Or(instead, own), 0}) {
-		l, err := net.Listen("tcp", net.JoinHostPort(ip, strconv.Itoa(int(port))))
+		l, err := listen(ip, port)
 		if err == nil {
 			return l, nil
 		}
 		errs = append(errs, err)
 	}
 	return nil, fmt.Errorf("opening port %d at %s: %w", own, ip, errs[len(errs)-1])
+}
+
+func listen(ip string, port int32) (net.Listener, error) {
+	return new(net.ListenConfig).Listen(context.Background(), "tcp", net.JoinHostPort(ip, strconv.Itoa(int(port))))
 }

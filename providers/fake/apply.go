@@ -87,8 +87,9 @@ func (c *Cloud) assign(r *record, step plan.Step) (plan.Result, error) {
 			return plan.Result{Handle: old.Handle}, nil
 		}
 		return plan.Result{Handle: r.handle()}, nil
+	default: // nothing new
+		return plan.Result{}, nil
 	}
-	return plan.Result{}, nil
 }
 
 // keepBeside keeps what a step brings that an lb.Observed does not hold: health checks, targets
@@ -114,5 +115,6 @@ func (c *Cloud) keepBeside(r *record, step plan.Step) {
 			p.close()
 			delete(r.pools, s.Group)
 		}
+	default: // all that it brings is in the lb.Observed
 	}
 }

@@ -90,7 +90,9 @@ func (c *Cloud) reopen(r *record) error {
 // show replaces what is served.
 func (f *front) show(s *service) {
 	f.now.Store(s)
-	f.start.Do(func() { go f.server.Serve(f) })
+	f.start.Do(func() {
+		go func() { _ = f.server.Serve(f) }() // until the port is closed
+	})
 }
 
 // retire closes the port at once, and lets requests finish that have been accepted.

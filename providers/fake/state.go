@@ -38,6 +38,7 @@ func (c *Cloud) save(step plan.Step) error {
 		err = c.saveKeys()
 	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.DeleteTargetGroup:
 		err = c.saveTargets()
+	default: // the state file says it all
 	}
 	return errors.Join(err, c.saveState())
 }
@@ -92,8 +93,7 @@ func (c *Cloud) write(suffix string, mode fs.FileMode, content any) error {
 		err = os.Rename(temporary.Name(), name)
 	}
 	if err != nil {
-		os.Remove(temporary.Name())
-		return fmt.Errorf("writing %s: %w", name, err)
+		return fmt.Errorf("writing %s: %w", name, errors.Join(err, os.Remove(temporary.Name())))
 	}
 	return nil
 }

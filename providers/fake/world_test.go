@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -31,17 +30,32 @@ const shop lb.Key = "fairlead/shop/web/internal"
 // program makes a load balancer what is wanted, waiting for targets to be healthy.
 func program(t *testing.T, cloud *fake.Cloud, want lb.LoadBalancer) *lb.Observed {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		seen, err := cloud.Observe(t.Context(), want.Key, false)
-		if err != nil {
-			t.Fatal(err)
+	var seen *lb.Observed
+	eventually(t, func() (err error) {
+		if seen, err = cloud.Observe(t.Context(), want.Key, false); err != nil {
+			return err
 		}
 		todo := plan.Diff(seen, want, cloud.Capabilities(lb.Class{}))
 		_, err = providers.Run(t.Context(), cloud, seen, todo, providers.Options{})
+		return err
+	})
+	return seen
+}
+
+// eventually tries until there is no error.
+func eventually(t *testing.T, try func() error) {
+	t.Helper()
+	ticker := time.NewTicker(time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(10 * time.Second)
+	for {
+		err := try()
 		if err == nil {
-			return seen
+			return
 		}
-		if !errors.Is(err, providers.ErrPending) || time.Now().After(deadline) {
+		select {
+		case <-ticker.C:
+		case <-deadline:
 			t.Fatal(err)
 		}
 	}
@@ -97,7 +111,9 @@ func backend(t *testing.T, name string) lb.Target {
 	return serving(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Server", "an upstream")
 		fmt.Fprintf(w, "%s\n%s %s\nHost: %s\n", name, r.Method, r.RequestURI, r.Host)
-		r.Header.Write(w)
+		if err := r.Header.Write(w); err != nil {
+			t.Error(err)
+		}
 	}))
 }
 
@@ -146,7 +162,9 @@ type reply struct {
 func ask(t *testing.T, conn net.Conn, lines ...string) reply {
 	t.Helper()
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := io.WriteString(conn, strings.Join(lines, "\r\n")+"\r\nConnection: close\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}

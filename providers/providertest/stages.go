@@ -112,7 +112,7 @@ func certificates(all ...lb.Certificate) []lb.Certificate {
 
 // listening is a target that accepts connections for as long as the test runs.
 func listening(t *testing.T) lb.Target {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
