@@ -22,7 +22,7 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 			return p
 		}
 		now = p.Fold(seen)
-		v, found := sacrifice(now, want, c)
+		v, found := sacrifice(now, want, c, next.lacking)
 		if !found {
 			return p.then(beyond(now, want, c))
 		}

@@ -8,97 +8,104 @@ import (
 )
 
 // Lanes find out which steps of one listener must keep their order: those whose rules a request
-// can match both. Rules that name plain hosts meet only in the lanes of those hosts, all others
-// cross every lane. Where a rule meets too many others to compare, it becomes a barrier instead,
-// which waits for everything since the last barrier and holds up everything after it.
+// can match both. Where a rule meets too many others to compare, its step becomes a barrier
+// instead, which waits for everything since the last barrier and holds up everything after it.
 type lanes struct {
-	dialect  lb.Dialect
-	barrier  int              // the last one, or absent
-	since    []entry          // everything since then
-	byHost   map[string][]int // of plain hosts, positions in since
-	crossing []int            // positions of those that cross every lane
-}
-
-// An entry is a task and the rule whose requests it concerns.
-type entry struct {
-	task int
-	rule lb.Rule
+	index
+	barrier int // the last one, or absent
 }
 
 // crowd is how many rules a rule is compared with at most.
 const crowd = 32
 
-func newLanes(d lb.Dialect) *lanes {
-	return &lanes{dialect: d, barrier: absent, byHost: map[string][]int{}}
-}
+func newLanes(d lb.Dialect) *lanes { return &lanes{index: newIndex(d), barrier: absent} }
 
 // enter puts a task behind those that it must wait for, and returns these.
 func (l *lanes) enter(e entry) []int {
-	near := l.near(e.rule)
-	if len(near) > crowd {
-		return l.bar(e.task)
+	if len(l.near(e.rule)) > crowd {
+		return l.bar(e.at)
 	}
-	after := l.meeting(near, e.rule)
-	l.admit(e)
+	after := l.pass(e.rule)
+	l.add(e)
 	return after
 }
 
 // pass returns what a task must wait for, and lets nothing wait for the task.
-func (l *lanes) pass(r lb.Rule) []int { return l.meeting(l.near(r), r) }
-
-// admit makes later tasks wait for a task that is there already.
-func (l *lanes) admit(e entry) {
-	at := len(l.since)
-	l.since = append(l.since, e)
-	hosts := plainHosts(e.rule)
-	if hosts == nil {
-		l.crossing = append(l.crossing, at)
-	}
-	for _, h := range hosts {
-		l.byHost[h] = append(l.byHost[h], at)
-	}
-}
-
-// meeting are the barrier and those tasks at some positions whose rules overlap a rule.
-func (l *lanes) meeting(near []int, r lb.Rule) []int {
-	var after []int
+func (l *lanes) pass(r lb.Rule) []int {
+	after := l.meeting(r)
 	if l.barrier != absent {
 		after = append(after, l.barrier)
-	}
-	for _, at := range near {
-		if lb.Overlap(l.since[at].rule, r, l.dialect) {
-			after = append(after, l.since[at].task)
-		}
 	}
 	return after
 }
 
 // bar makes a task a barrier, and returns what it must wait for.
 func (l *lanes) bar(task int) []int {
-	var after []int
-	for _, e := range l.since {
-		after = append(after, e.task)
+	after := make([]int, 0, len(l.entries)+1)
+	for _, e := range l.entries {
+		after = append(after, e.at)
 	}
-	if len(after) == 0 && l.barrier != absent {
+	if l.barrier != absent {
 		after = append(after, l.barrier)
 	}
-	*l = lanes{dialect: l.dialect, barrier: task, byHost: map[string][]int{}}
+	*l = lanes{index: newIndex(l.dialect), barrier: task}
 	return after
 }
 
+// An index finds the rules that a request can match besides a given one. Rules that name plain
+// hosts meet only in the lanes of those hosts, all others cross every lane.
+type index struct {
+	dialect  lb.Dialect
+	entries  []entry
+	byHost   map[string][]int // of plain hosts, positions in entries
+	crossing []int            // positions of those that cross every lane
+}
+
+// An entry is a rule, or the requests that a task concerns, and what it is found for: a task or
+// a line.
+type entry struct {
+	at   int
+	rule lb.Rule
+}
+
+func newIndex(d lb.Dialect) index { return index{dialect: d, byHost: map[string][]int{}} }
+
+func (x *index) add(e entry) {
+	position := len(x.entries)
+	x.entries = append(x.entries, e)
+	hosts := plainHosts(e.rule)
+	if hosts == nil {
+		x.crossing = append(x.crossing, position)
+	}
+	for _, h := range hosts {
+		x.byHost[h] = append(x.byHost[h], position)
+	}
+}
+
+// meeting is what the entries that overlap a rule are found for, in the order of entry.
+func (x *index) meeting(r lb.Rule) []int {
+	var out []int
+	for _, position := range x.near(r) {
+		if lb.Overlap(x.entries[position].rule, r, x.dialect) {
+			out = append(out, x.entries[position].at)
+		}
+	}
+	return out
+}
+
 // near are the positions of the rules that share a lane with a rule.
-func (l *lanes) near(r lb.Rule) []int {
+func (x *index) near(r lb.Rule) []int {
 	hosts := plainHosts(r)
 	if hosts == nil {
-		all := make([]int, len(l.since))
+		all := make([]int, len(x.entries))
 		for i := range all {
 			all[i] = i
 		}
 		return all
 	}
-	near := slices.Clone(l.crossing)
+	near := slices.Clone(x.crossing)
 	for _, h := range hosts {
-		near = append(near, l.byHost[h]...)
+		near = append(near, x.byHost[h]...)
 	}
 	slices.Sort(near)
 	return slices.Compact(near)

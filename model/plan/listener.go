@@ -26,14 +26,43 @@ type change struct {
 	ready int    // what its rule steps wait for: the listener, then its new numbers; or absent
 	steps []move // everything that changes where requests go
 	parks []park // the parking rules on it
+
+	before, after *index // the lines by their old and by their new rules
+	moved         *index // the steps by their requests
+}
+
+// oldRules finds lines by their old rules, newRules by their new ones.
+func (ch *change) oldRules(d lb.Dialect) *index {
+	if ch.before == nil {
+		x := newIndex(d)
+		ch.before = &x
+		for i, l := range ch.lines {
+			if l.old != absent {
+				x.add(entry{i, ch.old[l.old].Rule})
+			}
+		}
+	}
+	return ch.before
+}
+
+func (ch *change) newRules(d lb.Dialect) *index {
+	if ch.after == nil {
+		x := newIndex(d)
+		ch.after = &x
+		for i, l := range ch.lines {
+			if l.new != absent {
+				x.add(entry{i, ch.want.Rules[l.new]})
+			}
+		}
+	}
+	return ch.after
 }
 
 // A move is a task that changes where requests go, and which.
 type move struct {
-	entry
-	line int // in the merged list, or absent: the default action or the whole listener, which
-	// may concern any request
-	fate fate
+	entry     // the task and its requests: any, where it is about the default or the listener
+	line  int // in the merged list, or absent
+	fate  fate
 }
 
 // compare compares all listeners of both sides, by port.
@@ -61,6 +90,7 @@ func compareRules(seen *lb.ObservedListener, want *lb.Listener, c lb.Capabilitie
 	if seen != nil {
 		co.old = served(seen)
 	}
+	old, numbers = make([]lb.Rule, 0, len(co.old)), make([]int, 0, len(co.old))
 	for _, r := range co.old {
 		old, numbers = append(old, r.Rule), append(numbers, r.Priority)
 	}
@@ -85,7 +115,7 @@ func (d *difference) open(ch *change) {
 	after := append([]int{d.balancer}, d.importsOf(ch.want.Certificates)...)
 	after = append(after, d.targetsOf(ch.want.Default, false)...)
 	ch.ready = d.add(CreateListener{*ch.want}, use{listeners: 1, certificates: further(ch.want.Certificates)}, after...)
-	ch.steps = append(ch.steps, move{entry{task: ch.ready}, absent, comes})
+	ch.steps = append(ch.steps, move{entry{at: ch.ready}, absent, comes})
 }
 
 // listener plans everything else about a port.
@@ -112,8 +142,8 @@ func (d *difference) topDown(ch *change, order *lanes) map[int]entry {
 		if l.fate != comes && l.fate != grows && l.fate != turns {
 			continue
 		}
-		e := entry{task: len(d.tasks), rule: ch.want.Rules[l.new]}
-		after := d.targetsOf(e.rule.Action, d.takes(ch, i))
+		e := entry{at: len(d.tasks), rule: ch.want.Rules[l.new]}
+		after := d.targetsOf(e.rule.Action, d.warms(e.rule.Action) && d.takes(ch, i))
 		if l.fate == turns {
 			turned[i] = e
 			after = append(after, order.pass(e.rule)...)
@@ -134,12 +164,12 @@ func (d *difference) bottomUp(ch *change, order *lanes, turned map[int]entry) {
 	for i := len(ch.lines) - 1; i >= 0; i-- {
 		l := ch.lines[i]
 		if l.fate == turns {
-			order.admit(turned[i])
+			order.add(turned[i])
 		}
 		if l.fate != goes && l.fate != shrinks {
 			continue
 		}
-		e := entry{task: len(d.tasks), rule: ch.old[l.old].Rule}
+		e := entry{at: len(d.tasks), rule: ch.old[l.old].Rule}
 		after := order.enter(e)
 		if l.fate == goes {
 			d.rule(ch, i, e, DeleteRule{ch.port, ch.at[i], e.rule}, use{rules: -1}, after)
@@ -154,10 +184,10 @@ func (d *difference) rule(ch *change, i int, e entry, s Step, u use, after []int
 	l := ch.lines[i]
 	d.add(s, u, append(after, ch.ready)...)
 	if l.new != absent {
-		d.tasks[e.task].origin = ch.want.Rules[l.new].Origin
+		d.tasks[e.at].origin = ch.want.Rules[l.new].Origin
 	}
 	if l.old != absent {
-		d.unnames(e.task, ch.old[l.old].Action)
+		d.unnames(e.at, ch.old[l.old].Action)
 	}
 	ch.steps = append(ch.steps, move{e, i, l.fate})
 }
@@ -172,7 +202,7 @@ func (d *difference) close(ch *change) {
 	for _, id := range ch.seen.Certificates {
 		d.detached[id] = append(d.detached[id], t)
 	}
-	ch.steps = append(ch.steps, move{entry{task: t}, absent, goes})
+	ch.steps = append(ch.steps, move{entry{at: t}, absent, goes})
 }
 
 // settings corrects a listener's certificates, protocol, settings and default action. It comes
@@ -192,7 +222,7 @@ func (d *difference) settings(ch *change, order *lanes) {
 		if elsewhere {
 			after = append(after, order.bar(len(d.tasks))...)
 			after = append(after, d.targetsOf(want.Default, seen.Default.Kind == "forward")...)
-			ch.steps = append(ch.steps, move{entry{task: len(d.tasks)}, absent, turns})
+			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, absent, turns})
 		}
 		at = d.add(ModifyListener{*want}, use{}, after...)
 		d.unnames(at, seen.Default)

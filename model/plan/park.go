@@ -146,6 +146,11 @@ func (d *difference) checked(g lb.GroupID) bool {
 	return false
 }
 
+// warms reports whether a plan waits for one of an action's groups.
+func (d *difference) warms(a lb.Action) bool {
+	return slices.ContainsFunc(a.Groups(), func(g lb.GroupID) bool { _, waits := d.warm[g]; return waits })
+}
+
 // takes reports whether a line that comes or grows can meet requests that are forwarded now.
 func (d *difference) takes(ch *change, i int) bool {
 	if ch.seen == nil {
@@ -154,9 +159,11 @@ func (d *difference) takes(ch *change, i int) bool {
 	if ch.seen.Default.Kind == "forward" {
 		return true
 	}
+	x := ch.oldRules(d.caps.Dialect)
 	r := ch.want.Rules[ch.lines[i].new]
-	return slices.ContainsFunc(ch.old, func(o lb.ObservedRule) bool {
-		return o.Action.Kind == "forward" && lb.Overlap(o.Rule, r, d.caps.Dialect)
+	return slices.ContainsFunc(x.near(r), func(position int) bool {
+		old := x.entries[position].rule
+		return old.Action.Kind == "forward" && lb.Overlap(old, r, x.dialect)
 	})
 }
 

@@ -22,14 +22,14 @@ func (d *difference) redirects() {
 			for _, a := range to {
 				if a.Redirect != nil && !onlyAnswer(from, a) {
 					for _, t := range d.landing(ch.port, m.rule, a) {
-						d.prefer(m.task, t)
+						d.prefer(m.at, t)
 					}
 				}
 			}
 			for _, a := range from {
 				if a.Redirect != nil && !onlyAnswer(to, a) {
 					for _, t := range d.landing(ch.port, m.rule, a) {
-						d.prefer(t, m.task)
+						d.prefer(t, m.at)
 					}
 				}
 			}
@@ -66,36 +66,28 @@ func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
 		}
 		return from, to
 	}
-	var old, want []lb.Rule
-	for _, l := range ch.lines[m.line+1:] {
-		if l.old != absent {
-			old = append(old, ch.old[l.old].Rule)
-		}
-		if l.new != absent {
-			want = append(want, ch.want.Rules[l.new])
-		}
-	}
 	switch here := []lb.Action{m.rule.Action}; {
 	case m.fate == turns:
 		return []lb.Action{ch.old[ch.lines[m.line].old].Action}, here
 	case m.fate == goes || m.fate == shrinks:
-		return here, d.first(want, ch.want.Default, m.rule)
+		return here, d.first(ch.newRules(d.caps.Dialect), m, ch.want.Default)
 	case ch.seen == nil:
 		return nil, here
 	default:
-		return d.first(old, ch.seen.Default, m.rule), here
+		return d.first(ch.oldRules(d.caps.Dialect), m, ch.seen.Default), here
 	}
 }
 
-// first are the actions that a list may have for the requests of a rule.
-func (d *difference) first(list []lb.Rule, otherwise lb.Action, of lb.Rule) []lb.Action {
+// first are the actions that the lines below a move may have for its requests.
+func (d *difference) first(x *index, m move, otherwise lb.Action) []lb.Action {
 	var out []lb.Action
-	for _, r := range list {
-		if !lb.Overlap(r, of, d.caps.Dialect) {
+	for _, position := range x.near(m.rule) {
+		e := x.entries[position]
+		if e.at <= m.line || !lb.Overlap(e.rule, m.rule, x.dialect) {
 			continue
 		}
-		out = append(out, r.Action)
-		if lb.Contains(r, of, d.caps.Dialect) {
+		out = append(out, e.rule.Action)
+		if lb.Contains(e.rule, m.rule, x.dialect) {
 			return out
 		}
 	}
@@ -111,12 +103,7 @@ func (d *difference) landing(port int32, r lb.Rule, a lb.Action, passed ...int32
 		return nil
 	}
 	ch, there := d.changes[at], arriving(r, a)
-	var tasks []int
-	for _, m := range ch.steps {
-		if m.line == absent || lb.Overlap(m.rule, there, d.caps.Dialect) {
-			tasks = append(tasks, m.task)
-		}
-	}
+	tasks := ch.concerned(d.caps.Dialect).meeting(there)
 	for _, next := range ch.redirects() {
 		if lb.Overlap(next, there, d.caps.Dialect) {
 			tasks = append(tasks, d.landing(to, there, next.Action, append(passed, to)...)...)
@@ -125,16 +112,39 @@ func (d *difference) landing(port int32, r lb.Rule, a lb.Action, passed ...int32
 	return tasks
 }
 
+// concerned finds the tasks that change where requests go by the requests.
+func (ch *change) concerned(d lb.Dialect) *index {
+	if ch.moved == nil {
+		x := newIndex(d)
+		ch.moved = &x
+		for _, m := range ch.steps {
+			x.add(m.entry)
+		}
+	}
+	return ch.moved
+}
+
 // redirects are the rules that redirect, old and new, the defaults as rules without conditions.
 func (ch *change) redirects() []lb.Rule {
-	var all []lb.Rule
+	var out []lb.Rule
+	add := func(r lb.Rule) {
+		if r.Action.Redirect != nil {
+			out = append(out, r)
+		}
+	}
 	if ch.seen != nil {
-		all = append(ch.seen.Plain().Rules, lb.Rule{Action: ch.seen.Default})
+		for _, r := range ch.old {
+			add(r.Rule)
+		}
+		add(lb.Rule{Action: ch.seen.Default})
 	}
 	if ch.want != nil {
-		all = append(append(all, ch.want.Rules...), lb.Rule{Action: ch.want.Default})
+		for _, r := range ch.want.Rules {
+			add(r)
+		}
+		add(lb.Rule{Action: ch.want.Default})
 	}
-	return slices.DeleteFunc(all, func(r lb.Rule) bool { return r.Action.Redirect == nil })
+	return out
 }
 
 // target is the port that a redirect leads to.

@@ -30,8 +30,9 @@ type schedule struct {
 // A sequence is tasks in order.
 type sequence struct {
 	steps    []Planned
-	complete bool   // or the limits did not permit the rest
-	hasty    []Step // those that did not wait for all that they should rather wait for
+	complete bool        // or the limits did not permit the rest
+	lacking  [kinds]bool // which limits
+	hasty    []Step      // those that did not wait for all that they should rather wait for
 }
 
 // ordered is the tasks in order, as far as the limits permit.
@@ -60,6 +61,9 @@ func ordered(tasks []task, taken, limit use) sequence {
 	for s.next() {
 	}
 	s.complete = len(s.steps) == len(tasks)
+	for k := range kinds {
+		s.lacking[k] = s.isShort(k)
+	}
 	return s.sequence
 }
 

@@ -93,7 +93,9 @@ func sameAction(a, b lb.Action) bool {
 	if a.Kind != b.Kind || a.Status != b.Status || a.Location != b.Location || !slices.Equal(a.Targets, b.Targets) {
 		return a.Key() == b.Key()
 	}
-	plain := func(a lb.Action) bool { return a.Auth == nil && a.Rewrite == nil && a.Body == "" && a.ContentType == "" }
+	plain := func(a lb.Action) bool {
+		return a.Auth == nil && a.Rewrite == nil && a.Body == "" && a.ContentType == ""
+	}
 	return plain(a) && plain(b) || a.Key() == b.Key()
 }
 

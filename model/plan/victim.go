@@ -6,44 +6,95 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file chooses what to delete before its successor exists, where a limit leaves no other way.
 
 // A victim is a rule that goes before its time.
 type victim struct {
-	step       DeleteRule
+	step       Step
 	diagnostic diag.Diagnostic
 }
 
-// sacrifice chooses a rule that is to go anyway: one whose requests then meet the default or
-// what they would meet anyway, or else the one furthest down.
-func sacrifice(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (victim, bool) {
-	var found *victim
+// sacrifice chooses a rule to delete first, by what is lacking.
+func sacrifice(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, lacking [kinds]bool) (victim, bool) {
 	all := compare(seen, want, c)
-	crowded := slices.ContainsFunc(all, comparison.crowded)
-	for _, ch := range all {
-		if crowded && !ch.crowded() {
-			continue
+	if crowded := slices.DeleteFunc(slices.Clone(all), func(co comparison) bool { return co.fits }); len(crowded) > 0 {
+		return forRule(crowded, want.Key, c)
+	}
+	if lacking[rules] {
+		if v, ok := forRule(all, want.Key, c); ok {
+			return v, true
 		}
-		for i := len(ch.lines) - 1; i >= 0; i-- {
-			l := ch.lines[i]
+	}
+	if lacking[groups] {
+		return forGroup(all, seen, want, c)
+	}
+	return victim{}, false
+}
+
+// forRule chooses a rule that is to go anyway: one whose requests then meet the default or what
+// they would meet anyway, or else the one furthest down.
+func forRule(all []comparison, key lb.Key, c lb.Capabilities) (victim, bool) {
+	var found victim
+	ok := false
+	for _, co := range all {
+		for _, l := range slices.Backward(co.lines) {
 			if l.fate != goes {
 				continue
 			}
-			harmless := !exposes(ch.old[l.old:], c.Dialect)
-			if found == nil || harmless {
-				found = newVictim(want.Key, ch.port, ch.old[l.old], c)
+			harmless := !exposes(co.old[l.old:], c.Dialect)
+			if !ok || harmless {
+				found, ok = newVictim(key, co.port, co.old[l.old], fmt.Sprintf("All %d rules are in use", c.Rules)), true
 			}
 			if harmless {
-				return *found, true
+				return found, true
 			}
 		}
 	}
-	if found == nil {
-		return victim{}, false
+	return found, ok
+}
+
+// forGroup chooses a rule that forwards to a target group that is to go: to one that the fewest
+// rules use, all of which must go before it can.
+func forGroup(all []comparison, seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (victim, bool) {
+	because := fmt.Sprintf("All %d target groups are in use", c.TargetGroups)
+	users := map[lb.GroupID][]victim{}
+	for _, co := range all {
+		if co.seen == nil {
+			continue
+		}
+		for _, r := range slices.Backward(co.old) {
+			for _, g := range r.Action.Groups() {
+				users[g] = append(users[g], newVictim(want.Key, co.port, r, because))
+			}
+		}
+		for _, g := range co.seen.Default.Groups() {
+			users[g] = append(users[g], newDefault(want.Key, co, because))
+		}
 	}
-	return *found, true
+	var found victim
+	fewest := 0
+	for _, g := range seen.TargetGroups {
+		wanted := slices.ContainsFunc(want.TargetGroups, func(w lb.TargetGroup) bool { return w.ID == g.ID })
+		if n := len(users[g.ID]); !wanted && n > 0 && (fewest == 0 || n < fewest) {
+			found, fewest = users[g.ID][0], n
+		}
+	}
+	return found, fewest > 0
+}
+
+// newDefault is the default action as a victim: until all else is done, it answers 503.
+func newDefault(key lb.Key, co comparison, because string) victim {
+	if co.want == nil {
+		return victim{DeleteListener{co.port}, deleteFirst(key, fmt.Sprintf("%s, so port %d closes first.", because, co.port))}
+	}
+	until := *co.want
+	until.Default = lb.FromRouting(routing.Status(503))
+	until.Protocol, until.Certificates = co.seen.Protocol, co.seen.Certificates
+	return victim{ModifyListener{until}, deleteFirst(key, fmt.Sprintf(
+		"%s, so the default of port %d is taken away before its successor exists. Until then it answers 503.", because, co.port))}
 }
 
 // exposes reports whether the first of some rules covers a later one with another action.
@@ -56,29 +107,24 @@ func exposes(list []lb.ObservedRule, d lb.Dialect) bool {
 	return false
 }
 
-func newVictim(key lb.Key, port int32, r lb.ObservedRule, c lb.Capabilities) *victim {
-	return &victim{
-		step: DeleteRule{port, r.Priority, r.Rule},
-		diagnostic: diag.Diagnostic{
-			Severity: diag.Warning, Reason: diag.DeleteFirst,
-			Source: diag.Source{Kind: "LoadBalancer", Name: string(key)},
-			Message: fmt.Sprintf("All %d rules are in use, so the rule %s (%s) is deleted before its successor exists. "+
-				"Until then its requests may get the default answer.", c.Rules, ruleID(port, r.Priority), r.MatchKey()),
-		},
-	}
+func newVictim(key lb.Key, port int32, r lb.ObservedRule, because string) victim {
+	return victim{DeleteRule{port, r.Priority, r.Rule}, deleteFirst(key, fmt.Sprintf(
+		"%s, so the rule %s (%s) is deleted before its successor exists. Until then its requests get "+
+			"the answer of what is left below it, which may be the default.", because, ruleID(port, r.Priority), r.MatchKey()))}
 }
+
+func deleteFirst(key lb.Key, message string) diag.Diagnostic {
+	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.DeleteFirst, Source: about(key), Message: message}
+}
+
+func about(key lb.Key) diag.Source { return diag.Source{Kind: "LoadBalancer", Name: string(key)} }
 
 // haste says that a step is taken before one that should come first.
 func haste(key lb.Key, s Step) diag.Diagnostic {
-	d := diag.Diagnostic{Severity: diag.Warning, Source: diag.Source{Kind: "LoadBalancer", Name: string(key)}}
-	switch s := s.(type) {
-	case DetachCertificate:
-		d.Reason = diag.DeleteFirst
-		d.Message = fmt.Sprintf("All places for certificates are in use, so %s is taken from port %d before its successor is there.", s.Certificate, s.Port)
-	default:
-		d.Reason = diag.RedirectOrder
-		d.Message = fmt.Sprintf("Ports that redirect to each other change in ways that depend on each other. From %q %s until the plan is done, "+
-			"a redirected request may arrive at a port that has changed already, or has yet to change.", s.Op(), s.ID())
+	if s, ok := s.(DetachCertificate); ok {
+		return deleteFirst(key, fmt.Sprintf("All places for certificates are in use, so %s is taken from port %d before its successor is there.", s.Certificate, s.Port))
 	}
-	return d
+	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.RedirectOrder, Source: about(key), Message: fmt.Sprintf(
+		"Ports that redirect to each other change in ways that depend on each other. From %q %s until the plan is done, "+
+			"a redirected request may arrive at a port that has changed already, or has yet to change.", s.Op(), s.ID())}
 }

@@ -1,0 +1,210 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// ready is what is there once every target group has been found healthy.
+func ready(b lb.LoadBalancer, c lb.Capabilities) *lb.Observed {
+	o := built(b, c)
+	for i := range o.TargetGroups {
+		o.TargetGroups[i].Ready = true
+	}
+	return o
+}
+
+// dependencies are a plan's steps by name, each with those it waits for.
+func dependencies(p Plan) []string {
+	name := named(p)
+	var out []string
+	for i, s := range p.Steps {
+		text := name[i]
+		for _, a := range s.After {
+			text += " < " + name[a]
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func TestPark(t *testing.T) {
+	c := lb.ALB()
+	with := func(b lb.LoadBalancer, groups ...lb.TargetGroup) lb.LoadBalancer {
+		b.TargetGroups = groups
+		return b
+	}
+	a, b := group("A", "10.0.0.1"), group("B", "10.0.0.2")
+	cases := map[string]struct {
+		reason   string
+		from, to lb.LoadBalancer
+		alter    func(*lb.Observed)
+		caps     func(*lb.Capabilities)
+		want     []string
+	}{
+		"taking over": {
+			reason: "answered requests wait for the new group to be healthy",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
+			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")))), b),
+			want: []string{
+				"create target group B",
+				"register targets B < create target group B",
+				"create rule 80/50000 < register targets B",
+				"await targets B < register targets B < create rule 80/50000",
+				"modify rule 80/24992 < await targets B",
+				"delete rule 80/50000 < await targets B < modify rule 80/24992",
+				"delete target group A < modify rule 80/24992",
+			},
+		},
+		"serving what nobody served": {
+			reason: "requests that were answered 404 need not wait",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
+			to:     with(balancer(listener(80, rule("a.example.com", "", forward("A")), rule("b.example.com", "", forward("B")))), a, b),
+			want: []string{
+				"create target group B",
+				"register targets B < create target group B",
+				"create rule 80/25382 < register targets B",
+			},
+		},
+		"independent work": {
+			reason: "what does not need the waiting group does not wait for it",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
+			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")), rule("b.example.com", "", forward("B")), rule("c.example.com", "", fixed(200)))), b),
+			want: []string{
+				"create target group B",
+				"register targets B < create target group B",
+				"create rule 80/50000 < register targets B",
+				"await targets B < register targets B < create rule 80/50000",
+				"modify rule 80/24992 < await targets B",
+				"create rule 80/25382 < register targets B",
+				"create rule 80/25773",
+				"delete rule 80/50000 < await targets B < modify rule 80/24992",
+				"delete target group A < modify rule 80/24992",
+			},
+		},
+		"a group without targets": {
+			reason: "there is nothing to wait for: its requests are answered 503 whenever they come",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
+			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")))), group("B")),
+			want: []string{
+				"create target group B",
+				"modify rule 80/24992 < create target group B",
+				"delete target group A < modify rule 80/24992",
+			},
+		},
+		"a group that a rule names already": {
+			reason: "its health is checked where it is; it only has to be waited for",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")), rule("b.example.com", "", forward("B")))), a, b),
+			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")), rule("b.example.com", "", forward("B")))), b),
+			alter:  func(o *lb.Observed) { o.TargetGroup("B").Ready = false },
+			want: []string{
+				"await targets B",
+				"modify rule 80/16661 < await targets B",
+				"delete target group A < modify rule 80/16661",
+			},
+		},
+		"a plan made again": {
+			reason: "a parking rule that is there is used",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a, b),
+			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")))), b),
+			alter: func(o *lb.Observed) {
+				CreateRule{80, 50000, parking([]lb.GroupID{"B"})}.Do(o, Result{})
+				o.TargetGroup("B").Ready = false
+			},
+			want: []string{
+				"await targets B",
+				"modify rule 80/24992 < await targets B",
+				"delete rule 80/50000 < await targets B < modify rule 80/24992",
+				"delete target group A < modify rule 80/24992",
+			},
+		},
+		"a parking rule without a purpose": {
+			reason: "it goes, and its group with it",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a, b),
+			to:     with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
+			alter:  func(o *lb.Observed) { CreateRule{80, 50000, parking([]lb.GroupID{"B"})}.Do(o, Result{}) },
+			want: []string{
+				"delete rule 80/50000",
+				"delete target group B < delete rule 80/50000",
+			},
+		},
+		"no place for a parking rule": {
+			reason: "at the limit the rules change without waiting",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
+			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")))), b),
+			caps:   func(c *lb.Capabilities) { c.Rules = 1 },
+			want: []string{
+				"create target group B",
+				"register targets B < create target group B",
+				"modify rule 80/24992 < register targets B",
+				"delete target group A < modify rule 80/24992",
+			},
+		},
+		"a default that takes over": {
+			reason: "the default waits, too",
+			from:   with(balancer(lb.Listener{Port: 80, Protocol: "HTTP", Default: forward("A")}), a),
+			to:     with(balancer(lb.Listener{Port: 80, Protocol: "HTTP", Default: forward("B")}), b),
+			want: []string{
+				"create target group B",
+				"register targets B < create target group B",
+				"create rule 80/50000 < register targets B",
+				"await targets B < register targets B < create rule 80/50000",
+				"modify listener 80 < await targets B",
+				"delete rule 80/50000 < await targets B < modify listener 80",
+				"delete target group A < modify listener 80",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := c
+			if tc.caps != nil {
+				tc.caps(&c)
+			}
+			seen := ready(tc.from, c)
+			if tc.alter != nil {
+				tc.alter(seen)
+			}
+			p := Diff(seen, tc.to, c)
+			if diff := cmp.Diff(tc.want, dependencies(p)); diff != "" {
+				t.Errorf("%s\n%s", tc.reason, diff)
+			}
+			// Stopped after any step and made again, the plan ends at the same place.
+			for n := range len(p.Steps) + 1 {
+				half := Plan{Steps: p.Steps[:n]}.Fold(seen)
+				rest := Diff(half, tc.to, c)
+				if again := Diff(rest.Fold(half), tc.to, c); !again.Empty() {
+					t.Errorf("stopped after %d steps, %v is left in the end", n, named(again))
+				}
+			}
+		})
+	}
+}
+
+func TestSeveralGroupsShareAParkingRule(t *testing.T) {
+	c := lb.ALB()
+	from, to := balancer(listener(80)), balancer(listener(80))
+	for i := range 7 {
+		host := fmt.Sprintf("host-%d.example.com", i)
+		before, after := lb.GroupID(fmt.Sprintf("old-%d", i)), lb.GroupID(fmt.Sprintf("new-%d", i))
+		from.Listeners[0].Rules = append(from.Listeners[0].Rules, rule(host, "", forward(before)))
+		from.TargetGroups = append(from.TargetGroups, group(before, "10.0.0.1"))
+		to.Listeners[0].Rules = append(to.Listeners[0].Rules, rule(host, "", forward(after)))
+		to.TargetGroups = append(to.TargetGroups, group(after, "10.0.0.2"))
+	}
+	seen := ready(from, c)
+	var sizes []int
+	for _, s := range Diff(seen, to, c).Steps {
+		if r, ok := s.Step.(CreateRule); ok && Parked(r.Rule) {
+			sizes = append(sizes, len(r.Rule.Action.Targets))
+		}
+	}
+	if !slices.Equal(sizes, []int{5, 2}) {
+		t.Errorf("seven groups are parked by rules of %v", sizes)
+	}
+}
