@@ -1,0 +1,317 @@
+package ingress
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// This file is the table of annotations. Reading, checking, permission and the reference page
+// docs/reference/annotations.md all follow from it.
+
+const (
+	prefix = v1alpha1.Group + "/"
+
+	classAnnotation      = "kubernetes.io/ingress.class"
+	groupAnnotation      = prefix + "group"
+	orderAnnotation      = prefix + "order"
+	schemeAnnotation     = prefix + "scheme"
+	targetTypeAnnotation = prefix + "target-type"
+	portsAnnotation      = prefix + "listen-ports"
+)
+
+// An annotation is one row of the table.
+type annotation struct {
+	name     string
+	kind     string // what values look like
+	fallback string // what holds without it
+	on       string // the kind of object that carries it
+	merge    string // what holds where members of a load balancer differ
+	needs    string // the capability that a cloud needs for it
+	example  string
+	doc      string
+
+	// read checks a value and notes it. Nil for the settings of health checks, which health.go
+	// reads, and for the class, which class.go does.
+	read func(*settings, string) error
+	// exposes reports whether to go without a refused annotation would open more than its author
+	// asked for. Such an Ingress is not served rather than served too widely.
+	exposes func(asked, given settings) bool
+}
+
+const (
+	onIngress   = "Ingress"
+	mergeOwn    = "each Ingress has its own"
+	mergeOldest = "per Service port; the oldest Ingress decides, the others are told"
+	needsNone   = "none"
+)
+
+var annotations = []annotation{
+	{
+		name: classAnnotation, kind: "name of a class", fallback: "`spec.ingressClassName`", on: onIngress,
+		merge: mergeOwn, needs: needsNone, example: "fairlead",
+		doc: "The class, as it was written before `spec.ingressClassName`. It takes priority over the field. " +
+			"The value `fairlead` works even where no IngressClass has that name. It cannot be forbidden by a class.",
+	},
+	{
+		name: groupAnnotation, kind: "name: lower-case letters, digits and dashes, at most 63", fallback: "a load balancer of its own", on: onIngress,
+		merge: mergeOwn, needs: needsNone, example: "shop",
+		doc: "Ingresses of one namespace and class that name the same group share a load balancer. " +
+			"Across namespaces they do so where the class lists the group and its selector selects the namespace.",
+		read: func(s *settings, v string) error {
+			s.group = v
+			return joined(validation.IsDNS1123Label(v))
+		},
+	},
+	{
+		name: orderAnnotation, kind: "integer from -1000 to 1000", fallback: "0", on: onIngress,
+		merge: mergeOwn, needs: needsNone, example: "-10",
+		doc: "Who wins between Ingresses that claim the same requests, and whose setting counts: the lower order, before age is looked at. " +
+			"It never changes which path is more specific. The class has to permit it with `order: true`.",
+		read: func(s *settings, v string) (err error) {
+			s.order, err = integer(v, -1000, 1000)
+			return err
+		},
+	},
+	{
+		name: schemeAnnotation, kind: "`internal` or `internet-facing`", fallback: "`scheme` of the class, else `internal`", on: onIngress,
+		merge: "members of a group that differ are on two load balancers, and are told", needs: needsNone, example: v1alpha1.SchemeInternetFacing,
+		doc: "Where the load balancer can be reached from. Where the class sets a scheme, no other can be asked for. " +
+			"A change is a move to another load balancer.",
+		read: func(s *settings, v string) error {
+			s.scheme = v
+			return oneOf(v, v1alpha1.SchemeInternal, v1alpha1.SchemeInternetFacing)
+		},
+		exposes: func(asked, given settings) bool {
+			return asked.scheme == v1alpha1.SchemeInternal && given.scheme != v1alpha1.SchemeInternal
+		},
+	},
+	{
+		name: targetTypeAnnotation, kind: "`ip` or `instance`", fallback: "`targetType` of the class, else `ip`", on: onIngress,
+		merge: "per Service port; each type has targets of its own", needs: "targets of that type", example: v1alpha1.TargetTypeIP,
+		doc: "What requests are sent to: the addresses of pods, or the node port of a Service of type NodePort or LoadBalancer.",
+		read: func(s *settings, v string) error {
+			s.targetType = v
+			return oneOf(v, v1alpha1.TargetTypeIP, v1alpha1.TargetTypeInstance)
+		},
+	},
+	{
+		name: portsAnnotation, kind: "list of `HTTP:port` and `HTTPS:port`, or the same as JSON", fallback: "`listenPorts` of the class, else `HTTP:80`", on: onIngress,
+		merge: "each Ingress is served on its own; where two want different protocols on a port, the oldest decides", needs: needsNone, example: "HTTP:80,HTTPS:443",
+		doc: "The ports that serve the Ingress. Hosts that `spec.tls` covers are served on the HTTPS ports besides, on 443 if none is listed. " +
+			"`[{\"HTTP\":80},{\"HTTPS\":443}]` says the same as the example.",
+		read: func(s *settings, v string) (err error) {
+			s.ports, err = parsePorts(v)
+			return err
+		},
+		exposes: func(asked, given settings) bool {
+			return slices.ContainsFunc(given.ports, func(p v1alpha1.ListenPort) bool { return !slices.Contains(asked.ports, p) })
+		},
+	},
+	{
+		name: healthPath, kind: "path", fallback: "/", on: onIngress, merge: mergeOldest, needs: needsNone, example: "/healthz",
+		doc: "The path that is requested to find out whether a target can serve.",
+	},
+	{
+		name: healthPort, kind: "port, or `traffic-port`", fallback: trafficPort, on: onIngress, merge: mergeOldest, needs: needsNone, example: "8081",
+		doc: "The port that is asked: the one that serves requests, or another one of the target.",
+	},
+	{
+		name: healthProtocol, kind: "`HTTP` or `HTTPS`", fallback: v1alpha1.ProtocolHTTP, on: onIngress, merge: mergeOldest, needs: needsNone, example: v1alpha1.ProtocolHTTPS,
+		doc: "What is spoken to ask.",
+	},
+	{
+		name: healthInterval, kind: "seconds from 5 to 300", fallback: "15", on: onIngress, merge: mergeOldest, needs: needsNone, example: "30",
+		doc: "How often each target is asked. It has to be longer than the timeout.",
+	},
+	{
+		name: healthTimeout, kind: "seconds from 2 to 120", fallback: "5", on: onIngress, merge: mergeOldest, needs: needsNone, example: "10",
+		doc: "How long an answer may take.",
+	},
+	{
+		name: healthHealthy, kind: "integer from 2 to 10", fallback: "2", on: onIngress, merge: mergeOldest, needs: needsNone, example: "3",
+		doc: "How many good answers in a row make a target healthy.",
+	},
+	{
+		name: healthUnhealthy, kind: "integer from 2 to 10", fallback: "2", on: onIngress, merge: mergeOldest, needs: needsNone, example: "3",
+		doc: "How many bad answers in a row make a target unhealthy.",
+	},
+	{
+		name: healthCodes, kind: "list of statuses and ranges from 200 to 499", fallback: "200", on: onIngress, merge: mergeOldest, needs: needsNone, example: "200,204,300-399",
+		doc: "The statuses that count as a good answer.",
+	},
+}
+
+// annotationOf is the row of a name, or nil.
+func annotationOf(name string) *annotation {
+	i := slices.IndexFunc(annotations, func(a annotation) bool { return a.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &annotations[i]
+}
+
+// withPrefix is the full name of an annotation that may be written without its prefix.
+func withPrefix(name string) string {
+	if strings.Contains(name, "/") {
+		return name
+	}
+	return prefix + name
+}
+
+// settings are what the annotations of an Ingress say. What they do not say is empty.
+type settings struct {
+	group      string
+	order      int
+	scheme     string
+	targetType string
+	ports      []v1alpha1.ListenPort
+	health     map[string]string // by annotation
+}
+
+// under completes settings with what the class says, and with what holds if nobody says anything.
+func (s settings) under(c *Class) settings {
+	s.scheme = first(c.Scheme, s.scheme, v1alpha1.SchemeInternal)
+	s.targetType = first(s.targetType, c.TargetType, v1alpha1.TargetTypeIP)
+	if s.ports == nil {
+		s.ports = c.ListenPorts
+	}
+	if s.ports == nil {
+		s.ports = []v1alpha1.ListenPort{{Protocol: v1alpha1.ProtocolHTTP, Port: 80}}
+	}
+	return s
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// readAnnotations reads the annotations of an Ingress under its class. An error among the
+// diagnostics means that it must not be served as it is.
+func readAnnotations(ing *networkingv1.Ingress, c *Class) (settings, []diag.Diagnostic) {
+	var granted, refused settings
+	var found []diag.Diagnostic
+	var without []*annotation // those that the class does not allow
+	for _, key := range slices.Sorted(maps.Keys(ing.Annotations)) {
+		if !strings.HasPrefix(key, prefix) {
+			continue
+		}
+		a := annotationOf(key)
+		if a == nil {
+			found = append(found, about(ing, key, diag.Warning, diag.AnnotationUnknown, "no annotation has this name"+suggestion(key)))
+			continue
+		}
+		to := &granted
+		if !c.allows(a, ing.Annotations[key]) {
+			to = &refused
+			without = append(without, a)
+		}
+		if err := a.note(to, ing.Annotations[key]); err != nil {
+			found = append(found, about(ing, key, diag.Error, diag.AnnotationInvalid, fmt.Sprintf("%q: %s", ing.Annotations[key], err)))
+		}
+	}
+	given := granted.under(c)
+	for _, a := range without {
+		found = append(found, a.refusal(ing, refused, given))
+	}
+	if given.health == nil || failed(found) {
+		return given, found
+	}
+	if err := c.checkHealth(given.health); err != nil {
+		found = append(found, about(ing, healthTimeout, diag.Error, diag.AnnotationInvalid, err.Error()))
+	}
+	return given, found
+}
+
+// note checks a value and puts it where it belongs.
+func (a *annotation) note(to *settings, value string) error {
+	if a.read != nil {
+		return a.read(to, value)
+	}
+	if to.health == nil {
+		to.health = map[string]string{}
+	}
+	to.health[a.name] = value
+	return setHealth(nil, a.name, value)
+}
+
+// allows reports whether authors of Ingresses of the class may use an annotation with a value.
+func (c *Class) allows(a *annotation, value string) bool {
+	switch {
+	case a.name == orderAnnotation && !c.Order:
+		return false
+	case a.name == schemeAnnotation && c.Scheme != "" && c.Scheme != value:
+		return false
+	case c.Annotations == nil:
+		return true
+	}
+	return slices.ContainsFunc(*c.Annotations, func(n string) bool { return withPrefix(n) == a.name })
+}
+
+// refusal tells the author of an annotation that the class does not allow.
+func (a *annotation) refusal(ing *networkingv1.Ingress, asked, given settings) diag.Diagnostic {
+	if a.exposes != nil && a.exposes(asked, given) {
+		return about(ing, a.name, diag.Error, diag.AnnotationNotAllowed,
+			"the class does not allow it, and without it more would be exposed than it asks for, so the Ingress is not served as it is")
+	}
+	return about(ing, a.name, diag.Warning, diag.AnnotationNotAllowed, "the class does not allow it, so it is ignored")
+}
+
+// suggestion names the annotation that was probably meant.
+func suggestion(key string) string {
+	for _, a := range annotations {
+		if squeezed(a.name) == squeezed(key) {
+			return "; did you mean " + a.name + "?"
+		}
+	}
+	return ""
+}
+
+// squeezed is a name without what is easily got wrong about it.
+func squeezed(name string) string {
+	return strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "").Replace(name))
+}
+
+func annotationSource(ing *networkingv1.Ingress, name string) diag.Source {
+	return sourceOf(ing).At("metadata.annotations[" + name + "]")
+}
+
+func about(ing *networkingv1.Ingress, name string, severity diag.Severity, reason diag.Reason, message string) diag.Diagnostic {
+	return diag.Diagnostic{Severity: severity, Reason: reason, Source: annotationSource(ing, name), Message: message}
+}
+
+func integer(text string, least, most int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least || n > most {
+		return 0, fmt.Errorf("it is not an integer from %d to %d", least, most)
+	}
+	return n, nil
+}
+
+func oneOf(value string, known ...string) error {
+	if slices.Contains(known, value) {
+		return nil
+	}
+	return fmt.Errorf("it is neither %s", strings.Join(known, " nor "))
+}
+
+func joined(messages []string) error {
+	if len(messages) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(messages, "; "))
+}

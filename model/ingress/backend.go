@@ -1,0 +1,231 @@
+package ingress
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file makes backends of Services. A Service that is missing or cannot be used is a backend
+// without targets: requests for it are answered 503, and when it comes back no rule changes.
+
+// A pool is the backends of a load balancer, shared by all that use them.
+type pool struct {
+	class    *Class
+	resolved map[reference]*resolution
+	entries  map[routing.BackendID]*pooled
+}
+
+// A reference is what an Ingress says about a backend, so that it is looked up once.
+type reference struct {
+	service    name
+	portName   string
+	portNumber int32
+	targetType string
+}
+
+// A resolution is what a reference leads to.
+type resolution struct {
+	backend  routing.Backend
+	problem  string // why it has no targets
+	reason   diag.Reason
+	severity diag.Severity
+}
+
+// pooled is a backend with the settings of its health check, by annotation.
+type pooled struct {
+	routing.Backend
+	health map[string]healthClaim
+}
+
+// A healthClaim is a setting and the Ingress that made it first.
+type healthClaim struct {
+	value string
+	owner routing.Owner
+}
+
+func newPool(c *Class) *pool {
+	return &pool{class: c, resolved: map[reference]*resolution{}, entries: map[routing.BackendID]*pooled{}}
+}
+
+// backends are all of the pool, with their health checks decided.
+func (p *pool) backends() map[routing.BackendID]routing.Backend {
+	out := make(map[routing.BackendID]routing.Backend, len(p.entries))
+	for id, e := range p.entries {
+		b := e.Backend
+		b.Health = p.class.healthCheck(values(e.health))
+		out[id] = b
+	}
+	return out
+}
+
+func values(claims map[string]healthClaim) map[string]string {
+	out := make(map[string]string, len(claims))
+	for annotation, c := range claims {
+		out[annotation] = c.value
+	}
+	return out
+}
+
+// action is what a backend of an Ingress does.
+func (v *visit) action(b *networkingv1.IngressBackend, field string) routing.Action {
+	if b.Resource != nil {
+		return v.resource(b.Resource, field+".resource")
+	}
+	ref := reference{name{v.Namespace, b.Service.Name}, b.Service.Port.Name, b.Service.Port.Number, v.settings.targetType}
+	return routing.To(v.forward(ref, field+".service"))
+}
+
+// forward is the backend of a Service port.
+func (v *visit) forward(ref reference, field string) routing.BackendID {
+	r := v.pool.resolved[ref]
+	if r == nil {
+		r = v.class.resolve(ref, v.services[ref.service], v.slices[ref.service])
+		v.pool.resolved[ref] = r
+	}
+	if r.problem != "" {
+		v.tell(r.severity, r.reason, field, r.problem)
+	}
+	entry := v.pool.entries[r.backend.ID]
+	if entry == nil {
+		entry = &pooled{Backend: r.backend, health: map[string]healthClaim{}}
+		v.pool.entries[r.backend.ID] = entry
+	}
+	if len(v.settings.health) > 0 {
+		v.claimHealth(entry)
+	}
+	return r.backend.ID
+}
+
+// claimHealth adds a member's settings to a health check. Older members have made theirs already.
+func (v *visit) claimHealth(b *pooled) {
+	health := maps.Clone(b.health)
+	var added []string
+	for _, annotation := range slices.Sorted(maps.Keys(v.settings.health)) {
+		value := v.settings.health[annotation]
+		if before, claimed := health[annotation]; !claimed {
+			health[annotation] = healthClaim{value, v.Owner}
+			added = append(added, annotation)
+		} else if before.value != value {
+			v.found = append(v.found, about(v.Ingress, annotation, diag.Warning, diag.SettingConflict,
+				fmt.Sprintf("%s decides for %s, and says %s", before.owner, b.ID, before.value)))
+		}
+	}
+	if err := v.class.checkHealth(values(health)); err != nil {
+		for _, annotation := range added {
+			v.found = append(v.found, about(v.Ingress, annotation, diag.Warning, diag.SettingConflict,
+				fmt.Sprintf("it does not fit with what older Ingresses say for %s: %s", b.ID, err)))
+		}
+		return
+	}
+	b.health = health
+}
+
+// resolve looks a reference up.
+func (c *Class) resolve(ref reference, service *corev1.Service, slicesOf sliceList) *resolution {
+	r := &resolution{severity: diag.Error, backend: routing.Backend{
+		Service:    ref.service.String(),
+		Port:       routing.ServicePort(cmp.Or(ref.portName, strconv.Itoa(int(ref.portNumber)))),
+		TargetType: ref.targetType,
+		Protocol:   v1alpha1.ProtocolHTTP,
+		Version:    "HTTP1",
+		Family:     familyOf(service),
+	}}
+	c.lookUp(r, ref, service, slicesOf)
+	r.backend.ID = idOf(r.backend)
+	return r
+}
+
+// lookUp finds the port and the targets, or the reason why there are none.
+func (c *Class) lookUp(r *resolution, ref reference, service *corev1.Service, slicesOf sliceList) {
+	if service == nil {
+		r.reason, r.problem = diag.ServiceMissing, fmt.Sprintf("there is no Service %s", ref.service)
+		return
+	}
+	port := portOf(service, ref)
+	if port != nil {
+		r.backend.Port = routing.ServicePort(strconv.Itoa(int(port.Port)))
+	}
+	if service.Spec.Type == corev1.ServiceTypeExternalName {
+		c.lookUpExternal(r, ref, service)
+		return
+	}
+	switch {
+	case port == nil:
+		r.reason, r.problem = diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.service, r.backend.Port)
+	case protocolOf(port) != corev1.ProtocolTCP:
+		r.reason, r.problem = diag.ServiceUnusable, fmt.Sprintf("port %d of Service %s speaks %s, and HTTP needs TCP", port.Port, ref.service, port.Protocol)
+	case ref.targetType == v1alpha1.TargetTypeInstance && port.NodePort == 0:
+		r.reason, r.problem = diag.ServiceUnusable, fmt.Sprintf("port %d of Service %s has no node port, which target type instance needs: make the Service one of type NodePort, or use target type ip", port.Port, ref.service)
+	case ref.targetType == v1alpha1.TargetTypeIP:
+		r.backend.Targets = slicesOf.targets(port, r.backend.Family)
+		if len(r.backend.Targets) == 0 && (len(slicesOf) > 0 || !service.CreationTimestamp.IsZero()) {
+			r.severity, r.reason, r.problem = diag.Warning, diag.NoEndpoints, fmt.Sprintf("Service %s has no ready endpoint for port %d", ref.service, port.Port)
+		}
+	}
+}
+
+// lookUpExternal makes a target of the name that an ExternalName Service stands for. Whoever may
+// write such a Service can point it anywhere, so the class has to allow it.
+func (c *Class) lookUpExternal(r *resolution, ref reference, service *corev1.Service) {
+	number, err := strconv.ParseInt(string(r.backend.Port), 10, 32)
+	switch {
+	case !c.AllowExternalNames:
+		r.reason, r.problem = diag.ExternalNameRefused, fmt.Sprintf("Service %s is of type ExternalName, which the class does not allow", ref.service)
+	case err != nil:
+		r.reason, r.problem = diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.service, r.backend.Port)
+	case ref.targetType == v1alpha1.TargetTypeInstance:
+		r.reason, r.problem = diag.ServiceUnusable, fmt.Sprintf("Service %s is of type ExternalName and has no node port, which target type instance needs", ref.service)
+	default:
+		r.backend.Targets = []routing.Target{{Address: service.Spec.ExternalName, Port: int32(number)}}
+	}
+}
+
+// portOf is the port of a Service that a reference means, TCP before other protocols.
+func portOf(service *corev1.Service, ref reference) *corev1.ServicePort {
+	var found *corev1.ServicePort
+	for i := range service.Spec.Ports {
+		p := &service.Spec.Ports[i]
+		if ref.portName != "" && p.Name != ref.portName || ref.portName == "" && p.Port != ref.portNumber {
+			continue
+		}
+		if protocolOf(p) == corev1.ProtocolTCP {
+			return p
+		}
+		found = p
+	}
+	return found
+}
+
+func protocolOf(p *corev1.ServicePort) corev1.Protocol {
+	return cmp.Or(p.Protocol, corev1.ProtocolTCP)
+}
+
+// familyOf is the IP family that a Service is reached over: IPv4 wherever it has it.
+func familyOf(service *corev1.Service) string {
+	if service != nil && len(service.Spec.IPFamilies) == 1 && service.Spec.IPFamilies[0] == corev1.IPv6Protocol {
+		return ipv6
+	}
+	return ipv4
+}
+
+// idOf names a backend by what cannot change in place, and only by what differs from the usual.
+func idOf(b routing.Backend) routing.BackendID {
+	id := b.Service + ":" + string(b.Port)
+	if b.Family != ipv4 {
+		id += "/" + b.Family
+	}
+	if b.TargetType != v1alpha1.TargetTypeIP {
+		id += "/" + b.TargetType
+	}
+	return routing.BackendID(id)
+}

@@ -1,0 +1,254 @@
+package ingress
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file finds the certificates of the entries of spec.tls: in a Secret where an entry names
+// one, otherwise among those that the cloud holds.
+
+// CertificateHosts are the hosts for which the cloud has to be asked for certificates.
+func CertificateHosts(s Snapshot) []string {
+	x := newIndex(Objects{Namespaces: s.Namespaces})
+	var ask []string
+	for _, m := range s.Members {
+		rules, _ := s.Class.allowance(x.labels(m.Namespace)).permitted(m)
+		for i := range m.Spec.TLS {
+			if m.Spec.TLS[i].SecretName != "" {
+				continue
+			}
+			for _, host := range hostsOf(rules, m) {
+				if listed, ok := covers(&m.Spec.TLS[i], host); ok && listed != "" {
+					ask = append(ask, listed)
+				}
+			}
+		}
+	}
+	slices.Sort(ask)
+	return slices.Compact(ask)
+}
+
+// covers reports whether an entry covers a host, and by which name a certificate for it is known:
+// the listed one, or the host itself where the entry lists none.
+func covers(t *networkingv1.IngressTLS, host routing.Host) (string, bool) {
+	if len(t.Hosts) == 0 {
+		return string(host), true
+	}
+	if host == routing.Any {
+		return "", false
+	}
+	if slices.Contains(t.Hosts, string(host)) {
+		return string(host), true
+	}
+	for _, listed := range t.Hosts {
+		if routing.Host(listed).Covers(host) {
+			return listed, true
+		}
+	}
+	return "", false
+}
+
+// An entry is one of spec.tls.
+type entry struct {
+	*opening
+	*networkingv1.IngressTLS
+	field string
+}
+
+// covered are the hosts that the entry covers, with the names by which their certificates are
+// known.
+func (e entry) covered() map[routing.Host]string {
+	names := map[routing.Host]string{}
+	for _, host := range e.hosts {
+		if listed, ok := covers(e.IngressTLS, host); ok {
+			names[host] = listed
+		}
+	}
+	return names
+}
+
+// tellUnused tells about listed hosts that are no host of a rule.
+func (e entry) tellUnused() {
+	for i, listed := range e.Hosts {
+		serves := func(h routing.Host) bool { return h != routing.Any && routing.Host(listed).Covers(h) }
+		if !slices.ContainsFunc(e.hosts, serves) {
+			e.tell(diag.Warning, diag.CertificateUnused, fmt.Sprintf("%s.hosts[%d]", e.field, i),
+				fmt.Sprintf("no rule of this Ingress serves host %s", listed))
+		}
+	}
+}
+
+// certificates are those of the covered hosts, as far as there are any.
+func (e entry) certificates(covered map[routing.Host]string) map[routing.Host]certificateUse {
+	if e.SecretName == "" {
+		return e.fromCloud(covered)
+	}
+	return e.fromSecret(covered)
+}
+
+// fromSecret uses the certificate in the Secret, whatever names are in it: that is what the author
+// asked for. A name that is not in it is told.
+func (e entry) fromSecret(covered map[routing.Host]string) map[routing.Host]certificateUse {
+	field := e.field + ".secretName"
+	s := e.readSecret(name{e.Namespace, e.SecretName})
+	if s.err != nil {
+		e.tell(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s left out of HTTPS", s.err, e.list(covered)))
+		return nil
+	}
+	uses := make(map[routing.Host]certificateUse, len(covered))
+	var unnamed []string
+	for _, host := range e.hosts {
+		if _, ok := covered[host]; !ok {
+			continue
+		}
+		uses[host] = certificateUse{s.id, sourceOf(e.Ingress).At(field)}
+		if host != routing.Any && !slices.ContainsFunc(e.known[s.id].Hosts, func(n string) bool { return routing.Host(n).Covers(host) }) {
+			unnamed = append(unnamed, string(host))
+		}
+	}
+	if unnamed != nil {
+		e.tell(diag.Warning, diag.CertificateInvalid, field,
+			fmt.Sprintf("the certificate is for %s, not for %s: clients will not trust it there", strings.Join(e.known[s.id].Hosts, ", "), strings.Join(unnamed, ", ")))
+	}
+	return uses
+}
+
+// list names the covered hosts in a sentence, with its verb.
+func (e entry) list(covered map[routing.Host]string) string {
+	var hosts []string
+	for _, h := range e.hosts {
+		if _, ok := covered[h]; ok {
+			hosts = append(hosts, describeHost(h))
+		}
+	}
+	if len(hosts) == 1 {
+		return hosts[0] + " is"
+	}
+	return strings.Join(hosts, ", ") + " are"
+}
+
+// fromCloud looks for a certificate by each name. What is for no host in particular takes the first
+// that is found for a host of the Ingress.
+func (e entry) fromCloud(covered map[routing.Host]string) map[routing.Host]certificateUse {
+	uses := map[routing.Host]certificateUse{}
+	source := sourceOf(e.Ingress).At(e.field)
+	var found *certificateUse
+	for _, host := range e.hosts {
+		listed, ok := covered[host]
+		if !ok || host == routing.Any {
+			continue
+		}
+		if len(e.inCloud[listed]) == 0 {
+			e.tell(diag.Error, diag.CertificateMissing, e.field,
+				fmt.Sprintf("it names no Secret, and the cloud holds no certificate for %s, so %s is left out of HTTPS", listed, describeHost(host)))
+			continue
+		}
+		use := certificateUse{e.inCloud[listed][0], source}
+		e.learn(use.id, listed)
+		uses[host] = use
+		if found == nil {
+			found = &use
+		}
+	}
+	if _, ok := covered[routing.Any]; ok && found != nil {
+		uses[routing.Any] = *found
+	} else if ok {
+		e.tell(diag.Error, diag.CertificateMissing, e.field,
+			"it names no Secret, and there is no host to find a certificate for, so "+describeHost(routing.Any)+" is left out of HTTPS")
+	}
+	return uses
+}
+
+// learn notes that the cloud holds a certificate for a host.
+func (d *doors) learn(id routing.CertificateID, host string) {
+	c := d.known[id]
+	if c == nil {
+		c = &routing.Certificate{ID: id}
+		d.known[id] = c
+	}
+	if at, found := slices.BinarySearch(c.Hosts, host); !found {
+		c.Hosts = slices.Insert(c.Hosts, at, host)
+	}
+}
+
+// A secret is what was read of one.
+type secret struct {
+	id     routing.CertificateID
+	reason diag.Reason
+	err    error // there is no certificate, because
+}
+
+// readSecret reads a Secret once.
+func (o *opening) readSecret(n name) secret {
+	s, read := o.doors.secrets[n]
+	if !read {
+		s = o.doors.parseSecret(n, o.index.secrets[n])
+		o.doors.secrets[n] = s
+	}
+	return s
+}
+
+func (d *doors) parseSecret(n name, object *corev1.Secret) secret {
+	if object == nil {
+		return secret{reason: diag.CertificateMissing, err: fmt.Errorf("there is no Secret %s", n)}
+	}
+	c, err := parseCertificate(object)
+	if err != nil {
+		return secret{reason: diag.CertificateInvalid, err: fmt.Errorf("Secret %s holds no certificate with its key: %w", n, err)}
+	}
+	if d.known[c.ID] == nil {
+		d.known[c.ID] = c
+	}
+	return secret{id: c.ID}
+}
+
+// parseCertificate reads a certificate chain and its key. Both are in its name, so that a change of
+// either is one of the certificate.
+func parseCertificate(s *corev1.Secret) (*routing.Certificate, error) {
+	chain, key := s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey]
+	for _, part := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
+		if len(s.Data[part]) == 0 {
+			return nil, errors.New(part + " is missing")
+		}
+	}
+	pair, err := tls.X509KeyPair(chain, key)
+	if err != nil {
+		return nil, errors.New(strings.TrimPrefix(err.Error(), "tls: "))
+	}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%d ", len(chain))
+	sum.Write(chain)
+	sum.Write(key)
+	return &routing.Certificate{
+		ID:     routing.CertificateID("sha256:" + hex.EncodeToString(sum.Sum(nil)[:8])),
+		Hosts:  namesIn(pair.Leaf),
+		Source: nameOf(s).String(),
+		Pair:   &routing.KeyPair{Chain: chain, Key: key},
+	}, nil
+}
+
+// namesIn are the host names that a certificate is for, sorted.
+func namesIn(leaf *x509.Certificate) []string {
+	names := slices.Clone(leaf.DNSNames)
+	if len(names) == 0 && leaf.Subject.CommonName != "" {
+		names = []string{leaf.Subject.CommonName}
+	}
+	for i := range names {
+		names[i] = strings.ToLower(names[i])
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

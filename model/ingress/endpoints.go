@@ -1,0 +1,73 @@
+package ingress
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file finds the targets of a Service port in its EndpointSlices.
+
+const (
+	ipv4 = "ipv4"
+	ipv6 = "ipv6"
+)
+
+// A sliceList is the EndpointSlices of one Service.
+type sliceList []*discoveryv1.EndpointSlice
+
+// targets are the ready endpoints of a port, sorted, each once. Endpoints that are ready but about
+// to go count only where there are no others.
+func (l sliceList) targets(port *corev1.ServicePort, family string) []routing.Target {
+	var staying, going []routing.Target
+	for _, s := range l {
+		number := numberOf(s, port)
+		if number == 0 || familyOfSlice(s) != family {
+			continue
+		}
+		for _, e := range s.Endpoints {
+			to := &staying
+			switch {
+			case e.Conditions.Ready != nil && !*e.Conditions.Ready || len(e.Addresses) == 0:
+				continue
+			case e.Conditions.Terminating != nil && *e.Conditions.Terminating:
+				to = &going
+			}
+			*to = append(*to, routing.Target{Address: e.Addresses[0], Port: number}) // the API gives further addresses no meaning
+		}
+	}
+	if len(staying) == 0 {
+		staying = going
+	}
+	slices.SortFunc(staying, func(a, b routing.Target) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
+	})
+	return slices.Compact(staying)
+}
+
+// numberOf is the number that the endpoints of a slice serve a Service port on, or 0. They are
+// matched by name, since the numbers of pods need not be those of the Service.
+func numberOf(s *discoveryv1.EndpointSlice, port *corev1.ServicePort) int32 {
+	for _, p := range s.Ports {
+		named := p.Name == nil && port.Name == "" || p.Name != nil && *p.Name == port.Name
+		tcp := p.Protocol == nil || *p.Protocol == corev1.ProtocolTCP
+		if named && tcp && p.Port != nil {
+			return *p.Port
+		}
+	}
+	return 0
+}
+
+func familyOfSlice(s *discoveryv1.EndpointSlice) string {
+	switch s.AddressType {
+	case discoveryv1.AddressTypeIPv4:
+		return ipv4
+	case discoveryv1.AddressTypeIPv6:
+		return ipv6
+	}
+	return ""
+}

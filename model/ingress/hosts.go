@@ -1,0 +1,82 @@
+package ingress
+
+import (
+	"fmt"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file keeps namespaces to the hosts that the class lets them serve. A rule for another host
+// neither routes nor names it, so it cannot take the host from whoever may have it.
+
+// anyHost allows every host, and what is for no host in particular.
+const anyHost = "*"
+
+// An allowance is the hosts that a namespace may serve.
+type allowance struct {
+	everything bool
+	hosts      []routing.Host
+}
+
+func (c *Class) allowance(namespace map[string]string) allowance {
+	if c.AllowedHosts == nil {
+		return allowance{everything: true}
+	}
+	var a allowance
+	for _, entry := range c.AllowedHosts {
+		if !selects(&entry.NamespaceSelector, namespace) {
+			continue
+		}
+		for _, h := range entry.Hosts {
+			a.everything = a.everything || h == anyHost
+			a.hosts = append(a.hosts, routing.Host(h))
+		}
+	}
+	return a
+}
+
+func (a allowance) permits(h routing.Host) bool {
+	if a.everything {
+		return true
+	}
+	for _, allowed := range a.hosts {
+		if allowed.Covers(h) {
+			return true
+		}
+	}
+	return false
+}
+
+// A rule is a rule of an Ingress that its namespace may have.
+type rule struct {
+	index int
+	host  routing.Host
+	http  *networkingv1.HTTPIngressRuleValue // nil: it only names the host
+}
+
+func (r rule) field() string { return fmt.Sprintf("spec.rules[%d]", r.index) }
+
+// permitted are the rules of a member that the class allows, and what is said about the others.
+func (a allowance) permitted(m Member) ([]rule, []diag.Diagnostic) {
+	var rules []rule
+	var found []diag.Diagnostic
+	for i, r := range m.Spec.Rules {
+		allowed := rule{i, routing.Host(r.Host), r.HTTP}
+		if a.permits(allowed.host) {
+			rules = append(rules, allowed)
+			continue
+		}
+		what := "host " + r.Host
+		if r.Host == "" {
+			what = "rules without a host"
+		}
+		found = append(found, diag.Diagnostic{
+			Severity: diag.Error, Reason: diag.HostNotAllowed, Source: sourceOf(m.Ingress).At(allowed.field() + ".host"),
+			Message: fmt.Sprintf("the class does not let namespace %s serve %s", m.Namespace, what),
+		})
+	}
+	return rules, found
+}

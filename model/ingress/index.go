@@ -1,0 +1,151 @@
+package ingress
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+)
+
+// This file finds objects by name, and for the members of a load balancer the objects that they
+// refer to.
+
+// A name is a namespace and a name in it; a cluster-wide object has no namespace.
+type name struct{ namespace, name string }
+
+func nameOf(o metav1.Object) name { return name{o.GetNamespace(), o.GetName()} }
+
+func (n name) String() string { return n.namespace + "/" + n.name }
+
+func compareNames(a, b name) int {
+	return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+}
+
+// An index is objects by name.
+type index struct {
+	backends   map[name]*v1alpha1.Backend
+	services   map[name]*corev1.Service
+	slices     map[name][]*discoveryv1.EndpointSlice // by Service
+	secrets    map[name]*corev1.Secret
+	namespaces map[name]*corev1.Namespace
+}
+
+func newIndex(o Objects) *index {
+	x := &index{
+		backends:   byName(o.Backends),
+		services:   byName(o.Services),
+		slices:     map[name][]*discoveryv1.EndpointSlice{},
+		secrets:    byName(o.Secrets),
+		namespaces: byName(o.Namespaces),
+	}
+	for _, s := range o.EndpointSlices {
+		service := name{s.Namespace, s.Labels[discoveryv1.LabelServiceName]}
+		x.slices[service] = append(x.slices[service], s)
+	}
+	return x
+}
+
+func byName[T metav1.Object](objects []T) map[name]T {
+	out := make(map[name]T, len(objects))
+	for _, o := range objects {
+		out[nameOf(o)] = o
+	}
+	return out
+}
+
+// objects are those of the index, sorted by name.
+func (x *index) objects() Objects {
+	o := Objects{
+		Backends:   sorted(x.backends),
+		Services:   sorted(x.services),
+		Secrets:    sorted(x.secrets),
+		Namespaces: sorted(x.namespaces),
+	}
+	for _, slicesOfService := range sorted(x.slices) {
+		o.EndpointSlices = append(o.EndpointSlices, slicesOfService...)
+	}
+	slices.SortFunc(o.EndpointSlices, func(a, b *discoveryv1.EndpointSlice) int { return compareNames(nameOf(a), nameOf(b)) })
+	return o
+}
+
+// sorted are the values of a map in the order of their names.
+func sorted[T any](m map[name]T) []T {
+	var out []T
+	for _, n := range slices.SortedFunc(maps.Keys(m), compareNames) {
+		out = append(out, m[n])
+	}
+	return out
+}
+
+// labels are those of a namespace. The API server labels every namespace with its name, so that
+// much is known of one that is not among the objects.
+func (x *index) labels(namespace string) map[string]string {
+	labels := map[string]string{corev1.LabelMetadataName: namespace}
+	if n := x.namespaces[name{name: namespace}]; n != nil {
+		maps.Copy(labels, n.Labels)
+	}
+	return labels
+}
+
+// take copies from another index what an Ingress depends on.
+func (x *index) take(from *index, ing *networkingv1.Ingress) {
+	for b := range backendsOf(&ing.Spec) {
+		x.takeBackend(from, ing.Namespace, b)
+	}
+	for _, t := range ing.Spec.TLS {
+		pick(x.secrets, from.secrets, name{ing.Namespace, t.SecretName})
+	}
+	pick(x.namespaces, from.namespaces, name{name: ing.Namespace})
+}
+
+func (x *index) takeBackend(from *index, namespace string, b *networkingv1.IngressBackend) {
+	if b.Service != nil {
+		x.takeService(from, name{namespace, b.Service.Name})
+	}
+	if b.Resource == nil {
+		return
+	}
+	n := name{namespace, b.Resource.Name}
+	pick(x.backends, from.backends, n)
+	if resource := from.backends[n]; resource != nil {
+		for _, s := range resource.Spec.Services {
+			x.takeService(from, name{namespace, s.Name})
+		}
+	}
+}
+
+func (x *index) takeService(from *index, n name) {
+	pick(x.services, from.services, n)
+	pick(x.slices, from.slices, n)
+}
+
+func pick[T any](to, from map[name]T, n name) {
+	if object, ok := from[n]; ok {
+		to[n] = object
+	}
+}
+
+// backendsOf are the backends that an Ingress names.
+func backendsOf(spec *networkingv1.IngressSpec) func(yield func(*networkingv1.IngressBackend) bool) {
+	return func(yield func(*networkingv1.IngressBackend) bool) {
+		if spec.DefaultBackend != nil && !yield(spec.DefaultBackend) {
+			return
+		}
+		for _, r := range spec.Rules {
+			if r.HTTP == nil {
+				continue
+			}
+			for i := range r.HTTP.Paths {
+				if !yield(&r.HTTP.Paths[i].Backend) {
+					return
+				}
+			}
+		}
+	}
+}

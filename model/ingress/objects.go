@@ -1,0 +1,26 @@
+package ingress
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// Objects are what the compiler reads, in any order.
+type Objects struct {
+	Ingresses                  []*networkingv1.Ingress
+	IngressClasses             []*networkingv1.IngressClass
+	LoadBalancerClasses        []*v1alpha1.LoadBalancerClass
+	ClusterLoadBalancerClasses []*v1alpha1.ClusterLoadBalancerClass
+	Backends                   []*v1alpha1.Backend
+	Services                   []*corev1.Service
+	EndpointSlices             []*discoveryv1.EndpointSlice
+	Secrets                    []*corev1.Secret
+	Namespaces                 []*corev1.Namespace
+
+	// Memories are what is remembered of each load balancer.
+	Memories map[routing.Key]Memory
+}

@@ -1,0 +1,158 @@
+package ingress
+
+import (
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file finds the parameters of a class and checks them. A class whose parameters cannot be
+// read is not used at all: what it would have pinned must not be left open.
+
+// parameters are the objects that an IngressClass can refer to.
+type parameters struct {
+	namespaced map[name]*v1alpha1.LoadBalancerClass
+	cluster    map[name]*v1alpha1.ClusterLoadBalancerClass
+}
+
+func newParameters(o Objects) parameters {
+	return parameters{byName(o.LoadBalancerClasses), byName(o.ClusterLoadBalancerClasses)}
+}
+
+// find is the spec that a class refers to and the object that it is in, or what is wrong with the
+// reference.
+func (p parameters) find(ref *networkingv1.IngressClassParametersReference, at *field.Path) (*v1alpha1.LoadBalancerClassSpec, diag.Source, *field.Error) {
+	source := diag.Source{Kind: ref.Kind, Name: ref.Name}
+	if ref.Namespace != nil {
+		source.Namespace = *ref.Namespace
+	}
+	kinds := []string{v1alpha1.KindClusterLoadBalancerClass, v1alpha1.KindLoadBalancerClass}
+	switch {
+	case ref.APIGroup == nil || *ref.APIGroup != v1alpha1.Group:
+		return nil, source, field.NotSupported(at.Child("apiGroup"), ref.APIGroup, []string{v1alpha1.Group})
+	case !slices.Contains(kinds, ref.Kind):
+		return nil, source, field.NotSupported(at.Child("kind"), ref.Kind, kinds)
+	case ref.Kind == v1alpha1.KindLoadBalancerClass && ref.Namespace == nil:
+		return nil, source, field.Required(at.Child("namespace"), "a LoadBalancerClass is in a namespace: set `parameters.scope` to 'Namespace'")
+	case ref.Kind == v1alpha1.KindClusterLoadBalancerClass && ref.Namespace != nil:
+		return nil, source, field.Forbidden(at.Child("namespace"), "a ClusterLoadBalancerClass is in no namespace: set `parameters.scope` to 'Cluster'")
+	}
+	n := name{source.Namespace, source.Name}
+	if c := p.namespaced[n]; c != nil && ref.Kind == v1alpha1.KindLoadBalancerClass {
+		return &c.Spec, source, nil
+	}
+	if c := p.cluster[n]; c != nil && ref.Kind == v1alpha1.KindClusterLoadBalancerClass {
+		return &c.Spec, source, nil
+	}
+	return nil, source, field.NotFound(at, source.String())
+}
+
+// validateClassSpec is what is wrong with the parameters of a class.
+func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, enum := range []struct {
+		field, value string
+		known        []string
+	}{
+		{"scheme", spec.Scheme, []string{v1alpha1.SchemeInternal, v1alpha1.SchemeInternetFacing}},
+		{"ipFamily", spec.IPFamily, []string{"dualstack", "ipv4"}},
+		{"targetType", spec.TargetType, []string{v1alpha1.TargetTypeInstance, v1alpha1.TargetTypeIP}},
+		{"hostMiss", spec.HostMiss, []string{v1alpha1.HostMissAnswer, v1alpha1.HostMissLessSpecific}},
+		{"implementationSpecific", spec.ImplementationSpecific, []string{v1alpha1.ReadFairlead, v1alpha1.ReadGlob, v1alpha1.ReadRegex}},
+		{"deletionPolicy", spec.DeletionPolicy, []string{v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain}},
+	} {
+		if enum.value != "" && !slices.Contains(enum.known, enum.value) {
+			errs = append(errs, field.NotSupported(at.Child(enum.field), enum.value, enum.known))
+		}
+	}
+	if spec.ListenPorts != nil {
+		if err := checkPorts(spec.ListenPorts); err != nil {
+			errs = append(errs, field.Invalid(at.Child("listenPorts"), spec.ListenPorts, err.Error()))
+		}
+	}
+	if spec.ValuesPerCondition < 0 {
+		errs = append(errs, field.Invalid(at.Child("valuesPerCondition"), spec.ValuesPerCondition, "must not be negative"))
+	}
+	for _, wait := range []struct {
+		field string
+		value *metav1.Duration
+	}{{"warmTimeout", spec.WarmTimeout}, {"moveGrace", spec.MoveGrace}} {
+		if wait.value != nil && wait.value.Duration < 0 {
+			errs = append(errs, field.Invalid(at.Child(wait.field), wait.value.Duration.String(), "must not be negative"))
+		}
+	}
+	errs = append(errs, validateGroups(spec.Groups, at.Child("groups"))...)
+	errs = append(errs, validateAllowedHosts(spec.AllowedHosts, at.Child("allowedHosts"))...)
+	errs = append(errs, validateAnnotationNames(spec.Annotations, at.Child("annotations"))...)
+	return append(errs, validateHealthCheck(spec.HealthCheck, at.Child("healthCheck"))...)
+}
+
+func validateGroups(groups []v1alpha1.SharedGroup, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, g := range groups {
+		errs = append(errs, invalid(at.Index(i).Child("name"), g.Name, validation.IsDNS1123Label(g.Name))...)
+		errs = append(errs, validateSelector(&g.NamespaceSelector, at.Index(i).Child("namespaceSelector"))...)
+		if slices.ContainsFunc(groups[:i], func(other v1alpha1.SharedGroup) bool { return other.Name == g.Name }) {
+			errs = append(errs, field.Duplicate(at.Index(i).Child("name"), g.Name))
+		}
+	}
+	return errs
+}
+
+func validateAllowedHosts(allowed []v1alpha1.AllowedHosts, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, a := range allowed {
+		errs = append(errs, validateSelector(&a.NamespaceSelector, at.Index(i).Child("namespaceSelector"))...)
+		for j, host := range a.Hosts {
+			if host != anyHost {
+				errs = append(errs, invalid(at.Index(i).Child("hosts").Index(j), host, badHost(host))...)
+			}
+		}
+	}
+	return errs
+}
+
+func validateAnnotationNames(names *[]string, at *field.Path) field.ErrorList {
+	if names == nil {
+		return nil
+	}
+	var errs field.ErrorList
+	for i, n := range *names {
+		if annotationOf(withPrefix(n)) == nil {
+			errs = append(errs, field.NotFound(at.Index(i), n))
+		}
+	}
+	return errs
+}
+
+func validateSelector(s *metav1.LabelSelector, at *field.Path) field.ErrorList {
+	return metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{}, at)
+}
+
+// selects reports whether a selector, which has been validated, selects a namespace with labels.
+func selects(s *metav1.LabelSelector, namespace map[string]string) bool {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	return err == nil && selector.Matches(labels.Set(namespace))
+}
+
+// hostMiss is the class's reading of a miss.
+func (c *Class) hostMiss() routing.HostMiss {
+	if c.HostMiss == v1alpha1.HostMissLessSpecific {
+		return routing.MissFallsThrough
+	}
+	return routing.MissAnswers
+}
+
+// settings are what the class says of a whole load balancer. The scheme is part of its key.
+func (c *Class) settings(scheme string) routing.Settings {
+	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Subnets: c.Subnets, Attributes: c.Attributes, Tags: c.Tags}
+}

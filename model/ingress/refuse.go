@@ -1,0 +1,51 @@
+package ingress
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// This file takes changes back that the cloud has no room for.
+
+// Source is where diagnostics about a member point.
+func (m Member) Source() diag.Source { return sourceOf(m.Ingress) }
+
+// Changes are the members whose present version is not served yet: those that never were,
+// newest first, then those that changed, newest first.
+func (s Snapshot) Changes() []Member {
+	var fresh, changed []Member
+	for _, m := range slices.Backward(s.Members) {
+		r := s.Memory.Members[nameOf(m.Ingress).String()]
+		switch {
+		case !r.Served:
+			fresh = append(fresh, m)
+		case r.LastAccepted != nil && Version(r.LastAccepted.version(m.Ingress)) != Version(m.Ingress):
+			changed = append(changed, m)
+		}
+	}
+	return append(fresh, changed...)
+}
+
+// Refuse is the snapshot with each of these changes taken back: the member as it was last
+// accepted, or not at all.
+func (s Snapshot) Refuse(changes []Member) Snapshot {
+	refused := map[name]bool{}
+	for _, m := range changes {
+		refused[nameOf(m.Ingress)] = true
+	}
+	members := make([]Member, 0, len(s.Members))
+	for _, m := range s.Members {
+		if !refused[nameOf(m.Ingress)] {
+			members = append(members, m)
+			continue
+		}
+		if r := s.Memory.Members[nameOf(m.Ingress).String()]; r.Served && r.LastAccepted != nil {
+			accepted := r.LastAccepted.version(m.Ingress)
+			settings, _ := readAnnotations(accepted, &s.Class) // said when they were accepted
+			members = append(members, newMember(accepted, settings))
+		}
+	}
+	s.Members = members
+	return s
+}

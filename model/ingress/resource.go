@@ -1,0 +1,155 @@
+package ingress
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file makes actions of resource backends. One that cannot be resolved answers 503 itself:
+// its requests must not fall to a route that was not meant for them.
+
+// resource is the action of a resource backend.
+func (v *visit) resource(ref *corev1.TypedLocalObjectReference, field string) routing.Action {
+	group := ""
+	if ref.APIGroup != nil {
+		group = *ref.APIGroup
+	}
+	if group != v1alpha1.Group || ref.Kind != v1alpha1.KindBackend {
+		kind := strings.TrimPrefix(group+"/"+ref.Kind, "/")
+		v.tell(diag.Error, diag.ResourceUnknown, field, fmt.Sprintf("%s is not a kind of backend; requests are answered 503", kind))
+		return routing.Status(503)
+	}
+	object := v.backends[name{v.Namespace, ref.Name}]
+	if object == nil {
+		v.tell(diag.Error, diag.ResourceMissing, field, fmt.Sprintf("there is no Backend %s/%s; requests are answered 503", v.Namespace, ref.Name))
+		return routing.Status(503)
+	}
+	if errs := validateBackend(&object.Spec); len(errs) > 0 {
+		v.found = append(v.found, refusals(diag.Source{Kind: v1alpha1.KindBackend, Namespace: object.Namespace, Name: object.Name}, errs)...)
+		v.tell(diag.Error, diag.Invalid, field, fmt.Sprintf("Backend %s/%s is invalid; requests are answered 503", object.Namespace, object.Name))
+		return routing.Status(503)
+	}
+	return v.doing(&object.Spec, field)
+}
+
+// doing is what a valid Backend does.
+func (v *visit) doing(spec *v1alpha1.BackendSpec, field string) routing.Action {
+	switch {
+	case spec.Redirect != nil:
+		r := spec.Redirect
+		status := r.StatusCode
+		if status == 0 {
+			status = 302
+		}
+		return routing.Action{Redirect: &routing.Redirect{Status: status, Scheme: r.Scheme, Host: r.Host, Port: r.Port, Path: r.Path, Query: r.Query}}
+	case spec.FixedResponse != nil:
+		f := spec.FixedResponse
+		contentType := f.ContentType
+		if contentType == "" && f.Body != "" {
+			contentType = "text/plain"
+		}
+		return routing.Action{Fixed: &routing.Fixed{Status: f.StatusCode, ContentType: contentType, Body: f.Body}}
+	}
+	return routing.Action{Forward: v.shares(spec.Services, field)}
+}
+
+// shares are the backends of weighted Services, sorted; two entries for one backend are one.
+func (v *visit) shares(services []v1alpha1.WeightedService, field string) []routing.Weighted {
+	var out []routing.Weighted
+	for _, s := range services {
+		ref := reference{name{v.Namespace, s.Name}, s.Port.Name, s.Port.Number, v.settings.targetType}
+		share := routing.Weighted{Backend: v.forward(ref, field), Weight: weightOf(s)}
+		at, found := slices.BinarySearchFunc(out, share.Backend, func(w routing.Weighted, id routing.BackendID) int {
+			return strings.Compare(string(w.Backend), string(id))
+		})
+		if found {
+			out[at].Weight += share.Weight
+		} else {
+			out = slices.Insert(out, at, share)
+		}
+	}
+	return out
+}
+
+func weightOf(s v1alpha1.WeightedService) int32 {
+	if s.Weight == nil {
+		return 1
+	}
+	return *s.Weight
+}
+
+// validateBackend is what is wrong with a Backend.
+func validateBackend(spec *v1alpha1.BackendSpec) field.ErrorList {
+	at := field.NewPath("spec")
+	var errs field.ErrorList
+	kinds := 0
+	if spec.Redirect != nil {
+		kinds++
+		errs = append(errs, validateRedirect(spec.Redirect, at.Child("redirect"))...)
+	}
+	if f := spec.FixedResponse; f != nil {
+		kinds++
+		if f.StatusCode < 200 || f.StatusCode > 599 {
+			errs = append(errs, field.Invalid(at.Child("fixedResponse", "statusCode"), f.StatusCode, validation.InclusiveRangeError(200, 599)))
+		}
+	}
+	if len(spec.Services) > 0 {
+		kinds++
+		errs = append(errs, validateServices(spec.Services, at.Child("services"))...)
+	}
+	if kinds != 1 {
+		errs = append(errs, field.Invalid(at, "", "exactly one of `redirect`, `fixedResponse` and `services` must be specified"))
+	}
+	return errs
+}
+
+func validateRedirect(r *v1alpha1.Redirect, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if r.Scheme != "" && r.Scheme != "http" && r.Scheme != "https" {
+		errs = append(errs, field.NotSupported(at.Child("scheme"), r.Scheme, []string{"http", "https"}))
+	}
+	if n, err := strconv.Atoi(r.Port); r.Port != "" && r.Port != "#{port}" && (err != nil || len(validation.IsValidPortNum(n)) > 0) {
+		errs = append(errs, field.Invalid(at.Child("port"), r.Port, validation.InclusiveRangeError(1, 65535)))
+	}
+	if r.Path != "" && !strings.HasPrefix(r.Path, "/") {
+		errs = append(errs, field.Invalid(at.Child("path"), r.Path, "must be an absolute path"))
+	}
+	if r.StatusCode != 0 && r.StatusCode != 301 && r.StatusCode != 302 {
+		errs = append(errs, field.NotSupported(at.Child("statusCode"), r.StatusCode, []string{"301", "302"}))
+	}
+	if *r == (v1alpha1.Redirect{StatusCode: r.StatusCode}) {
+		errs = append(errs, field.Invalid(at, "", "must change a part of the URL, or it redirects to itself"))
+	}
+	return errs
+}
+
+func validateServices(services []v1alpha1.WeightedService, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	total := int32(0)
+	for i, s := range services {
+		if s.Name == "" {
+			errs = append(errs, field.Required(at.Index(i).Child("name"), ""))
+		}
+		if (s.Port.Name == "") == (s.Port.Number == 0) {
+			errs = append(errs, field.Invalid(at.Index(i).Child("port"), "", "exactly one of `name` and `number` must be specified"))
+		}
+		if w := weightOf(s); w < 0 || w > 999 {
+			errs = append(errs, field.Invalid(at.Index(i).Child("weight"), w, validation.InclusiveRangeError(0, 999)))
+		}
+		total += weightOf(s)
+	}
+	if total == 0 {
+		errs = append(errs, field.Invalid(at, "", "at least one weight must be above 0"))
+	}
+	return errs
+}

@@ -1,0 +1,204 @@
+package ingress
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// A Snapshot is everything that one load balancer depends on. Split makes them.
+type Snapshot struct {
+	Key     routing.Key
+	Class   Class
+	Members []Member // oldest first
+	Memory  Memory
+	// Objects are the members' Ingresses as they are, and what they refer to.
+	Objects
+	// Diagnostics are what was found on the way here.
+	Diagnostics []diag.Diagnostic
+}
+
+// A Member is an Ingress of a load balancer.
+type Member struct {
+	*networkingv1.Ingress // the version to compile: as it is, or as it was last accepted
+	Owner                 routing.Owner
+	// Leaving says that the Ingress belongs to another load balancer now, but that this one
+	// serves it too until clients have had the time to follow.
+	Leaving bool
+
+	settings settings
+}
+
+// Split sorts Ingresses into load balancers, by key. The diagnostics are about what belongs to
+// none; those about members are in their snapshots.
+func Split(o Objects, options Options) ([]Snapshot, []diag.Diagnostic) {
+	s := splitter{index: newIndex(o), memories: o.Memories, homes: homes(o.Memories), snapshots: map[routing.Key]*Snapshot{}}
+	s.classes, s.homeless = newClasses(o, options)
+	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), func(a, b *networkingv1.Ingress) int { return compareNames(nameOf(a), nameOf(b)) }) {
+		if ing.DeletionTimestamp.IsZero() {
+			s.place(ing)
+		}
+	}
+	tellSchemes(s.snapshots)
+	out := make([]Snapshot, 0, len(s.snapshots))
+	for _, key := range slices.Sorted(maps.Keys(s.snapshots)) {
+		out = append(out, s.finish(s.snapshots[key]))
+	}
+	return out, diag.Sort(s.homeless)
+}
+
+type splitter struct {
+	*index
+	classes   *classes
+	memories  map[routing.Key]Memory
+	homes     map[string]home
+	snapshots map[routing.Key]*Snapshot
+	homeless  []diag.Diagnostic // about Ingresses that belong to no load balancer
+}
+
+// place finds the load balancer of an Ingress: the one that it asks for, or, where what it asks
+// for is refused, the one that remembers a version of it that was accepted.
+func (s *splitter) place(ing *networkingv1.Ingress) {
+	home, remembered := s.homes[nameOf(ing).String()]
+	whose := s.classes.of(ing, remembered)
+	found := append(whose.found, whose.lost...)
+	if whose.class != nil {
+		key, member, more := s.admit(ing, whose.class, home)
+		found = append(found, more...)
+		if !failed(found) {
+			s.join(key, whose.class, ing, member, found)
+			s.leave(ing, member, key)
+			return
+		}
+	}
+	if whose.class == nil && whose.lost == nil {
+		s.homeless = append(s.homeless, found...)
+		return
+	}
+	s.keepLastGood(ing, home, found)
+}
+
+// admit checks an Ingress of ours and finds its load balancer. An error among the diagnostics
+// means that it is refused.
+func (s *splitter) admit(ing *networkingv1.Ingress, class *Class, home home) (routing.Key, Member, []diag.Diagnostic) {
+	if errs := Validate(ing); len(errs) > 0 {
+		return "", Member{}, refusals(sourceOf(ing), errs)
+	}
+	settings, found := readAnnotations(ing, class)
+	if r := home.rejection(ing); r != nil {
+		found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: sourceOf(ing), Message: r.Message})
+	}
+	if failed(found) {
+		return "", Member{}, found
+	}
+	key, refused := class.keyOf(ing, settings, s.labels(ing.Namespace))
+	if refused != nil {
+		found = append(found, *refused)
+	}
+	return key, newMember(ing, settings), found
+}
+
+func newMember(ing *networkingv1.Ingress, s settings) Member {
+	return Member{
+		Ingress:  ing,
+		Owner:    routing.Owner{Namespace: ing.Namespace, Name: ing.Name, Created: ing.CreationTimestamp.Time, Order: s.order},
+		settings: s,
+	}
+}
+
+// join makes an Ingress a member.
+func (s *splitter) join(key routing.Key, class *Class, ing *networkingv1.Ingress, m Member, found []diag.Diagnostic) {
+	snapshot := s.snapshots[key]
+	if snapshot == nil {
+		snapshot = &Snapshot{Key: key, Class: *class, Memory: s.memories[key]}
+		s.snapshots[key] = snapshot
+	}
+	snapshot.Members = append(snapshot.Members, m)
+	snapshot.Ingresses = append(snapshot.Ingresses, ing)
+	snapshot.Diagnostics = append(snapshot.Diagnostics, found...)
+}
+
+// leave keeps an Ingress in the load balancer that it moves away from. Until its new one
+// remembers it, that is any other that has served it; from then on, the one that is noted there.
+func (s *splitter) leave(ing *networkingv1.Ingress, m Member, to routing.Key) {
+	who := nameOf(ing).String()
+	m.Leaving = true
+	if r, arrived := s.memories[to].Members[who]; arrived {
+		if r.Previous != "" && r.Previous != to {
+			s.stay(r.Previous, ing, m)
+		}
+		return
+	}
+	for _, from := range slices.Sorted(maps.Keys(s.memories)) {
+		if from != to && s.memories[from].Members[who].Served {
+			s.stay(from, ing, m)
+		}
+	}
+}
+
+func (s *splitter) stay(in routing.Key, ing *networkingv1.Ingress, m Member) {
+	if class := s.classOf(in); class != nil {
+		s.join(in, class, ing, m, nil)
+	}
+}
+
+// keepLastGood falls back to the version of an Ingress that was last accepted, where it was.
+func (s *splitter) keepLastGood(ing *networkingv1.Ingress, home home, found []diag.Diagnostic) {
+	class := s.classOf(home.key)
+	if home.LastAccepted == nil || class == nil {
+		s.homeless = append(s.homeless, found...)
+		return
+	}
+	accepted := home.LastAccepted.version(ing)
+	settings, _ := readAnnotations(accepted, class) // said when they were accepted
+	found = append(found, diag.Diagnostic{
+		Severity: diag.Warning, Reason: diag.LastGood, Source: sourceOf(ing),
+		Message: fmt.Sprintf("its last accepted version keeps being served by %s", home.key),
+	})
+	member := newMember(accepted, settings)
+	s.join(home.key, class, ing, member, found)
+	s.leave(ing, member, home.key)
+}
+
+// classOf is the class of a load balancer that exists: as it is, or else as it is remembered.
+func (s *splitter) classOf(key routing.Key) *Class {
+	class := className(key)
+	if c := s.classes.named(class); c != nil {
+		return c
+	}
+	if spec := s.memories[key].Class; spec != nil {
+		return &Class{class, *spec}
+	}
+	if class == classLiteral {
+		return s.classes.literal()
+	}
+	return nil
+}
+
+// finish sorts a snapshot and adds what its members depend on.
+func (s *splitter) finish(snapshot *Snapshot) Snapshot {
+	slices.SortFunc(snapshot.Members, func(a, b Member) int { return routing.Older(a.Owner, b.Owner) })
+	needed := newIndex(Objects{})
+	for _, m := range snapshot.Members {
+		needed.take(s.index, m.Ingress)
+	}
+	ingresses := snapshot.Ingresses
+	snapshot.Objects = needed.objects()
+	snapshot.Ingresses = ingresses
+	return *snapshot
+}
+
+// sourceOf is where diagnostics about an Ingress point.
+func sourceOf(ing *networkingv1.Ingress) diag.Source {
+	return diag.Source{Kind: "Ingress", Namespace: ing.Namespace, Name: ing.Name}
+}
+
+// failed reports whether there is an error among diagnostics.
+func failed(found []diag.Diagnostic) bool {
+	return slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
+}

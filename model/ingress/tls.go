@@ -1,0 +1,237 @@
+package ingress
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file decides on which ports each host of an Ingress is served, and with which certificate.
+//
+// Every host is served on the HTTP ports. On the HTTPS ports an Ingress is served for the hosts
+// that its own spec.tls covers with a certificate that can be used: an entry covers the hosts that
+// it lists, a wildcard among them the hosts of one more label, and an entry that lists none covers
+// all hosts of the Ingress, its rules without a host, and its default backend.
+
+// doors are the ports of a load balancer with their certificates, as they are opened member by
+// member.
+type doors struct {
+	inCloud map[string][]routing.CertificateID // what the cloud holds, by host
+	ports   map[int32]*door
+	secrets map[name]secret // read so far
+	known   map[routing.CertificateID]*routing.Certificate
+}
+
+// A door is one port.
+type door struct {
+	protocol string
+	opener   routing.Owner                   // who decided the protocol
+	by       map[routing.Host]certificateUse // the certificate of each host
+	order    []routing.CertificateID         // as they were attached
+}
+
+// A certificateUse is a certificate for a host, and where it is asked for.
+type certificateUse struct {
+	id     routing.CertificateID
+	source diag.Source
+}
+
+func newDoors(inCloud map[string][]routing.CertificateID) *doors {
+	return &doors{
+		inCloud: inCloud,
+		ports:   map[int32]*door{},
+		secrets: map[name]secret{},
+		known:   map[routing.CertificateID]*routing.Certificate{},
+	}
+}
+
+// served are the ports on which one Ingress is served, ascending.
+type served struct {
+	plain  []int32
+	secure map[routing.Host][]int32 // the plain ports too; only for hosts that have a certificate
+}
+
+func (s served) of(h routing.Host) []int32 {
+	if ports, ok := s.secure[h]; ok {
+		return ports
+	}
+	return s.plain
+}
+
+// open opens the ports that a member asks for.
+func (d *doors) open(x *index, m Member, rules []rule) (served, []diag.Diagnostic) {
+	o := opening{doors: d, index: x, Member: m, hosts: hostsOf(rules, m)}
+	s := served{plain: o.claim(portsOf(m.settings.ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)}
+	listed := portsOf(m.settings.ports, v1alpha1.ProtocolHTTPS)
+	if listed != nil {
+		o.tellUncovered(rules)
+	} else {
+		listed = []int32{443}
+	}
+	uses := o.certificates()
+	if len(uses) == 0 {
+		return s, o.found
+	}
+	claimed := o.claim(listed, v1alpha1.ProtocolHTTPS)
+	o.attach(claimed, uses)
+	ports := slices.Concat(s.plain, claimed)
+	slices.Sort(ports)
+	s.secure = make(map[routing.Host][]int32, len(uses))
+	for host := range uses {
+		s.secure[host] = ports
+	}
+	return s, o.found
+}
+
+// hostsOf are the hosts that a member serves, each once; Any stands for rules without a host and
+// for the default backend.
+func hostsOf(rules []rule, m Member) []routing.Host {
+	var hosts []routing.Host
+	seen := map[routing.Host]bool{}
+	for _, r := range rules {
+		if !seen[r.host] {
+			seen[r.host] = true
+			hosts = append(hosts, r.host)
+		}
+	}
+	if m.Spec.DefaultBackend != nil && !seen[routing.Any] {
+		hosts = append(hosts, routing.Any)
+	}
+	return hosts
+}
+
+// An opening is the opening of one member's ports.
+type opening struct {
+	*doors
+	*index
+	Member
+	hosts []routing.Host
+	found []diag.Diagnostic
+}
+
+func (o *opening) tell(severity diag.Severity, reason diag.Reason, field, message string) {
+	o.found = append(o.found, diag.Diagnostic{Severity: severity, Reason: reason, Source: sourceOf(o.Ingress).At(field), Message: message})
+}
+
+// claim opens those of the ports on which nobody before speaks another protocol.
+func (o *opening) claim(ports []int32, protocol string) []int32 {
+	var claimed []int32
+	for _, port := range ports {
+		at := o.ports[port]
+		if at == nil {
+			at = &door{protocol: protocol, opener: o.Owner, by: map[routing.Host]certificateUse{}}
+			o.ports[port] = at
+		}
+		if at.protocol == protocol {
+			claimed = append(claimed, port)
+			continue
+		}
+		o.found = append(o.found, about(o.Ingress, portsAnnotation, diag.Warning, diag.SettingConflict,
+			fmt.Sprintf("it is not served over %s on port %d, which speaks %s for %s", protocol, port, at.protocol, at.opener)))
+	}
+	return claimed
+}
+
+// certificates finds a certificate for each host that an entry covers: the first that can be used.
+func (o *opening) certificates() map[routing.Host]certificateUse {
+	uses := map[routing.Host]certificateUse{}
+	for i := range o.Spec.TLS {
+		e := entry{o, &o.Spec.TLS[i], fmt.Sprintf("spec.tls[%d]", i)}
+		e.tellUnused()
+		covered := e.covered()
+		if len(covered) == 0 {
+			continue
+		}
+		found := e.certificates(covered)
+		for _, host := range o.hosts {
+			use, ok := found[host]
+			if !ok {
+				continue
+			}
+			if before, twice := uses[host]; !twice {
+				uses[host] = use
+			} else if before.id != use.id {
+				o.tellSecond(host, use, before)
+			}
+		}
+	}
+	return uses
+}
+
+// attach puts certificates on ports. Where an older Ingress has brought another one for a host,
+// that stays, for all of them.
+func (o *opening) attach(ports []int32, uses map[routing.Host]certificateUse) {
+	for _, port := range ports {
+		at := o.ports[port]
+		for _, host := range o.hosts {
+			use, ok := uses[host]
+			if !ok {
+				continue
+			}
+			before, taken := at.by[host]
+			switch {
+			case !taken:
+				at.by[host] = use
+				if !slices.Contains(at.order, use.id) {
+					at.order = append(at.order, use.id)
+				}
+			case before.id != use.id:
+				o.tellSecond(host, use, before)
+			}
+		}
+	}
+}
+
+func (o *opening) tellSecond(host routing.Host, second, first certificateUse) {
+	o.found = append(o.found, diag.Diagnostic{
+		Severity: diag.Warning, Reason: diag.SettingConflict, Source: second.source,
+		Message: fmt.Sprintf("%s has the certificate of %s already, which is kept", describeHost(host), first.source),
+	})
+}
+
+// tellUncovered tells the author of HTTPS ports which hosts are not served on them.
+func (o *opening) tellUncovered(rules []rule) {
+	for _, r := range rules {
+		if !slices.ContainsFunc(o.Spec.TLS, func(t networkingv1.IngressTLS) bool { _, ok := covers(&t, r.host); return ok }) {
+			o.tell(diag.Warning, diag.HostNotCovered, r.field()+".host",
+				fmt.Sprintf("no entry of spec.tls covers %s, so it is not served over HTTPS", describeHost(r.host)))
+		}
+	}
+}
+
+func describeHost(h routing.Host) string {
+	if h == routing.Any {
+		return "what is for no host in particular"
+	}
+	return "host " + string(h)
+}
+
+// listeners are the ports that were opened, and the certificates that they serve.
+func (d *doors) listeners(policy string) ([]routing.Listener, []routing.Certificate) {
+	var listeners []routing.Listener
+	used := map[routing.CertificateID]bool{}
+	for _, port := range slices.Sorted(maps.Keys(d.ports)) {
+		at := d.ports[port]
+		l := routing.Listener{Port: port, Protocol: at.protocol}
+		if at.protocol == v1alpha1.ProtocolHTTPS {
+			l.TLSPolicy = policy
+			l.Certificates = at.order
+			slices.Sort(l.Certificates[1:])
+		}
+		for _, id := range l.Certificates {
+			used[id] = true
+		}
+		listeners = append(listeners, l)
+	}
+	var certificates []routing.Certificate
+	for _, id := range slices.Sorted(maps.Keys(used)) {
+		certificates = append(certificates, *d.known[id])
+	}
+	return listeners, certificates
+}

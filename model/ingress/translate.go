@@ -1,0 +1,158 @@
+package ingress
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file makes routes, named hosts and defaults of the members of a load balancer.
+
+// Translate makes a routing.Config of a snapshot. The certificates are those that the cloud holds,
+// by the hosts that CertificateHosts asks for, the best first.
+func Translate(s Snapshot, certificates map[string][]routing.CertificateID) (routing.Config, []diag.Diagnostic) {
+	_, scheme := splitScheme(s.Key)
+	t := &translation{
+		index: newIndex(s.Objects),
+		class: &s.Class,
+		doors: newDoors(certificates),
+		pool:  newPool(&s.Class),
+		found: slices.Clone(s.Diagnostics),
+		config: routing.Config{
+			Key:      s.Key,
+			HostMiss: s.Class.hostMiss(),
+			Settings: s.Class.settings(scheme),
+		},
+	}
+	for _, m := range s.Members {
+		t.member(m)
+	}
+	t.config.Listeners, t.config.Certificates = t.doors.listeners(s.Class.TLSPolicy)
+	t.config.Backends = t.pool.backends()
+	return t.config, diag.Sort(t.found)
+}
+
+// A translation is a Config in the making.
+type translation struct {
+	*index
+	class  *Class
+	doors  *doors
+	pool   *pool
+	config routing.Config
+	found  []diag.Diagnostic
+}
+
+// member adds what one Ingress asks for. Members come oldest first, so what is taken stays taken.
+func (t *translation) member(m Member) {
+	t.config.Members = append(t.config.Members, m.Owner)
+	allowance := t.class.allowance(t.labels(m.Namespace))
+	rules, refused := allowance.permitted(m)
+	t.found = append(t.found, refused...)
+
+	v := visit{translation: t, Member: m, source: sourceOf(m.Ingress), rules: rules}
+	v.ports, v.found = t.doors.open(t.index, m, rules)
+	v.names()
+	v.routes()
+	if m.Spec.DefaultBackend != nil {
+		v.fallback(allowance.permits(routing.Any))
+	}
+	t.found = append(t.found, v.found...)
+}
+
+// A visit is the translation of one member.
+type visit struct {
+	*translation
+	Member
+	source diag.Source
+	rules  []rule
+	ports  served
+	found  []diag.Diagnostic
+}
+
+func (v *visit) tell(severity diag.Severity, reason diag.Reason, field, message string) {
+	v.found = append(v.found, diag.Diagnostic{Severity: severity, Reason: reason, Source: v.source.At(field), Message: message})
+}
+
+// names names each host once, whether or not its rules have paths.
+func (v *visit) names() {
+	named := make(map[routing.Host]bool, len(v.rules))
+	for _, r := range v.rules {
+		if r.host == routing.Any || named[r.host] {
+			continue
+		}
+		named[r.host] = true
+		v.config.Names = append(v.config.Names, routing.Name{
+			Host: r.host, Owner: v.Owner, Ports: v.ports.of(r.host), Source: v.source.At(r.field() + ".host"),
+		})
+	}
+}
+
+func (v *visit) routes() {
+	index := 0
+	for _, r := range v.rules {
+		if r.http == nil {
+			continue
+		}
+		for i := range r.http.Paths {
+			v.route(r, i, index)
+			index++
+		}
+	}
+}
+
+// route adds the route of one path, unless there is no way to say which requests it means.
+func (v *visit) route(r rule, i, index int) {
+	p := &r.http.Paths[i]
+	field := fmt.Sprintf("%s.http.paths[%d]", r.field(), i)
+	path, err := v.class.path(p)
+	if err != nil {
+		v.tell(diag.Error, diag.Invalid, field+".path", fmt.Sprintf("reading %q as a regular expression: %s", p.Path, err))
+		return
+	}
+	v.config.Routes = append(v.config.Routes, routing.Route{
+		Host: r.host, Path: path, Action: v.action(&p.Backend, field+".backend"), Ports: v.ports.of(r.host),
+		Owner: v.Owner, Index: index, Spelt: p.Path, Source: v.source.At(field),
+	})
+}
+
+// fallback adds the default backend. It always answers the misses of the Ingress's own hosts; the
+// requests for hosts that nobody names are a claim of their own, which the class has to allow.
+func (v *visit) fallback(forAnyHost bool) {
+	const field = "spec.defaultBackend"
+	d := routing.Default{Action: v.action(v.Spec.DefaultBackend, field), Owner: v.Owner, Source: v.source.At(field)}
+	if forAnyHost {
+		d.Ports = v.ports.of(routing.Any)
+	} else {
+		v.tell(diag.Warning, diag.HostNotAllowed, field,
+			fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names, so it answers on this Ingress's own hosts only", v.Namespace))
+	}
+	v.config.Defaults = append(v.config.Defaults, d)
+}
+
+// path is the requests that a path stands for. What ImplementationSpecific means is the class's
+// choice.
+func (c *Class) path(p *networkingv1.HTTPIngressPath) (routing.Path, error) {
+	switch *p.PathType {
+	case networkingv1.PathTypeExact:
+		return routing.NewPath(routing.Exact, p.Path), nil
+	case networkingv1.PathTypePrefix:
+		return routing.NewPath(routing.Prefix, p.Path), nil
+	}
+	switch {
+	case p.Path == "":
+		return routing.Root, nil
+	case c.ImplementationSpecific == v1alpha1.ReadRegex:
+		_, err := regexp.Compile(p.Path)
+		return routing.NewPath(routing.Regex, p.Path), err
+	case c.ImplementationSpecific == v1alpha1.ReadGlob || strings.ContainsAny(p.Path, "*?"):
+		return routing.NewPath(routing.Glob, p.Path), nil
+	}
+	return routing.NewPath(routing.Prefix, p.Path), nil
+}

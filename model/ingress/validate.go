@@ -1,0 +1,258 @@
+package ingress
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// This file refuses what the API server refuses, because files have not been through one. One
+// thing is left out: an annotation and a class field that disagree are refused on creation but
+// can be reached by an update, so that is a warning (class.go).
+
+// Validate is what the API server would refuse an Ingress for.
+func Validate(ing *networkingv1.Ingress) field.ErrorList {
+	v := validator{stored: !ing.CreationTimestamp.IsZero()}
+	errs := apivalidation.ValidateObjectMeta(&ing.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	return append(errs, v.spec(&ing.Spec, field.NewPath("spec"))...)
+}
+
+// ValidateClass is what the API server would refuse an IngressClass for.
+func ValidateClass(class *networkingv1.IngressClass) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(&class.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	const longest = 250
+	at := field.NewPath("spec", "controller")
+	if len(class.Spec.Controller) > longest {
+		errs = append(errs, field.TooLong(at, class.Spec.Controller, longest))
+	}
+	errs = append(errs, validation.IsDomainPrefixedPath(at, class.Spec.Controller)...)
+	if p := class.Spec.Parameters; p != nil {
+		errs = append(errs, validateParametersReference(p, field.NewPath("spec", "parameters"))...)
+	}
+	return errs
+}
+
+// A validator knows what matters to the rules besides the object's fields.
+type validator struct {
+	// stored says that an API server has accepted the object. It may have done so under rules
+	// that are relaxed by a feature gate.
+	stored bool
+}
+
+func (v validator) spec(spec *networkingv1.IngressSpec, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(spec.Rules) == 0 && spec.DefaultBackend == nil {
+		errs = append(errs, field.Invalid(at, spec.Rules, "either `defaultBackend` or `rules` must be specified"))
+	}
+	if spec.IngressClassName != nil {
+		errs = append(errs, invalid(at.Child("ingressClassName"), *spec.IngressClassName, validation.IsDNS1123Subdomain(*spec.IngressClassName))...)
+	}
+	if spec.DefaultBackend != nil {
+		errs = append(errs, v.backend(spec.DefaultBackend, at.Child("defaultBackend"))...)
+	}
+	for i := range spec.Rules {
+		errs = append(errs, v.rule(&spec.Rules[i], at.Child("rules").Index(i))...)
+	}
+	for i := range spec.TLS {
+		errs = append(errs, v.tls(&spec.TLS[i], at.Child("tls").Index(i))...)
+	}
+	return errs
+}
+
+func (v validator) rule(rule *networkingv1.IngressRule, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if rule.Host != "" {
+		if isIP(rule.Host) {
+			errs = append(errs, field.Invalid(at.Child("host"), rule.Host, "must be a DNS name, not an IP address"))
+		}
+		errs = append(errs, invalid(at.Child("host"), rule.Host, badHost(rule.Host))...)
+	}
+	if rule.HTTP == nil {
+		return errs
+	}
+	paths := at.Child("http", "paths")
+	if len(rule.HTTP.Paths) == 0 {
+		errs = append(errs, field.Required(paths, ""))
+	}
+	for i := range rule.HTTP.Paths {
+		errs = append(errs, v.path(&rule.HTTP.Paths[i], paths.Index(i))...)
+	}
+	return errs
+}
+
+// pathTypes are those that the API knows, as it lists them.
+var pathTypes = []networkingv1.PathType{networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific, networkingv1.PathTypePrefix}
+
+func (v validator) path(path *networkingv1.HTTPIngressPath, at *field.Path) field.ErrorList {
+	if path.PathType == nil {
+		return field.ErrorList{field.Required(at.Child("pathType"), "pathType must be specified")}
+	}
+	var errs field.ErrorList
+	absolute := strings.HasPrefix(path.Path, "/")
+	switch *path.PathType {
+	case networkingv1.PathTypeExact, networkingv1.PathTypePrefix:
+		if !absolute {
+			errs = append(errs, field.Invalid(at.Child("path"), path.Path, "must be an absolute path"))
+		}
+		errs = append(errs, invalid(at.Child("path"), path.Path, unnormalised(path.Path))...)
+	case networkingv1.PathTypeImplementationSpecific:
+		if !absolute && path.Path != "" {
+			errs = append(errs, field.Invalid(at.Child("path"), path.Path, "must be an absolute path"))
+		}
+	default:
+		errs = append(errs, field.NotSupported(at.Child("pathType"), *path.PathType, pathTypes))
+	}
+	return append(errs, v.backend(&path.Backend, at.Child("backend"))...)
+}
+
+// unnormalised says what in a path no request would still have once it is normalised.
+func unnormalised(path string) []string {
+	var msgs []string
+	for _, part := range []string{"//", "/./", "/../", "%2f", "%2F"} {
+		if strings.Contains(path, part) {
+			msgs = append(msgs, fmt.Sprintf("must not contain '%s'", part))
+		}
+	}
+	for _, end := range []string{"/..", "/."} {
+		if strings.HasSuffix(path, end) {
+			msgs = append(msgs, fmt.Sprintf("cannot end with '%s'", end))
+		}
+	}
+	return msgs
+}
+
+func (v validator) backend(backend *networkingv1.IngressBackend, at *field.Path) field.ErrorList {
+	switch {
+	case backend.Resource != nil && backend.Service != nil:
+		return field.ErrorList{field.Invalid(at, "", "cannot set both resource and service backends")}
+	case backend.Resource != nil:
+		return validateReference(backend.Resource.APIGroup, backend.Resource.Kind, backend.Resource.Name, at.Child("resource"))
+	case backend.Service != nil:
+		return v.service(backend.Service, at)
+	}
+	return field.ErrorList{field.Invalid(at, "", "resource or service backend is required")}
+}
+
+func (v validator) service(service *networkingv1.IngressServiceBackend, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	name, port := at.Child("service", "name"), at.Child("service", "port")
+	switch {
+	case service.Name == "":
+		errs = append(errs, field.Required(name, ""))
+	case v.stored:
+		errs = append(errs, invalid(name, service.Name, validation.IsDNS1123Label(service.Name))...)
+	default:
+		errs = append(errs, invalid(name, service.Name, validation.IsDNS1035Label(service.Name))...)
+	}
+	switch {
+	case service.Port.Name != "" && service.Port.Number != 0:
+		errs = append(errs, field.Invalid(at, "", "cannot set both port name & port number"))
+	case service.Port.Name != "":
+		errs = append(errs, invalid(port.Child("name"), service.Port.Name, validation.IsValidPortName(service.Port.Name))...)
+	case service.Port.Number != 0:
+		errs = append(errs, invalid(port.Child("number"), service.Port.Number, validation.IsValidPortNum(int(service.Port.Number)))...)
+	default:
+		errs = append(errs, field.Required(at, "port name or number is required"))
+	}
+	return errs
+}
+
+func (v validator) tls(tls *networkingv1.IngressTLS, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, host := range tls.Hosts {
+		errs = append(errs, invalid(at.Child("hosts").Index(i), host, badHost(host))...)
+	}
+	if tls.SecretName != "" {
+		errs = append(errs, invalid(at.Child("secretName"), tls.SecretName, validation.IsDNS1123Subdomain(tls.SecretName))...)
+	}
+	return errs
+}
+
+func validateReference(group *string, kind, name string, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if group != nil {
+		errs = append(errs, invalid(at.Child("apiGroup"), *group, validation.IsDNS1123Subdomain(*group))...)
+	}
+	for _, part := range []struct{ child, value string }{{"kind", kind}, {"name", name}} {
+		if part.value == "" {
+			errs = append(errs, field.Required(at.Child(part.child), ""))
+			continue
+		}
+		errs = append(errs, invalid(at.Child(part.child), part.value, content.IsPathSegmentName(part.value))...)
+	}
+	return errs
+}
+
+func validateParametersReference(ref *networkingv1.IngressClassParametersReference, at *field.Path) field.ErrorList {
+	errs := validateReference(ref.APIGroup, ref.Kind, ref.Name, at)
+	const namespaced, clusterWide = networkingv1.IngressClassParametersReferenceScopeNamespace, networkingv1.IngressClassParametersReferenceScopeCluster
+	scope := clusterWide // what the API server fills in
+	if ref.Scope != nil {
+		scope = *ref.Scope
+	}
+	namespace := at.Child("namespace")
+	switch {
+	case scope == namespaced && ref.Namespace == nil:
+		errs = append(errs, field.Required(namespace, "`parameters.scope` is set to 'Namespace'"))
+	case scope == namespaced:
+		errs = append(errs, invalid(namespace, *ref.Namespace, validation.IsDNS1123Label(*ref.Namespace))...)
+	case scope != clusterWide:
+		errs = append(errs, field.NotSupported(at.Child("scope"), scope, []string{clusterWide, namespaced}))
+	case ref.Namespace != nil:
+		errs = append(errs, field.Forbidden(namespace, "`parameters.scope` is set to 'Cluster'"))
+	}
+	return errs
+}
+
+// badHost says why a host is neither a DNS name nor a wildcard in front of one.
+func badHost(host string) []string {
+	if !strings.Contains(host, "*") {
+		return validation.IsDNS1123Subdomain(host)
+	}
+	// The wildcard check builds its expression anew each time, so it is asked for words only.
+	rest, ok := strings.CutPrefix(host, "*.")
+	if ok && len(host) <= validation.DNS1123SubdomainMaxLength && validation.IsDNS1123Subdomain(rest) == nil {
+		return nil
+	}
+	return validation.IsWildcardDNS1123Subdomain(host)
+}
+
+// isIP reports whether a host would be taken for an IP address. Leading zeros are, by the API
+// server, ignored.
+func isIP(host string) bool {
+	parts := strings.Split(host, ".")
+	for i, p := range parts {
+		for len(p) > 1 && p[0] == '0' {
+			p = p[1:]
+		}
+		parts[i] = p
+	}
+	_, err := netip.ParseAddr(strings.Join(parts, "."))
+	return err == nil
+}
+
+// invalid turns messages about a value into errors about its field.
+func invalid(at *field.Path, value any, messages []string) field.ErrorList {
+	var errs field.ErrorList
+	for _, m := range messages {
+		errs = append(errs, field.Invalid(at, value, m))
+	}
+	return errs
+}
+
+// refusals turns errors about the fields of an object into diagnostics.
+func refusals(object diag.Source, errs field.ErrorList) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	for _, e := range errs {
+		out = append(out, diag.Diagnostic{Severity: diag.Error, Reason: diag.Invalid, Source: object.At(e.Field), Message: e.ErrorBody()})
+	}
+	return out
+}
