@@ -117,7 +117,7 @@ func startPod(ctx context.Context, service, name string) (pod, error) {
 // slice is the EndpointSlice of one pod: it answers every port of its Service on the one port
 // that it has.
 func (p pod) slice(service *corev1.Service) *discoveryv1.EndpointSlice {
-	ready, port := true, int32(p.address.Port) // at most 65535
+	ready, port, tcp := true, int32(p.address.Port), corev1.ProtocolTCP // a port is at most 65535
 	s := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: service.Namespace,
@@ -131,7 +131,7 @@ func (p pod) slice(service *corev1.Service) *discoveryv1.EndpointSlice {
 		}},
 	}
 	for _, sp := range service.Spec.Ports {
-		s.Ports = append(s.Ports, discoveryv1.EndpointPort{Name: &sp.Name, Port: &port, Protocol: &sp.Protocol})
+		s.Ports = append(s.Ports, discoveryv1.EndpointPort{Name: &sp.Name, Port: &port, Protocol: &tcp})
 	}
 	return s
 }
