@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -85,6 +87,17 @@ func (a *Accepted) version(of *networkingv1.Ingress) *networkingv1.Ingress {
 	ing := *of
 	ing.Annotations, ing.Spec = a.Annotations, a.Spec
 	return &ing
+}
+
+// keep makes a member of an Ingress as it was last accepted, and tells its owner.
+func (s *Snapshot) keep(ing *networkingv1.Ingress, accepted *Accepted) Member {
+	version := accepted.version(ing)
+	settings, _ := readAnnotations(version, &s.Class) // said when they were accepted
+	s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
+		Severity: diag.Warning, Reason: diag.LastGood, Source: sourceOf(ing),
+		Message: fmt.Sprintf("its last accepted version keeps being served by %s", s.Key),
+	})
+	return newMember(version, settings)
 }
 
 // A home is the load balancer that remembers an Ingress as its member.

@@ -18,6 +18,7 @@ func (s Snapshot) Changes() []Member {
 	for _, m := range slices.Backward(s.Members) {
 		r := s.Memory.Members[nameOf(m.Ingress).String()]
 		switch {
+		case m.Leaving:
 		case !r.Served:
 			fresh = append(fresh, m)
 		case r.LastAccepted != nil && Version(r.LastAccepted.version(m.Ingress)) != Version(m.Ingress):
@@ -34,18 +35,14 @@ func (s Snapshot) Refuse(changes []Member) Snapshot {
 	for _, m := range changes {
 		refused[nameOf(m.Ingress)] = true
 	}
-	members := make([]Member, 0, len(s.Members))
-	for _, m := range s.Members {
+	members := s.Members
+	s.Members, s.Diagnostics = nil, slices.Clone(s.Diagnostics)
+	for _, m := range members {
 		if !refused[nameOf(m.Ingress)] {
-			members = append(members, m)
-			continue
-		}
-		if r := s.Memory.Members[nameOf(m.Ingress).String()]; r.Served && r.LastAccepted != nil {
-			accepted := r.LastAccepted.version(m.Ingress)
-			settings, _ := readAnnotations(accepted, &s.Class) // said when they were accepted
-			members = append(members, newMember(accepted, settings))
+			s.Members = append(s.Members, m)
+		} else if r := s.Memory.Members[nameOf(m.Ingress).String()]; r.Served && r.LastAccepted != nil {
+			s.Members = append(s.Members, s.keep(m.Ingress, r.LastAccepted))
 		}
 	}
-	s.Members = members
 	return s
 }

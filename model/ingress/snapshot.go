@@ -1,7 +1,6 @@
 package ingress
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -71,7 +70,7 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 		key, member, more := s.admit(ing, whose.class, home)
 		found = append(found, more...)
 		if !failed(found) {
-			s.join(key, whose.class, ing, member, found)
+			s.snapshot(key, whose.class).join(ing, member, found)
 			s.leave(ing, member, key)
 			return
 		}
@@ -111,16 +110,21 @@ func newMember(ing *networkingv1.Ingress, s settings) Member {
 	}
 }
 
-// join makes an Ingress a member.
-func (s *splitter) join(key routing.Key, class *Class, ing *networkingv1.Ingress, m Member, found []diag.Diagnostic) {
+// snapshot is that of a load balancer, as far as it has been gathered.
+func (s *splitter) snapshot(key routing.Key, class *Class) *Snapshot {
 	snapshot := s.snapshots[key]
 	if snapshot == nil {
 		snapshot = &Snapshot{Key: key, Class: *class, Memory: s.memories[key]}
 		s.snapshots[key] = snapshot
 	}
-	snapshot.Members = append(snapshot.Members, m)
-	snapshot.Ingresses = append(snapshot.Ingresses, ing)
-	snapshot.Diagnostics = append(snapshot.Diagnostics, found...)
+	return snapshot
+}
+
+// join makes an Ingress a member.
+func (s *Snapshot) join(ing *networkingv1.Ingress, m Member, found []diag.Diagnostic) {
+	s.Members = append(s.Members, m)
+	s.Ingresses = append(s.Ingresses, ing)
+	s.Diagnostics = append(s.Diagnostics, found...)
 }
 
 // leave keeps an Ingress in the load balancer that it moves away from. Until its new one
@@ -143,7 +147,7 @@ func (s *splitter) leave(ing *networkingv1.Ingress, m Member, to routing.Key) {
 
 func (s *splitter) stay(in routing.Key, ing *networkingv1.Ingress, m Member) {
 	if class := s.classOf(in); class != nil {
-		s.join(in, class, ing, m, nil)
+		s.snapshot(in, class).join(ing, m, nil)
 	}
 }
 
@@ -154,14 +158,9 @@ func (s *splitter) keepLastGood(ing *networkingv1.Ingress, home home, found []di
 		s.homeless = append(s.homeless, found...)
 		return
 	}
-	accepted := home.LastAccepted.version(ing)
-	settings, _ := readAnnotations(accepted, class) // said when they were accepted
-	found = append(found, diag.Diagnostic{
-		Severity: diag.Warning, Reason: diag.LastGood, Source: sourceOf(ing),
-		Message: fmt.Sprintf("its last accepted version keeps being served by %s", home.key),
-	})
-	member := newMember(accepted, settings)
-	s.join(home.key, class, ing, member, found)
+	snapshot := s.snapshot(home.key, class)
+	member := snapshot.keep(ing, home.LastAccepted)
+	snapshot.join(ing, member, found)
 	s.leave(ing, member, home.key)
 }
 
