@@ -75,7 +75,7 @@ func Literal() Capabilities {
 		Name:        "literal",
 		Dialect:     Dialect{HostStarIsLabel: true, Escapes: true},
 		Regex:       true,
-		MinPriority: 1, MaxPriority: 1 << 30,
+		MinPriority: 1, MaxPriority: 1_000_000,
 	}
 }
 

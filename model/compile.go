@@ -1,0 +1,53 @@
+package model
+
+import (
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// Built is what compiling makes: the load balancer, the table that it is exact to, and what is
+// to be said about both.
+type Built struct {
+	// Table is the specification of what is served: without what was refused.
+	Table        *routing.Table
+	LoadBalancer lb.LoadBalancer
+	Diagnostics  []diag.Diagnostic
+}
+
+// ClassOf is what the class of a load balancer says to its provider.
+func ClassOf(s ingress.Snapshot) lb.Class {
+	return lb.Class{
+		Name:                 s.Class.Name,
+		NoRegularExpressions: s.Class.RegularExpressions != nil && !*s.Class.RegularExpressions,
+		ValuesPerCondition:   s.Class.ValuesPerCondition,
+	}
+}
+
+// Ask is what compiling a snapshot needs to know about the cloud.
+func Ask(s ingress.Snapshot) lb.Questions {
+	return lb.Questions{CertificateHosts: ingress.CertificateHosts(s), Subnets: s.Class.Subnets}
+}
+
+// Compile makes the best load balancer of a snapshot. It cannot fail. What does not fit within
+// the cloud's quotas is left out, the newest member first.
+func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
+	built := compile(s, f, c)
+	if len(exceeded(built.LoadBalancer, c)) == 0 {
+		return built
+	}
+	return fit(s, f, c, built)
+}
+
+// compile is the compiler's three stages.
+func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
+	config, diagnostics := ingress.Translate(s, f.Certificates)
+	table := routing.New(config)
+	balancer, served, refusals := lb.Lower(table, c)
+	diagnostics = append(diagnostics, served.Diagnostics()...)
+	for _, r := range refusals {
+		diagnostics = append(diagnostics, r.Diagnostic())
+	}
+	return Built{Table: served, LoadBalancer: balancer, Diagnostics: diag.Sort(diagnostics)}
+}
