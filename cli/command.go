@@ -100,20 +100,27 @@ cloud has, and prints the difference as an ordered list of steps, each of them s
 // input are the flags of the commands that compile files.
 type input struct {
 	files        []string
-	provider     string
 	className    string
 	withoutClass bool
+	provider     string
 }
 
-func (in *input) flags(cmd *cobra.Command, with Providers) {
-	names := slices.Sorted(maps.Keys(with.Offline))
+// manifestFlags say which Ingresses are meant. Without files of its own a command needs the flag.
+func (in *input) manifestFlags(cmd *cobra.Command, files ...string) {
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&in.files, "filename", "f", nil, "`FILE` or directory with manifests, - for standard input; can be repeated")
-	flags.StringVar(&in.provider, "provider", "fake", "cloud to compile for: "+strings.Join(names, " or "))
-	flags.StringVar(&in.className, "class-name", "fairlead", "IngressClass that is taken to exist and to be Fairlead's if the files hold none of this name")
+	flags.StringArrayVarP(&in.files, "filename", "f", files, "`FILE` or directory with manifests, - for standard input; can be repeated")
+	flags.StringVar(&in.className, "class-name", "fairlead", "`NAME` of an IngressClass that is taken to exist and to be Fairlead's if the files hold none of this name")
 	flags.BoolVar(&in.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")
-	must(cmd.MarkFlagRequired("filename"))
 	must(cmd.MarkFlagFilename("filename", "yaml", "yml", "json"))
+	if len(files) == 0 {
+		must(cmd.MarkFlagRequired("filename"))
+	}
+}
+
+// providerFlag says which cloud to compile for.
+func (in *input) providerFlag(cmd *cobra.Command, with Providers) {
+	names := slices.Sorted(maps.Keys(with.Offline))
+	cmd.Flags().StringVar(&in.provider, "provider", "fake", "`CLOUD` to compile for: "+strings.Join(names, " or "))
 	must(cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)))
 }
 

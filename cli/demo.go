@@ -22,8 +22,8 @@ const samples = "config/samples"
 
 func newDemo(with Providers) *cobra.Command {
 	var (
-		paths []string
-		once  bool
+		in   input
+		once bool
 	)
 	cmd := &cobra.Command{
 		Use:   "demo [-f DIR] [--once]",
@@ -47,7 +47,7 @@ real cloud would be given, and every request is routed by the rules that these s
 			}
 			defer cloud.Close()
 			d := &demo{
-				cloud: cloud, paths: paths, stdin: cmd.InOrStdin(), out: cmd.OutOrStdout(), colour: colours(cmd.OutOrStdout()),
+				cloud: cloud, input: in, stdin: cmd.InOrStdin(), out: cmd.OutOrStdout(), colour: colours(cmd.OutOrStdout()),
 				shown: map[string]bool{},
 			}
 			defer d.pods.close()
@@ -57,16 +57,15 @@ real cloud would be given, and every request is routed by the rules that these s
 			return d.serve(cmd.Context(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().StringArrayVarP(&paths, "filename", "f", []string{samples}, "`FILE` or directory with manifests; can be repeated")
+	in.manifestFlags(cmd, samples)
 	cmd.Flags().BoolVar(&once, "once", false, "request every route, say pass or fail, and end")
-	must(cmd.MarkFlagFilename("filename", "yaml", "yml", "json"))
 	return cmd
 }
 
 // A demo is a cloud, pods and certificates on this machine, kept in step with files.
 type demo struct {
 	cloud   Local
-	paths   []string
+	input   input
 	stdin   io.Reader
 	out     io.Writer
 	colour  palette
@@ -87,6 +86,9 @@ func (d *demo) once(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(visits) == 0 {
+		return errors.New("there is nothing to request: no Ingress is served")
+	}
 	failed := 0
 	for _, v := range visits {
 		verdict := d.colour.good("pass")
@@ -106,14 +108,14 @@ func (d *demo) once(ctx context.Context) error {
 // serve serves until it is interrupted. A file that cannot be used changes nothing of what is
 // served.
 func (d *demo) serve(ctx context.Context, complaints io.Writer) error {
-	changes, err := watch(ctx, d.paths)
+	changes, err := watch(ctx, d.input.files)
 	if err != nil {
 		return err
 	}
 	if err := d.turnAndShow(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "\nWatching %s. Change a file to see the plan; Ctrl-C ends.\n", strings.Join(d.paths, ", "))
+	fmt.Fprintf(d.out, "\nWatching %s. Change a file to see the plan; Ctrl-C ends.\n", strings.Join(d.input.files, ", "))
 	for range changes {
 		if err := d.turnAndShow(ctx); err != nil && ctx.Err() == nil {
 			printError(complaints, err)
@@ -135,7 +137,7 @@ func (d *demo) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	programs, diagnostics, err := compile(ctx, d.cloud, objects, ingress.Options{AssumeClass: "fairlead"}, d.seen)
+	programs, diagnostics, err := compile(ctx, d.cloud, objects, d.input.options(), d.seen)
 	if err != nil {
 		return err
 	}
@@ -162,7 +164,7 @@ func (d *demo) printPlans(programs []program) error {
 		}
 		changed = changed || !p.plan.Empty()
 	}
-	if !changed {
+	if !changed && d.seen != nil {
 		fmt.Fprintln(d.out, "The files changed; there is nothing to do.")
 	}
 	return nil
@@ -170,7 +172,7 @@ func (d *demo) printPlans(programs []program) error {
 
 // load reads the files and adds what a cluster would have besides.
 func (d *demo) load(ctx context.Context) (ingress.Objects, error) {
-	objects, err := load(d.paths, d.stdin)
+	objects, err := load(d.input.files, d.stdin)
 	if err != nil {
 		return objects, err
 	}

@@ -58,7 +58,8 @@ would be given. If the two differ, that is an error in Fairlead and explain fail
 			return explainEach(cmd.OutOrStdout(), programs, asked, json)
 		},
 	}
-	in.flags(cmd, with)
+	in.manifestFlags(cmd)
+	in.providerFlag(cmd, with)
 	outputFlag(cmd, &output)
 	cmd.Flags().StringVarP(&method, "request", "X", http.MethodGet, "`METHOD` of the request")
 	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil, "`HEADER` of the request, such as 'X-Canary: yes'; can be repeated")

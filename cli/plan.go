@@ -35,7 +35,8 @@ Exit code 0: nothing to do; 2: something to do; 1: error.`,
 			return runPlan(cmd, with, in, state, output)
 		},
 	}
-	in.flags(cmd, with)
+	in.manifestFlags(cmd)
+	in.providerFlag(cmd, with)
 	outputFlag(cmd, &output)
 	cmd.Flags().StringVar(&state, "observed", "", "JSON `FILE` with what the cloud has, by load balancer: the fake's state file or one like it")
 	must(cmd.MarkFlagFilename("observed", "json"))
@@ -83,6 +84,9 @@ func runPlan(cmd *cobra.Command, with Providers, in input, state, output string)
 // printPlans prints what a person reads in a pull request.
 func printPlans(w io.Writer, programs []program, diagnostics []diag.Diagnostic) error {
 	colour := colours(w)
+	if len(programs) == 0 {
+		fmt.Fprintln(w, "nothing to do")
+	}
 	for _, p := range programs {
 		if err := p.plan.Text(w, bool(colour)); err != nil {
 			return err

@@ -189,6 +189,30 @@ func TestPlanTextIsPlainWhereNobodyWatches(t *testing.T) {
 	}
 }
 
+func TestPlanTellsWhomItLeavesAlone(t *testing.T) {
+	dir := directory(t, map[string]string{
+		"nobody.yaml":  strings.Replace(ingressYAML("nobody", "a.example.com", "/"), "  ingressClassName: fairlead\n", "", 1),
+		"foreign.yaml": strings.Replace(ingressYAML("foreign", "b.example.com", "/"), "ingressClassName: fairlead", "ingressClassName: other", 1),
+		"class.yaml":   "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: other}\nspec: {controller: example.com/other}\n",
+	})
+	report, got := planJSON(t, "-f", dir)
+	if got.code != exitDone || len(report.LoadBalancers) != 0 || len(report.Diagnostics) != 2 {
+		t.Fatalf("exit code %d and %s", got.code, got.out)
+	}
+	for i, want := range []string{"another controller's class", "names no class"} {
+		if d := report.Diagnostics[i]; d.Severity != "info" || !strings.Contains(d.Message, want) {
+			t.Errorf("%+v, want something about %q", d, want)
+		}
+	}
+	if text := fairlead(t, "plan", "-f", dir); !strings.HasPrefix(text.out, "nothing to do\n") {
+		t.Errorf("text: %q", text.out)
+	}
+	report, got = planJSON(t, "-f", dir, "--watch-ingress-without-class")
+	if got.code != exitToDo || len(report.LoadBalancers) != 1 || len(report.Diagnostics) == 0 {
+		t.Errorf("when told to adopt it: exit code %d and %s", got.code, got.out)
+	}
+}
+
 func TestPlanTakesFilesAsAShellExpandsThem(t *testing.T) {
 	dir := directory(t, map[string]string{
 		"one.yaml": ingressYAML("one", "a.example.com", "/"),
