@@ -112,6 +112,7 @@ func TestRoom(t *testing.T) {
 // At the quota no state exceeds it, and only requests of a rule that the plan says it deletes
 // first are answered by anything but the old or the new list.
 func TestAtTheQuotaOnlyRulesDeletedFirstAreMissed(t *testing.T) {
+	t.Parallel()
 	c := lb.ALB()
 	w := newWorld(t, c.Dialect, fixed(404), forward("A"), forward("B"), fixed(403))
 	r := rand.New(rand.NewPCG(5, 6))
@@ -170,6 +171,7 @@ func (w *world) missed(seen *lb.Observed, p Plan) uint64 {
 
 // A rule is deleted first only where no order would do without that.
 func TestARuleIsDeletedFirstOnlyWhereItMust(t *testing.T) {
+	t.Parallel()
 	c := lb.ALB()
 	w := newWorld(t, c.Dialect, fixed(404), fixed(200), fixed(403))
 	r := rand.New(rand.NewPCG(7, 8))

@@ -202,11 +202,26 @@ func redirectTo(port int32) lb.Action {
 
 // built is what is there once a load balancer has been made of nothing.
 func built(b lb.LoadBalancer, c lb.Capabilities) *lb.Observed {
-	c.Rules, c.TargetGroups = 0, 0
-	return Diff(nil, b, c).Fold(&lb.Observed{Key: b.Key})
+	o := &lb.Observed{}
+	CreateLoadBalancer{b}.Do(o, Result{})
+	for _, g := range b.TargetGroups {
+		CreateTargetGroup{g}.Do(o, Result{})
+		o.TargetGroup(g.ID).Registered = len(g.Targets) > 0
+	}
+	for _, cert := range b.Certificates {
+		ImportCertificate{cert}.Do(o, Result{})
+	}
+	for i, l := range b.Listeners {
+		CreateListener{l}.Do(o, Result{})
+		numbers, _ := number(merge(nil, l.Rules, c.Dialect), nil, c)
+		for j, r := range l.Rules {
+			o.Listeners[i].Rules = append(o.Listeners[i].Rules, lb.ObservedRule{Rule: plain(r), Priority: numbers.at[j]})
+		}
+	}
+	return o
 }
 
-// within reports the first limit that is exceeded.
+// exceeded reports the first limit that is exceeded.
 func exceeded(o *lb.Observed, c lb.Capabilities) error {
 	taken, limit := inUse(o), limits(c)
 	for k := range limit {
@@ -267,6 +282,7 @@ func inOrder(int) int { return 0 }
 func TestEveryStateOfAPlanIsSafe(t *testing.T) {
 	for _, c := range []lb.Capabilities{lb.Literal(), lb.ALB()} {
 		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
 			w := newWorld(t, c.Dialect, fixed(404), forward("A"), forward("B"), forward("C"), fixed(403))
 			w.pairs(10000, c, []int32{80}, 6)
 		})
@@ -274,6 +290,7 @@ func TestEveryStateOfAPlanIsSafe(t *testing.T) {
 }
 
 func TestEveryStateOfAPlanIsSafeAcrossRedirects(t *testing.T) {
+	t.Parallel()
 	c := lb.ALB()
 	w := newWorld(t, c.Dialect, fixed(404), forward("A"), forward("B"), redirectTo(443))
 	w.pairs(4000, c, []int32{80, 443}, 4)
