@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -14,7 +15,7 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 	if seen == nil {
 		seen = &lb.Observed{Key: want.Key}
 	}
-	p := Plan{Key: want.Key}
+	p := Plan{Key: cmp.Or(want.Key, seen.Key)}
 	for now := seen; ; now = p.Fold(seen) {
 		next := attempt(now, want, c)
 		p = p.then(next)
@@ -126,7 +127,7 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 	d.groups()
 	d.loadBalancer()
 	for _, co := range compared {
-		d.changes = append(d.changes, &change{comparison: co, ready: absent})
+		d.changes = append(d.changes, newChange(co, c.Dialect))
 	}
 	for _, ch := range d.changes {
 		d.open(ch)
@@ -167,15 +168,6 @@ func (d *difference) tearDown() {
 	}
 	for _, c := range d.seen.Certificates {
 		d.detached[c.ID] = []int{t}
-	}
-}
-
-// certificates imports those that are missing.
-func (d *difference) certificates() {
-	for _, c := range d.want.Certificates {
-		if d.seen.Certificate(c.ID) == nil {
-			d.imported[c.ID] = d.add(ImportCertificate{c}, use{})
-		}
 	}
 }
 

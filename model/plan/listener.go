@@ -2,23 +2,12 @@ package plan
 
 import (
 	"slices"
+	"sync"
 
 	"fairlead.dev/fairlead/model/lb"
 )
 
 // This file turns what differs about one listener into steps.
-
-// A comparison is a listener on both sides, with its rules merged and numbered.
-type comparison struct {
-	port int32
-	seen *lb.ObservedListener // nil for a port that opens
-	want *lb.Listener         // nil for a port that closes
-
-	old   []lb.ObservedRule // of seen, without parking rules
-	lines []line
-	numbering
-	fits bool // whether the range of priorities holds the old and the new rules side by side
-}
 
 // A change is what happens to one listener.
 type change struct {
@@ -27,35 +16,25 @@ type change struct {
 	steps []move // everything that changes where requests go
 	parks []park // the parking rules on it
 
-	before, after *index // the lines by their old and by their new rules
-	moved         *index // the steps by their requests
+	before, after, moved func() *index // lines by their old and by their new rules, steps by their requests
 }
 
-// oldRules finds lines by their old rules, newRules by their new ones.
-func (ch *change) oldRules(d lb.Dialect) *index {
-	if ch.before == nil {
-		x := newIndex(d)
-		ch.before = &x
-		for i, l := range ch.lines {
-			if l.old != absent {
-				x.add(entry{i, ch.old[l.old].Rule})
-			}
-		}
-	}
-	return ch.before
+// newChange has nothing to do yet. Its indices are made when they are first looked into.
+func newChange(co comparison, d lb.Dialect) *change {
+	ch := &change{comparison: co, ready: absent}
+	ch.before = sync.OnceValue(func() *index { return co.oldRules(d) })
+	ch.after = sync.OnceValue(func() *index { return co.newRules(d) })
+	ch.moved = sync.OnceValue(func() *index { return ch.movedRules(d) })
+	return ch
 }
 
-func (ch *change) newRules(d lb.Dialect) *index {
-	if ch.after == nil {
-		x := newIndex(d)
-		ch.after = &x
-		for i, l := range ch.lines {
-			if l.new != absent {
-				x.add(entry{i, ch.want.Rules[l.new]})
-			}
-		}
+// movedRules finds the tasks that change where requests go by the requests.
+func (ch *change) movedRules(d lb.Dialect) *index {
+	x := newIndex(d)
+	for _, m := range ch.steps {
+		x.add(m.entry)
 	}
-	return ch.after
+	return &x
 }
 
 // A move is a task that changes where requests go, and which.
@@ -63,48 +42,6 @@ type move struct {
 	entry     // the task and its requests: any, where it is about the default or the listener
 	line  int // in the merged list, or absent
 	fate  fate
-}
-
-// compare compares all listeners of both sides, by port.
-func compare(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []comparison {
-	var out []comparison
-	for i := range want.Listeners {
-		w := &want.Listeners[i]
-		out = append(out, compareRules(seen.Listener(w.Port), w, c))
-	}
-	for i := range seen.Listeners {
-		s := &seen.Listeners[i]
-		if !slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool { return w.Port == s.Port }) {
-			out = append(out, comparison{port: s.Port, seen: s, old: served(s), fits: true})
-		}
-	}
-	slices.SortFunc(out, func(a, b comparison) int { return int(a.port - b.port) })
-	return out
-}
-
-// compareRules merges and numbers the rules of a listener that is wanted.
-func compareRules(seen *lb.ObservedListener, want *lb.Listener, c lb.Capabilities) comparison {
-	co := comparison{port: want.Port, seen: seen, want: want}
-	var old []lb.Rule
-	var numbers []int
-	if seen != nil {
-		co.old = served(seen)
-	}
-	old, numbers = make([]lb.Rule, 0, len(co.old)), make([]int, 0, len(co.old))
-	for _, r := range co.old {
-		old, numbers = append(old, r.Rule), append(numbers, r.Priority)
-	}
-	co.lines = merge(old, want.Rules, c.Dialect)
-	co.numbering, co.fits = number(co.lines, numbers, c)
-	return co
-}
-
-// crowded reports whether the priorities do not suffice for the old and the new rules.
-func (co comparison) crowded() bool { return !co.fits }
-
-// served are the rules that answer requests, which parking rules do not.
-func served(l *lb.ObservedListener) []lb.ObservedRule {
-	return slices.DeleteFunc(slices.Clone(l.Rules), func(r lb.ObservedRule) bool { return Parked(r.Rule) })
 }
 
 // open opens a port that is missing.
@@ -215,10 +152,10 @@ func (d *difference) settings(ch *change, order *lanes) {
 		attached = d.attach(ch, absent)
 	}
 	elsewhere := seen.Protocol != want.Protocol || !sameAction(seen.Default, want.Default)
-	swaps := both && !slices.Equal(seen.Certificates[:min(1, len(seen.Certificates))], want.Certificates[:min(1, len(want.Certificates))])
+	swaps := both && !slices.Equal(standard(seen.Certificates), standard(want.Certificates))
 	at := absent
 	if elsewhere || swaps || differ(seen.Digest, want.Digest) {
-		after := append(slices.Clone(attached), d.importsOf(want.Certificates[:min(1, len(want.Certificates))])...)
+		after := append(slices.Clone(attached), d.importsOf(standard(want.Certificates))...)
 		if elsewhere {
 			after = append(after, order.bar(len(d.tasks))...)
 			after = append(after, d.targetsOf(want.Default, seen.Default.Kind == "forward")...)
@@ -238,47 +175,6 @@ func (d *difference) settings(ch *change, order *lanes) {
 			d.detached[id] = append(d.detached[id], at)
 		}
 	}
-}
-
-// attach adds certificates that a listener lacks besides its default one.
-func (d *difference) attach(ch *change, after int) []int {
-	var tasks []int
-	for _, id := range ch.want.Certificates[min(1, len(ch.want.Certificates)):] {
-		if after != absent || !slices.Contains(ch.seen.Certificates, id) {
-			tasks = append(tasks, d.add(AttachCertificate{ch.port, id}, use{certificates: 1}, append(d.importsOf([]lb.CertificateID{id}), after)...))
-		}
-	}
-	return tasks
-}
-
-// detach takes away certificates that are not wanted, after others have been attached. One
-// that was the default goes with the step that replaces it.
-func (d *difference) detach(ch *change, modify int, attached []int) {
-	for i, id := range ch.seen.Certificates {
-		switch {
-		case slices.Contains(ch.want.Certificates, id):
-		case i == 0:
-			d.detached[id] = append(d.detached[id], modify)
-		default:
-			t := d.add(DetachCertificate{ch.port, id}, use{certificates: -1})
-			d.tasks[t].rather = slices.Clone(attached)
-			if modify != absent {
-				d.tasks[t].rather = append(d.tasks[t].rather, modify)
-			}
-			d.detached[id] = append(d.detached[id], t)
-		}
-	}
-}
-
-// importsOf are the tasks that import certificates.
-func (d *difference) importsOf(ids []lb.CertificateID) []int {
-	var tasks []int
-	for _, id := range ids {
-		if t, ok := d.imported[id]; ok {
-			tasks = append(tasks, t)
-		}
-	}
-	return tasks
 }
 
 // targetsOf are the tasks after which an action's target groups can be forwarded to: they have

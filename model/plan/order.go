@@ -77,6 +77,3 @@ func inUse(o *lb.Observed) use {
 	}
 	return u
 }
-
-// further is the number of a listener's certificates besides its default one.
-func further(ids []lb.CertificateID) int { return max(0, len(ids)-1) }

@@ -159,7 +159,7 @@ func (d *difference) takes(ch *change, i int) bool {
 	if ch.seen.Default.Kind == "forward" {
 		return true
 	}
-	x := ch.oldRules(d.caps.Dialect)
+	x := ch.before()
 	r := ch.want.Rules[ch.lines[i].new]
 	return slices.ContainsFunc(x.near(r), func(position int) bool {
 		old := x.entries[position].rule

@@ -70,11 +70,11 @@ func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
 	case m.fate == turns:
 		return []lb.Action{ch.old[ch.lines[m.line].old].Action}, here
 	case m.fate == goes || m.fate == shrinks:
-		return here, d.first(ch.newRules(d.caps.Dialect), m, ch.want.Default)
+		return here, d.first(ch.after(), m, ch.want.Default)
 	case ch.seen == nil:
 		return nil, here
 	default:
-		return d.first(ch.oldRules(d.caps.Dialect), m, ch.seen.Default), here
+		return d.first(ch.before(), m, ch.seen.Default), here
 	}
 }
 
@@ -103,25 +103,13 @@ func (d *difference) landing(port int32, r lb.Rule, a lb.Action, passed ...int32
 		return nil
 	}
 	ch, there := d.changes[at], arriving(r, a)
-	tasks := ch.concerned(d.caps.Dialect).meeting(there)
+	tasks := ch.moved().meeting(there)
 	for _, next := range ch.redirects() {
 		if lb.Overlap(next, there, d.caps.Dialect) {
 			tasks = append(tasks, d.landing(to, there, next.Action, append(passed, to)...)...)
 		}
 	}
 	return tasks
-}
-
-// concerned finds the tasks that change where requests go by the requests.
-func (ch *change) concerned(d lb.Dialect) *index {
-	if ch.moved == nil {
-		x := newIndex(d)
-		ch.moved = &x
-		for _, m := range ch.steps {
-			x.add(m.entry)
-		}
-	}
-	return ch.moved
 }
 
 // redirects are the rules that redirect, old and new, the defaults as rules without conditions.
