@@ -60,9 +60,13 @@ func newPool(c *Class) *pool {
 // backends are all of the pool, with their health checks decided.
 func (p *pool) backends() map[routing.BackendID]routing.Backend {
 	out := make(map[routing.BackendID]routing.Backend, len(p.entries))
+	usual := p.class.healthCheck(nil)
 	for id, e := range p.entries {
 		b := e.Backend
-		b.Health = p.class.healthCheck(values(e.health))
+		b.Health = usual
+		if len(e.health) > 0 {
+			b.Health = p.class.healthCheck(values(e.health))
+		}
 		out[id] = b
 	}
 	return out
@@ -97,7 +101,7 @@ func (v *visit) forward(ref reference, field string) routing.BackendID {
 	}
 	entry := v.pool.entries[r.backend.ID]
 	if entry == nil {
-		entry = &pooled{Backend: r.backend, health: map[string]healthClaim{}}
+		entry = &pooled{Backend: r.backend}
 		v.pool.entries[r.backend.ID] = entry
 	}
 	if len(v.settings.health) > 0 {
@@ -109,6 +113,9 @@ func (v *visit) forward(ref reference, field string) routing.BackendID {
 // claimHealth adds a member's settings to a health check. Older members have made theirs already.
 func (v *visit) claimHealth(b *pooled) {
 	health := maps.Clone(b.health)
+	if health == nil {
+		health = map[string]healthClaim{}
+	}
 	var added []string
 	for _, annotation := range slices.Sorted(maps.Keys(v.settings.health)) {
 		value := v.settings.health[annotation]

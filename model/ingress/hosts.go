@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"fmt"
+	"strconv"
 
 	networkingv1 "k8s.io/api/networking/v1"
 
@@ -57,7 +58,7 @@ type rule struct {
 	http  *networkingv1.HTTPIngressRuleValue // nil: it only names the host
 }
 
-func (r rule) field() string { return fmt.Sprintf("spec.rules[%d]", r.index) }
+func (r rule) field() string { return "spec.rules[" + strconv.Itoa(r.index) + "]" }
 
 // permitted are the rules of a member that the class allows, and what is said about the others.
 func (a allowance) permitted(m Member) ([]rule, []diag.Diagnostic) {

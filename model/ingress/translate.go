@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -31,12 +32,26 @@ func Translate(s Snapshot, certificates map[string][]routing.CertificateID) (rou
 			Settings: s.Class.settings(scheme),
 		},
 	}
+	t.config.Routes = make([]routing.Route, 0, s.paths())
 	for _, m := range s.Members {
 		t.member(m)
 	}
 	t.config.Listeners, t.config.Certificates = t.doors.listeners(s.Class.TLSPolicy)
 	t.config.Backends = t.pool.backends()
 	return t.config, diag.Sort(t.found)
+}
+
+// paths is the number of paths of all members.
+func (s Snapshot) paths() int {
+	n := 0
+	for _, m := range s.Members {
+		for _, r := range m.Spec.Rules {
+			if r.HTTP != nil {
+				n += len(r.HTTP.Paths)
+			}
+		}
+	}
+	return n
 }
 
 // A translation is a Config in the making.
@@ -110,7 +125,7 @@ func (v *visit) routes() {
 // route adds the route of one path, unless there is no way to say which requests it means.
 func (v *visit) route(r rule, i, index int) {
 	p := &r.http.Paths[i]
-	field := fmt.Sprintf("%s.http.paths[%d]", r.field(), i)
+	field := r.field() + ".http.paths[" + strconv.Itoa(i) + "]"
 	path, err := v.class.path(p)
 	if err != nil {
 		v.tell(diag.Error, diag.Invalid, field+".path", fmt.Sprintf("reading %q as a regular expression: %s", p.Path, err))
