@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"sync"
 
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -22,10 +21,21 @@ type change struct {
 // newChange has nothing to do yet. Its indices are made when they are first looked into.
 func newChange(co comparison, d lb.Dialect) *change {
 	ch := &change{comparison: co, ready: absent}
-	ch.before = sync.OnceValue(func() *index { return co.oldRules(d) })
-	ch.after = sync.OnceValue(func() *index { return co.newRules(d) })
-	ch.moved = sync.OnceValue(func() *index { return ch.movedRules(d) })
+	ch.before = lazily(func() *index { return co.oldRules(d) })
+	ch.after = lazily(func() *index { return co.newRules(d) })
+	ch.moved = lazily(func() *index { return ch.movedRules(d) })
 	return ch
+}
+
+// lazily is a function that makes its result when it is first called.
+func lazily(make func() *index) func() *index {
+	var made *index
+	return func() *index {
+		if made == nil {
+			made = make()
+		}
+		return made
+	}
 }
 
 // movedRules finds the tasks that change where requests go by the requests.

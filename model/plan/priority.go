@@ -105,34 +105,42 @@ func (n *numbers) respace(i, to int) {
 		used := within(n.old, below, above)
 		free := above - below - 1 - len(used)
 		fits := until-from <= free
-		if fits && (free >= plenty || moving >= worth) {
+		widest := from == n.settled && until == len(n.lines)
+		switch {
+		case fits && (free >= plenty || moving >= worth || widest):
 			n.spread(from, until, i, to, used)
 			return
-		}
-		left, right := from > n.settled, until < len(n.lines)
-		if !left && !right {
-			if !fits {
-				n.restart(i, to)
-				return
-			}
-			n.spread(from, until, i, to, used)
+		case widest:
+			n.restart(i, to)
 			return
 		}
-		// One more old rule on either side.
-		for left && from > n.settled {
-			from--
-			if n.lines[from].old != absent {
-				moving++
-				break
-			}
-		}
-		if right {
-			until, moving = until+1, moving+1
-			for until < len(n.lines) && n.lines[until].old == absent {
-				until++
-			}
+		var left, right int
+		from, left = n.widenLeft(from)
+		until, right = n.widenRight(until)
+		moving += left + right
+	}
+}
+
+// widenLeft takes one more old rule into a window, and reports how many there were.
+func (n *numbers) widenLeft(from int) (int, int) {
+	for from > n.settled {
+		from--
+		if n.lines[from].old != absent {
+			return from, 1
 		}
 	}
+	return from, 0
+}
+
+// widenRight does the same at the other end, and goes on to a line that has its number.
+func (n *numbers) widenRight(until int) (int, int) {
+	if until == len(n.lines) {
+		return until, 0
+	}
+	for until++; until < len(n.lines) && n.lines[until].old == absent; {
+		until++
+	}
+	return until, 1
 }
 
 // restart moves every rule of the list. Only where there are not enough unused numbers for that
