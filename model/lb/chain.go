@@ -11,13 +11,14 @@ import (
 // A block is what will become a rule, or a few if it does not fit into one: claims of one group
 // that no claim of another group between them overlaps.
 type block struct {
-	group   groupKey
+	group   *group
 	action  Action
 	when    routing.Conditions
 	hosts   []routing.Host // sorted; all of one kind of spelling
 	paths   []routing.Path // sorted
 	origins []origin
-	layer   int // blocks of one host in a lower layer come first
+	layer   int    // blocks of one host in a lower layer come first
+	name    string // what key made of it
 }
 
 // origin is where one path of a block comes from. A guard that nobody asked for has none.
@@ -29,23 +30,31 @@ type origin struct {
 // blocks packs one host's claims, given by precedence, into blocks. It is done from the top and
 // from the bottom, because either may leave fewer.
 func (s *pathSets) blocks(host routing.Host, all []claim) []*block {
-	groups := map[groupKey]bool{}
+	groups := map[*group]bool{}
 	for i := range all {
 		groups[all[i].group] = true
 	}
 	if len(groups) == 1 {
 		return []*block{oneBlock(host, all)}
 	}
-	best := s.firstFit(host, all)
+	best, ordered := s.firstFit(host, all)
 	if len(best) > len(groups) {
 		upwards := slices.Clone(all)
 		slices.Reverse(upwards)
-		if other := s.firstFit(host, upwards); len(other) < len(best) {
+		if other, _ := s.firstFit(host, upwards); len(other) < len(best) {
 			slices.Reverse(other)
 			best = other
 		}
 	}
-	s.layers(best)
+	if ordered {
+		s.layers(best)
+	}
+	for _, b := range best {
+		sortPaths(b.paths)
+	}
+	slices.SortStableFunc(best, func(a, b *block) int {
+		return cmp.Or(cmp.Compare(a.layer, b.layer), cmp.Compare(a.key(), b.key()))
+	})
 	return best
 }
 
@@ -72,14 +81,15 @@ func (b *block) add(cl *claim) {
 
 // firstFit puts each claim into the first block of its group that stands behind every block it
 // must not overtake: those with an overlapping claim of another group before it. Only
-// where there is none is a block added at the end.
-func (s *pathSets) firstFit(host routing.Host, all []claim) []*block {
-	var blocks []*block
-	byGroup := map[groupKey][]int{}
-	placed := newHighest(s)
+// where there is none is a block added at the end. The blocks are ordered if any of them must
+// not overtake another.
+func (s *pathSets) firstFit(host routing.Host, all []claim) (blocks []*block, ordered bool) {
+	byGroup := map[*group][]int{}
+	placed := newHighest(s, len(all))
 	for i := range all {
 		cl := &all[i]
 		earliest := placed.before(cl.path, cl.group) + 1
+		ordered = ordered || earliest > 0
 		mine := byGroup[cl.group]
 		at, _ := slices.BinarySearch(mine, earliest)
 		if at == len(mine) {
@@ -90,13 +100,13 @@ func (s *pathSets) firstFit(host routing.Host, all []claim) []*block {
 		blocks[mine[at]].add(cl)
 		placed.put(cl.path, cl.group, mine[at])
 	}
-	return blocks
+	return blocks, ordered
 }
 
 // layers numbers blocks by how deep they must stand, so that those that need no order among
 // them can be put in one that does not depend on their neighbours.
 func (s *pathSets) layers(blocks []*block) {
-	placed := newHighest(s)
+	placed := newHighest(s, len(blocks))
 	for _, b := range blocks {
 		for _, p := range b.paths {
 			b.layer = max(b.layer, placed.before(p, b.group)+1)
@@ -104,11 +114,7 @@ func (s *pathSets) layers(blocks []*block) {
 		for _, p := range b.paths {
 			placed.put(p, b.group, b.layer)
 		}
-		sortPaths(b.paths)
 	}
-	slices.SortStableFunc(blocks, func(a, b *block) int {
-		return cmp.Or(cmp.Compare(a.layer, b.layer), cmp.Compare(a.key(), b.key()))
-	})
 }
 
 // highest remembers, of the claims placed so far, the highest place among those that overlap a
@@ -116,29 +122,29 @@ func (s *pathSets) layers(blocks []*block) {
 // what lies below, so that asking costs one look-up.
 type highest struct {
 	sets   *pathSets
-	below  map[string]*topTwo // at each prefix: everything below it
-	at     map[routing.Path]*topTwo
+	below  map[string]topTwo // at each prefix: everything below it
+	at     map[routing.Path]topTwo
 	others []placedClaim // globs and regular expressions
 	plain  []placedClaim // the rest, for globs to be compared with
 }
 
 type placedClaim struct {
 	path  routing.Path
-	group groupKey
+	group *group
 	place int
 }
 
 // topTwo is the highest place, and the highest of another group than that one's.
 type topTwo struct {
 	first, second int
-	group         groupKey
+	group         *group
 }
 
-func newHighest(s *pathSets) *highest {
-	return &highest{sets: s, below: map[string]*topTwo{}, at: map[routing.Path]*topTwo{}}
+func newHighest(s *pathSets, claims int) *highest {
+	return &highest{sets: s, below: make(map[string]topTwo, claims), at: make(map[routing.Path]topTwo, claims)}
 }
 
-func (h *highest) before(p routing.Path, g groupKey) int {
+func (h *highest) before(p routing.Path, g *group) int {
 	place := -1
 	see := func(others []placedClaim) {
 		for i := range others {
@@ -162,7 +168,7 @@ func (h *highest) before(p routing.Path, g groupKey) int {
 	return place
 }
 
-func (h *highest) put(p routing.Path, g groupKey, place int) {
+func (h *highest) put(p routing.Path, g *group, place int) {
 	if isGlob(p) {
 		h.others = append(h.others, placedClaim{p, g, place})
 		return
@@ -174,33 +180,33 @@ func (h *highest) put(p routing.Path, g groupKey, place int) {
 	}
 }
 
-func offer[K comparable](m map[K]*topTwo, key K, group groupKey, place int) {
-	t := m[key]
-	if t == nil {
-		t = &topTwo{first: -1, second: -1}
-		m[key] = t
+func offer[K comparable](m map[K]topTwo, key K, g *group, place int) {
+	t, ok := m[key]
+	if !ok {
+		t = topTwo{first: -1, second: -1}
 	}
-	t.offer(group, place)
+	t.offer(g, place)
+	m[key] = t
 }
 
-func (t *topTwo) offer(group groupKey, place int) {
+func (t *topTwo) offer(g *group, place int) {
 	switch {
-	case t.first < 0 || group == t.group:
-		t.group, t.first = group, max(t.first, place)
+	case t.first < 0 || g == t.group:
+		t.group, t.first = g, max(t.first, place)
 	case place > t.first:
 		t.second = t.first
-		t.first, t.group = place, group
+		t.first, t.group = place, g
 	case place > t.second:
 		t.second = place
 	}
 }
 
 // without is the highest place of another group, -1 if there is none.
-func (t *topTwo) without(group groupKey) int {
-	switch {
-	case t == nil:
+func (t topTwo) without(g *group) int {
+	switch t.group {
+	case nil:
 		return -1
-	case t.group == group:
+	case g:
 		return t.second
 	}
 	return t.first

@@ -15,14 +15,15 @@ type claim struct {
 	path   routing.Path
 	when   routing.Conditions
 	action Action
-	group  groupKey
+	group  *group
 	guard  bool
 	origin diag.Source
 }
 
-// groupKey is equal for claims that may share a rule: same Ingress, same action, same further
-// conditions. Guards share with guards.
-type groupKey struct{ owner, action, when string }
+// A group is of claims that may share a rule: same Ingress, same action, same further
+// conditions. Guards share with guards. A port has one group of each kind, so groups are
+// compared by address.
+type group struct{ owner, action, when string }
 
 // claims are what a port's levels ask for, with guards only where they make a difference and
 // without claims that a later one of the same group makes superfluous.
@@ -32,10 +33,11 @@ type claims struct {
 	paths    *pathSets
 	byHost   map[routing.Host][]claim // levels as they are, before anything is left out
 	fallback claim                    // the listener's default
+	groups   map[group]*group
 }
 
 func newClaims(t *routing.Table, port int32, paths *pathSets) *claims {
-	c := &claims{table: t, port: port, paths: paths, byHost: map[routing.Host][]claim{}}
+	c := &claims{table: t, port: port, paths: paths, byHost: map[routing.Host][]claim{}, groups: map[group]*group{}}
 	c.fallback = c.miss(t.Level(port, routing.Any))
 	routes := c.routes(t.Level(port, routing.Any))
 	if last := len(routes) - 1; last >= 0 && routes[last].path == routing.Root && len(routes[last].when) == 0 && routes[last].action.Rewrite == nil {
@@ -139,18 +141,29 @@ func (c *claims) claim(r *routing.Route) claim {
 		path = routing.Root // the same paths, and it needs no condition
 	}
 	return claim{path: path, when: r.When, action: action, origin: r.Source,
-		group: groupKey{r.Owner.String(), action.Key(), r.When.Key()}}
+		group: c.group(r.Owner.String(), action, r.When)}
+}
+
+// group is the group of an owner's claims of one action.
+func (c *claims) group(owner string, a Action, when routing.Conditions) *group {
+	g := group{owner, a.Key(), when.Key()}
+	known := c.groups[g]
+	if known == nil {
+		known = &g
+		c.groups[g] = known
+	}
+	return known
 }
 
 // miss is the claim that answers what no path of a level matches.
 func (c *claims) miss(l *routing.Level) claim {
 	if l == nil || l.Miss == nil {
 		action := FromRouting(routing.NotFound())
-		return claim{path: routing.Root, action: action, guard: true, group: groupKey{action: action.Key()}}
+		return claim{path: routing.Root, action: action, guard: true, group: c.group("", action, nil)}
 	}
 	action := FromRouting(l.Miss.Action)
 	return claim{path: routing.Root, action: action, guard: true, origin: l.Miss.Source,
-		group: groupKey{l.Miss.Owner.String(), action.Key(), ""}}
+		group: c.group(l.Miss.Owner.String(), action, nil)}
 }
 
 // A claimIndex finds the claims of one level that may overlap a given one without looking at all

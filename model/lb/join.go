@@ -17,14 +17,18 @@ type chain struct {
 	under  *chain
 }
 
-// key is equal for blocks that can be joined.
+// key is equal for blocks that can be joined. It is made once the block is complete.
 func (b *block) key() string {
+	if b.name != "" {
+		return b.name
+	}
 	var k strings.Builder
 	k.WriteString(b.group.owner + "|" + b.group.action + "|" + b.group.when)
 	for _, p := range b.paths {
 		k.WriteString("|" + p.Type.String() + p.Value)
 	}
-	return k.String()
+	b.name = k.String()
+	return b.name
 }
 
 // node is a block in the order that is being made; a barrier between two layers of a host has
