@@ -23,10 +23,13 @@ func testProviders() Providers {
 			"aws":  func() (Offline, error) { return aws.Offline{}, nil },
 			"fake": func() (Offline, error) { return fake.New(fake.Options{}) },
 		},
-		Local: func() (Local, error) {
-			return fake.New(fake.Options{Serve: true, CheckEvery: 20 * time.Millisecond})
-		},
+		Local: func() (Local, error) { return servingTo("") },
 	}
+}
+
+// servingTo is a cloud with a data plane that keeps its state in a file, if one is named.
+func servingTo(state string) (Local, error) {
+	return fake.New(fake.Options{Serve: true, CheckEvery: 20 * time.Millisecond, State: state})
 }
 
 // said is what a command printed and how it ended.
@@ -38,13 +41,13 @@ type said struct {
 // fairlead runs a command line.
 func fairlead(t *testing.T, args ...string) said {
 	t.Helper()
-	return fairleadReading(t, "", args...)
+	return runWith(t, testProviders(), args...)
 }
 
-func fairleadReading(t *testing.T, stdin string, args ...string) said {
+func runWith(t *testing.T, with Providers, args ...string) said {
 	t.Helper()
 	var out, err bytes.Buffer
-	code := Run(t.Context(), args, testProviders(), Streams{In: strings.NewReader(stdin), Out: &out, Err: &err})
+	code := Run(t.Context(), args, with, Streams{In: strings.NewReader(""), Out: &out, Err: &err})
 	return said{out.String(), err.String(), code}
 }
 

@@ -37,10 +37,9 @@ func TestDemoFailsWhereAnAnswerIsNotAsForetold(t *testing.T) {
 		cloud, err := start()
 		return forgetful{cloud}, err
 	}
-	var out, complaints bytes.Buffer
-	code := Run(t.Context(), []string{"demo", "--once", "-f", sampleFiles}, with, Streams{Out: &out, Err: &complaints})
-	if code != exitFail || !strings.Contains(out.String(), "FAIL status is 503, not 200: http://shop.example.com/cart") {
-		t.Errorf("exit code %d\n%s%s", code, &out, &complaints)
+	got := runWith(t, with, "demo", "--once", "-f", sampleFiles)
+	if got.code != exitFail || !strings.Contains(got.out, "FAIL status is 503, not 200: http://shop.example.com/cart") {
+		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,8 +32,19 @@ func observed(file string) (map[lb.Key]*lb.Observed, error) {
 		if seen[key] == nil || seen[key].Key != key {
 			return nil, fmt.Errorf("%s: %s: key: must be the name that the load balancer stands under", file, key)
 		}
+		order(seen[key])
 	}
 	return seen, nil
+}
+
+// order puts lists into the order that Observed promises, whoever wrote the file.
+func order(o *lb.Observed) {
+	slices.SortFunc(o.Listeners, func(a, b lb.ObservedListener) int { return int(a.Port - b.Port) })
+	for i := range o.Listeners {
+		slices.SortFunc(o.Listeners[i].Rules, func(a, b lb.ObservedRule) int { return a.Priority - b.Priority })
+	}
+	slices.SortFunc(o.TargetGroups, func(a, b lb.ObservedTargetGroup) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(o.Certificates, func(a, b lb.ObservedCertificate) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // stateProblem says where reading a state stopped and why.
