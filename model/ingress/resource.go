@@ -51,7 +51,7 @@ func (v *visit) doing(spec *v1alpha1.BackendSpec, field string) routing.Action {
 		if status == 0 {
 			status = 302
 		}
-		return routing.Action{Redirect: &routing.Redirect{Status: status, Scheme: r.Scheme, Host: r.Host, Port: r.Port, Path: r.Path, Query: r.Query}}
+		return routing.Action{Redirect: &routing.Redirect{Status: status, Scheme: r.Scheme, Host: r.Host, Port: redirectPort(r), Path: r.Path, Query: r.Query}}
 	case spec.FixedResponse != nil:
 		f := spec.FixedResponse
 		contentType := f.ContentType
@@ -111,6 +111,15 @@ func validateBackend(spec *v1alpha1.BackendSpec) field.ErrorList {
 		errs = append(errs, field.Invalid(at, "", "exactly one of `redirect`, `fixedResponse` and `services` must be specified"))
 	}
 	return errs
+}
+
+// redirectPort is the port that a redirect goes to. A scheme without a port means the scheme's usual one,
+// as in any URL, and not the one that the request came to.
+func redirectPort(r *v1alpha1.Redirect) string {
+	if r.Port == "" {
+		return map[string]string{"http": "80", "https": "443"}[r.Scheme]
+	}
+	return r.Port
 }
 
 func validateRedirect(r *v1alpha1.Redirect, at *field.Path) field.ErrorList {
