@@ -1,11 +1,11 @@
 package test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -38,7 +38,7 @@ func together(tellings []telling, print func(telling) string) string {
 	}
 	var b strings.Builder
 	for _, text := range texts {
-		fmt.Fprintf(&b, "[%s]\n%s", strings.Join(names[text], " "), text)
+		fmt.Fprintf(&b, "[%s]\n%s", strings.Join(names[text], " "), cmp.Or(text, "nothing\n"))
 	}
 	return b.String()
 }

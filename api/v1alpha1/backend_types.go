@@ -17,9 +17,9 @@ type BackendSpec struct {
 	Services []WeightedService `json:"services,omitempty"`
 }
 
-// Redirect says where to. Each part left out keeps that of the request; the placeholders
-// #{protocol}, #{host}, #{port}, #{path} and #{query} stand for them too. At least one part
-// has to change.
+// Redirect says where to. Each part left out keeps that of the request, but a scheme without a
+// port means the scheme's usual port; the placeholders #{protocol}, #{host}, #{port}, #{path} and
+// #{query} stand for the request's parts too. At least one part has to change.
 type Redirect struct {
 	// Scheme is http or https.
 	// +kubebuilder:validation:Enum=http;https
