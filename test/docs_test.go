@@ -1,0 +1,68 @@
+package test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// This file keeps the documents honest: what they point at exists.
+
+var (
+	links = regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+	tests = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Za-z0-9]+)`")
+)
+
+func TestDocumentsPointAtWhatExists(t *testing.T) {
+	functions := contents(t, "_test.go")
+	for file, text := range contents(t, ".md") {
+		for _, link := range links.FindAllStringSubmatch(text, -1) {
+			if strings.Contains(link[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), link[1])); err != nil {
+				t.Errorf("%s points at %s, which does not exist", file, link[1])
+			}
+		}
+		for _, name := range tests.FindAllStringSubmatch(text, -1) {
+			if !defined(functions, name[1]) {
+				t.Errorf("%s relies on %s, which does not exist", file, name[1])
+			}
+		}
+	}
+}
+
+func defined(files map[string]string, function string) bool {
+	for _, text := range files {
+		if strings.Contains(text, "\nfunc "+function+"(") {
+			return true
+		}
+	}
+	return false
+}
+
+// contents are the files of the tree whose names end alike, hidden directories left out.
+func contents(t *testing.T, ending string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := filepath.WalkDir("..", func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && entry.Name() != "..":
+			return fs.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(file, ending):
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		found[file] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
