@@ -23,11 +23,11 @@ func printed(tellings []telling) map[string]string {
 }
 
 // together prints each telling and joins those that read the same.
-func together(tellings []telling, print func(telling) string) string {
+func together(tellings []telling, show func(telling) string) string {
 	names := map[string][]string{}
 	var texts []string
 	for _, told := range tellings {
-		text := print(told)
+		text := show(told)
 		if names[text] == nil {
 			texts = append(texts, text)
 		}
@@ -106,7 +106,7 @@ func listener(l lb.Listener) string {
 func steps(told telling) string {
 	var b strings.Builder
 	for _, c := range told.loadBalancers {
-		c.plan.Text(&b, false)
+		_ = c.plan.Text(&b, false) // a builder takes everything
 	}
 	return b.String()
 }
