@@ -7,6 +7,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -247,6 +248,9 @@ func told(found []diag.Diagnostic) []string {
 	}
 	return out
 }
+
+// sortedStrings makes lists comparable whose order does not matter.
+func sortedStrings(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
 func compare(t *testing.T, what string, got, want any) {
 	t.Helper()

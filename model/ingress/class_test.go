@@ -1,0 +1,174 @@
+package ingress
+
+import (
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// keys are the load balancers of snapshots.
+func keys(snapshots []Snapshot) []routing.Key {
+	var out []routing.Key
+	for _, s := range snapshots {
+		out = append(out, s.Key)
+	}
+	return out
+}
+
+// everything is what is told about all Ingresses, members or not.
+func everything(snapshots []Snapshot, homeless []string) []string {
+	for _, s := range snapshots {
+		homeless = append(homeless, told(s.Diagnostics)...)
+	}
+	return homeless
+}
+
+func TestClassSelection(t *testing.T) {
+	class := func(name, controller string) *networkingv1.IngressClass {
+		return &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: networkingv1.IngressClassSpec{Controller: controller}}
+	}
+	standard := func(c *networkingv1.IngressClass, seconds int64) *networkingv1.IngressClass {
+		c.Annotations = map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"}
+		c.CreationTimestamp = metav1.Unix(seconds, 0)
+		return c
+	}
+	ours, theirs := class("public", Controller), class("nginx", "k8s.io/ingress-nginx")
+	web := func(with ...func(*networkingv1.Ingress)) *networkingv1.Ingress {
+		return anIngress("shop/web", append(with, defaulted(to("web:80")))...)
+	}
+	legacy := func(class string) func(*networkingv1.Ingress) { return annotated(classAnnotation, class) }
+	deleted := func(ing *networkingv1.Ingress) { ing.DeletionTimestamp = new(metav1.Unix(1, 0)) }
+	broken := class("public", Controller)
+	broken.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "missing"}
+
+	const public, plain = "public/shop/web/internal", "fairlead/shop/web/internal"
+	const field, annotation = "Ingress shop/web spec.ingressClassName", "Ingress shop/web metadata.annotations[kubernetes.io/ingress.class]"
+	cases := map[string]struct {
+		given   []any
+		options Options
+		want    routing.Key // "": nobody's
+		told    []string
+	}{
+		"the field names a class of ours":                    {given: []any{ours, web(ofClass("public"))}, want: public},
+		"the field names a class of another controller":      {given: []any{theirs, web(ofClass("nginx"))}},
+		"the field names a class that does not exist":        {given: []any{ours, web(ofClass("other"))}, told: []string{"error ClassMissing " + field}},
+		"the field says fairlead, which is no literal there": {given: []any{web()}, told: []string{"error ClassMissing " + field}},
+		"a class that the caller knows to exist":             {given: []any{web()}, options: Options{AssumeClass: "fairlead"}, want: plain},
+		"an assumed class that is another controller's":      {given: []any{class("fairlead", "a.test/b"), web()}, options: Options{AssumeClass: "fairlead"}},
+		"the annotation names a class of ours":               {given: []any{ours, web(ofClass(""), legacy("public"))}, want: public},
+		"the annotation says fairlead and no class does":     {given: []any{web(ofClass(""), legacy("fairlead"))}, want: plain},
+		"the annotation names another controller's class":    {given: []any{theirs, web(ofClass(""), legacy("nginx"))}},
+		"the annotation names what nobody knows":             {given: []any{web(ofClass(""), legacy("gce"))}},
+		"the literal is another controller's class":          {given: []any{class("fairlead", "a.test/b"), web(ofClass(""), legacy("fairlead"))}},
+		"the annotation goes before the field":               {given: []any{ours, web(legacy("public")), class("fairlead", Controller)}, want: public, told: []string{"warning ClassConflict " + annotation}},
+		"the annotation takes it away from us":               {given: []any{ours, theirs, web(ofClass("public"), legacy("nginx"))}, told: []string{"warning ClassConflict " + annotation}},
+		"annotation and field agree":                         {given: []any{ours, web(ofClass("public"), legacy("public"))}, want: public},
+		"two foreign classes are no business of ours":        {given: []any{theirs, web(ofClass("nginx"), legacy("gce"))}},
+		"no class":                             {given: []any{ours, web(ofClass(""))}},
+		"no class, and the caller adopts such": {given: []any{web(ofClass(""))}, options: Options{WithoutClass: true}, want: plain},
+		"no class, adopted, with the class fairlead broken":    {given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Scheme: "Public"}), web(ofClass(""))}, options: Options{WithoutClass: true}, told: []string{"error Invalid ClusterLoadBalancerClass fairlead spec.scheme", "error ParametersMissing Ingress shop/web"}},
+		"no class in a file, and ours is the default":          {given: []any{standard(class("public", Controller), 1), web(ofClass(""))}, want: public},
+		"no class in a file, and another is the default":       {given: []any{ours, standard(class("nginx", "a.test/b"), 1), web(ofClass(""))}, options: Options{WithoutClass: true}},
+		"of two defaults the newer":                            {given: []any{standard(class("nginx", "a.test/b"), 1), standard(class("public", Controller), 2), web(ofClass(""))}, want: public},
+		"no class in the cluster: admission did not add it":    {given: []any{standard(class("public", Controller), 1), web(ofClass(""), aged(1))}},
+		"an Ingress that is being deleted":                     {given: []any{ours, web(ofClass("public"), deleted)}},
+		"parameters that do not exist":                         {given: []any{broken, web(ofClass("public"))}, told: []string{"error ParametersMissing IngressClass public spec.parameters", "error ParametersMissing " + field}},
+		"parameters that do not exist, through the annotation": {given: []any{broken, web(ofClass(""), legacy("public"))}, told: []string{"error ParametersMissing IngressClass public spec.parameters", "error ParametersMissing " + annotation}},
+		"parameters that make no sense":                        {given: []any{aClass("public", v1alpha1.LoadBalancerClassSpec{HostMiss: "Maybe"}), web(ofClass("public"))}, told: []string{"error Invalid ClusterLoadBalancerClass public spec.hostMiss", "error ParametersMissing " + field}},
+		"an IngressClass that the API server would refuse": {given: []any{&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "Public"}, Spec: networkingv1.IngressClassSpec{Controller: Controller}},
+			web(ofClass(""), legacy("Public"))}, told: []string{"error ClassMissing " + annotation, "error Invalid IngressClass Public metadata.name"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			snapshots, found := Split(objects(c.given...), c.options)
+			var want []routing.Key
+			if c.want != "" {
+				want = []routing.Key{c.want}
+			}
+			compare(t, "load balancers", keys(snapshots), want)
+			compare(t, "told", sortedStrings(everything(snapshots, told(found))), sortedStrings(c.told))
+		})
+	}
+}
+
+func TestParametersOfAClass(t *testing.T) {
+	const group = v1alpha1.Group
+	ref := func(group *string, kind, name string, namespace *string) *networkingv1.IngressClassParametersReference {
+		r := &networkingv1.IngressClassParametersReference{APIGroup: group, Kind: kind, Name: name, Namespace: namespace}
+		if namespace != nil {
+			r.Scope = new("Namespace")
+		}
+		return r
+	}
+	given := []any{
+		&v1alpha1.LoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Namespace: "infra", Name: "p"}, Spec: v1alpha1.LoadBalancerClassSpec{TLSPolicy: "namespaced"}},
+		&v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "p"}, Spec: v1alpha1.LoadBalancerClassSpec{TLSPolicy: "cluster"}},
+		anIngress("shop/web", defaulted(to("web:80"))),
+	}
+	cases := map[string]struct {
+		ref  *networkingv1.IngressClassParametersReference
+		want string // the TLS policy
+		told string // the field of the class
+	}{
+		"cluster-wide":                          {ref: ref(new(group), v1alpha1.KindClusterLoadBalancerClass, "p", nil), want: "cluster"},
+		"in a namespace":                        {ref: ref(new(group), v1alpha1.KindLoadBalancerClass, "p", new("infra")), want: "namespaced"},
+		"in another namespace":                  {ref: ref(new(group), v1alpha1.KindLoadBalancerClass, "p", new("shop")), told: "spec.parameters"},
+		"of another name":                       {ref: ref(new(group), v1alpha1.KindClusterLoadBalancerClass, "q", nil), told: "spec.parameters"},
+		"of another group":                      {ref: ref(new("a.test"), v1alpha1.KindClusterLoadBalancerClass, "p", nil), told: "spec.parameters.apiGroup"},
+		"of the core group":                     {ref: ref(nil, "ConfigMap", "p", nil), told: "spec.parameters.apiGroup"},
+		"of another kind":                       {ref: ref(new(group), v1alpha1.KindBackend, "p", nil), told: "spec.parameters.kind"},
+		"a namespaced kind without a namespace": {ref: ref(new(group), v1alpha1.KindLoadBalancerClass, "p", nil), told: "spec.parameters.namespace"},
+		"a cluster-wide kind in a namespace":    {ref: ref(new(group), v1alpha1.KindClusterLoadBalancerClass, "p", new("infra")), told: "spec.parameters.namespace"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: Controller, Parameters: c.ref}}
+			snapshots, found := Split(objects(append(given, class)...), Options{})
+			if c.told != "" {
+				compare(t, "told", told(found), []string{
+					"error ParametersMissing IngressClass fairlead " + c.told, "error ParametersMissing Ingress shop/web spec.ingressClassName",
+				})
+				return
+			}
+			compare(t, "told", told(found), []string(nil))
+			compare(t, "TLS policy", snapshots[0].Class.TLSPolicy, c.want)
+		})
+	}
+}
+
+func TestParametersThatMakeNoSense(t *testing.T) {
+	negative := metav1.Duration{Duration: -1}
+	selector := metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}}
+	cases := map[string]struct {
+		spec v1alpha1.LoadBalancerClassSpec
+		want string
+	}{
+		"scheme":                        {v1alpha1.LoadBalancerClassSpec{Scheme: "public"}, "spec.scheme"},
+		"IP family":                     {v1alpha1.LoadBalancerClassSpec{IPFamily: "ipv5"}, "spec.ipFamily"},
+		"target type":                   {v1alpha1.LoadBalancerClassSpec{TargetType: "pod"}, "spec.targetType"},
+		"path reading":                  {v1alpha1.LoadBalancerClassSpec{ImplementationSpecific: "glob"}, "spec.implementationSpecific"},
+		"deletion policy":               {v1alpha1.LoadBalancerClassSpec{DeletionPolicy: "Keep"}, "spec.deletionPolicy"},
+		"no ports":                      {v1alpha1.LoadBalancerClassSpec{ListenPorts: []v1alpha1.ListenPort{}}, "spec.listenPorts"},
+		"port 0":                        {v1alpha1.LoadBalancerClassSpec{ListenPorts: []v1alpha1.ListenPort{{Protocol: "HTTP"}}}, "spec.listenPorts"},
+		"values per condition":          {v1alpha1.LoadBalancerClassSpec{ValuesPerCondition: -1}, "spec.valuesPerCondition"},
+		"warm timeout":                  {v1alpha1.LoadBalancerClassSpec{WarmTimeout: &negative}, "spec.warmTimeout"},
+		"move grace":                    {v1alpha1.LoadBalancerClassSpec{MoveGrace: &negative}, "spec.moveGrace"},
+		"a group's name":                {v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "@a"}}}, "spec.groups[0].name"},
+		"a group twice":                 {v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "a"}, {Name: "a"}}}, "spec.groups[1].name"},
+		"a group's selector":            {v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "a", NamespaceSelector: selector}}}, "spec.groups[0].namespaceSelector.matchExpressions[0].operator"},
+		"an allowed host":               {v1alpha1.LoadBalancerClassSpec{AllowedHosts: []v1alpha1.AllowedHosts{{Hosts: []string{"*", "A.test"}}}}, "spec.allowedHosts[0].hosts[1]"},
+		"an annotation":                 {v1alpha1.LoadBalancerClassSpec{Annotations: &[]string{"group", "groups"}}, "spec.annotations[1]"},
+		"a health check's path":         {v1alpha1.LoadBalancerClassSpec{HealthCheck: v1alpha1.HealthCheck{Path: "a"}}, "spec.healthCheck.path"},
+		"a timeout beyond the interval": {v1alpha1.LoadBalancerClassSpec{HealthCheck: v1alpha1.HealthCheck{TimeoutSeconds: 20}}, "spec.healthCheck.timeoutSeconds"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, found := Split(objects(aClass("public", c.spec)), Options{})
+			compare(t, "told", told(found), []string{"error Invalid ClusterLoadBalancerClass public " + c.want})
+		})
+	}
+}
