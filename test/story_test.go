@@ -199,6 +199,8 @@ func decode(document []byte, o *ingress.Objects) error {
 		return add(document, &o.Services)
 	case "EndpointSlice":
 		return add(document, &o.EndpointSlices)
+	case "Secret":
+		return add(document, &o.Secrets)
 	case "Namespace":
 		return add(document, &o.Namespaces)
 	}
