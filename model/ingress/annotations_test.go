@@ -1,0 +1,126 @@
+package ingress
+
+import (
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+)
+
+func TestAnnotationTableIsSound(t *testing.T) {
+	for _, a := range annotations {
+		t.Run(a.name, func(t *testing.T) {
+			if a.name == classAnnotation {
+				return // read by class.go
+			}
+			if err := a.note(&settings{}, a.example); err != nil {
+				t.Errorf("its example %q: %s", a.example, err)
+			}
+			if a.read == nil {
+				if err := setHealth(nil, a.name, a.fallback); err != nil {
+					t.Errorf("its default %q: %s", a.fallback, err)
+				}
+			}
+		})
+	}
+}
+
+func TestAnnotationValues(t *testing.T) {
+	cases := map[string]struct{ good, bad []string }{
+		"group":                            {[]string{"a", "shop-1"}, []string{"", "Shop", "a.b", "@a", "a/b", "-a"}},
+		"scheme":                           {[]string{"internal", "internet-facing"}, []string{"", "public", "Internal"}},
+		"target-type":                      {[]string{"ip", "instance"}, []string{"", "IP", "lambda"}},
+		"listen-ports":                     {[]string{"HTTP:80", "HTTP:80,HTTPS:443", " HTTP:80, HTTPS:8443 ", `[{"HTTP":80},{"HTTPS":443}]`, `[{"HTTP":80,"HTTPS":443}]`}, []string{"", "80", "HTTP", "HTTP:", "http:80", "HTTP:0", "HTTP:65536", "HTTP:80,HTTPS:80", "HTTP:80,", "TCP:80", "[]", "[{}]", "[80]", `[{"HTTP":"80"}]`, `[{"HTTP":80}`}},
+		"health-check-path":                {[]string{"/", "/a?b=c"}, []string{"", "a", "/a b", "/ü"}},
+		"health-check-port":                {[]string{"traffic-port", "1", "65535"}, []string{"", "http", "0", "65536"}},
+		"health-check-protocol":            {[]string{"HTTP", "HTTPS"}, []string{"", "http", "TCP"}},
+		"health-check-interval-seconds":    {[]string{"6", "300"}, []string{"", "4", "301", "15s", "1.5"}},
+		"health-check-timeout-seconds":     {[]string{"2", "14"}, []string{"", "1", "121", "15", "x"}},
+		"health-check-healthy-threshold":   {[]string{"2", "10"}, []string{"", "1", "11"}},
+		"health-check-unhealthy-threshold": {[]string{"2", "10"}, []string{"", "1", "11"}},
+		"health-check-success-codes":       {[]string{"200", "200,204", "200-299", "200-299,304"}, []string{"", "2xx", "199", "500", "299-200", "200-", "200,"}},
+		"order":                            {[]string{"0", "-1000", "1000"}, []string{"", "1001", "1.5", "first"}},
+	}
+	class := &Class{LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{Order: true}}
+	for name, c := range cases {
+		for _, value := range c.good {
+			if _, found := readAnnotations(anIngress("shop/web", annotated(name, value)), class); found != nil {
+				t.Errorf("%s: %q is refused: %v", name, value, found)
+			}
+		}
+		for _, value := range c.bad {
+			_, found := readAnnotations(anIngress("shop/web", annotated(name, value)), class)
+			compare(t, name+": "+value, told(found), []string{"error AnnotationInvalid Ingress shop/web metadata.annotations[fairlead.dev/" + name + "]"})
+		}
+	}
+}
+
+func TestAnnotationPermission(t *testing.T) {
+	const at = " Ingress shop/web metadata.annotations[fairlead.dev/"
+	permitted := func(names ...string) v1alpha1.LoadBalancerClassSpec {
+		return v1alpha1.LoadBalancerClassSpec{Annotations: &names}
+	}
+	cases := map[string]struct {
+		class v1alpha1.LoadBalancerClassSpec
+		ing   *networkingv1.Ingress
+		told  []string
+	}{
+		"unset allows all but order":                     {v1alpha1.LoadBalancerClassSpec{}, anIngress("shop/web", annotated("group", "a"), annotated("order", "1")), []string{"warning AnnotationNotAllowed" + at + "order]"}},
+		"order is permitted by name":                     {v1alpha1.LoadBalancerClassSpec{Order: true}, anIngress("shop/web", annotated("order", "1")), nil},
+		"a list allows what it names":                    {permitted("group", "fairlead.dev/scheme"), anIngress("shop/web", annotated("group", "a"), annotated("scheme", "internet-facing")), nil},
+		"a list allows nothing else":                     {permitted("group"), anIngress("shop/web", annotated("health-check-path", "/a")), []string{"warning AnnotationNotAllowed" + at + "health-check-path]"}},
+		"an empty list allows none":                      {permitted(), anIngress("shop/web", annotated("target-type", "instance")), []string{"warning AnnotationNotAllowed" + at + "target-type]"}},
+		"less exposed than asked for is ignored":         {permitted(), anIngress("shop/web", annotated("scheme", "internet-facing")), []string{"warning AnnotationNotAllowed" + at + "scheme]"}},
+		"more exposed than asked for is refused":         {v1alpha1.LoadBalancerClassSpec{Scheme: "internet-facing"}, anIngress("shop/web", annotated("scheme", "internal")), []string{"error AnnotationNotAllowed" + at + "scheme]"}},
+		"the class pins the scheme":                      {v1alpha1.LoadBalancerClassSpec{Scheme: "internal"}, anIngress("shop/web", annotated("scheme", "internet-facing")), []string{"warning AnnotationNotAllowed" + at + "scheme]"}},
+		"the pinned scheme may be said":                  {v1alpha1.LoadBalancerClassSpec{Scheme: "internal"}, anIngress("shop/web", annotated("scheme", "internal")), nil},
+		"fewer ports than asked for are ignored":         {permitted(), anIngress("shop/web", annotated("listen-ports", "HTTP:80,HTTP:81")), []string{"warning AnnotationNotAllowed" + at + "listen-ports]"}},
+		"a port that was not asked for is refused":       {permitted(), anIngress("shop/web", annotated("listen-ports", "HTTPS:443")), []string{"error AnnotationNotAllowed" + at + "listen-ports]"}},
+		"what is not allowed has to make sense as well":  {permitted(), anIngress("shop/web", annotated("scheme", "public")), []string{"error AnnotationInvalid" + at + "scheme]", "warning AnnotationNotAllowed" + at + "scheme]"}},
+		"an unknown annotation":                          {v1alpha1.LoadBalancerClassSpec{}, anIngress("shop/web", annotated("colour", "red")), []string{"warning AnnotationUnknown" + at + "colour]"}},
+		"annotations of others":                          {permitted(), anIngress("shop/web", annotated("a.test/scheme", "b")), nil},
+		"the class's annotation cannot be forbidden":     {permitted(), anIngress("shop/web", annotated(classAnnotation, "fairlead")), nil},
+		"a timeout that does not fit the class's checks": {v1alpha1.LoadBalancerClassSpec{HealthCheck: v1alpha1.HealthCheck{IntervalSeconds: 10}}, anIngress("shop/web", annotated("health-check-timeout-seconds", "10")), []string{"error AnnotationInvalid" + at + "health-check-timeout-seconds]"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, found := readAnnotations(c.ing, &Class{"fairlead", c.class})
+			compare(t, "told", told(found), c.told)
+		})
+	}
+}
+
+func TestUnknownAnnotationSuggestsWhatWasMeant(t *testing.T) {
+	_, found := readAnnotations(anIngress("shop/web", annotated("healthcheck_path", "/")), &Class{})
+	if want := "no annotation has this name; did you mean fairlead.dev/health-check-path?"; found[0].Message != want {
+		t.Errorf("told %q, want %q", found[0].Message, want)
+	}
+}
+
+func TestSettingsUnderAClass(t *testing.T) {
+	class := v1alpha1.LoadBalancerClassSpec{
+		Scheme: "internet-facing", TargetType: "instance", ListenPorts: []v1alpha1.ListenPort{{Protocol: "HTTP", Port: 8080}},
+	}
+	cases := map[string]struct {
+		class v1alpha1.LoadBalancerClassSpec
+		ing   *networkingv1.Ingress
+		want  settings
+	}{
+		"nobody says anything": {v1alpha1.LoadBalancerClassSpec{}, anIngress("shop/web"),
+			settings{scheme: "internal", targetType: "ip", ports: []v1alpha1.ListenPort{{Protocol: "HTTP", Port: 80}}}},
+		"the class does": {class, anIngress("shop/web"),
+			settings{scheme: "internet-facing", targetType: "instance", ports: class.ListenPorts}},
+		"the Ingress does": {class, anIngress("shop/web", annotated("target-type", "ip"), annotated("listen-ports", "HTTPS:443")),
+			settings{scheme: "internet-facing", targetType: "ip", ports: []v1alpha1.ListenPort{{Protocol: "HTTPS", Port: 443}}}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, _ := readAnnotations(c.ing, &Class{"fairlead", c.class})
+			if got.scheme != c.want.scheme || got.targetType != c.want.targetType {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+			compare(t, "ports", got.ports, c.want.ports)
+		})
+	}
+}
