@@ -1,11 +1,13 @@
 package fake_test
 
 import (
+	"bufio"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -218,6 +220,75 @@ func states(a, b lb.Target, ofA, ofB string) []string {
 		return []string{ofB, ofA}
 	}
 	return []string{ofA, ofB}
+}
+
+// Targets are spoken to in their own protocol.
+func TestForwardInTheTargetsProtocol(t *testing.T) {
+	says := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, r.Proto, r.TLS != nil) })
+	for name, c := range map[string]struct {
+		protocol, version string
+		want              string
+	}{
+		"HTTP":           {"HTTP", "HTTP1", "HTTP/1.1 false"},
+		"HTTPS":          {"HTTPS", "HTTP1", "HTTP/1.1 true"},
+		"HTTP/2":         {"HTTP", "HTTP2", "HTTP/2.0 false"},
+		"HTTP/2 and TLS": {"HTTPS", "HTTP2", "HTTP/2.0 true"},
+		"gRPC":           {"HTTP", "GRPC", "HTTP/2.0 false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			upstream := httptest.NewUnstartedServer(says)
+			upstream.EnableHTTP2 = true
+			upstream.Config.Protocols = new(http.Protocols)
+			upstream.Config.Protocols.SetHTTP1(true)
+			upstream.Config.Protocols.SetHTTP2(true)
+			upstream.Config.Protocols.SetUnencryptedHTTP2(true)
+			if c.protocol == "HTTPS" {
+				upstream.StartTLS()
+			} else {
+				upstream.Start()
+			}
+			t.Cleanup(upstream.Close)
+			web := group("web", target(t, upstream.Listener.Addr()))
+			web.Protocol, web.Version = c.protocol, c.version
+			web.Health = routing.HealthCheck{Path: "/"} // checked in the same protocol
+			cloud := serve(t)
+			o := program(t, cloud, loadBalancer(shop, []lb.TargetGroup{web}, http80(rule("- -", forward("web")))))
+			everyone(t, cloud, "web", "healthy")
+			if got := get(t, o, "a", "/"); got.from != c.want {
+				t.Errorf("%d %s, want %s", got.status, got.from, c.want)
+			}
+		})
+	}
+}
+
+// A connection that changes its protocol passes through.
+func TestForwardUpgrades(t *testing.T) {
+	echo := serving(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, stream, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		line, err := stream.ReadString('\n')
+		fmt.Fprint(stream, "heard "+line)
+		if err := errors.Join(err, stream.Flush()); err != nil {
+			t.Error(err)
+		}
+	}))
+	o := program(t, serve(t), loadBalancer(shop, []lb.TargetGroup{group("web", echo)}, http80(rule("- -", forward("web")))))
+	conn := dial(t, at(o, 80))
+	defer conn.Close()
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+	stream := bufio.NewReader(conn)
+	if response, err := http.ReadResponse(stream, nil); err != nil || response.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("error %v, response %v", err, response)
+	}
+	fmt.Fprint(conn, "hello\n")
+	if line, err := stream.ReadString('\n'); line != "heard hello\n" {
+		t.Errorf("error %v, answer %q", err, line)
+	}
 }
 
 func TestForwardToATargetThatIsGone(t *testing.T) {

@@ -162,9 +162,6 @@ type reply struct {
 func ask(t *testing.T, conn net.Conn, lines ...string) reply {
 	t.Helper()
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := io.WriteString(conn, strings.Join(lines, "\r\n")+"\r\nConnection: close\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -192,6 +189,9 @@ func dial(t *testing.T, address string) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
 	return conn
 }
 
@@ -200,8 +200,8 @@ func dialTLS(t *testing.T, address, name string, trust *tls.Config) (net.Conn, [
 	t.Helper()
 	config := trust.Clone()
 	config.ServerName = name
-	conn, err := tls.Dial("tcp", address, config)
-	if err != nil {
+	conn := tls.Client(dial(t, address), config)
+	if err := conn.Handshake(); err != nil {
 		t.Fatal(err)
 	}
 	return conn, conn.ConnectionState().PeerCertificates[0].DNSNames
