@@ -54,6 +54,10 @@ func balancer(listeners ...lb.Listener) lb.LoadBalancer {
 	return lb.LoadBalancer{Key: "fairlead/shop/web/internal", Listeners: listeners}
 }
 
+func redirectBy(scheme string) lb.Action {
+	return lb.FromRouting(routing.Action{Redirect: &routing.Redirect{Status: 301, Scheme: scheme}})
+}
+
 func TestDiff(t *testing.T) {
 	digest, older := lb.DigestOf("settings"), lb.Digest("v0:1234")
 	with := func(b lb.LoadBalancer, groups ...lb.TargetGroup) lb.LoadBalancer {
@@ -143,6 +147,12 @@ func TestDiff(t *testing.T) {
 			reason: "the port answers before anything is redirected to it",
 			from:   balancer(listener(80, rule("a.example.com", "", fixed(200)))),
 			to:     balancer(listener(80, rule("a.example.com", "", redirectTo(443))), secure(listener(443, rule("a.example.com", "", fixed(200))), "C")),
+			want:   []string{"create listener 443", "create rule 443/24992", "modify rule 80/24992"},
+		},
+		"a redirect to another scheme": {
+			reason: "a redirect without a port leads to the usual one of its scheme",
+			from:   balancer(listener(80, rule("a.example.com", "", fixed(200)))),
+			to:     balancer(listener(80, rule("a.example.com", "", redirectBy("https"))), secure(listener(443, rule("a.example.com", "", fixed(200))), "C")),
 			want:   []string{"create listener 443", "create rule 443/24992", "modify rule 80/24992"},
 		},
 		"a redirect to a port that goes": {
@@ -328,5 +338,4 @@ func BenchmarkDiff(b *testing.B) {
 			}
 		})
 	}
-	_ = routing.Any
 }

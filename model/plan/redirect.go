@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -21,14 +22,14 @@ func (d *difference) redirects() {
 			from, to := d.answers(ch, m)
 			for _, a := range to {
 				if a.Redirect != nil && !onlyAnswer(from, a) {
-					for _, t := range d.landing(ch.port, m.rule, a) {
+					for _, t := range d.landing(ch, m.rule, a) {
 						d.prefer(m.at, t)
 					}
 				}
 			}
 			for _, a := range from {
 				if a.Redirect != nil && !onlyAnswer(to, a) {
-					for _, t := range d.landing(ch.port, m.rule, a) {
+					for _, t := range d.landing(ch, m.rule, a) {
 						d.prefer(t, m.at)
 					}
 				}
@@ -96,17 +97,17 @@ func (d *difference) first(x *index, m move, otherwise lb.Action) []lb.Action {
 
 // landing are the tasks that change what a redirected request meets, on the port where it lands
 // and on those where it is redirected again. The rule says which requests are redirected.
-func (d *difference) landing(port int32, r lb.Rule, a lb.Action, passed ...int32) []int {
-	to := target(port, a)
-	at := slices.IndexFunc(d.changes, func(ch *change) bool { return ch.port == to })
-	if at < 0 || slices.Contains(passed, to) {
+func (d *difference) landing(from *change, r lb.Rule, a lb.Action, passed ...int32) []int {
+	port := from.target(a)
+	at := slices.IndexFunc(d.changes, func(ch *change) bool { return ch.port == port })
+	if at < 0 || slices.Contains(passed, port) {
 		return nil
 	}
-	ch, there := d.changes[at], arriving(r, a)
-	tasks := ch.moved().meeting(there)
-	for _, next := range ch.redirects() {
+	to, there := d.changes[at], arriving(r, a)
+	tasks := to.moved().meeting(there)
+	for _, next := range to.redirects() {
 		if lb.Overlap(next, there, d.caps.Dialect) {
-			tasks = append(tasks, d.landing(to, there, next.Action, append(passed, to)...)...)
+			tasks = append(tasks, d.landing(to, there, next.Action, append(passed, port)...)...)
 		}
 	}
 	return tasks
@@ -135,12 +136,23 @@ func (ch *change) redirects() []lb.Rule {
 	return out
 }
 
-// target is the port that a redirect leads to.
-func target(port int32, a lb.Action) int32 {
-	if to, err := strconv.ParseInt(a.Redirect.Port, 10, 32); err == nil {
-		return int32(to)
+// target is the port that a redirect leads to: the one it names, the usual one of another scheme,
+// or the same.
+func (ch *change) target(a lb.Action) int32 {
+	if port, err := strconv.ParseInt(a.Redirect.Port, 10, 32); err == nil {
+		return int32(port)
 	}
-	return port
+	var protocol string
+	if ch.want != nil {
+		protocol = ch.want.Protocol
+	} else {
+		protocol = ch.seen.Protocol
+	}
+	usual := map[string]int32{"http": 80, "https": 443}[a.Redirect.Scheme]
+	if usual == 0 || strings.EqualFold(a.Redirect.Scheme, protocol) {
+		return ch.port
+	}
+	return usual
 }
 
 // arriving is the rule of the requests that a redirect makes of those of another rule. Where the
