@@ -1,0 +1,196 @@
+package ingress
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// sourcesOf are the Secrets of a listener's certificates, or their names in the cloud.
+func sourcesOf(c routing.Config, port int32) []string {
+	from := map[routing.CertificateID]string{}
+	for _, cert := range c.Certificates {
+		from[cert.ID] = cert.Source
+		if cert.Source == "" {
+			from[cert.ID] = string(cert.ID)
+		}
+	}
+	var out []string
+	for _, l := range c.Listeners {
+		if l.Port == port {
+			for _, id := range l.Certificates {
+				out = append(out, from[id])
+			}
+		}
+	}
+	return out
+}
+
+func TestCertificatesOfSeveralIngresses(t *testing.T) {
+	group := annotated("group", "g")
+	an := func(name string, age int64, with ...func(*networkingv1.Ingress)) *networkingv1.Ingress {
+		return anIngress("shop/"+name, append(with, group, aged(age))...)
+	}
+	secrets := []any{aSecret(t, "shop/a", "a.test"), aSecret(t, "shop/a2", "a.test"), aSecret(t, "shop/b", "b.test"), aSecret(t, "shop/c", "c.test")}
+	cases := map[string]struct {
+		ingresses []any
+		want      []string
+		told      []string
+	}{
+		"the oldest Ingress's is the default": {
+			ingresses: []any{an("x", 1, ruled("a.test"), secured("a", "a.test")), an("y", 2, ruled("b.test"), secured("b", "b.test")), an("z", 0, ruled("c.test"), secured("c", "c.test"))},
+			want:      []string{"shop/b", "shop/a", "shop/c"},
+		},
+		"one Secret of two Ingresses is one certificate": {
+			ingresses: []any{an("x", 1, ruled("a.test"), secured("a", "a.test")), an("y", 2, ruled("a.test"), secured("a"))},
+			want:      []string{"shop/a"},
+		},
+		"two Secrets for one host: the oldest Ingress's": {
+			ingresses: []any{an("x", 1, ruled("a.test"), secured("a", "a.test")), an("y", 2, ruled("a.test"), secured("a2", "a.test"))},
+			want:      []string{"shop/a2"},
+			told:      []string{"warning SettingConflict Ingress shop/x spec.tls[0].secretName"},
+		},
+		"two Secrets for one host of an Ingress: the first": {
+			ingresses: []any{an("x", 1, ruled("a.test"), secured("a", "a.test"), secured("a2", "a.test"))},
+			want:      []string{"shop/a"},
+			told:      []string{"warning SettingConflict Ingress shop/x spec.tls[1].secretName"},
+		},
+		"a Secret that loses one host keeps its others": {
+			ingresses: []any{an("y", 2, ruled("a.test"), secured("a", "a.test")), an("x", 1, ruled("a.test"), ruled("b.test"), secured("b"))},
+			want:      []string{"shop/a", "shop/b"},
+			told:      []string{"warning CertificateInvalid Ingress shop/x spec.tls[0].secretName", "warning SettingConflict Ingress shop/x spec.tls[0].secretName"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			config, found := translated(t, nil, append(c.ingresses, secrets...)...)
+			got := sourcesOf(config, 443)
+			if len(got) > 1 {
+				got = append(got[:1:1], sortedStrings(got[1:])...) // the others are sorted by content
+			}
+			compare(t, "certificates", got, c.want)
+			compare(t, "told", told(found), c.told)
+		})
+	}
+}
+
+func TestSecretsThatCannotBeServed(t *testing.T) {
+	good, other := aSecret(t, "shop/cert", "a.test"), aSecret(t, "shop/other", "a.test")
+	with := func(change func(data map[string][]byte)) *corev1.Secret {
+		s := good.DeepCopy()
+		change(s.Data)
+		return s
+	}
+	cases := map[string]*corev1.Secret{
+		"no certificate": with(func(d map[string][]byte) { delete(d, corev1.TLSCertKey) }),
+		"no key":         with(func(d map[string][]byte) { d[corev1.TLSPrivateKeyKey] = nil }),
+		"no PEM":         with(func(d map[string][]byte) { d[corev1.TLSCertKey] = []byte("certificate") }),
+		"another key":    with(func(d map[string][]byte) { d[corev1.TLSPrivateKeyKey] = other.Data[corev1.TLSPrivateKeyKey] }),
+		"key and certificate mixed": with(func(d map[string][]byte) {
+			d[corev1.TLSCertKey], d[corev1.TLSPrivateKeyKey] = d[corev1.TLSPrivateKeyKey], d[corev1.TLSCertKey]
+		}),
+	}
+	for name, secret := range cases {
+		t.Run(name, func(t *testing.T) {
+			config, found := translated(t, nil, anIngress("shop/web", ruled("a.test"), secured("cert", "a.test")), secret)
+			compare(t, "listeners", listening(config), "HTTP 80")
+			compare(t, "told", told(found), []string{"error CertificateInvalid Ingress shop/web spec.tls[0].secretName"})
+		})
+	}
+}
+
+func TestCertificateIsNamedByItsContent(t *testing.T) {
+	id := func(s *corev1.Secret) routing.CertificateID {
+		c, err := parseCertificate(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.ID
+	}
+	one := aSecret(t, "shop/cert", "a.test")
+	renamed := one.DeepCopy()
+	renamed.Name = "other"
+	if id(one) != id(renamed) {
+		t.Error("the same content under another name has another ID")
+	}
+	if id(one) == id(aSecret(t, "shop/cert", "b.test")) {
+		t.Error("another certificate has the same ID")
+	}
+	// The same key, written otherwise: what the provider was given has changed.
+	respelt := one.DeepCopy()
+	respelt.Data[corev1.TLSPrivateKeyKey] = append(respelt.Data[corev1.TLSPrivateKeyKey], '\n')
+	if id(one) == id(respelt) {
+		t.Error("another key has the same ID")
+	}
+}
+
+func TestNamesInACertificate(t *testing.T) {
+	cases := map[string]struct {
+		hosts, want []string
+	}{
+		"its alternative names":          {[]string{"B.test", "*.a.test", "b.test"}, []string{"*.a.test", "b.test"}},
+		"the common name if it has none": {nil, []string{"common.test"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := parseCertificate(aSecret(t, "shop/cert", c.hosts...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(t, "names", got.Hosts, c.want)
+		})
+	}
+}
+
+func TestHostsThatAreNotRules(t *testing.T) {
+	_, found := translated(t, nil, anIngress("shop/web", defaulted(to("web:80")), ruled("a.test"), secured("cert", "a.test", "b.test", "*.a.test")),
+		aService("shop/web:80"), aSecret(t, "shop/cert", "a.test"))
+	compare(t, "told", told(found), []string{"warning CertificateUnused Ingress shop/web spec.tls[0].hosts[1]", "warning CertificateUnused Ingress shop/web spec.tls[0].hosts[2]"})
+}
+
+func TestCertificatesThatTheCloudHolds(t *testing.T) {
+	held := map[string][]routing.CertificateID{"a.test": {"cert-a", "cert-a-old"}, "*.b.test": {"cert-b"}}
+	cases := map[string]struct {
+		ing  *networkingv1.Ingress
+		ask  []string
+		want []string // certificates on 443
+		any  []int32  // the ports of what is for no host in particular
+		told []string
+	}{
+		"for a listed host":     {ing: anIngress("shop/web", ruled("a.test"), secured("", "a.test")), ask: []string{"a.test"}, want: []string{"cert-a"}},
+		"for a listed wildcard": {ing: anIngress("shop/web", ruled("x.b.test"), ruled("y.b.test"), secured("", "*.b.test")), ask: []string{"*.b.test"}, want: []string{"cert-b"}},
+		"for every host": {ing: anIngress("shop/web", ruled("a.test"), ruled("*.b.test"), defaulted(to("web:80")), secured("")),
+			ask: []string{"*.b.test", "a.test"}, want: []string{"cert-a", "cert-b"}, any: []int32{80, 443}},
+		"none for a host": {ing: anIngress("shop/web", ruled("a.test"), ruled("c.test"), secured("", "a.test", "c.test")), ask: []string{"a.test", "c.test"}, want: []string{"cert-a"},
+			told: []string{"error CertificateMissing Ingress shop/web spec.tls[0]"}},
+		"no host to ask for":                  {ing: anIngress("shop/web", defaulted(to("web:80")), secured("")), any: []int32{80}, told: []string{"error CertificateMissing Ingress shop/web spec.tls[0]"}},
+		"none for hosts that a Secret covers": {ing: anIngress("shop/web", ruled("a.test"), secured("cert", "a.test"))},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			given := []any{c.ing, aService("shop/web:80"), aSecret(t, "shop/cert", "a.test")}
+			snapshots, _ := Split(objects(given...), Options{AssumeClass: "fairlead"})
+			compare(t, "asked", CertificateHosts(snapshots[0]), c.ask)
+			config, found := translated(t, held, given...)
+			compare(t, "told", told(found), c.told)
+			if c.ing.Spec.TLS[0].SecretName == "" {
+				compare(t, "certificates", sourcesOf(config, 443), c.want)
+			}
+			if c.any != nil {
+				compare(t, "ports of the default", config.Defaults[0].Ports, c.any)
+			}
+		})
+	}
+}
+
+func TestHTTPSListenersHaveTheClassesPolicy(t *testing.T) {
+	config, _ := translated(t, nil, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{TLSPolicy: "strict"}),
+		anIngress("shop/web", ruled("a.test"), secured("cert")), aSecret(t, "shop/cert", "a.test"))
+	if config.Listeners[0].TLSPolicy != "" || config.Listeners[1].TLSPolicy != "strict" {
+		t.Errorf("policies %q and %q, want it on HTTPS only", config.Listeners[0].TLSPolicy, config.Listeners[1].TLSPolicy)
+	}
+}
