@@ -1,7 +1,6 @@
 package providers
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,7 @@ import (
 
 // Options say how a plan is run.
 type Options struct {
-	Parallel int // steps under way at the same time; 0: four
+	Parallel int // steps under way at the same time; less than one: four
 }
 
 // An Outcome is what became of the steps of a plan. What is neither done, rejected nor pending
@@ -42,7 +41,10 @@ type Rejection struct {
 // them starts after a change.
 func Run(ctx context.Context, cloud Provider, seen *lb.Observed, p plan.Plan, o Options) (Outcome, error) {
 	r := newRun(p)
-	limit := cmp.Or(o.Parallel, 4)
+	limit := o.Parallel
+	if limit < 1 {
+		limit = 4
+	}
 	finished := make(chan applied)
 	underWay := 0
 	var view *lb.Observed

@@ -60,14 +60,13 @@ func New(o Options) (*Cloud, error) {
 		host:    regexp.MustCompile(o.Capabilities.HostValue),
 		records: map[lb.Key]*record{},
 	}
-	if err := c.load(); err != nil {
-		return nil, err
+	err := c.load()
+	if err == nil {
+		err = c.reopen()
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.records)) {
-		if err := c.reopen(c.records[key]); err != nil {
-			c.Close()
-			return nil, err
-		}
+	if err != nil {
+		c.Close()
+		return nil, err
 	}
 	return c, nil
 }
@@ -114,14 +113,7 @@ func (c *Cloud) Observe(ctx context.Context, key lb.Key, _ bool) (*lb.Observed, 
 	if c.options.Stale != nil {
 		ago = c.options.Stale(key)
 	}
-	o := r.ago(ago).Clone()
-	for i := range o.TargetGroups {
-		g := &o.TargetGroups[i]
-		if p := r.pools[g.ID]; p != nil {
-			g.Ready = g.Registered && p.ready()
-		}
-	}
-	return o, nil
+	return r.live(r.ago(ago)), nil
 }
 
 // List returns every key that anything is kept under, sorted.

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -63,12 +65,21 @@ func (c *Cloud) serve(r *record) {
 	}
 }
 
-// reopen opens the ports of a load balancer that the state file brought, where it may the same as
-// before.
-func (c *Cloud) reopen(r *record) error {
+// reopen opens the ports of all that the state file brought.
+func (c *Cloud) reopen() error {
 	if !c.options.Serve {
 		return nil
 	}
+	for _, key := range slices.Sorted(maps.Keys(c.records)) {
+		if err := c.openAgain(c.records[key]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// openAgain opens the ports of a load balancer, where it may those that it had.
+func (c *Cloud) openAgain(r *record) error {
 	var ports map[int32]int32
 	for _, l := range r.observed.Listeners {
 		at, err := c.open(r, l.Port, r.observed.Address.Ports[l.Port])

@@ -32,7 +32,7 @@ func (c *Cloud) newPool(g lb.TargetGroup) *pool {
 	p := &pool{scheme: strings.ToLower(cmp.Or(g.Protocol, "HTTP")), every: c.options.CheckEvery, checked: c.options.Serve}
 	p.transport = &http.Transport{
 		DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
-		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // clouds take any certificate from targets
+		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // clouds take any certificate from their targets
 		Protocols:           protocols(p.scheme, g.Version),
 		DisableCompression:  true, // what the client and the target agree on is theirs
 		MaxIdleConnsPerHost: 32,

@@ -47,6 +47,19 @@ func (r *record) ago(steps int) *lb.Observed {
 	return r.past[max(0, len(r.past)-steps)]
 }
 
+// live is a copy of what is or was there, with the readiness of target groups as it is now. One
+// that waits for its first targets is not ready, although it has none.
+func (r *record) live(o *lb.Observed) *lb.Observed {
+	o = o.Clone()
+	for i := range o.TargetGroups {
+		g := &o.TargetGroups[i]
+		if p := r.pools[g.ID]; p != nil {
+			g.Ready = g.Registered && p.ready()
+		}
+	}
+	return o
+}
+
 // empty reports whether nothing is left under the key.
 func (r *record) empty() bool {
 	return !r.observed.Exists && len(r.observed.TargetGroups) == 0 && len(r.observed.Certificates) == 0

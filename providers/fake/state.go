@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -46,7 +48,7 @@ func (c *Cloud) save(step plan.Step) error {
 func (c *Cloud) saveState() error {
 	state := map[lb.Key]*lb.Observed{}
 	for key, r := range c.records {
-		state[key] = r.observed
+		state[key] = r.live(r.observed)
 	}
 	return c.write("", 0o644, state)
 }
@@ -125,28 +127,38 @@ func (c *Cloud) load() error {
 	if err := errors.Join(c.read("", &state), c.read(".targets", &groups), c.read(".keys", &pairs)); err != nil {
 		return err
 	}
-	for key, o := range state {
+	for _, key := range slices.Sorted(maps.Keys(state)) {
+		o := state[key]
 		if o == nil || o.Key != key {
 			return fmt.Errorf("reading %s: what stands under %s is not its load balancer", c.options.State, key)
 		}
-		r := newRecord(key)
-		r.observed, r.serial = o, lastSerial(o)
-		for _, g := range o.TargetGroups {
-			saved := groups[key][g.ID]
-			g.Health = saved.Health
-			r.pools[g.ID] = c.newPool(g.TargetGroup)
-			r.pools[g.ID].add(saved.Targets)
-		}
-		for _, cert := range o.Certificates {
-			saved := pairs[key][cert.ID]
-			cert.Pair = &lb.KeyPair{Chain: []byte(saved.Chain), Key: []byte(saved.Key)}
-			p, err := newPair(cert.Certificate)
-			if err != nil {
-				return fmt.Errorf("reading %s.keys: certificate %s of %s: %w", c.options.State, cert.ID, key, err)
-			}
-			r.pairs[cert.ID] = p
+		r, err := c.restore(o, groups[key], pairs[key])
+		if err != nil {
+			return fmt.Errorf("reading %s.keys: %s: %w", c.options.State, key, err)
 		}
 		c.records[key] = r
 	}
 	return nil
+}
+
+// restore puts together what was kept of one load balancer.
+func (c *Cloud) restore(o *lb.Observed, groups map[lb.GroupID]savedGroup, pairs map[lb.CertificateID]savedPair) (*record, error) {
+	r := newRecord(o.Key)
+	r.observed, r.serial = o, lastSerial(o)
+	for _, seen := range o.Certificates {
+		cert, saved := seen.Certificate, pairs[seen.ID]
+		cert.Pair = &lb.KeyPair{Chain: []byte(saved.Chain), Key: []byte(saved.Key)}
+		p, err := newPair(cert)
+		if err != nil {
+			return nil, fmt.Errorf("certificate %s: %w", cert.ID, err)
+		}
+		r.pairs[cert.ID] = p
+	}
+	for _, seen := range o.TargetGroups {
+		group, saved := seen.TargetGroup, groups[seen.ID]
+		group.Health = saved.Health
+		r.pools[group.ID] = c.newPool(group)
+		r.pools[group.ID].add(saved.Targets)
+	}
+	return r, nil
 }

@@ -125,7 +125,7 @@ func TestStateThatCannotBeRead(t *testing.T) {
 		"targets cut short":   {".targets", `{"a": {`, "state.json.targets: it is not a state file, or is cut short"},
 		"keys cut short":      {".keys", `{"a": {`, "state.json.keys: it is not a state file, or is cut short"},
 		"a private key that is lost": {"", `{"a": {"key": "a", "certificates": [{"id": "sha256:1", "hosts": ["h"]}]}}`,
-			"state.json.keys: certificate sha256:1 of a"},
+			"state.json.keys: a: certificate sha256:1: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "state.json")
