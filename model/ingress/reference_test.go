@@ -1,0 +1,88 @@
+package ingress
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// This file writes the reference pages of what users see of this package, from the tables that the
+// code works by, and checks that the committed pages are the same.
+
+//go:generate go test . -run ^TestReference$ -update
+
+var update = flag.Bool("update", false, "write the reference pages")
+
+func TestReference(t *testing.T) {
+	pages := map[string]string{
+		"../../docs/reference/annotations.md": annotationsPage(),
+		"../../docs/reference/diagnostics.md": diagnosticsPage(),
+	}
+	for file, page := range pages {
+		if *update {
+			if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		committed, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(t, file+"; `make generate` writes it", string(committed), page)
+	}
+}
+
+func annotationsPage() string {
+	var b strings.Builder
+	b.WriteString(`# Annotations
+
+What an Ingress can say besides its spec. A value that makes no sense is never read as the default:
+the Ingress is refused as it is, and its last accepted version keeps being served. A class can
+restrict which annotations the authors of its Ingresses use: one that is not allowed is ignored,
+or, where to go without it would expose more than was asked for, the Ingress is refused.
+
+<!-- Generated from model/ingress/annotations.go by "make generate". -->
+`)
+	for _, a := range annotations {
+		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n", a.name, a.doc)
+		fmt.Fprintf(&b, "| | |\n|---|---|\n")
+		for _, row := range [][2]string{
+			{"Value", a.kind}, {"Without it", a.fallback}, {"On", a.on}, {"Within a load balancer", a.merge}, {"Needs of the cloud", a.needs}, {"Example", "`" + a.name + ": " + quoted(a.example) + "`"},
+		} {
+			fmt.Fprintf(&b, "| %s | %s |\n", row[0], row[1])
+		}
+	}
+	return b.String()
+}
+
+// quoted is a value as YAML needs it: annotations are strings.
+func quoted(value string) string {
+	if strings.Trim(value, "0123456789-") == "" {
+		return `"` + value + `"`
+	}
+	return value
+}
+
+func diagnosticsPage() string {
+	var b strings.Builder
+	b.WriteString(`# Diagnostics
+
+What Fairlead has to say about objects. An error means that something which was asked for is not
+served; a warning that it is served, but probably not the way its author expects; an info that it
+is worth knowing. Reasons are stable: alerts and scripts can match on them.
+
+<!-- Generated from model/diag/reason.go by "make generate". -->
+
+| Reason | What it means | What to do |
+|---|---|---|
+`)
+	for _, r := range diag.Reasons {
+		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Reason, r.Meaning, r.Remedy)
+	}
+	return b.String()
+}
