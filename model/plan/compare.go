@@ -61,8 +61,8 @@ func served(l *lb.ObservedListener) []lb.ObservedRule {
 }
 
 // oldRules finds lines by their old rules.
-func (co comparison) oldRules(d lb.Dialect) *index {
-	x := newIndex(d)
+func (co comparison) oldRules(p *pairs) *index {
+	x := newIndex(p)
 	for i, l := range co.lines {
 		if l.old != absent {
 			x.add(entry{i, co.old[l.old].Rule})
@@ -72,8 +72,8 @@ func (co comparison) oldRules(d lb.Dialect) *index {
 }
 
 // newRules finds lines by their new rules.
-func (co comparison) newRules(d lb.Dialect) *index {
-	x := newIndex(d)
+func (co comparison) newRules(p *pairs) *index {
+	x := newIndex(p)
 	for i, l := range co.lines {
 		if l.new != absent {
 			x.add(entry{i, co.want.Rules[l.new]})

@@ -15,9 +15,10 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 	if seen == nil {
 		seen = &lb.Observed{Key: want.Key}
 	}
+	known := newPairs(c.Dialect)
 	p := Plan{Key: cmp.Or(want.Key, seen.Key)}
 	for now := seen; ; now = p.Fold(seen) {
-		next := attempt(now, want, c)
+		next := attempt(now, want, c, known)
 		p = p.then(next)
 		if next.complete {
 			return p
@@ -25,7 +26,7 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 		now = p.Fold(seen)
 		v, found := sacrifice(now, want, c, next.lacking)
 		if !found {
-			return p.then(beyond(now, want, c))
+			return p.then(beyond(now, want, c, known))
 		}
 		p = p.then(sequence{steps: []Planned{{Step: v.step}}})
 		p.Diagnostics = append(p.Diagnostics, v.diagnostic)
@@ -34,15 +35,15 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 
 // attempt plans as far as the limits permit. Parking, which takes places itself, is given up
 // where it is in the way.
-func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) sequence {
+func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *pairs) sequence {
 	compared := compare(seen, want, c)
 	if slices.ContainsFunc(compared, comparison.crowded) {
 		return sequence{}
 	}
-	tasks, parked := differences(seen, want, c, compared, true)
+	tasks, parked := differences(seen, want, c, compared, known, true)
 	next := ordered(tasks, inUse(seen), limits(c))
 	if parked && !next.complete {
-		tasks, _ = differences(seen, want, c, compared, false)
+		tasks, _ = differences(seen, want, c, compared, known, false)
 		next = ordered(tasks, inUse(seen), limits(c))
 	}
 	return next
@@ -51,12 +52,12 @@ func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) sequenc
 // beyond plans without regard to limits, where what is wanted exceeds them itself. The cloud
 // will refuse a step, and its refusal names the routes. More rules than there are priorities
 // cannot even be planned.
-func beyond(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) sequence {
+func beyond(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *pairs) sequence {
 	compared := compare(seen, want, c)
 	if slices.ContainsFunc(compared, comparison.crowded) {
 		return sequence{}
 	}
-	tasks, _ := differences(seen, want, c, compared, false)
+	tasks, _ := differences(seen, want, c, compared, known, false)
 	return ordered(tasks, use{}, use{})
 }
 
@@ -97,6 +98,7 @@ type difference struct {
 	seen  *lb.Observed
 	want  lb.LoadBalancer
 	caps  lb.Capabilities
+	pairs *pairs
 	tasks []task
 
 	balancer int                          // creates the load balancer, or absent
@@ -111,9 +113,9 @@ type difference struct {
 
 // differences are all steps between two load balancers, and whether some of them park target
 // groups, which is left out unless parking is set.
-func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, parking bool) (tasks []task, parked bool) {
+func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, parking bool) (tasks []task, parked bool) {
 	d := &difference{
-		seen: seen, want: want, caps: c, balancer: absent,
+		seen: seen, want: want, caps: c, pairs: known, balancer: absent,
 		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
 		unnamed: map[lb.GroupID][]int{}, detached: map[lb.CertificateID][]int{},
 	}
@@ -127,7 +129,7 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 	d.groups()
 	d.loadBalancer()
 	for _, co := range compared {
-		d.changes = append(d.changes, newChange(co, c.Dialect))
+		d.changes = append(d.changes, newChange(co, known))
 	}
 	for _, ch := range d.changes {
 		d.open(ch)

@@ -15,10 +15,11 @@ type lanes struct {
 	barrier int // the last one, or absent
 }
 
-// crowd is how many rules a rule is compared with at most.
-const crowd = 32
+// crowd is how many rules a rule is compared with at most: twice what a listener usually may
+// have, so that at a limit no step waits for another without need.
+const crowd = 200
 
-func newLanes(d lb.Dialect) *lanes { return &lanes{index: newIndex(d), barrier: absent} }
+func newLanes(p *pairs) *lanes { return &lanes{index: newIndex(p), barrier: absent} }
 
 // enter puts a task behind those that it must wait for, and returns these.
 func (l *lanes) enter(e entry) []int {
@@ -48,14 +49,14 @@ func (l *lanes) bar(task int) []int {
 	if l.barrier != absent {
 		after = append(after, l.barrier)
 	}
-	*l = lanes{index: newIndex(l.dialect), barrier: task}
+	*l = lanes{index: newIndex(l.pairs), barrier: task}
 	return after
 }
 
 // An index finds the rules that a request can match besides a given one. Rules that name plain
 // hosts meet only in the lanes of those hosts, all others cross every lane.
 type index struct {
-	dialect  lb.Dialect
+	pairs    *pairs
 	entries  []entry
 	byHost   map[string][]int // of plain hosts, positions in entries
 	crossing []int            // positions of those that cross every lane
@@ -68,7 +69,7 @@ type entry struct {
 	rule lb.Rule
 }
 
-func newIndex(d lb.Dialect) index { return index{dialect: d, byHost: map[string][]int{}} }
+func newIndex(p *pairs) index { return index{pairs: p, byHost: map[string][]int{}} }
 
 func (x *index) add(e entry) {
 	position := len(x.entries)
@@ -86,7 +87,7 @@ func (x *index) add(e entry) {
 func (x *index) meeting(r lb.Rule) []int {
 	var out []int
 	for _, position := range x.near(r) {
-		if lb.Overlap(x.entries[position].rule, r, x.dialect) {
+		if x.pairs.overlap(x.entries[position].rule, r) {
 			out = append(out, x.entries[position].at)
 		}
 	}
@@ -109,6 +110,24 @@ func (x *index) near(r lb.Rule) []int {
 	}
 	slices.Sort(near)
 	return slices.Compact(near)
+}
+
+// Pairs remember which rules overlap. That can be dear to find out, and is asked again and again.
+type pairs struct {
+	dialect lb.Dialect
+	known   map[[2]string]bool // by conditions
+}
+
+func newPairs(d lb.Dialect) *pairs { return &pairs{dialect: d, known: map[[2]string]bool{}} }
+
+func (p *pairs) overlap(a, b lb.Rule) bool {
+	key := [2]string{a.MatchKey(), b.MatchKey()}
+	overlap, known := p.known[key]
+	if !known {
+		overlap = lb.Overlap(a, b, p.dialect)
+		p.known[key] = overlap
+	}
+	return overlap
 }
 
 // plainHosts are the hosts of a rule that names nothing but plain ones, else nil.

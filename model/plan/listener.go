@@ -19,11 +19,11 @@ type change struct {
 }
 
 // newChange has nothing to do yet. Its indices are made when they are first looked into.
-func newChange(co comparison, d lb.Dialect) *change {
+func newChange(co comparison, p *pairs) *change {
 	ch := &change{comparison: co, ready: absent}
-	ch.before = lazily(func() *index { return co.oldRules(d) })
-	ch.after = lazily(func() *index { return co.newRules(d) })
-	ch.moved = lazily(func() *index { return ch.movedRules(d) })
+	ch.before = lazily(func() *index { return co.oldRules(p) })
+	ch.after = lazily(func() *index { return co.newRules(p) })
+	ch.moved = lazily(func() *index { return ch.movedRules(p) })
 	return ch
 }
 
@@ -39,8 +39,8 @@ func lazily(make func() *index) func() *index {
 }
 
 // movedRules finds the tasks that change where requests go by the requests.
-func (ch *change) movedRules(d lb.Dialect) *index {
-	x := newIndex(d)
+func (ch *change) movedRules(p *pairs) *index {
+	x := newIndex(p)
 	for _, m := range ch.steps {
 		x.add(m.entry)
 	}
@@ -74,7 +74,7 @@ func (d *difference) listener(ch *change) {
 	case len(ch.moves) > 0:
 		ch.ready = d.add(RespaceRules{ch.port, ch.moves}, use{}, ch.ready)
 	}
-	order := newLanes(d.caps.Dialect)
+	order := newLanes(d.pairs)
 	turned := d.topDown(ch, order)
 	if ch.seen != nil {
 		d.settings(ch, order)

@@ -163,7 +163,7 @@ func (d *difference) takes(ch *change, i int) bool {
 	r := ch.want.Rules[ch.lines[i].new]
 	return slices.ContainsFunc(x.near(r), func(position int) bool {
 		old := x.entries[position].rule
-		return old.Action.Kind == "forward" && lb.Overlap(old, r, x.dialect)
+		return old.Action.Kind == "forward" && d.pairs.overlap(old, r)
 	})
 }
 

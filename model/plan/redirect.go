@@ -84,11 +84,11 @@ func (d *difference) first(x *index, m move, otherwise lb.Action) []lb.Action {
 	var out []lb.Action
 	for _, position := range x.near(m.rule) {
 		e := x.entries[position]
-		if e.at <= m.line || !lb.Overlap(e.rule, m.rule, x.dialect) {
+		if e.at <= m.line || !d.pairs.overlap(e.rule, m.rule) {
 			continue
 		}
 		out = append(out, e.rule.Action)
-		if lb.Contains(e.rule, m.rule, x.dialect) {
+		if lb.Contains(e.rule, m.rule, d.caps.Dialect) {
 			return out
 		}
 	}
@@ -106,7 +106,7 @@ func (d *difference) landing(from *change, r lb.Rule, a lb.Action, passed ...int
 	to, there := d.changes[at], arriving(r, a)
 	tasks := to.moved().meeting(there)
 	for _, next := range to.redirects() {
-		if lb.Overlap(next, there, d.caps.Dialect) {
+		if d.pairs.overlap(next, there) {
 			tasks = append(tasks, d.landing(to, there, next.Action, append(passed, port)...)...)
 		}
 	}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -194,6 +195,23 @@ func TestARuleIsDeletedFirstOnlyWhereItMust(t *testing.T) {
 	}
 	if needless > 0 {
 		t.Errorf("%d of %d plans delete a rule first without need", needless, stuck)
+	}
+}
+
+// A list full of regular expressions is replaced without deleting anything first.
+func TestAFullListOfUnrelatedRulesIsReplacedInOrder(t *testing.T) {
+	c := lb.ALB()
+	full := func(tag string) lb.LoadBalancer {
+		l := listener(80)
+		for i := range c.Rules {
+			host := lb.Condition{Field: "host", Regex: []string{fmt.Sprintf(`^[aA]-%s-%d\.example\.com$`, tag, i)}}
+			l.Rules = append(l.Rules, lb.Rule{Conditions: []lb.Condition{host}, Action: fixed(200)})
+		}
+		return balancer(l)
+	}
+	p := Diff(built(full("old"), c), full("new"), c)
+	if len(p.Diagnostics) > 0 || len(p.Steps) != 2*c.Rules {
+		t.Errorf("%d steps, of which %d are said to delete first", len(p.Steps), len(p.Diagnostics))
 	}
 }
 
