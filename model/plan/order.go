@@ -19,8 +19,8 @@ import (
 //	park (create rule)      its groups' first targets, listener     the health check never starts
 //	await targets           its parking rule                        it waits for ever
 //	respace rules           its listener                            -
-//	rule comes or grows     its listener, the new numbers           the cloud refuses
-//	                        its groups' first targets               503 where there was an answer
+//	rule comes, grows,      its listener, the new numbers           the cloud refuses
+//	or turns                its groups' first targets               503 where there was an answer
 //	                        await, if it takes served requests      503 where there was an answer
 //	                        overlapping ones above it               a request reaches a rule that
 //	                                                                neither table sends it to

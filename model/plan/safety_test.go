@@ -23,6 +23,8 @@ type world struct {
 	matches  [][]lb.Condition
 	actions  []lb.Action
 	t        testing.TB
+
+	announced int // plans that say that they have no safe order
 }
 
 func newWorld(t testing.TB, d lb.Dialect, actions ...lb.Action) *world {
@@ -293,7 +295,12 @@ func TestEveryStateOfAPlanIsSafeAcrossRedirects(t *testing.T) {
 	t.Parallel()
 	c := lb.ALB()
 	w := newWorld(t, c.Dialect, fixed(404), forward("A"), forward("B"), redirectTo(443))
-	w.pairs(4000, c, []int32{80, 443}, 4)
+	const count = 4000
+	w.pairs(count, c, []int32{80, 443}, 4)
+	// Some drawn tables change each other's redirects in a circle, which no order keeps apart.
+	if w.announced > count/20 {
+		t.Errorf("%d of %d plans say that they have no safe order", w.announced, count)
+	}
 }
 
 // pairs checks pairs of load balancers drawn at random.
@@ -330,6 +337,12 @@ func (w *world) pairs(count int, c lb.Capabilities, ports []int32, most int) {
 // pair checks one plan: in list order, in a drawn order, and stopped and made again.
 func (w *world) pair(r *rand.Rand, seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, ports []int32) {
 	p := Diff(seen, want, c)
+	if len(p.Diagnostics) > 0 {
+		w.announced++
+		if len(ports) == 1 {
+			w.t.Fatalf("%v\n%s", p.Diagnostics, w.describe(seen, want, p))
+		}
+	}
 	old, goal := w.outcomes(seen, ports), w.outcomes(built(want, c), ports)
 	checked := func(p Plan) func(*lb.Observed, int) {
 		announced := len(p.Diagnostics) > 0
