@@ -30,7 +30,7 @@ func CertificateHosts(s Snapshot) []string {
 			if m.Spec.TLS[i].SecretName != "" {
 				continue
 			}
-			for _, host := range hostsOf(rules, m) {
+			for _, host := range hostsOf(rules, false) {
 				if listed, ok := covers(&m.Spec.TLS[i], host); ok && listed != "" {
 					ask = append(ask, listed)
 				}

@@ -106,8 +106,8 @@ type home struct {
 	Remembered
 }
 
-// homes finds the load balancer of each remembered Ingress. During a move two remember it; the
-// one that it moves to is its home.
+// homes finds the load balancer of each remembered Ingress. During a move two remember it, and the
+// one that it moves to is its home; after it, the one that it left may not have forgotten it yet.
 func homes(memories map[routing.Key]Memory) map[string]home {
 	out := map[string]home{}
 	for _, key := range slices.Sorted(maps.Keys(memories)) {

@@ -3,6 +3,9 @@ package ingress
 import (
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"strings"
 	"testing"
@@ -85,4 +88,26 @@ is worth knowing. Reasons are stable: alerts and scripts can match on them.
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Reason, r.Meaning, r.Remedy)
 	}
 	return b.String()
+}
+
+// TestEveryReasonIsDocumented reads the constants where they are declared.
+func TestEveryReasonIsDocumented(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "../diag/reason.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for _, r := range diag.Reasons {
+		documented[string(r.Reason)] = true
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if kind, ok := spec.Type.(*ast.Ident); ok && kind.Name == "Reason" && !documented[spec.Names[0].Name] {
+			t.Errorf("reason %s is not in diag.Reasons", spec.Names[0].Name)
+		}
+		return false
+	})
 }

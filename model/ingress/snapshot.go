@@ -65,7 +65,7 @@ type splitter struct {
 func (s *splitter) place(ing *networkingv1.Ingress) {
 	home, remembered := s.homes[nameOf(ing).String()]
 	whose := s.classes.of(ing, remembered)
-	found := append(whose.found, whose.lost...)
+	found := slices.Concat(whose.found, whose.lost)
 	if whose.class != nil {
 		key, member, more := s.admit(ing, whose.class, home)
 		found = append(found, more...)
@@ -127,27 +127,22 @@ func (s *Snapshot) join(ing *networkingv1.Ingress, m Member, found []diag.Diagno
 	s.Diagnostics = append(s.Diagnostics, found...)
 }
 
-// leave keeps an Ingress in the load balancer that it moves away from. Until its new one
-// remembers it, that is any other that has served it; from then on, the one that is noted there.
+// leave keeps an Ingress in the load balancer that it moves away from: its old home, until the new
+// one remembers it, and from then on the one that is noted there, until that is forgotten.
 func (s *splitter) leave(ing *networkingv1.Ingress, m Member, to routing.Key) {
+	from := routing.Key("")
 	who := nameOf(ing).String()
-	m.Leaving = true
 	if r, arrived := s.memories[to].Members[who]; arrived {
-		if r.Previous != "" && r.Previous != to {
-			s.stay(r.Previous, ing, m)
-		}
+		from = r.Previous
+	} else if home := s.homes[who]; home.Served {
+		from = home.key
+	}
+	if from == "" || from == to {
 		return
 	}
-	for _, from := range slices.Sorted(maps.Keys(s.memories)) {
-		if from != to && s.memories[from].Members[who].Served {
-			s.stay(from, ing, m)
-		}
-	}
-}
-
-func (s *splitter) stay(in routing.Key, ing *networkingv1.Ingress, m Member) {
-	if class := s.classOf(in); class != nil {
-		s.snapshot(in, class).join(ing, m, nil)
+	if class := s.classOf(from); class != nil {
+		m.Leaving = true
+		s.snapshot(from, class).join(ing, m, nil)
 	}
 }
 

@@ -205,6 +205,9 @@ func TestMoves(t *testing.T) {
 		"over: the new one has forgotten": {
 			map[routing.Key]Memory{from: {Members: served}, to: {Members: served}}, map[routing.Key]string{to: "shop/web"},
 		},
+		"over: and the old one has forgotten too": {
+			map[routing.Key]Memory{to: {Members: served}}, map[routing.Key]string{to: "shop/web"},
+		},
 		"from a class that nobody remembers": {
 			map[routing.Key]Memory{"gone/shop/web/internal": {Members: served}}, map[routing.Key]string{to: "shop/web"},
 		},

@@ -64,15 +64,16 @@ func (s served) of(h routing.Host) []int32 {
 	return s.plain
 }
 
-// open opens the ports that a member asks for.
-func (d *doors) open(x *index, m Member, rules []rule) (served, []diag.Diagnostic) {
-	o := opening{doors: d, index: x, Member: m, hosts: hostsOf(rules, m)}
+// open opens the ports that a member asks for. Its default backend counts as one of its rules
+// without a host if it answers for hosts that nobody names.
+func (d *doors) open(x *index, m Member, rules []rule, forAnyHost bool) (served, []diag.Diagnostic) {
+	o := opening{doors: d, index: x, Member: m, hosts: hostsOf(rules, forAnyHost)}
 	s := served{plain: o.claim(portsOf(m.settings.ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)}
 	listed := portsOf(m.settings.ports, v1alpha1.ProtocolHTTPS)
-	if listed != nil {
-		o.tellUncovered(rules)
-	} else {
+	if listed == nil {
 		listed = []int32{443}
+	} else if _, asked := m.Annotations[portsAnnotation]; asked {
+		o.tellUncovered(rules)
 	}
 	uses := o.certificates()
 	if len(uses) == 0 {
@@ -89,9 +90,8 @@ func (d *doors) open(x *index, m Member, rules []rule) (served, []diag.Diagnosti
 	return s, o.found
 }
 
-// hostsOf are the hosts that a member serves, each once; Any stands for rules without a host and
-// for the default backend.
-func hostsOf(rules []rule, m Member) []routing.Host {
+// hostsOf are the hosts of rules, each once, with Any among them if there is more for any host.
+func hostsOf(rules []rule, forAnyHost bool) []routing.Host {
 	var hosts []routing.Host
 	seen := map[routing.Host]bool{}
 	for _, r := range rules {
@@ -100,7 +100,7 @@ func hostsOf(rules []rule, m Member) []routing.Host {
 			hosts = append(hosts, r.host)
 		}
 	}
-	if m.Spec.DefaultBackend != nil && !seen[routing.Any] {
+	if forAnyHost && !seen[routing.Any] {
 		hosts = append(hosts, routing.Any)
 	}
 	return hosts

@@ -72,11 +72,12 @@ func (t *translation) member(m Member) {
 	t.found = append(t.found, refused...)
 
 	v := visit{translation: t, Member: m, source: sourceOf(m.Ingress), rules: rules}
-	v.ports, v.found = t.doors.open(t.index, m, rules)
+	forAnyHost := m.Spec.DefaultBackend != nil && allowance.permits(routing.Any)
+	v.ports, v.found = t.doors.open(t.index, m, rules, forAnyHost)
 	v.names()
 	v.routes()
 	if m.Spec.DefaultBackend != nil {
-		v.fallback(allowance.permits(routing.Any))
+		v.fallback(forAnyHost)
 	}
 	t.found = append(t.found, v.found...)
 }

@@ -121,11 +121,11 @@ func TestPorts(t *testing.T) {
 		ruled("", prefixed("/any", "web:80"))(ing)
 		defaulted(to("web:80"))(ing)
 	}
-	onPorts := func(a, b, any string) []string {
+	onPorts := func(a, b, others string) []string {
 		return []string{
 			"name a.test " + a, "name b.test " + b,
-			"route a.test Prefix / " + a + " → shop/web:80", "route  Prefix /any " + any + " → shop/web:80",
-			"default " + any + " → shop/web:80",
+			"route a.test Prefix / " + a + " → shop/web:80", "route  Prefix /any " + others + " → shop/web:80",
+			"default " + others + " → shop/web:80",
 		}
 	}
 	const host = "warning HostNotCovered Ingress shop/web spec.rules[%d].host"
@@ -164,6 +164,14 @@ func TestPorts(t *testing.T) {
 			compare(t, "told", told(found), c.told)
 		})
 	}
+}
+
+func TestPortsOfTheClassAreNotAskedForByItsIngresses(t *testing.T) {
+	config, found := translated(t, nil, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{ListenPorts: []v1alpha1.ListenPort{{Protocol: "HTTP", Port: 80}, {Protocol: "HTTPS", Port: 8443}}}),
+		anIngress("shop/a", annotated("group", "g"), ruled("a.test")), anIngress("shop/b", annotated("group", "g"), ruled("b.test"), secured("cert")), aSecret(t, "shop/cert", "b.test"))
+	compare(t, "listeners", listening(config), "HTTP 80, HTTPS 8443*")
+	compare(t, "served", servedBy(config), []string{"name a.test [80]", "name b.test [80 8443]"})
+	compare(t, "told", told(found), []string(nil))
 }
 
 func TestTwoProtocolsOnOnePort(t *testing.T) {
