@@ -114,7 +114,7 @@ func (e entry) fromSecret(covered map[routing.Host]string) map[routing.Host]cert
 		if _, ok := covered[host]; !ok {
 			continue
 		}
-		uses[host] = certificateUse{s.id, sourceOf(e.Ingress).At(field)}
+		uses[host] = certificateUse{s.id, e.Source().At(field)}
 		if host != routing.Any && !slices.ContainsFunc(e.known[s.id].Hosts, func(n string) bool { return routing.Host(n).Covers(host) }) {
 			unnamed = append(unnamed, string(host))
 		}
@@ -144,7 +144,7 @@ func (e entry) list(covered map[routing.Host]string) string {
 // that is found for a host of the Ingress.
 func (e entry) fromCloud(covered map[routing.Host]string) map[routing.Host]certificateUse {
 	uses := map[routing.Host]certificateUse{}
-	source := sourceOf(e.Ingress).At(e.field)
+	source := e.Source().At(e.field)
 	var found *certificateUse
 	for _, host := range e.hosts {
 		listed, ok := covered[host]

@@ -75,7 +75,7 @@ func (a allowance) permitted(m Member) ([]rule, []diag.Diagnostic) {
 			what = "rules without a host"
 		}
 		found = append(found, diag.Diagnostic{
-			Severity: diag.Error, Reason: diag.HostNotAllowed, Source: sourceOf(m.Ingress).At(allowed.field() + ".host"),
+			Severity: diag.Error, Reason: diag.HostNotAllowed, Source: m.Source().At(allowed.field() + ".host"),
 			Message: fmt.Sprintf("the class does not let namespace %s serve %s", m.Namespace, what),
 		})
 	}

@@ -89,10 +89,13 @@ func (a *Accepted) version(of *networkingv1.Ingress) *networkingv1.Ingress {
 	return &ing
 }
 
-// keep makes a member of an Ingress as it was last accepted, and tells its owner.
+// keep makes a member of an Ingress as it was last accepted, and tells its owner. Its annotations
+// were allowed then: without one that the class has forbidden since, more could be exposed.
 func (s *Snapshot) keep(ing *networkingv1.Ingress, accepted *Accepted) Member {
 	version := accepted.version(ing)
-	settings, _ := readAnnotations(version, &s.Class) // said when they were accepted
+	class := s.Class
+	class.Annotations = nil
+	settings, _ := readAnnotations(version, &class)
 	s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.LastGood, Source: sourceOf(ing),
 		Message: fmt.Sprintf("its last accepted version keeps being served by %s", s.Key),

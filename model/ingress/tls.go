@@ -116,7 +116,7 @@ type opening struct {
 }
 
 func (o *opening) tell(severity diag.Severity, reason diag.Reason, field, message string) {
-	o.found = append(o.found, diag.Diagnostic{Severity: severity, Reason: reason, Source: sourceOf(o.Ingress).At(field), Message: message})
+	o.found = append(o.found, diag.Diagnostic{Severity: severity, Reason: reason, Source: o.Source().At(field), Message: message})
 }
 
 // claim opens those of the ports on which nobody before speaks another protocol.

@@ -71,7 +71,7 @@ func (t *translation) member(m Member) {
 	rules, refused := allowance.permitted(m)
 	t.found = append(t.found, refused...)
 
-	v := visit{translation: t, Member: m, source: sourceOf(m.Ingress), rules: rules}
+	v := visit{translation: t, Member: m, source: m.Source(), rules: rules}
 	forAnyHost := m.Spec.DefaultBackend != nil && allowance.permits(routing.Any)
 	v.ports, v.found = t.doors.open(t.index, m, rules, forAnyHost)
 	v.names()
