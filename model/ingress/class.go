@@ -40,7 +40,7 @@ type Class struct {
 // Source is where diagnostics about a class point.
 func (c *Class) Source() diag.Source { return diag.Source{Kind: "IngressClass", Name: c.Name} }
 
-// classes are all IngressClasses, sorted by what they are to us.
+// classes are all IngressClasses, by what they are to us.
 type classes struct {
 	usable  map[string]*Class
 	broken  map[string]diag.Diagnostic // ours, and what its Ingresses are told

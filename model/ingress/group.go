@@ -42,10 +42,10 @@ func className(k routing.Key) string {
 	return class
 }
 
-// splitScheme is a key without its scheme, and the scheme.
+// splitScheme is a key up to its scheme, and the scheme.
 func splitScheme(k routing.Key) (string, string) {
-	cut := strings.LastIndexByte(string(k), '/')
-	return string(k[:cut]), string(k[cut+1:])
+	cut := strings.LastIndexByte(string(k), '/') + 1
+	return string(k[:cut]), string(k[cut:])
 }
 
 // tellSchemes tells the members of groups that are two load balancers because they ask for
