@@ -31,10 +31,13 @@ type LoadBalancer struct {
 	Certificates []Certificate `json:"certificates,omitempty"` // by ID; those the provider must hold
 
 	Settings routing.Settings `json:"-"` // desired side only
+	// Wanted says, on the desired side, that there are Ingresses for it. They may have nothing
+	// to serve for the moment, when the only certificate is missing.
+	Wanted bool `json:"-"`
 }
 
 // Empty reports whether the load balancer should not exist.
-func (l LoadBalancer) Empty() bool { return len(l.Listeners) == 0 }
+func (l LoadBalancer) Empty() bool { return len(l.Listeners) == 0 && !l.Wanted }
 
 // A Listener answers on one port: with the first rule that matches, else with Default.
 type Listener struct {

@@ -21,6 +21,7 @@ func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Re
 		Key:          t.Key,
 		Digest:       DigestOf(t.Settings),
 		Settings:     t.Settings,
+		Wanted:       len(t.Members) > 0,
 		Listeners:    []Listener{},
 		TargetGroups: []TargetGroup{},
 	}

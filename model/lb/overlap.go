@@ -33,9 +33,11 @@ func Contains(outer, inner Rule, d Dialect) bool {
 // some patterns.
 type textSet struct {
 	anything bool
-	plain    []string // without wildcards
-	trailing []string // what comes before a star at the end, the only wildcard
-	patterns []string // everything else, as regular expressions
+	hosts    []routing.Host // precise ones and one-label wildcards, if that is all there is
+	plain    []string       // without wildcards
+	trailing []string       // what comes before a star at the end, the only wildcard
+	patterns []string       // everything else, as regular expressions
+	ends     []string       // of the globs among them, the text behind the last wildcard
 	universe string
 }
 
@@ -56,6 +58,9 @@ func texts(c *Condition, d Dialect, kind textKind) textSet {
 	if c == nil {
 		return s
 	}
+	if kind.lower {
+		s.hosts = unspelt(c, d)
+	}
 	for _, v := range c.Values {
 		if kind.lower {
 			v = strings.ToLower(v)
@@ -68,6 +73,7 @@ func texts(c *Condition, d Dialect, kind textKind) textSet {
 			s.trailing = append(s.trailing, body)
 		default:
 			s.patterns = append(s.patterns, kind.pattern(v, d))
+			s.ends = append(s.ends, v[strings.LastIndexAny(v, `*?\`)+1:])
 		}
 	}
 	s.patterns = append(s.patterns, c.Regex...)
@@ -88,10 +94,35 @@ func pathPattern(value string, d Dialect) string {
 	return routing.GlobPattern(value)
 }
 
+// unspelt are the hosts that a condition was spelt from, or nil if it says anything else.
+func unspelt(c *Condition, d Dialect) []routing.Host {
+	var out []routing.Host
+	for _, v := range c.Values {
+		h := routing.Host(strings.ToLower(v))
+		if strings.ContainsAny(v, "*?") && !(d.HostStarIsLabel && h.Wildcard()) {
+			return nil
+		}
+		out = append(out, h)
+	}
+	for _, r := range c.Regex {
+		hosts := unspeltRegex(r)
+		if hosts == nil {
+			return nil
+		}
+		out = append(out, hosts...)
+	}
+	return out
+}
+
 // meets reports whether some text is in both sets; true when it cannot tell.
 func (s textSet) meets(o textSet) bool {
 	if s.anything || o.anything {
 		return true
+	}
+	if s.hosts != nil && o.hosts != nil {
+		return slices.ContainsFunc(s.hosts, func(a routing.Host) bool {
+			return slices.ContainsFunc(o.hosts, func(b routing.Host) bool { return a.Covers(b) || b.Covers(a) })
+		})
 	}
 	if slices.ContainsFunc(s.plain, o.has) || slices.ContainsFunc(o.plain, s.has) {
 		return true
@@ -103,11 +134,22 @@ func (s textSet) meets(o textSet) bool {
 			}
 		}
 	}
-	if len(s.patterns) == 0 && len(o.patterns) == 0 {
+	if s.finite() || o.finite() || len(s.patterns) == 0 && len(o.patterns) == 0 {
 		return false
+	}
+	if s.onlyGlobs() && o.onlyGlobs() {
+		// Globs for hosts begin with a star, so that only their ends can keep them apart.
+		return slices.ContainsFunc(s.ends, func(a string) bool {
+			return slices.ContainsFunc(o.ends, func(b string) bool { return strings.HasSuffix(a, b) || strings.HasSuffix(b, a) })
+		})
 	}
 	_, verdict := routing.Find([]string{s.pattern(), o.pattern(), s.universe}, nil)
 	return verdict != routing.None
+}
+
+// onlyGlobs reports whether there is nothing but texts and globs for hosts.
+func (s textSet) onlyGlobs() bool {
+	return s.universe == hostTexts.universe && len(s.ends) == len(s.patterns)
 }
 
 // holds reports whether every text of inner is in the set; false when it cannot tell.
@@ -118,12 +160,20 @@ func (s textSet) holds(inner textSet) bool {
 	if inner.anything {
 		return false
 	}
-	if len(inner.patterns) == 0 && len(inner.trailing) == 0 {
+	if s.hosts != nil && inner.hosts != nil {
+		return !slices.ContainsFunc(inner.hosts, func(h routing.Host) bool {
+			return !slices.ContainsFunc(s.hosts, func(outer routing.Host) bool { return outer.Covers(h) })
+		})
+	}
+	if inner.finite() {
 		return !slices.ContainsFunc(inner.plain, func(text string) bool { return !s.has(text) })
 	}
 	_, verdict := routing.Find([]string{inner.pattern(), s.universe}, []string{s.pattern()})
 	return verdict == routing.None
 }
+
+// finite reports whether the set is a list of texts.
+func (s textSet) finite() bool { return len(s.patterns) == 0 && len(s.trailing) == 0 }
 
 func (s textSet) has(text string) bool {
 	if slices.Contains(s.plain, text) || slices.ContainsFunc(s.trailing, func(t string) bool { return strings.HasPrefix(text, t) }) {

@@ -41,3 +41,22 @@ func TestOverlapAndContains(t *testing.T) {
 		})
 	}
 }
+
+func TestHostsAreReadBackAsTheyWereSpelt(t *testing.T) {
+	for _, port := range []int32{80, 8080} {
+		s := newSpeller(ALB(), port)
+		for _, h := range manyHosts {
+			if body := s.host(h).regex; body != "" {
+				if got := unspeltRegex("^" + body + s.hostEnd()); len(got) != 1 || got[0] != h {
+					t.Errorf("%s is spelt %s and read as %v", h, body, got)
+				}
+			}
+		}
+	}
+	if got := unspeltRegex(`^([aA]\.b|[^.]+\.c)(:[0-9]+)?$`); len(got) != 2 || got[0] != "a.b" || got[1] != "*.c" {
+		t.Errorf("two hosts are read as %v", got)
+	}
+	if got := unspeltRegex(`^a.*$`); got != nil {
+		t.Errorf("a pattern is read as %v", got)
+	}
+}

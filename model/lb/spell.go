@@ -97,6 +97,41 @@ func (s *speller) hostRegex(h routing.Host) string {
 	return label + b.String()
 }
 
+// A speltHost is one alternative of a host's regular expression as hostRegex writes it.
+var speltHost = regexp.MustCompile(`^(\[\^\.\]\+\\\.)?((?:\[[a-z][A-Z]\]|\\\.|[a-z0-9_-])+)$`)
+
+// unspeltRegex are the hosts that a regular expression was spelt from, or nil if it says
+// anything else.
+func unspeltRegex(expression string) []routing.Host {
+	body := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(expression, "^"), "$"), `(:[0-9]+)?`)
+	if strings.HasPrefix(body, "(") && strings.HasSuffix(body, ")") {
+		body = body[1 : len(body)-1]
+	}
+	var out []routing.Host
+	for _, one := range strings.Split(body, "|") {
+		parts := speltHost.FindStringSubmatch(one)
+		if parts == nil {
+			return nil
+		}
+		var name strings.Builder
+		if parts[1] != "" {
+			name.WriteString("*.")
+		}
+		for i := 0; i < len(parts[2]); i++ {
+			switch parts[2][i] {
+			case '[': // the letter, then its upper case and the bracket
+				name.WriteByte(parts[2][i+1])
+				i += 3
+			case '\\':
+			default:
+				name.WriteByte(parts[2][i])
+			}
+		}
+		out = append(out, routing.Host(name.String()))
+	}
+	return out
+}
+
 // hostEnd allows a port where the cloud may see one and does not say so.
 func (s *speller) hostEnd() string {
 	if s.portInHost() {

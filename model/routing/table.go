@@ -219,11 +219,11 @@ func (t *Table) decide(chain []*Level, r Request) Outcome {
 	for _, level := range reach {
 		if level.Miss != nil {
 			return Outcome{Action: level.Miss.Action, Owner: level.Miss.Owner, Source: level.Miss.Source, Host: level.Host,
-				Why: level.Host.describe() + " has no matching path; the oldest default backend there answers"}
+				Why: level.Host.describe() + ", no path there matches, and the oldest default backend answers"}
 		}
 	}
 	return Outcome{Action: NotFound(), Host: chain[0].Host,
-		Why: chain[0].Host.describe() + " has no matching path and no default backend"}
+		Why: chain[0].Host.describe() + ", no path there matches, and there is no default backend"}
 }
 
 func (r *Route) matches(q Request) bool { return r.Path.Matches(q.Path) && r.When.Hold(q) }
