@@ -53,8 +53,7 @@ func FromRouting(a routing.Action) Action {
 
 // Key is equal for equal actions and only for them.
 func (a Action) Key() string {
-	switch {
-	case a.Auth != nil || a.Rewrite != nil || a.Body != "" || a.ContentType != "":
+	if a.Auth != nil || a.Rewrite != nil || a.Body != "" || a.ContentType != "" {
 		text, err := json.Marshal(a)
 		if err != nil {
 			return fmt.Sprintf("%+v", a) // plain data always marshals

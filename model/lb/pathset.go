@@ -79,12 +79,11 @@ func far(a, b routing.Path) bool {
 }
 
 // sortPaths puts paths in an order of their own, whatever asked for them.
-func sortPaths(paths []routing.Path) []routing.Path {
+func sortPaths(paths []routing.Path) {
 	slices.SortFunc(paths, func(a, b routing.Path) int {
 		if c := strings.Compare(a.Value, b.Value); c != 0 {
 			return c
 		}
 		return int(a.Type) - int(b.Type)
 	})
-	return slices.Compact(paths)
 }

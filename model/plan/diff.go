@@ -19,6 +19,9 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 	p := Plan{Key: cmp.Or(want.Key, seen.Key)}
 	for now := seen; ; now = p.Fold(seen) {
 		next := attempt(now, want, c, known)
+		if !seen.Exists {
+			next.hasty = nil // nobody has been answered yet
+		}
 		p = p.then(next)
 		if next.complete {
 			return p

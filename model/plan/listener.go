@@ -28,11 +28,11 @@ func newChange(co comparison, p *pairs) *change {
 }
 
 // lazily is a function that makes its result when it is first called.
-func lazily(make func() *index) func() *index {
+func lazily(build func() *index) func() *index {
 	var made *index
 	return func() *index {
 		if made == nil {
-			made = make()
+			made = build()
 		}
 		return made
 	}

@@ -21,6 +21,7 @@ func Suspicious(p Plan, seen *lb.Observed) bool {
 			}
 		case DeleteLoadBalancer:
 			deletes = seen.RuleCount()
+		default: // deletes no rule
 		}
 	}
 	return 2*deletes > seen.RuleCount()

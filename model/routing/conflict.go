@@ -18,11 +18,10 @@ import (
 func (t *Table) Diagnostics() []diag.Diagnostic {
 	told := map[diag.Diagnostic]bool{}
 	for _, port := range slices.Sorted(maps.Keys(t.ports)) {
-		levels := t.Levels(port)
-		for _, level := range levels {
+		for _, level := range t.Levels(port) {
 			t.tellHidden(told, port, level)
 			if t.HostMiss == MissAnswers {
-				t.tellMisses(told, port, level, levels)
+				t.tellMisses(told, port, level)
 			}
 		}
 	}
@@ -91,7 +90,7 @@ func whySettled(winner, loser *Route) string {
 
 // tellMisses says where a request that misses a host's paths would have been answered by a less
 // specific host, to both owners.
-func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Level, levels []*Level) {
+func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Level) {
 	if level.Host == Any || level.Closed || len(level.Routes) == 0 {
 		return
 	}
