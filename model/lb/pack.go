@@ -307,16 +307,7 @@ func cuts(text string, every int) bool {
 
 // rule is the block's rule for some of its hosts and paths.
 func (b *block) rule(hosts, paths chunk) Rule {
-	r := Rule{Action: b.action}
-	for field, c := range map[string]chunk{"host": hosts, "path": paths} {
-		switch {
-		case len(c.values) == 0:
-		case c.regex:
-			r.Conditions = append(r.Conditions, Condition{Field: field, Regex: c.values})
-		default:
-			r.Conditions = append(r.Conditions, Condition{Field: field, Values: c.values})
-		}
-	}
+	r := Rule{Action: b.action, Conditions: append(hosts.condition("host"), paths.condition("path")...)}
 	for _, c := range b.when {
 		r.Conditions = append(r.Conditions, Condition{Field: c.Field, Name: c.Name, Values: c.Values})
 	}
@@ -325,6 +316,17 @@ func (b *block) rule(hosts, paths chunk) Rule {
 	})
 	r.Origin = b.originOf(paths)
 	return r
+}
+
+// condition is the chunk as a condition on a field; none if it has no values.
+func (c chunk) condition(field string) []Condition {
+	switch {
+	case len(c.values) == 0:
+		return nil
+	case c.regex:
+		return []Condition{{Field: field, Regex: c.values}}
+	}
+	return []Condition{{Field: field, Values: c.values}}
 }
 
 // originOf are the sources of the routes behind some of the block's paths.
