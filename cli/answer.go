@@ -174,15 +174,21 @@ func claimedBy(programs []program, owners func(*routing.Table) []routing.Owner) 
 	var found []claim
 	for _, p := range programs {
 		if all := owners(p.Table); len(all) > 0 {
-			found = append(found, claim{p, slices.MinFunc(all, routing.Older)})
+			found = append(found, claim{p, slices.MinFunc(all, byAge)})
 		}
 	}
-	slices.SortStableFunc(found, func(a, b claim) int { return routing.Older(a.oldest, b.oldest) })
+	slices.SortStableFunc(found, func(a, b claim) int { return byAge(a.oldest, b.oldest) })
 	var out []program
 	for _, c := range found {
 		out = append(out, c.program)
 	}
 	return out
+}
+
+// byAge compares Ingresses of different load balancers, between which no order is permitted.
+func byAge(a, b routing.Owner) int {
+	a.Order, b.Order = 0, 0
+	return routing.Older(a, b)
 }
 
 // naming are the Ingresses with a rule for one of the hosts.

@@ -77,7 +77,9 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 // printError prints one line for each thing that is wrong.
 func printError(w io.Writer, err error) {
 	for line := range strings.Lines(err.Error()) {
-		fmt.Fprintf(w, "error: %s\n", strings.TrimSpace(line))
+		if line = strings.TrimSpace(line); line != "" {
+			fmt.Fprintf(w, "error: %s\n", line)
+		}
 	}
 }
 

@@ -45,10 +45,13 @@ func load(paths []string, stdin io.Reader) (ingress.Objects, error) {
 		l.read(file, text)
 	}
 	if len(l.problems) == 0 && len(l.objects.Ingresses) == 0 {
-		l.problems = append(l.problems, fmt.Errorf("%s: no Ingress there", strings.Join(paths, ", ")))
+		return l.objects, fmt.Errorf("%s: %w", strings.Join(paths, ", "), errNoIngress)
 	}
 	return l.objects, errors.Join(l.problems...)
 }
+
+// errNoIngress says that the files are good and hold no Ingress, which is seldom what was meant.
+var errNoIngress = errors.New("no Ingress there")
 
 // manifestFiles are the files behind the paths, each once.
 func manifestFiles(paths []string) ([]string, error) {

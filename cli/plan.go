@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 
@@ -52,12 +53,12 @@ func runPlan(cmd *cobra.Command, with Providers, in input, state, output string)
 	if err != nil {
 		return err
 	}
-	objects, err := load(in.files, cmd.InOrStdin())
+	seen, err := observed(state)
 	if err != nil {
 		return err
 	}
-	seen, err := observed(state)
-	if err != nil {
+	objects, err := load(in.files, cmd.InOrStdin())
+	if err != nil && (len(seen) == 0 || !errors.Is(err, errNoIngress)) { // the last Ingress may be gone
 		return err
 	}
 	programs, diagnostics, err := compile(cmd.Context(), cloud, objects, in.options(), seen)

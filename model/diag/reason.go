@@ -52,6 +52,7 @@ const (
 	DefaultConflict Reason = "DefaultConflict"
 	Unreachable     Reason = "Unreachable"
 	HostMiss        Reason = "HostMiss"
+	RedirectLoop    Reason = "RedirectLoop"
 
 	// Lowering and planning.
 
@@ -90,6 +91,7 @@ var Reasons = []Doc{
 	{DefaultConflict, "Two default backends stand for the same requests; the oldest answers.", "Remove one of them."},
 	{Unreachable, "More specific routes match every request that this route could.", "Remove it, or narrow the others."},
 	{HostMiss, "Requests for this host that match none of its paths do not fall through to a less specific host.", "Add the path to the more specific host, or set `hostMiss: LessSpecific` on the class."},
+	{RedirectLoop, "A redirect sends requests of a port to where they come from.", "Redirect from an Ingress that is not served on that port, or change more of the URL."},
 	{NotExpressible, "The cloud's rules cannot say this exactly, so it is not served.", "The message says which limit is in the way."},
 	{QuotaExceeded, "The load balancer has no room for this; what was served before stays.", "Raise the quota, remove routes, or use another group."},
 	{DeleteFirst, "The load balancer is full, so a rule is removed before its successor exists.", "Keep room for a rule below the quota, or apply at a quiet hour."},

@@ -96,7 +96,7 @@ func (v *visit) forward(ref reference, field string) routing.BackendID {
 		r = v.class.resolve(ref, v.services[ref.service], v.slices[ref.service])
 		v.pool.resolved[ref] = r
 	}
-	if r.problem != "" {
+	if r.problem != "" && !v.told(r) {
 		v.tell(r.severity, r.reason, field, r.problem)
 	}
 	entry := v.pool.entries[r.backend.ID]
@@ -108,6 +108,11 @@ func (v *visit) forward(ref reference, field string) routing.BackendID {
 		v.claimHealth(entry)
 	}
 	return r.backend.ID
+}
+
+// told reports whether this Ingress was told of the problem at a path before: once is enough.
+func (v *visit) told(r *resolution) bool {
+	return slices.ContainsFunc(v.found, func(d diag.Diagnostic) bool { return d.Reason == r.reason && d.Message == r.problem })
 }
 
 // claimHealth adds a member's settings to a health check. Older members have made theirs already.

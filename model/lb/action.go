@@ -67,7 +67,10 @@ func (a Action) Key() string {
 func (a Action) String() string {
 	switch a.Kind {
 	case "fixed":
-		return fmt.Sprintf("fixed %d", a.Status)
+		if a.Body == "" {
+			return fmt.Sprintf("fixed %d", a.Status)
+		}
+		return fmt.Sprintf("fixed %d %s of %d bytes", a.Status, a.ContentType, len(a.Body))
 	case "redirect":
 		return fmt.Sprintf("redirect %d %s", a.Status, a.Location)
 	}

@@ -38,9 +38,7 @@ type Capabilities struct {
 type Dialect struct {
 	// HostStarIsLabel: a star in a host value stands for one label, not for any text.
 	HostStarIsLabel bool
-	// Escapes: a backslash in a path value takes the wildcard after it literally.
-	Escapes bool
-	Doubt   Doubt
+	Doubt           Doubt
 }
 
 // Doubt is what a cloud leaves undocumented.
@@ -73,7 +71,7 @@ func (c Capabilities) For(class Class) Capabilities {
 func Literal() Capabilities {
 	return Capabilities{
 		Name:        "literal",
-		Dialect:     Dialect{HostStarIsLabel: true, Escapes: true},
+		Dialect:     Dialect{HostStarIsLabel: true},
 		Regex:       true,
 		MinPriority: 1, MaxPriority: 1_000_000,
 	}

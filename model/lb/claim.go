@@ -49,14 +49,14 @@ func newClaims(t *routing.Table, port int32, paths *pathSets) *claims {
 
 // level is everything that one host's rules must say. Left out, from the last to the first, is
 // what makes no difference: a claim whose requests would meet the same group further down, a
-// guard whose requests would meet the same action, a route of a less specific host that the
-// host's own routes hide.
+// guard whose requests would meet the same action, and what the host's own routes leave no
+// request for.
 func (c *claims) level(l *routing.Level) []claim {
 	all := c.whole(l)
 	index := newClaimIndex(all, c.table.HostMiss == routing.MissAnswers, c.paths)
 	later := c.below(l.Host)
 	for i := len(all) - 1; i >= 0; i-- {
-		index.dropped[i] = index.idle(i, later) || !index.ranked && !index.reaches(i, all[i].path)
+		index.dropped[i] = index.idle(i, later) || (all[i].guard || !index.ranked) && !index.reaches(i, all[i].path)
 	}
 	kept := make([]claim, 0, len(all))
 	for i, cl := range all {
@@ -137,7 +137,7 @@ func (c *claims) routes(l *routing.Level) []claim {
 
 func (c *claims) claim(r *routing.Route) claim {
 	action, path := FromRouting(r.Action), r.Path
-	if path.Type == routing.Glob && strings.Trim(path.Value, "*") == "/" {
+	if path.Type == routing.Glob && path.Value != "/" && strings.TrimRight(path.Value, "*") == "/" {
 		path = routing.Root // the same paths, and it needs no condition
 	}
 	return claim{path: path, when: r.When, action: action, origin: r.Source,

@@ -81,6 +81,9 @@ type Condition struct {
 // Key is equal for rules of equal content and only for them.
 func (r Rule) Key() string { return r.MatchKey() + " → " + r.Action.Key() }
 
+// String is the rule in one line.
+func (r Rule) String() string { return r.MatchKey() + " → " + r.Action.String() }
+
 // MatchKey is equal for rules with equal conditions and only for them.
 func (r Rule) MatchKey() string {
 	var b strings.Builder

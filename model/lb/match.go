@@ -51,7 +51,9 @@ func (c Condition) matcher(d Dialect) func(routing.Request) bool {
 			return func(host string) bool { return matches(strings.ToLower(host)) }
 		})
 	case "path":
-		return c.onText(func(r routing.Request) string { return r.Path }, d.pathValue)
+		return c.onText(func(r routing.Request) string { return r.Path }, func(v string) func(string) bool {
+			return func(path string) bool { return routing.GlobMatch(v, path) }
+		})
 	case "source":
 		return func(r routing.Request) bool {
 			return slices.ContainsFunc(c.Values, func(v string) bool {
@@ -109,32 +111,4 @@ func (d Dialect) hostValue(value string) func(string) bool {
 		return func(host string) bool { return routing.GlobMatch(value, host) }
 	}
 	return func(host string) bool { return routing.Host(value).Covers(routing.Host(host)) }
-}
-
-// pathValue matches one path value.
-func (d Dialect) pathValue(value string) func(string) bool {
-	if d.Escapes && strings.Contains(value, `\`) {
-		return regexp.MustCompile(`(?s)\A` + unescapedGlob(value) + `\z`).MatchString
-	}
-	return func(path string) bool { return routing.GlobMatch(value, path) }
-}
-
-// unescapedGlob is a glob with escapes as a regular expression: a backslash takes the character
-// after it literally.
-func unescapedGlob(glob string) string {
-	var b strings.Builder
-	for i := 0; i < len(glob); i++ {
-		switch c := glob[i]; {
-		case c == '\\' && i+1 < len(glob):
-			i++
-			b.WriteString(regexp.QuoteMeta(glob[i : i+1]))
-		case c == '*':
-			b.WriteString(`.*`)
-		case c == '?':
-			b.WriteByte('.')
-		default:
-			b.WriteString(regexp.QuoteMeta(string(c)))
-		}
-	}
-	return b.String()
 }

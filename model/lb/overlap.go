@@ -67,13 +67,13 @@ func texts(c *Condition, d Dialect, kind textKind) textSet {
 		}
 		body, star := strings.CutSuffix(v, "*")
 		switch {
-		case !strings.ContainsAny(v, `*?\`):
+		case !strings.ContainsAny(v, `*?`):
 			s.plain = append(s.plain, v)
-		case star && !strings.ContainsAny(body, `*?\`) && !kind.lower:
+		case star && !strings.ContainsAny(body, `*?`) && !kind.lower:
 			s.trailing = append(s.trailing, body)
 		default:
 			s.patterns = append(s.patterns, kind.pattern(v, d))
-			s.ends = append(s.ends, v[strings.LastIndexAny(v, `*?\`)+1:])
+			s.ends = append(s.ends, v[strings.LastIndexAny(v, `*?`)+1:])
 		}
 	}
 	s.patterns = append(s.patterns, c.Regex...)
@@ -87,12 +87,7 @@ func hostPattern(value string, d Dialect) string {
 	return routing.GlobPattern(value)
 }
 
-func pathPattern(value string, d Dialect) string {
-	if d.Escapes {
-		return unescapedGlob(value)
-	}
-	return routing.GlobPattern(value)
-}
+func pathPattern(value string, _ Dialect) string { return routing.GlobPattern(value) }
 
 // unspelt are the hosts that a condition was spelt from, or nil if it says anything else.
 func unspelt(c *Condition, d Dialect) []routing.Host {

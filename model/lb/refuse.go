@@ -54,11 +54,12 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 		why := ""
 		kept := r.Ports[:0:0]
 		for _, port := range r.Ports {
-			if because := spellers[port].cannot(&r); because != "" {
+			switch because := spellers[port].cannot(&r); {
+			case because != "":
 				refused, why = append(refused, port), because
-				continue
+			case spellers[port].cannotHost(r.Host) == "": // else its name is refused below
+				kept = append(kept, port)
 			}
-			kept = append(kept, port)
 		}
 		if len(refused) > 0 {
 			refusals = append(refusals, Refusal{r.Owner, r.Source, refused, why})
@@ -72,10 +73,16 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 	config.Names = slices.Clone(t.Names)
 	for i := range config.Names {
 		n := &config.Names[i]
+		n.Unsaid = nil
+		why := ""
 		for _, l := range t.Listeners {
-			if s := spellers[l.Port]; s.cannotHost(n.Host) != "" {
-				n.Unsaid = append(slices.Clone(n.Unsaid), l.Port)
+			if because := spellers[l.Port].cannotHost(n.Host); because != "" {
+				n.Unsaid, why = append(n.Unsaid, l.Port), because
 			}
+		}
+		if why != "" {
+			refusals = append(refusals, Refusal{n.Owner, n.Source, n.Unsaid,
+				why + "; requests for it are answered as if no rule named it"})
 		}
 	}
 
@@ -87,22 +94,19 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 		}
 		config.Defaults = append(config.Defaults, d)
 	}
-	if len(refusals) == 0 && !slices.ContainsFunc(config.Names, func(n routing.Name) bool { return len(n.Unsaid) > 0 }) {
+	if len(refusals) == 0 {
 		return t, nil
 	}
 	return routing.New(config), refusals
 }
 
-// cannot says why a route has no rule on this port, or "".
+// cannot says why a route has no rule on this port, its host apart, or "".
 func (s *speller) cannot(r *routing.Route) string {
 	if why := s.caps.cannotDo(r.Action); why != "" {
 		return why
 	}
-	if why := s.cannotHost(r.Host); why != "" {
-		return why
-	}
 	if r.Path != routing.Root && s.path(r.Path).impossible() {
-		return fmt.Sprintf("%s has no form that a rule of %s accepts (%s)", r.Path, s.caps.Name, s.limits())
+		return fmt.Sprintf("%s has no form that a rule of %s accepts: %s", r.Path, s.caps.Name, s.limits())
 	}
 	values := 0
 	for _, c := range r.When {
@@ -121,16 +125,19 @@ func (s *speller) cannotHost(h routing.Host) string {
 	if s.portInHost() && !s.caps.Regex {
 		return fmt.Sprintf("whether %s matches hosts on port %d without their port is undocumented, and regular expressions are off", s.caps.Name, s.port)
 	}
-	return fmt.Sprintf("host %s has no form that a rule of %s accepts (%s)", h, s.caps.Name, s.limits())
+	return fmt.Sprintf("host %s has no form that a rule of %s accepts: %s", h, s.caps.Name, s.limits())
 }
 
+// limits are what may be in the way of a spelling.
 func (s *speller) limits() string {
-	limits := "its characters"
+	limits := "some character"
 	if s.caps.ValueLength > 0 {
-		limits = fmt.Sprintf("its characters, or more than %d of them", s.caps.ValueLength)
+		limits += fmt.Sprintf(" or the limit of %d characters is in the way", s.caps.ValueLength)
+	} else {
+		limits += " is in the way"
 	}
 	if !s.caps.Regex {
-		limits += "; regular expressions are off"
+		limits += ", and regular expressions are off"
 	}
 	return limits
 }

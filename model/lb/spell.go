@@ -149,22 +149,22 @@ func usual(port int32) bool { return port == 80 || port == 443 }
 // path spells a path. The root needs no condition and is not asked for.
 func (s *speller) path(p routing.Path) spelling {
 	var out spelling
+	literal := !strings.ContainsAny(p.Value, "*?")
 	switch p.Type {
 	case routing.Exact:
-		out.values = s.pathValue(s.literal(p.Value))
+		if literal {
+			out.values = s.pathValues(p.Value)
+		}
 	case routing.Prefix:
-		out.values = s.pathValue(s.literal(p.Value))
-		if below := s.pathValue(s.literal(p.Value) + "/*"); out.values != nil && below != nil {
-			out.values = append(out.values, below...)
-		} else {
-			out.values = nil
+		if literal {
+			out.values = s.pathValues(p.Value, p.Value+"/*")
 		}
 	case routing.Glob:
 		if wild := wildcards(p.Value); s.caps.WildcardsPerRule == 0 || wild <= s.caps.WildcardsPerRule {
-			out.values = s.pathValue(p.Value)
+			out.values = s.pathValues(p.Value)
 		}
 	}
-	if !s.caps.Regex {
+	if !s.caps.Regex || !s.caps.seesPath(p) {
 		return out
 	}
 	body, ok := s.pathRegex(p)
@@ -178,23 +178,27 @@ func (s *speller) path(p routing.Path) spelling {
 	return out
 }
 
-// literal escapes the wildcards of a path that means them literally; where that cannot be said
-// it keeps them out of the accepted characters.
-func (s *speller) literal(path string) string {
-	if !strings.ContainsAny(path, `*?\`) {
-		return path
+// pathValues are values that together say a path, if all of them are accepted.
+func (s *speller) pathValues(values ...string) []string {
+	for _, v := range values {
+		if !s.fits(v) || !s.caps.AcceptsPath(v) {
+			return nil
+		}
 	}
-	if !s.caps.Escapes {
-		return "\x00" // no value says this
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(path)
+	return values
 }
 
-func (s *speller) pathValue(value string) []string {
-	if strings.Contains(value, "\x00") || !s.fits(value) || !s.caps.AcceptsPath(value) {
-		return nil
+// unsupported is what regular expressions of a cloud that names its characters cannot contain.
+var unsupported = regexp.MustCompile(`\\[pP]`)
+
+// seesPath reports whether a cloud could find a path in a request: one that names the characters
+// of paths looks at visible ASCII only, and knows no classes beyond it.
+func (c Capabilities) seesPath(p routing.Path) bool {
+	if c.PathCharacters == "" {
+		return true
 	}
-	return []string{value}
+	beyond := strings.ContainsFunc(p.Value, func(r rune) bool { return r <= ' ' || r > '~' })
+	return !beyond && !(p.Type == routing.Regex && unsupported.MatchString(p.Value))
 }
 
 // encoded are the characters that a path can only carry percent-encoded.

@@ -102,9 +102,9 @@ func (s ModifyListener) Detail() string {
 func (s AttachCertificate) Detail() string { return "" }
 func (s DetachCertificate) Detail() string { return "" }
 func (s DeleteListener) Detail() string    { return "with its rules" }
-func (s CreateRule) Detail() string        { return s.Rule.Key() }
-func (s ModifyRule) Detail() string        { return s.Rule.Key() }
-func (s DeleteRule) Detail() string        { return s.Rule.Key() }
+func (s CreateRule) Detail() string        { return s.Rule.String() }
+func (s ModifyRule) Detail() string        { return s.Rule.String() }
+func (s DeleteRule) Detail() string        { return s.Rule.String() }
 func (s RespaceRules) Detail() string {
 	var moves []string
 	for _, from := range slices.Sorted(maps.Keys(s.To)) {

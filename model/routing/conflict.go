@@ -20,6 +20,7 @@ func (t *Table) Diagnostics() []diag.Diagnostic {
 	for _, port := range slices.Sorted(maps.Keys(t.ports)) {
 		for _, level := range t.Levels(port) {
 			t.tellHidden(told, port, level)
+			t.tellLoops(told, port, level)
 			if t.HostMiss == MissAnswers {
 				t.tellMisses(told, port, level)
 			}
@@ -50,6 +51,11 @@ func oncePerSource(told map[diag.Diagnostic]bool) []diag.Diagnostic {
 func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Level) {
 	_, hidden := level.Reach()
 	for _, h := range hidden {
+		if len(h.By) == 0 {
+			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
+				Message: fmt.Sprintf("no request has a path like %s: a path ends before \"?\" and \"#\"", h.Route.Path.Value)}] = true
+			continue
+		}
 		path, ok := h.Route.Path.Witness(nil)
 		example := ""
 		if ok {
@@ -67,6 +73,23 @@ func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Lev
 		}
 		told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
 			Message: fmt.Sprintf("every request for %s is answered by %s%s", h.Route.Path, strings.Join(names, " and "), example)}] = true
+	}
+}
+
+// tellLoops names the redirects that lead to themselves.
+func (t *Table) tellLoops(told map[diag.Diagnostic]bool, port int32, level *Level) {
+	for _, r := range level.Routes {
+		path, ok := r.Path.Witness(nil)
+		if r.Action.Redirect == nil || !ok {
+			continue
+		}
+		from := t.curl(port, level.Host, path)
+		scheme, rest, _ := strings.Cut(from, "://")
+		host, _, _ := strings.Cut(rest, "/")
+		if r.Action.Redirect.Location(Request{Port: port, Host: host, Path: path}, scheme, "") == from {
+			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.RedirectLoop, Source: r.Source,
+				Message: "the redirect leads to itself: try " + from}] = true
+		}
 	}
 }
 

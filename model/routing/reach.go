@@ -11,7 +11,7 @@ import (
 // Hidden says by what a route is hidden.
 type Hidden struct {
 	Route *Route
-	By    []*Route // an identical claim, or several routes that leave nothing
+	By    []*Route // an identical claim, or routes that leave nothing; none if no request could have such a path
 }
 
 // Same reports whether the route lost to an identical claim.
@@ -27,7 +27,11 @@ func (l *Level) Reach() (live []*Route, hidden []Hidden) {
 			hidden = append(hidden, Hidden{r, []*Route{winner}})
 			continue
 		}
-		if globs && r.Path.Type != Exact {
+		if r.Path.impossible() {
+			hidden = append(hidden, Hidden{Route: r})
+			continue
+		}
+		if r.Path.Type == Glob || globs && r.Path.Type != Exact {
 			if by := covered(r, live); by != nil {
 				hidden = append(hidden, Hidden{r, by})
 				continue
@@ -38,6 +42,18 @@ func (l *Level) Reach() (live []*Route, hidden []Hidden) {
 		live = append(live, r)
 	}
 	return live, hidden
+}
+
+// impossible reports whether no request has such a path: the path of a request ends before its
+// query and its fragment.
+func (p Path) impossible() bool {
+	switch p.Type {
+	case Exact, Prefix:
+		return strings.ContainsAny(p.Value, "?#")
+	case Glob:
+		return strings.Contains(p.Value, "#")
+	}
+	return false
 }
 
 // claimant is the route among those of one path that claims what r claims, or more.

@@ -19,6 +19,7 @@ type Table struct {
 // portTable is what one port knows.
 type portTable struct {
 	levels map[Host]*Level // the named hosts, and Any
+	unsaid map[Host]bool   // hosts that are named, but that the port's rules cannot say
 }
 
 // A Level is one host of one port: the first one that stands for a request's host decides.
@@ -36,7 +37,7 @@ type Level struct {
 func New(c Config) *Table {
 	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners))}
 	for _, l := range c.Listeners {
-		t.ports[l.Port] = &portTable{levels: map[Host]*Level{Any: {Host: Any}}}
+		t.ports[l.Port] = &portTable{levels: map[Host]*Level{Any: {Host: Any}}, unsaid: map[Host]bool{}}
 	}
 	t.nameHosts()
 	t.placeRoutes()
@@ -49,6 +50,7 @@ func (t *Table) nameHosts() {
 	for _, n := range t.Names {
 		for port, pt := range t.ports {
 			if slices.Contains(n.Unsaid, port) {
+				pt.unsaid[n.Host] = true
 				continue
 			}
 			level := pt.levels[n.Host]
@@ -185,6 +187,9 @@ func (t *Table) Match(r Request) Outcome {
 		}
 	}
 	outcome := t.decide(chain, r)
+	if h := Levels(r.Hostname())[0]; pt.unsaid[h] {
+		outcome.Why = fmt.Sprintf("the rules of port %d cannot say host %s; %s", r.Port, h, outcome.Why)
+	}
 	for _, level := range chain {
 		for _, route := range level.Routes {
 			if route != outcome.Route && route.matches(r) {
