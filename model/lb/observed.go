@@ -1,6 +1,7 @@
 package lb
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -73,8 +74,8 @@ func (o *Observed) Listener(port int32) *ObservedListener {
 
 // TargetGroup returns the target group of an ID, or nil.
 func (o *Observed) TargetGroup(id GroupID) *ObservedTargetGroup {
-	i := slices.IndexFunc(o.TargetGroups, func(g ObservedTargetGroup) bool { return g.ID == id })
-	if i < 0 {
+	i, found := slices.BinarySearchFunc(o.TargetGroups, id, func(g ObservedTargetGroup, id GroupID) int { return cmp.Compare(g.ID, id) })
+	if !found {
 		return nil
 	}
 	return &o.TargetGroups[i]
@@ -82,8 +83,8 @@ func (o *Observed) TargetGroup(id GroupID) *ObservedTargetGroup {
 
 // Certificate returns the certificate of an ID, or nil.
 func (o *Observed) Certificate(id CertificateID) *ObservedCertificate {
-	i := slices.IndexFunc(o.Certificates, func(c ObservedCertificate) bool { return c.ID == id })
-	if i < 0 {
+	i, found := slices.BinarySearchFunc(o.Certificates, id, func(c ObservedCertificate, id CertificateID) int { return cmp.Compare(c.ID, id) })
+	if !found {
 		return nil
 	}
 	return &o.Certificates[i]

@@ -244,7 +244,15 @@ func unhex(c byte) byte {
 
 // AcceptsPath reports whether all characters of a path value are accepted.
 func (c Capabilities) AcceptsPath(value string) bool {
-	return c.PathCharacters == "" || strings.TrimLeft(value, c.PathCharacters) == ""
+	if c.PathCharacters == "" {
+		return true
+	}
+	for i := range len(value) {
+		if strings.IndexByte(c.PathCharacters, value[i]) < 0 {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *speller) fits(value string) bool {

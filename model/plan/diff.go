@@ -210,8 +210,12 @@ func (d *difference) loadBalancer() {
 
 // leftovers deletes target groups and certificates that are not wanted, once nothing names them.
 func (d *difference) leftovers(want lb.LoadBalancer) {
+	wanted := map[lb.GroupID]bool{}
+	for _, g := range want.TargetGroups {
+		wanted[g.ID] = true
+	}
 	for _, g := range d.seen.TargetGroups {
-		if !slices.ContainsFunc(want.TargetGroups, func(w lb.TargetGroup) bool { return w.ID == g.ID }) {
+		if !wanted[g.ID] {
 			d.add(DeleteTargetGroup{g.ID}, use{groups: -1}, d.unnamed[g.ID]...)
 		}
 	}
