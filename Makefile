@@ -49,7 +49,7 @@ golden: ## Write what the golden stories print; their requests are yours to writ
 .PHONY: bench
 bench: $(BIN)/benchstat ## Run the benchmarks: BENCH=pattern COUNT=runs; compares with .cache/bench.base
 	@mkdir -p .cache
-	go test -run '^$$' -bench '$(BENCH)' -benchmem -count $(COUNT) ./... | tee .cache/bench.new
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -cpu 1 -count $(COUNT) ./... | tee .cache/bench.new
 	benchstat $(wildcard .cache/bench.base) .cache/bench.new
 
 # A tool is whatever the module of its name pins.
