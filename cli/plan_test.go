@@ -17,8 +17,9 @@ import (
 // no rename passes unnoticed.
 type contract struct {
 	LoadBalancers []struct {
-		Key       string `json:"key"`
-		Listeners []struct {
+		Key          string         `json:"key"`
+		Capabilities map[string]any `json:"capabilities"` // added to the promise
+		Listeners    []struct {
 			Port         int            `json:"port"`
 			Protocol     string         `json:"protocol"`
 			Certificates []string       `json:"certificates"`

@@ -23,8 +23,23 @@ type planReport struct {
 // loadBalancerReport is a load balancer as it is after the plan.
 type loadBalancerReport struct {
 	Key          lb.Key              `json:"key"`
+	Capabilities capabilitiesReport  `json:"capabilities"`
 	Listeners    []listenerReport    `json:"listeners"`
 	TargetGroups []targetGroupReport `json:"targetGroups"`
+}
+
+// capabilitiesReport says how the values of conditions are read.
+type capabilitiesReport struct {
+	Name string `json:"name"`
+	// HostStar is what a star in a host value stands for: one label, or any text.
+	HostStar string `json:"hostStar"`
+}
+
+func reportCapabilities(c lb.Capabilities) capabilitiesReport {
+	if c.HostStarIsLabel {
+		return capabilitiesReport{c.Name, "label"}
+	}
+	return capabilitiesReport{c.Name, "any"}
 }
 
 type listenerReport struct {
@@ -68,7 +83,7 @@ func reportPlan(programs []program, diagnostics []diag.Diagnostic) planReport {
 	}
 	for _, p := range programs {
 		if p.after.Exists {
-			r.LoadBalancers = append(r.LoadBalancers, reportLoadBalancer(p.after))
+			r.LoadBalancers = append(r.LoadBalancers, reportLoadBalancer(p.after, p.capabilities))
 		}
 		for _, s := range p.plan.Print() {
 			r.Steps = append(r.Steps, stepReport{p.plan.Key, s})
@@ -77,8 +92,8 @@ func reportPlan(programs []program, diagnostics []diag.Diagnostic) planReport {
 	return r
 }
 
-func reportLoadBalancer(o *lb.Observed) loadBalancerReport {
-	r := loadBalancerReport{Key: o.Key, Listeners: []listenerReport{}, TargetGroups: []targetGroupReport{}}
+func reportLoadBalancer(o *lb.Observed, c lb.Capabilities) loadBalancerReport {
+	r := loadBalancerReport{Key: o.Key, Capabilities: reportCapabilities(c), Listeners: []listenerReport{}, TargetGroups: []targetGroupReport{}}
 	for _, l := range o.Listeners {
 		r.Listeners = append(r.Listeners, reportListener(l))
 	}
