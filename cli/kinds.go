@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -106,6 +109,10 @@ func (k kind) decode(data []byte) (metav1.Object, []error) {
 	object := k.empty()
 	unknown, err := sigsjson.UnmarshalStrict(data, object)
 	if err != nil {
+		var document map[string]any
+		if json.Unmarshal(data, &document) == nil {
+			err = cmp.Or(k.wrong("", document, func(whole any) any { return whole }), err)
+		}
 		return nil, []error{errors.New(strings.TrimPrefix(err.Error(), "json: "))}
 	}
 	if k.strict && len(unknown) > 0 {
@@ -118,6 +125,41 @@ func (k kind) decode(data []byte) (metav1.Object, []error) {
 		mergeStringData(secret)
 	}
 	return object, nil
+}
+
+// wrong names the first value that keeps a document from being read, and says why. A decoder
+// forgets the indices of lists, and all of the path where a type reads itself, as times do: so
+// each value is tried alone, from the top down. Alone puts a value where it stands in the
+// document; nil is returned if nothing is wrong with it.
+func (k kind) wrong(path string, value any, alone func(any) any) error {
+	data, err := json.Marshal(alone(value))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err = json.Unmarshal(data, k.empty()); err == nil {
+		return nil
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			field := func(v any) any { return alone(map[string]any{key: v}) }
+			if inside := k.wrong(strings.TrimPrefix(path+"."+key, "."), value[key], field); inside != nil {
+				return inside
+			}
+		}
+	case []any:
+		for i, item := range value {
+			element := func(v any) any { return alone([]any{v}) }
+			if inside := k.wrong(fmt.Sprintf("%s[%d]", path, i), item, element); inside != nil {
+				return inside
+			}
+		}
+	}
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) {
+		return fmt.Errorf("%s: must be of type %s, not %s", path, mismatch.Type, mismatch.Value)
+	}
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // mergeStringData does what the API server does to a Secret when it stores it.

@@ -199,7 +199,7 @@ func (l *loader) document(file string, doc document, inherited identity) {
 func notAnObject(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
-		return fmt.Errorf("%s: a %s stands where a %s belongs", wrong.Field, wrong.Value, wrong.Type)
+		return fmt.Errorf("%s: must be of type %s, not %s", wrong.Field, wrong.Type, wrong.Value)
 	}
 	return errors.New("not a Kubernetes object")
 }

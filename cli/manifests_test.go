@@ -49,7 +49,15 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 		},
 		"a field of another type": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "number: 80", "number: http", 1)},
-			want:  []string{"a.yaml: Ingress shop/web: ", "number"},
+			want:  []string{"a.yaml: Ingress shop/web: spec.rules[0].http.paths[0].backend.service.port.number: must be of type int32, not string"},
+		},
+		"a host that YAML takes for a number": {
+			files: map[string]string{"a.yaml": strings.Replace(good, `"a.example.com"`, "12", 1)},
+			want:  []string{"a.yaml: Ingress shop/web: spec.rules[0].host: must be of type string, not number"},
+		},
+		"a time that is none": {
+			files: map[string]string{"a.yaml": strings.Replace(good, "namespace: shop", "namespace: shop, creationTimestamp: yesterday", 1)},
+			want:  []string{"a.yaml: Ingress shop/web: metadata.creationTimestamp: ", "yesterday"},
 		},
 		"a key that is written twice": {
 			files: map[string]string{"a.yaml": good + "spec: {}\n"},
@@ -57,7 +65,7 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 		},
 		"a name that YAML takes for a number": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "name: web", "name: 7", 1)},
-			want:  []string{"a.yaml: document at line 1: metadata.name: a number stands where a string belongs"},
+			want:  []string{"a.yaml: document at line 1: metadata.name: must be of type string, not number"},
 		},
 		"an Ingress without a name": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "name: web, ", "", 1)},
