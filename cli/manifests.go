@@ -174,7 +174,7 @@ func (l *loader) read(file string, text []byte) {
 func (l *loader) document(file string, doc document, inherited identity) {
 	var id identity
 	if err := json.Unmarshal(doc.json, &id); err != nil {
-		l.problem(file, fmt.Sprintf("document at line %d", doc.line), notAnObject(err))
+		l.problem(file, fmt.Sprintf("%s at line %d", cmp.Or(id.Kind, "document"), doc.line), notAnObject(err))
 		return
 	}
 	id.APIVersion, id.Kind = cmp.Or(id.APIVersion, inherited.APIVersion), cmp.Or(id.Kind, inherited.Kind)

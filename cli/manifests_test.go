@@ -65,7 +65,7 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 		},
 		"a name that YAML takes for a number": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "name: web", "name: 7", 1)},
-			want:  []string{"a.yaml: document at line 1: metadata.name: must be of type string, not number"},
+			want:  []string{"a.yaml: Ingress at line 1: metadata.name: must be of type string, not number"},
 		},
 		"an Ingress without a name": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "name: web, ", "", 1)},
