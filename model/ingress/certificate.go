@@ -134,10 +134,11 @@ func (e entry) list(covered map[routing.Host]string) string {
 			hosts = append(hosts, describeHost(h))
 		}
 	}
-	if len(hosts) == 1 {
+	last := len(hosts) - 1
+	if last == 0 {
 		return hosts[0] + " is"
 	}
-	return strings.Join(hosts, ", ") + " are"
+	return strings.Join(hosts[:last], ", ") + " and " + hosts[last] + " are"
 }
 
 // fromCloud looks for a certificate by each name. What is for no host in particular takes the first
