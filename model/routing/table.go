@@ -213,22 +213,35 @@ func (t *Table) decide(chain []*Level, r Request) Outcome {
 			reach = chain[:closed]
 		}
 	}
-	for _, level := range reach {
+	for i, level := range reach {
 		for _, route := range level.Routes {
 			if route.matches(r) {
 				return Outcome{Action: route.Action, Owner: route.Owner, Source: route.Source, Host: level.Host,
-					Route: route, Why: level.Host.describe() + ", " + route.Path.describe()}
+					Route: route, Why: arrival(reach, i) + ", " + route.Path.describe()}
 			}
 		}
 	}
-	for _, level := range reach {
+	for i, level := range reach {
 		if level.Miss != nil {
 			return Outcome{Action: level.Miss.Action, Owner: level.Miss.Owner, Source: level.Miss.Source, Host: level.Host,
-				Why: level.Host.describe() + ", no path there matches, and the oldest default backend answers"}
+				Why: arrival(reach, i) + ", no path there matches, and the oldest default backend answers"}
 		}
 	}
 	return Outcome{Action: NotFound(), Host: chain[0].Host,
 		Why: chain[0].Host.describe() + ", no path there matches, and there is no default backend"}
+}
+
+// arrival says how a request came to one of the levels that stand for its host.
+func arrival(chain []*Level, at int) string {
+	host := chain[at].Host
+	if at == 0 {
+		return host.describe()
+	}
+	missed := "no path of " + chain[0].Host.describe() + " matches, next "
+	if host == Any {
+		return missed + "are the rules without a host"
+	}
+	return missed + "is " + host.describe()
 }
 
 func (r *Route) matches(q Request) bool { return r.Path.Matches(q.Path) && r.When.Hold(q) }

@@ -131,6 +131,22 @@ func TestHostMiss(t *testing.T) {
 	}
 }
 
+func TestAnOutcomeSaysHowARequestCameToItsHost(t *testing.T) {
+	routes := []Route{route(older, "x.test.io /a", "x", 0), route(newer, "*.test.io /w", "wild", 0), route(files, "- /n", "any", 0)}
+	tab := table(MissFallsThrough, routes)
+	for url, want := range map[string]string{
+		"x.test.io/a": "host x.test.io, longest match Prefix /a",
+		"x.test.io/w": "no path of host x.test.io matches, next is wildcard host *.test.io, longest match Prefix /w",
+		"x.test.io/n": "no path of host x.test.io matches, next are the rules without a host, longest match Prefix /n",
+		"y.test.io/n": "no path of wildcard host *.test.io matches, next are the rules without a host, longest match Prefix /n",
+		"other.io/n":  "no rule names the host, longest match Prefix /n",
+	} {
+		if got := tab.Match(request(url)); got.Why != want {
+			t.Errorf("%s: %s\nwant %s", url, got.Why, want)
+		}
+	}
+}
+
 func TestAHostThatIsNotServedOnAPortAnswers404There(t *testing.T) {
 	secure := route(newer, "- /", "any", 0)
 	secure.Ports = []int32{443}
