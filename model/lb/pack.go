@@ -55,12 +55,16 @@ func (s *speller) hostAtoms(b *block) []atom {
 }
 
 func (s *speller) pathAtoms(b *block) []atom {
+	wild := 0
+	for _, h := range b.hosts {
+		wild = max(wild, s.hostWildcards(h))
+	}
 	var atoms []atom
 	for i, p := range b.paths {
 		if p == routing.Root {
 			return nil // everything: no condition
 		}
-		atoms = append(atoms, atom{spelling: s.path(p), text: p.Value, path: i})
+		atoms = append(atoms, atom{spelling: s.pathBeside(p, wild), text: p.Value, path: i})
 	}
 	return atoms
 }
@@ -101,7 +105,7 @@ func ways(atoms []atom) [][]part {
 }
 
 // grid is the rules for all hosts of one part with all paths of another. Hosts and paths share
-// the values of a rule, so every share is tried.
+// the values and the wildcards of a rule, so every share is tried: that of one host fits always.
 func (s *speller) grid(b *block, hosts, paths part) []Rule {
 	perRule := s.caps.ValuesPerRule
 	for _, c := range b.when {
@@ -111,13 +115,15 @@ func (s *speller) grid(b *block, hosts, paths part) []Rule {
 	for share := range s.shares(hosts, paths, perRule) {
 		hostChunks := s.pack(hosts, s.hostEnd(), share, s.caps.WildcardsPerRule)
 		var rules []Rule
+		fits := true
 		for _, h := range hostChunks {
 			room := limit(s.caps.ValuesPerCondition, perRule, len(h.values))
 			for _, p := range s.pack(paths, "$", room, limitWildcards(s.caps.WildcardsPerRule, h.wildcards)) {
 				rules = append(rules, b.rule(h, p))
+				fits = fits && s.caps.allowsWildcards(h.wildcards+p.wildcards)
 			}
 		}
-		if best == nil || len(rules) < len(best) {
+		if fits && (best == nil || len(rules) < len(best)) {
 			best = rules
 		}
 	}

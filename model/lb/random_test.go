@@ -23,7 +23,7 @@ var (
 		routing.Root, {Type: routing.Prefix, Value: "/a"}, {Type: routing.Prefix, Value: "/a/b"},
 		{Type: routing.Prefix, Value: "/b"}, {Type: routing.Prefix, Value: "/b,c"}, {Type: routing.Prefix, Value: "/a/b/c"},
 		{Type: routing.Glob, Value: "/a*"}, {Type: routing.Glob, Value: "/*b"}, {Type: routing.Glob, Value: "/a/?"},
-		{Type: routing.Glob, Value: "/a/*/c"}, {Type: routing.Glob, Value: "/*/*/*/*/*/*"}, {Type: routing.Glob, Value: "/*"},
+		{Type: routing.Glob, Value: "/a/*/c"}, {Type: routing.Glob, Value: "/*/*/*/*/*/*"}, {Type: routing.Glob, Value: "/*a*b*c*d"}, {Type: routing.Glob, Value: "/*"},
 	}
 	manyGridHosts = []string{
 		"x.a.test", "Y.A.test", "z.a.test", "q.x.a.test", "r.x.a.test", "s.r.x.a.test", "m.n.a.test", "a.test", "b.test", "m.b.test", "test", "bare", "num.b1",
@@ -31,7 +31,7 @@ var (
 	}
 	manyGridPaths = []string{
 		"/", "/a", "/a/", "/a/b", "/a/b/", "/a/b/c", "/a/x", "/a/xx", "/a/x/c", "/ab", "/aa", "/A", "/b", "/b/", "/b/a", "/bb", "/b,c", "/b,c/d",
-		"/c", "/c/b", "/d%20e", "/d", "/1/2/3/4/5/6", "/a/b/c/d/e/f",
+		"/abcd", "/zabcd", "/c", "/c/b", "/d%20e", "/d", "/1/2/3/4/5/6", "/a/b/c/d/e/f",
 	}
 )
 
@@ -187,4 +187,39 @@ func FuzzLowerIsExact(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestHostsAndPathsShareTheWildcardsOfARule(t *testing.T) {
+	glob := func(value string) routing.Path { return routing.Path{Type: routing.Glob, Value: value} }
+	cases := map[string]struct {
+		routes  []routing.Route
+		refused []int // under alb-glob
+	}{
+		"what fits beside one host takes a rule a host": {routes: []routing.Route{
+			aRoute("one", "*.a.test", glob("/*a*b*c*d"), "A", 0, 80), aRoute("one", "*.b.test", glob("/*a*b*c*d"), "A", 1, 80)}},
+		"what fits beside no wildcard is refused for wildcards": {refused: []int{0}, routes: []routing.Route{
+			aRoute("one", "*.a.test", glob("/*a*b*c*d*"), "A", 0, 80), aRoute("one", "m.b.test", glob("/*a*b*c*d*"), "A", 1, 80)}},
+		"what is for any host is repeated in front of a wildcard": {refused: []int{1}, routes: []routing.Route{
+			aRoute("one", "*.a.test", routing.Root, "A", 0, 80),
+			aRoute("one", routing.Any, glob("/*a*b*c*"), "B", 1, 80), aRoute("one", routing.Any, glob("/*a*b*d"), "B", 2, 80)}},
+		"where there is no wildcard it is not": {routes: []routing.Route{
+			aRoute("one", "x.a.test", routing.Root, "A", 0, 80), aRoute("one", routing.Any, glob("/*a*b*c*d*"), "B", 1, 80)}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			table := tableOf(routing.Config{Routes: c.routes})
+			for _, caps := range allCapabilities() {
+				if problem := disagreement(table, caps, worlds(caps)); problem != "" {
+					t.Errorf("%s: %s", caps.Name, problem)
+				}
+			}
+			_, served, _ := Lower(table, ALBGlob())
+			for i, r := range c.routes {
+				kept := slices.ContainsFunc(served.Routes, func(s routing.Route) bool { return s.Index == r.Index })
+				if kept == slices.Contains(c.refused, i) {
+					t.Errorf("route %d is served: %v", i, kept)
+				}
+			}
+		})
+	}
 }

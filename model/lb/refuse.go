@@ -42,8 +42,10 @@ func joinPorts(ports []int32) string {
 // expressible is the table without what cannot be said, and what that is.
 func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 	spellers := map[int32]*speller{}
+	guards := map[int32]int{} // by port, the wildcards of hosts that what is for any host is repeated for
 	for _, l := range t.Listeners {
 		spellers[l.Port] = newSpeller(c, l.Port)
+		guards[l.Port] = spellers[l.Port].guardWildcards(t.Levels(l.Port))
 	}
 	config := t.Config
 	var refusals []Refusal
@@ -54,7 +56,7 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 		why := ""
 		kept := r.Ports[:0:0]
 		for _, port := range r.Ports {
-			switch because := spellers[port].cannot(&r); {
+			switch because := spellers[port].cannot(&r, guards[port]); {
 			case because != "":
 				refused, why = append(refused, port), because
 			case spellers[port].cannotHost(r.Host) == "": // else its name is refused below
@@ -100,13 +102,24 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 	return routing.New(config), refusals
 }
 
-// cannot says why a route has no rule on this port, its host apart, or "".
-func (s *speller) cannot(r *routing.Route) string {
+// cannot says why a route has no rule on this port, its host apart, or "". Guards is how many
+// wildcards the hosts have that it is repeated for if it is for any host.
+func (s *speller) cannot(r *routing.Route, guards int) string {
 	if why := s.caps.cannotDo(r.Action); why != "" {
 		return why
 	}
-	if r.Path != routing.Root && s.path(r.Path).impossible() {
-		return fmt.Sprintf("%s has no form that a rule of %s accepts: %s", r.Path, s.caps.Name, s.limits())
+	if r.Path != routing.Root {
+		hosts := s.hostWildcards(r.Host)
+		if r.Host == routing.Any {
+			hosts = guards
+		}
+		switch said := s.path(r.Path); {
+		case said.impossible():
+			return fmt.Sprintf("%s has no form that a rule of %s accepts: %s", r.Path, s.caps.Name, s.limits())
+		case s.pathBeside(r.Path, hosts).impossible():
+			return fmt.Sprintf("%s has too many wildcards: a rule of %s has room for %d besides the %d of hosts, and regular expressions are off",
+				r.Path, s.caps.Name, s.caps.WildcardsPerRule-hosts, hosts)
+		}
 	}
 	values := 0
 	for _, c := range r.When {

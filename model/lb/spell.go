@@ -78,6 +78,27 @@ func (s *speller) needsGuard(h routing.Host) bool {
 	return h.Wildcard() && !s.caps.HostStarIsLabel && s.host(h).regex == ""
 }
 
+// hostWildcards are how many wildcards a host brings into a rule where only a value says it.
+func (s *speller) hostWildcards(h routing.Host) int {
+	if s.host(h).regex != "" {
+		return 0
+	}
+	return wildcards(string(h))
+}
+
+// guardWildcards are the most wildcards that hosts bring into rules that repeat there what is for
+// any host.
+func (s *speller) guardWildcards(levels []*routing.Level) int {
+	most := 0
+	for _, l := range levels {
+		most = max(most, s.hostWildcards(l.Host))
+		if s.needsGuard(l.Host) {
+			most = max(most, s.hostWildcards(overwide(l.Host)))
+		}
+	}
+	return most
+}
+
 func (s *speller) hostRegex(h routing.Host) string {
 	name, label := string(h), ""
 	if h.Wildcard() {
@@ -146,6 +167,17 @@ func (s *speller) portInHost() bool { return s.caps.Doubt.HostPort && !usual(s.p
 
 func usual(port int32) bool { return port == 80 || port == 443 }
 
+// pathBeside spells a path for a rule whose host has some wildcards: they share a limit.
+func (s *speller) pathBeside(p routing.Path, wild int) spelling {
+	out := s.path(p)
+	for _, v := range out.values {
+		if !s.caps.allowsWildcards(wild + wildcards(v)) {
+			out.values = nil
+		}
+	}
+	return out
+}
+
 // path spells a path. The root needs no condition and is not asked for.
 func (s *speller) path(p routing.Path) spelling {
 	var out spelling
@@ -160,9 +192,7 @@ func (s *speller) path(p routing.Path) spelling {
 			out.values = s.pathValues(p.Value, p.Value+"/*")
 		}
 	case routing.Glob:
-		if wild := wildcards(p.Value); s.caps.WildcardsPerRule == 0 || wild <= s.caps.WildcardsPerRule {
-			out.values = s.pathValues(p.Value)
-		}
+		out.values = s.pathValues(p.Value)
 	}
 	if !s.caps.Regex || !s.caps.seesPath(p) {
 		return out
@@ -257,6 +287,10 @@ func (c Capabilities) AcceptsPath(value string) bool {
 
 func (s *speller) fits(value string) bool {
 	return s.caps.ValueLength == 0 || len(value) <= s.caps.ValueLength
+}
+
+func (c Capabilities) allowsWildcards(n int) bool {
+	return c.WildcardsPerRule == 0 || n <= c.WildcardsPerRule
 }
 
 func wildcards(value string) int { return strings.Count(value, "*") + strings.Count(value, "?") }
