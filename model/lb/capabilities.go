@@ -19,11 +19,12 @@ type Capabilities struct {
 	ValuesPerRule      int // over all conditions
 	WildcardsPerRule   int // "*" and "?" in values, regular expressions not counted
 
-	Rules             int // per load balancer, over all listeners, defaults not counted
-	TargetGroups      int // per load balancer
-	TargetsPerForward int // target groups in one action
-	BodyLength        int // of a fixed response
-	Certificates      int // per load balancer, default certificates not counted
+	Rules             int  // per load balancer, over all listeners, defaults not counted
+	TargetGroups      int  // per load balancer
+	TargetsPerForward int  // target groups in one action
+	BodyLength        int  // of a fixed response
+	NoFixed3xx        bool // a fixed response cannot have a status of 300 to 399
+	Certificates      int  // per load balancer, default certificates not counted
 	Listeners         int
 
 	MinPriority, MaxPriority int
@@ -89,7 +90,7 @@ func ALB() Capabilities {
 		PathCharacters: `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.$/~"'@:+&*?`,
 
 		ValueLength: 128, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
-		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, BodyLength: 1024, Certificates: 25, Listeners: 50,
+		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, BodyLength: 1024, NoFixed3xx: true, Certificates: 25, Listeners: 50,
 		MinPriority: 1, MaxPriority: 50000,
 		Settle: 60 * time.Second,
 	}

@@ -64,7 +64,7 @@ func (s *speller) pathAtoms(b *block) []atom {
 		if p == routing.Root {
 			return nil // everything: no condition
 		}
-		atoms = append(atoms, atom{spelling: s.pathBeside(p, wild), text: p.Value, path: i})
+		atoms = append(atoms, atom{spelling: s.beside(s.path(p), wild), text: p.Value, path: i})
 	}
 	return atoms
 }

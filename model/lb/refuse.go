@@ -116,7 +116,7 @@ func (s *speller) cannot(r *routing.Route, guards int) string {
 		switch said := s.path(r.Path); {
 		case said.impossible():
 			return fmt.Sprintf("%s has no form that a rule of %s accepts: %s", r.Path, s.caps.Name, s.limits())
-		case s.pathBeside(r.Path, hosts).impossible():
+		case s.beside(said, hosts).impossible():
 			return fmt.Sprintf("%s has too many wildcards: a rule of %s has room for %d besides the %d of hosts, and regular expressions are off",
 				r.Path, s.caps.Name, s.caps.WildcardsPerRule-hosts, hosts)
 		}
@@ -163,7 +163,7 @@ func (c Capabilities) cannotDo(a routing.Action) string {
 	if a.Fixed != nil && c.BodyLength > 0 && len(a.Fixed.Body) > c.BodyLength {
 		return fmt.Sprintf("its body has %d bytes, and %s allows %d", len(a.Fixed.Body), c.Name, c.BodyLength)
 	}
-	if a.Fixed != nil && c.Name != "literal" && a.Fixed.Status/100 == 3 {
+	if a.Fixed != nil && c.NoFixed3xx && a.Fixed.Status/100 == 3 {
 		return fmt.Sprintf("a fixed response of %s cannot have status %d", c.Name, a.Fixed.Status)
 	}
 	if r := a.Redirect; r != nil && c.ValueLength > 0 && max(len(r.Host), len(r.Path), len(r.Query)) > c.ValueLength {

@@ -167,15 +167,14 @@ func (s *speller) portInHost() bool { return s.caps.Doubt.HostPort && !usual(s.p
 
 func usual(port int32) bool { return port == 80 || port == 443 }
 
-// pathBeside spells a path for a rule whose host has some wildcards: they share a limit.
-func (s *speller) pathBeside(p routing.Path, wild int) spelling {
-	out := s.path(p)
-	for _, v := range out.values {
+// beside is the spelling of a path in a rule whose host has some wildcards: they share a limit.
+func (s *speller) beside(path spelling, wild int) spelling {
+	for _, v := range path.values {
 		if !s.caps.allowsWildcards(wild + wildcards(v)) {
-			out.values = nil
+			path.values = nil
 		}
 	}
-	return out
+	return path
 }
 
 // path spells a path. The root needs no condition and is not asked for.
