@@ -78,6 +78,13 @@ func (o outcome) short() string {
 	return fmt.Sprintf("%s:%s", o.Service, o.Port)
 }
 
+// goesTo reports whether a Service's port gets some of the requests.
+func (o outcome) goesTo(service string, port routing.ServicePort) bool {
+	return o.Service == service && o.Port == port || slices.ContainsFunc(o.Services, func(s share) bool {
+		return s.Service == service && s.Port == port && s.Weight > 0
+	})
+}
+
 // explain answers a question from the load balancer that the host belongs to.
 func explain(programs []program, q question) (explanation, error) {
 	e := explanation{URL: q.url, LoadBalancers: []lb.Key{}, Over: []beaten{}}

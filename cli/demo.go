@@ -96,7 +96,7 @@ func (d *demo) once(ctx context.Context) error {
 			failed++
 			verdict = d.colour.bad("FAIL") + " " + err.Error() + ":"
 		}
-		fmt.Fprintf(d.out, "%s %s is answered by %s\n", verdict, v.URL, v.Outcome)
+		fmt.Fprintf(d.out, "%s %s is answered by %s\n", verdict, v.URL, v.foretold())
 	}
 	fmt.Fprintf(d.out, "%d of %d requests answered as foretold\n", len(visits)-failed, len(visits))
 	if failed > 0 {

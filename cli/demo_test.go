@@ -43,6 +43,23 @@ func TestDemoFailsWhereAnAnswerIsNotAsForetold(t *testing.T) {
 	}
 }
 
+func TestDemoForetells503WhereThereAreNoTargets(t *testing.T) {
+	dir := directory(t, map[string]string{
+		"gone.yaml": strings.ReplaceAll(ingressYAML("gone", "gone.example.com", "/"), "name: web,", "name: nobody,"),
+		"port.yaml": strings.Replace(ingressYAML("port", "port.example.com", "/"), "number: 80", "number: 81", 1),
+		"web.yaml":  serviceYAML,
+	})
+	got := fairlead(t, "demo", "--once", "-f", dir)
+	for _, want := range []string{
+		"pass http://gone.example.com/ is answered by Service shop/nobody port 80, with 503 where there are no targets",
+		"pass http://port.example.com/ is answered by Service shop/web port 81, with 503 where there are no targets",
+	} {
+		if got.code != exitDone || !strings.Contains(got.out, want) {
+			t.Errorf("exit code %d, and %q is missing in\n%s%s", got.code, want, got.out, got.err)
+		}
+	}
+}
+
 // forgetful loses the targets of its groups.
 type forgetful struct{ Local }
 

@@ -27,6 +27,7 @@ type visit struct {
 	question
 	port    int32  // of the listener
 	address string // where the listener is really reached
+	empty   bool   // a Service that answers has no targets, so that the load balancer says 503
 }
 
 // visits are requests for everything that the load balancer answers.
@@ -63,7 +64,13 @@ func (p program) visit(seen *lb.Observed, listener lb.ObservedListener, host, pa
 	q.request.Method = http.MethodGet
 	v := visit{question: q, port: listener.Port, address: reachedAt(seen.Address, listener.Port)}
 	v.URL = q.url
-	return v, p.answer(&v.explanation, q)
+	if err := p.answer(&v.explanation, q); err != nil {
+		return v, err
+	}
+	v.empty = slices.ContainsFunc(p.LoadBalancer.TargetGroups, func(g lb.TargetGroup) bool {
+		return len(g.Targets) == 0 && v.Outcome.goesTo(g.Service, g.Port)
+	})
+	return v, nil
 }
 
 // reachedAt is where a port of a load balancer is reached.
@@ -189,6 +196,9 @@ func (v visit) judge(response *http.Response, pods *backends) error {
 		}
 		return differ("location", response.Header.Get("Location"), v.Outcome.Location)
 	}
+	if v.empty && (response.StatusCode == http.StatusServiceUnavailable || len(v.Outcome.Services) == 0) {
+		return differ("status", response.StatusCode, http.StatusServiceUnavailable)
+	}
 	if !pods.has(v.Outcome.Service) {
 		return nil
 	}
@@ -203,6 +213,14 @@ func (v visit) judge(response *http.Response, pods *backends) error {
 		return nil
 	}
 	return differ("service", said.Service, v.Outcome.Service)
+}
+
+// foretold is the answer in a few words.
+func (v visit) foretold() string {
+	if v.empty {
+		return v.Outcome.String() + ", with 503 where there are no targets"
+	}
+	return v.Outcome.String()
 }
 
 func differ[T comparable](what string, got, want T) error {
