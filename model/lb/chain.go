@@ -160,7 +160,7 @@ func (h *highest) before(p routing.Path, g *group) int {
 		if p.Type == routing.Prefix {
 			place = max(place, h.below[p.Value].without(g))
 		}
-		for up := range ancestors(p.Value) {
+		for up := range routing.Ancestors(p.Value) {
 			place = max(place, h.at[routing.Path{Type: routing.Prefix, Value: up}].without(g))
 		}
 	}
@@ -175,7 +175,7 @@ func (h *highest) put(p routing.Path, g *group, place int) {
 	}
 	h.plain = append(h.plain, placedClaim{p, g, place})
 	offer(h.at, p, g, place)
-	for up := range ancestors(p.Value) {
+	for up := range routing.Ancestors(p.Value) {
 		offer(h.below, up, g, place)
 	}
 }

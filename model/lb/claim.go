@@ -233,7 +233,7 @@ func (x *claimIndex) above(p routing.Path) []int {
 		return all
 	}
 	var at []int
-	for up := range ancestors(p.Value) {
+	for up := range routing.Ancestors(p.Value) {
 		at = append(at, x.named[routing.Path{Type: routing.Prefix, Value: up}]...)
 	}
 	at = append(at, x.globs...)
@@ -256,7 +256,7 @@ func (x *claimIndex) reaches(i int, path routing.Path) bool {
 		if x.before(i, p) {
 			return false
 		}
-		for up := range ancestors(p.Value) {
+		for up := range routing.Ancestors(p.Value) {
 			if x.before(i, routing.Path{Type: routing.Prefix, Value: up}) {
 				return false
 			}
@@ -285,17 +285,4 @@ func (x *claimIndex) reaches(i int, path routing.Path) bool {
 // before reports whether one of the claims before i has exactly this path, for every request.
 func (x *claimIndex) before(i int, p routing.Path) bool {
 	return slices.ContainsFunc(x.named[p], func(j int) bool { return j < i && len(x.all[j].when) == 0 })
-}
-
-// ancestors are a path and the prefixes above it, up to the root.
-func ancestors(path string) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for len(path) > 1 {
-			if !yield(path) {
-				return
-			}
-			path = path[:max(strings.LastIndexByte(path, '/'), 0)]
-		}
-		yield("/")
-	}
 }

@@ -117,16 +117,24 @@ func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Lev
 	if level.Host == Any || level.Closed || len(level.Routes) == 0 {
 		return
 	}
-	below := t.ports[port].levels
-	parent, _ := level.Host.Parent()
-	for _, host := range []Host{parent, Any} {
-		lower := below[host]
-		if lower == nil || host == "" && host != Any {
+	taken := map[Path]bool{}
+	for _, r := range level.Routes {
+		if len(r.When) == 0 {
+			taken[r.Path] = true
+		}
+	}
+	lower := []Host{Any}
+	if parent, ok := level.Host.Parent(); ok && !level.Host.Wildcard() {
+		lower = []Host{parent, Any}
+	}
+	for _, host := range lower {
+		below := t.ports[port].levels[host]
+		if below == nil {
 			continue
 		}
-		for _, r := range slices.Backward(lower.Routes) {
-			if slices.ContainsFunc(level.Routes, func(l *Route) bool { return l.Path == Root }) {
-				break
+		for _, r := range slices.Backward(below.Routes) {
+			if r.Path.within(taken) {
+				continue
 			}
 			path, ok := r.Path.Witness(level.Routes)
 			if !ok {
@@ -140,6 +148,22 @@ func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Lev
 			break
 		}
 	}
+}
+
+// within reports whether one of the paths has all that p has, as far as their texts tell.
+func (p Path) within(paths map[Path]bool) bool {
+	if paths[p] || paths[Root] {
+		return true
+	}
+	if p.Type != Exact && p.Type != Prefix {
+		return false
+	}
+	for up := range Ancestors(p.Value) {
+		if paths[Path{Prefix, up}] {
+			return true
+		}
+	}
+	return false
 }
 
 // tellDefaults names the default backends that answer nothing, and those that share a host.

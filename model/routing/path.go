@@ -79,6 +79,20 @@ func (p Path) Text() string {
 	return p.Value
 }
 
+// Ancestors are the values of the prefixes that have a path: its own, then those above it, up to
+// the root.
+func Ancestors(path string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for len(path) > 1 {
+			if !yield(path) {
+				return
+			}
+			path = path[:max(strings.LastIndexByte(path, '/'), 0)]
+		}
+		yield("/")
+	}
+}
+
 // GlobMatch reports whether a text is one that a glob stands for: "*" for any text, "?" for one
 // character.
 func GlobMatch(glob, text string) bool {

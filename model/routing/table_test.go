@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -169,5 +170,42 @@ func TestUnreachableRoutesAreNamed(t *testing.T) {
 	}).Diagnostics()
 	if len(told) != 1 || told[0].Reason != diag.Unreachable || told[0].Source.Field != "spec.- /a" {
 		t.Errorf("told %v", told)
+	}
+}
+
+func TestAPathIsWithinOthersByItsText(t *testing.T) {
+	taken := map[Path]bool{{Prefix, "/a"}: true, {Exact, "/e"}: true, {Glob, "/g*"}: true}
+	for _, c := range []struct {
+		path Path
+		want bool
+	}{
+		{Path{Prefix, "/a"}, true},
+		{Path{Prefix, "/a/b/c"}, true},
+		{Path{Exact, "/a"}, true},
+		{Path{Exact, "/a/"}, true},
+		{Path{Prefix, "/ab"}, false},
+		{Path{Exact, "/e"}, true},
+		{Path{Prefix, "/e"}, false},
+		{Path{Glob, "/g*"}, true},
+		{Path{Glob, "/a/*"}, false}, // it is, but only an automaton can tell
+		{Root, false},
+	} {
+		if got := c.path.within(taken); got != c.want {
+			t.Errorf("%s is within: %v", c.path, got)
+		}
+	}
+}
+
+func BenchmarkDiagnostics(b *testing.B) {
+	var routes []Route
+	for _, host := range []string{"x.test.io", "*.test.io", "-"} {
+		for i := range 1000 {
+			routes = append(routes, route(older, fmt.Sprintf("%s /part-%d", host, i), "x", i))
+		}
+	}
+	t := table(MissAnswers, routes)
+	b.ReportAllocs()
+	for b.Loop() {
+		t.Diagnostics()
 	}
 }
