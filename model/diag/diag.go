@@ -51,6 +51,11 @@ func (s Source) At(field string) Source {
 	return s
 }
 
+// Compare orders sources by object, then by field.
+func (s Source) Compare(o Source) int {
+	return cmp.Or(cmp.Compare(s.Kind, o.Kind), cmp.Compare(s.Namespace, o.Namespace), cmp.Compare(s.Name, o.Name), cmp.Compare(s.Field, o.Field))
+}
+
 // MarshalText makes a source a plain string in JSON.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 

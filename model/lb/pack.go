@@ -111,23 +111,27 @@ func (s *speller) grid(b *block, hosts, paths part) []Rule {
 	for _, c := range b.when {
 		perRule -= len(c.Values)
 	}
-	var best []Rule
+	var best [][2]chunk // the host values and the path values of each rule
 	for share := range s.shares(hosts, paths, perRule) {
 		hostChunks := s.pack(hosts, s.hostEnd(), share, s.caps.WildcardsPerRule)
-		var rules []Rule
+		var cells [][2]chunk
 		fits := true
 		for _, h := range hostChunks {
 			room := limit(s.caps.ValuesPerCondition, perRule, len(h.values))
 			for _, p := range s.pack(paths, "$", room, limitWildcards(s.caps.WildcardsPerRule, h.wildcards)) {
-				rules = append(rules, b.rule(h, p))
+				cells = append(cells, [2]chunk{h, p})
 				fits = fits && s.caps.allowsWildcards(h.wildcards+p.wildcards)
 			}
 		}
-		if fits && (best == nil || len(rules) < len(best)) {
-			best = rules
+		if fits && (best == nil || len(cells) < len(best)) {
+			best = cells
 		}
 	}
-	return best
+	rules := make([]Rule, len(best))
+	for i, cell := range best {
+		rules[i] = b.rule(cell[0], cell[1])
+	}
+	return rules
 }
 
 // shares yields how many host values a rule may have.
@@ -347,6 +351,6 @@ func (b *block) originOf(c chunk) []diag.Source {
 			out = append(out, o.source)
 		}
 	}
-	slices.SortFunc(out, func(a, b diag.Source) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(out, diag.Source.Compare)
 	return slices.Compact(out)
 }
