@@ -79,8 +79,11 @@ func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Lev
 // tellLoops names the redirects that lead to themselves.
 func (t *Table) tellLoops(told map[diag.Diagnostic]bool, port int32, level *Level) {
 	for _, r := range level.Routes {
+		if r.Action.Redirect == nil {
+			continue
+		}
 		path, ok := r.Path.Witness(nil)
-		if r.Action.Redirect == nil || !ok {
+		if !ok {
 			continue
 		}
 		from := t.curl(port, level.Host, path)
