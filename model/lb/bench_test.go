@@ -30,6 +30,16 @@ func oneHost(n int) routing.Config {
 	return c
 }
 
+// equalHosts is one Ingress whose n hosts have the same four paths and share their rules.
+func equalHosts(n int) routing.Config {
+	c := manyIngresses(n)
+	for i := range c.Routes {
+		r := &c.Routes[i]
+		r.Owner.Name, r.Index, r.Action = "one", i, routing.To(routing.BackendID("test/one:80"))
+	}
+	return c
+}
+
 func TestTwentyIngressesAreFrugal(t *testing.T) {
 	three := ALBGlob()
 	three.ValuesPerCondition = 3
@@ -53,7 +63,7 @@ func TestTwentyIngressesAreFrugal(t *testing.T) {
 
 func BenchmarkLower(b *testing.B) {
 	for _, n := range []int{1000, 10000} {
-		for shape, config := range map[string]routing.Config{"own-host": manyIngresses(n), "one-host": oneHost(n)} {
+		for shape, config := range map[string]routing.Config{"own-host": manyIngresses(n), "one-host": oneHost(n), "equal-hosts": equalHosts(n)} {
 			table := tableOf(config)
 			for _, c := range allCapabilities()[:3] {
 				b.Run(fmt.Sprintf("%s/%s/%d", c.Name, shape, 4*n), func(b *testing.B) {

@@ -17,12 +17,14 @@ type block struct {
 	hosts   []routing.Host // sorted; all of one kind of spelling
 	paths   []routing.Path // sorted
 	origins []origin
-	layer   int    // blocks of one host in a lower layer come first
-	name    string // what key made of it
+	byHost  map[routing.Host][]origin // the origins, once they are asked for
+	layer   int                       // blocks of one host in a lower layer come first
+	name    string                    // what key made of it
 }
 
-// origin is where one path of a block comes from. A guard that nobody asked for has none.
+// origin is where a path of one of a block's hosts comes from. A guard that nobody asked for has none.
 type origin struct {
+	host   routing.Host
 	path   routing.Path
 	source diag.Source
 }
@@ -76,7 +78,7 @@ func newBlock(host routing.Host, cl *claim) *block {
 
 func (b *block) add(cl *claim) {
 	b.paths = append(b.paths, cl.path)
-	b.origins = append(b.origins, origin{cl.path, cl.origin})
+	b.origins = append(b.origins, origin{b.hosts[0], cl.path, cl.origin})
 }
 
 // firstFit puts each claim into the first block of its group that stands behind every block it

@@ -40,14 +40,14 @@ func (s *speller) rules(b *block) []Rule {
 type atom struct {
 	spelling
 	text string // the order of atoms, and where long lists are cut
-	path int    // which path of the block
+	of   int    // which host or path of the block
 }
 
 func (s *speller) hostAtoms(b *block) []atom {
 	var atoms []atom
-	for _, h := range b.hosts {
+	for i, h := range b.hosts {
 		if h != routing.Any {
-			atoms = append(atoms, atom{spelling: s.host(h), text: string(h)})
+			atoms = append(atoms, atom{spelling: s.host(h), text: string(h), of: i})
 		}
 	}
 	slices.SortFunc(atoms, func(a, b atom) int { return strings.Compare(a.text, b.text) })
@@ -64,7 +64,7 @@ func (s *speller) pathAtoms(b *block) []atom {
 		if p == routing.Root {
 			return nil // everything: no condition
 		}
-		atoms = append(atoms, atom{spelling: s.beside(s.path(p), wild), text: p.Value, path: i})
+		atoms = append(atoms, atom{spelling: s.beside(s.path(p), wild), text: p.Value, of: i})
 	}
 	return atoms
 }
@@ -184,7 +184,7 @@ type chunk struct {
 	values    []string
 	regex     bool
 	wildcards int
-	paths     []int
+	of        []int // which hosts or paths of the block
 }
 
 // pack fills conditions with at most room values and the given number of wildcards each. Long
@@ -217,7 +217,7 @@ func packValues(atoms []atom, room, wild int) []chunk {
 			}
 			open.values = append(open.values, v)
 			open.wildcards += wildcards(v)
-			open.paths = append(open.paths, a.path)
+			open.of = append(open.of, a.of)
 		}
 	}
 	return append(chunks, open)
@@ -237,7 +237,7 @@ func (s *speller) packRegex(atoms []atom, end string, room int) []chunk {
 		}
 		open.values = append(open.values, alternation(value, end))
 		for _, a := range value {
-			open.paths = append(open.paths, a.path)
+			open.of = append(open.of, a.of)
 		}
 		value = nil
 	}
@@ -324,7 +324,7 @@ func (b *block) rule(hosts, paths chunk) Rule {
 	slices.SortStableFunc(r.Conditions, func(a, b Condition) int {
 		return slices.Index(Fields, a.Field) - slices.Index(Fields, b.Field)
 	})
-	r.Origin = b.originOf(paths)
+	r.Origin = b.originOf(hosts, paths)
 	return r
 }
 
@@ -339,17 +339,31 @@ func (c chunk) condition(field string) []Condition {
 	return []Condition{{Field: field, Values: c.values}}
 }
 
-// originOf are the sources of the routes behind some of the block's paths.
-func (b *block) originOf(c chunk) []diag.Source {
+// originOf are the sources of the routes behind some of the block's hosts and paths.
+func (b *block) originOf(hosts, paths chunk) []diag.Source {
+	if b.byHost == nil {
+		b.byHost = make(map[routing.Host][]origin, len(b.hosts))
+		for _, o := range b.origins {
+			b.byHost[o.host] = append(b.byHost[o.host], o)
+		}
+	}
 	wanted := map[routing.Path]bool{}
-	for _, i := range c.paths {
+	for _, i := range paths.of {
 		wanted[b.paths[i]] = true
 	}
 	var out []diag.Source
-	for _, o := range b.origins {
-		if o.source != (diag.Source{}) && (len(wanted) == 0 || wanted[o.path]) {
-			out = append(out, o.source)
+	add := func(h routing.Host) {
+		for _, o := range b.byHost[h] {
+			if o.source != (diag.Source{}) && (len(wanted) == 0 || wanted[o.path]) {
+				out = append(out, o.source)
+			}
 		}
+	}
+	for _, i := range hosts.of {
+		add(b.hosts[i])
+	}
+	if len(hosts.of) == 0 {
+		add(routing.Any)
 	}
 	slices.SortFunc(out, diag.Source.Compare)
 	return slices.Compact(out)
