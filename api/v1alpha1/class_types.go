@@ -178,7 +178,7 @@ type HealthCheck struct {
 	// +kubebuilder:validation:Maximum=10
 	UnhealthyThreshold int `json:"unhealthyThreshold,omitempty"`
 	// SuccessCodes is a list of statuses from 200 to 499 and ranges of them: 200,204,300-399.
-	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^[234][0-9]{2}(-[234][0-9]{2})?(,[234][0-9]{2}(-[234][0-9]{2})?)*$`
 	// +kubebuilder:validation:XValidation:rule="self.split(',').all(item, !item.contains('-') || item.split('-')[0] <= item.split('-')[1])",message="a range has to go up"
 	SuccessCodes string `json:"successCodes,omitempty"`
