@@ -22,7 +22,7 @@ demo: ## Serve the samples on this machine: no cluster, no cloud
 	go run . demo -f $(DEMO)
 
 .PHONY: test
-test: ## Request every sample route once, then run all tests
+test: controlplane ## Request every sample route once, then run all tests
 	go run . demo --once
 	go test ./...
 
@@ -51,6 +51,22 @@ bench: $(BIN)/benchstat ## Run the benchmarks: BENCH=pattern COUNT=runs; compare
 	@mkdir -p .cache
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -cpu 1 -count $(COUNT) ./... | tee .cache/bench.new
 	benchstat $(wildcard .cache/bench.base) .cache/bench.new
+
+.PHONY: controlplane
+controlplane: ## Build the API server that tests run on: minutes, once; none where KUBEBUILDER_ASSETS is set
+
+# The control plane is whatever its module pins, and says so when asked for its version.
+ifndef KUBEBUILDER_ASSETS
+CONTROLPLANE := $(CURDIR)/.cache/controlplane
+controlplane: $(CONTROLPLANE)/built
+
+$(CONTROLPLANE)/built: test/controlplane/go.mod test/controlplane/go.sum $(wildcard test/controlplane/*/main.go)
+	@echo "Building kube-apiserver, kube-controller-manager and etcd into .cache/controlplane, once"
+	@version=$$(go -C test/controlplane list -m -f '{{.Version}}' k8s.io/kubernetes) && \
+	CGO_ENABLED=0 go -C test/controlplane build -o $(CONTROLPLANE)/ \
+		-ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$$version" ./...
+	@touch $@
+endif
 
 # A tool is whatever the module of its name pins.
 $(BIN)/%: tools/%/go.mod tools/%/go.sum

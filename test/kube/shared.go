@@ -1,0 +1,52 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+)
+
+// This file shares one control plane among the tests of a package, for starting one takes seconds.
+
+// shared starts when the first test asks for it: a run of other tests, or of none, needs none.
+var shared struct {
+	sync.Mutex
+	options Options
+	inMain  bool
+	started bool
+	cluster *Cluster
+	err     error
+}
+
+// Main runs the tests of a package that share a control plane. It is all there is to TestMain:
+//
+//	func TestMain(m *testing.M) { kube.Main(m, kube.Options{}) }
+func Main(m *testing.M, o Options) {
+	shared.options, shared.inMain = o, true
+	code := m.Run()
+	if shared.cluster != nil {
+		shared.cluster.stop()
+	}
+	os.Exit(code)
+}
+
+// Shared is the control plane of the package. It is for tests that keep to their own namespaces,
+// and clean up what has none.
+func Shared(t testing.TB) *Cluster {
+	t.Helper()
+	shared.Lock()
+	defer shared.Unlock()
+	if !shared.inMain {
+		t.Fatal(errors.New("the package's TestMain has to call kube.Main, or nobody stops what is shared"))
+	}
+	if !shared.started {
+		shared.started = true
+		shared.cluster, shared.err = start(shared.options)
+	}
+	if shared.err != nil {
+		t.Fatal(fmt.Errorf("sharing a control plane: %w", shared.err))
+	}
+	return shared.cluster
+}
