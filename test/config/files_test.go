@@ -1,0 +1,74 @@
+package config
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/yaml"
+)
+
+// This file looks at each file by itself, and at each choice of components.
+
+// TestEveryFileIsUnderstood decodes every file strictly: a field that its kind does not have is a
+// field that does nothing. And a file that no kustomization names is deployed by nobody.
+func TestEveryFileIsUnderstood(t *testing.T) {
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && entry.Name() == "samples": // objects of a user; their tests are the demo's
+			return fs.SkipDir
+		case entry.IsDir() || filepath.Ext(file) != ".yaml":
+			return nil
+		}
+		t.Run(strings.TrimPrefix(file, root+"/"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if objects := decode(t, text); len(objects) > 0 && !named(t, file) {
+				t.Error("the kustomization beside it does not name it")
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func named(t *testing.T, file string) bool {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(file), "kustomization.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var k types.Kustomization
+	if err := yaml.Unmarshal(text, &k); err != nil {
+		t.Fatal(err)
+	}
+	return slices.Contains(k.Resources, filepath.Base(file))
+}
+
+func TestComponentsSetTheirFlag(t *testing.T) {
+	for component, flag := range map[string]string{
+		"rbac/secrets/all":          "--secrets=all",
+		"rbac/secrets/labelled":     "--secrets=labelled",
+		"rbac/secrets/none":         "--secrets=none",
+		"rbac/manage-ingress-class": "--manage-ingress-class",
+	} {
+		t.Run(component, func(t *testing.T) {
+			for _, d := range only[*appsv1.Deployment](with(t, component)) {
+				if args := d.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, flag) {
+					t.Errorf("the operator is started with %q, want %s among them", args, flag)
+				}
+			}
+		})
+	}
+}
