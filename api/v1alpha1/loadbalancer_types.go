@@ -50,8 +50,11 @@ type LoadBalancerSpec struct {
 
 // LoadBalancerStatus is the report, and the memory.
 type LoadBalancerStatus struct {
-	// Address is the host name, or else the IP address, that clients connect to.
+	// Address is what clients connect to: the host name or, without one, the first IP address.
 	Address string `json:"address,omitempty"`
+	// IPs are the IP addresses, where the cloud says them.
+	// +listType=atomic
+	IPs []string `json:"ips,omitempty"`
 	// Members are the Ingresses, as namespace/name, oldest first.
 	// +listType=atomic
 	Members []string `json:"members,omitempty"`
