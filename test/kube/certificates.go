@@ -40,7 +40,8 @@ func newAuthority(dir string) (*authority, error) {
 		return nil, err
 	}
 	if err := a.issue("admin", &x509.Certificate{
-		Subject:     pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}, // a group that RBAC lets do everything
+		// The organisation is a group that RBAC lets do everything.
+		Subject:     pkix.Name{CommonName: "admin", Organization: []string{"system:masters"}}, //nolint:misspell // a field of the library
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}); err != nil {
 		return nil, err

@@ -43,6 +43,7 @@ func (c *Cluster) connect() error {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
 	read.QPS = -1
+	read.WarningHandler = rest.NoWarnings{} // they are for people
 	c.Config = read
 	return nil
 }
