@@ -26,10 +26,13 @@ type BackendSpec struct {
 // Redirect says where to. Each part left out keeps that of the request, but a scheme without a
 // port means the scheme's usual port; the placeholders #{protocol}, #{host}, #{port}, #{path} and
 // #{query} stand for the request's parts too. At least one part has to change.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.scheme) || has(self.host) || has(self.port) || has(self.path) || has(self.query)",message="must change a part of the URL, or it redirects to itself"
 type Redirect struct {
 	// Scheme is http or https.
 	// +kubebuilder:validation:Enum=http;https
 	Scheme string `json:"scheme,omitempty"`
+	// Host is a host name, without a port.
 	// +kubebuilder:validation:MinLength=1
 	Host string `json:"host,omitempty"`
 	// Port is a number from 1 to 65535, as text, or #{port}.
@@ -50,18 +53,22 @@ type Redirect struct {
 
 // FixedResponse is a whole answer.
 type FixedResponse struct {
+	// StatusCode of the answer.
 	// +kubebuilder:validation:Minimum=200
 	// +kubebuilder:validation:Maximum=599
 	StatusCode int `json:"statusCode"`
 	// ContentType of the body; text/plain if there is a body and none is given.
 	ContentType string `json:"contentType,omitempty"`
-	Body        string `json:"body,omitempty"`
+	// Body of at most as many bytes as the cloud allows.
+	Body string `json:"body,omitempty"`
 }
 
 // WeightedService is a Service of the Backend's namespace and its share of the requests.
 type WeightedService struct {
+	// Name of the Service.
 	// +kubebuilder:validation:MinLength=1
-	Name string      `json:"name"`
+	Name string `json:"name"`
+	// Port of the Service.
 	Port ServicePort `json:"port"`
 	// Weight is this Service's share, over the sum of all weights. Unset: 1.
 	// +kubebuilder:validation:Minimum=0
@@ -74,8 +81,10 @@ type WeightedService struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.name) != has(self.number)",message="exactly one of `name` and `number` must be specified"
 type ServicePort struct {
+	// Name of the port, as the Service has it.
 	// +kubebuilder:validation:MinLength=1
 	Name string `json:"name,omitempty"`
+	// Number of the port, as the Service has it.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Number int32 `json:"number,omitempty"`

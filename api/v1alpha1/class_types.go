@@ -119,8 +119,10 @@ type LoadBalancerClassSpec struct {
 
 // ListenPort is a port and what is spoken on it.
 type ListenPort struct {
+	// Protocol is what clients speak.
 	// +kubebuilder:validation:Enum=HTTP;HTTPS
 	Protocol string `json:"protocol"`
+	// Port is what they connect to.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
@@ -163,17 +165,22 @@ type HealthCheck struct {
 	// +kubebuilder:validation:MaxLength=12
 	// +kubebuilder:validation:XValidation:rule="self == 'traffic-port' || self.matches('^[0-9]+$') && int(self) >= 1 && int(self) <= 65535",message="must be a port from 1 to 65535, or traffic-port"
 	Port string `json:"port,omitempty"`
+	// Protocol that targets are checked with.
 	// +kubebuilder:validation:Enum=HTTP;HTTPS
 	Protocol string `json:"protocol,omitempty"`
+	// IntervalSeconds is the time from one check of a target to the next.
 	// +kubebuilder:validation:Minimum=5
 	// +kubebuilder:validation:Maximum=300
 	IntervalSeconds int `json:"intervalSeconds,omitempty"`
+	// TimeoutSeconds is how long an answer may take.
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=120
 	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
+	// HealthyThreshold is how many checks in a row have to succeed before a target is used.
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=10
 	HealthyThreshold int `json:"healthyThreshold,omitempty"`
+	// UnhealthyThreshold is how many have to fail before it is not.
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=10
 	UnhealthyThreshold int `json:"unhealthyThreshold,omitempty"`
