@@ -151,10 +151,9 @@ func validateIngressBackend(backend *networkingv1.IngressBackend, at *field.Path
 func validateService(service *networkingv1.IngressServiceBackend, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	name, port := at.Child("service", "name"), at.Child("service", "port")
-	switch {
-	case service.Name == "":
+	if service.Name == "" {
 		errs = append(errs, field.Required(name, ""))
-	default: // names may start with a digit since Kubernetes 1.36
+	} else { // names may start with a digit since Kubernetes 1.36
 		errs = append(errs, invalid(name, service.Name, validation.IsDNS1123Label(service.Name))...)
 	}
 	switch {

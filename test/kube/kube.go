@@ -22,6 +22,13 @@ import (
 // host is where everything listens: nothing of a test is reachable from elsewhere.
 const host = "127.0.0.1"
 
+// The commands of a control plane.
+const (
+	etcd    = "etcd"
+	server  = "kube-apiserver"
+	manager = "kube-controller-manager"
+)
+
 // patience is how long anything may take to be ready. A busy machine is slow, not broken.
 const patience = 2 * time.Minute
 
@@ -42,7 +49,7 @@ type Cluster struct {
 	Kubeconfig string
 
 	dir       string
-	binaries  string
+	commands  map[string]string // paths by name
 	authority *authority
 	options   Options
 	etcdPort  int
@@ -64,15 +71,19 @@ func Start(t testing.TB, o Options) *Cluster {
 }
 
 func start(o Options) (*Cluster, error) {
-	binaries, err := findBinaries()
+	names := []string{etcd, server}
+	if len(o.Controllers) > 0 {
+		names = append(names, manager)
+	}
+	commands, err := findCommands(names)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("starting a control plane: %w", err)
 	}
 	dir, err := os.MkdirTemp("", "fairlead-kube-")
 	if err != nil {
 		return nil, fmt.Errorf("starting a control plane: %w", err)
 	}
-	c := &Cluster{dir: dir, binaries: binaries, options: o}
+	c := &Cluster{dir: dir, commands: commands, options: o}
 	if err := c.run(); err != nil {
 		c.stop()
 		return nil, fmt.Errorf("starting a control plane: %w", err)
@@ -96,7 +107,7 @@ func (c *Cluster) run() error {
 	if err := c.connect(); err != nil {
 		return err
 	}
-	if c.etcd, err = c.command("etcd", c.etcdFlags()); err != nil {
+	if c.etcd, err = c.command(etcd, c.etcdFlags()); err != nil {
 		return err
 	}
 	if err := c.serve(ctx); err != nil {
@@ -108,7 +119,7 @@ func (c *Cluster) run() error {
 	if len(c.options.Controllers) == 0 {
 		return nil
 	}
-	c.manager, err = c.command("kube-controller-manager", c.managerFlags())
+	c.manager, err = c.command(manager, c.managerFlags())
 	return err
 }
 
@@ -126,7 +137,7 @@ func (c *Cluster) StartServer(t testing.TB) {
 }
 
 func (c *Cluster) serve(ctx context.Context) (err error) {
-	if c.server, err = c.command("kube-apiserver", c.serverFlags()); err != nil {
+	if c.server, err = c.command(server, c.serverFlags()); err != nil {
 		return err
 	}
 	return c.awaitServer(ctx)
@@ -142,7 +153,7 @@ func (c *Cluster) stop() {
 
 // command starts one of the commands. Its log is a file beside its data.
 func (c *Cluster) command(name string, flags []string) (*process, error) {
-	return startProcess(filepath.Join(c.binaries, name), filepath.Join(c.dir, name+".log"), flags)
+	return startProcess(c.commands[name], filepath.Join(c.dir, name+".log"), flags)
 }
 
 func (c *Cluster) etcdFlags() []string {
