@@ -9,7 +9,7 @@ import (
 // next time. People read it and write nothing here but the annotation that pauses. An object that
 // is deleted is written again; what it remembered is then lost, but no load balancer is.
 
-// PausedAnnotation, if "true", leaves a load balancer as it is: what there would be to do is
+// PausedAnnotation leaves a load balancer as it is, if it says "true": what there would be to do is
 // planned and reported, and not done.
 const PausedAnnotation = Group + "/paused"
 

@@ -58,7 +58,6 @@ func named(t *testing.T, file string) bool {
 
 func TestComponentsSetTheirFlag(t *testing.T) {
 	for component, flag := range map[string]string{
-		"rbac/secrets/all":          "--secrets=all",
 		"rbac/secrets/labelled":     "--secrets=labelled",
 		"rbac/secrets/none":         "--secrets=none",
 		"rbac/manage-ingress-class": "--manage-ingress-class",

@@ -125,7 +125,7 @@ var classes = map[string]verdict{
 	`{annotations: []}`:                                            fine,
 	`{annotations: [group, fairlead.dev/order]}`:                   fine,
 	`{annotations: [group, group]}`:                                byServer,
-	`{annotations: [color]}`:                                       byCompiler,
+	`{annotations: [colour]}`:                                      byCompiler,
 	`{order: true}`:                                                fine,
 	`{order: "yes"}`:                                               refused,
 	`{hostMiss: LessSpecific}`:                                     fine,
