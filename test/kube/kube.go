@@ -37,6 +37,9 @@ type Options struct {
 	// Controllers of kube-controller-manager that run, by its names for them. Without any it is
 	// not started: a Deployment makes no Pods, and a Namespace is never deleted to the end.
 	Controllers []string
+	// Pods run: each has an address and echoes on its ports. The tests run in a network namespace
+	// of their own, for Pods cannot be on loopback; see Main.
+	Pods bool
 	// Flags are more flags for kube-apiserver, and win over ours.
 	Flags []string
 }
@@ -56,6 +59,7 @@ type Cluster struct {
 	port      int
 
 	etcd, server, manager *process
+	kubelet               *kubelet
 }
 
 // Start runs a control plane for one test. Tests that do not stop the API server can share one:
@@ -116,10 +120,14 @@ func (c *Cluster) run() error {
 	if err := c.installDefinitions(ctx); err != nil {
 		return err
 	}
-	if len(c.options.Controllers) == 0 {
-		return nil
+	if len(c.options.Controllers) > 0 {
+		if c.manager, err = c.command(manager, c.managerFlags()); err != nil {
+			return err
+		}
 	}
-	c.manager, err = c.command(manager, c.managerFlags())
+	if c.options.Pods {
+		c.kubelet, err = c.startKubelet(ctx)
+	}
 	return err
 }
 
@@ -145,6 +153,7 @@ func (c *Cluster) serve(ctx context.Context) (err error) {
 
 // stop needs no grace: nobody reads what is left.
 func (c *Cluster) stop() {
+	c.kubelet.stopAll()
 	for _, p := range []*process{c.manager, c.server, c.etcd} {
 		p.stop()
 	}

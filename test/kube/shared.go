@@ -23,7 +23,17 @@ var shared struct {
 // Main runs the tests of a package that share a control plane. It is all there is to TestMain:
 //
 //	func TestMain(m *testing.M) { kube.Main(m, kube.Options{}) }
+//
+// Where Pods run, so do the tests in a network namespace of their own, and what else they start.
 func Main(m *testing.M, o Options) {
+	if o.Pods {
+		if code, outside, err := enterNamespace(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		} else if outside {
+			os.Exit(code)
+		}
+	}
 	shared.options, shared.inMain = o, true
 	code := m.Run()
 	if shared.cluster != nil {
