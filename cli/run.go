@@ -40,6 +40,7 @@ type running struct {
 	kubeconfig    string
 	namespace     string
 	withoutClass  bool
+	secrets       string
 	leaderElect   bool
 	leaseIn       string
 	metrics       string
@@ -74,6 +75,7 @@ and write where it is reached into their status.`,
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`FILE` that says which cluster; unset: KUBECONFIG, else the cluster around this process")
 	flags.StringVar(&o.namespace, "namespace", "", "the only `NAMESPACE` whose Ingresses are served; unset: all")
 	flags.BoolVar(&o.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")
+	flags.StringVar(&o.secrets, "secrets", string(controllers.SecretsAll), "`WHICH` Secrets may be served: all, labelled (those with "+controllers.SecretLabel+"=true) or none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding a lease, so that several replicas can run")
 	flags.StringVar(&o.leaseIn, "leader-elect-namespace", "", "`NAMESPACE` of the lease; unset: that of this process's pod")
 	flags.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`ADDRESS` to serve metrics at, 0 for nowhere")
@@ -92,6 +94,10 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	start, ok := with.Live[o.provider]
 	if !ok {
 		return fmt.Errorf("--provider: the operator cannot run %q; it can run %s", o.provider, strings.Join(slices.Sorted(maps.Keys(with.Live)), ", "))
+	}
+	modes := []controllers.SecretsMode{controllers.SecretsAll, controllers.SecretsLabelled, controllers.SecretsNone}
+	if !slices.Contains(modes, controllers.SecretsMode(o.secrets)) {
+		return fmt.Errorf("--secrets: %q is none of all, labelled and none", o.secrets)
 	}
 	handler, err := o.logs(logs)
 	if err != nil {
@@ -119,6 +125,7 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	err = controllers.Add(ctx, m, controllers.Options{
 		Cloud:         cloud,
 		Namespace:     o.namespace,
+		Secrets:       controllers.SecretsMode(o.secrets),
 		Classes:       ingress.Options{WithoutClass: o.withoutClass},
 		DriftInterval: o.driftInterval,
 	})
@@ -171,7 +178,7 @@ func (o *running) manager(logger logr.Logger) manager.Options {
 		Metrics:                       metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress:        o.probes,
 		GracefulShutdownTimeout:       &o.shutdown,
-		Cache:                         controllers.Cache(),
+		Cache:                         controllers.Cache(controllers.SecretsMode(o.secrets)),
 	}
 	if o.namespace != "" {
 		options.Cache.DefaultNamespaces = map[string]cache.Config{o.namespace: {}}

@@ -36,7 +36,7 @@ type gathering struct {
 // A gatherer reads.
 type gatherer struct {
 	cache     client.Reader // everything that is watched
-	secrets   client.Reader // the API server itself
+	secrets   secretReader
 	directory *directory
 	memories  *memories
 	options   ingress.Options
@@ -185,7 +185,7 @@ func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 		}
 		o.EndpointSlices = append(o.EndpointSlices, found...)
 	}
-	if o.Secrets, err = readAll(ctx, g.secrets, named[kindSecret], o.Secrets); err != nil {
+	if o.Secrets, err = g.secrets.read(ctx, named[kindSecret]); err != nil {
 		return err
 	}
 	o.Namespaces, err = read(ctx, g.cache, "", namespacesOf(o.Ingresses), o.Namespaces)

@@ -33,6 +33,8 @@ type Options struct {
 	// Namespace is the only one to look after; all of them if it is empty. The manager's cache is
 	// to be limited to it.
 	Namespace string
+	// Secrets says which Secrets may be served; all if it is empty.
+	Secrets SecretsMode
 	// DriftInterval is how long what was seen of the cloud is believed; zero is 10 hours.
 	DriftInterval time.Duration
 	// Parallel is how many load balancers are reconciled at a time; zero is 4.
@@ -60,7 +62,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	r := &reconciler{
 		gatherer: &gatherer{
-			cache: m.GetClient(), secrets: m.GetAPIReader(), directory: newDirectory(),
+			cache: m.GetClient(), secrets: secretReader{o.Secrets, m.GetAPIReader()}, directory: newDirectory(),
 			memories: newMemories(&archive{reader: m.GetAPIReader(), writer: m.GetClient(), scope: o.Namespace}), options: o.Classes,
 		},
 		observer: observer{cloud: o.Cloud, every: o.DriftInterval},

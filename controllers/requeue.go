@@ -52,9 +52,9 @@ func patience(err error) time.Duration {
 	return 0
 }
 
-// leaves are the errors that were joined into one.
+// leaves are the errors that were joined into one. A join that was wrapped since is one error.
 func leaves(err error) []error {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only the outermost: a wrapped join is one error
+	joined, ok := err.(interface{ Unwrap() []error })
 	switch {
 	case err == nil:
 		return nil

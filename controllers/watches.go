@@ -29,9 +29,7 @@ import (
 
 // sources are what the reconciler of load balancers is woken by.
 func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
-	secret := &metav1.PartialObjectMetadata{}
-	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kindSecret))
-	return []source.TypedSource[lb.Key]{
+	all := []source.TypedSource[lb.Key]{
 		watch(from, &networkingv1.Ingress{}, asksForMore, r.onIngress),
 		watch(from, &networkingv1.IngressClass{}, changedSpec, func(ctx context.Context, c *networkingv1.IngressClass) []lb.Key {
 			return r.onClasses(ctx, []string{c.Name})
@@ -45,10 +43,13 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 		watch(from, &corev1.Namespace{}, changedLabels, r.onNamespace),
 		watch(from, &v1alpha1.Backend{}, changedSpec, onNamed[*v1alpha1.Backend](r, kindBackend)),
 		watch(from, &corev1.Service{}, changedPorts, onNamed[*corev1.Service](r, kindService)),
-		watch(from, secret, changedAtAll, onNamed[*metav1.PartialObjectMetadata](r, kindSecret)),
 		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: enqueueItself[lb.Key]}),
 		source.TypedFunc[lb.Key](r.enqueueRemembered),
 	}
+	if r.secrets.mode != SecretsNone {
+		all = append(all, watch(from, secretMetadata(), changedAtAll, onNamed[*metav1.PartialObjectMetadata](r, kindSecret)))
+	}
+	return all
 }
 
 // sources are what the registrar of targets is woken by.
