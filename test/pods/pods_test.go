@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
 	"fairlead.dev/fairlead/test/kube"
@@ -50,12 +51,7 @@ func TestPodsServeUntilTheyAreGone(t *testing.T) {
 		t.Errorf("%d different Pods answer, want 3", len(pods))
 	}
 
-	scale, err := client.AppsV1().Deployments(namespace).GetScale(t.Context(), "echo", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	scale.Spec.Replicas = 0
-	if _, err := client.AppsV1().Deployments(namespace).UpdateScale(t.Context(), "echo", scale, metav1.UpdateOptions{}); err != nil {
+	if _, err := client.AppsV1().Deployments(namespace).Patch(t.Context(), "echo", types.MergePatchType, []byte(`{"spec":{"replicas":0}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "they are said to terminate", func() bool {
