@@ -20,8 +20,8 @@ import (
 
 // This file stores the operator's reports and memories on a real API server.
 
-// newLoadBalancer makes the object of a key; status is for the caller to set.
-func newLoadBalancer(t *testing.T, c *kube.Cluster, key string) (client.Client, *v1alpha1.LoadBalancer) {
+// clientOf reads and writes our kinds.
+func clientOf(t *testing.T, c *kube.Cluster) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
@@ -31,6 +31,13 @@ func newLoadBalancer(t *testing.T, c *kube.Cluster, key string) (client.Client, 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return api
+}
+
+// newLoadBalancer makes the object of a key; its status is for the caller to set.
+func newLoadBalancer(t *testing.T, c *kube.Cluster, key string) (client.Client, *v1alpha1.LoadBalancer) {
+	t.Helper()
+	api := clientOf(t, c)
 	made := &v1alpha1.LoadBalancer{
 		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(key)},
 		Spec:       v1alpha1.LoadBalancerSpec{Key: key},
