@@ -43,7 +43,7 @@ func Main(m *testing.M, o Options) {
 }
 
 // Shared is the control plane of the package. It is for tests that keep to their own namespaces,
-// and clean up what has none.
+// and clean up what has none: what watches all namespaces sees those of the other tests.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
 	shared.Lock()
