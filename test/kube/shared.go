@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -49,14 +48,14 @@ func Shared(t testing.TB) *Cluster {
 	shared.Lock()
 	defer shared.Unlock()
 	if !shared.inMain {
-		t.Fatal(errors.New("the package's TestMain has to call kube.Main, or nobody stops what is shared"))
+		t.Fatal("the package's TestMain has to call kube.Main, or nobody stops what is shared")
 	}
 	if !shared.started {
 		shared.started = true
 		shared.cluster, shared.err = start(shared.options)
 	}
 	if shared.err != nil {
-		t.Fatal(fmt.Errorf("sharing a control plane: %w", shared.err))
+		t.Fatal(shared.err)
 	}
 	return shared.cluster
 }
