@@ -56,7 +56,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	r.tell(o)
 	err := r.publish(ctx, o, &next)
 	err = errors.Join(err, r.release(ctx, o, &next))
-	wait := r.endMoves(ctx, o, &next)
+	ended, wait := o.endMoves(&next, time.Now())
 	if o.finished(&next) && err == nil {
 		r.forget(key)
 		return comeBack(errors.Join(o.err, r.memories.drop(ctx, key)))
@@ -67,6 +67,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		log.FromContext(ctx).Info("the record is full: last accepted versions were dropped", "ingresses", lost)
 	}
 	err = errors.Join(err, r.memories.keep(ctx, key, next))
+	r.awaken(ctx, ended) // only now, for they look at what is remembered here
 	rejected := o.rejected(&next)
 	r.lookAfter(ctx, rejected)
 	switch {
@@ -75,7 +76,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	case err == nil && o.err == nil && o.seen.Exists && !o.seen.Active:
 		return reconcile.Result{RequeueAfter: afterPending}, nil
 	case err == nil && o.err == nil:
-		return reconcile.Result{RequeueAfter: wait}, nil
+		return reconcile.Result{RequeueAfter: cmp.Or(wait, r.jittered())}, nil // to see whether the cloud has drifted
 	}
 	return comeBack(errors.Join(o.err, err))
 }
@@ -218,30 +219,36 @@ func routed(p plan.Plan) bool {
 	})
 }
 
-// endMoves lets Ingresses leave the load balancers that they came from, once clients have had the
-// time to follow, and returns how long the next one still has.
-func (r *reconciler) endMoves(ctx context.Context, o outcome, next *record) time.Duration {
+// endMoves forgets where members came from, once clients have had the time to follow. It returns the
+// load balancers that they may leave now, and how long the next one still has.
+func (o outcome) endMoves(next *record, now time.Time) (ended []lb.Key, wait time.Duration) {
 	grace := 10 * time.Minute
 	if o.snap.Class.MoveGrace != nil {
 		grace = o.snap.Class.MoveGrace.Duration
 	}
-	wait := time.Duration(0)
 	for i := range next.Memory.Members {
 		m := &next.Memory.Members[i]
 		if m.Previous == "" || m.PublishedAt == nil {
 			continue
 		}
-		if left := time.Until(m.PublishedAt.Add(grace)); left > 0 {
-			wait = max(time.Second, min(left, cmp.Or(wait, left)))
+		if left := m.PublishedAt.Add(grace).Sub(now); left > 0 {
+			wait = min(left, cmp.Or(wait, left))
 			continue
 		}
+		ended = append(ended, lb.Key(m.Previous))
+		m.Previous = ""
+	}
+	return ended, wait
+}
+
+// awaken makes other load balancers reconcile.
+func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {
+	for _, key := range keys {
 		select {
-		case r.wake <- event.TypedGenericEvent[lb.Key]{Object: lb.Key(m.Previous)}:
-			m.Previous = ""
+		case r.wake <- event.TypedGenericEvent[lb.Key]{Object: key}:
 		case <-ctx.Done():
 		}
 	}
-	return wait
 }
 
 // finished reports whether there is nothing left of a load balancer, here or in the cloud.
