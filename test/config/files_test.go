@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
 )
 
-// This file looks at each file by itself, and at each choice of components.
+// This file looks at each file by itself.
 
 // TestEveryFileIsUnderstood decodes every file strictly: a field that its kind does not have is a
 // field that does nothing. And a file that no kustomization names is deployed by nobody.
@@ -54,20 +53,4 @@ func named(t *testing.T, file string) bool {
 		t.Fatal(err)
 	}
 	return slices.Contains(k.Resources, filepath.Base(file))
-}
-
-func TestComponentsSetTheirFlag(t *testing.T) {
-	for component, flag := range map[string]string{
-		"rbac/secrets/labelled":     "--secrets=labelled",
-		"rbac/secrets/none":         "--secrets=none",
-		"rbac/manage-ingress-class": "--manage-ingress-class",
-	} {
-		t.Run(component, func(t *testing.T) {
-			for _, d := range only[*appsv1.Deployment](with(t, component)) {
-				if args := d.Spec.Template.Spec.Containers[0].Args; !slices.Contains(args, flag) {
-					t.Errorf("the operator is started with %q, want %s among them", args, flag)
-				}
-			}
-		})
-	}
 }

@@ -95,13 +95,30 @@ func run(t *testing.T, c *kube.Cluster, d *appsv1.Deployment) {
 
 func TestOperatorWorksAsDeployed(t *testing.T) {
 	c := kube.Shared(t)
-	objects := build(t, filepath.Join(root, "default"))
-	install(t, c, objects)
+	install(t, c, build(t, filepath.Join(root, "default")))
+	for name, components := range choices {
+		t.Run(name, func(t *testing.T) {
+			// What another choice permits must not help this one.
+			err := c.Client(t).RbacV1().ClusterRoleBindings().Delete(t.Context(), "fairlead-secrets", metav1.DeleteOptions{})
+			if err != nil && !apierrors.IsNotFound(err) {
+				t.Fatal(err)
+			}
+			objects := with(t, components...)
+			install(t, c, objects)
+			eventually(t, "the operator has the rights of the choice", func() bool {
+				return may(t, c, "list", "", "secrets", "") == (name != "none") && may(t, c, "get", "", "secrets", "") == (name == "all")
+			})
+			run(t, c, only[*appsv1.Deployment](objects)[0])
+			followIngress(t, c)
+		})
+	}
+}
+
+// followIngress makes an Ingress, waits for all that the operator writes, and deletes it.
+func followIngress(t *testing.T, c *kube.Cluster) {
 	namespace := c.Namespace(t)
 	api, ctx := clientOf(t, c), t.Context()
 	report := client.ObjectKey{Name: v1alpha1.Name("fairlead/" + namespace + "/web/internal")}
-	run(t, c, only[*appsv1.Deployment](objects)[0])
-
 	if err := api.Create(ctx, &v1alpha1.Backend{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hello"},
 		Spec:       v1alpha1.BackendSpec{FixedResponse: &v1alpha1.FixedResponse{StatusCode: 200, Body: "hello"}},

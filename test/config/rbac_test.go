@@ -17,7 +17,6 @@ var choices = map[string][]string{
 	"all":      {"rbac/secrets/all"},
 	"labelled": {"rbac/secrets/labelled"},
 	"none":     {"rbac/secrets/none"},
-	"managed":  {"rbac/secrets/all", "rbac/manage-ingress-class"},
 }
 
 func TestNobodyMayEverything(t *testing.T) {

@@ -78,14 +78,32 @@ func startPod(t *testing.T, c *kube.Cluster, objects []object) {
 	}
 }
 
-// askAccess asks what the operator may do, as itself.
-func askAccess(t *testing.T, c *kube.Cluster) {
-	const home = "fairlead-system"
+// home is the operator's namespace.
+const home = "fairlead-system"
+
+// may asks, as the operator, whether it may do something.
+func may(t *testing.T, c *kube.Cluster, verb, group, resource, where string) bool {
+	t.Helper()
 	operator, err := kubernetes.NewForConfig(c.As("system:serviceaccount:"+home+":fairlead",
 		"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:"+home))
 	if err != nil {
 		t.Fatal(err)
 	}
+	resource, sub, _ := strings.Cut(resource, "/")
+	review, err := operator.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Verb: verb, Group: group, Resource: resource, Subresource: sub, Namespace: where,
+		}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return review.Status.Allowed
+}
+
+func askAccess(t *testing.T, c *kube.Cluster) {
+	// The authoriser learns of a binding a moment after it is stored.
+	eventually(t, "the bindings count", func() bool { return may(t, c, "get", "", "secrets", "shop") })
 	for _, ask := range []struct {
 		may                          bool
 		verb, group, resource, where string
@@ -123,17 +141,8 @@ func askAccess(t *testing.T, c *kube.Cluster) {
 		{false, "update", "coordination.k8s.io", "leases", "kube-system"},
 		{false, "create", "rbac.authorization.k8s.io", "clusterrolebindings", ""},
 	} {
-		resource, sub, _ := strings.Cut(ask.resource, "/")
-		review, err := operator.AuthorizationV1().SelfSubjectAccessReviews().Create(t.Context(), &authorizationv1.SelfSubjectAccessReview{
-			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Verb: ask.verb, Group: ask.group, Resource: resource, Subresource: sub, Namespace: ask.where,
-			}},
-		}, metav1.CreateOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if review.Status.Allowed != ask.may {
-			t.Errorf("may the operator %s %s.%s in %q? %v, want %v", ask.verb, ask.resource, ask.group, ask.where, review.Status.Allowed, ask.may)
+		if got := may(t, c, ask.verb, ask.group, ask.resource, ask.where); got != ask.may {
+			t.Errorf("may the operator %s %s.%s in %q? %v, want %v", ask.verb, ask.resource, ask.group, ask.where, got, ask.may)
 		}
 	}
 }
