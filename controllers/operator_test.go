@@ -48,17 +48,12 @@ func TestAnIngressLives(t *testing.T) {
 	w.gone()
 	w.eventually(func() error {
 		err := w.Get(t.Context(), client.ObjectKeyFromObject(shop), &networkingv1.Ingress{})
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return fmt.Errorf("the Ingress is still there: %v", err)
+		return noError(apierrors.IsNotFound(err), "the Ingress is still there: %v", err)
 	})
 	w.eventually(func() error {
 		var list v1alpha1.LoadBalancerList
-		if err := w.List(t.Context(), &list, client.MatchingLabels{"fairlead.dev/scope": w.namespace}); err != nil || len(list.Items) > 0 {
-			return fmt.Errorf("%d LoadBalancers are left, %v", len(list.Items), err)
-		}
-		return nil
+		err := w.List(t.Context(), &list, client.MatchingLabels{"fairlead.dev/scope": w.namespace})
+		return noError(err == nil && len(list.Items) == 0, "%d LoadBalancers are left, %v", len(list.Items), err)
 	})
 }
 

@@ -24,7 +24,7 @@ const (
 	SecretsNone     SecretsMode = "none"     // certificates are those that the cloud has
 )
 
-// SecretLabel, if "true", lets a Secret be served in the mode SecretsLabelled.
+// SecretLabel lets a Secret be served in the mode SecretsLabelled, if its value is "true".
 const SecretLabel = v1alpha1.Group + "/serve"
 
 var labelledSecrets = client.MatchingLabels{SecretLabel: "true"}

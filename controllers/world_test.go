@@ -250,7 +250,7 @@ func (w *world) eventually(try func() error) {
 		if time.Now().After(deadline) {
 			w.Fatal(err)
 		}
-		time.Sleep(10 * time.Millisecond) //nolint:forbidigo // nothing tells when the cluster has got there
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 
