@@ -54,6 +54,32 @@ func TestAFinalizerTakenByForceLeavesNothingBehind(t *testing.T) {
 	w.gone()
 }
 
+func TestWhatNobodyRemembersIsCollected(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	w.create(w.ask("shop", "shop.example", "/", "web"), w.ask("stays", "stays.example", "/", "web"))
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.answers("stays", "http://stays.example/", "web-1")
+	w.calm()
+
+	w.stop()
+	w.change("shop", func(i *networkingv1.Ingress) { i.Finalizers = nil })
+	for _, o := range []client.Object{w.ingress("shop"), w.balancer("shop"), w.balancer("stays")} {
+		if err := w.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run()
+	w.eventually(func() error {
+		keys, err := w.cloud.List(t.Context())
+		if err != nil {
+			return err
+		}
+		return noError(len(keys) == 1, "%v are there", keys)
+	})
+	w.answers("stays", "http://stays.example/", "web-1")
+}
+
 func TestAnIngressJoinsAGroupWithoutAGap(t *testing.T) {
 	w := newWorld(t)
 	grace := metav1.Duration{Duration: 2 * time.Second}

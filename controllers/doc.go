@@ -9,6 +9,7 @@
 //	report.go      what came of it: status, events, memory, finalizers released, when to come back
 //	targets.go     the members of target groups, in a loop of their own
 //	strays.go      Ingresses that belong to no load balancer, and why
+//	orphans.go     load balancers that nobody asks for, and nobody remembers
 //
 // The request is the key of a load balancer, never the name of an object. Deletion is no second
 // path: a snapshot without members compiles to the empty load balancer.

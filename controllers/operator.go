@@ -37,6 +37,9 @@ type Options struct {
 	Secrets SecretsMode
 	// DriftInterval is how long what was seen of the cloud is believed; zero is 10 hours.
 	DriftInterval time.Duration
+	// OrphanInterval is how often load balancers are looked for that nobody asks for; zero is 10
+	// minutes.
+	OrphanInterval time.Duration
 	// Parallel is how many load balancers are reconciled at a time; zero is 4.
 	Parallel int
 }
@@ -56,6 +59,9 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	if o.DriftInterval == 0 {
 		o.DriftInterval = 10 * time.Hour
+	}
+	if o.OrphanInterval == 0 {
+		o.OrphanInterval = 10 * time.Minute
 	}
 	if o.Parallel == 0 {
 		o.Parallel = 4
@@ -79,6 +85,9 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	if err := start(m, "targets", o.Parallel, targets, targets.sources(m.GetCache())); err != nil {
 		return err
+	}
+	if err := m.Add(&collector{r, o.OrphanInterval, o.Namespace}); err != nil {
+		return fmt.Errorf("adding the collector of orphans: %w", err)
 	}
 	return start(m, "strays", 1, strays, strays.sources(m.GetCache()))
 }

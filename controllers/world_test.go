@@ -87,7 +87,7 @@ func (w *world) run() {
 		w.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := controllers.Add(ctx, m, controllers.Options{Cloud: w.cloud, Namespace: w.namespace}); err != nil {
+	if err := controllers.Add(ctx, m, controllers.Options{Cloud: w.cloud, Namespace: w.namespace, OrphanInterval: 500 * time.Millisecond}); err != nil {
 		w.Fatal(err)
 	}
 	ended := make(chan error, 1)
