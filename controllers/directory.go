@@ -18,10 +18,11 @@ type ref struct {
 
 // The kinds that are referred to.
 const (
-	kindBackend = "Backend"
-	kindIngress = "Ingress"
-	kindSecret  = "Secret"
-	kindService = "Service"
+	kindBackend   = "Backend"
+	kindIngress   = "Ingress"
+	kindNamespace = "Namespace"
+	kindSecret    = "Secret"
+	kindService   = "Service"
 )
 
 // A directory is which load balancers depend on what. It learns from each Ingress where it belongs

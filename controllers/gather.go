@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -104,12 +105,12 @@ func (g *gatherer) homes(ctx context.Context, ing *networkingv1.Ingress) ([]lb.K
 	if err != nil {
 		return nil, nil, err
 	}
-	if objects.Namespaces, err = read(ctx, g.cache, "", []string{ing.Namespace}, objects.Namespaces); err != nil {
-		return nil, nil, err
-	}
 	alive := *ing
 	alive.DeletionTimestamp = nil
 	objects.Ingresses = []*networkingv1.Ingress{&alive}
+	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses); err != nil {
+		return nil, nil, err
+	}
 	who := refOf(kindIngress, ing)
 	objects.Memories = g.memories.about([]string{who.String()})
 	snapshots, homeless := ingress.Split(objects, g.options)
@@ -188,17 +189,8 @@ func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 	if o.Secrets, err = g.secrets.read(ctx, named[kindSecret]); err != nil {
 		return err
 	}
-	o.Namespaces, err = read(ctx, g.cache, "", namespacesOf(o.Ingresses), o.Namespaces)
+	o.Namespaces, err = g.namespaces(ctx, o.Ingresses)
 	return err
-}
-
-func namespacesOf(ingresses []*networkingv1.Ingress) []string {
-	var out []string
-	for _, ing := range ingresses {
-		out = append(out, ing.Namespace)
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // endpointsOf are the EndpointSlices of a Service.
@@ -285,13 +277,13 @@ func readAll[T any, P object[T]](ctx context.Context, from client.Reader, refs m
 	return objects, nil
 }
 
-// read is readAll for names in one namespace.
-func read[T any, P object[T]](ctx context.Context, from client.Reader, namespace string, names []string, objects []P) ([]P, error) {
+// namespaces reads those that exist.
+func (g *gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ingress) ([]*corev1.Namespace, error) {
 	refs := map[ref]bool{}
-	for _, n := range names {
-		refs[ref{fmt.Sprintf("%T", *new(T)), namespace, n}] = true
+	for _, ing := range ingresses {
+		refs[ref{kindNamespace, "", ing.Namespace}] = true
 	}
-	return readAll(ctx, from, refs, objects)
+	return readAll[corev1.Namespace](ctx, g.cache, refs, nil)
 }
 
 // object is a pointer to an API type.
