@@ -15,14 +15,14 @@ export PATH := $(BIN):$(PATH)
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## Serve the samples on this machine: no cluster, no cloud
 	go run . demo -f $(DEMO)
 
 .PHONY: test
-test: ## Request every sample route once, then run all tests
+test: controlplane ## Request every sample route once, then run all tests
 	go run . demo --once
 	go test ./...
 
@@ -51,6 +51,21 @@ bench: $(BIN)/benchstat ## Run the benchmarks: BENCH=pattern COUNT=runs; compare
 	@mkdir -p .cache
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -cpu 1 -count $(COUNT) ./... | tee .cache/bench.new
 	benchstat $(wildcard .cache/bench.base) .cache/bench.new
+
+# The usual KUBEBUILDER_ASSETS have no kube-controller-manager: what they lack is built.
+CONTROLPLANE := $(CURDIR)/.cache/controlplane
+ASSETS := $(if $(KUBEBUILDER_ASSETS),$(notdir $(wildcard $(KUBEBUILDER_ASSETS)/*)))
+
+.PHONY: controlplane
+controlplane: $(addprefix $(CONTROLPLANE)/,$(filter-out $(ASSETS),etcd kube-apiserver kube-controller-manager)) ## Build the API server that tests run on, once; takes minutes
+
+# The control plane is whatever its module pins, and says so when asked for its version.
+$(CONTROLPLANE)/%: test/controlplane/%/main.go test/controlplane/go.mod test/controlplane/go.sum
+	@echo "Building $* into .cache/controlplane, once"
+	@version=$$(go -C test/controlplane list -m -f '{{.Version}}' k8s.io/kubernetes) && \
+	CGO_ENABLED=0 go -C test/controlplane build -o $@ \
+		-ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$$version" ./$*
+	@touch $@
 
 # A tool is whatever the module of its name pins.
 $(BIN)/%: tools/%/go.mod tools/%/go.sum

@@ -35,5 +35,10 @@ func plugged() cli.Providers {
 		Local: func() (cli.Local, error) {
 			return fake.New(fake.Options{Serve: true, CheckEvery: 200 * time.Millisecond})
 		},
+		Live: map[string]func(cli.LiveOptions) (cli.Local, error){
+			"fake": func(o cli.LiveOptions) (cli.Local, error) {
+				return fake.New(fake.Options{Serve: true, CheckEvery: time.Second, State: o.State})
+			},
+		},
 	}
 }

@@ -1,6 +1,6 @@
 // Package cli is the command line. Its commands drive the compiler over files instead of a
 // cluster: plan prints what would be done, explain says where a request goes and why, demo does
-// it to a cloud on this machine.
+// it to a cloud on this machine. Only run, the operator, has a cluster.
 package cli
 
 import (
@@ -36,6 +36,8 @@ type Providers struct {
 	Offline map[string]func() (Offline, error)
 	// Local starts the cloud on this machine that demo serves from.
 	Local func() (Local, error)
+	// Live start the clouds that the operator serves from, by the same names.
+	Live map[string]func(LiveOptions) (Local, error)
 }
 
 // Offline is what compiling needs of a provider, answered without asking the cloud.
@@ -95,7 +97,7 @@ cloud has, and prints the difference as an ordered list of steps, each of them s
 		SilenceErrors: true, // Run prints them
 		SilenceUsage:  true, // a wrong manifest is not a wrong usage
 	}
-	root.AddCommand(newPlan(with), newExplain(with), newDemo(with), newVersion())
+	root.AddCommand(newPlan(with), newExplain(with), newDemo(with), newRun(with), newVersion())
 	return root
 }
 

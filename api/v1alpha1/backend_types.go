@@ -8,68 +8,102 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 //	  resource: {apiGroup: fairlead.dev, kind: Backend, name: to-https}
 
 // BackendSpec is exactly one of its fields.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.redirect), has(self.fixedResponse), has(self.services)].filter(set, set).size() == 1",message="exactly one of `redirect`, `fixedResponse` and `services` must be specified"
 type BackendSpec struct {
 	// Redirect sends the client elsewhere.
 	Redirect *Redirect `json:"redirect,omitempty"`
 	// FixedResponse is an answer that the load balancer gives itself.
 	FixedResponse *FixedResponse `json:"fixedResponse,omitempty"`
 	// Services share the requests by their weights.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:XValidation:rule="self.exists(service, service.weight > 0)",message="at least one weight must be above 0"
 	Services []WeightedService `json:"services,omitempty"`
 }
 
 // Redirect says where to. Each part left out keeps that of the request, but a scheme without a
 // port means the scheme's usual port; the placeholders #{protocol}, #{host}, #{port}, #{path} and
 // #{query} stand for the request's parts too. At least one part has to change.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.scheme) || has(self.host) || has(self.port) || has(self.path) || has(self.query)",message="must change a part of the URL, or it redirects to itself"
 type Redirect struct {
 	// Scheme is http or https.
 	// +kubebuilder:validation:Enum=http;https
 	Scheme string `json:"scheme,omitempty"`
-	Host   string `json:"host,omitempty"`
-	Port   string `json:"port,omitempty"`
+	// Host is a host name, without a port.
+	// +kubebuilder:validation:MinLength=1
+	Host string `json:"host,omitempty"`
+	// Port is a number from 1 to 65535, as text, or #{port}.
+	// +kubebuilder:validation:MaxLength=7
+	// +kubebuilder:validation:XValidation:rule="self == '#{port}' || self.matches('^[0-9]+$') && int(self) >= 1 && int(self) <= 65535",message="must be a port from 1 to 65535, or #{port}"
+	Port string `json:"port,omitempty"`
 	// Path starts with a slash.
+	// +kubebuilder:validation:Pattern=`^/`
 	Path string `json:"path,omitempty"`
 	// Query is without its question mark.
+	// +kubebuilder:validation:MinLength=1
 	Query string `json:"query,omitempty"`
 	// StatusCode is 301 or 302, the default.
 	// +kubebuilder:validation:Enum=301;302
+	// +kubebuilder:default=302
 	StatusCode int `json:"statusCode,omitempty"`
 }
 
 // FixedResponse is a whole answer.
 type FixedResponse struct {
+	// StatusCode of the answer.
 	// +kubebuilder:validation:Minimum=200
 	// +kubebuilder:validation:Maximum=599
 	StatusCode int `json:"statusCode"`
 	// ContentType of the body; text/plain if there is a body and none is given.
 	ContentType string `json:"contentType,omitempty"`
-	Body        string `json:"body,omitempty"`
+	// Body of at most as many bytes as the cloud allows.
+	Body string `json:"body,omitempty"`
 }
 
 // WeightedService is a Service of the Backend's namespace and its share of the requests.
 type WeightedService struct {
-	Name string      `json:"name"`
+	// Name of the Service.
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name"`
+	// Port of the Service.
 	Port ServicePort `json:"port"`
 	// Weight is this Service's share, over the sum of all weights. Unset: 1.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=999
+	// +kubebuilder:default=1
 	Weight *int32 `json:"weight,omitempty"`
 }
 
 // ServicePort is either the name or the number of a Service's port.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.name) != has(self.number)",message="exactly one of `name` and `number` must be specified"
 type ServicePort struct {
-	Name   string `json:"name,omitempty"`
-	Number int32  `json:"number,omitempty"`
+	// Name of the port, as the Service has it.
+	// +kubebuilder:validation:MinLength=1
+	Name string `json:"name,omitempty"`
+	// Number of the port, as the Service has it.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Number int32 `json:"number,omitempty"`
 }
 
 // Backend is a redirect, a fixed response, or several Services.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Namespaced
+// +kubebuilder:resource:scope=Namespaced,shortName=be,categories=fairlead
+// +kubebuilder:printcolumn:name="Redirect",type=string,JSONPath=`.spec.redirect.host`,description="The host that clients are sent to, where the Backend names one"
+// +kubebuilder:printcolumn:name="Scheme",type=string,JSONPath=`.spec.redirect.scheme`,description="The scheme that clients are sent to, where the Backend names one"
+// +kubebuilder:printcolumn:name="Status",type=integer,JSONPath=`.spec.fixedResponse.statusCode`,description="The status of a fixed response"
+// +kubebuilder:printcolumn:name="Service",type=string,JSONPath=`.spec.services[0].name`,description="The first of several Services"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type Backend struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec BackendSpec `json:"spec,omitempty"`
+	Spec BackendSpec `json:"spec"`
 }
 
 // BackendList is a list of them.

@@ -18,26 +18,38 @@ type LoadBalancerClassSpec struct {
 	IPFamily string `json:"ipFamily,omitempty"`
 
 	// Subnets that load balancers stand in. Unset, the cloud is searched for suitable ones.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100
 	Subnets []string `json:"subnets,omitempty"`
 
 	// TargetType is ip (the default) or instance, for Ingresses that do not say.
 	// +kubebuilder:validation:Enum=ip;instance
+	// +kubebuilder:default=ip
 	TargetType string `json:"targetType,omitempty"`
 
 	// ListenPorts are the ports of Ingresses that do not say. Unset, it is HTTP 80.
+	// +listType=map
+	// +listMapKey=port
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=50
 	ListenPorts []ListenPort `json:"listenPorts,omitempty"`
 
 	// Groups are those that Ingresses of several namespaces may join.
 	// +listType=map
 	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=1000
 	Groups []SharedGroup `json:"groups,omitempty"`
 
 	// AllowedHosts are the hosts that each namespace may serve: those of every entry that selects
 	// it. Unset, every namespace may serve every host.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
 	AllowedHosts []AllowedHosts `json:"allowedHosts,omitempty"`
 
 	// Annotations are the names, with or without their prefix, that authors of Ingresses may
 	// use. Unset, they may use all of them; an empty list allows none.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=100
 	Annotations *[]string `json:"annotations,omitempty"`
 
 	// Order permits the annotation fairlead.dev/order, with which an Ingress can go before an
@@ -48,12 +60,14 @@ type LoadBalancerClassSpec struct {
 	// nothing there. Answer (the default) lets the host's own default backend answer, or 404;
 	// LessSpecific goes on to the wildcard and then to the rules without a host.
 	// +kubebuilder:validation:Enum=Answer;LessSpecific
+	// +kubebuilder:default=Answer
 	HostMiss string `json:"hostMiss,omitempty"`
 
 	// ImplementationSpecific is how paths of that type are read. Fairlead (the default): a glob
 	// if there is a * or ? in it, else a Prefix. Glob: always a glob over the whole path, so
 	// that /a stands for itself only. Regex: a regular expression over the whole path.
 	// +kubebuilder:validation:Enum=Fairlead;Glob;Regex
+	// +kubebuilder:default=Fairlead
 	ImplementationSpecific string `json:"implementationSpecific,omitempty"`
 
 	// AllowExternalNames lets Services of type ExternalName be backends.
@@ -61,6 +75,7 @@ type LoadBalancerClassSpec struct {
 
 	// RegularExpressions set to false keeps regular expressions out of the cloud's rules, at the
 	// price of more of them.
+	// +kubebuilder:default=true
 	RegularExpressions *bool `json:"regularExpressions,omitempty"`
 
 	// ValuesPerCondition lowers how many values share a condition, for clouds where that
@@ -81,22 +96,33 @@ type LoadBalancerClassSpec struct {
 	HealthCheck HealthCheck `json:"healthCheck,omitzero"`
 
 	// WarmTimeout is how long a plan waits for new targets to be healthy. Unset: 5 minutes.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must not be negative"
+	// +kubebuilder:default="5m"
 	WarmTimeout *metav1.Duration `json:"warmTimeout,omitempty"`
 
 	// MoveGrace is how long an Ingress that moves to another load balancer is served by both,
 	// counted from when the new address is published. Unset: 10 minutes.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must not be negative"
+	// +kubebuilder:default="10m"
 	MoveGrace *metav1.Duration `json:"moveGrace,omitempty"`
 
 	// DeletionPolicy is Delete (the default), or Retain to leave a load balancer working when
 	// its last Ingress is deleted.
 	// +kubebuilder:validation:Enum=Delete;Retain
+	// +kubebuilder:default=Delete
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 }
 
 // ListenPort is a port and what is spoken on it.
 type ListenPort struct {
+	// Protocol is what clients speak.
 	// +kubebuilder:validation:Enum=HTTP;HTTPS
 	Protocol string `json:"protocol"`
+	// Port is what they connect to.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
@@ -105,6 +131,8 @@ type ListenPort struct {
 // SharedGroup is a load balancer that several namespaces share.
 type SharedGroup struct {
 	// Name is what Ingresses say in the annotation fairlead.dev/group.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
 	// NamespaceSelector selects the namespaces that may join; an empty selector selects all.
 	NamespaceSelector metav1.LabelSelector `json:"namespaceSelector"`
@@ -117,20 +145,50 @@ type AllowedHosts struct {
 	// Hosts are precise ("shop.example.com"), stand for one label and themselves
 	// ("*.example.com"), or, as "*", for every host, rules without one and default backends
 	// included.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^(\*|(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)$`
 	Hosts []string `json:"hosts"`
 }
 
 // HealthCheck is how a cloud finds out whether a target can serve. Each field left out has a
-// default of its own.
+// default of its own, which the reference of annotations lists. They are not filled in here: what
+// an Ingress says instead has to be compared with what the class says, and nothing else.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.timeoutSeconds) ? self.timeoutSeconds : 5) < (has(self.intervalSeconds) ? self.intervalSeconds : 15)",message="the timeout (5 if unset) has to be shorter than the interval (15 if unset)"
 type HealthCheck struct {
-	Path               string `json:"path,omitempty"`
-	Port               string `json:"port,omitempty"`
-	Protocol           string `json:"protocol,omitempty"`
-	IntervalSeconds    int    `json:"intervalSeconds,omitempty"`
-	TimeoutSeconds     int    `json:"timeoutSeconds,omitempty"`
-	HealthyThreshold   int    `json:"healthyThreshold,omitempty"`
-	UnhealthyThreshold int    `json:"unhealthyThreshold,omitempty"`
-	SuccessCodes       string `json:"successCodes,omitempty"`
+	// Path starts with a slash and holds neither spaces nor other than ASCII characters.
+	// +kubebuilder:validation:Pattern=`^/[!-~]*$`
+	Path string `json:"path,omitempty"`
+	// Port is a number from 1 to 65535, as text, or traffic-port for the one that serves.
+	// +kubebuilder:validation:MaxLength=12
+	// +kubebuilder:validation:XValidation:rule="self == 'traffic-port' || self.matches('^[0-9]+$') && int(self) >= 1 && int(self) <= 65535",message="must be a port from 1 to 65535, or traffic-port"
+	Port string `json:"port,omitempty"`
+	// Protocol that targets are checked with.
+	// +kubebuilder:validation:Enum=HTTP;HTTPS
+	Protocol string `json:"protocol,omitempty"`
+	// IntervalSeconds is the time from one check of a target to the next.
+	// +kubebuilder:validation:Minimum=5
+	// +kubebuilder:validation:Maximum=300
+	IntervalSeconds int `json:"intervalSeconds,omitempty"`
+	// TimeoutSeconds is how long an answer may take.
+	// +kubebuilder:validation:Minimum=2
+	// +kubebuilder:validation:Maximum=120
+	TimeoutSeconds int `json:"timeoutSeconds,omitempty"`
+	// HealthyThreshold is how many checks in a row have to succeed before a target is used.
+	// +kubebuilder:validation:Minimum=2
+	// +kubebuilder:validation:Maximum=10
+	HealthyThreshold int `json:"healthyThreshold,omitempty"`
+	// UnhealthyThreshold is how many have to fail before it is not.
+	// +kubebuilder:validation:Minimum=2
+	// +kubebuilder:validation:Maximum=10
+	UnhealthyThreshold int `json:"unhealthyThreshold,omitempty"`
+	// SuccessCodes is a list of statuses from 200 to 499 and ranges of them: 200,204,300-399.
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^[234][0-9]{2}(-[234][0-9]{2})?(,[234][0-9]{2}(-[234][0-9]{2})?)*$`
+	// +kubebuilder:validation:XValidation:rule="self.split(',').all(item, !item.contains('-') || item.split('-')[0] <= item.split('-')[1])",message="a range has to go up"
+	SuccessCodes string `json:"successCodes,omitempty"`
 }
 
 // The values of the enumerations above.
@@ -158,11 +216,16 @@ const (
 // LoadBalancerClass is the parameters of an IngressClass, kept in a namespace.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Namespaced
+// +kubebuilder:resource:scope=Namespaced,shortName=lbc,categories=fairlead
+// +kubebuilder:printcolumn:name="Scheme",type=string,JSONPath=`.spec.scheme`,description="Where load balancers are reachable from, where the class says so"
+// +kubebuilder:printcolumn:name="Targets",type=string,JSONPath=`.spec.targetType`,description="What load balancers send requests to"
+// +kubebuilder:printcolumn:name="Deletion",type=string,JSONPath=`.spec.deletionPolicy`,description="What becomes of a load balancer without Ingresses"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type LoadBalancerClass struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +kubebuilder:default={}
 	Spec LoadBalancerClassSpec `json:"spec,omitempty"`
 }
 
@@ -179,11 +242,16 @@ type LoadBalancerClassList struct {
 // ClusterLoadBalancerClass is the parameters of an IngressClass, for the whole cluster.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:resource:scope=Cluster
+// +kubebuilder:resource:scope=Cluster,shortName=clbc,categories=fairlead
+// +kubebuilder:printcolumn:name="Scheme",type=string,JSONPath=`.spec.scheme`,description="Where load balancers are reachable from, where the class says so"
+// +kubebuilder:printcolumn:name="Targets",type=string,JSONPath=`.spec.targetType`,description="What load balancers send requests to"
+// +kubebuilder:printcolumn:name="Deletion",type=string,JSONPath=`.spec.deletionPolicy`,description="What becomes of a load balancer without Ingresses"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type ClusterLoadBalancerClass struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
+	// +kubebuilder:default={}
 	Spec LoadBalancerClassSpec `json:"spec,omitempty"`
 }
 

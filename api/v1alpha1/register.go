@@ -16,6 +16,7 @@ const (
 	KindLoadBalancerClass        = "LoadBalancerClass"
 	KindClusterLoadBalancerClass = "ClusterLoadBalancerClass"
 	KindBackend                  = "Backend"
+	KindLoadBalancer             = "LoadBalancer"
 )
 
 var (
@@ -31,6 +32,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&LoadBalancerClass{}, &LoadBalancerClassList{},
 		&ClusterLoadBalancerClass{}, &ClusterLoadBalancerClassList{},
 		&Backend{}, &BackendList{},
+		&LoadBalancer{}, &LoadBalancerList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -3,6 +3,8 @@ package ingress
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -70,4 +72,15 @@ func familyOfSlice(s *discoveryv1.EndpointSlice) string {
 		return ipv6
 	}
 	return ""
+}
+
+// Targets are the targets of a backend as its Service and EndpointSlices have them now. All else
+// of the backend stays as it was when it was made.
+func (c *Class) Targets(b routing.Backend, service *corev1.Service, slicesOf []*discoveryv1.EndpointSlice) []routing.Target {
+	namespace, serviceName, _ := strings.Cut(b.Service, "/")
+	ref := reference{service: name{namespace, serviceName}, portName: string(b.Port), targetType: b.TargetType}
+	if number, err := strconv.ParseInt(string(b.Port), 10, 32); err == nil {
+		ref.portName, ref.portNumber = "", int32(number)
+	}
+	return c.resolve(ref, service, slicesOf).backend.Targets
 }

@@ -55,13 +55,7 @@ type Rejection struct {
 
 // Version stands for all that an Ingress asks for: equal for objects that ask for the same.
 func Version(ing *networkingv1.Ingress) string {
-	asked := Accepted{Annotations: map[string]string{}, Spec: ing.Spec}
-	for key, value := range ing.Annotations {
-		if strings.HasPrefix(key, prefix) || key == classAnnotation {
-			asked.Annotations[key] = value
-		}
-	}
-	text, err := json.Marshal(asked)
+	text, err := json.Marshal(Accept(ing))
 	if err != nil {
 		return "" // API types always marshal; and "" is no version that was ever rejected
 	}
@@ -118,6 +112,22 @@ func homes(memories map[routing.Key]Memory) map[string]home {
 			if known, ok := out[ing]; !ok || r.Previous == known.key {
 				out[ing] = home{key, r}
 			}
+		}
+	}
+	return out
+}
+
+// Accept is the version of an Ingress to remember once it is programmed: what Fairlead reads of it.
+func Accept(ing *networkingv1.Ingress) Accepted {
+	return Accepted{Annotations: asked(ing), Spec: ing.Spec}
+}
+
+// asked are the annotations that Fairlead reads.
+func asked(ing *networkingv1.Ingress) map[string]string {
+	out := map[string]string{}
+	for key, value := range ing.Annotations {
+		if strings.HasPrefix(key, prefix) || key == classAnnotation {
+			out[key] = value
 		}
 	}
 	return out

@@ -152,6 +152,9 @@ func validateServices(services []v1alpha1.WeightedService, at *field.Path) field
 		if (s.Port.Name == "") == (s.Port.Number == 0) {
 			errs = append(errs, field.Invalid(at.Index(i).Child("port"), "", "exactly one of `name` and `number` must be specified"))
 		}
+		if n := s.Port.Number; n != 0 {
+			errs = append(errs, invalid(at.Index(i).Child("port", "number"), n, validation.IsValidPortNum(int(n)))...)
+		}
 		if w := weightOf(s); w < 0 || w > 999 {
 			errs = append(errs, field.Invalid(at.Index(i).Child("weight"), w, validation.InclusiveRangeError(0, 999)))
 		}

@@ -5,9 +5,11 @@ import (
 	"net/netip"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -20,14 +22,13 @@ import (
 
 // Validate is what the API server would refuse an Ingress for.
 func Validate(ing *networkingv1.Ingress) field.ErrorList {
-	v := validator{stored: !ing.CreationTimestamp.IsZero()}
-	errs := apivalidation.ValidateObjectMeta(&ing.ObjectMeta, true, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
-	return append(errs, v.spec(&ing.Spec, field.NewPath("spec"))...)
+	errs := validateMetadata(&ing.ObjectMeta, true, field.NewPath("metadata"))
+	return append(errs, validateSpec(&ing.Spec, field.NewPath("spec"))...)
 }
 
 // ValidateClass is what the API server would refuse an IngressClass for.
 func ValidateClass(class *networkingv1.IngressClass) field.ErrorList {
-	errs := apivalidation.ValidateObjectMeta(&class.ObjectMeta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	errs := validateMetadata(&class.ObjectMeta, false, field.NewPath("metadata"))
 	const longest = 250
 	at := field.NewPath("spec", "controller")
 	if len(class.Spec.Controller) > longest {
@@ -40,14 +41,20 @@ func ValidateClass(class *networkingv1.IngressClass) field.ErrorList {
 	return errs
 }
 
-// A validator knows what matters to the rules besides the object's fields.
-type validator struct {
-	// stored says that an API server has accepted the object. It may have done so under rules
-	// that are relaxed by a feature gate.
-	stored bool
+func validateMetadata(meta *metav1.ObjectMeta, namespaced bool, at *field.Path) field.ErrorList {
+	errs := apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNSSubdomain, at)
+	for i, finalizer := range meta.Finalizers {
+		switch {
+		case strings.Contains(finalizer, "/"):
+		case finalizer == string(corev1.FinalizerKubernetes), finalizer == metav1.FinalizerOrphanDependents, finalizer == metav1.FinalizerDeleteDependents:
+		default:
+			errs = append(errs, field.Invalid(at.Child("finalizers").Index(i), finalizer, "name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+	return errs
 }
 
-func (v validator) spec(spec *networkingv1.IngressSpec, at *field.Path) field.ErrorList {
+func validateSpec(spec *networkingv1.IngressSpec, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(spec.Rules) == 0 && spec.DefaultBackend == nil {
 		errs = append(errs, field.Invalid(at, spec.Rules, "either `defaultBackend` or `rules` must be specified"))
@@ -56,18 +63,18 @@ func (v validator) spec(spec *networkingv1.IngressSpec, at *field.Path) field.Er
 		errs = append(errs, invalid(at.Child("ingressClassName"), *spec.IngressClassName, validation.IsDNS1123Subdomain(*spec.IngressClassName))...)
 	}
 	if spec.DefaultBackend != nil {
-		errs = append(errs, v.backend(spec.DefaultBackend, at.Child("defaultBackend"))...)
+		errs = append(errs, validateIngressBackend(spec.DefaultBackend, at.Child("defaultBackend"))...)
 	}
 	for i := range spec.Rules {
-		errs = append(errs, v.rule(&spec.Rules[i], at.Child("rules").Index(i))...)
+		errs = append(errs, validateRule(&spec.Rules[i], at.Child("rules").Index(i))...)
 	}
 	for i := range spec.TLS {
-		errs = append(errs, v.tls(&spec.TLS[i], at.Child("tls").Index(i))...)
+		errs = append(errs, validateTLS(&spec.TLS[i], at.Child("tls").Index(i))...)
 	}
 	return errs
 }
 
-func (v validator) rule(rule *networkingv1.IngressRule, at *field.Path) field.ErrorList {
+func validateRule(rule *networkingv1.IngressRule, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if rule.Host != "" {
 		if isIP(rule.Host) {
@@ -83,7 +90,7 @@ func (v validator) rule(rule *networkingv1.IngressRule, at *field.Path) field.Er
 		errs = append(errs, field.Required(paths, ""))
 	}
 	for i := range rule.HTTP.Paths {
-		errs = append(errs, v.path(&rule.HTTP.Paths[i], paths.Index(i))...)
+		errs = append(errs, validatePath(&rule.HTTP.Paths[i], paths.Index(i))...)
 	}
 	return errs
 }
@@ -91,7 +98,7 @@ func (v validator) rule(rule *networkingv1.IngressRule, at *field.Path) field.Er
 // pathTypes are those that the API knows, as it lists them.
 var pathTypes = []networkingv1.PathType{networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific, networkingv1.PathTypePrefix}
 
-func (v validator) path(path *networkingv1.HTTPIngressPath, at *field.Path) field.ErrorList {
+func validatePath(path *networkingv1.HTTPIngressPath, at *field.Path) field.ErrorList {
 	if path.PathType == nil {
 		return field.ErrorList{field.Required(at.Child("pathType"), "pathType must be specified")}
 	}
@@ -110,7 +117,7 @@ func (v validator) path(path *networkingv1.HTTPIngressPath, at *field.Path) fiel
 	default:
 		errs = append(errs, field.NotSupported(at.Child("pathType"), *path.PathType, pathTypes))
 	}
-	return append(errs, v.backend(&path.Backend, at.Child("backend"))...)
+	return append(errs, validateIngressBackend(&path.Backend, at.Child("backend"))...)
 }
 
 // unnormalised says what in a path no request would still have once it is normalised.
@@ -129,28 +136,25 @@ func unnormalised(path string) []string {
 	return msgs
 }
 
-func (v validator) backend(backend *networkingv1.IngressBackend, at *field.Path) field.ErrorList {
+func validateIngressBackend(backend *networkingv1.IngressBackend, at *field.Path) field.ErrorList {
 	switch {
 	case backend.Resource != nil && backend.Service != nil:
 		return field.ErrorList{field.Invalid(at, "", "cannot set both resource and service backends")}
 	case backend.Resource != nil:
 		return validateReference(backend.Resource.APIGroup, backend.Resource.Kind, backend.Resource.Name, at.Child("resource"))
 	case backend.Service != nil:
-		return v.service(backend.Service, at)
+		return validateService(backend.Service, at)
 	}
 	return field.ErrorList{field.Invalid(at, "", "resource or service backend is required")}
 }
 
-func (v validator) service(service *networkingv1.IngressServiceBackend, at *field.Path) field.ErrorList {
+func validateService(service *networkingv1.IngressServiceBackend, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	name, port := at.Child("service", "name"), at.Child("service", "port")
-	switch {
-	case service.Name == "":
+	if service.Name == "" {
 		errs = append(errs, field.Required(name, ""))
-	case v.stored:
+	} else { // names may start with a digit since Kubernetes 1.36
 		errs = append(errs, invalid(name, service.Name, validation.IsDNS1123Label(service.Name))...)
-	default:
-		errs = append(errs, invalid(name, service.Name, validation.IsDNS1035Label(service.Name))...)
 	}
 	switch {
 	case service.Port.Name != "" && service.Port.Number != 0:
@@ -165,7 +169,7 @@ func (v validator) service(service *networkingv1.IngressServiceBackend, at *fiel
 	return errs
 }
 
-func (v validator) tls(tls *networkingv1.IngressTLS, at *field.Path) field.ErrorList {
+func validateTLS(tls *networkingv1.IngressTLS, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, host := range tls.Hosts {
 		errs = append(errs, invalid(at.Child("hosts").Index(i), host, badHost(host))...)

@@ -1,0 +1,221 @@
+package v1alpha1
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// This file is what the operator says of each load balancer, and what it keeps to itself until the
+// next time. People read it and write nothing here but the annotation that pauses. An object that
+// is deleted is written again; what it remembered is then lost, but no load balancer is.
+
+// PausedAnnotation leaves a load balancer as it is, if it says "true": what there would be to do is
+// planned and reported, and not done.
+const PausedAnnotation = Group + "/paused"
+
+// The types of a load balancer's conditions.
+const (
+	// ConditionAccepted says whether everything that its Ingresses ask for can be served.
+	ConditionAccepted = "Accepted"
+	// ConditionProgrammed says whether the cloud has all that was accepted.
+	ConditionProgrammed = "Programmed"
+	// ConditionDegraded says whether something needs attention, whatever is served meanwhile.
+	ConditionDegraded = "Degraded"
+)
+
+// The reasons of these conditions.
+const (
+	ReasonAccepted        = "Accepted"        // every member is
+	ReasonMembersRefused  = "MembersRefused"  // some are not, or not wholly: see the diagnostics
+	ReasonProgrammed      = "Programmed"      // there is nothing to do
+	ReasonProgramming     = "Programming"     // there is, and it goes on
+	ReasonPending         = "Pending"         // the cloud, or the health of targets, is waited for
+	ReasonPaused          = "Paused"          // there is, but the load balancer is paused
+	ReasonReadOnly        = "ReadOnly"        // there is, but this operator only plans
+	ReasonClassMissing    = "ClassMissing"    // what is served is frozen until its class is back
+	ReasonProviderRefused = "ProviderRefused" // the cloud rejected a step: see the diagnostics
+	ReasonProviderDenied  = "ProviderDenied"  // the operator's credentials do not suffice
+	ReasonProviderFailed  = "ProviderFailed"  // the cloud failed; it is tried again
+	ReasonAsExpected      = "AsExpected"      // nothing needs attention
+)
+
+// LoadBalancerSpec says which load balancer an object is about.
+type LoadBalancerSpec struct {
+	// Key is class, group or Ingress, and scheme, with slashes between them.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="is what the object is about and cannot change"
+	Key string `json:"key"`
+}
+
+// LoadBalancerStatus is the report, and the memory.
+type LoadBalancerStatus struct {
+	// Address is what clients connect to: the host name or, without one, the first IP address.
+	Address string `json:"address,omitempty"`
+	// IPs are the IP addresses, where the cloud says them.
+	// +listType=atomic
+	IPs []string `json:"ips,omitempty"`
+	// Members are the Ingresses, as namespace/name, oldest first.
+	// +listType=atomic
+	Members []string `json:"members,omitempty"`
+	// MemberCount is how many they are.
+	MemberCount int32 `json:"memberCount"`
+	// Listeners are the ports, ascending.
+	// +listType=map
+	// +listMapKey=port
+	Listeners []ListenerStatus `json:"listeners,omitempty"`
+	// Rules are how many rules all listeners have together.
+	Rules int32 `json:"rules"`
+	// RuleLimit is how many they may have; 0 if the cloud knows no limit.
+	RuleLimit int32 `json:"ruleLimit,omitempty"`
+	// Conditions are Accepted, Programmed and Degraded.
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+	// Diagnostics are what there is to tell about its Ingresses, at most 200.
+	// +listType=atomic
+	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
+	// OmittedDiagnostics are how many more there are.
+	OmittedDiagnostics int32 `json:"omittedDiagnostics,omitempty"`
+	// LastError is why the last attempt to change the load balancer did not succeed.
+	LastError string `json:"lastError,omitempty"`
+	// LastPlan is the last one that had something to do.
+	LastPlan *PlanStatus `json:"lastPlan,omitempty"`
+	// Memory is what the operator keeps until the next time.
+	Memory Memory `json:"memory,omitzero"`
+}
+
+// ListenerStatus is a port that is served.
+type ListenerStatus struct {
+	Port     int32  `json:"port"`
+	Protocol string `json:"protocol"`
+	// Rules are how many rules it has.
+	Rules int32 `json:"rules"`
+}
+
+// Diagnostic is one finding about one field of one object.
+type Diagnostic struct {
+	// Severity is error, warning or info.
+	Severity string `json:"severity"`
+	// Reason is one of those that the reference of diagnostics lists.
+	Reason string `json:"reason"`
+	// Source is the kind, the object and the field, with spaces between them.
+	Source  string `json:"source"`
+	Message string `json:"message"`
+}
+
+// PlanStatus is a plan as its last run left it.
+type PlanStatus struct {
+	// At is when the run ended.
+	At metav1.Time `json:"at,omitzero"`
+	// Summary is how many objects there were to create, change and delete.
+	Summary string `json:"summary"`
+	// Done is how many of the steps were done.
+	Done int32 `json:"done"`
+	// Steps are in the order of the plan, at most 50.
+	// +listType=atomic
+	Steps []PlanStep `json:"steps,omitempty"`
+	// OmittedSteps are how many more there were.
+	OmittedSteps int32 `json:"omittedSteps,omitempty"`
+}
+
+// PlanStep is one change to the load balancer, as `fairlead plan` prints it.
+type PlanStep struct {
+	Op     string `json:"op"`
+	ID     string `json:"id"`
+	Detail string `json:"detail,omitempty"`
+}
+
+// Memory is what is remembered of a load balancer. It is never truth: to lose it loses last good
+// versions, the overlap of a running move, and rejections until the cloud repeats them.
+type Memory struct {
+	// Class is what its class said when something was last accepted. It stands in when the class
+	// disappears. No schema judges it again: a check that is stricter than the one it passed must
+	// not keep the rest of the memory from being written.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Class *LoadBalancerClassSpec `json:"class,omitempty"`
+	// Members are by namespace/name.
+	// +listType=map
+	// +listMapKey=ingress
+	Members []MemberMemory `json:"members,omitempty"`
+}
+
+// MemberMemory is what is remembered of one Ingress.
+type MemberMemory struct {
+	// Ingress is its namespace/name.
+	Ingress string `json:"ingress"`
+	// LastAccepted is the version to fall back to.
+	LastAccepted *AcceptedVersion `json:"lastAccepted,omitempty"`
+	// Forgotten says that there was one, and that it was dropped to make room.
+	Forgotten bool `json:"forgotten,omitempty"`
+	// Rejections are the versions that the cloud refused.
+	// +listType=atomic
+	Rejections []Rejection `json:"rejections,omitempty"`
+	// Previous is the key of the load balancer that the Ingress moves here from.
+	Previous string `json:"previous,omitempty"`
+	// PublishedAt is when the Ingress was first told this address. The grace of a move counts
+	// from then.
+	PublishedAt *metav1.Time `json:"publishedAt,omitempty"`
+	// Served says that routes of the Ingress have been in the cloud.
+	Served bool `json:"served,omitempty"`
+}
+
+// AcceptedVersion is a version of an Ingress that was compiled and programmed.
+type AcceptedVersion struct {
+	// At is when it was first accepted.
+	At metav1.Time `json:"at,omitzero"`
+	// Annotations are those that Fairlead reads.
+	Annotations map[string]string `json:"annotations,omitempty"`
+	// Spec is that of the Ingress. The API server has checked it where it comes from, and may know
+	// fields that this version does not.
+	// +kubebuilder:validation:Schemaless
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Spec networkingv1.IngressSpec `json:"spec"`
+}
+
+// Rejection is a version of an Ingress that the cloud refused.
+type Rejection struct {
+	// Version stands for the spec and the annotations that Fairlead reads.
+	Version string `json:"version"`
+	// Message is in the cloud's words.
+	Message string `json:"message"`
+	// Capabilities stand for what the cloud was known to be able to do. Once it can do something
+	// else the version is tried again.
+	Capabilities string `json:"capabilities,omitempty"`
+}
+
+// LoadBalancer is the report on one load balancer, and the operator's memory of it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,shortName=lb,categories=fairlead
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Address",type=string,JSONPath=`.status.address`
+// +kubebuilder:printcolumn:name="Members",type=integer,JSONPath=`.status.memberCount`,description="How many Ingresses share it"
+// +kubebuilder:printcolumn:name="Rules",type=integer,JSONPath=`.status.rules`,description="How many rules its listeners have"
+// +kubebuilder:printcolumn:name="Limit",type=integer,JSONPath=`.status.ruleLimit`,description="How many rules its listeners may have",priority=1
+// +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`,description="Whether everything that its Ingresses ask for can be served",priority=1
+// +kubebuilder:printcolumn:name="Programmed",type=string,JSONPath=`.status.conditions[?(@.type=="Programmed")].status`,description="Whether the cloud has all that was accepted"
+// +kubebuilder:printcolumn:name="Degraded",type=string,JSONPath=`.status.conditions[?(@.type=="Degraded")].status`,description="Whether something needs attention"
+// +kubebuilder:printcolumn:name="Plan",type=string,JSONPath=`.status.lastPlan.summary`,description="The last plan that had something to do",priority=1
+// +kubebuilder:printcolumn:name="Error",type=string,JSONPath=`.status.lastError`,priority=1
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type LoadBalancer struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   LoadBalancerSpec   `json:"spec"`
+	Status LoadBalancerStatus `json:"status,omitzero"`
+}
+
+// LoadBalancerList is a list of them.
+//
+// +kubebuilder:object:root=true
+type LoadBalancerList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []LoadBalancer `json:"items"`
+}

@@ -1,0 +1,182 @@
+package v1alpha1
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// This file writes the reference page of our kinds from their generated definitions, and checks that
+// the committed page is the same.
+
+//go:generate go test . -run ^TestReference$ -update
+
+var update = flag.Bool("update", false, "write the reference page")
+
+func TestReference(t *testing.T) {
+	const file = "../../docs/reference/resources.md"
+	page := resourcesPage(t)
+	if *update {
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	committed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(string(committed), page); diff != "" {
+		t.Errorf("%s; `make generate` writes it (-committed +generated):\n%s", file, diff)
+	}
+}
+
+func resourcesPage(t *testing.T) string {
+	var b strings.Builder
+	b.WriteString(`# Resources
+
+The kinds of ` + "`" + Group + "`" + `, field by field. ` + "`[]`" + ` after a name stands for each entry of a list. All of them
+are listed by ` + "`kubectl get fairlead -A`" + `.
+
+<!-- Generated from config/crd by "make generate". -->
+`)
+	written := map[string]apiextensionsv1.JSONSchemaProps{}
+	for _, kind := range definitions(t) {
+		version := kind.Spec.Versions[0]
+		schema := version.Schema.OpenAPIV3Schema
+		where := "in a namespace"
+		if kind.Spec.Scope == apiextensionsv1.ClusterScoped {
+			where = "for the whole cluster"
+		}
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n", kind.Spec.Names.Kind, oneLine(schema.Description))
+		fmt.Fprintf(&b, "`apiVersion: %s/%s`, %s; `kubectl get %s` or, for short, `%s`.\n\n", kind.Spec.Group, version.Name, where,
+			kind.Spec.Names.Plural, strings.Join(kind.Spec.Names.ShortNames, "`, `"))
+		if same := alike(written, schema.Properties["spec"]); same != "" {
+			fmt.Fprintf(&b, "Its spec is that of %s.\n", same)
+			continue
+		}
+		written[kind.Spec.Names.Kind] = schema.Properties["spec"]
+		b.WriteString("| Field | Value | Meaning |\n|---|---|---|\n")
+		for _, part := range []string{"spec", "status"} {
+			if s, ok := schema.Properties[part]; ok {
+				describe(&b, part, s, slices.Contains(schema.Required, part))
+			}
+		}
+	}
+	return b.String()
+}
+
+// alike is the kind whose spec has been described in the same words, or "".
+func alike(written map[string]apiextensionsv1.JSONSchemaProps, spec apiextensionsv1.JSONSchemaProps) string {
+	for kind, s := range written {
+		if gocmp.Equal(s, spec) {
+			return kind
+		}
+	}
+	return ""
+}
+
+// definitions are the generated ones, by kind.
+func definitions(t *testing.T) []apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	files, err := filepath.Glob("../../config/crd/" + Group + "_*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []apiextensionsv1.CustomResourceDefinition
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d apiextensionsv1.CustomResourceDefinition
+		if err := yaml.UnmarshalStrict(text, &d); err != nil {
+			t.Fatalf("%s: %s", file, err)
+		}
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(a, b apiextensionsv1.CustomResourceDefinition) int {
+		return cmp.Compare(a.Spec.Names.Kind, b.Spec.Names.Kind)
+	})
+	return out
+}
+
+// describe writes a row for a field and one for each field in it.
+func describe(b *strings.Builder, path string, s apiextensionsv1.JSONSchemaProps, required bool) {
+	if meaning := oneLine(s.Description); meaning != "" || len(s.Properties) == 0 {
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", path, strings.ReplaceAll(value(s, required), "|", `\|`), strings.ReplaceAll(meaning, "|", `\|`))
+	}
+	if s.Items != nil {
+		path, s = path+"[]", *s.Items.Schema
+	}
+	if selector(s) {
+		return // Kubernetes describes its fields
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		describe(b, path+"."+name, s.Properties[name], slices.Contains(s.Required, name))
+	}
+}
+
+// value is what a field may hold.
+func value(s apiextensionsv1.JSONSchemaProps, required bool) string {
+	words := []string{typeOf(s)}
+	if required {
+		words = append(words, "required")
+	}
+	if len(s.Enum) > 0 {
+		words[0] = ""
+		for i, v := range s.Enum {
+			if i > 0 {
+				words[0] += " or "
+			}
+			words[0] += "`" + strings.Trim(string(v.Raw), `"`) + "`"
+		}
+	}
+	if s.Default != nil && string(s.Default.Raw) != "{}" {
+		words = append(words, "default `"+strings.Trim(string(s.Default.Raw), `"`)+"`")
+	}
+	switch {
+	case s.Minimum != nil && s.Maximum != nil:
+		words = append(words, fmt.Sprintf("%v to %v", *s.Minimum, *s.Maximum))
+	case s.Minimum != nil:
+		words = append(words, fmt.Sprintf("at least %v", *s.Minimum))
+	}
+	if s.MaxItems != nil {
+		words = append(words, fmt.Sprintf("at most %d", *s.MaxItems))
+	}
+	for _, rule := range s.XValidations {
+		words = append(words, rule.Message)
+	}
+	return strings.Join(words, "; ")
+}
+
+func selector(s apiextensionsv1.JSONSchemaProps) bool {
+	_, ok := s.Properties["matchLabels"]
+	return ok
+}
+
+func typeOf(s apiextensionsv1.JSONSchemaProps) string {
+	switch {
+	case selector(s):
+		return "label selector"
+	case s.Type == "array":
+		return "list of " + typeOf(*s.Items.Schema)
+	case s.AdditionalProperties != nil:
+		return "map to " + typeOf(*s.AdditionalProperties.Schema)
+	case s.Format == "date-time":
+		return "time"
+	}
+	return s.Type
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -1,0 +1,73 @@
+package v1alpha1
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// This file keeps a LoadBalancer small enough to be stored. What is cut is said: in a count beside
+// the list, and of each member whose last good version had to go.
+
+const (
+	// MaxDiagnostics is how many diagnostics a report holds.
+	MaxDiagnostics = 200
+	// MaxSteps is how many steps of a plan it holds.
+	MaxSteps = 50
+	// MaxSize is how many bytes of JSON a status may be. An object in etcd can be 1.5 MiB; the rest
+	// is for metadata, which notes who wrote each field.
+	MaxSize = 1 << 20
+)
+
+// Trim cuts the status to what can be stored in size bytes. It cuts the lists, then drops last
+// accepted versions, the oldest first, and returns the Ingresses that lost theirs: until they are
+// accepted again they have nothing to fall back to.
+func (s *LoadBalancerStatus) Trim(size int) ([]string, error) {
+	s.OmittedDiagnostics += cut(&s.Diagnostics, MaxDiagnostics)
+	if s.LastPlan != nil {
+		s.LastPlan.OmittedSteps += cut(&s.LastPlan.Steps, MaxSteps)
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("measuring a report: %w", err)
+	}
+	var lost []string
+	excess := len(text) - size
+	for _, m := range s.Memory.oldestFirst() {
+		if excess <= 0 {
+			break
+		}
+		version, err := json.Marshal(m.LastAccepted)
+		if err != nil {
+			return lost, fmt.Errorf("measuring the last accepted version of %s: %w", m.Ingress, err)
+		}
+		// That it is forgotten takes a few bytes more, where its place was.
+		excess -= len(version) + len(`"lastAccepted":,`) - len(`"forgotten":true,`)
+		m.LastAccepted, m.Forgotten = nil, true
+		lost = append(lost, m.Ingress)
+	}
+	return lost, nil
+}
+
+// oldestFirst are the members that have a version to lose. Those of one age go by their names, so
+// that equal memories are cut equally.
+func (m *Memory) oldestFirst() []*MemberMemory {
+	var out []*MemberMemory
+	for i := range m.Members {
+		if m.Members[i].LastAccepted != nil {
+			out = append(out, &m.Members[i])
+		}
+	}
+	slices.SortFunc(out, func(a, b *MemberMemory) int {
+		return cmp.Or(a.LastAccepted.At.Compare(b.LastAccepted.At.Time), cmp.Compare(a.Ingress, b.Ingress))
+	})
+	return out
+}
+
+// cut shortens a list and returns by how much.
+func cut[T any](list *[]T, most int) int32 {
+	omitted := max(0, len(*list)-most)
+	*list = (*list)[:len(*list)-omitted]
+	return int32(omitted)
+}

@@ -1,0 +1,97 @@
+package v1alpha1
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// remembering is a member with a version of about a kilobyte that was accepted on a day of January.
+func remembering(ingress string, day int) MemberMemory {
+	return MemberMemory{Ingress: ingress, Served: true, LastAccepted: &AcceptedVersion{
+		At:          metav1.Date(2026, time.January, day, 0, 0, 0, 0, time.UTC),
+		Annotations: map[string]string{"fairlead.dev/group": strings.Repeat("g", 1000)},
+	}}
+}
+
+func sizeOf(t *testing.T, v any) int {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(text)
+}
+
+func TestTrim(t *testing.T) {
+	members := []MemberMemory{
+		remembering("shop/middle", 2), remembering("shop/old", 1), remembering("shop/new", 3),
+		remembering("shop/also-old", 1), {Ingress: "shop/never-accepted"},
+	}
+	whole := sizeOf(t, LoadBalancerStatus{Memory: Memory{Members: members}})
+	cases := map[string]struct {
+		reason string
+		size   int
+		lost   []string
+	}{
+		"AllFits":    {"what fits is left alone", whole, nil},
+		"OneByte":    {"one byte too many costs one version, of two equally old ones the first by name", whole - 1, []string{"shop/also-old"}},
+		"Two":        {"the oldest go first", whole - 1500, []string{"shop/also-old", "shop/old"}},
+		"Three":      {"and then the next", whole - 2500, []string{"shop/also-old", "shop/old", "shop/middle"}},
+		"Everything": {"no more can be lost than there is", 0, []string{"shop/also-old", "shop/old", "shop/middle", "shop/new"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			status := (&LoadBalancerStatus{Memory: Memory{Members: members}}).DeepCopy()
+			lost, err := status.Trim(c.size)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.lost, lost); diff != "" {
+				t.Errorf("%s: lost (-want +got):\n%s", c.reason, diff)
+			}
+			if got := sizeOf(t, status); c.size > 0 && got > c.size {
+				t.Errorf("%s: %d bytes are left, of which %d were to be had", c.reason, got, c.size)
+			}
+			var said []string
+			for _, ingress := range lost {
+				for _, m := range status.Memory.Members {
+					if m.Ingress == ingress && m.Forgotten && m.LastAccepted == nil && m.Served {
+						said = append(said, m.Ingress)
+					}
+				}
+			}
+			if diff := cmp.Diff(lost, said); diff != "" {
+				t.Errorf("%s: a member that lost its version says so and keeps the rest (-want +got):\n%s", c.reason, diff)
+			}
+			again, err := status.Trim(c.size)
+			if err != nil || again != nil {
+				t.Errorf("%s: trimmed again, it loses %v, %v", c.reason, again, err)
+			}
+		})
+	}
+}
+
+func TestTrimCutsLists(t *testing.T) {
+	status := LoadBalancerStatus{LastPlan: &PlanStatus{}}
+	for i := range 210 {
+		status.Diagnostics = append(status.Diagnostics, Diagnostic{Message: fmt.Sprint(i)})
+		status.LastPlan.Steps = append(status.LastPlan.Steps, PlanStep{ID: fmt.Sprint(i)})
+	}
+	for range 2 { // the second time there is nothing left to cut
+		if _, err := status.Trim(MaxSize); err != nil {
+			t.Fatal(err)
+		}
+		if len(status.Diagnostics) != MaxDiagnostics || status.OmittedDiagnostics != 10 || status.Diagnostics[199].Message != "199" {
+			t.Errorf("of 210 diagnostics %d are left and %d are said to be omitted", len(status.Diagnostics), status.OmittedDiagnostics)
+		}
+		if plan := status.LastPlan; len(plan.Steps) != MaxSteps || plan.OmittedSteps != 160 || plan.Steps[49].ID != "49" {
+			t.Errorf("of 210 steps %d are left and %d are said to be omitted", len(plan.Steps), plan.OmittedSteps)
+		}
+	}
+}

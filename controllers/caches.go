@@ -1,0 +1,42 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// This file is what is kept in memory of the cluster.
+
+// Cache drops from every object what nobody here reads: at thousands of objects, who wrote which
+// field takes as much memory as the fields. Of Secrets it holds no more than may be served.
+func Cache(secrets SecretsMode) cache.Options {
+	o := cache.Options{DefaultTransform: func(o any) (any, error) {
+		if object, ok := o.(metav1.Object); ok {
+			object.SetManagedFields(nil)
+		}
+		return o, nil
+	}}
+	if secrets == SecretsLabelled {
+		o.ByObject = map[client.Object]cache.ByObject{secretMetadata(): {Label: labels.SelectorFromSet(labels.Set(labelledSecrets))}}
+	}
+	return o
+}
+
+// Ready reports whether all caches hold what the cluster has.
+func Ready(c cache.Cache) func(*http.Request) error {
+	return func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if !c.WaitForCacheSync(ctx) {
+			return errors.New("the caches are not filled yet")
+		}
+		return nil
+	}
+}

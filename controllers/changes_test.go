@@ -1,0 +1,175 @@
+package controllers_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+)
+
+func TestAnIngressIsDeletedWhileNobodyLooks(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.calm()
+
+	w.stop()
+	if err := w.Delete(t.Context(), w.ingress("shop")); err != nil {
+		t.Fatal(err)
+	}
+	w.run()
+	w.gone()
+	w.eventually(func() error {
+		return noError(apierrors.IsNotFound(w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "shop"}, &networkingv1.Ingress{})), "the Ingress is held for ever")
+	})
+}
+
+func TestAFinalizerTakenByForceLeavesNothingBehind(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.calm()
+
+	w.stop()
+	w.change("shop", func(i *networkingv1.Ingress) { i.Finalizers = nil })
+	if err := w.Delete(t.Context(), w.ingress("shop")); err != nil {
+		t.Fatal(err)
+	}
+	w.run()
+	w.gone()
+}
+
+func TestWhatNobodyRemembersIsCollected(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	w.create(w.ask("shop", "shop.example", "/", "web"), w.ask("stays", "stays.example", "/", "web"))
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.answers("stays", "http://stays.example/", "web-1")
+	w.calm()
+
+	w.stop()
+	w.change("shop", func(i *networkingv1.Ingress) { i.Finalizers = nil })
+	for _, o := range []client.Object{w.ingress("shop"), w.balancer("shop"), w.balancer("stays")} {
+		if err := w.Delete(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run()
+	w.eventually(func() error {
+		keys, err := w.cloud.List(t.Context())
+		if err != nil {
+			return err
+		}
+		return noError(len(keys) == 1, "%v are there", keys)
+	})
+	w.answers("stays", "http://stays.example/", "web-1")
+}
+
+func TestAnIngressJoinsAGroupWithoutAGap(t *testing.T) {
+	w := newWorld(t)
+	grace := metav1.Duration{Duration: 2 * time.Second}
+	parameters := &v1alpha1.ClusterLoadBalancerClass{
+		ObjectMeta: metav1.ObjectMeta{Name: w.class},
+		Spec:       v1alpha1.LoadBalancerClassSpec{MoveGrace: &grace},
+	}
+	w.create(parameters)
+	class := &networkingv1.IngressClass{}
+	if err := w.Get(t.Context(), client.ObjectKey{Name: w.class}, class); err != nil {
+		t.Fatal(err)
+	}
+	group := v1alpha1.Group
+	class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: &group, Kind: v1alpha1.KindClusterLoadBalancerClass, Name: w.class}
+	if err := w.Update(t.Context(), class); err != nil {
+		t.Fatal(err)
+	}
+	w.serve("web", "web-1")
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.calm()
+	old := w.ingress("shop").Status.LoadBalancer.Ingress[0].IP
+
+	w.change("shop", func(i *networkingv1.Ingress) { i.Annotations = map[string]string{"fairlead.dev/group": "all"} })
+	w.eventually(func() error {
+		at := w.ingress("shop").Status.LoadBalancer.Ingress[0].IP
+		return noError(at != old, "it still points to %s", at)
+	})
+	if err := w.request(old, "http://shop.example/", "web-1"); err != nil {
+		t.Errorf("clients that have not followed yet: %s", err)
+	}
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.eventually(func() error {
+		keys, err := w.cloud.List(t.Context())
+		if err != nil {
+			return err
+		}
+		return noError(len(keys) == 1, "%v are there", keys)
+	})
+	w.answers("shop", "http://shop.example/", "web-1")
+}
+
+func TestASecretThatComesLate(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	ing := w.ask("shop", "shop.example", "/", "web")
+	ing.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"shop.example"}, SecretName: "tls"}}
+	w.create(ing)
+	w.answers("shop", "http://shop.example/", "web-1") // as an ACME challenge needs
+	w.told("shop", "CertificateMissing")
+	problem := func() string {
+		for _, p := range w.ingress("shop").Status.LoadBalancer.Ingress[0].Ports {
+			if p.Port == 443 && p.Error != nil {
+				return *p.Error
+			}
+		}
+		return ""
+	}
+	if got := problem(); got != "fairlead.dev/CertificateMissing" {
+		t.Errorf("port 443 has the error %q", got)
+	}
+	w.create(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "tls"},
+		Type:       corev1.SecretTypeTLS,
+		Data:       keyPair(t, "shop.example"),
+	})
+	w.eventually(func() error { return noError(problem() == "", "port 443 still has the error %q", problem()) })
+}
+
+// keyPair is what a Secret holds.
+func keyPair(t *testing.T, host string) map[string][]byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: host}, DNSNames: []string{host},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	chain, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]byte{
+		"tls.crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain}),
+		"tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+	}
+}

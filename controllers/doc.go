@@ -1,0 +1,16 @@
+// Package controllers is the imperative shell: it reads Kubernetes, hands what it read to the
+// compiler, has the plan carried out, and reports.
+//
+//	watches.go     an object changed: which load balancers depend on it?
+//	reconcile.go   one load balancer, all the way: this is the story, the rest are its words
+//	gather.go      everything that it depends on, read once, into a Snapshot
+//	hold.go        finalizers, before anything exists to leak
+//	seen.go        what the cloud has, kept from one reconcile to the next
+//	report.go      what came of it: status, events, memory, finalizers released, when to come back
+//	targets.go     the members of target groups, in a loop of their own
+//	strays.go      Ingresses that belong to no load balancer, and why
+//	orphans.go     load balancers that nobody asks for, and nobody remembers
+//
+// The request is the key of a load balancer, never the name of an object. Deletion is no second
+// path: a snapshot without members compiles to the empty load balancer.
+package controllers

@@ -1,0 +1,322 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file reads what a load balancer depends on, once. Everything comes from caches but the
+// contents of Secrets, of which just those are read that an Ingress names.
+
+// A gathering is the snapshot of a load balancer and whom it has to let go of.
+type gathering struct {
+	ingress.Snapshot
+	record record // what is remembered
+	// departed are Ingresses that this load balancer holds and that are no members any more:
+	// deleted, or somebody else's. One that is gone already is nil.
+	departed map[string]*networkingv1.Ingress
+	// previous are the load balancers that serve members until now which come to this one.
+	previous map[string]lb.Key
+}
+
+// A gatherer reads.
+type gatherer struct {
+	cache     client.Reader // everything that is watched
+	secrets   secretReader
+	directory *directory
+	memories  *memories
+	options   ingress.Options
+}
+
+// gather makes the snapshot of a load balancer. One that nobody asks for any more has no members.
+func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
+	if err := g.memories.ready(ctx); err != nil {
+		return nil, fmt.Errorf("reading what is remembered: %w", err)
+	}
+	record := g.memories.recall(key)
+	memory := memoryOf(record)
+	names := slices.Concat(g.directory.membersOf(key), slices.Collect(maps.Keys(memory.Members)))
+	objects, err := g.classes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known, err := g.ingresses(ctx, names)
+	if err != nil {
+		return nil, err
+	}
+	beside, err := g.ingresses(ctx, g.directory.membersOf(otherScheme(key)))
+	if err != nil {
+		return nil, err
+	}
+	for _, named := range []map[string]*networkingv1.Ingress{known, beside} {
+		objects.Ingresses = append(objects.Ingresses, slices.DeleteFunc(slices.Collect(maps.Values(named)), func(i *networkingv1.Ingress) bool { return i == nil })...)
+	}
+	if err := g.references(ctx, key, known, memory, &objects); err != nil {
+		return nil, err
+	}
+	objects.Memories = g.memories.about(names)
+	objects.Memories[key] = memory
+
+	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known}
+	out.Class.Name, _, _ = strings.Cut(string(key), "/")
+	snapshots, _ := ingress.Split(objects, g.options)
+	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == key }); at >= 0 {
+		out.Snapshot = snapshots[at]
+	}
+	out.previous = previousHomes(key, out.Members, objects.Memories)
+	for _, m := range out.Members {
+		delete(out.departed, m.Owner.String())
+	}
+	return out, nil
+}
+
+// otherScheme is the key of the load balancer that a group would be if it asked for the other
+// scheme. The members of both are told.
+func otherScheme(key lb.Key) lb.Key {
+	cut := strings.LastIndexByte(string(key), '/') + 1
+	if string(key[cut:]) == v1alpha1.SchemeInternal {
+		return key[:cut] + v1alpha1.SchemeInternetFacing
+	}
+	return key[:cut] + v1alpha1.SchemeInternal
+}
+
+// homes are the load balancers that an Ingress belongs to, and what is to be said if there are
+// none. One that is being deleted still belongs where it did.
+func (g *gatherer) homes(ctx context.Context, ing *networkingv1.Ingress) ([]lb.Key, []diag.Diagnostic, error) {
+	if err := g.memories.ready(ctx); err != nil {
+		return nil, nil, fmt.Errorf("reading what is remembered: %w", err)
+	}
+	objects, err := g.classes(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	alive := *ing
+	alive.DeletionTimestamp = nil
+	objects.Ingresses = []*networkingv1.Ingress{&alive}
+	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses); err != nil {
+		return nil, nil, err
+	}
+	who := refOf(kindIngress, ing)
+	objects.Memories = g.memories.about([]string{who.String()})
+	snapshots, homeless := ingress.Split(objects, g.options)
+	keys := g.memories.holding(who.String())
+	for _, s := range snapshots {
+		keys = append(keys, s.Key)
+	}
+	slices.Sort(keys)
+	homeless = slices.DeleteFunc(homeless, func(d diag.Diagnostic) bool {
+		return d.Source.Kind != kindIngress // of classes, which are not this one's to report
+	})
+	return slices.Compact(keys), homeless, nil
+}
+
+// classes are all classes and their parameters: few, and any of them may matter.
+func (g *gatherer) classes(ctx context.Context) (ingress.Objects, error) {
+	var o ingress.Objects
+	var classes networkingv1.IngressClassList
+	var cluster v1alpha1.ClusterLoadBalancerClassList
+	var namespaced v1alpha1.LoadBalancerClassList
+	for _, list := range []client.ObjectList{&classes, &cluster, &namespaced} {
+		if err := g.cache.List(ctx, list); err != nil {
+			return o, fmt.Errorf("listing classes: %w", err)
+		}
+	}
+	o.IngressClasses = pointers(classes.Items)
+	o.ClusterLoadBalancerClasses = pointers(cluster.Items)
+	o.LoadBalancerClasses = pointers(namespaced.Items)
+	return o, nil
+}
+
+// ingresses are those of the given names; nil where there is none any more.
+func (g *gatherer) ingresses(ctx context.Context, names []string) (map[string]*networkingv1.Ingress, error) {
+	out := map[string]*networkingv1.Ingress{}
+	for _, n := range names {
+		ing, err := get[networkingv1.Ingress](ctx, g.cache, refFrom(kindIngress, n))
+		if err != nil {
+			return nil, err
+		}
+		out[n] = ing
+	}
+	return out, nil
+}
+
+// references reads what Ingresses refer to, as they are and as they were last accepted, and has the
+// directory note each name before it is looked up.
+func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[string]*networkingv1.Ingress, memory ingress.Memory, o *ingress.Objects) error {
+	named := references{}
+	for n, ing := range ingresses {
+		if ing != nil {
+			named.add(ing.Namespace, &ing.Spec)
+		}
+		if accepted := memory.Members[n].LastAccepted; accepted != nil {
+			named.add(refFrom(kindIngress, n).namespace, &accepted.Spec)
+		}
+	}
+	g.directory.depend(key, named.all())
+	var err error
+	if o.Backends, err = readAll(ctx, g.cache, named[kindBackend], o.Backends); err != nil {
+		return err
+	}
+	for _, b := range o.Backends {
+		named.addBackend(b)
+	}
+	g.directory.depend(key, named.all())
+	if o.Services, err = readAll(ctx, g.cache, named[kindService], o.Services); err != nil {
+		return err
+	}
+	for _, s := range o.Services {
+		found, err := endpointsOf(ctx, g.cache, refOf(kindService, s))
+		if err != nil {
+			return err
+		}
+		o.EndpointSlices = append(o.EndpointSlices, found...)
+	}
+	if o.Secrets, err = g.secrets.read(ctx, named[kindSecret]); err != nil {
+		return err
+	}
+	o.Namespaces, err = g.namespaces(ctx, o.Ingresses)
+	return err
+}
+
+// endpointsOf are the EndpointSlices of a Service.
+func endpointsOf(ctx context.Context, from client.Reader, service ref) ([]*discoveryv1.EndpointSlice, error) {
+	var list discoveryv1.EndpointSliceList
+	err := from.List(ctx, &list, client.InNamespace(service.namespace), client.MatchingFields{sliceService: service.name})
+	if err != nil {
+		return nil, fmt.Errorf("listing EndpointSlices of Service %s: %w", service, err)
+	}
+	return pointers(list.Items), nil
+}
+
+// sliceService is the index of EndpointSlices by the name of their Service.
+const sliceService = "service"
+
+func serviceOfSlice(o client.Object) []string {
+	if name := o.GetLabels()[discoveryv1.LabelServiceName]; name != "" {
+		return []string{name}
+	}
+	return nil
+}
+
+// references are the objects that Ingresses name, by kind.
+type references map[string]map[ref]bool
+
+func (r references) note(kind, namespace, name string) {
+	add(r, kind, ref{kind, namespace, name})
+}
+
+// add notes what an Ingress names.
+func (r references) add(namespace string, spec *networkingv1.IngressSpec) {
+	for _, t := range spec.TLS {
+		if t.SecretName != "" {
+			r.note(kindSecret, namespace, t.SecretName)
+		}
+	}
+	r.addTo(namespace, spec.DefaultBackend)
+	for _, rule := range spec.Rules {
+		if rule.HTTP == nil {
+			continue
+		}
+		for i := range rule.HTTP.Paths {
+			r.addTo(namespace, &rule.HTTP.Paths[i].Backend)
+		}
+	}
+}
+
+func (r references) addTo(namespace string, b *networkingv1.IngressBackend) {
+	switch {
+	case b == nil:
+	case b.Service != nil:
+		r.note(kindService, namespace, b.Service.Name)
+	case b.Resource != nil && b.Resource.Kind == v1alpha1.KindBackend:
+		r.note(kindBackend, namespace, b.Resource.Name)
+	}
+}
+
+// addBackend notes the Services that a Backend shares requests among.
+func (r references) addBackend(b *v1alpha1.Backend) {
+	for _, s := range b.Spec.Services {
+		r.note(kindService, b.Namespace, s.Name)
+	}
+}
+
+func (r references) all() []ref {
+	var out []ref
+	for _, refs := range r {
+		out = slices.AppendSeq(out, maps.Keys(refs))
+	}
+	return out
+}
+
+// readAll adds to objects those of refs that exist.
+func readAll[T any, P object[T]](ctx context.Context, from client.Reader, refs map[ref]bool, objects []P) ([]P, error) {
+	for r := range refs {
+		found, err := get[T, P](ctx, from, r)
+		if err != nil {
+			return nil, err
+		}
+		if found != nil {
+			objects = append(objects, found)
+		}
+	}
+	return objects, nil
+}
+
+// namespaces reads those that exist.
+func (g *gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ingress) ([]*corev1.Namespace, error) {
+	refs := map[ref]bool{}
+	for _, ing := range ingresses {
+		refs[ref{kindNamespace, "", ing.Namespace}] = true
+	}
+	return readAll[corev1.Namespace](ctx, g.cache, refs, nil)
+}
+
+// object is a pointer to an API type.
+type object[T any] interface {
+	*T
+	client.Object
+}
+
+// get reads one object; nil if there is none.
+func get[T any, P object[T]](ctx context.Context, from client.Reader, r ref) (P, error) {
+	found := P(new(T))
+	err := from.Get(ctx, types.NamespacedName{Namespace: r.namespace, Name: r.name}, found)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s %s: %w", r.kind, r, err)
+	}
+	return found, nil
+}
+
+func refOf(kind string, o client.Object) ref { return ref{kind, o.GetNamespace(), o.GetName()} }
+
+// refFrom is the object of a namespace/name.
+func refFrom(kind, object string) ref {
+	namespace, name, _ := strings.Cut(object, "/")
+	return ref{kind, namespace, name}
+}
+
+func pointers[T any](items []T) []*T {
+	out := make([]*T, len(items))
+	for i := range items {
+		out[i] = &items[i]
+	}
+	return out
+}

@@ -1,0 +1,49 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+)
+
+// This file holds Ingresses back from disappearing while the cloud has something of theirs.
+
+// finalizer is ours on every Ingress that is served.
+const finalizer = "fairlead.dev/ingress"
+
+// hold puts our finalizer on every member before anything of it exists.
+func (r *reconciler) hold(ctx context.Context, g *gathering) error {
+	for _, ing := range g.Ingresses {
+		if !ing.DeletionTimestamp.IsZero() || controllerutil.ContainsFinalizer(ing, finalizer) {
+			continue
+		}
+		held := ing.DeepCopy()
+		controllerutil.AddFinalizer(held, finalizer)
+		if err := r.patchFinalizers(ctx, ing, held); err != nil {
+			return fmt.Errorf("holding Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+		}
+	}
+	return nil
+}
+
+// letGo takes our finalizer from an Ingress, if it is there.
+func (r *reconciler) letGo(ctx context.Context, ing *networkingv1.Ingress) error {
+	if !controllerutil.ContainsFinalizer(ing, finalizer) {
+		return nil
+	}
+	free := ing.DeepCopy()
+	controllerutil.RemoveFinalizer(free, finalizer)
+	if err := r.patchFinalizers(ctx, ing, free); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("letting go of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+	}
+	return nil
+}
+
+// patchFinalizers replaces the list, which others may be writing too: theirs would be lost if the
+// object had changed since it was read.
+func (r *reconciler) patchFinalizers(ctx context.Context, from, to *networkingv1.Ingress) error {
+	return r.writer.Patch(ctx, to, client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}))
+}

@@ -1,0 +1,150 @@
+package controllers
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file keeps what is remembered of load balancers. Memory is never truth: to lose it loses
+// last good versions, rejections until the cloud repeats them, and that an event was sent before.
+
+// A record is the report on a load balancer, which is its memory too.
+type record = v1alpha1.LoadBalancerStatus
+
+// A keeper keeps records beyond the life of this process.
+type keeper interface {
+	load(ctx context.Context) (map[lb.Key]record, error)
+	save(ctx context.Context, key lb.Key, r record) error
+	drop(ctx context.Context, key lb.Key) error
+}
+
+// memories are all records. They are read when they are first needed, which is after this replica
+// became the leader: what the one before it wrote until then counts.
+type memories struct {
+	keeper keeper
+
+	mu      sync.Mutex
+	records map[lb.Key]record // nil before they are read
+	holders map[string]map[lb.Key]bool
+}
+
+func newMemories(k keeper) *memories { return &memories{keeper: k} }
+
+// ready reads the records, once.
+func (m *memories) ready(ctx context.Context) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.records != nil {
+		return nil
+	}
+	records, err := m.keeper.load(ctx)
+	if err != nil {
+		return err
+	}
+	m.records, m.holders = map[lb.Key]record{}, map[string]map[lb.Key]bool{}
+	for key, r := range records {
+		m.put(key, r)
+	}
+	return nil
+}
+
+// recall is the record of a load balancer. It is not to be changed.
+func (m *memories) recall(key lb.Key) record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.records[key]
+}
+
+// keys are those of all records.
+func (m *memories) keys() []lb.Key {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.records))
+}
+
+// holding are the load balancers that remember an Ingress, by namespace/name.
+func (m *memories) holding(member string) []lb.Key {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.holders[member]))
+}
+
+// about is what the compiler needs to know about some Ingresses: every Memory that has one of them.
+func (m *memories) about(members []string) map[lb.Key]ingress.Memory {
+	out := map[lb.Key]ingress.Memory{}
+	for _, member := range members {
+		for _, key := range m.holding(member) {
+			out[key] = memoryOf(m.recall(key))
+		}
+	}
+	return out
+}
+
+// keep replaces a record, here and, if it is another one, where it outlives this process.
+func (m *memories) keep(ctx context.Context, key lb.Key, r record) error {
+	if equality.Semantic.DeepEqual(m.recall(key), r) {
+		return nil
+	}
+	if err := m.keeper.save(ctx, key, r); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.put(key, r)
+	return nil
+}
+
+// drop forgets a load balancer that is no more.
+func (m *memories) drop(ctx context.Context, key lb.Key) error {
+	if err := m.keeper.drop(ctx, key); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.put(key, record{})
+	delete(m.records, key)
+	return nil
+}
+
+func (m *memories) put(key lb.Key, r record) {
+	for _, member := range m.records[key].Memory.Members {
+		remove(m.holders, member.Ingress, key)
+	}
+	m.records[key] = r
+	for _, member := range r.Memory.Members {
+		add(m.holders, member.Ingress, key)
+	}
+}
+
+// memoryOf is the part of a record that the compiler reads.
+func memoryOf(r record) ingress.Memory {
+	out := ingress.Memory{Class: r.Memory.Class, Members: map[string]ingress.Remembered{}}
+	for _, m := range r.Memory.Members {
+		known := ingress.Remembered{Previous: lb.Key(m.Previous), Served: m.Served}
+		if v := m.LastAccepted; v != nil {
+			known.LastAccepted = &ingress.Accepted{Annotations: v.Annotations, Spec: v.Spec}
+		}
+		for _, x := range m.Rejections {
+			known.Rejections = append(known.Rejections, ingress.Rejection{Version: x.Version, Message: x.Message})
+		}
+		out.Members[m.Ingress] = known
+	}
+	return out
+}
+
+// memberOf is what a record has of an Ingress; nil for nothing.
+func memberOf(r *record, member string) *v1alpha1.MemberMemory {
+	at := slices.IndexFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return m.Ingress == member })
+	if at < 0 {
+		return nil
+	}
+	return &r.Memory.Members[at]
+}

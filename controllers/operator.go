@@ -1,0 +1,119 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file puts the pieces together.
+
+// Options are the choices of whoever runs the operator.
+type Options struct {
+	Cloud providers.Provider
+	// Classes say which Ingresses are ours.
+	Classes ingress.Options
+	// Namespace is the only one to look after; all of them if it is empty. The manager's cache is
+	// to be limited to it.
+	Namespace string
+	// Secrets says which Secrets may be served; all if it is empty.
+	Secrets SecretsMode
+	// DriftInterval is how long what was seen of the cloud is believed; zero is 10 hours.
+	DriftInterval time.Duration
+	// OrphanInterval is how often load balancers are looked for that nobody asks for; zero is 10
+	// minutes.
+	OrphanInterval time.Duration
+	// Parallel is how many load balancers are reconciled at a time; zero is 4.
+	Parallel int
+}
+
+// Scheme knows every kind that the operator reads and writes.
+func Scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(v1alpha1.AddToScheme(s))
+	return s
+}
+
+// Add adds the operator to a manager. It starts with the manager, once this replica is the leader.
+func Add(ctx context.Context, m manager.Manager, o Options) error {
+	if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, sliceService, serviceOfSlice); err != nil {
+		return fmt.Errorf("indexing EndpointSlices by Service: %w", err)
+	}
+	if o.DriftInterval == 0 {
+		o.DriftInterval = 10 * time.Hour
+	}
+	if o.OrphanInterval == 0 {
+		o.OrphanInterval = 10 * time.Minute
+	}
+	if o.Parallel == 0 {
+		o.Parallel = 4
+	}
+	r := &reconciler{
+		gatherer: &gatherer{
+			cache: m.GetClient(), secrets: secretReader{o.Secrets, m.GetAPIReader()}, directory: newDirectory(),
+			memories: newMemories(&archive{reader: m.GetAPIReader(), writer: m.GetClient(), scope: o.Namespace}), options: o.Classes,
+		},
+		observer: observer{cloud: o.Cloud, every: o.DriftInterval},
+		writer:   m.GetClient(),
+		events:   m.GetEventRecorder("fairlead"),
+		targets:  newTargetBook(),
+		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
+		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
+	}
+	targets := &registrar{cache: m.GetClient(), cloud: o.Cloud, book: r.targets, forget: r.forget}
+	strays := &straysReconciler{reconciler: r}
+	if err := start(m, "loadbalancers", o.Parallel, r, r.sources(m.GetCache())); err != nil {
+		return err
+	}
+	if err := start(m, "targets", o.Parallel, targets, targets.sources(m.GetCache())); err != nil {
+		return err
+	}
+	if err := m.Add(&collector{r, o.OrphanInterval, o.Namespace}); err != nil {
+		return fmt.Errorf("adding the collector of orphans: %w", err)
+	}
+	return start(m, "strays", 1, strays, strays.sources(m.GetCache()))
+}
+
+// start adds one controller.
+func start[K comparable](m manager.Manager, name string, parallel int, r reconcile.TypedReconciler[K], sources []source.TypedSource[K]) error {
+	unique := true // two operators in one process, as tests have them, share their metrics
+	c, err := controller.NewTyped(name, m, controller.TypedOptions[K]{
+		Reconciler:              r,
+		MaxConcurrentReconciles: parallel,
+		SkipNameValidation:      &unique,
+		LogConstructor: func(k *K) logr.Logger {
+			l := m.GetLogger().WithName(name)
+			if k != nil {
+				l = l.WithValues("key", fmt.Sprint(*k))
+			}
+			return l
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("making the controller of %s: %w", name, err)
+	}
+	for _, s := range sources {
+		if err := c.Watch(s); err != nil {
+			return fmt.Errorf("watching for %s: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,268 @@
+package controllers_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+)
+
+func TestAnIngressLives(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	w.serve("api", "api-1")
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+
+	w.answers("shop", "http://shop.example/", "web-1")
+	shop := w.ingress("shop")
+	if !slices.Contains(shop.Finalizers, "fairlead.dev/ingress") {
+		t.Errorf("it is served without our finalizer: %v", shop.Finalizers)
+	}
+	entry := shop.Status.LoadBalancer.Ingress[0]
+	if entry.Hostname == "" || !cmp.Equal(entry.Ports, []networkingv1.IngressPortStatus{{Port: 80, Protocol: "TCP"}}) {
+		t.Errorf("status is %+v", entry)
+	}
+	balancer := w.balancer("shop")
+	if !meta.IsStatusConditionTrue(balancer.Status.Conditions, v1alpha1.ConditionProgrammed) || balancer.Status.Address != entry.Hostname {
+		t.Errorf("the LoadBalancer says %+v", balancer.Status)
+	}
+
+	w.change("shop", func(i *networkingv1.Ingress) {
+		i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name = "api"
+	})
+	w.answers("shop", "http://shop.example/", "api-1")
+
+	if err := w.Delete(t.Context(), shop); err != nil {
+		t.Fatal(err)
+	}
+	w.gone()
+	w.eventually(func() error {
+		err := w.Get(t.Context(), client.ObjectKeyFromObject(shop), &networkingv1.Ingress{})
+		return noError(apierrors.IsNotFound(err), "the Ingress is still there: %v", err)
+	})
+	w.eventually(func() error {
+		var list v1alpha1.LoadBalancerList
+		err := w.List(t.Context(), &list, client.MatchingLabels{"fairlead.dev/scope": w.namespace})
+		return noError(err == nil && len(list.Items) == 0, "%d LoadBalancers are left, %v", len(list.Items), err)
+	})
+}
+
+func TestOneBadMemberCostsItsNeighboursNothing(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	bad := "member-2"
+	for i := range 5 {
+		ing := w.ask(fmt.Sprintf("member-%d", i), fmt.Sprintf("h%d.example", i), "/", "web")
+		ing.Annotations["fairlead.dev/group"] = "five"
+		if ing.Name == bad {
+			ing.Annotations["fairlead.dev/health-check-path"] = "not a path"
+		}
+		w.create(ing)
+	}
+	for i := range 5 {
+		if name := fmt.Sprintf("member-%d", i); name != bad {
+			w.answers(name, fmt.Sprintf("http://h%d.example/", i), "web-1")
+		}
+	}
+	w.told(bad, "AnnotationInvalid")
+	for i := range 5 {
+		if name := fmt.Sprintf("member-%d", i); name != bad && len(w.reasons(name)) > 0 {
+			t.Errorf("%s is told %v, and nothing is wrong with it", name, w.reasons(name))
+		}
+	}
+	if entries := w.ingress(bad).Status.LoadBalancer.Ingress; len(entries) > 0 {
+		t.Errorf("the bad member has a status: %v", entries)
+	}
+}
+
+func TestWhatTheCloudRejectsCostsItsNeighboursNothing(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	no := "bad.example"
+	w.cloud.reject.Store(&no)
+	for _, name := range []string{"good", "bad"} {
+		ing := w.ask(name, name+".example", "/", "web")
+		ing.Annotations["fairlead.dev/group"] = "two"
+		w.create(ing)
+	}
+	w.answers("good", "http://good.example/", "web-1")
+	w.told("bad", "Rejected")
+
+	w.calm()
+	before := w.cloud.writes.Load()
+	if err := w.Delete(t.Context(), w.ingress("bad")); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(func() error {
+		return noError(apierrors.IsNotFound(w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "bad"}, &networkingv1.Ingress{})), "the rejected Ingress is still there")
+	})
+	if n := w.cloud.writes.Load() - before; n > 0 {
+		t.Errorf("%d writes to take away what was never there", n)
+	}
+}
+
+func TestAnIngressMovesToAnotherController(t *testing.T) {
+	w := newWorld(t)
+	other := w.class + "-other"
+	w.create(&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: other}, Spec: networkingv1.IngressClassSpec{Controller: "example.com/other"}})
+	w.serve("web", "web-1")
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+	w.answers("shop", "http://shop.example/", "web-1")
+
+	w.change("shop", func(i *networkingv1.Ingress) { i.Spec.IngressClassName = &other })
+	w.gone()
+	w.eventually(func() error {
+		i := w.ingress("shop")
+		return noError(len(i.Finalizers) == 0 && len(i.Status.LoadBalancer.Ingress) == 0, "it still has %v and %v", i.Finalizers, i.Status)
+	})
+
+	// What the other one writes is none of our business, though it looks the same.
+	i := w.ingress("shop")
+	i.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{Hostname: "other.example"}}
+	if err := w.Status().Update(t.Context(), i); err != nil {
+		t.Fatal(err)
+	}
+	w.calm()
+	if got := w.ingress("shop").Status.LoadBalancer.Ingress; len(got) != 1 || got[0].Hostname != "other.example" {
+		t.Errorf("status of a foreign Ingress is %v", got)
+	}
+	w.change("shop", func(i *networkingv1.Ingress) { i.Spec.IngressClassName = &w.class })
+	w.answers("shop", "http://shop.example/", "web-1")
+}
+
+func TestARestartWritesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1", "web-2")
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+	w.create(w.ask("missing", "missing.example", "/", "nothing"))
+	w.answers("shop", "http://shop.example/", "web-")
+	w.told("missing", "ServiceMissing")
+	w.calm()
+	writes, shop, balancer, reasons := w.cloud.writes.Load(), w.ingress("shop"), w.balancer("shop"), w.reasons("missing")
+
+	w.stop()
+	w.run()
+	observed := w.cloud.observed.Load()
+	w.eventually(func() error { return noError(w.cloud.observed.Load() > observed, "it does not look") })
+	w.calm()
+	if n := w.cloud.writes.Load() - writes; n > 0 {
+		t.Errorf("%d writes to the cloud", n)
+	}
+	if diff := cmp.Diff(shop.ResourceVersion, w.ingress("shop").ResourceVersion); diff != "" {
+		t.Errorf("the Ingress was written: %s", diff)
+	}
+	if diff := cmp.Diff(balancer.ResourceVersion, w.balancer("shop").ResourceVersion); diff != "" {
+		t.Errorf("the LoadBalancer was written: %s", diff)
+	}
+	if diff := cmp.Diff(reasons, w.reasons("missing")); diff != "" {
+		t.Errorf("events were repeated: %s", diff)
+	}
+}
+
+func TestPodsComeAndGoWithoutReconcilingALoadBalancer(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.calm()
+	balancer := w.balancer("shop")
+
+	w.create(w.pod("web", "web-2"))
+	w.answers("shop", "http://shop.example/", "web-2")
+	first := w.pod("web", "unused")
+	first.Name = "web-1"
+	if err := w.Delete(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(func() error {
+		for range 4 {
+			if err := w.request(w.ingress("shop").Status.LoadBalancer.Ingress[0].IP, "http://shop.example/", "web-2"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if diff := cmp.Diff(balancer.Status, w.balancer("shop").Status); diff != "" {
+		t.Errorf("the load balancer was reconciled: %s", diff)
+	}
+}
+
+func TestAClassThatDisappearsFreezesWhatItServes(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+	w.create(w.ask("gone", "gone.example", "/", "web"))
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.answers("gone", "http://gone.example/", "web-1")
+	w.calm()
+	writes := w.cloud.writes.Load()
+	if err := w.Delete(t.Context(), &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}}); err != nil {
+		t.Fatal(err)
+	}
+	w.told("shop", "ClassMissing")
+	w.stop()
+	w.run()
+	w.calm()
+	w.answers("shop", "http://shop.example/", "web-1")
+	if n := w.cloud.writes.Load() - writes; n > 0 {
+		t.Errorf("%d writes though the class is missing", n)
+	}
+	if err := w.Delete(t.Context(), w.ingress("gone")); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(func() error {
+		return noError(apierrors.IsNotFound(w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "gone"}, &networkingv1.Ingress{})), "deletions do not go on")
+	})
+}
+
+func noError(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
+// balancer is the LoadBalancer of an Ingress without a group.
+func (w *world) balancer(ingress string) *v1alpha1.LoadBalancer {
+	w.Helper()
+	name := v1alpha1.Name(strings.Join([]string{w.class, w.namespace, ingress, v1alpha1.SchemeInternal}, "/"))
+	balancer := &v1alpha1.LoadBalancer{}
+	w.eventually(func() error { return w.Get(w.Context(), client.ObjectKey{Name: name}, balancer) })
+	return balancer
+}
+
+// reasons are those of all events about an Ingress, sorted.
+func (w *world) reasons(ingress string) []string {
+	w.Helper()
+	var list eventsv1.EventList
+	if err := w.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+		w.Fatal(err)
+	}
+	var out []string
+	for _, e := range list.Items {
+		if e.Regarding.Kind == "Ingress" && e.Regarding.Name == ingress {
+			out = append(out, e.Reason)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// told waits for an event.
+func (w *world) told(ingress, reason string) {
+	w.Helper()
+	w.eventually(func() error {
+		got := w.reasons(ingress)
+		return noError(slices.Contains(got, reason), "Ingress %s is told %v, want %s", ingress, got, reason)
+	})
+}

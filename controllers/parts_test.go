@@ -1,0 +1,137 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file tests the parts that need no API server.
+
+func TestDue(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	targets := func(names ...string) (out []lb.Target) {
+		for _, n := range names {
+			out = append(out, lb.Target{Address: n, Port: 80})
+		}
+		return out
+	}
+	cases := map[string]struct {
+		reason     string
+		have, want []lb.Target
+		growing    time.Time
+		wait       time.Duration
+		change     bool
+	}{
+		"nothing":      {reason: "what is there stays", have: targets("a"), want: targets("a")},
+		"first":        {reason: "without a target nobody is served", want: targets("a"), change: true},
+		"added":        {reason: "more may follow", have: targets("a"), want: targets("a", "b"), wait: time.Second, change: true},
+		"still adding": {reason: "the second runs from the first of them", have: targets("a"), want: targets("a", "b"), growing: at.Add(-300 * time.Millisecond), wait: 700 * time.Millisecond, change: true},
+		"gathered":     {reason: "the second is over", have: targets("a"), want: targets("a", "b"), growing: at.Add(-2 * time.Second), change: true},
+		"removed":      {reason: "a request may be on its way there", have: targets("a", "b"), want: targets("a"), change: true},
+		"replaced":     {reason: "an addition does not hold a removal up", have: targets("a"), want: targets("b"), change: true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			wait, change := due(c.have, c.want, c.growing, at)
+			if wait != c.wait || change != c.change {
+				t.Errorf("due = %v, %v; want %v, %v: %s", wait, change, c.wait, c.change, c.reason)
+			}
+		})
+	}
+}
+
+func TestComeBack(t *testing.T) {
+	wrap := func(err error) error { return fmt.Errorf("applying: %w", err) }
+	conflict := apierrors.NewConflict(schema.GroupResource{}, "shop", errors.New("changed"))
+	cases := map[string]struct {
+		reason string
+		err    error
+		wait   time.Duration
+		retry  bool
+	}{
+		"none":               {reason: "there is nothing to come back for"},
+		"pending":            {reason: "the cloud says that it takes a moment", err: wrap(providers.ErrPending), wait: afterPending},
+		"rejected":           {reason: "trying again is pointless until a limit changes", err: wrap(providers.ErrRejected), wait: afterRejected},
+		"rejected, pending":  {reason: "the earliest decides", err: errors.Join(wrap(providers.ErrRejected), wrap(providers.ErrPending)), wait: afterPending},
+		"denied":             {reason: "somebody has to fix credentials", err: wrap(providers.ErrDenied), wait: afterDenied},
+		"conflict":           {reason: "the cache catches up by itself", err: wrap(conflict), wait: afterConflict},
+		"unknown":            {reason: "nobody knows, so with backoff", err: errors.New("boom"), retry: true},
+		"unknown beside one": {reason: "nobody knows of all of it", err: errors.Join(wrap(providers.ErrPending), errors.New("boom")), retry: true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			result, err := comeBack(c.err)
+			if result.RequeueAfter != c.wait || (err != nil) != c.retry {
+				t.Errorf("comeBack = %v, %v; want %v, retry %v: %s", result, err, c.wait, c.retry, c.reason)
+			}
+		})
+	}
+}
+
+func TestDirectory(t *testing.T) {
+	d := newDirectory()
+	shop := ref{kindIngress, "ns", "shop"}
+	secret, service := ref{kindSecret, "ns", "tls"}, ref{kindService, "ns", "web"}
+	want := func(what string, got, want []lb.Key) {
+		t.Helper()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+	}
+	want("a new Ingress", d.place(shop, []lb.Key{"a"}), []lb.Key{"a"})
+	want("one that moves concerns both", d.place(shop, []lb.Key{"b"}), []lb.Key{"a", "b"})
+	d.letGo(shop, "a")
+	want("until it is let go of", d.on(shop), []lb.Key{"b"})
+	want("one that is not there", d.place(ref{kindIngress, "ns", "other"}, nil), nil)
+
+	d.depend("b", []ref{secret, service})
+	d.depend("c", []ref{service})
+	want("a Service of two", d.on(service), []lb.Key{"b", "c"})
+	want("a Secret of one", d.on(secret), []lb.Key{"b"})
+	want("another namespace's", d.on(ref{kindService, "other", "web"}), nil)
+	d.depend("b", []ref{service})
+	want("a Secret that is not named any more", d.on(secret), nil)
+	d.depend("b", nil)
+	d.depend("c", nil)
+	d.letGo(shop, "b")
+	if len(d.dependents)+len(d.members)+len(d.refs) > 0 {
+		t.Errorf("what nobody depends on is kept: %+v", d)
+	}
+}
+
+func TestWithoutAddress(t *testing.T) {
+	entry := func(hostname, ip string) networkingv1.IngressLoadBalancerIngress {
+		return networkingv1.IngressLoadBalancerIngress{Hostname: hostname, IP: ip}
+	}
+	all := []networkingv1.IngressLoadBalancerIngress{entry("ours.example", "192.0.2.1"), entry("theirs.example", ""), entry("", "192.0.2.1")}
+	for address, want := range map[string][]networkingv1.IngressLoadBalancerIngress{
+		"ours.example": all[1:],
+		"192.0.2.1":    all[:2],
+		"":             all,
+	} {
+		if diff := cmp.Diff(want, withoutAddress(all, address)); diff != "" {
+			t.Errorf("without %q: %s", address, diff)
+		}
+	}
+}
+
+func TestOtherScheme(t *testing.T) {
+	for key, want := range map[lb.Key]lb.Key{
+		"fairlead/ns/shop/internal":       "fairlead/ns/shop/internet-facing",
+		"fairlead/@group/internet-facing": "fairlead/@group/internal",
+	} {
+		if got := otherScheme(key); got != want {
+			t.Errorf("otherScheme(%s) = %s, want %s", key, got, want)
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package controllers
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// A reconciler takes one load balancer at a time from the objects that ask for it to the cloud.
+type reconciler struct {
+	*gatherer
+	observer
+	writer  client.Client
+	events  events.EventRecorder
+	targets *targetBook
+	doubts  doubts
+	// wake makes other load balancers reconcile.
+	wake chan event.TypedGenericEvent[lb.Key]
+	// stray has Ingresses looked after that may belong to no load balancer from now on.
+	stray chan event.TypedGenericEvent[types.NamespacedName]
+}
+
+// Reconcile is the whole story.
+func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
+	snap, err := r.gather(ctx, key) // the objects, read once, with what is remembered of this key
+	if err != nil {
+		return comeBack(err)
+	}
+	if err := r.hold(ctx, snap); err != nil { // finalizers, before anything exists to leak
+		return comeBack(err)
+	}
+	facts, err := r.cloud.Lookup(ctx, model.Ask(snap.Snapshot)) // what compiling needs to know about the cloud
+	if err != nil {
+		return comeBack(err)
+	}
+	seen, err := r.seen(ctx, key) // what is there: observed once, then kept true
+	if err != nil {
+		return comeBack(err)
+	}
+	caps := r.cloud.Capabilities(model.ClassOf(snap.Snapshot))
+	built := model.Compile(snap.Snapshot, facts, caps) // the load balancer and diagnostics; cannot fail
+	todo, doubted := r.believe(snap, seen, plan.Diff(seen, built.LoadBalancer, caps))
+	run, err := providers.Run(ctx, r.cloud, seen, todo, providers.Options{}) // do it
+	return r.report(ctx, outcome{snap, caps, built, seen, todo, doubted, run, err})
+}

@@ -1,0 +1,210 @@
+package controllers
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file writes down what a reconcile found and did. It is a function of the outcome, the record
+// before and the time: it calls nothing, and equal outcomes leave an equal record.
+
+// record is what to remember of a load balancer from now on.
+func (o outcome) record(now time.Time) record {
+	next := *o.snap.record.DeepCopy()
+	next.Members, next.MemberCount = nil, int32(len(o.snap.Members))
+	for _, m := range o.snap.Members {
+		next.Members = append(next.Members, m.Owner.String())
+	}
+	if o.seen.Exists {
+		next.Address = addressOf(o.seen.Address)
+	}
+	next.Listeners = nil
+	for _, l := range o.seen.Listeners {
+		next.Listeners = append(next.Listeners, v1alpha1.ListenerStatus{Port: l.Port, Protocol: l.Protocol, Rules: int32(len(l.Rules))})
+	}
+	next.Rules, next.RuleLimit = int32(o.seen.RuleCount()), int32(o.caps.Rules)
+	next.Diagnostics, next.OmittedDiagnostics = nil, 0
+	for _, d := range o.diagnostics() {
+		next.Diagnostics = append(next.Diagnostics, reported(d))
+	}
+	next.LastError = ""
+	if o.err != nil {
+		next.LastError = shorten(o.err.Error())
+	}
+	next.LastPlan = o.lastPlan(now)
+	for _, c := range o.conditions() {
+		meta.SetStatusCondition(&next.Conditions, c)
+	}
+	o.learn(&next, now)
+	return next
+}
+
+func addressOf(a lb.Address) string {
+	if a.Hostname == "" && len(a.IPs) > 0 {
+		return a.IPs[0]
+	}
+	return a.Hostname
+}
+
+// diagnostics are all that there is to say.
+func (o outcome) diagnostics() []diag.Diagnostic {
+	return slices.Concat(o.built.Diagnostics, o.todo.Diagnostics)
+}
+
+func reported(d diag.Diagnostic) v1alpha1.Diagnostic {
+	return v1alpha1.Diagnostic{Severity: string(d.Severity), Reason: string(d.Reason), Source: d.Source.String(), Message: d.Message}
+}
+
+// lastPlan is the plan that was run, if it had steps. One that went as the last one did, which is
+// what waiting looks like, is not news.
+func (o outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
+	before := o.snap.record.LastPlan
+	if o.todo.Empty() {
+		return before
+	}
+	p := &v1alpha1.PlanStatus{At: metav1.NewTime(now).Rfc3339Copy(), Summary: o.todo.Counts(), Done: int32(o.run.Done)}
+	for _, s := range o.todo.Print()[:min(len(o.todo.Steps), v1alpha1.MaxSteps)] {
+		p.Steps = append(p.Steps, v1alpha1.PlanStep{Op: s.Op, ID: s.ID, Detail: shorten(s.Detail)})
+	}
+	p.OmittedSteps = int32(len(o.todo.Steps) - len(p.Steps))
+	if before != nil {
+		p.At = before.At
+		if equality.Semantic.DeepEqual(p, before) {
+			return before
+		}
+		p.At = metav1.NewTime(now).Rfc3339Copy()
+	}
+	return p
+}
+
+// shorten keeps one text from filling the record.
+func shorten(text string) string {
+	const most = 1000
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+// conditions are the three, and why they are so.
+func (o outcome) conditions() []metav1.Condition {
+	accepted := condition(v1alpha1.ConditionAccepted, true, v1alpha1.ReasonAccepted, "")
+	for _, d := range o.diagnostics() {
+		if d.Severity == diag.Error {
+			accepted = condition(v1alpha1.ConditionAccepted, false, v1alpha1.ReasonMembersRefused, d.String())
+			break
+		}
+	}
+	programmed := condition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonProgrammed, "")
+	degraded := condition(v1alpha1.ConditionDegraded, false, v1alpha1.ReasonAsExpected, "")
+	switch {
+	case o.err == nil && o.doubted:
+		programmed = condition(v1alpha1.ConditionProgrammed, false, v1alpha1.ReasonProgramming, "so much would be deleted that a second reading has to confirm it")
+	case o.err != nil:
+		reason := reasonOf(o.err)
+		programmed = condition(v1alpha1.ConditionProgrammed, false, reason, o.err.Error())
+		if reason != v1alpha1.ReasonPending && reason != v1alpha1.ReasonProgramming {
+			degraded = condition(v1alpha1.ConditionDegraded, true, reason, o.err.Error())
+		}
+	}
+	return []metav1.Condition{accepted, programmed, degraded}
+}
+
+func condition(kind string, holds bool, reason, message string) metav1.Condition {
+	status := metav1.ConditionFalse
+	if holds {
+		status = metav1.ConditionTrue
+	}
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: shorten(message)}
+}
+
+// reasonOf is the worst of what went wrong.
+func reasonOf(err error) string {
+	worst := v1alpha1.ReasonPending
+	for _, e := range leaves(err) {
+		switch patience(e) {
+		case 0:
+			return v1alpha1.ReasonProviderFailed
+		case afterDenied:
+			worst = v1alpha1.ReasonProviderDenied
+		case afterRejected:
+			if worst == v1alpha1.ReasonPending {
+				worst = v1alpha1.ReasonProviderRefused
+			}
+		}
+	}
+	return worst
+}
+
+// learn notes of each member what the next compilation needs to know.
+func (o outcome) learn(next *record, now time.Time) {
+	if o.err == nil && len(o.snap.Members) > 0 {
+		next.Memory.Class = o.snap.Class.DeepCopy()
+	}
+	for _, m := range o.snap.Members {
+		if m.Leaving {
+			continue
+		}
+		known := memberOf(next, m.Owner.String())
+		if known == nil {
+			next.Memory.Members = append(next.Memory.Members, v1alpha1.MemberMemory{Ingress: m.Owner.String(), Previous: string(o.snap.previous[m.Owner.String()])})
+			known = &next.Memory.Members[len(next.Memory.Members)-1]
+		}
+		o.learnOf(m, known, now)
+	}
+	slices.SortFunc(next.Memory.Members, func(a, b v1alpha1.MemberMemory) int { return cmp.Compare(a.Ingress, b.Ingress) })
+}
+
+func (o outcome) learnOf(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
+	const most = 5 // versions: an author who tries more has seen the message
+	for _, r := range o.run.Rejections {
+		version := ingress.Version(m.Ingress)
+		mine := slices.ContainsFunc(r.Origin, func(s diag.Source) bool { return s.At("") == m.Source() })
+		told := slices.ContainsFunc(known.Rejections, func(r v1alpha1.Rejection) bool { return r.Version == version })
+		if mine && !told {
+			known.Rejections = append(known.Rejections, v1alpha1.Rejection{Version: version, Message: shorten(r.Err.Error())})
+			known.Rejections = known.Rejections[max(0, len(known.Rejections)-most):]
+		}
+	}
+	if o.err != nil || o.doubted || o.refused(m) {
+		return
+	}
+	known.Served = true
+	version := ingress.Accept(m.Ingress)
+	if known.LastAccepted == nil || !equality.Semantic.DeepEqual(ingress.Accepted{Annotations: known.LastAccepted.Annotations, Spec: known.LastAccepted.Spec}, version) {
+		known.LastAccepted = &v1alpha1.AcceptedVersion{At: metav1.NewTime(now).Rfc3339Copy(), Annotations: version.Annotations, Spec: version.Spec}
+		known.Forgotten = false
+	}
+}
+
+// refused reports whether a member's present version was left out.
+func (o outcome) refused(m ingress.Member) bool {
+	return slices.ContainsFunc(o.built.Diagnostics, func(d diag.Diagnostic) bool {
+		return d.Source.At("") == m.Source() && (d.Reason == diag.QuotaExceeded || d.Reason == diag.Rejected)
+	})
+}
+
+// rejected are the members of which a version was rejected that was not known to be. The next
+// compilation leaves them out, so that the rest can go on at once.
+func (o outcome) rejected(next *record) []string {
+	var out []string
+	for i := range next.Memory.Members {
+		m := &next.Memory.Members[i]
+		before := memberOf(&o.snap.record, m.Ingress)
+		if before == nil && len(m.Rejections) > 0 || before != nil && !equality.Semantic.DeepEqual(before.Rejections, m.Rejections) {
+			out = append(out, m.Ingress)
+		}
+	}
+	return out
+}

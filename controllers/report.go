@@ -1,0 +1,272 @@
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file tells people what came of a reconcile, lets go of what is done with, and says when to
+// come back. It writes only what has changed.
+
+// An outcome is a reconcile, as far as it went.
+type outcome struct {
+	snap    *gathering
+	caps    lb.Capabilities
+	built   model.Built
+	seen    *lb.Observed // what is there now
+	todo    plan.Plan
+	doubted bool // there would be more to do, which is not believed yet
+	run     providers.Outcome
+	err     error // of the run
+}
+
+// report reports.
+func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, error) {
+	key := o.snap.Key
+	o.log(ctx)
+	if o.err != nil || o.seen.Exists && !o.seen.Active {
+		r.forget(key) // a step may have been half done, or the cloud is about to finish something
+	}
+	r.targets.track(key, &o.snap.Class, o.seen.TargetGroups)
+	next := o.record(time.Now())
+	r.tell(o)
+	err := r.publish(ctx, o, &next)
+	err = errors.Join(err, r.release(ctx, o, &next))
+	ended, wait := o.endMoves(&next, time.Now())
+	if o.finished(&next) && err == nil {
+		r.forget(key)
+		return comeBack(errors.Join(o.err, r.memories.drop(ctx, key)))
+	}
+	if lost, trimErr := next.Trim(v1alpha1.MaxSize); trimErr != nil {
+		err = errors.Join(err, trimErr)
+	} else if len(lost) > 0 {
+		log.FromContext(ctx).Info("the record is full: last accepted versions were dropped", "ingresses", lost)
+	}
+	err = errors.Join(err, r.memories.keep(ctx, key, next))
+	r.awaken(ctx, ended) // only now, for they look at what is remembered here
+	rejected := o.rejected(&next)
+	r.lookAfter(ctx, rejected)
+	switch {
+	case err == nil && len(rejected) > 0, err == nil && o.doubted:
+		return reconcile.Result{RequeueAfter: afterConflict}, nil
+	case err == nil && o.err == nil && o.seen.Exists && !o.seen.Active:
+		return reconcile.Result{RequeueAfter: afterPending}, nil
+	case err == nil && o.err == nil:
+		return reconcile.Result{RequeueAfter: cmp.Or(wait, r.jittered())}, nil // to see whether the cloud has drifted
+	}
+	return comeBack(errors.Join(o.err, err))
+}
+
+// lookAfter has Ingresses told, where no load balancer has them, why that is.
+func (r *reconciler) lookAfter(ctx context.Context, ingresses []string) {
+	for _, i := range ingresses {
+		who := refFrom(kindIngress, i)
+		select {
+		case r.stray <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: who.namespace, Name: who.name}}:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (o outcome) log(ctx context.Context) {
+	if o.todo.Empty() && o.err == nil {
+		return
+	}
+	l := log.FromContext(ctx).WithValues("plan", o.todo.Counts(), "done", o.run.Done)
+	if o.err != nil && reasonOf(o.err) != v1alpha1.ReasonPending {
+		l = l.WithValues("problem", o.err.Error())
+	}
+	l.Info("changed the load balancer")
+	for _, s := range o.todo.Print() {
+		l.V(1).Info("step", "op", s.Op, "id", s.ID, "detail", s.Detail)
+	}
+}
+
+// tell sends an event for each diagnostic that was not there before, to the Ingress that it is
+// about and to no other.
+func (r *reconciler) tell(o outcome) {
+	for _, d := range o.diagnostics() {
+		if slices.Contains(o.snap.record.Diagnostics, reported(d)) {
+			continue
+		}
+		at := slices.IndexFunc(o.snap.Ingresses, func(i *networkingv1.Ingress) bool {
+			return d.Source.Kind == kindIngress && d.Source.Object() == i.Namespace+"/"+i.Name
+		})
+		if at >= 0 {
+			send(r.events, o.snap.Ingresses[at], d)
+		}
+	}
+}
+
+// send is an event about one diagnostic.
+func send(recorder events.EventRecorder, ing *networkingv1.Ingress, d diag.Diagnostic) {
+	kind := corev1.EventTypeWarning
+	if d.Severity == diag.Info {
+		kind = corev1.EventTypeNormal
+	}
+	text := d.Message
+	if d.Source.Field != "" {
+		text = d.Source.Field + ": " + text
+	}
+	recorder.Eventf(ing, nil, kind, string(d.Reason), "Compile", "%s", shorten(text))
+}
+
+// publish writes where each member is reached, once everything that it asks for is there.
+func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error {
+	if !o.seen.Exists || !o.seen.Active {
+		return nil
+	}
+	var errs []error
+	for _, m := range o.snap.Members {
+		known := memberOf(next, m.Owner.String())
+		if m.Leaving || known == nil || !known.Served {
+			continue
+		}
+		at := slices.IndexFunc(o.snap.Ingresses, func(i *networkingv1.Ingress) bool { return i.Namespace == m.Namespace && i.Name == m.Name })
+		err := r.writeStatus(ctx, o.snap.Ingresses[at], statusOf(m, o.seen.Address, o.built.Table, o.built.Diagnostics))
+		if err == nil && known.PublishedAt == nil {
+			known.PublishedAt = now()
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// now is the time as the API stores it.
+func now() *metav1.Time {
+	t := metav1.Now().Rfc3339Copy()
+	return &t
+}
+
+func (r *reconciler) writeStatus(ctx context.Context, ing *networkingv1.Ingress, want []networkingv1.IngressLoadBalancerIngress) error {
+	if equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, want) {
+		return nil
+	}
+	to := ing.DeepCopy()
+	to.Status.LoadBalancer.Ingress = want
+	if err := r.writer.Status().Patch(ctx, to, client.MergeFrom(ing)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("writing the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+	}
+	return nil
+}
+
+// release lets go of the Ingresses that have departed, once nothing is routed for them any more,
+// whatever state the others are in.
+func (r *reconciler) release(ctx context.Context, o outcome, next *record) error {
+	if len(o.snap.departed) == 0 || !retained(o.snap) && routed(plan.Diff(o.seen, o.built.LoadBalancer, o.caps)) {
+		return nil
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(o.snap.departed)) {
+		if err := r.releaseOne(ctx, o, refFrom(kindIngress, name), o.snap.departed[name]); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		next.Memory.Members = slices.DeleteFunc(next.Memory.Members, func(m v1alpha1.MemberMemory) bool { return m.Ingress == name })
+		r.directory.letGo(refFrom(kindIngress, name), o.snap.Key)
+		delete(o.snap.departed, name)
+	}
+	return errors.Join(errs...)
+}
+
+// releaseOne leaves an Ingress alone, unless another load balancer of ours has it.
+func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *networkingv1.Ingress) error {
+	others := slices.DeleteFunc(r.directory.on(who), func(k lb.Key) bool { return k == o.snap.Key })
+	if ing == nil || len(others) > 0 {
+		return nil
+	}
+	if ing.DeletionTimestamp.IsZero() {
+		if err := r.writeStatus(ctx, ing, withoutAddress(ing.Status.LoadBalancer.Ingress, o.snap.record.Address)); err != nil {
+			return err
+		}
+	}
+	return r.letGo(ctx, ing)
+}
+
+// routed reports whether a plan that is not done takes routes away, so that some may still be there.
+func routed(p plan.Plan) bool {
+	return slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {
+		switch s.Step.(type) {
+		case plan.DeleteRule, plan.ModifyRule, plan.DeleteListener, plan.ModifyListener, plan.DeleteLoadBalancer:
+			return true
+		default: // creates something, or tidies up
+			return false
+		}
+	})
+}
+
+// endMoves forgets where members came from, once clients have had the time to follow. It returns the
+// load balancers that they may leave now, and how long the next one still has.
+func (o outcome) endMoves(next *record, now time.Time) (ended []lb.Key, wait time.Duration) {
+	grace := 10 * time.Minute
+	if o.snap.Class.MoveGrace != nil {
+		grace = o.snap.Class.MoveGrace.Duration
+	}
+	for i := range next.Memory.Members {
+		m := &next.Memory.Members[i]
+		if m.Previous == "" || m.PublishedAt == nil {
+			continue
+		}
+		if left := m.PublishedAt.Add(grace).Sub(now); left > 0 {
+			wait = min(left, cmp.Or(wait, left))
+			continue
+		}
+		ended = append(ended, lb.Key(m.Previous))
+		m.Previous = ""
+	}
+	return ended, wait
+}
+
+// awaken makes other load balancers reconcile.
+func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {
+	for _, key := range keys {
+		select {
+		case r.wake <- event.TypedGenericEvent[lb.Key]{Object: key}:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// finished reports whether there is nothing left of a load balancer, here or in the cloud.
+func (o outcome) finished(next *record) bool {
+	return o.err == nil && !o.doubted && len(o.snap.Members) == 0 && len(o.snap.departed) == 0 && len(next.Memory.Members) == 0 &&
+		!o.seen.Exists && len(o.seen.TargetGroups) == 0 && len(o.seen.Certificates) == 0
+}
+
+// previousHomes are the load balancers that new members were served by until now.
+func previousHomes(key lb.Key, members []ingress.Member, memories map[lb.Key]ingress.Memory) map[string]lb.Key {
+	out := map[string]lb.Key{}
+	for _, m := range members {
+		name := m.Owner.String()
+		for _, other := range slices.Sorted(maps.Keys(memories)) {
+			if other != key && memories[other].Members[name].Served {
+				out[name] = other
+			}
+		}
+	}
+	return out
+}

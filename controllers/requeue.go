@@ -1,0 +1,69 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file decides when to come back.
+
+const (
+	afterConflict = 100 * time.Millisecond // the cache will have caught up
+	afterPending  = time.Second
+	afterDenied   = time.Minute      // somebody has to fix credentials, and then should not wait long
+	afterRejected = 10 * time.Minute // a limit may have been raised
+)
+
+// comeBack turns an error into what the queue is to do. An error that it returns is retried with
+// backoff; the others say themselves when it is worth trying again.
+func comeBack(err error) (reconcile.Result, error) {
+	wait, retry := time.Duration(0), false
+	for _, e := range leaves(err) {
+		after := patience(e)
+		retry = retry || after == 0
+		if wait == 0 || after < wait {
+			wait = after
+		}
+	}
+	if retry {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: wait}, nil
+}
+
+// patience is how long to wait after an error; zero for one that knows nothing of it.
+func patience(err error) time.Duration {
+	switch {
+	case apierrors.IsConflict(err), errors.Is(err, context.Canceled):
+		return afterConflict
+	case errors.Is(err, providers.ErrPending):
+		return afterPending
+	case errors.Is(err, providers.ErrDenied):
+		return afterDenied
+	case errors.Is(err, providers.ErrRejected):
+		return afterRejected
+	}
+	return 0
+}
+
+// leaves are the errors that were joined into one. A join that was wrapped since is one error.
+func leaves(err error) []error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return []error{err}
+	}
+	var out []error
+	for _, e := range joined.Unwrap() {
+		out = append(out, leaves(e)...)
+	}
+	return out
+}

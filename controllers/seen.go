@@ -1,0 +1,65 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file keeps what the cloud has, so that a steady state costs no calls.
+
+// An observer remembers what it saw of each load balancer. What it returns is kept true by whoever
+// changes the cloud, or else forgotten; once in a while it looks again.
+type observer struct {
+	cloud providers.Provider
+	every time.Duration // how long a look is good for, give or take a tenth
+
+	mu   sync.Mutex
+	kept map[lb.Key]sight
+}
+
+// A sight is what was seen and until when to believe it.
+type sight struct {
+	seen  *lb.Observed
+	until time.Time
+}
+
+// seen is what is under a key.
+func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
+	o.mu.Lock()
+	s := o.kept[key]
+	o.mu.Unlock()
+	if s.seen != nil && time.Now().Before(s.until) {
+		return s.seen, nil
+	}
+	// After a while somebody may have changed a value and left the digest beside it.
+	drifted := s.seen != nil
+	seen, err := o.cloud.Observe(ctx, key, drifted)
+	if err != nil {
+		return nil, fmt.Errorf("observing %s: %w", key, err)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.kept == nil {
+		o.kept = map[lb.Key]sight{}
+	}
+	o.kept[key] = sight{seen, time.Now().Add(o.jittered())}
+	return seen, nil
+}
+
+// forget makes the next look a fresh one.
+func (o *observer) forget(key lb.Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.kept, key)
+}
+
+// jittered keeps load balancers that were first seen together from being looked at together.
+func (o *observer) jittered() time.Duration {
+	return time.Duration(float64(o.every) * (0.9 + 0.2*rand.Float64())) //nolint:gosec // nothing is guarded by it
+}

@@ -1,0 +1,99 @@
+package controllers
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// This file looks after Ingresses that belong to no load balancer: it tells those of ours why, and
+// lets go of those that an operator before this one did not get round to.
+
+// A straysReconciler takes one Ingress at a time.
+type straysReconciler struct {
+	*reconciler
+
+	mu   sync.Mutex
+	told map[types.NamespacedName][]diag.Diagnostic
+}
+
+// Reconcile does nothing about an Ingress that a load balancer has.
+func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
+	who := ref{kindIngress, name.Namespace, name.Name}
+	ing, err := get[networkingv1.Ingress](ctx, s.cache, who)
+	if err != nil {
+		return comeBack(err)
+	}
+	if ing == nil {
+		s.news(name, nil)
+		return reconcile.Result{}, nil
+	}
+	keys, homeless, err := s.homes(ctx, ing)
+	if err != nil {
+		return comeBack(err)
+	}
+	for _, d := range s.news(name, homeless) {
+		send(s.events, ing, d)
+	}
+	// While its class is missing nobody can say that nothing of it is in the cloud.
+	frozen := len(homeless) > 0 && ing.DeletionTimestamp.IsZero()
+	if len(keys) > 0 || len(s.directory.on(who)) > 0 || frozen {
+		return reconcile.Result{}, nil
+	}
+	return comeBack(s.letGo(ctx, ing))
+}
+
+// news are the diagnostics that were not there the last time.
+func (s *straysReconciler) news(name types.NamespacedName, found []diag.Diagnostic) []diag.Diagnostic {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.told[name]
+	if s.told == nil {
+		s.told = map[types.NamespacedName][]diag.Diagnostic{}
+	}
+	if s.told[name] = found; len(found) == 0 {
+		delete(s.told, name)
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool { return slices.Contains(known, d) })
+}
+
+func (s *straysReconciler) sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
+	return []source.TypedSource[types.NamespacedName]{
+		watch(from, &networkingv1.Ingress{}, asksForMore, func(_ context.Context, ing *networkingv1.Ingress) []types.NamespacedName {
+			return []types.NamespacedName{client.ObjectKeyFromObject(ing)}
+		}),
+		watch(from, &networkingv1.IngressClass{}, changedSpec, onAny[*networkingv1.IngressClass](s)),
+		watch(from, &v1alpha1.LoadBalancerClass{}, changedSpec, onAny[*v1alpha1.LoadBalancerClass](s)),
+		watch(from, &v1alpha1.ClusterLoadBalancerClass{}, changedSpec, onAny[*v1alpha1.ClusterLoadBalancerClass](s)),
+		source.TypedChannel(s.stray, &handler.TypedFuncs[types.NamespacedName, types.NamespacedName]{GenericFunc: enqueueItself[types.NamespacedName]}),
+	}
+}
+
+// onAny leads from an object of a kind to all Ingresses.
+func onAny[T client.Object](s *straysReconciler) func(context.Context, T) []types.NamespacedName {
+	return func(ctx context.Context, _ T) []types.NamespacedName { return s.all(ctx) }
+}
+
+// all are all Ingresses: a change of a class decides whose any of them is.
+func (s *straysReconciler) all(ctx context.Context) []types.NamespacedName {
+	var list networkingv1.IngressList
+	if err := s.cache.List(ctx, &list); err != nil {
+		return nil // the cache is being stopped
+	}
+	var out []types.NamespacedName
+	for i := range list.Items {
+		out = append(out, client.ObjectKeyFromObject(&list.Items[i]))
+	}
+	return out
+}

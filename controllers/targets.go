@@ -1,0 +1,215 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file keeps the members of target groups, in a loop of its own: pods come and go without any
+// load balancer being reconciled, and go on doing so while a configuration is broken.
+
+// A groupKey is a target group of a load balancer.
+type groupKey struct {
+	key lb.Key
+	id  lb.GroupID
+}
+
+func (k groupKey) String() string { return string(k.key) + " " + string(k.id) }
+
+// A tracked group is one that exists in the cloud.
+type tracked struct {
+	class   *ingress.Class
+	backend routing.Backend
+	// members are those that were last set; known says whether that is known at all.
+	members []lb.Target
+	known   bool
+	// growing is since when there has been something to add, and nothing to remove.
+	growing time.Time
+}
+
+// A targetBook is the target groups that exist, as the plans that made them left them.
+type targetBook struct {
+	mu     sync.Mutex
+	groups map[groupKey]*tracked
+	by     map[ref]map[groupKey]bool // Service
+	wake   chan event.TypedGenericEvent[groupKey]
+}
+
+func newTargetBook() *targetBook {
+	return &targetBook{
+		groups: map[groupKey]*tracked{}, by: map[ref]map[groupKey]bool{},
+		wake: make(chan event.TypedGenericEvent[groupKey], 1024),
+	}
+}
+
+// track notes the target groups of a load balancer. Those that are new are looked after at once.
+func (b *targetBook) track(key lb.Key, class *ingress.Class, groups []lb.ObservedTargetGroup) {
+	b.mu.Lock()
+	var fresh []groupKey
+	there := map[lb.GroupID]bool{}
+	for _, g := range groups {
+		there[g.ID] = true
+		k := groupKey{key, g.ID}
+		if b.groups[k] == nil {
+			b.groups[k] = &tracked{}
+			fresh = append(fresh, k)
+		}
+		b.groups[k].class = class
+		b.groups[k].backend = routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
+		add(b.by, refFrom(kindService, g.Service), k)
+	}
+	for k, t := range b.groups {
+		if k.key == key && !there[k.id] {
+			delete(b.groups, k)
+			remove(b.by, refFrom(kindService, t.backend.Service), k)
+		}
+	}
+	b.mu.Unlock()
+	for _, k := range fresh {
+		b.wake <- event.TypedGenericEvent[groupKey]{Object: k}
+	}
+}
+
+// of are the target groups of a Service.
+func (b *targetBook) of(service ref) []groupKey {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []groupKey
+	for k := range b.by[service] {
+		out = append(out, k)
+	}
+	return out
+}
+
+// look is a copy of what is known of a group.
+func (b *targetBook) look(k groupKey) (tracked, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.groups[k]
+	if t == nil {
+		return tracked{}, false
+	}
+	return *t, true
+}
+
+// note changes what is known of a group.
+func (b *targetBook) note(k groupKey, change func(*tracked)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t := b.groups[k]; t != nil {
+		change(t)
+	}
+}
+
+// A registrar makes the members of a target group what its Service says.
+type registrar struct {
+	cache client.Reader
+	cloud providers.Provider
+	book  *targetBook
+	// forget makes the reconciler look at a load balancer afresh.
+	forget func(lb.Key)
+}
+
+// Reconcile brings one target group up to date. Additions are gathered for a moment, removals never
+// wait; the provider adds before it removes.
+func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result, error) {
+	t, ok := r.book.look(k)
+	if !ok {
+		return reconcile.Result{}, nil // deleted since
+	}
+	want, err := r.want(ctx, t)
+	if err != nil {
+		return comeBack(err)
+	}
+	if !t.known {
+		if t.members, err = r.present(ctx, k); err != nil {
+			return comeBack(err)
+		}
+		r.book.note(k, func(known *tracked) { known.members, known.known = t.members, true })
+	}
+	wait, change := due(t.members, want, t.growing, time.Now())
+	switch {
+	case !change:
+		r.book.note(k, func(known *tracked) { known.growing = time.Time{} })
+		return reconcile.Result{}, nil
+	case wait > 0:
+		r.book.note(k, func(known *tracked) {
+			if known.growing.IsZero() {
+				known.growing = time.Now()
+			}
+		})
+		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	if err := r.cloud.SetTargets(ctx, k.key, k.id, want); err != nil {
+		r.book.note(k, func(known *tracked) { known.known = false })
+		return comeBack(fmt.Errorf("setting the targets of %s in %s: %w", k.id, k.key, err))
+	}
+	r.book.note(k, func(known *tracked) { known.members, known.known, known.growing = want, true, time.Time{} })
+	if len(t.members) == 0 {
+		r.forget(k.key) // what was seen of the group says that it has no targets
+	}
+	return reconcile.Result{}, nil
+}
+
+// want is what the Service of a group has now, sorted.
+func (r *registrar) want(ctx context.Context, t tracked) ([]lb.Target, error) {
+	at := refFrom(kindService, t.backend.Service)
+	service, err := get[corev1.Service](ctx, r.cache, at)
+	if err != nil {
+		return nil, err
+	}
+	endpoints, err := endpointsOf(ctx, r.cache, at)
+	if err != nil {
+		return nil, err
+	}
+	return t.class.Targets(t.backend, service, endpoints), nil
+}
+
+// present is what the cloud has.
+func (r *registrar) present(ctx context.Context, k groupKey) ([]lb.Target, error) {
+	healths, err := r.cloud.Targets(ctx, k.key, k.id)
+	if err != nil {
+		return nil, fmt.Errorf("reading the targets of %s in %s: %w", k.id, k.key, err)
+	}
+	var out []lb.Target
+	for _, h := range healths {
+		if h.State != "draining" {
+			out = append(out, h.Target)
+		}
+	}
+	return out, nil
+}
+
+// gather is how long additions wait for more of them: pods of one Deployment come in a burst.
+const gather = time.Second
+
+// due reports whether the members of a group are to change, and how long that can wait. The first
+// members of a group, without which it serves nobody, do not wait either.
+func due(have, want []lb.Target, growing, now time.Time) (wait time.Duration, change bool) {
+	missing := func(from, in []lb.Target) bool {
+		return slices.ContainsFunc(from, func(t lb.Target) bool { return !slices.Contains(in, t) })
+	}
+	added, removed := missing(want, have), missing(have, want)
+	switch {
+	case !added && !removed:
+		return 0, false
+	case removed || len(have) == 0:
+		return 0, true
+	case growing.IsZero():
+		return gather, true
+	}
+	return max(0, growing.Add(gather).Sub(now)), true
+}

@@ -1,0 +1,189 @@
+package controllers
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file turns a change of an object into the keys of the load balancers that depend on it. A
+// change of anything else enqueues nothing.
+
+// sources are what the reconciler of load balancers is woken by.
+func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
+	all := []source.TypedSource[lb.Key]{
+		watch(from, &networkingv1.Ingress{}, asksForMore, r.onIngress),
+		watch(from, &networkingv1.IngressClass{}, changedSpec, func(ctx context.Context, c *networkingv1.IngressClass) []lb.Key {
+			return r.onClasses(ctx, []string{c.Name})
+		}),
+		watch(from, &v1alpha1.LoadBalancerClass{}, changedSpec, func(ctx context.Context, c *v1alpha1.LoadBalancerClass) []lb.Key {
+			return r.onParameters(ctx, v1alpha1.KindLoadBalancerClass, c)
+		}),
+		watch(from, &v1alpha1.ClusterLoadBalancerClass{}, changedSpec, func(ctx context.Context, c *v1alpha1.ClusterLoadBalancerClass) []lb.Key {
+			return r.onParameters(ctx, v1alpha1.KindClusterLoadBalancerClass, c)
+		}),
+		watch(from, &corev1.Namespace{}, changedLabels, r.onNamespace),
+		watch(from, &v1alpha1.Backend{}, changedSpec, onNamed[*v1alpha1.Backend](r, kindBackend)),
+		watch(from, &corev1.Service{}, changedPorts, onNamed[*corev1.Service](r, kindService)),
+		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: enqueueItself[lb.Key]}),
+		source.TypedFunc[lb.Key](r.enqueueRemembered),
+	}
+	if r.secrets.mode != SecretsNone {
+		all = append(all, watch(from, secretMetadata(), changedAtAll, onNamed[*metav1.PartialObjectMetadata](r, kindSecret)))
+	}
+	return all
+}
+
+// sources are what the registrar of targets is woken by.
+func (r *registrar) sources(from cache.Cache) []source.TypedSource[groupKey] {
+	return []source.TypedSource[groupKey]{
+		watch(from, &discoveryv1.EndpointSlice{}, changedAtAll, func(_ context.Context, s *discoveryv1.EndpointSlice) []groupKey {
+			return r.book.of(ref{kindService, s.Namespace, s.Labels[discoveryv1.LabelServiceName]})
+		}),
+		watch(from, &corev1.Service{}, changedPorts, func(_ context.Context, s *corev1.Service) []groupKey {
+			return r.book.of(refOf(kindService, s))
+		}),
+		source.TypedChannel(r.book.wake, &handler.TypedFuncs[groupKey, groupKey]{GenericFunc: enqueueItself[groupKey]}),
+	}
+}
+
+// watch enqueues what an object leads to, when it comes, goes or changes in a way that matters.
+func watch[T client.Object, K comparable](from cache.Cache, kind T, matters func(before, after client.Object) bool, leadsTo func(context.Context, T) []K) source.TypedSource[K] {
+	type queue = workqueue.TypedRateLimitingInterface[K]
+	enqueue := func(ctx context.Context, o T, q queue) {
+		for _, key := range leadsTo(ctx, o) {
+			q.Add(key)
+		}
+	}
+	return source.TypedKind(from, kind, handler.TypedFuncs[T, K]{
+		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[T], q queue) { enqueue(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[T], q queue) { enqueue(ctx, e.ObjectNew, q) },
+		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[T], q queue) { enqueue(ctx, e.Object, q) },
+	}, predicate.TypedFuncs[T]{UpdateFunc: func(e event.TypedUpdateEvent[T]) bool { return matters(e.ObjectOld, e.ObjectNew) }})
+}
+
+func enqueueItself[K comparable](_ context.Context, e event.TypedGenericEvent[K], q workqueue.TypedRateLimitingInterface[K]) {
+	q.Add(e.Object)
+}
+
+// enqueueRemembered wakes every load balancer that is remembered: its Ingresses may have gone while
+// nobody was looking.
+func (r *reconciler) enqueueRemembered(ctx context.Context, q workqueue.TypedRateLimitingInterface[lb.Key]) error {
+	if err := r.memories.ready(ctx); err != nil {
+		return err
+	}
+	for _, key := range r.memories.keys() {
+		q.Add(key)
+	}
+	return nil
+}
+
+// onIngress leads to where an Ingress belongs and to where it did.
+func (r *reconciler) onIngress(ctx context.Context, ing *networkingv1.Ingress) []lb.Key {
+	keys, _, err := r.homes(ctx, ing)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "finding the load balancer of an Ingress", "ingress", client.ObjectKeyFromObject(ing))
+	}
+	return r.directory.place(refOf(kindIngress, ing), keys)
+}
+
+// onClasses leads to the load balancers of some classes, and to those that Ingresses come to or go
+// from because of them.
+func (r *reconciler) onClasses(ctx context.Context, names []string) []lb.Key {
+	return r.onIngresses(ctx, func(before, after []lb.Key) bool {
+		return !slices.Equal(before, after) || slices.ContainsFunc(after, func(k lb.Key) bool {
+			class, _, _ := strings.Cut(string(k), "/")
+			return slices.Contains(names, class)
+		})
+	})
+}
+
+// onParameters leads to what the classes lead to that refer to an object.
+func (r *reconciler) onParameters(ctx context.Context, kind string, o client.Object) []lb.Key {
+	objects, err := r.classes(ctx)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "finding the classes of parameters", "kind", kind, "name", o.GetName())
+		return nil
+	}
+	var names []string
+	for _, c := range objects.IngressClasses {
+		if p := c.Spec.Parameters; p != nil && p.Kind == kind && p.Name == o.GetName() {
+			names = append(names, c.Name)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return r.onClasses(ctx, names)
+}
+
+// onNamespace leads to the load balancers of its Ingresses.
+func (r *reconciler) onNamespace(ctx context.Context, n *corev1.Namespace) []lb.Key {
+	return r.onIngresses(ctx, func(_, _ []lb.Key) bool { return true }, client.InNamespace(n.Name))
+}
+
+// onIngresses places Ingresses anew and leads to the load balancers of those that matter.
+func (r *reconciler) onIngresses(ctx context.Context, matters func(before, after []lb.Key) bool, which ...client.ListOption) []lb.Key {
+	var list networkingv1.IngressList
+	if err := r.cache.List(ctx, &list, which...); err != nil {
+		log.FromContext(ctx).Error(err, "listing Ingresses")
+		return nil
+	}
+	var out []lb.Key
+	for i := range list.Items {
+		before := r.directory.on(refOf(kindIngress, &list.Items[i]))
+		if after := r.onIngress(ctx, &list.Items[i]); matters(before, after) {
+			out = append(out, after...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// onNamed leads to what depends on an object by its name.
+func onNamed[T client.Object](r *reconciler, kind string) func(context.Context, T) []lb.Key {
+	return func(_ context.Context, o T) []lb.Key { return r.directory.on(refOf(kind, o)) }
+}
+
+// asksForMore, for Ingresses: what Fairlead reads of it changed, or it is about to go. Its status
+// and the marks of others are no reason.
+func asksForMore(before, after client.Object) bool {
+	return before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() ||
+		ingress.Version(before.(*networkingv1.Ingress)) != ingress.Version(after.(*networkingv1.Ingress))
+}
+
+func changedAtAll(before, after client.Object) bool {
+	return before.GetResourceVersion() != after.GetResourceVersion()
+}
+
+// changedSpec, for kinds of which every field but the metadata is read.
+func changedSpec(before, after client.Object) bool {
+	return before.GetGeneration() != after.GetGeneration() || !equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations())
+}
+
+func changedLabels(before, after client.Object) bool {
+	return !equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels())
+}
+
+// changedPorts, for Services, which the API server gives no generation.
+func changedPorts(before, after client.Object) bool {
+	return !equality.Semantic.DeepEqual(before.(*corev1.Service).Spec, after.(*corev1.Service).Spec)
+}

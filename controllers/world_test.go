@@ -1,0 +1,341 @@
+package controllers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/fake"
+	"fairlead.dev/fairlead/test/kube"
+)
+
+// This file is what the tests of the operator stand on: a real API server, a cloud whose data plane
+// is real too, and pods that are handlers.
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard())
+	kube.Main(m, kube.Options{})
+}
+
+// A world is a namespace with an operator that looks after it and a class of its own.
+type world struct {
+	*testing.T
+	client.Client
+	cluster   *kube.Cluster
+	namespace string
+	class     string
+	cloud     *meter
+	stop      func() // stops the operator and waits for its end
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	cluster := kube.Shared(t)
+	c, err := client.New(cluster.Config, client.Options{Scheme: controllers.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace := cluster.Namespace(t)
+	cloud, err := fake.New(fake.Options{Serve: true, CheckEvery: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	w := &world{T: t, Client: c, cluster: cluster, namespace: namespace, class: namespace, cloud: &meter{Cloud: cloud}}
+	w.create(&networkingv1.IngressClass{
+		ObjectMeta: metav1.ObjectMeta{Name: w.class},
+		Spec:       networkingv1.IngressClassSpec{Controller: ingress.Controller},
+	})
+	w.run()
+	return w
+}
+
+// run starts an operator. It ends with the test at the latest.
+func (w *world) run() {
+	w.Helper()
+	m, err := manager.New(w.cluster.Config, manager.Options{
+		Scheme:  controllers.Scheme(),
+		Logger:  logr.Discard(),
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		Cache:   cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}},
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	if err := controllers.Add(ctx, m, controllers.Options{Cloud: w.cloud, Namespace: w.namespace, OrphanInterval: 500 * time.Millisecond}); err != nil {
+		w.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- m.Start(ctx) }()
+	w.stop = func() {
+		cancel()
+		if err := <-ended; err != nil {
+			w.Error(err)
+		}
+		w.stop = func() {}
+	}
+	w.Cleanup(func() { w.stop() })
+}
+
+func (w *world) create(objects ...client.Object) {
+	w.Helper()
+	for _, o := range objects {
+		if err := w.Create(w.Context(), o); err != nil {
+			w.Fatal(err)
+		}
+	}
+}
+
+// ingress reads one.
+func (w *world) ingress(name string) *networkingv1.Ingress {
+	w.Helper()
+	ing := &networkingv1.Ingress{}
+	if err := w.Get(w.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, ing); err != nil {
+		w.Fatal(err)
+	}
+	return ing
+}
+
+// change edits an Ingress.
+func (w *world) change(name string, edit func(*networkingv1.Ingress)) {
+	w.Helper()
+	ing := w.ingress(name)
+	before := ing.DeepCopy()
+	edit(ing)
+	if err := w.Patch(w.Context(), ing, client.MergeFrom(before)); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// ask is an Ingress of the world's class that sends a path of a host to port 80 of a Service.
+func (w *world) ask(name, host, path, service string) *networkingv1.Ingress {
+	prefix := networkingv1.PathTypePrefix
+	return &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Annotations: map[string]string{}},
+		Spec: networkingv1.IngressSpec{
+			IngressClassName: &w.class,
+			Rules: []networkingv1.IngressRule{{Host: host, IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
+				Paths: []networkingv1.HTTPIngressPath{{Path: path, PathType: &prefix, Backend: networkingv1.IngressBackend{
+					Service: &networkingv1.IngressServiceBackend{Name: service, Port: networkingv1.ServiceBackendPort{Number: 80}},
+				}}},
+			}}}},
+		},
+	}
+}
+
+// serve makes a Service with pods that answer with their own names.
+func (w *world) serve(service string, pods ...string) {
+	w.Helper()
+	w.create(&corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: service},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+	})
+	for _, p := range pods {
+		w.create(w.pod(service, p))
+	}
+}
+
+// addresses that pods have had.
+var addresses atomic.Int32
+
+// pod starts one and is its EndpointSlice.
+func (w *world) pod(service, name string) *discoveryv1.EndpointSlice {
+	w.Helper()
+	n := addresses.Add(1)
+	address := fmt.Sprintf("%d.%d", n/250, 1+n%250)
+	listener, err := net.Listen("tcp", podsListenIn+address+":0")
+	if err != nil {
+		w.Fatal(err)
+	}
+	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(rw, name)
+	})}}
+	server.Start()
+	w.Cleanup(server.Close)
+	port, ready := int32(listener.Addr().(*net.TCPAddr).Port), true
+	return &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Name: new(string), Port: &port}},
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{podsKnownIn + address}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}},
+	}
+}
+
+// The API server takes no loopback addresses for endpoints, and pods here have no others.
+const podsKnownIn, podsListenIn = "10.244.", "127.244."
+
+// A meter is a cloud that counts what is written, reaches pods where they are and can say no.
+type meter struct {
+	*fake.Cloud
+	writes   atomic.Int32
+	observed atomic.Int32
+	reject   atomic.Pointer[string] // steps whose detail holds this
+}
+
+func (m *meter) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	m.observed.Add(1)
+	return m.Cloud.Observe(ctx, key, deep)
+}
+
+func (m *meter) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	m.writes.Add(1)
+	if no := m.reject.Load(); no != nil && strings.Contains(step.Detail(), *no) {
+		return plan.Result{}, fmt.Errorf("%w: this cloud does not like %s", providers.ErrRejected, *no)
+	}
+	if s, ok := step.(plan.RegisterTargets); ok {
+		s.Targets = translate(s.Targets, podsKnownIn, podsListenIn)
+		step = s
+	}
+	return m.Cloud.Apply(ctx, seen, step)
+}
+
+func (m *meter) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+	m.writes.Add(1)
+	return m.Cloud.SetTargets(ctx, key, group, translate(want, podsKnownIn, podsListenIn))
+}
+
+func (m *meter) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+	healths, err := m.Cloud.Targets(ctx, key, group)
+	for i := range healths {
+		healths[i].Target = translate([]lb.Target{healths[i].Target}, podsListenIn, podsKnownIn)[0]
+	}
+	return healths, err
+}
+
+func translate(targets []lb.Target, from, to string) []lb.Target {
+	var out []lb.Target
+	for _, t := range targets {
+		if rest, ok := strings.CutPrefix(t.Address, from); ok {
+			t.Address = to + rest
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// eventually tries until there is no error.
+func (w *world) eventually(try func() error) {
+	w.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.Fatal(err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// calm waits until nothing has been written to the cloud for a while.
+func (w *world) calm() {
+	w.Helper()
+	last, since := w.cloud.writes.Load(), time.Now()
+	w.eventually(func() error {
+		if n := w.cloud.writes.Load(); n != last {
+			last, since = n, time.Now()
+		}
+		if time.Since(since) < 1500*time.Millisecond {
+			return errors.New("the cloud is still being written to")
+		}
+		return nil
+	})
+}
+
+// answers waits until a URL is answered with a text at the address in an Ingress's status.
+func (w *world) answers(ingress, url, want string) {
+	w.Helper()
+	w.eventually(func() error {
+		entries := w.ingress(ingress).Status.LoadBalancer.Ingress
+		if len(entries) == 0 {
+			return fmt.Errorf("Ingress %s has no status", ingress)
+		}
+		return w.request(entries[0].IP, url, want)
+	})
+}
+
+// request checks one answer of the load balancer that has an address.
+func (w *world) request(ip, url, want string) error {
+	port, err := w.portOf(ip)
+	if err != nil {
+		return err
+	}
+	host, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
+	r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, "http://"+net.JoinHostPort(ip, port)+"/"+path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	r.Host = host
+	transport := &http.Transport{DisableKeepAlives: true}
+	response, err := transport.RoundTrip(r)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body := make([]byte, 100)
+	n, _ := response.Body.Read(body)
+	if got := strings.TrimSpace(string(body[:n])); !strings.HasPrefix(got, want) {
+		return fmt.Errorf("%s is answered %d %q, want %q", url, response.StatusCode, got, want)
+	}
+	return nil
+}
+
+// portOf is where port 80 of a load balancer is really reached.
+func (w *world) portOf(ip string) (string, error) {
+	keys, err := w.cloud.List(w.Context())
+	if err != nil {
+		return "", err
+	}
+	for _, key := range keys {
+		o, err := w.cloud.Cloud.Observe(w.Context(), key, false)
+		if err != nil {
+			return "", err
+		}
+		if len(o.Address.IPs) > 0 && o.Address.IPs[0] == ip {
+			if at := o.Address.Ports[80]; at != 0 {
+				return strconv.Itoa(int(at)), nil
+			}
+			return "80", nil
+		}
+	}
+	return "", fmt.Errorf("no load balancer has the address %s", ip)
+}
+
+// gone waits until nothing is left in the cloud.
+func (w *world) gone() {
+	w.Helper()
+	w.eventually(func() error {
+		keys, err := w.cloud.List(w.Context())
+		if err == nil && len(keys) > 0 {
+			err = fmt.Errorf("%v are still there", keys)
+		}
+		return err
+	})
+}

@@ -1,0 +1,287 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	sigsjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/test/kube"
+)
+
+// This file holds the API server's checks of our kinds against the compiler's. What is wrong is
+// refused by both: by the one before it is stored, by the other in files and in what was stored
+// before a check was there.
+
+// A verdict says who refuses an object.
+type verdict int
+
+const (
+	fine    verdict = iota
+	refused         // by both
+	// The compiler does not see a difference between what is empty and what is not there.
+	byServer
+	// What no schema can say within its budget is for the compiler alone.
+	byCompiler
+)
+
+var backends = map[string]verdict{
+	`{}`:                          refused,
+	`{redirect: {scheme: https}}`: fine,
+	`{redirect: {scheme: https, statusCode: 301}}`:                                  fine,
+	`{redirect: {scheme: ftp}}`:                                                     refused,
+	`{redirect: {scheme: ""}}`:                                                      refused,
+	`{redirect: {scheme: "", host: a.example}}`:                                     byServer,
+	`{redirect: {}}`:                                                                refused,
+	`{redirect: {statusCode: 301}}`:                                                 refused,
+	`{redirect: {host: a.example, statusCode: 307}}`:                                refused,
+	`{redirect: {host: a.example, statusCode: "301"}}`:                              refused,
+	`{redirect: {host: a.example, statusCode: 0}}`:                                  byServer,
+	`{redirect: {host: "#{host}", path: "/new#{path}"}}`:                            fine,
+	`{redirect: {host: ""}}`:                                                        refused,
+	`{redirect: {port: "443"}}`:                                                     fine,
+	`{redirect: {port: "#{port}", path: /}}`:                                        fine,
+	`{redirect: {port: "1"}}`:                                                       fine,
+	`{redirect: {port: "65535"}}`:                                                   fine,
+	`{redirect: {port: "0"}}`:                                                       refused,
+	`{redirect: {port: "65536"}}`:                                                   refused,
+	`{redirect: {port: "99999999999999999999"}}`:                                    refused,
+	`{redirect: {port: https}}`:                                                     refused,
+	`{redirect: {port: 443}}`:                                                       refused,
+	`{redirect: {port: "-1"}}`:                                                      refused,
+	`{redirect: {path: /new}}`:                                                      fine,
+	`{redirect: {path: new}}`:                                                       refused,
+	`{redirect: {path: "#{path}"}}`:                                                 refused,
+	`{redirect: {query: "a=b"}}`:                                                    fine,
+	`{redirect: {to: https}}`:                                                       refused,
+	`{fixedResponse: {statusCode: 200}}`:                                            fine,
+	`{fixedResponse: {statusCode: 599, contentType: text/html, body: <p>}}`:         fine,
+	`{fixedResponse: {statusCode: 199}}`:                                            refused,
+	`{fixedResponse: {statusCode: 600}}`:                                            refused,
+	`{fixedResponse: {}}`:                                                           refused,
+	`{fixedResponse: {statusCode: 200}, redirect: {scheme: https}}`:                 refused,
+	`{fixedResponse: {statusCode: 200}, services: [{name: a, port: {number: 80}}]}`: refused,
+	`{services: []}`:                                                                refused,
+	`{services: [{name: a, port: {number: 80}}]}`:                                   fine,
+	`{services: [{name: a, port: {name: http}}]}`:                                   fine,
+	`{services: [{name: a, port: {name: http, number: 80}}]}`:                       refused,
+	`{services: [{name: a, port: {}}]}`:                                             refused,
+	`{services: [{name: a}]}`:                                                       refused,
+	`{services: [{port: {number: 80}}]}`:                                            refused,
+	`{services: [{name: "", port: {number: 80}}]}`:                                  refused,
+	`{services: [{name: a, port: {number: 65536}}]}`:                                refused,
+	`{services: [{name: a, port: {number: -1}}]}`:                                   refused,
+	`{services: [{name: a, port: {number: 80}, weight: 0}]}`:                        refused,
+	`{services: [{name: a, port: {number: 80}, weight: 0}, {name: b, port: {number: 80}}]}`:  fine,
+	`{services: [{name: a, port: {number: 80}, weight: 999}]}`:                               fine,
+	`{services: [{name: a, port: {number: 80}, weight: 1000}]}`:                              refused,
+	`{services: [{name: a, port: {number: 80}, weight: -1}, {name: b, port: {number: 80}}]}`: refused,
+}
+
+var classes = map[string]verdict{
+	`{}`:                        fine,
+	`{scheme: internal}`:        fine,
+	`{scheme: internet-facing}`: fine,
+	`{scheme: public}`:          refused,
+	`{scheme: ""}`:              byServer,
+	`{ipFamily: dualstack}`:     fine,
+	`{ipFamily: ipv6}`:          refused,
+	`{targetType: instance}`:    fine,
+	`{targetType: pod}`:         refused,
+	`{listenPorts: [{protocol: HTTP, port: 80}, {protocol: HTTPS, port: 443}]}`: fine,
+	`{listenPorts: []}`: refused,
+	`{listenPorts: [{protocol: HTTP, port: 80}, {protocol: HTTPS, port: 80}]}`:                    refused,
+	`{listenPorts: [{protocol: TCP, port: 80}]}`:                                                  refused,
+	`{listenPorts: [{protocol: HTTP, port: 0}]}`:                                                  refused,
+	`{listenPorts: [{protocol: HTTP, port: 65536}]}`:                                              refused,
+	`{listenPorts: [{protocol: HTTP}]}`:                                                           refused,
+	`{groups: [{name: shared, namespaceSelector: {}}]}`:                                           fine,
+	`{groups: [{name: shared, namespaceSelector: {matchLabels: {team: a}}}]}`:                     fine,
+	`{groups: [{name: Shared, namespaceSelector: {}}]}`:                                           refused,
+	`{groups: [{name: "a.b", namespaceSelector: {}}]}`:                                            refused,
+	`{groups: [{name: "", namespaceSelector: {}}]}`:                                               refused,
+	`{groups: [{name: a, namespaceSelector: {}}, {name: a, namespaceSelector: {}}]}`:              refused,
+	`{groups: [{name: a, namespaceSelector: {matchExpressions: [{key: team, operator: Near}]}}]}`: byCompiler,
+	`{groups: [{name: a, namespaceSelector: {matchExpressions: [{key: team, operator: In}]}}]}`:   byCompiler,
+	`{groups: [{name: a, namespaceSelector: {matchLabels: {"a b": c}}}]}`:                         byCompiler,
+	`{allowedHosts: [{hosts: [shop.example.com, "*.example.com", "*"]}]}`:                         fine,
+	`{allowedHosts: [{hosts: ["*.*.example.com"]}]}`:                                              refused,
+	`{allowedHosts: [{hosts: ["a.*.example.com"]}]}`:                                              refused,
+	`{allowedHosts: [{hosts: ["Shop.example.com"]}]}`:                                             refused,
+	`{allowedHosts: [{hosts: [""]}]}`:                                                             refused,
+	`{allowedHosts: [{hosts: ["a..b"]}]}`:                                                         refused,
+	`{allowedHosts: [{hosts: ["-a.example"]}]}`:                                                   refused,
+	`{allowedHosts: [{namespaceSelector: {matchLabels: {team: a}}, hosts: [a.example]}]}`:         fine,
+	`{annotations: []}`:                                            fine,
+	`{annotations: [group, fairlead.dev/order]}`:                   fine,
+	`{annotations: [group, group]}`:                                byServer,
+	`{annotations: [colour]}`:                                      byCompiler,
+	`{order: true}`:                                                fine,
+	`{order: "yes"}`:                                               refused,
+	`{hostMiss: LessSpecific}`:                                     fine,
+	`{hostMiss: lessSpecific}`:                                     refused,
+	`{implementationSpecific: Regex}`:                              fine,
+	`{implementationSpecific: Prefix}`:                             refused,
+	`{valuesPerCondition: 3}`:                                      fine,
+	`{valuesPerCondition: 0}`:                                      fine,
+	`{valuesPerCondition: -1}`:                                     refused,
+	`{regularExpressions: false}`:                                  fine,
+	`{healthCheck: {}}`:                                            fine,
+	`{healthCheck: {path: /healthz}}`:                              fine,
+	`{healthCheck: {path: healthz}}`:                               refused,
+	`{healthCheck: {path: "/a b"}}`:                                refused,
+	`{healthCheck: {path: /ä}}`:                                    refused,
+	`{healthCheck: {port: traffic-port}}`:                          fine,
+	`{healthCheck: {port: "8080"}}`:                                fine,
+	`{healthCheck: {port: "0"}}`:                                   refused,
+	`{healthCheck: {port: http}}`:                                  refused,
+	`{healthCheck: {port: 8080}}`:                                  refused,
+	`{healthCheck: {protocol: HTTPS}}`:                             fine,
+	`{healthCheck: {protocol: https}}`:                             refused,
+	`{healthCheck: {intervalSeconds: 300}}`:                        fine,
+	`{healthCheck: {intervalSeconds: 4}}`:                          refused,
+	`{healthCheck: {intervalSeconds: 301}}`:                        refused,
+	`{healthCheck: {intervalSeconds: 5}}`:                          refused, // the timeout is 5 if unset
+	`{healthCheck: {intervalSeconds: 0}}`:                          byServer,
+	`{healthCheck: {timeoutSeconds: 14}}`:                          fine,
+	`{healthCheck: {timeoutSeconds: 15}}`:                          refused, // the interval is 15 if unset
+	`{healthCheck: {timeoutSeconds: 1}}`:                           refused,
+	`{healthCheck: {timeoutSeconds: 119, intervalSeconds: 120}}`:   fine,
+	`{healthCheck: {timeoutSeconds: 120, intervalSeconds: 120}}`:   refused,
+	`{healthCheck: {timeoutSeconds: 121, intervalSeconds: 300}}`:   refused,
+	`{healthCheck: {healthyThreshold: 2, unhealthyThreshold: 10}}`: fine,
+	`{healthCheck: {healthyThreshold: 1}}`:                         refused,
+	`{healthCheck: {unhealthyThreshold: 11}}`:                      refused,
+	`{healthCheck: {successCodes: "200"}}`:                         fine,
+	`{healthCheck: {successCodes: "200,204,300-399"}}`:             fine,
+	`{healthCheck: {successCodes: "499-200"}}`:                     refused,
+	`{healthCheck: {successCodes: "199"}}`:                         refused,
+	`{healthCheck: {successCodes: "500"}}`:                         refused,
+	`{healthCheck: {successCodes: "200,"}}`:                        refused,
+	`{healthCheck: {successCodes: "200, 201"}}`:                    refused,
+	`{healthCheck: {successCodes: "200-201-202"}}`:                 refused,
+	`{warmTimeout: 90s, moveGrace: 1h30m}`:                         fine,
+	`{warmTimeout: 0s}`:                                            fine,
+	`{warmTimeout: -1s}`:                                           refused,
+	`{warmTimeout: 5}`:                                             refused,
+	`{moveGrace: soon}`:                                            refused,
+	`{moveGrace: 1d}`:                                              refused,
+	`{deletionPolicy: Retain}`:                                     fine,
+	`{deletionPolicy: Keep}`:                                       refused,
+	`{attributes: {"idle_timeout": "60"}, tags: {a: b}}`:           fine,
+	`{tags: {a: 1}}`:                                               refused,
+	`{tlsPolicy: modern, subnets: [a, b]}`:                         fine,
+	`{subnet: [a]}`:                                                refused,
+}
+
+func TestOurKindsAreCheckedAlike(t *testing.T) {
+	c := kube.Shared(t)
+	namespace := c.Namespace(t)
+	client, err := dynamic.NewForConfig(c.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []struct {
+		name, resource, namespace string
+		cases                     map[string]verdict
+	}{
+		{v1alpha1.KindBackend, "backends", namespace, backends},
+		{v1alpha1.KindClusterLoadBalancerClass, "clusterloadbalancerclasses", "", classes},
+		{v1alpha1.KindLoadBalancerClass, "loadbalancerclasses", namespace, classes},
+	} {
+		resource := client.Resource(v1alpha1.GroupVersion.WithResource(kind.resource)).Namespace(kind.namespace)
+		for spec, want := range kind.cases {
+			t.Run(kind.name+spec, func(t *testing.T) {
+				object := fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: x, namespace: %q}, spec: %s}", v1alpha1.GroupVersion, kind.name, kind.namespace, spec)
+				u := &unstructured.Unstructured{}
+				if err := yaml.Unmarshal([]byte(object), &u.Object); err != nil {
+					t.Fatal(err)
+				}
+				_, byTheServer := resource.Create(t.Context(), u, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldValidation: metav1.FieldValidationStrict})
+				if wanted := want == refused || want == byServer; wanted != (byTheServer != nil) {
+					t.Errorf("the API server says: %v; want it to refuse: %v", byTheServer, wanted)
+				}
+				byTheCompiler := compile(kind.name, []byte(object))
+				if wanted := want == refused || want == byCompiler; wanted != (byTheCompiler != nil) {
+					t.Errorf("the compiler says: %v; want it to refuse: %v", byTheCompiler, wanted)
+				}
+			})
+		}
+	}
+}
+
+// compile is what the compiler has against an object of ours: a field that does not exist, or an
+// error about it where an Ingress needs it.
+func compile(kind string, text []byte) error {
+	const class, shop = "fairlead", "shop"
+	group := v1alpha1.Group
+	o := ingress.Objects{
+		Namespaces: []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: shop}}},
+		IngressClasses: []*networkingv1.IngressClass{{
+			ObjectMeta: metav1.ObjectMeta{Name: class},
+			Spec:       networkingv1.IngressClassSpec{Controller: ingress.Controller},
+		}},
+		Ingresses: []*networkingv1.Ingress{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "web"},
+			Spec: networkingv1.IngressSpec{IngressClassName: new(class), DefaultBackend: &networkingv1.IngressBackend{
+				Resource: &corev1.TypedLocalObjectReference{APIGroup: &group, Kind: v1alpha1.KindBackend, Name: "x"},
+			}},
+		}},
+	}
+	parameters := &networkingv1.IngressClassParametersReference{APIGroup: &group, Kind: kind, Name: "x"}
+	var err error
+	switch kind {
+	case v1alpha1.KindBackend:
+		b := &v1alpha1.Backend{}
+		err = read(text, b)
+		b.Namespace = shop
+		o.Backends = append(o.Backends, b)
+	case v1alpha1.KindClusterLoadBalancerClass:
+		c := &v1alpha1.ClusterLoadBalancerClass{}
+		err = read(text, c)
+		o.ClusterLoadBalancerClasses = append(o.ClusterLoadBalancerClasses, c)
+		parameters.Scope = new(networkingv1.IngressClassParametersReferenceScopeCluster)
+		o.IngressClasses[0].Spec.Parameters = parameters
+	case v1alpha1.KindLoadBalancerClass:
+		c := &v1alpha1.LoadBalancerClass{}
+		err = read(text, c)
+		c.Namespace = shop
+		o.LoadBalancerClasses = append(o.LoadBalancerClasses, c)
+		parameters.Scope, parameters.Namespace = new(networkingv1.IngressClassParametersReferenceScopeNamespace), new(shop)
+		o.IngressClasses[0].Spec.Parameters = parameters
+	}
+	if err != nil {
+		return err
+	}
+	snapshots, found := ingress.Split(o, ingress.Options{})
+	for _, s := range snapshots {
+		_, more := ingress.Translate(s, nil)
+		found = append(found, more...)
+	}
+	for _, d := range found {
+		if d.Severity == diag.Error && d.Source.Kind == kind {
+			return fmt.Errorf("%s", d)
+		}
+	}
+	return nil
+}
+
+// read decodes as the command line does: a number is no string.
+func read(text []byte, into any) error {
+	data, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return err
+	}
+	unknown, err := sigsjson.UnmarshalStrict(data, into)
+	return errors.Join(append(unknown, err)...)
+}

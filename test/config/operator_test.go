@@ -1,0 +1,181 @@
+package config
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/cli"
+	"fairlead.dev/fairlead/providers/fake"
+	"fairlead.dev/fairlead/test/kube"
+)
+
+// This file runs the operator as it is deployed: with the Deployment's arguments, and no rights but
+// those of its service account.
+
+// logs are what the operator says, while it says it.
+type logs struct {
+	sync.Mutex
+	bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.Lock()
+	defer l.Unlock()
+	return l.Buffer.Write(p)
+}
+
+func (l *logs) String() string {
+	l.Lock()
+	defer l.Unlock()
+	return l.Buffer.String()
+}
+
+// run starts the operator; it is stopped when the test ends.
+func run(t *testing.T, c *kube.Cluster, d *appsv1.Deployment) {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(c.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range config.AuthInfos {
+		user.Impersonate = "system:serviceaccount:" + d.Namespace + ":" + d.Spec.Template.Spec.ServiceAccountName
+		user.ImpersonateGroups = []string{"system:authenticated", "system:serviceaccounts", "system:serviceaccounts:" + d.Namespace}
+	}
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	// What a pod knows by itself, and no fixed ports on a machine that may use them.
+	args := slices.Concat(d.Spec.Template.Spec.Containers[0].Args, []string{
+		"--kubeconfig=" + kubeconfig, "--leader-elect-namespace=" + d.Namespace,
+		"--metrics-bind-address=0", "--health-probe-bind-address=0",
+	})
+	providers := cli.Providers{Live: map[string]func(cli.LiveOptions) (cli.Local, error){
+		"fake": func(cli.LiveOptions) (cli.Local, error) {
+			return fake.New(fake.Options{Serve: true, CheckEvery: time.Second})
+		},
+	}}
+	said := &logs{}
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan int, 1)
+	go func() {
+		ended <- cli.Run(ctx, args, providers, cli.Streams{In: strings.NewReader(""), Out: said, Err: said})
+	}()
+	t.Cleanup(func() {
+		stop()
+		if code := <-ended; code != 0 {
+			t.Errorf("the operator ended with %d", code)
+		}
+		for line := range strings.Lines(said.String()) {
+			if strings.Contains(line, "forbidden") {
+				t.Errorf("the operator may not do what it does: %s", line)
+			}
+		}
+		if t.Failed() {
+			t.Log(said)
+		}
+	})
+}
+
+func TestOperatorWorksAsDeployed(t *testing.T) {
+	c := kube.Shared(t)
+	install(t, c, build(t, filepath.Join(root, "default")))
+	for name, components := range choices {
+		t.Run(name, func(t *testing.T) {
+			// What another choice permits must not help this one.
+			err := c.Client(t).RbacV1().ClusterRoleBindings().Delete(t.Context(), "fairlead-secrets", metav1.DeleteOptions{})
+			if err != nil && !apierrors.IsNotFound(err) {
+				t.Fatal(err)
+			}
+			objects := with(t, components...)
+			install(t, c, objects)
+			eventually(t, "the operator has the rights of the choice", func() bool {
+				return may(t, c, "list", "", "secrets", "") == (name != "none") && may(t, c, "get", "", "secrets", "") == (name == "all")
+			})
+			run(t, c, only[*appsv1.Deployment](objects)[0])
+			followIngress(t, c)
+		})
+	}
+}
+
+// followIngress makes an Ingress, waits for all that the operator writes, and deletes it.
+func followIngress(t *testing.T, c *kube.Cluster) {
+	namespace := c.Namespace(t)
+	api, ctx := clientOf(t, c), t.Context()
+	report := client.ObjectKey{Name: v1alpha1.Name("fairlead/" + namespace + "/web/internal")}
+	if err := api.Create(ctx, &v1alpha1.Backend{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hello"},
+		Spec:       v1alpha1.BackendSpec{FixedResponse: &v1alpha1.FixedResponse{StatusCode: 200, Body: "hello"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	group := v1alpha1.Group
+	ingresses := c.Client(t).NetworkingV1().Ingresses(namespace)
+	if _, err := ingresses.Create(ctx, &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: networkingv1.IngressSpec{
+			IngressClassName: new("fairlead"),
+			DefaultBackend: &networkingv1.IngressBackend{
+				Resource: &corev1.TypedLocalObjectReference{APIGroup: &group, Kind: v1alpha1.KindBackend, Name: "hello"},
+			},
+			TLS: []networkingv1.IngressTLS{{Hosts: []string{"shop.example.com"}, SecretName: "not-there"}},
+		},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	eventually(t, "the Ingress has an address", func() bool {
+		ing, err := ingresses.Get(ctx, "web", metav1.GetOptions{})
+		return err == nil && len(ing.Status.LoadBalancer.Ingress) > 0
+	})
+	eventually(t, "the report says that it is programmed", func() bool {
+		var found v1alpha1.LoadBalancer
+		err := api.Get(ctx, report, &found)
+		return err == nil && meta.IsStatusConditionTrue(found.Status.Conditions, v1alpha1.ConditionProgrammed)
+	})
+	eventually(t, "an event says that the Secret is missing", func() bool {
+		events, err := c.Client(t).EventsV1().Events(namespace).List(ctx, metav1.ListOptions{})
+		return err == nil && len(events.Items) > 0
+	})
+	if err := ingresses.Delete(ctx, "web", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Ingress is gone", func() bool {
+		_, err := ingresses.Get(ctx, "web", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	eventually(t, "the report is gone", func() bool {
+		var found v1alpha1.LoadBalancer
+		return apierrors.IsNotFound(api.Get(ctx, report, &found))
+	})
+}
+
+// eventually waits for what the operator does.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	const patience = 30 * time.Second
+	often := time.NewTicker(50 * time.Millisecond)
+	defer often.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-often.C {
+		if holds() {
+			return
+		}
+	}
+	t.Fatalf("waited %s until %s", patience, what)
+}

@@ -1,0 +1,109 @@
+package config
+
+import (
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// This file is what the operator may do, as the files say it; server_test.go asks an API server.
+
+// choices are the sets of components that somebody may deploy.
+var choices = map[string][]string{
+	"all":      {"rbac/secrets/all"},
+	"labelled": {"rbac/secrets/labelled"},
+	"none":     {"rbac/secrets/none"},
+}
+
+func TestNobodyMayEverything(t *testing.T) {
+	for name, components := range choices {
+		t.Run(name, func(t *testing.T) {
+			for role, rules := range roles(with(t, components...)) {
+				for _, rule := range rules {
+					for _, list := range [][]string{rule.APIGroups, rule.Resources, rule.Verbs, rule.ResourceNames, rule.NonResourceURLs} {
+						if slices.Contains(list, "*") {
+							t.Errorf("%s: a wildcard in %v", role, list)
+						}
+					}
+					for _, verb := range []string{"bind", "escalate", "impersonate"} {
+						if slices.Contains(rule.Verbs, verb) {
+							t.Errorf("%s may %s: that is as good as everything", role, verb)
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestSecretsByChoice: nobody writes a Secret, and only the chosen verbs read them.
+func TestSecretsByChoice(t *testing.T) {
+	for name, want := range map[string][]string{"all": {"get", "list", "watch"}, "labelled": {"list", "watch"}, "none": nil} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, rules := range roles(with(t, choices[name]...)) {
+				for _, rule := range rules {
+					if slices.Contains(rule.Resources, "secrets") {
+						got = append(got, rule.Verbs...)
+					}
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("verbs on Secrets (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestBindingsFindTheirEnds: a binding to what does not exist gives nothing, and nobody says so.
+func TestBindingsFindTheirEnds(t *testing.T) {
+	for name, components := range choices {
+		t.Run(name, func(t *testing.T) {
+			objects := with(t, components...)
+			roles := roles(objects)
+			accounts := map[string]bool{}
+			for _, a := range only[*corev1.ServiceAccount](objects) {
+				accounts[a.Namespace+"/"+a.Name] = true
+			}
+			check := func(binding string, to rbacv1.RoleRef, subjects []rbacv1.Subject) {
+				if roles[to.Kind+" "+to.Name] == nil {
+					t.Errorf("%s binds %s %s, which does not exist", binding, to.Kind, to.Name)
+				}
+				for _, s := range subjects {
+					if s.Kind != rbacv1.ServiceAccountKind || !accounts[s.Namespace+"/"+s.Name] {
+						t.Errorf("%s is for %s %s/%s, which does not exist", binding, s.Kind, s.Namespace, s.Name)
+					}
+				}
+			}
+			for _, b := range only[*rbacv1.ClusterRoleBinding](objects) {
+				check(b.Name, b.RoleRef, b.Subjects)
+			}
+			for _, b := range only[*rbacv1.RoleBinding](objects) {
+				check(b.Name, b.RoleRef, b.Subjects)
+			}
+		})
+	}
+}
+
+// TestDefaultIsOneOfTheChoices: what config/default builds is "all" with the class.
+func TestDefaultIsOneOfTheChoices(t *testing.T) {
+	if diff := cmp.Diff(roles(with(t, choices["all"]...)), roles(build(t, filepath.Join(root, "default")))); diff != "" {
+		t.Errorf("roles (-composed +default):\n%s", diff)
+	}
+}
+
+// roles are the rules of each, by kind and name.
+func roles(objects []object) map[string][]rbacv1.PolicyRule {
+	out := map[string][]rbacv1.PolicyRule{}
+	for _, r := range only[*rbacv1.ClusterRole](objects) {
+		out["ClusterRole "+r.Name] = r.Rules
+	}
+	for _, r := range only[*rbacv1.Role](objects) {
+		out["Role "+r.Name] = r.Rules
+	}
+	return out
+}

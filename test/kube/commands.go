@@ -1,0 +1,60 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// assets names the variable that other tools use, too, for a folder with the commands.
+const assets = "KUBEBUILDER_ASSETS"
+
+// findCommands are the paths of commands by their names: those in the assets, and those that were
+// built because the assets lack them, as the usual collection lacks the controllers.
+func findCommands(names []string) (map[string]string, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return nil, err
+	}
+	folders := []string{filepath.Join(root, ".cache", "controlplane")}
+	if dir := os.Getenv(assets); dir != "" {
+		folders = append([]string{dir}, folders...)
+	}
+	found := map[string]string{}
+	for _, name := range names {
+		if found[name] = firstFile(folders, name); found[name] == "" {
+			return nil, fmt.Errorf("%s is in none of %q: `make controlplane` builds it, and `make test` does so first", name, folders)
+		}
+	}
+	return found, nil
+}
+
+// firstFile is the path of a file in the first folder that has it, or empty.
+func firstFile(folders []string, name string) string {
+	for _, folder := range folders {
+		path := filepath.Join(folder, name)
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// moduleRoot is the folder of go.mod. A test runs in the folder of its package.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("finding go.mod: %w", err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("finding go.mod: no folder above this one has it")
+		}
+		dir = parent
+	}
+}
