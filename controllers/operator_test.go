@@ -32,10 +32,11 @@ func TestAnIngressLives(t *testing.T) {
 	if entry.Hostname == "" || !cmp.Equal(entry.Ports, []networkingv1.IngressPortStatus{{Port: 80, Protocol: "TCP"}}) {
 		t.Errorf("status is %+v", entry)
 	}
-	balancer := w.balancer("shop")
-	if !meta.IsStatusConditionTrue(balancer.Status.Conditions, v1alpha1.ConditionProgrammed) || balancer.Status.Address != entry.Hostname {
-		t.Errorf("the LoadBalancer says %+v", balancer.Status)
-	}
+	w.eventually(func() error { // it is written last
+		said := w.balancer("shop").Status
+		programmed := meta.IsStatusConditionTrue(said.Conditions, v1alpha1.ConditionProgrammed)
+		return noError(programmed && said.Address == entry.Hostname, "the LoadBalancer says %+v", said)
+	})
 
 	w.change("shop", func(i *networkingv1.Ingress) {
 		i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name = "api"
