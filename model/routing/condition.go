@@ -7,7 +7,8 @@ import (
 )
 
 // Conditions are what a request must fulfil besides host and path: all of them, each by one of
-// its values. They are kept in canonical order.
+// its values. Whoever makes them sorts them by field and name, and their values, so that equal
+// ones have equal keys.
 type Conditions []Condition
 
 // A Condition looks at one part of a request. Header and query values are globs.
@@ -66,18 +67,4 @@ func (cs Conditions) Key() string {
 		b.WriteString(c.Field + "(" + c.Name + ")=" + strings.Join(c.Values, "|") + ";")
 	}
 	return b.String()
-}
-
-// Canonical sorts conditions and their values, so that equal ones compare equal.
-func (cs Conditions) Canonical() Conditions {
-	out := slices.Clone(cs)
-	for i := range out {
-		out[i].Values = slices.Clone(out[i].Values)
-		slices.Sort(out[i].Values)
-		out[i].Values = slices.Compact(out[i].Values)
-	}
-	slices.SortFunc(out, func(a, b Condition) int {
-		return strings.Compare(a.Field+"\x00"+a.Name, b.Field+"\x00"+b.Name)
-	})
-	return out
 }
