@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,8 @@ import (
 type LiveOptions struct {
 	// State is the file that a fake cloud outlives the process in.
 	State string
+	// Network is where load balancers of the fake cloud get their addresses from.
+	Network netip.Prefix
 }
 
 // running are the flags of run.
@@ -72,6 +75,7 @@ and write where it is reached into their status.`,
 	flags := cmd.Flags()
 	flags.StringVar(&o.provider, "provider", "fake", "`CLOUD` that serves: "+strings.Join(names, " or "))
 	flags.StringVar(&o.live.State, "fake-state", "", "`FILE` in which the fake cloud outlives the operator")
+	flags.TextVar(&o.live.Network, "fake-addresses", netip.Prefix{}, "`NETWORK` of this machine that load balancers of the fake cloud get their addresses from, such as 192.0.2.0/24 or, for a single one, 192.0.2.1/32; unset: loopback")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`FILE` that says which cluster; unset: KUBECONFIG, else the cluster around this process")
 	flags.StringVar(&o.namespace, "namespace", "", "the only `NAMESPACE` whose Ingresses are served; unset: all")
 	flags.BoolVar(&o.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")

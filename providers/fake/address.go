@@ -14,7 +14,64 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file is where load balancers are reached: each at a loopback address of its own.
+// This file is where load balancers are reached: each at an address of its own, as far as there are
+// any.
+
+// A network is the addresses that load balancers get, all from first to last.
+type network struct{ first, last uint32 }
+
+// loopback is what is used unless a network is named. 127.0.0.0/16 is left to everybody else, and
+// the last address of the network is for broadcasts.
+var loopback = network{0x7f_01_00_01, 0x7f_ff_ff_fe}
+
+// networkOf is the addresses of a prefix. Its first and its last one are for the network itself,
+// if it has others.
+func networkOf(prefix netip.Prefix) (network, error) {
+	if !prefix.Addr().Is4() {
+		return network{}, fmt.Errorf("%s is not an IPv4 network", prefix)
+	}
+	first := prefix.Masked().Addr().As4()
+	n := network{first: binary.BigEndian.Uint32(first[:])}
+	n.last = n.first | uint32(1<<(32-prefix.Bits())-1)
+	if prefix.Bits() < 31 {
+		n.first, n.last = n.first+1, n.last-1
+	}
+	return n, nil
+}
+
+// pick is the address that a hash falls on, or the first one behind it that is not taken. Where all
+// are, load balancers share them.
+func (n network) pick(hash uint32, taken map[string]bool) netip.Addr {
+	size := n.last - n.first + 1
+	for i := range size {
+		if ip := n.at(hash%size + i); !taken[ip.String()] {
+			return ip
+		}
+	}
+	return n.at(hash % size)
+}
+
+// at is an address by its number, which starts again behind the last one.
+func (n network) at(i uint32) netip.Addr {
+	size := n.last - n.first + 1
+	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, n.first+i%size)))
+}
+
+// setNetwork chooses the addresses, and makes sure of them where somebody named them.
+func (c *Cloud) setNetwork() error {
+	c.network = loopback
+	if !c.options.Network.IsValid() {
+		return nil
+	}
+	var err error
+	if c.network, err = networkOf(c.options.Network); err != nil {
+		return fmt.Errorf("choosing addresses: %w", err)
+	}
+	if ip := c.network.at(0); c.options.Serve && !bindable(ip) {
+		return fmt.Errorf("choosing addresses: %s is not an address of this machine", ip)
+	}
+	return nil
+}
 
 // address is a new load balancer's name and IP address. They follow from the key, so that a demo
 // prints the same ones each time; only where two keys meet does the later one move on.
@@ -26,35 +83,11 @@ func (c *Cloud) address(key lb.Key) lb.Address {
 		}
 	}
 	sum := sha256.Sum256([]byte(key))
-	ip := loopback(sum)
-	for taken[ip.String()] {
-		ip = next(ip)
-	}
-	if c.options.Serve && !bindable(ip) {
+	ip := c.network.pick(binary.BigEndian.Uint32(sum[:]), taken)
+	if c.options.Serve && c.network == loopback && !bindable(ip) {
 		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1}) // some systems have no other
 	}
 	return lb.Address{Hostname: fmt.Sprintf("lb-%x.fake.fairlead.localhost", sum[:4]), IPs: []string{ip.String()}}
-}
-
-// first and last bound the addresses that are given out: 127.0.0.0/16 is left to everybody else,
-// and the last address of the network is for broadcasts.
-const first, last = 0x7f_01_00_01, 0x7f_ff_ff_fe
-
-// loopback is the address that a hash falls on.
-func loopback(sum [sha256.Size]byte) netip.Addr {
-	return fromNumber(first + binary.BigEndian.Uint32(sum[:])%(last-first+1))
-}
-
-// next is the address after ip, or the first one.
-func next(ip netip.Addr) netip.Addr {
-	if ip = ip.Next(); ip == fromNumber(last+1) {
-		return fromNumber(first)
-	}
-	return ip
-}
-
-func fromNumber(n uint32) netip.Addr {
-	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, n)))
 }
 
 // bindable reports whether listeners can be opened at an address.
@@ -64,10 +97,15 @@ func bindable(ip netip.Addr) bool {
 }
 
 // bind opens the first port that it may among a listener's own, the one that it had instead when
-// it was last open, and any that is free.
-func bind(ip string, own, instead int32) (net.Listener, error) {
+// it was last open, and any that is free. In a network that was named it is the listener's own or
+// none, for clients there are not told of another.
+func (c *Cloud) bind(ip string, own, instead int32) (net.Listener, error) {
+	ports := slices.Compact([]int32{own, cmp.Or(instead, own), 0})
+	if c.options.Network.IsValid() {
+		ports = ports[:1]
+	}
 	var errs []error
-	for _, port := range slices.Compact([]int32{own, cmp.Or(instead, own), 0}) {
+	for _, port := range ports {
 		l, err := listen(ip, port)
 		if err == nil {
 			return l, nil

@@ -6,6 +6,7 @@ package fake
 import (
 	"context"
 	"maps"
+	"net/netip"
 	"regexp"
 	"slices"
 	"sync"
@@ -26,6 +27,10 @@ type Options struct {
 	Serve bool
 	// CheckEvery is the time between health checks; zero is what each target group asks for.
 	CheckEvery time.Duration
+	// Network is the IPv4 network, local to this machine, that load balancers get their addresses
+	// from. Their listeners have their own ports there, or cannot be opened. Without it, addresses
+	// are on loopback, and a listener whose port is taken gets another.
+	Network netip.Prefix
 
 	// State is a file that outlives the cloud: every lb.Observed by its key. Targets and private
 	// keys go to files beside it.
@@ -44,6 +49,7 @@ type Options struct {
 type Cloud struct {
 	options      Options
 	host         *regexp.Regexp // the values that conditions may have
+	network      network
 	certificates authority
 
 	mu      sync.Mutex // guards everything below, and is never held over a wait
@@ -60,7 +66,10 @@ func New(o Options) (*Cloud, error) {
 		host:    regexp.MustCompile(o.Capabilities.HostValue),
 		records: map[lb.Key]*record{},
 	}
-	err := c.load()
+	err := c.setNetwork()
+	if err == nil {
+		err = c.load()
+	}
 	if err == nil {
 		err = c.reopen()
 	}

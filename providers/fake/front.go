@@ -34,7 +34,7 @@ func (c *Cloud) open(r *record, port, instead int32) (int32, error) {
 	if len(r.observed.Address.IPs) == 0 {
 		return 0, fmt.Errorf("opening port %d: load balancer %s has no address", port, r.observed.Key)
 	}
-	socket, err := bind(r.observed.Address.IPs[0], port, instead)
+	socket, err := c.bind(r.observed.Address.IPs[0], port, instead)
 	if err != nil {
 		return 0, err
 	}
