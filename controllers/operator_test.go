@@ -3,11 +3,9 @@ package controllers_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -223,47 +221,5 @@ func TestAClassThatDisappearsFreezesWhatItServes(t *testing.T) {
 	}
 	w.eventually(func() error {
 		return noError(apierrors.IsNotFound(w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "gone"}, &networkingv1.Ingress{})), "deletions do not go on")
-	})
-}
-
-func noError(ok bool, format string, args ...any) error {
-	if ok {
-		return nil
-	}
-	return fmt.Errorf(format, args...)
-}
-
-// balancer is the LoadBalancer of an Ingress without a group.
-func (w *world) balancer(ingress string) *v1alpha1.LoadBalancer {
-	w.Helper()
-	name := v1alpha1.Name(strings.Join([]string{w.class, w.namespace, ingress, v1alpha1.SchemeInternal}, "/"))
-	balancer := &v1alpha1.LoadBalancer{}
-	w.eventually(func() error { return w.Get(w.Context(), client.ObjectKey{Name: name}, balancer) })
-	return balancer
-}
-
-// reasons are those of all events about an Ingress, sorted.
-func (w *world) reasons(ingress string) []string {
-	w.Helper()
-	var list eventsv1.EventList
-	if err := w.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
-		w.Fatal(err)
-	}
-	var out []string
-	for _, e := range list.Items {
-		if e.Regarding.Kind == "Ingress" && e.Regarding.Name == ingress {
-			out = append(out, e.Reason)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// told waits for an event.
-func (w *world) told(ingress, reason string) {
-	w.Helper()
-	w.eventually(func() error {
-		got := w.reasons(ingress)
-		return noError(slices.Contains(got, reason), "Ingress %s is told %v, want %s", ingress, got, reason)
 	})
 }

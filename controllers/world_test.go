@@ -1,17 +1,26 @@
 package controllers_test
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/client-go/rest"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -49,12 +58,22 @@ type world struct {
 	namespace string
 	class     string
 	cloud     *meter
+	gate      gate
 	stop      func() // stops the operator and waits for its end
 }
 
+// newWorld is a world beside others: tests that have one spend most of their time waiting.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	cluster := kube.Shared(t)
+	t.Parallel()
+	w := emptyWorld(t, kube.Shared(t))
+	w.run()
+	return w
+}
+
+// emptyWorld is a world whose operator has yet to run.
+func emptyWorld(t *testing.T, cluster *kube.Cluster) *world {
+	t.Helper()
 	c, err := client.New(cluster.Config, client.Options{Scheme: controllers.Scheme()})
 	if err != nil {
 		t.Fatal(err)
@@ -70,28 +89,14 @@ func newWorld(t *testing.T) *world {
 		ObjectMeta: metav1.ObjectMeta{Name: w.class},
 		Spec:       networkingv1.IngressClassSpec{Controller: ingress.Controller},
 	})
-	w.run()
 	return w
 }
 
-// run starts an operator. It ends with the test at the latest.
-func (w *world) run() {
+// run starts an operator with the usual options, or other ones. It ends with the test at the latest.
+func (w *world) run(edits ...func(*settings)) {
 	w.Helper()
-	m, err := manager.New(w.cluster.Config, manager.Options{
-		Scheme:  controllers.Scheme(),
-		Logger:  logr.Discard(),
-		Metrics: metricsserver.Options{BindAddress: "0"},
-		Cache:   cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}},
-	})
-	if err != nil {
-		w.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := controllers.Add(ctx, m, controllers.Options{Cloud: w.cloud, Namespace: w.namespace, OrphanInterval: 500 * time.Millisecond}); err != nil {
-		w.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- m.Start(ctx) }()
+	ended := w.start(ctx, edits...)
 	w.stop = func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -100,6 +105,41 @@ func (w *world) run() {
 		w.stop = func() {}
 	}
 	w.Cleanup(func() { w.stop() })
+}
+
+// settings are the options of an operator and of what runs it.
+type settings struct {
+	manager  manager.Options
+	operator controllers.Options
+}
+
+// start starts an operator that runs until the context ends, or it does by itself.
+func (w *world) start(ctx context.Context, edits ...func(*settings)) <-chan error {
+	w.Helper()
+	s := settings{
+		manager: manager.Options{
+			Scheme:  controllers.Scheme(),
+			Logger:  logr.Discard(),
+			Metrics: metricsserver.Options{BindAddress: "0"},
+			Cache:   cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}},
+		},
+		operator: controllers.Options{Cloud: w.cloud, Namespace: w.namespace, OrphanInterval: 500 * time.Millisecond},
+	}
+	for _, edit := range edits {
+		edit(&s)
+	}
+	config := rest.CopyConfig(w.cluster.Config)
+	config.Wrap(w.gate.around)
+	m, err := manager.New(config, s.manager)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if err := controllers.Add(ctx, m, s.operator); err != nil {
+		w.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- m.Start(ctx) }()
+	return ended
 }
 
 func (w *world) create(objects ...client.Object) {
@@ -283,33 +323,57 @@ func (w *world) answers(ingress, url, want string) {
 
 // request checks one answer of the load balancer that has an address.
 func (w *world) request(ip, url, want string) error {
-	port, err := w.portOf(ip)
+	transport := w.dials(ip)
+	defer transport.CloseIdleConnections()
+	return w.get(transport, url, want)
+}
+
+// get checks one answer.
+func (w *world) get(through http.RoundTripper, url, want string) error {
+	r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err
 	}
-	host, path, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
-	r, err := http.NewRequestWithContext(w.Context(), http.MethodGet, "http://"+net.JoinHostPort(ip, port)+"/"+path, http.NoBody)
-	if err != nil {
-		return err
-	}
-	r.Host = host
-	transport := &http.Transport{DisableKeepAlives: true}
-	response, err := transport.RoundTrip(r)
+	response, err := through.RoundTrip(r)
 	if err != nil {
 		return err
 	}
 	defer response.Body.Close()
-	body := make([]byte, 100)
-	n, _ := response.Body.Read(body)
-	if got := strings.TrimSpace(string(body[:n])); !strings.HasPrefix(got, want) {
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if got := strings.TrimSpace(string(body)); !strings.HasPrefix(got, want) {
 		return fmt.Errorf("%s is answered %d %q, want %q", url, response.StatusCode, got, want)
 	}
 	return nil
 }
 
-// portOf is where port 80 of a load balancer is really reached.
-func (w *world) portOf(ip string) (string, error) {
+// dials connects to the load balancer that has an address, whatever a URL says. It believes every
+// certificate.
+func (w *world) dials(ip string) *http.Transport {
+	return &http.Transport{
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		DialContext: func(ctx context.Context, network, url string) (net.Conn, error) {
+			_, port, err := net.SplitHostPort(url)
+			if err != nil {
+				return nil, err
+			}
+			if port, err = w.portOf(ip, port); err != nil {
+				return nil, err
+			}
+			return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(ip, port))
+		},
+	}
+}
+
+// portOf is where a port of a load balancer is really reached.
+func (w *world) portOf(ip, port string) (string, error) {
 	keys, err := w.cloud.List(w.Context())
+	if err != nil {
+		return "", err
+	}
+	number, err := strconv.ParseInt(port, 10, 32)
 	if err != nil {
 		return "", err
 	}
@@ -318,11 +382,8 @@ func (w *world) portOf(ip string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if len(o.Address.IPs) > 0 && o.Address.IPs[0] == ip {
-			if at := o.Address.Ports[80]; at != 0 {
-				return strconv.Itoa(int(at)), nil
-			}
-			return "80", nil
+		if slices.Contains(o.Address.IPs, ip) {
+			return strconv.Itoa(int(cmp.Or(o.Address.Ports[int32(number)], int32(number)))), nil
 		}
 	}
 	return "", fmt.Errorf("no load balancer has the address %s", ip)
@@ -337,5 +398,47 @@ func (w *world) gone() {
 			err = fmt.Errorf("%v are still there", keys)
 		}
 		return err
+	})
+}
+
+func noError(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf(format, args...)
+}
+
+// balancer is the LoadBalancer of an Ingress without a group.
+func (w *world) balancer(ingress string) *v1alpha1.LoadBalancer {
+	w.Helper()
+	name := v1alpha1.Name(strings.Join([]string{w.class, w.namespace, ingress, v1alpha1.SchemeInternal}, "/"))
+	balancer := &v1alpha1.LoadBalancer{}
+	w.eventually(func() error { return w.Get(w.Context(), client.ObjectKey{Name: name}, balancer) })
+	return balancer
+}
+
+// reasons are those of all events about an Ingress, sorted.
+func (w *world) reasons(ingress string) []string {
+	w.Helper()
+	var list eventsv1.EventList
+	if err := w.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+		w.Fatal(err)
+	}
+	var out []string
+	for _, e := range list.Items {
+		if e.Regarding.Kind == "Ingress" && e.Regarding.Name == ingress {
+			out = append(out, e.Reason)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// told waits for an event.
+func (w *world) told(ingress, reason string) {
+	w.Helper()
+	w.eventually(func() error {
+		got := w.reasons(ingress)
+		return noError(slices.Contains(got, reason), "Ingress %s is told %v, want %s", ingress, got, reason)
 	})
 }
