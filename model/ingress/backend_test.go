@@ -105,29 +105,38 @@ func TestServiceResolution(t *testing.T) {
 }
 
 func TestTargetsAreTheReadyEndpoints(t *testing.T) {
-	state := func(ready, terminating *bool) func(*discoveryv1.EndpointSlice) {
+	state := func(ready, serving, terminating *bool) func(*discoveryv1.EndpointSlice) {
 		return func(s *discoveryv1.EndpointSlice) {
 			for i := range s.Endpoints {
-				s.Endpoints[i].Conditions = discoveryv1.EndpointConditions{Ready: ready, Terminating: terminating}
+				s.Endpoints[i].Conditions = discoveryv1.EndpointConditions{Ready: ready, Serving: serving, Terminating: terminating}
 			}
 		}
 	}
 	yes, no := new(true), new(false)
-	ready, unready, going, unknown := state(yes, no), state(no, no), state(yes, yes), state(nil, nil)
+	ready, unready, unknown := state(yes, yes, no), state(no, no, no), state(nil, nil, nil)
+	serves, failed, untold := state(no, yes, yes), state(no, no, yes), state(no, nil, yes) // and terminates
+	// Of a Service that publishes addresses that are not ready, so that ready says nothing.
+	published, publishedServes, publishedFailed := state(yes, no, no), state(yes, yes, yes), state(yes, no, yes)
 	cases := map[string]struct {
 		slices sliceList
 		want   []string
 	}{
-		"sorted, each once":                      {sliceList{aSlice("shop/web", ready, "10.0.0.2", "10.0.0.1"), aSlice("shop/web", ready, "10.0.0.1")}, []string{"10.0.0.1:8080", "10.0.0.2:8080"}},
-		"unready ones are left out":              {sliceList{aSlice("shop/web", ready, "10.0.0.1"), aSlice("shop/web", unready, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
-		"unknown counts as ready":                {sliceList{aSlice("shop/web", unknown, "10.0.0.1")}, []string{"10.0.0.1:8080"}},
-		"none is ready":                          {sliceList{aSlice("shop/web", unready, "10.0.0.1")}, nil},
-		"terminating ones are left out":          {sliceList{aSlice("shop/web", ready, "10.0.0.1"), aSlice("shop/web", going, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
-		"unless no other is ready":               {sliceList{aSlice("shop/web", unready, "10.0.0.1"), aSlice("shop/web", going, "10.0.0.2")}, []string{"10.0.0.2:8080"}},
-		"slices of names are none of ours":       {sliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.AddressType = discoveryv1.AddressTypeFQDN }, "a.test")}, nil},
-		"a port without a number is none":        {sliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Ports[0].Port = nil }, "10.0.0.1")}, nil},
-		"an endpoint without an address is none": {sliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Addresses = nil }, "10.0.0.1")}, nil},
-		"a UDP port of the same name is another": {sliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Ports[0].Protocol = new(corev1.ProtocolUDP) }, "10.0.0.1")}, nil},
+		"sorted, each once":                       {sliceList{aSlice("shop/web", ready, "10.0.0.2", "10.0.0.1"), aSlice("shop/web", ready, "10.0.0.1")}, []string{"10.0.0.1:8080", "10.0.0.2:8080"}},
+		"unready ones are left out":               {sliceList{aSlice("shop/web", ready, "10.0.0.1"), aSlice("shop/web", unready, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
+		"unknown counts as ready":                 {sliceList{aSlice("shop/web", unknown, "10.0.0.1")}, []string{"10.0.0.1:8080"}},
+		"none is ready":                           {sliceList{aSlice("shop/web", unready, "10.0.0.1")}, nil},
+		"terminating ones are left out":           {sliceList{aSlice("shop/web", ready, "10.0.0.1"), aSlice("shop/web", serves, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
+		"unless no other is ready":                {sliceList{aSlice("shop/web", unready, "10.0.0.1"), aSlice("shop/web", serves, "10.0.0.2")}, []string{"10.0.0.2:8080"}},
+		"and they serve":                          {sliceList{aSlice("shop/web", serves, "10.0.0.1"), aSlice("shop/web", failed, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
+		"all have failed":                         {sliceList{aSlice("shop/web", failed, "10.0.0.1")}, nil},
+		"who terminates and says no more is gone": {sliceList{aSlice("shop/web", untold, "10.0.0.1")}, nil},
+		"unready ones are published":              {sliceList{aSlice("shop/web", published, "10.0.0.1"), aSlice("shop/web", ready, "10.0.0.2")}, []string{"10.0.0.1:8080", "10.0.0.2:8080"}},
+		"published ones that terminate are not":   {sliceList{aSlice("shop/web", published, "10.0.0.1"), aSlice("shop/web", publishedServes, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
+		"unless none stays":                       {sliceList{aSlice("shop/web", publishedServes, "10.0.0.1"), aSlice("shop/web", publishedFailed, "10.0.0.2")}, []string{"10.0.0.1:8080", "10.0.0.2:8080"}},
+		"slices of names are none of ours":        {sliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.AddressType = discoveryv1.AddressTypeFQDN }, "a.test")}, nil},
+		"a port without a number is none":         {sliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Ports[0].Port = nil }, "10.0.0.1")}, nil},
+		"an endpoint without an address is none":  {sliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Addresses = nil }, "10.0.0.1")}, nil},
+		"a UDP port of the same name is another":  {sliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Ports[0].Protocol = new(corev1.ProtocolUDP) }, "10.0.0.1")}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -22,8 +22,8 @@ const (
 // A sliceList is the EndpointSlices of one Service.
 type sliceList []*discoveryv1.EndpointSlice
 
-// targets are the ready endpoints of a port, sorted, each once. Endpoints that are ready but about
-// to go count only where there are no others.
+// targets are the ready endpoints of a port, sorted, each once. Endpoints that are about to go count
+// only where there are no others, and as long as they serve: late answers are better than none.
 func (l sliceList) targets(port *corev1.ServicePort, family string) []routing.Target {
 	var staying, going []routing.Target
 	for _, s := range l {
@@ -32,14 +32,16 @@ func (l sliceList) targets(port *corev1.ServicePort, family string) []routing.Ta
 			continue
 		}
 		for _, e := range s.Endpoints {
-			to := &staying
-			switch {
-			case e.Conditions.Ready != nil && !*e.Conditions.Ready || len(e.Addresses) == 0:
+			if len(e.Addresses) == 0 {
 				continue
-			case e.Conditions.Terminating != nil && *e.Conditions.Terminating:
-				to = &going
 			}
-			*to = append(*to, routing.Target{Address: e.Addresses[0], Port: number}) // the API gives further addresses no meaning
+			target := routing.Target{Address: e.Addresses[0], Port: number} // the API gives further addresses no meaning
+			switch {
+			case isTerminating(e) && isServing(e):
+				going = append(going, target)
+			case !isTerminating(e) && isReady(e):
+				staying = append(staying, target)
+			}
 		}
 	}
 	if len(staying) == 0 {
@@ -49,6 +51,22 @@ func (l sliceList) targets(port *corev1.ServicePort, family string) []routing.Ta
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
 	})
 	return slices.Compact(staying)
+}
+
+// isReady is the API's reading: what is not known counts as ready. Where a Service publishes
+// addresses that are not ready, all of its endpoints are, those that terminate included.
+func isReady(e discoveryv1.Endpoint) bool {
+	return e.Conditions.Ready == nil || *e.Conditions.Ready
+}
+
+// isServing is readiness as it would be if the endpoint stayed, which is never ready once it
+// terminates.
+func isServing(e discoveryv1.Endpoint) bool {
+	return isReady(e) || e.Conditions.Serving != nil && *e.Conditions.Serving
+}
+
+func isTerminating(e discoveryv1.Endpoint) bool {
+	return e.Conditions.Terminating != nil && *e.Conditions.Terminating
 }
 
 // numberOf is the number that the endpoints of a slice serve a Service port on, or 0. They are
