@@ -28,21 +28,23 @@ func TestDue(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		have, want []lb.Target
+		coming     bool
 		growing    time.Time
 		wait       time.Duration
 		change     bool
 	}{
 		"nothing":      {reason: "what is there stays", have: targets("a"), want: targets("a")},
-		"first":        {reason: "without a target nobody is served", want: targets("a"), change: true},
-		"added":        {reason: "more may follow", have: targets("a"), want: targets("a", "b"), wait: time.Second, change: true},
-		"still adding": {reason: "the second runs from the first of them", have: targets("a"), want: targets("a", "b"), growing: at.Add(-300 * time.Millisecond), wait: 700 * time.Millisecond, change: true},
-		"gathered":     {reason: "the second is over", have: targets("a"), want: targets("a", "b"), growing: at.Add(-2 * time.Second), change: true},
-		"removed":      {reason: "a request may be on its way there", have: targets("a", "b"), want: targets("a"), change: true},
-		"replaced":     {reason: "an addition does not hold a removal up", have: targets("a"), want: targets("b"), change: true},
+		"first":        {reason: "without a target nobody is served", want: targets("a"), coming: true, change: true},
+		"added":        {reason: "more will follow", have: targets("a"), want: targets("a", "b"), coming: true, wait: time.Second, change: true},
+		"still adding": {reason: "the second runs from the first of them", have: targets("a"), want: targets("a", "b"), coming: true, growing: at.Add(-300 * time.Millisecond), wait: 700 * time.Millisecond, change: true},
+		"gathered":     {reason: "the second is over", have: targets("a"), want: targets("a", "b"), coming: true, growing: at.Add(-2 * time.Second), change: true},
+		"the last":     {reason: "nobody else is to wait for", have: targets("a"), want: targets("a", "b"), growing: at.Add(-300 * time.Millisecond), change: true},
+		"removed":      {reason: "a request may be on its way there", have: targets("a", "b"), want: targets("a"), coming: true, change: true},
+		"replaced":     {reason: "an addition does not hold a removal up", have: targets("a"), want: targets("b"), coming: true, change: true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			wait, change := due(c.have, c.want, c.growing, at)
+			wait, change := due(c.have, c.want, c.coming, c.growing, at)
 			if wait != c.wait || change != c.change {
 				t.Errorf("due = %v, %v; want %v, %v: %s", wait, change, c.wait, c.change, c.reason)
 			}

@@ -123,14 +123,14 @@ type registrar struct {
 	forget func(lb.Key)
 }
 
-// Reconcile brings one target group up to date. Additions are gathered for a moment, removals never
+// Reconcile brings one target group up to date. Additions are gathered while more are coming, removals never
 // wait; the provider adds before it removes.
 func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result, error) {
 	t, ok := r.book.look(k)
 	if !ok {
 		return reconcile.Result{}, nil // deleted since
 	}
-	want, err := r.want(ctx, t)
+	want, coming, err := r.want(ctx, t)
 	if err != nil {
 		return comeBack(err)
 	}
@@ -140,7 +140,7 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 		}
 		r.book.note(k, func(known *tracked) { known.members, known.known = t.members, true })
 	}
-	wait, change := due(t.members, want, t.growing, time.Now())
+	wait, change := due(t.members, want, coming, t.growing, time.Now())
 	switch {
 	case !change:
 		r.book.note(k, func(known *tracked) { known.growing = time.Time{} })
@@ -164,18 +164,18 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 	return reconcile.Result{}, nil
 }
 
-// want is what the Service of a group has now, sorted.
-func (r *registrar) want(ctx context.Context, t tracked) ([]lb.Target, error) {
+// want is what the Service of a group has now, sorted, and whether more are coming.
+func (r *registrar) want(ctx context.Context, t tracked) (targets []lb.Target, coming bool, err error) {
 	at := refFrom(kindService, t.backend.Service)
 	service, err := get[corev1.Service](ctx, r.cache, at)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	endpoints, err := endpointsOf(ctx, r.cache, at)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	return t.class.Targets(t.backend, service, endpoints), nil
+	return t.class.Targets(t.backend, service, endpoints), ingress.Coming(endpoints), nil
 }
 
 // present is what the cloud has.
@@ -193,12 +193,14 @@ func (r *registrar) present(ctx context.Context, k groupKey) ([]lb.Target, error
 	return out, nil
 }
 
-// gather is how long additions wait for more of them: pods of one Deployment come in a burst.
+// gather is how long additions wait for others that are coming: pods of one Deployment come in a
+// burst.
 const gather = time.Second
 
 // due reports whether the members of a group are to change, and how long that can wait. The first
-// members of a group, without which it serves nobody, do not wait either.
-func due(have, want []lb.Target, growing, now time.Time) (wait time.Duration, change bool) {
+// members of a group, without which it serves nobody, do not wait, nor does the last of a burst:
+// who has seen all pods ready finds all of them serving.
+func due(have, want []lb.Target, coming bool, growing, now time.Time) (wait time.Duration, change bool) {
 	missing := func(from, in []lb.Target) bool {
 		return slices.ContainsFunc(from, func(t lb.Target) bool { return !slices.Contains(in, t) })
 	}
@@ -206,7 +208,7 @@ func due(have, want []lb.Target, growing, now time.Time) (wait time.Duration, ch
 	switch {
 	case !added && !removed:
 		return 0, false
-	case removed || len(have) == 0:
+	case removed || !coming || len(have) == 0:
 		return 0, true
 	case growing.IsZero():
 		return gather, true

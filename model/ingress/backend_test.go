@@ -149,6 +149,25 @@ func TestTargetsAreTheReadyEndpoints(t *testing.T) {
 	}
 }
 
+func TestComingEndpointsAreThoseThatAreNotReadyYet(t *testing.T) {
+	with := func(c discoveryv1.EndpointConditions) sliceList {
+		return sliceList{aSlice("shop/web", nil, "10.0.0.1"), aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Conditions = c }, "10.0.0.2")}
+	}
+	for name, c := range map[string]struct {
+		slices sliceList
+		want   bool
+	}{
+		"all are ready":         {with(discoveryv1.EndpointConditions{Ready: new(true)}), false},
+		"one starts":            {with(discoveryv1.EndpointConditions{Ready: new(false)}), true},
+		"one leaves":            {with(discoveryv1.EndpointConditions{Ready: new(false), Terminating: new(true)}), false},
+		"there are none at all": {nil, false},
+	} {
+		if got := Coming(c.slices); got != c.want {
+			t.Errorf("%s: coming is %v, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestABackendIsSharedByAllThatUseIt(t *testing.T) {
 	config, found := translated(t, nil, aService("shop/web:80"),
 		anIngress("shop/a", annotated("group", "g"), ruled("a.test", prefixed("/", "web:80"), prefixed("/b", "web:http"))),

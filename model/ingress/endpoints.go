@@ -53,6 +53,13 @@ func (l sliceList) targets(port *corev1.ServicePort, family string) []routing.Ta
 	return slices.Compact(staying)
 }
 
+// Coming reports whether endpoints are listed that are not ready yet.
+func Coming(slicesOf []*discoveryv1.EndpointSlice) bool {
+	return slices.ContainsFunc(slicesOf, func(s *discoveryv1.EndpointSlice) bool {
+		return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return !isReady(e) && !isTerminating(e) })
+	})
+}
+
 // isReady is the API's reading: what is not known counts as ready. Where a Service publishes
 // addresses that are not ready, all of its endpoints are, those that terminate included.
 func isReady(e discoveryv1.Endpoint) bool {
