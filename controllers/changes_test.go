@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,31 +112,4 @@ func TestAnIngressJoinsAGroupWithoutAGap(t *testing.T) {
 		return noError(len(keys) == 1, "%v are there", keys)
 	})
 	w.answers("shop", "http://shop.example/", "web-1")
-}
-
-func TestASecretThatComesLate(t *testing.T) {
-	w := newWorld(t)
-	w.serve("web", "web-1")
-	ing := w.ask("shop", "shop.example", "/", "web")
-	ing.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"shop.example"}, SecretName: "tls"}}
-	w.create(ing)
-	w.answers("shop", "http://shop.example/", "web-1") // as an ACME challenge needs
-	w.told("shop", "CertificateMissing")
-	problem := func() string {
-		for _, p := range w.ingress("shop").Status.LoadBalancer.Ingress[0].Ports {
-			if p.Port == 443 && p.Error != nil {
-				return *p.Error
-			}
-		}
-		return ""
-	}
-	if got := problem(); got != "fairlead.dev/CertificateMissing" {
-		t.Errorf("port 443 has the error %q", got)
-	}
-	w.create(&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "tls"},
-		Type:       corev1.SecretTypeTLS,
-		Data:       keyPair(t, "shop.example"),
-	})
-	w.eventually(func() error { return noError(problem() == "", "port 443 still has the error %q", problem()) })
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -347,6 +348,49 @@ func (w *world) get(through http.RoundTripper, url, want string) error {
 		return fmt.Errorf("%s is answered %d %q, want %q", url, response.StatusCode, got, want)
 	}
 	return nil
+}
+
+// load makes requests, each again and again, until it is ended, which returns how many there were.
+// The test fails with the first that does.
+func (w *world) load(requests ...func() error) (end func() int) {
+	var (
+		count   atomic.Int32
+		workers sync.WaitGroup
+		ended   = make(chan struct{})
+	)
+	for _, request := range requests {
+		workers.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+				}
+				count.Add(1)
+				if err := request(); err != nil {
+					w.Errorf("request %d fails: %s", count.Load(), err)
+					return
+				}
+			}
+		})
+	}
+	end = sync.OnceValue(func() int {
+		close(ended)
+		workers.Wait()
+		return int(count.Load())
+	})
+	w.Cleanup(func() { end() })
+	return end
+}
+
+// address is where an Ingress is reached, by its status.
+func (w *world) address(ingress string) string {
+	w.Helper()
+	entries := w.ingress(ingress).Status.LoadBalancer.Ingress
+	if len(entries) == 0 {
+		w.Fatalf("Ingress %s has no status", ingress)
+	}
+	return entries[0].IP
 }
 
 // dials connects to the load balancer that has an address, whatever a URL says. It believes every
