@@ -1,7 +1,6 @@
 package controllers_test
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -54,60 +53,6 @@ func TestAnIngressLives(t *testing.T) {
 		err := w.List(t.Context(), &list, client.MatchingLabels{"fairlead.dev/scope": w.namespace})
 		return noError(err == nil && len(list.Items) == 0, "%d LoadBalancers are left, %v", len(list.Items), err)
 	})
-}
-
-func TestOneBadMemberCostsItsNeighboursNothing(t *testing.T) {
-	w := newWorld(t)
-	w.serve("web", "web-1")
-	bad := "member-2"
-	for i := range 5 {
-		ing := w.ask(fmt.Sprintf("member-%d", i), fmt.Sprintf("h%d.example", i), "/", "web")
-		ing.Annotations["fairlead.dev/group"] = "five"
-		if ing.Name == bad {
-			ing.Annotations["fairlead.dev/health-check-path"] = "not a path"
-		}
-		w.create(ing)
-	}
-	for i := range 5 {
-		if name := fmt.Sprintf("member-%d", i); name != bad {
-			w.answers(name, fmt.Sprintf("http://h%d.example/", i), "web-1")
-		}
-	}
-	w.told(bad, "AnnotationInvalid")
-	for i := range 5 {
-		if name := fmt.Sprintf("member-%d", i); name != bad && len(w.reasons(name)) > 0 {
-			t.Errorf("%s is told %v, and nothing is wrong with it", name, w.reasons(name))
-		}
-	}
-	if entries := w.ingress(bad).Status.LoadBalancer.Ingress; len(entries) > 0 {
-		t.Errorf("the bad member has a status: %v", entries)
-	}
-}
-
-func TestWhatTheCloudRejectsCostsItsNeighboursNothing(t *testing.T) {
-	w := newWorld(t)
-	w.serve("web", "web-1")
-	no := "bad.example"
-	w.cloud.reject.Store(&no)
-	for _, name := range []string{"good", "bad"} {
-		ing := w.ask(name, name+".example", "/", "web")
-		ing.Annotations["fairlead.dev/group"] = "two"
-		w.create(ing)
-	}
-	w.answers("good", "http://good.example/", "web-1")
-	w.told("bad", "Rejected")
-
-	w.calm()
-	before := w.cloud.writes.Load()
-	if err := w.Delete(t.Context(), w.ingress("bad")); err != nil {
-		t.Fatal(err)
-	}
-	w.eventually(func() error {
-		return noError(apierrors.IsNotFound(w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "bad"}, &networkingv1.Ingress{})), "the rejected Ingress is still there")
-	})
-	if n := w.cloud.writes.Load() - before; n > 0 {
-		t.Errorf("%d writes to take away what was never there", n)
-	}
 }
 
 func TestAnIngressMovesToAnotherController(t *testing.T) {

@@ -38,7 +38,6 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/kube"
 )
@@ -235,7 +234,13 @@ type meter struct {
 	*fake.Cloud
 	writes   atomic.Int32
 	observed atomic.Int32
-	reject   atomic.Pointer[string] // steps whose detail holds this
+	no       atomic.Pointer[refusal]
+}
+
+// A refusal is what a cloud says to steps whose detail holds a text.
+type refusal struct {
+	to  string
+	err error
 }
 
 func (m *meter) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
@@ -245,8 +250,8 @@ func (m *meter) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observe
 
 func (m *meter) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	m.writes.Add(1)
-	if no := m.reject.Load(); no != nil && strings.Contains(step.Detail(), *no) {
-		return plan.Result{}, fmt.Errorf("%w: this cloud does not like %s", providers.ErrRejected, *no)
+	if no := m.no.Load(); no != nil && strings.Contains(step.Detail(), no.to) {
+		return plan.Result{}, no.err
 	}
 	if s, ok := step.(plan.RegisterTargets); ok {
 		s.Targets = translate(s.Targets, podsKnownIn, podsListenIn)
