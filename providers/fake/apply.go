@@ -44,7 +44,7 @@ func (c *Cloud) apply(key lb.Key, step plan.Step) (plan.Result, error) {
 	next := r.observed.Clone()
 	step.Do(next, result)
 	c.keepBeside(r, step)
-	r.become(next)
+	c.replace(r, next)
 	c.serve(r)
 	c.records[key] = r
 	if r.empty() {

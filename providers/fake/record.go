@@ -1,7 +1,6 @@
 package fake
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -30,11 +29,11 @@ func newRecord(key lb.Key) *record {
 	}
 }
 
-// become replaces what is there.
-func (r *record) become(next *lb.Observed) {
-	r.past = append(r.past, r.observed)
-	if len(r.past) > memory {
-		r.past = slices.Delete(r.past, 0, 1)
+// replace replaces what is there. What was there is kept where somebody wants to read it.
+func (c *Cloud) replace(r *record, next *lb.Observed) {
+	if c.options.Stale != nil {
+		r.past = append(r.past, r.observed)
+		r.past = r.past[max(0, len(r.past)-memory):]
 	}
 	r.observed = next
 }

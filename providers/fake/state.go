@@ -46,42 +46,49 @@ func (c *Cloud) save(step plan.Step) error {
 }
 
 func (c *Cloud) saveState() error {
-	state := map[lb.Key]*lb.Observed{}
-	for key, r := range c.records {
-		state[key] = r.live(r.observed)
-	}
-	return c.write("", 0o644, state)
+	return c.write("", 0o644, func() any {
+		state := map[lb.Key]*lb.Observed{}
+		for key, r := range c.records {
+			state[key] = r.live(r.observed)
+		}
+		return state
+	})
 }
 
 func (c *Cloud) saveTargets() error {
-	all := map[lb.Key]map[lb.GroupID]savedGroup{}
-	for key, r := range c.records {
-		all[key] = map[lb.GroupID]savedGroup{}
-		for id, p := range r.pools {
-			all[key][id] = savedGroup{*p.settings.Load(), p.targets()}
+	return c.write(".targets", 0o644, func() any {
+		all := map[lb.Key]map[lb.GroupID]savedGroup{}
+		for key, r := range c.records {
+			all[key] = map[lb.GroupID]savedGroup{}
+			for id, p := range r.pools {
+				all[key][id] = savedGroup{*p.settings.Load(), p.targets()}
+			}
 		}
-	}
-	return c.write(".targets", 0o644, all)
+		return all
+	})
 }
 
 func (c *Cloud) saveKeys() error {
-	all := map[lb.Key]map[lb.CertificateID]savedPair{}
-	for key, r := range c.records {
-		all[key] = map[lb.CertificateID]savedPair{}
-		for id, p := range r.pairs {
-			all[key][id] = savedPair{string(p.Chain), string(p.Key)}
+	return c.write(".keys", 0o600, func() any {
+		all := map[lb.Key]map[lb.CertificateID]savedPair{}
+		for key, r := range c.records {
+			all[key] = map[lb.CertificateID]savedPair{}
+			for id, p := range r.pairs {
+				all[key][id] = savedPair{string(p.Chain), string(p.Key)}
+			}
 		}
-	}
-	return c.write(".keys", 0o600, all)
+		return all
+	})
 }
 
-// write replaces one of the files as a whole: a reader sees the old one or the new one.
-func (c *Cloud) write(suffix string, mode fs.FileMode, content any) error {
+// write replaces one of the files as a whole: a reader sees the old one or the new one. The content
+// is everything that the cloud has, and is put together only where there is a file.
+func (c *Cloud) write(suffix string, mode fs.FileMode, content func() any) error {
 	if c.options.State == "" {
 		return nil
 	}
 	name := c.options.State + suffix
-	text, err := json.MarshalIndent(content, "", "  ")
+	text, err := json.MarshalIndent(content(), "", "  ")
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}

@@ -40,7 +40,7 @@ func (c *Cloud) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, wa
 	if len(want) > 0 && !r.observed.TargetGroup(group).Registered {
 		next := r.observed.Clone()
 		next.TargetGroup(group).Registered = true
-		r.become(next)
+		c.replace(r, next)
 		if err := c.saveState(); err != nil {
 			return err
 		}
