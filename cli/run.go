@@ -176,7 +176,7 @@ func (o *running) manager(logger logr.Logger) manager.Options {
 		Scheme:                        controllers.Scheme(),
 		Logger:                        logger,
 		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              "fairlead",
+		LeaderElectionID:              o.lease(),
 		LeaderElectionNamespace:       o.leaseIn,
 		LeaderElectionReleaseOnCancel: true, // the process ends right after: nothing works on without the lease
 		Metrics:                       metricsserver.Options{BindAddress: o.metrics},
@@ -188,6 +188,15 @@ func (o *running) manager(logger logr.Logger) manager.Options {
 		options.Cache.DefaultNamespaces = map[string]cache.Config{o.namespace: {}}
 	}
 	return options
+}
+
+// lease is the name of the lease that one replica holds: operators that look after a namespace each
+// may stand in the same one, and all of them are to work.
+func (o *running) lease() string {
+	if o.namespace != "" {
+		return "fairlead-" + o.namespace
+	}
+	return "fairlead"
 }
 
 // addProbes says that the process lives as long as it answers, and is ready once its caches are.

@@ -57,7 +57,7 @@ func (a *archive) save(ctx context.Context, key lb.Key, r record) error {
 	}
 	// The first time, or somebody deleted it.
 	created := &v1alpha1.LoadBalancer{
-		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(string(key)), Labels: map[string]string{scopeLabel: a.scope}},
+		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(string(key), a.scope), Labels: map[string]string{scopeLabel: a.scope}},
 		Spec:       v1alpha1.LoadBalancerSpec{Key: string(key)},
 	}
 	if err := a.writer.Create(ctx, created); err != nil && !apierrors.IsAlreadyExists(err) {

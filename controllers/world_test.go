@@ -460,7 +460,7 @@ func noError(ok bool, format string, args ...any) error {
 // balancer is the LoadBalancer of an Ingress without a group.
 func (w *world) balancer(ingress string) *v1alpha1.LoadBalancer {
 	w.Helper()
-	name := v1alpha1.Name(strings.Join([]string{w.class, w.namespace, ingress, v1alpha1.SchemeInternal}, "/"))
+	name := v1alpha1.Name(strings.Join([]string{w.class, w.namespace, ingress, v1alpha1.SchemeInternal}, "/"), w.namespace)
 	balancer := &v1alpha1.LoadBalancer{}
 	w.eventually(func() error { return w.Get(w.Context(), client.ObjectKey{Name: name}, balancer) })
 	return balancer

@@ -16,7 +16,7 @@ func TestNameIsForEver(t *testing.T) {
 		"fairlead/a.b/" + long + "/internal": "fairlead-a-b-long-long-long-long-long-long-long-l-2sfak4gye4zvw",
 		"/":                                  "rjpnvmucmmseg",
 	} {
-		if got := Name(key); got != want {
+		if got := Name(key, ""); got != want {
 			t.Errorf("Name(%q) = %q, want %q", key, got, want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestNameIsAName(t *testing.T) {
 		// The cut falls on every character in turn.
 		strings.Repeat("a", 47) + "/b", strings.Repeat("a", 48) + "/b", strings.Repeat("a", 49) + "/b", strings.Repeat("a", 46) + "//b",
 	} {
-		name := Name(key)
+		name := Name(key, "")
 		if errs := validation.IsDNS1123Label(name); len(errs) > 0 {
 			t.Errorf("Name(%q) = %q is no name: %v", key, name, errs)
 		}
@@ -46,10 +46,22 @@ func TestNameTellsKeysApart(t *testing.T) {
 		"c/a/" + long + "x/internal", "c/a/" + long + "y/internal",
 		"c/a/" + long + "x/internet-facing", "c/@internal/internal", "c/internal/internal",
 	} {
-		name := Name(key)
+		name := Name(key, "")
 		if other, taken := known[name]; taken {
 			t.Errorf("%q and %q are both %s", key, other, name)
 		}
 		known[name] = key
+	}
+}
+
+func TestNameTellsScopesApart(t *testing.T) {
+	const key = "fairlead/@pay/internal" // of a group that several namespaces share
+	names := map[string]string{}
+	for _, scope := range []string{"", "shop", "stock"} {
+		name := Name(key, scope)
+		if other, taken := names[name]; taken {
+			t.Errorf("operators of %q and %q both write %s", scope, other, name)
+		}
+		names[name] = scope
 	}
 }

@@ -39,7 +39,7 @@ func newLoadBalancer(t *testing.T, c *kube.Cluster, key string) (client.Client, 
 	t.Helper()
 	api := clientOf(t, c)
 	made := &v1alpha1.LoadBalancer{
-		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(key)},
+		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(key, "")},
 		Spec:       v1alpha1.LoadBalancerSpec{Key: key},
 	}
 	if err := api.Create(t.Context(), made); err != nil {
