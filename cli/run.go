@@ -2,14 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/netip"
-	"slices"
-	"strings"
-	"time"
+	"os"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -36,77 +34,42 @@ type LiveOptions struct {
 	Network netip.Prefix
 }
 
-// running are the flags of run.
-type running struct {
-	provider      string
-	live          LiveOptions
-	kubeconfig    string
-	namespace     string
-	withoutClass  bool
-	secrets       string
-	leaderElect   bool
-	leaseIn       string
-	metrics       string
-	probes        string
-	driftInterval time.Duration
-	shutdown      time.Duration
-	logFormat     string
-	verbose       bool
-}
-
 func newRun(with Providers) *cobra.Command {
 	var o running
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Be the operator: serve the Ingresses of a cluster",
 		Long: `Watch the Ingresses of a cluster, keep a load balancer for each of them or for each group,
-and write where it is reached into their status.`,
+and write where it is reached into their status.
+
+Each flag can also be a variable of the environment, --drift-interval as FAIRLEAD_DRIFT_INTERVAL, or a
+line of the file that --config names, drift-interval: 10h. A flag wins over the environment, which wins
+over the file.`,
 		Example: `  # In a cluster, two replicas of which one works
   fairlead run --leader-elect
 
   # On this machine, against the cluster of the current kubeconfig
   fairlead run --provider fake --fake-state fairlead.state.json --log-format console`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.run(cmd.Context(), with, cmd.ErrOrStderr())
-		},
 	}
-	names := slices.Sorted(maps.Keys(with.Live))
-	flags := cmd.Flags()
-	flags.StringVar(&o.provider, "provider", "fake", "`CLOUD` that serves: "+strings.Join(names, " or "))
-	flags.StringVar(&o.live.State, "fake-state", "", "`FILE` in which the fake cloud outlives the operator")
-	flags.TextVar(&o.live.Network, "fake-addresses", netip.Prefix{}, "`NETWORK` of this machine that load balancers of the fake cloud get their addresses from, such as 192.0.2.0/24 or, for a single one, 192.0.2.1/32; unset: loopback")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`FILE` that says which cluster; unset: KUBECONFIG, else the cluster around this process")
-	flags.StringVar(&o.namespace, "namespace", "", "the only `NAMESPACE` whose Ingresses are served; unset: all")
-	flags.BoolVar(&o.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")
-	flags.StringVar(&o.secrets, "secrets", string(controllers.SecretsAll), "`WHICH` Secrets may be served: all, labelled (those with "+controllers.SecretLabel+"=true) or none")
-	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding a lease, so that several replicas can run")
-	flags.StringVar(&o.leaseIn, "leader-elect-namespace", "", "`NAMESPACE` of the lease; unset: that of this process's pod")
-	flags.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`ADDRESS` to serve metrics at, 0 for nowhere")
-	flags.StringVar(&o.probes, "health-probe-bind-address", ":8081", "`ADDRESS` to serve /healthz and /readyz at, 0 for nowhere")
-	flags.DurationVar(&o.driftInterval, "drift-interval", 10*time.Hour, "how long what was seen of the cloud is believed")
-	flags.DurationVar(&o.shutdown, "shutdown-timeout", 30*time.Second, "how long steps under way may take once the operator is told to stop")
-	flags.StringVar(&o.logFormat, "log-format", "json", "`FORMAT` of logs: json or console")
-	flags.BoolVarP(&o.verbose, "verbose", "v", false, "log every step of every plan")
-	must(cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)))
-	must(cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions([]string{"json", "console"}, cobra.ShellCompDirectiveNoFileComp)))
+	settings := o.settings(with)
+	layered(cmd, settings)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		from, err := settle(cmd, settings, os.Environ())
+		if err != nil {
+			return err
+		}
+		if show, err := cmd.Flags().GetBool("print-config"); err != nil || show {
+			return errors.Join(err, printSettings(cmd.OutOrStdout(), settings, from))
+		}
+		return o.run(cmd.Context(), with, cmd.ErrOrStderr())
+	}
 	return cmd
 }
 
 // run runs the operator until the context ends.
 func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error {
-	start, ok := with.Live[o.provider]
-	if !ok {
-		return fmt.Errorf("--provider: the operator cannot run %q; it can run %s", o.provider, strings.Join(slices.Sorted(maps.Keys(with.Live)), ", "))
-	}
-	modes := []controllers.SecretsMode{controllers.SecretsAll, controllers.SecretsLabelled, controllers.SecretsNone}
-	if !slices.Contains(modes, controllers.SecretsMode(o.secrets)) {
-		return fmt.Errorf("--secrets: %q is none of all, labelled and none", o.secrets)
-	}
-	handler, err := o.logs(logs)
-	if err != nil {
-		return err
-	}
+	handler := o.logs(logs)
 	logger := logr.FromSlogHandler(handler)
 	log.SetLogger(logger)
 	klog.SetSlogLogger(slog.New(handler)) // the client library's
@@ -114,7 +77,7 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	if err != nil {
 		return err
 	}
-	cloud, err := start(o.live)
+	cloud, err := with.Live[o.provider](o.live)
 	if err != nil {
 		return err
 	}
@@ -143,18 +106,15 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 }
 
 // logs is where log lines go and how they look.
-func (o *running) logs(w io.Writer) (slog.Handler, error) {
+func (o *running) logs(w io.Writer) slog.Handler {
 	options := &slog.HandlerOptions{}
 	if o.verbose {
 		options.Level = slog.LevelDebug
 	}
-	switch o.logFormat {
-	case "json":
-		return slog.NewJSONHandler(w, options), nil
-	case "console":
-		return slog.NewTextHandler(w, options), nil
+	if o.logFormat == "console" {
+		return slog.NewTextHandler(w, options)
 	}
-	return nil, fmt.Errorf("--log-format: %q is neither json nor console", o.logFormat)
+	return slog.NewJSONHandler(w, options)
 }
 
 // cluster is how to reach the API server.
@@ -181,6 +141,7 @@ func (o *running) manager(logger logr.Logger) manager.Options {
 		LeaderElectionReleaseOnCancel: true, // the process ends right after: nothing works on without the lease
 		Metrics:                       metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress:        o.probes,
+		PprofBindAddress:              o.pprof,
 		GracefulShutdownTimeout:       &o.shutdown,
 		Cache:                         controllers.Cache(controllers.SecretsMode(o.secrets)),
 	}

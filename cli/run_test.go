@@ -11,9 +11,9 @@ func TestRunRefusesWhatItCannotDo(t *testing.T) {
 		args []string
 		want string
 	}{
-		"a cloud that it cannot run":    {[]string{"--provider", "aws"}, `the operator cannot run "aws"; it can run fake`},
-		"a format of logs":              {[]string{"--log-format", "xml"}, `"xml" is neither json nor console`},
-		"a mode of Secrets":             {[]string{"--secrets", "some"}, `"some" is none of all, labelled and none`},
+		"a cloud that it cannot run":    {[]string{"--provider", "aws"}, `--provider: "aws": it can be fake`},
+		"a format of logs":              {[]string{"--log-format", "xml"}, `--log-format: "xml": it can be console or json`},
+		"a mode of Secrets":             {[]string{"--secrets", "some"}, `--secrets: "some": it can be all, labelled or none`},
 		"a cluster that is not to find": {[]string{"--kubeconfig", filepath.Join(t.TempDir(), "none")}, "finding the cluster: "},
 	}
 	for name, c := range cases {

@@ -15,7 +15,7 @@ import (
 // addresses that are not loopback, as an API server demands, and any port may be listened on.
 
 // inside marks a test that runs in its namespace.
-const inside = "FAIRLEAD_TEST_NAMESPACE"
+const inside = "TEST_NAMESPACE_OF_FAIRLEAD"
 
 // enterNamespace runs the tests again, in a namespace, and returns how they ended. It returns
 // false in those tests themselves.

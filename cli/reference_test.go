@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+)
+
+// This file writes the reference page of the operator's settings from their table, and checks that
+// the committed page is the same.
+
+//go:generate go test . -run ^TestReference$ -update
+
+var update = flag.Bool("update", false, "write the reference page")
+
+func TestReference(t *testing.T) {
+	const file = "../docs/reference/run.md"
+	page := runPage()
+	if *update {
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	committed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(committed), page); diff != "" {
+		t.Errorf("%s; `make generate` writes it (-committed +generated):\n%s", file, diff)
+	}
+}
+
+func runPage() string {
+	var b strings.Builder
+	b.WriteString(`# Settings of the operator
+
+Each setting of ` + "`fairlead run`" + ` is a flag, a variable of the environment and a key of the YAML file that
+` + "`--config`, or `FAIRLEAD_CONFIG`," + ` names. A flag wins over the environment, the environment over the
+file, and the file over the default. A value is checked wherever it stands. A key that is no setting
+is an error, and so is a variable that begins with ` + "`FAIRLEAD_`" + `, unless Kubernetes made it of a Service.
+
+` + "`fairlead run --print-config`" + ` prints what holds, and where each value comes from, as such a file.
+
+<!-- Generated from cli/settings.go by "make generate". -->
+
+| Flag and key | Variable | Default | Meaning |
+|---|---|---|---|
+`)
+	new(running).settings(testProviders()).VisitAll(func(f *pflag.Flag) {
+		name := "`--" + f.Name
+		if f.Shorthand != "" {
+			name = "`-" + f.Shorthand + "`, " + name
+		}
+		kind, usage := pflag.UnquoteUsage(f)
+		if kind != "" {
+			name += " " + kind
+		}
+		unset := f.DefValue
+		if unset != "" {
+			unset = "`" + unset + "`"
+		}
+		fmt.Fprintf(&b, "| %s` | `%s` | %s | %s |\n", name, variable(f.Name), unset, usage)
+	})
+	return b.String()
+}

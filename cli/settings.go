@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"fairlead.dev/fairlead/controllers"
+)
+
+// This file is the table of what can be set of the operator. A row is a flag of run, a variable of
+// its environment and a key of its file at once, and has its entry in docs/reference/run.md:
+// layers.go sees to all of that.
+
+// running are the settings.
+type running struct {
+	provider      string
+	live          LiveOptions
+	kubeconfig    string
+	namespace     string
+	withoutClass  bool
+	secrets       string
+	leaderElect   bool
+	leaseIn       string
+	metrics       string
+	probes        string
+	pprof         string
+	driftInterval time.Duration
+	shutdown      time.Duration
+	logFormat     string
+	verbose       bool
+}
+
+// settings is the table. A row checks its value in its Set, wherever the value comes from.
+func (o *running) settings(with Providers) *pflag.FlagSet {
+	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	flags.SortFlags = false
+	clouds := oneOf(&o.provider, "fake", slices.Sorted(maps.Keys(with.Live))...)
+	flags.Var(clouds, "provider", "`CLOUD` that serves: "+clouds.names())
+	flags.StringVar(&o.live.State, "fake-state", "", "`FILE` in which the fake cloud outlives the operator")
+	flags.TextVar(&o.live.Network, "fake-addresses", netip.Prefix{}, "`NETWORK` of this machine that load balancers of the fake cloud get their addresses from, such as 192.0.2.0/24 or, for a single one, 192.0.2.1/32; unset: loopback")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`FILE` that says which cluster; unset: KUBECONFIG, else the cluster around this process")
+	flags.StringVar(&o.namespace, "namespace", "", "the only `NAMESPACE` whose Ingresses are served; unset: all")
+	flags.BoolVar(&o.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")
+	flags.Var(oneOf(&o.secrets, "all", "all", "labelled", "none"), "secrets", "`WHICH` Secrets may be served: all, labelled (those with "+controllers.SecretLabel+"=true) or none")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding a lease, so that several replicas can run")
+	flags.StringVar(&o.leaseIn, "leader-elect-namespace", "", "`NAMESPACE` of the lease; unset: that of this process's pod")
+	flags.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`ADDRESS` to serve metrics at, 0 for nowhere")
+	flags.StringVar(&o.probes, "health-probe-bind-address", ":8081", "`ADDRESS` to serve /healthz and /readyz at, 0 for nowhere")
+	flags.StringVar(&o.pprof, "pprof-bind-address", "", "`ADDRESS` to serve Go's profiles at, under /debug/pprof/; unset: nowhere. They show what is in memory: choose one of loopback")
+	flags.Var(positive(&o.driftInterval, 10*time.Hour), "drift-interval", "how long what was seen of the cloud is believed")
+	flags.Var(positive(&o.shutdown, 30*time.Second), "shutdown-timeout", "how long steps under way may take once the operator is told to stop")
+	flags.Var(oneOf(&o.logFormat, "json", "console", "json"), "log-format", "`FORMAT` of logs: json or console")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "log every step of every plan")
+	return flags
+}
+
+// A choice is a setting with a few values.
+type choice struct {
+	value  *string
+	values []string
+}
+
+func oneOf(value *string, unset string, values ...string) choice {
+	*value = unset
+	return choice{value, values}
+}
+
+func (c choice) String() string {
+	if c.value == nil {
+		return "" // of the zero value, which pflag asks for
+	}
+	return *c.value
+}
+
+func (c choice) Set(v string) error {
+	if !slices.Contains(c.values, v) {
+		return errors.New("it can be " + c.names())
+	}
+	*c.value = v
+	return nil
+}
+
+func (c choice) Type() string { return "string" }
+
+// names are the values as prose.
+func (c choice) names() string {
+	last := len(c.values) - 1
+	if last <= 0 {
+		return strings.Join(c.values, "")
+	}
+	return strings.Join(c.values[:last], ", ") + " or " + c.values[last]
+}
+
+// A span is a setting that is a duration of more than nothing.
+type span struct{ value *time.Duration }
+
+func positive(value *time.Duration, unset time.Duration) span {
+	*value = unset
+	return span{value}
+}
+
+func (s span) String() string {
+	if s.value == nil {
+		return "" // of the zero value, which pflag asks for
+	}
+	return s.value.String()
+}
+
+func (s span) Set(v string) error {
+	d, err := time.ParseDuration(v)
+	if err != nil {
+		return fmt.Errorf("reading a duration like 90s or 1h30m: %w", err)
+	}
+	if d <= 0 {
+		return errors.New("it has to be more than zero")
+	}
+	*s.value = d
+	return nil
+}
+
+func (s span) Type() string { return "duration" }
