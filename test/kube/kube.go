@@ -22,11 +22,12 @@ import (
 // host is where everything listens: nothing of a test is reachable from elsewhere.
 const host = "127.0.0.1"
 
-// The commands of a control plane.
+// The commands of a control plane, and our own.
 const (
-	etcd    = "etcd"
-	server  = "kube-apiserver"
-	manager = "kube-controller-manager"
+	etcd     = "etcd"
+	server   = "kube-apiserver"
+	manager  = "kube-controller-manager"
+	operator = "fairlead"
 )
 
 // patience is how long anything may take to be ready. A busy machine is slow, not broken.
@@ -40,6 +41,9 @@ type Options struct {
 	// Pods run: each has an address and echoes on its ports. The tests run in a network namespace
 	// of their own, for Pods cannot be on loopback; see Main.
 	Pods bool
+	// Operator is the flags of `fairlead run`, with which the operator is built and started. Without
+	// any it is not.
+	Operator []string
 	// Flags are more flags for kube-apiserver, and win over ours.
 	Flags []string
 }
@@ -58,8 +62,8 @@ type Cluster struct {
 	etcdPort  int
 	port      int
 
-	etcd, server, manager *process
-	kubelet               *kubelet
+	etcd, server, manager, operator *process
+	kubelet                         *kubelet
 }
 
 // Start runs a control plane for one test. Tests that do not stop the API server can share one:
@@ -126,7 +130,12 @@ func (c *Cluster) run() error {
 		}
 	}
 	if c.options.Pods {
-		c.kubelet, err = c.startKubelet(ctx)
+		if c.kubelet, err = c.startKubelet(ctx); err != nil {
+			return err
+		}
+	}
+	if len(c.options.Operator) > 0 {
+		err = c.startOperator(ctx)
 	}
 	return err
 }
@@ -154,7 +163,7 @@ func (c *Cluster) serve(ctx context.Context) (err error) {
 // stop needs no grace: nobody reads what is left.
 func (c *Cluster) stop() {
 	c.kubelet.stopAll()
-	for _, p := range []*process{c.manager, c.server, c.etcd} {
+	for _, p := range []*process{c.operator, c.manager, c.server, c.etcd} {
 		p.stop()
 	}
 	_ = os.RemoveAll(c.dir)

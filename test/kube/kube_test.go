@@ -3,7 +3,6 @@ package kube
 import (
 	"net/http"
 	"testing"
-	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -71,20 +70,7 @@ func TestRBACHolds(t *testing.T) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the binding counts", func() bool { return list() == nil })
-}
-
-// eventually waits for what happens by itself.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	often := time.NewTicker(20 * time.Millisecond)
-	defer often.Stop()
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-often.C {
-		if holds() {
-			return
-		}
-	}
-	t.Fatalf("waited %s until %s", patience, what)
+	Eventually(t, "the binding counts", func() bool { return list() == nil })
 }
 
 func TestDefinitionsAreServed(t *testing.T) {

@@ -23,7 +23,8 @@ import (
 
 // This file stands in for scheduler, kubelet and images: every Pod runs on one node, has an
 // address, and echoes on each of its ports what it is asked. A Pod that is deleted goes the way of
-// a real one: its preStop hook, no new connections, the requests under way, gone.
+// a real one whose program knows nothing of signals: its preStop hook, then gone, with whatever
+// requests were under way.
 
 const node = "node"
 
@@ -137,7 +138,7 @@ func (k *kubelet) live(ctx, present context.Context, pod *corev1.Pod, ip netip.A
 	graceful, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	beforeStop(graceful, pod)
-	_ = container.Shutdown(graceful) // what is not done by then never will be
+	container.Close()
 	k.insist(ctx, func() error {
 		return unlessDone(k.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{
 			GracePeriodSeconds: new(int64(0)), Preconditions: metav1.NewUIDPreconditions(string(pod.UID)),

@@ -47,8 +47,8 @@ func TestDeploymentsComeAliveAndOutliveTheServer(t *testing.T) {
 		}
 		return len(list.Items)
 	}
-	eventually(t, "the Deployment has Pods", func() bool { return pods() == 2 })
-	eventually(t, "the Service has an EndpointSlice", func() bool {
+	Eventually(t, "the Deployment has Pods", func() bool { return pods() == 2 })
+	Eventually(t, "the Service has an EndpointSlice", func() bool {
 		list, err := client.DiscoveryV1().EndpointSlices(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=echo"})
 		return err == nil && len(list.Items) == 1
 	})
@@ -66,7 +66,7 @@ func TestDeploymentsComeAliveAndOutliveTheServer(t *testing.T) {
 	if _, err := deployments.Update(t.Context(), deployment, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the controllers are back as well", func() bool { return pods() == 3 })
+	Eventually(t, "the controllers are back as well", func() bool { return pods() == 3 })
 }
 
 func TestAProcessDiesWithTheTest(t *testing.T) {

@@ -1,0 +1,159 @@
+// Package conformance is what every Ingress controller promises, in 25 scenarios: default backends,
+// host rules with TLS, path rules, classes, and all pods of a Service at work. Each is sent as real
+// requests to the ports 80 and 443 of the address in the status of an Ingress, once, with nothing
+// between: `fairlead run` with the fake cloud is a process of its own, on a real API server, and
+// Deployments come alive in a network namespace.
+package conformance
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/test/kube"
+)
+
+func TestMain(m *testing.M) {
+	kube.Main(m, kube.Options{
+		Pods:        true,
+		Controllers: []string{"deployment-controller", "replicaset-controller", "endpointslice-controller"},
+		Operator:    []string{"--provider=fake", "--fake-addresses=10.244.255.0/24", "--log-format=console"},
+	})
+}
+
+// A feature is an Ingress and what it sends requests to, which some scenarios look at.
+type feature struct {
+	cluster   *kube.Cluster
+	namespace string
+	address   string
+	trusted   *x509.CertPool
+}
+
+func newFeature(t *testing.T) *feature {
+	t.Helper()
+	t.Parallel()
+	c := kube.Shared(t)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(c.OperatorLog())
+		}
+	})
+	return &feature{cluster: c, namespace: c.Namespace(t), trusted: x509.NewCertPool()}
+}
+
+// deploy makes Services with a Pod each, all of which are ready when it returns.
+func (f *feature) deploy(t *testing.T, services ...string) {
+	t.Helper()
+	for _, s := range services {
+		f.cluster.Deploy(t, f.namespace, s, 1)
+	}
+	for _, s := range services {
+		f.awaitPods(t, s, 1)
+	}
+}
+
+func (f *feature) awaitPods(t *testing.T, service string, n int) {
+	t.Helper()
+	kube.Eventually(t, "the Pods of "+service+" are ready", func() bool {
+		return len(f.cluster.Endpoints(t, f.namespace, service, kube.Ready)) == n
+	})
+}
+
+// create makes an Ingress named "web" of a class, from the text of its spec.
+func (f *feature) create(t *testing.T, class, spec string) {
+	t.Helper()
+	ing := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	if err := yaml.UnmarshalStrict([]byte(spec), &ing.Spec); err != nil {
+		t.Fatal(err)
+	}
+	ing.Spec.IngressClassName = &class
+	if _, err := f.cluster.Client(t).NetworkingV1().Ingresses(f.namespace).Create(t.Context(), ing, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expose makes an Ingress and waits until it says where it is reached. From then on everything works:
+// no request is sent twice.
+func (f *feature) expose(t *testing.T, spec string) {
+	t.Helper()
+	f.create(t, kube.Class, spec)
+	f.address = f.cluster.Address(t, f.namespace, "web")
+}
+
+// An answer is what comes back, and what the Pod says it was asked if it was one that answered.
+type answer struct {
+	*http.Response
+	kube.Echo
+}
+
+// send asks the load balancer for a URL, over a connection of its own. A URL without a host is asked
+// for by address.
+func (f *feature) send(t *testing.T, method, text string) answer {
+	t.Helper()
+	at, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host := at.Host
+	if host == "" {
+		at.Scheme, at.Host = "http", f.address
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, at.String(), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := map[string]string{"http": "80", "https": "443"}[at.Scheme]
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{RootCAs: f.trusted, MinVersion: tls.VersionTLS12},
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort(f.address, port))
+		},
+	}
+	response, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatalf("%s %s: %s", method, text, err)
+	}
+	defer response.Body.Close()
+	got := answer{Response: response}
+	if response.StatusCode == http.StatusOK {
+		if err := json.NewDecoder(response.Body).Decode(&got.Echo); err != nil {
+			t.Fatalf("%s %s: reading the answer of the Pod: %s", method, text, err)
+		}
+	}
+	return got
+}
+
+// A scenario is one request and the Service that has to answer it. Where that is empty it is nobody,
+// and the answer 404.
+type scenario struct{ name, url, service string }
+
+func (f *feature) run(t *testing.T, scenarios []scenario) {
+	t.Helper()
+	for _, s := range scenarios {
+		t.Run(s.name, func(t *testing.T) {
+			got, want := f.send(t, http.MethodGet, s.url), http.StatusOK
+			if s.service == "" {
+				want = http.StatusNotFound
+			}
+			if got.StatusCode != want || got.Service != s.service {
+				t.Fatalf("%s is answered %d by Service %q, want %d by %q", s.url, got.StatusCode, got.Service, want, s.service)
+			}
+			if asked, err := url.Parse(s.url); err != nil || want == http.StatusOK && (got.Echo.Host != asked.Host || got.Path != asked.RequestURI()) {
+				t.Errorf("the Pod was asked for %s%s, want %s as it was sent", got.Echo.Host, got.Path, s.url)
+			}
+		})
+	}
+}

@@ -1,0 +1,63 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes"
+)
+
+// This file runs the operator as people do: built from this tree, a process of its own, beside the
+// class of config/class.
+
+// Class is the name of the IngressClass that comes with an operator.
+const Class = "fairlead"
+
+func (c *Cluster) startOperator(ctx context.Context) error {
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	if err := c.installClass(ctx, root); err != nil {
+		return err
+	}
+	command := filepath.Join(c.dir, operator)
+	build := exec.CommandContext(ctx, "go", "build", "-o", command, ".")
+	build.Dir = root
+	if said, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the operator: %w\n%s", err, said)
+	}
+	c.commands[operator] = command
+	c.operator, err = c.command(operator, append([]string{"run", "--kubeconfig=" + c.Kubeconfig}, c.options.Operator...))
+	return err
+}
+
+func (c *Cluster) installClass(ctx context.Context, root string) error {
+	text, err := os.ReadFile(filepath.Join(root, "config", "class", "ingress-class.yaml"))
+	if err != nil {
+		return err
+	}
+	class := &networkingv1.IngressClass{}
+	if err := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), len(text)).Decode(class); err != nil {
+		return fmt.Errorf("reading the class: %w", err)
+	}
+	client, err := kubernetes.NewForConfig(c.Config)
+	if err != nil {
+		return err
+	}
+	if _, err := client.NetworkingV1().IngressClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("installing the class: %w", err)
+	}
+	return nil
+}
+
+// OperatorLog is the end of what the operator says.
+func (c *Cluster) OperatorLog() string { return c.operator.tail() }
