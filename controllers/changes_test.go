@@ -46,6 +46,23 @@ func TestAFinalizerTakenByForceLeavesNothingBehind(t *testing.T) {
 	w.gone()
 }
 
+func TestNothingIsPublishedThatCouldNotBeTakenBack(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	w.gate.shut.Store(new("/loadbalancers/"))
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+	w.calm()
+
+	// The operator dies before it could write down what it did, and the Ingress becomes another's.
+	w.stop()
+	w.create(w.ingressClass(w.class+"-elsewhere", "example.com/other"))
+	w.change("shop", func(i *networkingv1.Ingress) { i.Spec.IngressClassName = new(w.class + "-elsewhere") })
+	w.gate.shut.Store(nil)
+	w.run()
+	w.gone()
+	w.released("shop")
+}
+
 func TestWhatNobodyRemembersIsCollected(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web", "web-1")

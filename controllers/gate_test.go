@@ -17,8 +17,9 @@ import (
 
 // A gate counts what operators write, and can let somebody else have been faster.
 type gate struct {
-	writes    atomic.Int32 // all but those of leases
-	conflicts atomic.Int32 // so many of the next changes meet a conflict
+	writes    atomic.Int32           // all but those of leases
+	conflicts atomic.Int32           // so many of the next changes meet a conflict
+	shut      atomic.Pointer[string] // writes to where this is in the path fail
 }
 
 // around is what a rest.Config is wrapped in.
@@ -30,6 +31,9 @@ func (g *gate) around(inner http.RoundTripper) http.RoundTripper {
 		g.writes.Add(1)
 		if r.Method == http.MethodPatch && g.conflicts.Add(-1) >= 0 {
 			return conflict(r), nil
+		}
+		if part := g.shut.Load(); part != nil && strings.Contains(r.URL.Path, *part) {
+			return nil, errors.New("somebody has pulled the cable")
 		}
 		return inner.RoundTrip(r)
 	})

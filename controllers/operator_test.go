@@ -8,7 +8,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -53,35 +52,6 @@ func TestAnIngressLives(t *testing.T) {
 		err := w.List(t.Context(), &list, client.MatchingLabels{"fairlead.dev/scope": w.namespace})
 		return noError(err == nil && len(list.Items) == 0, "%d LoadBalancers are left, %v", len(list.Items), err)
 	})
-}
-
-func TestAnIngressMovesToAnotherController(t *testing.T) {
-	w := newWorld(t)
-	other := w.class + "-other"
-	w.create(&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: other}, Spec: networkingv1.IngressClassSpec{Controller: "example.com/other"}})
-	w.serve("web", "web-1")
-	w.create(w.ask("shop", "shop.example", "/", "web"))
-	w.answers("shop", "http://shop.example/", "web-1")
-
-	w.change("shop", func(i *networkingv1.Ingress) { i.Spec.IngressClassName = &other })
-	w.gone()
-	w.eventually(func() error {
-		i := w.ingress("shop")
-		return noError(len(i.Finalizers) == 0 && len(i.Status.LoadBalancer.Ingress) == 0, "it still has %v and %v", i.Finalizers, i.Status)
-	})
-
-	// What the other one writes is none of our business, though it looks the same.
-	i := w.ingress("shop")
-	i.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{Hostname: "other.example"}}
-	if err := w.Status().Update(t.Context(), i); err != nil {
-		t.Fatal(err)
-	}
-	w.calm()
-	if got := w.ingress("shop").Status.LoadBalancer.Ingress; len(got) != 1 || got[0].Hostname != "other.example" {
-		t.Errorf("status of a foreign Ingress is %v", got)
-	}
-	w.change("shop", func(i *networkingv1.Ingress) { i.Spec.IngressClassName = &w.class })
-	w.answers("shop", "http://shop.example/", "web-1")
 }
 
 func TestARestartWritesNothing(t *testing.T) {
@@ -139,32 +109,4 @@ func TestPodsComeAndGoWithoutReconcilingALoadBalancer(t *testing.T) {
 	if diff := cmp.Diff(balancer.Status, w.balancer("shop").Status); diff != "" {
 		t.Errorf("the load balancer was reconciled: %s", diff)
 	}
-}
-
-func TestAClassThatDisappearsFreezesWhatItServes(t *testing.T) {
-	w := newWorld(t)
-	w.serve("web", "web-1")
-	w.create(w.ask("shop", "shop.example", "/", "web"))
-	w.create(w.ask("gone", "gone.example", "/", "web"))
-	w.answers("shop", "http://shop.example/", "web-1")
-	w.answers("gone", "http://gone.example/", "web-1")
-	w.calm()
-	writes := w.cloud.writes.Load()
-	if err := w.Delete(t.Context(), &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}}); err != nil {
-		t.Fatal(err)
-	}
-	w.told("shop", "ClassMissing")
-	w.stop()
-	w.run()
-	w.calm()
-	w.answers("shop", "http://shop.example/", "web-1")
-	if n := w.cloud.writes.Load() - writes; n > 0 {
-		t.Errorf("%d writes though the class is missing", n)
-	}
-	if err := w.Delete(t.Context(), w.ingress("gone")); err != nil {
-		t.Fatal(err)
-	}
-	w.eventually(func() error {
-		return noError(apierrors.IsNotFound(w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "gone"}, &networkingv1.Ingress{})), "deletions do not go on")
-	})
 }

@@ -61,12 +61,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		r.forget(key)
 		return comeBack(errors.Join(o.err, r.memories.drop(ctx, key)))
 	}
-	if lost, trimErr := next.Trim(v1alpha1.MaxSize); trimErr != nil {
-		err = errors.Join(err, trimErr)
-	} else if len(lost) > 0 {
-		log.FromContext(ctx).Info("the record is full: last accepted versions were dropped", "ingresses", lost)
-	}
-	err = errors.Join(err, r.memories.keep(ctx, key, next))
+	err = errors.Join(err, r.keep(ctx, key, &next))
 	r.awaken(ctx, ended) // only now, for they look at what is remembered here
 	rejected := o.rejected(&next)
 	r.lookAfter(ctx, rejected)
@@ -79,6 +74,15 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		return reconcile.Result{RequeueAfter: cmp.Or(wait, r.jittered())}, nil // to see whether the cloud has drifted
 	}
 	return comeBack(errors.Join(o.err, err))
+}
+
+// keep has a record outlive this process, no larger than the API server takes it.
+func (r *reconciler) keep(ctx context.Context, key lb.Key, next *record) error {
+	lost, err := next.Trim(v1alpha1.MaxSize)
+	if len(lost) > 0 {
+		log.FromContext(ctx).Info("the record is full: last accepted versions were dropped", "ingresses", lost)
+	}
+	return errors.Join(err, r.memories.keep(ctx, key, *next.DeepCopy()))
 }
 
 // lookAfter has Ingresses told, where no load balancer has them, why that is.
@@ -139,6 +143,12 @@ func send(recorder events.EventRecorder, ing *networkingv1.Ingress, d diag.Diagn
 func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error {
 	if !o.seen.Exists || !o.seen.Active {
 		return nil
+	}
+	if next.Address != o.snap.record.Address {
+		// An address that is published before it is remembered could never be taken back.
+		if err := r.keep(ctx, o.snap.Key, next); err != nil {
+			return err
+		}
 	}
 	var errs []error
 	for _, m := range o.snap.Members {
