@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -23,8 +24,9 @@ func Cache(secrets SecretsMode) cache.Options {
 		}
 		return o, nil
 	}}
+	o.ByObject = map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: slimNode}}
 	if secrets == SecretsLabelled {
-		o.ByObject = map[client.Object]cache.ByObject{secretMetadata(): {Label: labels.SelectorFromSet(labels.Set(labelledSecrets))}}
+		o.ByObject[secretMetadata()] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set(labelledSecrets))}
 	}
 	return o
 }

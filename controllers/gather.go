@@ -78,6 +78,11 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == key }); at >= 0 {
 		out.Snapshot = snapshots[at]
 	}
+	if out.NeedsNodes() {
+		if out.Nodes, err = nodesIn(ctx, g.cache); err != nil {
+			return nil, err
+		}
+	}
 	out.previous = previousHomes(key, out.Members, objects.Memories)
 	for _, m := range out.Members {
 		delete(out.departed, m.Owner.String())

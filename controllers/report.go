@@ -51,7 +51,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	if o.err != nil || o.seen.Exists && !o.seen.Active {
 		r.forget(key) // a step may have been half done, or the cloud is about to finish something
 	}
-	r.targets.track(key, &o.snap.Class, o.seen.TargetGroups)
+	r.targets.track(key, &o.snap.Class, o.caps, o.seen.TargetGroups)
 	next := o.record(time.Now())
 	r.tell(o)
 	err := r.publish(ctx, o, &next)

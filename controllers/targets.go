@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
@@ -32,6 +33,7 @@ func (k groupKey) String() string { return string(k.key) + " " + string(k.id) }
 // A tracked group is one that exists in the cloud.
 type tracked struct {
 	class   *ingress.Class
+	caps    lb.Capabilities
 	backend routing.Backend
 	// members are those that were last set; known says whether that is known at all.
 	members []lb.Target
@@ -46,17 +48,21 @@ type targetBook struct {
 	groups map[groupKey]*tracked
 	by     map[ref]map[groupKey]bool // Service
 	wake   chan event.TypedGenericEvent[groupKey]
+	// instances is closed once a group has had Nodes for targets.
+	instances chan struct{}
+	needed    sync.Once
 }
 
 func newTargetBook() *targetBook {
 	return &targetBook{
 		groups: map[groupKey]*tracked{}, by: map[ref]map[groupKey]bool{},
-		wake: make(chan event.TypedGenericEvent[groupKey], 1024),
+		wake:      make(chan event.TypedGenericEvent[groupKey], 1024),
+		instances: make(chan struct{}),
 	}
 }
 
 // track notes the target groups of a load balancer. Those that are new are looked after at once.
-func (b *targetBook) track(key lb.Key, class *ingress.Class, groups []lb.ObservedTargetGroup) {
+func (b *targetBook) track(key lb.Key, class *ingress.Class, caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
 	b.mu.Lock()
 	var fresh []groupKey
 	there := map[lb.GroupID]bool{}
@@ -67,9 +73,12 @@ func (b *targetBook) track(key lb.Key, class *ingress.Class, groups []lb.Observe
 			b.groups[k] = &tracked{}
 			fresh = append(fresh, k)
 		}
-		b.groups[k].class = class
+		b.groups[k].class, b.groups[k].caps = class, caps
 		b.groups[k].backend = routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
 		add(b.by, refFrom(kindService, g.Service), k)
+		if g.TargetType == v1alpha1.TargetTypeInstance {
+			b.needed.Do(func() { close(b.instances) })
+		}
 	}
 	for k, t := range b.groups {
 		if k.key == key && !there[k.id] {
@@ -90,6 +99,19 @@ func (b *targetBook) of(service ref) []groupKey {
 	var out []groupKey
 	for k := range b.by[service] {
 		out = append(out, k)
+	}
+	return out
+}
+
+// onInstances are the target groups that have Nodes for targets.
+func (b *targetBook) onInstances() []groupKey {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []groupKey
+	for k, t := range b.groups {
+		if t.backend.TargetType == v1alpha1.TargetTypeInstance {
+			out = append(out, k)
+		}
 	}
 	return out
 }
@@ -167,15 +189,20 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 // want is what the Service of a group has now, sorted, and whether more are coming.
 func (r *registrar) want(ctx context.Context, t tracked) (targets []lb.Target, coming bool, err error) {
 	at := refFrom(kindService, t.backend.Service)
-	service, err := get[corev1.Service](ctx, r.cache, at)
-	if err != nil {
+	var now ingress.Behind
+	if now.Service, err = get[corev1.Service](ctx, r.cache, at); err != nil {
 		return nil, false, err
 	}
-	endpoints, err := endpointsOf(ctx, r.cache, at)
-	if err != nil {
+	if now.Slices, err = endpointsOf(ctx, r.cache, at); err != nil {
 		return nil, false, err
 	}
-	return t.class.Targets(t.backend, service, endpoints), ingress.Coming(endpoints), nil
+	if t.backend.TargetType != v1alpha1.TargetTypeInstance {
+		return t.class.Targets(t.backend, now), ingress.Coming(now.Slices), nil
+	}
+	if now.Nodes, err = nodesIn(ctx, r.cache); err != nil {
+		return nil, false, err
+	}
+	return t.caps.Targets(t.backend.TargetType, t.class.Targets(t.backend, now)), false, nil
 }
 
 // present is what the cloud has.

@@ -61,32 +61,35 @@ func (r *registrar) sources(from cache.Cache) []source.TypedSource[groupKey] {
 		watch(from, &corev1.Service{}, changedPorts, func(_ context.Context, s *corev1.Service) []groupKey {
 			return r.book.of(refOf(kindService, s))
 		}),
+		r.watchNodes(from),
 		source.TypedChannel(r.book.wake, &handler.TypedFuncs[groupKey, groupKey]{GenericFunc: enqueueItself[groupKey]}),
 	}
 }
 
+// A queue holds the keys that wait to be reconciled.
+type queue[K comparable] = workqueue.TypedRateLimitingInterface[K]
+
 // watch enqueues what an object leads to, when it comes, goes or changes in a way that matters.
 func watch[T client.Object, K comparable](from cache.Cache, kind T, matters func(before, after client.Object) bool, leadsTo func(context.Context, T) []K) source.TypedSource[K] {
-	type queue = workqueue.TypedRateLimitingInterface[K]
-	enqueue := func(ctx context.Context, o T, q queue) {
+	enqueue := func(ctx context.Context, o T, q queue[K]) {
 		for _, key := range leadsTo(ctx, o) {
 			q.Add(key)
 		}
 	}
 	return source.TypedKind(from, kind, handler.TypedFuncs[T, K]{
-		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[T], q queue) { enqueue(ctx, e.Object, q) },
-		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[T], q queue) { enqueue(ctx, e.ObjectNew, q) },
-		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[T], q queue) { enqueue(ctx, e.Object, q) },
+		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[T], q queue[K]) { enqueue(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[T], q queue[K]) { enqueue(ctx, e.ObjectNew, q) },
+		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[T], q queue[K]) { enqueue(ctx, e.Object, q) },
 	}, predicate.TypedFuncs[T]{UpdateFunc: func(e event.TypedUpdateEvent[T]) bool { return matters(e.ObjectOld, e.ObjectNew) }})
 }
 
-func enqueueItself[K comparable](_ context.Context, e event.TypedGenericEvent[K], q workqueue.TypedRateLimitingInterface[K]) {
+func enqueueItself[K comparable](_ context.Context, e event.TypedGenericEvent[K], q queue[K]) {
 	q.Add(e.Object)
 }
 
 // enqueueRemembered wakes every load balancer that is remembered: its Ingresses may have gone while
 // nobody was looking.
-func (r *reconciler) enqueueRemembered(ctx context.Context, q workqueue.TypedRateLimitingInterface[lb.Key]) error {
+func (r *reconciler) enqueueRemembered(ctx context.Context, q queue[lb.Key]) error {
 	if err := r.memories.ready(ctx); err != nil {
 		return err
 	}

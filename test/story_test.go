@@ -203,6 +203,8 @@ func decode(document []byte, o *ingress.Objects) error {
 		return add(document, &o.Secrets)
 	case "Namespace":
 		return add(document, &o.Namespaces)
+	case "Node":
+		return add(document, &o.Nodes)
 	}
 	return fmt.Errorf("stories know no kind %q", kind.Kind)
 }

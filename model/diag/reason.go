@@ -36,6 +36,7 @@ const (
 	ServiceUnusable     Reason = "ServiceUnusable"
 	ExternalNameRefused Reason = "ExternalNameRefused"
 	NoEndpoints         Reason = "NoEndpoints"
+	NoNodes             Reason = "NoNodes"
 	ResourceUnknown     Reason = "ResourceUnknown"
 	ResourceMissing     Reason = "ResourceMissing"
 
@@ -81,6 +82,7 @@ var Reasons = []Doc{
 	{ServiceUnusable, "The Service cannot be a backend in the way it is asked for.", "The message says which combination does not work."},
 	{ExternalNameRefused, "A Service of type ExternalName is a backend only where the class allows it.", "Use a Service with endpoints, or set `allowExternalNames` on the class."},
 	{NoEndpoints, "The Service has no endpoint yet; requests are answered 503 until it has one.", "Check the Service's selector and its pods."},
+	{NoNodes, "Targets are instances, and no node can be sent requests for the Service; they are answered 503 until one can.", "Check that nodes are there, have an internal address, and lack the label `node.kubernetes.io/exclude-from-external-load-balancers`; with `externalTrafficPolicy: Local`, that they run a ready pod."},
 	{ResourceUnknown, "The backend refers to a kind of resource that is not supported.", "Use a Service, or a `Backend` of `fairlead.dev`."},
 	{ResourceMissing, "The resource that the backend refers to does not exist.", "Create it in the Ingress's namespace."},
 	{CertificateMissing, "No certificate is found for the host, so it is left out of the HTTPS port; other ports serve it.", "Create the Secret; it is picked up when it appears."},

@@ -93,7 +93,7 @@ func (v *visit) action(b *networkingv1.IngressBackend, field string) routing.Act
 func (v *visit) forward(ref reference, field string) routing.BackendID {
 	r := v.pool.resolved[ref]
 	if r == nil {
-		r = v.class.resolve(ref, v.services[ref.service], v.slices[ref.service])
+		r = v.class.resolve(ref, v.behind(ref.service))
 		v.pool.resolved[ref] = r
 	}
 	if r.problem != "" && !v.told(r) {
@@ -143,22 +143,23 @@ func (v *visit) claimHealth(b *pooled) {
 }
 
 // resolve looks a reference up.
-func (c *Class) resolve(ref reference, service *corev1.Service, slicesOf sliceList) *resolution {
+func (c *Class) resolve(ref reference, behind Behind) *resolution {
 	r := &resolution{severity: diag.Error, backend: routing.Backend{
 		Service:    ref.service.String(),
 		Port:       routing.ServicePort(cmp.Or(ref.portName, strconv.Itoa(int(ref.portNumber)))),
 		TargetType: ref.targetType,
 		Protocol:   v1alpha1.ProtocolHTTP,
 		Version:    "HTTP1",
-		Family:     familyOf(service),
+		Family:     familyOf(behind.Service),
 	}}
-	c.lookUp(r, ref, service, slicesOf)
+	c.lookUp(r, ref, behind)
 	r.backend.ID = idOf(r.backend)
 	return r
 }
 
 // lookUp finds the port and the targets, or the reason why there are none.
-func (c *Class) lookUp(r *resolution, ref reference, service *corev1.Service, slicesOf sliceList) {
+func (c *Class) lookUp(r *resolution, ref reference, behind Behind) {
+	service := behind.Service
 	if service == nil {
 		r.reason, r.problem = diag.ServiceMissing, fmt.Sprintf("there is no Service %s", ref.service)
 		return
@@ -176,14 +177,35 @@ func (c *Class) lookUp(r *resolution, ref reference, service *corev1.Service, sl
 		r.reason, r.problem = diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.service, r.backend.Port)
 	case protocolOf(port) != corev1.ProtocolTCP:
 		r.reason, r.problem = diag.ServiceUnusable, fmt.Sprintf("port %d of Service %s speaks %s, and HTTP needs TCP", port.Port, ref.service, port.Protocol)
-	case ref.targetType == v1alpha1.TargetTypeInstance && port.NodePort == 0:
+	case ref.targetType == v1alpha1.TargetTypeInstance && port.NodePort == 0 && !getsNodePort(service):
 		r.reason, r.problem = diag.ServiceUnusable, fmt.Sprintf("port %d of Service %s has no node port, which target type instance needs: make the Service one of type NodePort, or use target type ip", port.Port, ref.service)
-	case ref.targetType == v1alpha1.TargetTypeIP:
-		r.backend.Targets = slicesOf.targets(port, r.backend.Family)
-		if len(r.backend.Targets) == 0 && (len(slicesOf) > 0 || !service.CreationTimestamp.IsZero()) {
-			r.severity, r.reason, r.problem = diag.Warning, diag.NoEndpoints, fmt.Sprintf("Service %s has no ready endpoint for port %d", ref.service, port.Port)
-		}
+	default:
+		r.find(behind, port)
 	}
+}
+
+// find finds the targets of a Service port, and warns of a port that nobody serves. What nobody runs
+// yet, as the Services of files, needs no warning.
+func (r *resolution) find(behind Behind, port *corev1.ServicePort) {
+	endpoints := behind.Slices.targets(port, r.backend.Family)
+	r.backend.Targets = endpoints
+	if r.backend.TargetType == v1alpha1.TargetTypeInstance {
+		r.backend.Targets = behind.nodePort(port, r.backend.Family)
+	}
+	runs := !behind.Service.CreationTimestamp.IsZero()
+	switch {
+	case len(endpoints) == 0 && (runs || len(behind.Slices) > 0):
+		r.severity, r.reason, r.problem = diag.Warning, diag.NoEndpoints, fmt.Sprintf("Service %s has no ready endpoint for port %d", r.backend.Service, port.Port)
+	case len(r.backend.Targets) == 0 && (runs || len(behind.Nodes) > 0):
+		r.severity, r.reason, r.problem = diag.Warning, diag.NoNodes, fmt.Sprintf("there is no node on which requests for port %d of Service %s may be sent to node port %d", port.Port, r.backend.Service, port.NodePort)
+	}
+}
+
+// getsNodePort reports whether the API server gives the ports of a Service node ports, if it has not
+// done so yet: in files there may be none.
+func getsNodePort(s *corev1.Service) bool {
+	return s.Spec.Type == corev1.ServiceTypeNodePort ||
+		s.Spec.Type == corev1.ServiceTypeLoadBalancer && (s.Spec.AllocateLoadBalancerNodePorts == nil || *s.Spec.AllocateLoadBalancerNodePorts)
 }
 
 // lookUpExternal makes a target of the name that an ExternalName Service stands for. Whoever may

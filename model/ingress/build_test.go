@@ -220,6 +220,8 @@ func objects(given ...any) Objects {
 			o.Secrets = append(o.Secrets, object)
 		case *corev1.Namespace:
 			o.Namespaces = append(o.Namespaces, object)
+		case *corev1.Node:
+			o.Nodes = append(o.Nodes, object)
 		case map[routing.Key]Memory:
 			o.Memories = object
 		default:

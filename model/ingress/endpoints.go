@@ -12,20 +12,42 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds the targets of a Service port in its EndpointSlices.
+// This file finds the targets of a Service port in what stands behind the Service.
 
 const (
 	ipv4 = "ipv4"
 	ipv6 = "ipv6"
 )
 
+// Behind is what stands behind a Service, and the Service.
+type Behind struct {
+	Service *corev1.Service // nil if there is none
+	Slices  sliceList
+	Nodes   []*corev1.Node // where targets are instances
+}
+
 // A sliceList is the EndpointSlices of one Service.
 type sliceList []*discoveryv1.EndpointSlice
 
-// targets are the ready endpoints of a port, sorted, each once. Endpoints that are about to go count
-// only where there are no others, and as long as they serve: late answers are better than none.
+// targets are the endpoints of a port, sorted, each once.
 func (l sliceList) targets(port *corev1.ServicePort, family string) []routing.Target {
-	var staying, going []routing.Target
+	var out []routing.Target
+	for _, e := range l.usable(port, family) {
+		out = append(out, routing.Target{Address: e.Addresses[0], Port: e.number}) // the API gives further addresses no meaning
+	}
+	return sortedTargets(out)
+}
+
+// A usableEndpoint is one that requests may be sent to, and the number of its port.
+type usableEndpoint struct {
+	discoveryv1.Endpoint
+	number int32
+}
+
+// usable are the ready endpoints of a port. Endpoints that are about to go count only where there
+// are no others, and as long as they serve: late answers are better than none.
+func (l sliceList) usable(port *corev1.ServicePort, family string) []usableEndpoint {
+	var staying, going []usableEndpoint
 	for _, s := range l {
 		number := numberOf(s, port)
 		if number == 0 || familyOfSlice(s) != family {
@@ -35,22 +57,25 @@ func (l sliceList) targets(port *corev1.ServicePort, family string) []routing.Ta
 			if len(e.Addresses) == 0 {
 				continue
 			}
-			target := routing.Target{Address: e.Addresses[0], Port: number} // the API gives further addresses no meaning
 			switch {
 			case isTerminating(e) && isServing(e):
-				going = append(going, target)
+				going = append(going, usableEndpoint{e, number})
 			case !isTerminating(e) && isReady(e):
-				staying = append(staying, target)
+				staying = append(staying, usableEndpoint{e, number})
 			}
 		}
 	}
 	if len(staying) == 0 {
-		staying = going
+		return going
 	}
-	slices.SortFunc(staying, func(a, b routing.Target) int {
+	return staying
+}
+
+func sortedTargets(targets []routing.Target) []routing.Target {
+	slices.SortFunc(targets, func(a, b routing.Target) int {
 		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
 	})
-	return slices.Compact(staying)
+	return slices.Compact(targets)
 }
 
 // Coming reports whether endpoints are listed that are not ready yet.
@@ -99,13 +124,13 @@ func familyOfSlice(s *discoveryv1.EndpointSlice) string {
 	return ""
 }
 
-// Targets are the targets of a backend as its Service and EndpointSlices have them now. All else
-// of the backend stays as it was when it was made.
-func (c *Class) Targets(b routing.Backend, service *corev1.Service, slicesOf []*discoveryv1.EndpointSlice) []routing.Target {
+// Targets are the targets of a backend as they are now. All else of the backend stays as it was
+// when it was made.
+func (c *Class) Targets(b routing.Backend, now Behind) []routing.Target {
 	namespace, serviceName, _ := strings.Cut(b.Service, "/")
 	ref := reference{service: name{namespace, serviceName}, portName: string(b.Port), targetType: b.TargetType}
 	if number, err := strconv.ParseInt(string(b.Port), 10, 32); err == nil {
 		ref.portName, ref.portNumber = "", int32(number)
 	}
-	return c.resolve(ref, service, slicesOf).backend.Targets
+	return c.resolve(ref, now).backend.Targets
 }

@@ -34,6 +34,7 @@ type index struct {
 	slices     map[name][]*discoveryv1.EndpointSlice // by Service
 	secrets    map[name]*corev1.Secret
 	namespaces map[name]*corev1.Namespace
+	nodes      []*corev1.Node
 }
 
 func newIndex(o Objects) *index {
@@ -43,6 +44,7 @@ func newIndex(o Objects) *index {
 		slices:     map[name][]*discoveryv1.EndpointSlice{},
 		secrets:    byName(o.Secrets),
 		namespaces: byName(o.Namespaces),
+		nodes:      o.Nodes,
 	}
 	for _, s := range o.EndpointSlices {
 		service := name{s.Namespace, s.Labels[discoveryv1.LabelServiceName]}
@@ -66,6 +68,7 @@ func (x *index) objects() Objects {
 		Services:   sorted(x.services),
 		Secrets:    sorted(x.secrets),
 		Namespaces: sorted(x.namespaces),
+		Nodes:      x.nodes,
 	}
 	for _, slicesOfService := range sorted(x.slices) {
 		o.EndpointSlices = append(o.EndpointSlices, slicesOfService...)
@@ -81,6 +84,11 @@ func sorted[T any](m map[name]T) []T {
 		out = append(out, m[n])
 	}
 	return out
+}
+
+// behind is a Service with what stands behind it.
+func (x *index) behind(service name) Behind {
+	return Behind{x.services[service], x.slices[service], x.nodes}
 }
 
 // labels are those of a namespace. The API server labels every namespace with its name, so that

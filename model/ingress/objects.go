@@ -20,6 +20,7 @@ type Objects struct {
 	EndpointSlices             []*discoveryv1.EndpointSlice
 	Secrets                    []*corev1.Secret
 	Namespaces                 []*corev1.Namespace
+	Nodes                      []*corev1.Node // read only where targets are instances
 
 	// Memories are what is remembered of each load balancer.
 	Memories map[routing.Key]Memory

@@ -6,6 +6,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -181,10 +182,18 @@ func (s *splitter) finish(snapshot *Snapshot) Snapshot {
 	for _, m := range snapshot.Members {
 		needed.take(s.index, m.Ingress)
 	}
+	if snapshot.NeedsNodes() {
+		needed.nodes = s.nodes
+	}
 	ingresses := snapshot.Ingresses
 	snapshot.Objects = needed.objects()
 	snapshot.Ingresses = ingresses
 	return *snapshot
+}
+
+// NeedsNodes reports whether requests of some member are sent to Nodes.
+func (s Snapshot) NeedsNodes() bool {
+	return slices.ContainsFunc(s.Members, func(m Member) bool { return m.settings.targetType == v1alpha1.TargetTypeInstance })
 }
 
 // sourceOf is where diagnostics about an Ingress point.

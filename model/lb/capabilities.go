@@ -27,6 +27,9 @@ type Capabilities struct {
 	Certificates      int  // per load balancer, default certificates not counted
 	Listeners         int
 
+	// InstanceIDs: targets of type instance go by what the cloud calls the node, not by its address.
+	InstanceIDs bool
+
 	MinPriority, MaxPriority int
 
 	// Settle is how long a deleted reference may linger before what it referred to can be
@@ -91,6 +94,7 @@ func ALB() Capabilities {
 
 		ValueLength: 128, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
 		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, BodyLength: 1024, NoFixed3xx: true, Certificates: 25, Listeners: 50,
+		InstanceIDs: true,
 		MinPriority: 1, MaxPriority: 50000,
 		Settle: 60 * time.Second,
 	}

@@ -30,7 +30,7 @@ func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Re
 		out.Listeners = append(out.Listeners, lowerListener(served, l, c, paths))
 	}
 	slices.SortFunc(out.Listeners, func(a, b Listener) int { return int(a.Port - b.Port) })
-	out.TargetGroups = targetGroups(served, out.Listeners)
+	out.TargetGroups = targetGroups(served, out.Listeners, c)
 	out.Certificates = certificates(served, out.Listeners)
 	return out, served, refusals
 }
@@ -119,7 +119,7 @@ func (c *claims) unnamed() []claim {
 }
 
 // targetGroups are those that a rule or a default forwards to.
-func targetGroups(t *routing.Table, listeners []Listener) []TargetGroup {
+func targetGroups(t *routing.Table, listeners []Listener, c Capabilities) []TargetGroup {
 	used := map[GroupID]bool{}
 	for _, l := range listeners {
 		for _, id := range l.Default.Groups() {
@@ -136,7 +136,7 @@ func targetGroups(t *routing.Table, listeners []Listener) []TargetGroup {
 		b := t.Backends[id]
 		groups = append(groups, TargetGroup{
 			ID: id, Service: b.Service, Port: b.Port, TargetType: b.TargetType, Protocol: b.Protocol,
-			Version: b.Version, Family: b.Family, Digest: DigestOf(b.Health), Health: b.Health, Targets: b.Targets,
+			Version: b.Version, Family: b.Family, Digest: DigestOf(b.Health), Health: b.Health, Targets: c.Targets(b.TargetType, b.Targets),
 		})
 	}
 	return groups

@@ -50,6 +50,9 @@ func (p *ServicePort) UnmarshalJSON(data []byte) error {
 type Target struct {
 	Address string `json:"address"` // an IP address, a host name, or an instance
 	Port    int32  `json:"port"`
+	// Instance is what the cloud calls the node at Address, before it is known which of the two a
+	// cloud goes by.
+	Instance string `json:"-"`
 }
 
 func (t Target) String() string { return t.Address + ":" + strconv.Itoa(int(t.Port)) }

@@ -1,0 +1,67 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"fairlead.dev/fairlead/model/ingress"
+)
+
+// This file reads Nodes and watches them, both only once there are targets that are instances: most
+// clusters have none, and Nodes are large and change all the time.
+
+// nodesIn are all Nodes. They are not to be changed.
+func nodesIn(ctx context.Context, from client.Reader) ([]*corev1.Node, error) {
+	// The first to ask waits until they are there, which without the right to read them is never.
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	var list corev1.NodeList
+	if err := from.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing Nodes: %w", err)
+	}
+	return pointers(list.Items), nil
+}
+
+// watchNodes wakes the target groups that have Nodes for targets, from when there is one.
+func (r *registrar) watchNodes(from cache.Cache) source.TypedSource[groupKey] {
+	nodes := watch(from, &corev1.Node{}, changedReach, func(context.Context, *corev1.Node) []groupKey { return r.book.onInstances() })
+	return source.TypedFunc[groupKey](func(ctx context.Context, q queue[groupKey]) error {
+		go func() {
+			select {
+			case <-r.book.instances:
+			case <-ctx.Done():
+				return
+			}
+			if err := nodes.Start(ctx, q); err != nil {
+				log.FromContext(ctx).Error(err, "watching Nodes")
+			}
+		}()
+		return nil
+	})
+}
+
+// changedReach, for Nodes: their heartbeats are no reason.
+func changedReach(before, after client.Object) bool {
+	return ingress.ReachOf(before.(*corev1.Node)) != ingress.ReachOf(after.(*corev1.Node))
+}
+
+// slimNode drops what ReachOf does not read. A Node lists every image that it has.
+func slimNode(o any) (any, error) {
+	n, ok := o.(*corev1.Node)
+	if !ok {
+		return o, nil // the mark of one that was deleted
+	}
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion, DeletionTimestamp: n.DeletionTimestamp, Labels: n.Labels},
+		Spec:       corev1.NodeSpec{ProviderID: n.Spec.ProviderID, Taints: n.Spec.Taints},
+		Status:     corev1.NodeStatus{Conditions: n.Status.Conditions, Addresses: n.Status.Addresses},
+	}, nil
+}

@@ -1,0 +1,107 @@
+package ingress
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file finds the nodes on which a node port is reached.
+
+// A Reach is what of a Node matters to load balancers: two Nodes with equal ones are the same to
+// them.
+type Reach struct {
+	Name       string
+	IPv4, IPv6 string // internal addresses
+	Instance   string // what the cloud calls it
+	Open       bool   // requests may be sent there
+	Ready      bool   // requests are answered there
+}
+
+// ReachOf reads a Node. Requests may be sent to one that is cordoned: it takes no new pods, and
+// goes on serving those that it has.
+func ReachOf(n *corev1.Node) Reach {
+	_, excluded := n.Labels[corev1.LabelNodeExcludeBalancers]
+	r := Reach{
+		Name:     n.Name,
+		Instance: n.Spec.ProviderID[strings.LastIndexByte(n.Spec.ProviderID, '/')+1:],
+		Open:     !excluded && n.DeletionTimestamp.IsZero() && !slices.ContainsFunc(n.Spec.Taints, closes),
+		Ready:    slices.ContainsFunc(n.Status.Conditions, saysReady),
+	}
+	for _, a := range n.Status.Addresses {
+		ip, err := netip.ParseAddr(a.Address)
+		switch {
+		case a.Type != corev1.NodeInternalIP || err != nil:
+		case ip.Is4():
+			r.IPv4 = cmp.Or(r.IPv4, a.Address)
+		default:
+			r.IPv6 = cmp.Or(r.IPv6, a.Address)
+		}
+	}
+	return r
+}
+
+func saysReady(c corev1.NodeCondition) bool {
+	return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+}
+
+// closes reports whether a taint says that a node is about to go, has gone without saying so, or
+// has not come yet. That it is not ready its conditions say, too.
+func closes(t corev1.Taint) bool {
+	switch t.Key {
+	case "ToBeDeletedByClusterAutoscaler",
+		"node.cloudprovider.kubernetes.io/uninitialized",
+		"node.cloudprovider.kubernetes.io/shutdown",
+		corev1.TaintNodeOutOfService:
+		return true
+	}
+	return false
+}
+
+// nodePort is where a port is reached from outside: on every node, which passes requests on to where
+// the endpoints are, unless the Service wants them to stay on the node that they come to.
+func (b Behind) nodePort(port *corev1.ServicePort, family string) []routing.Target {
+	if port.NodePort == 0 {
+		return nil
+	}
+	if b.Service.Spec.ExternalTrafficPolicy != corev1.ServiceExternalTrafficPolicyLocal {
+		return nodeTargets(b.Nodes, port.NodePort, family, func(string) bool { return true })
+	}
+	hosts := map[string]bool{}
+	for _, e := range b.Slices.usable(port, family) {
+		if e.NodeName != nil {
+			hosts[*e.NodeName] = true
+		}
+	}
+	return nodeTargets(b.Nodes, port.NodePort, family, func(node string) bool { return hosts[node] })
+}
+
+// nodeTargets are the nodes on which a node port is reached, sorted. Those that are not ready count
+// only where there are no others: then it is likelier that nobody hears from them than that all of
+// them are down, and the cloud's own checks know better.
+func nodeTargets(nodes []*corev1.Node, port int32, family string, serves func(node string) bool) []routing.Target {
+	var ready, unready []routing.Target
+	for _, n := range nodes {
+		r := ReachOf(n)
+		t := routing.Target{Address: r.IPv4, Port: port, Instance: r.Instance}
+		if family == ipv6 {
+			t.Address = r.IPv6
+		}
+		switch {
+		case !r.Open || t.Address == "" || !serves(r.Name):
+		case r.Ready:
+			ready = append(ready, t)
+		default:
+			unready = append(unready, t)
+		}
+	}
+	if len(ready) == 0 {
+		ready = unready
+	}
+	return sortedTargets(ready)
+}
