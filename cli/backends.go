@@ -41,8 +41,13 @@ type pod struct {
 }
 
 // join starts pods for every Service that has no EndpointSlice among the objects, and adds the
-// EndpointSlices that a cluster would have for them.
+// EndpointSlices that a cluster would have for them, and the node. Where the objects have nodes of
+// their own, node ports are reached there or nowhere.
 func (b *backends) join(ctx context.Context, objects *ingress.Objects) error {
+	alone := len(objects.Nodes) == 0
+	if alone {
+		objects.Nodes = append(objects.Nodes, thisMachine())
+	}
 	for _, service := range objects.Services {
 		if service.Spec.Type == corev1.ServiceTypeExternalName || hasEndpoints(objects, service) {
 			continue
@@ -53,6 +58,9 @@ func (b *backends) join(ctx context.Context, objects *ingress.Objects) error {
 		}
 		for _, p := range pods {
 			objects.EndpointSlices = append(objects.EndpointSlices, p.slice(service))
+		}
+		if alone {
+			pods[0].openNodePorts(service)
 		}
 	}
 	return nil
@@ -127,6 +135,7 @@ func (p pod) slice(service *corev1.Service) *discoveryv1.EndpointSlice {
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints: []discoveryv1.Endpoint{{
 			Addresses:  []string{p.address.IP.String()},
+			NodeName:   new(machine),
 			Conditions: discoveryv1.EndpointConditions{Ready: &ready},
 		}},
 	}
@@ -134,4 +143,29 @@ func (p pod) slice(service *corev1.Service) *discoveryv1.EndpointSlice {
 		s.Ports = append(s.Ports, discoveryv1.EndpointPort{Name: &sp.Name, Port: &port, Protocol: &tcp})
 	}
 	return s
+}
+
+// machine is the name of the node that all pods run on.
+const machine = "this-machine"
+
+// thisMachine is that node.
+func thisMachine() *corev1.Node {
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: machine},
+		Status: corev1.NodeStatus{
+			Addresses:  []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}},
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+		},
+	}
+}
+
+// openNodePorts makes the one port of a pod the node port of every port of its Service, if it is one
+// that has node ports.
+func (p pod) openNodePorts(service *corev1.Service) {
+	if service.Spec.Type != corev1.ServiceTypeNodePort && service.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		return
+	}
+	for i := range service.Spec.Ports {
+		service.Spec.Ports[i].NodePort = int32(p.address.Port) // a port is at most 65535
+	}
 }

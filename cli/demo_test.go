@@ -60,6 +60,17 @@ func TestDemoForetells503WhereThereAreNoTargets(t *testing.T) {
 	}
 }
 
+func TestDemoStandsInForNodes(t *testing.T) {
+	dir := directory(t, map[string]string{
+		"web.yaml":     strings.Replace(ingressYAML("web", "web.example.com", "/"), "namespace: shop}", "namespace: shop, annotations: {fairlead.dev/target-type: instance}}", 1),
+		"service.yaml": serviceYAML + "  type: NodePort\n  externalTrafficPolicy: Local\n",
+	})
+	got := fairlead(t, "demo", "--once", "-f", dir)
+	if want := "pass http://web.example.com/ is answered by Service shop/web port 80\n"; got.code != exitDone || !strings.Contains(got.out, want) {
+		t.Errorf("exit code %d, and %q is missing in\n%s%s", got.code, want, got.out, got.err)
+	}
+}
+
 // forgetful loses the targets of its groups.
 type forgetful struct{ Local }
 

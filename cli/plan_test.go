@@ -224,3 +224,24 @@ func TestPlanTakesFilesAsAShellExpandsThem(t *testing.T) {
 		t.Errorf("%d load balancers, want those of both files", len(report.LoadBalancers))
 	}
 }
+
+func TestPlanReadsNodes(t *testing.T) {
+	dir := directory(t, map[string]string{
+		"web.yaml":     strings.Replace(ingressYAML("web", "web.example.com", "/"), "namespace: shop}", "namespace: shop, annotations: {fairlead.dev/target-type: instance}}", 1),
+		"service.yaml": strings.Replace(serviceYAML, "{port: 80}", "{port: 80, nodePort: 30080}", 1) + "  type: NodePort\n",
+		"node.yaml": `apiVersion: v1
+kind: Node
+metadata: {name: a}
+spec: {providerID: aws:///eu-west-1a/i-0123}
+status:
+  addresses: [{type: InternalIP, address: 10.1.0.1}]
+  conditions: [{type: Ready, status: "True"}]
+`,
+	})
+	for provider, want := range map[string]string{"fake": "10.1.0.1:30080", "aws": "i-0123:30080"} {
+		got := fairlead(t, "plan", "--provider", provider, "-f", dir)
+		if got.code != exitToDo || !strings.Contains(got.out, "register targets shop/web:80/instance  "+want) {
+			t.Errorf("with %s: exit code %d, and %s is not registered in\n%s%s", provider, got.code, want, got.out, got.err)
+		}
+	}
+}

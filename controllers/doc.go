@@ -8,6 +8,7 @@
 //	seen.go        what the cloud has, kept from one reconcile to the next
 //	report.go      what came of it: status, events, memory, finalizers released, when to come back
 //	targets.go     the members of target groups, in a loop of their own
+//	nodes.go       the Nodes that some of these are
 //	strays.go      Ingresses that belong to no load balancer, and why
 //	orphans.go     load balancers that nobody asks for, and nobody remembers
 //

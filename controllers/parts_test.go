@@ -7,10 +7,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -135,5 +138,47 @@ func TestOtherScheme(t *testing.T) {
 		if got := otherScheme(key); got != want {
 			t.Errorf("otherScheme(%s) = %s, want %s", key, got, want)
 		}
+	}
+}
+
+func TestChangedReach(t *testing.T) {
+	node := func(edits ...func(*corev1.Node)) *corev1.Node {
+		n := &corev1.Node{Status: corev1.NodeStatus{
+			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+			Addresses:  []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.1.0.1"}},
+			Images:     []corev1.ContainerImage{{Names: []string{"echo"}}},
+		}}
+		for _, edit := range edits {
+			edit(n)
+		}
+		return n
+	}
+	cases := map[string]struct {
+		edit    func(*corev1.Node)
+		matters bool
+	}{
+		"a heartbeat":         {edit: func(n *corev1.Node) { n.Status.Conditions[0].LastHeartbeatTime = metav1.Unix(1, 0) }},
+		"another image":       {edit: func(n *corev1.Node) { n.Status.Images = nil }},
+		"a label of somebody": {edit: func(n *corev1.Node) { n.Labels = map[string]string{"team": "a"} }},
+		"cordoned":            {edit: func(n *corev1.Node) { n.Spec.Unschedulable = true }},
+		"not ready":           {edit: func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }, matters: true},
+		"left out":            {edit: func(n *corev1.Node) { n.Labels = map[string]string{corev1.LabelNodeExcludeBalancers: ""} }, matters: true},
+		"another address":     {edit: func(n *corev1.Node) { n.Status.Addresses[0].Address = "10.1.0.2" }, matters: true},
+		"being deleted":       {edit: func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.Unix(1, 0)) }, matters: true},
+		"known to the cloud":  {edit: func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///zone/i-1" }, matters: true},
+		"shut down": {edit: func(n *corev1.Node) {
+			n.Spec.Taints = []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/shutdown"}}
+		}, matters: true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := changedReach(node(), node(c.edit)); got != c.matters {
+				t.Errorf("it matters: %v, want %v", got, c.matters)
+			}
+			slim, err := slimNode(node(c.edit))
+			if err != nil || ingress.ReachOf(slim.(*corev1.Node)) != ingress.ReachOf(node(c.edit)) {
+				t.Errorf("in the cache it is another node: %v, error %v", slim, err)
+			}
+		})
 	}
 }

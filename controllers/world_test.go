@@ -203,12 +203,13 @@ func (w *world) serve(service string, pods ...string) {
 // addresses that pods have had.
 var addresses atomic.Int32
 
-// pod starts one and is its EndpointSlice.
-func (w *world) pod(service, name string) *discoveryv1.EndpointSlice {
+// listen starts what answers with its own name, at an address that nobody else has; a port of zero is
+// any.
+func (w *world) listen(name string, port int32) (address string, on int32) {
 	w.Helper()
 	n := addresses.Add(1)
-	address := fmt.Sprintf("%d.%d", n/250, 1+n%250)
-	listener, err := net.Listen("tcp", podsListenIn+address+":0")
+	address = fmt.Sprintf("%d.%d", n/250, 1+n%250)
+	listener, err := net.Listen("tcp", net.JoinHostPort(podsListenIn+address, strconv.Itoa(int(port))))
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -217,12 +218,19 @@ func (w *world) pod(service, name string) *discoveryv1.EndpointSlice {
 	})}}
 	server.Start()
 	w.Cleanup(server.Close)
-	port, ready := int32(listener.Addr().(*net.TCPAddr).Port), true
+	return podsKnownIn + address, int32(listener.Addr().(*net.TCPAddr).Port)
+}
+
+// pod starts one and is its EndpointSlice.
+func (w *world) pod(service, name string) *discoveryv1.EndpointSlice {
+	w.Helper()
+	address, port := w.listen(name, 0)
+	ready := true
 	return &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: service}},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Ports:       []discoveryv1.EndpointPort{{Name: new(string), Port: &port}},
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{podsKnownIn + address}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}},
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}}},
 	}
 }
 
@@ -462,7 +470,12 @@ func (w *world) balancer(ingress string) *v1alpha1.LoadBalancer {
 	w.Helper()
 	name := v1alpha1.Name(strings.Join([]string{w.class, w.namespace, ingress, v1alpha1.SchemeInternal}, "/"), w.namespace)
 	balancer := &v1alpha1.LoadBalancer{}
-	w.eventually(func() error { return w.Get(w.Context(), client.ObjectKey{Name: name}, balancer) })
+	w.eventually(func() error {
+		if err := w.Get(w.Context(), client.ObjectKey{Name: name}, balancer); err != nil {
+			return err
+		}
+		return noError(len(balancer.Status.Conditions) > 0, "LoadBalancer %s has no status yet", name)
+	})
 	return balancer
 }
 

@@ -98,7 +98,9 @@ var annotations = []annotation{
 	{
 		name: targetTypeAnnotation, kind: "`ip` or `instance`", fallback: "`targetType` of the class, else `ip`", on: onIngress,
 		merge: "per Service port; each type has targets of its own", needs: "targets of that type", example: v1alpha1.TargetTypeIP,
-		doc: "What requests are sent to: the addresses of pods, or the node port of a Service of type NodePort or LoadBalancer.",
+		doc: "What requests are sent to: the addresses of pods, or the node port of a Service of type NodePort or LoadBalancer, on every node that is ready; " +
+			"with `externalTrafficPolicy: Local`, on those that run a ready pod of the Service. " +
+			"Nodes that are being removed or shut down, or carry the label `node.kubernetes.io/exclude-from-external-load-balancers`, are left out; cordoned ones are not.",
 		read: func(s *settings, v string) error {
 			s.targetType = v
 			return oneOf(v, v1alpha1.TargetTypeIP, v1alpha1.TargetTypeInstance)

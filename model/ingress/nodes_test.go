@@ -8,7 +8,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -120,9 +119,8 @@ func TestNodesThatRequestsAreSentTo(t *testing.T) {
 			if service == nil {
 				service = nodePort
 			}
-			given := append(c.given, aService("shop/web:80", service), aClass("fairlead", v1alpha1.LoadBalancerClassSpec{}),
-				anIngress("shop/web", annotated("target-type", "instance"), defaulted(to("web:80"))))
-			config, found := translated(t, nil, given...)
+			config, found := translated(t, nil, append(c.given, aService("shop/web:80", service),
+				anIngress("shop/web", annotated("target-type", "instance"), defaulted(to("web:80"))))...)
 			for _, b := range config.Backends {
 				compare(t, "targets", b.Targets, c.want)
 			}
