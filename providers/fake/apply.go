@@ -112,7 +112,7 @@ func (c *Cloud) keepBeside(r *record, step plan.Step) {
 		r.pools[s.Group].add(s.Targets)
 	case plan.DeleteTargetGroup:
 		if p := r.pools[s.Group]; p != nil {
-			p.close()
+			p.set(nil)
 			delete(r.pools, s.Group)
 		}
 	default: // all that it brings is in the lb.Observed

@@ -27,6 +27,9 @@ type Options struct {
 	Serve bool
 	// CheckEvery is the time between health checks; zero is what each target group asks for.
 	CheckEvery time.Duration
+	// Drain is how long requests may go on that are under way at a target, or at a port, when it
+	// is taken away; zero is 10 seconds.
+	Drain time.Duration
 	// Network is the IPv4 network, local to this machine, that load balancers get their addresses
 	// from. Their listeners have their own ports there, or cannot be opened. Without it, addresses
 	// are on loopback, and a listener whose port is taken gets another.
@@ -60,6 +63,9 @@ type Cloud struct {
 func New(o Options) (*Cloud, error) {
 	if o.Capabilities.Name == "" {
 		o.Capabilities = lb.Literal()
+	}
+	if o.Drain == 0 {
+		o.Drain = 10 * time.Second
 	}
 	c := &Cloud{
 		options: o,

@@ -56,29 +56,47 @@ func (s *shares) next(rule int, targets []lb.Weighted) lb.GroupID {
 // forward passes a request on to a member of a pool, with its host, path and headers as they are
 // and the headers besides that say whom it comes from.
 func (s *service) forward(w http.ResponseWriter, r *http.Request, p *pool) {
-	var to *member
-	if p != nil {
-		to = p.pick()
-	}
-	if to == nil {
+	if p == nil {
 		fixed(w, lb.Action{Status: http.StatusServiceUnavailable})
 		return
 	}
+	// A target may answer while the body is still under way. Without this, HTTP/1.1 would lose some.
+	if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+		unanswered(w, r, err)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	to := &errand{pool: p, cancel: cancel}
+	defer to.finish()
 	proxy := httputil.ReverseProxy{
-		Transport:      p.transport,
+		Transport:      to,
 		FlushInterval:  -1, // streams pass as they come
-		ErrorLog:       log.New(io.Discard, "", 0),
-		ErrorHandler:   badGateway,
-		ModifyResponse: dropServer,
+		BufferPool:     &buffers,
+		ErrorLog:       quiet,
+		ErrorHandler:   unanswered,
+		ModifyResponse: brand,
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			pr.Out.URL.Scheme = p.scheme
-			pr.Out.URL.Host = net.JoinHostPort(to.Address, strconv.Itoa(int(to.Port)))
+			pr.Out.Trailer = pr.In.Trailer // which is filled in once the body has passed
 			keepTarget(pr.Out.URL, pr.In)
 			s.announce(pr)
 		},
 	}
-	proxy.ServeHTTP(w, r)
+	proxy.ServeHTTP(w, r.WithContext(ctx))
 }
+
+// quiet is for complaints about clients and targets that break off.
+var quiet = log.New(io.Discard, "", 0)
+
+// Buffers are used again for the next body.
+type bufferPool struct{ sync.Pool }
+
+var buffers = bufferPool{sync.Pool{New: func() any { return new([32 << 10]byte) }}}
+
+func (b *bufferPool) Get() []byte { return b.Pool.Get().(*[32 << 10]byte)[:] }
+
+func (b *bufferPool) Put(buffer []byte) { b.Pool.Put((*[32 << 10]byte)(buffer)) }
 
 // keepTarget makes an outgoing URL spell its path and query as they were sent.
 func keepTarget(out *url.URL, in *http.Request) {
@@ -101,18 +119,21 @@ func (s *service) announce(pr *httputil.ProxyRequest) {
 	pr.Out.Header.Set("X-Forwarded-Port", strconv.Itoa(int(s.listener.Port)))
 }
 
-// dropServer leaves the Server header to the load balancer.
-func dropServer(r *http.Response) error {
-	r.Header.Del("Server")
+// brand leaves the Server header to the load balancer.
+func brand(r *http.Response) error {
+	r.Header.Set("Server", serverName)
 	return nil
 }
 
-// badGateway answers for a target that does not.
-func badGateway(w http.ResponseWriter, _ *http.Request, err error) {
+// unanswered answers for a target that does not.
+func unanswered(w http.ResponseWriter, _ *http.Request, err error) {
 	var timeout net.Error
-	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
+	switch {
+	case errors.Is(err, errNobody):
+		fixed(w, lb.Action{Status: http.StatusServiceUnavailable})
+	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout():
 		fixed(w, lb.Action{Status: http.StatusGatewayTimeout})
-		return
+	default:
+		fixed(w, lb.Action{Status: http.StatusBadGateway})
 	}
-	fixed(w, lb.Action{Status: http.StatusBadGateway})
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
-	"log"
 	"maps"
 	"net"
 	"net/http"
@@ -21,6 +19,9 @@ import (
 type front struct {
 	net.Listener
 	server *http.Server
+	tls    *tls.Config
+	drain  time.Duration
+	cut    context.CancelFunc // ends all requests
 	start  sync.Once
 	now    atomic.Pointer[service]
 }
@@ -38,17 +39,31 @@ func (c *Cloud) open(r *record, port, instead int32) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	f := &front{Listener: socket}
-	f.server = &http.Server{
-		Handler:           f,
-		ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog:          log.New(io.Discard, "", 0), // of clients that break off
-	}
+	f := c.newFront(socket)
 	r.fronts[port] = f
 	if at := int32(socket.Addr().(*net.TCPAddr).Port); at != port {
 		return at, nil
 	}
 	return 0, nil
+}
+
+func (c *Cloud) newFront(socket net.Listener) *front {
+	requests, cut := context.WithCancel(context.Background())
+	f := &front{Listener: socket, drain: c.options.Drain, cut: cut}
+	f.server = &http.Server{
+		Handler:           f,
+		ReadHeaderTimeout: 10 * time.Second,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ErrorLog:          quiet,
+	}
+	f.tls = &tls.Config{
+		NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return f.now.Load().certificate(hello.ServerName)
+		},
+		SessionTicketsDisabled: true, // a session that is resumed would not see a new certificate
+	}
+	return f
 }
 
 // serve has the ports of a load balancer answer as it stands, and closes those that it no longer
@@ -106,23 +121,18 @@ func (f *front) show(s *service) {
 	})
 }
 
-// retire closes the port at once, and lets requests finish that have been accepted.
+// retire closes the port at once. Requests under way, among them connections that have become
+// something else, have their time to end.
 func (f *front) retire() {
 	f.Listener.Close()
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), grace)
-		defer cancel()
-		if f.server.Shutdown(ctx) != nil {
-			f.server.Close()
-		}
-	}()
+	go func() { _ = f.server.Shutdown(context.Background()) }() // idle connections now, others after their request
+	time.AfterFunc(f.drain, f.stop)
 }
-
-const grace = 10 * time.Second
 
 // stop closes the port and its connections.
 func (f *front) stop() {
 	f.Listener.Close()
+	f.cut()
 	f.server.Close()
 }
 
@@ -132,12 +142,7 @@ func (f *front) Accept() (net.Conn, error) {
 	if err != nil || f.now.Load().listener.Protocol != "HTTPS" {
 		return conn, err
 	}
-	return tls.Server(conn, &tls.Config{
-		NextProtos: []string{"h2", "http/1.1"},
-		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return f.now.Load().certificate(hello.ServerName)
-		},
-	}), nil
+	return tls.Server(conn, f.tls), nil
 }
 
 // ServeHTTP answers as the listener's rules say.

@@ -9,10 +9,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -22,36 +20,15 @@ const (
 	stateInitial   = "initial"
 	stateHealthy   = "healthy"
 	stateUnhealthy = "unhealthy"
+	stateDraining  = "draining"
 )
-
-// A member is a target of a pool, checked for as long as it belongs there.
-type member struct {
-	lb.Target
-	health atomic.Value // one of the states
-	leave  context.CancelFunc
-}
-
-func (m *member) state() string { return m.health.Load().(string) }
-
-// join makes a target a member and starts its checks.
-func (p *pool) join(t lb.Target) *member {
-	ctx, leave := context.WithCancel(context.Background())
-	m := &member{Target: t, leave: leave}
-	if !p.checked {
-		m.health.Store(stateHealthy)
-		return m
-	}
-	m.health.Store(stateInitial)
-	go p.watch(ctx, m)
-	return m
-}
 
 // watch checks a member until it leaves.
 func (p *pool) watch(ctx context.Context, m *member) {
 	var streak int // of checks with one result: passed above zero, failed below
 	for {
 		settings := *p.settings.Load()
-		passed := p.check(ctx, m.Target, settings) == nil
+		passed := p.check(ctx, m, settings) == nil
 		if ctx.Err() != nil {
 			return
 		}
@@ -87,14 +64,14 @@ func nextState(state string, streak int, h routing.HealthCheck) string {
 
 // check asks a target once: over HTTP where the settings name a path or that protocol, else by
 // connecting.
-func (p *pool) check(ctx context.Context, t lb.Target, h routing.HealthCheck) error {
+func (p *pool) check(ctx context.Context, m *member, h routing.HealthCheck) error {
 	ctx, cancel := context.WithTimeout(ctx, seconds(h.TimeoutSeconds, 5))
 	defer cancel()
 	port := h.Port
 	if port == "" || port == "traffic-port" {
-		port = strconv.Itoa(int(t.Port))
+		port = strconv.Itoa(int(m.Port))
 	}
-	address := net.JoinHostPort(t.Address, port)
+	address := net.JoinHostPort(m.Address, port)
 	if h.Protocol == "TCP" || h.Protocol == "" && h.Path == "" {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 		if err != nil {
@@ -102,16 +79,17 @@ func (p *pool) check(ctx context.Context, t lb.Target, h routing.HealthCheck) er
 		}
 		return conn.Close()
 	}
-	return p.get(ctx, strings.ToLower(cmp.Or(h.Protocol, p.scheme))+"://"+address+cmp.Or(h.Path, "/"), cmp.Or(h.SuccessCodes, "200"))
+	at := strings.ToLower(cmp.Or(h.Protocol, p.scheme)) + "://" + address + cmp.Or(h.Path, "/")
+	return get(ctx, m.transport, at, cmp.Or(h.SuccessCodes, "200"))
 }
 
-func (p *pool) get(ctx context.Context, at, success string) error {
+func get(ctx context.Context, transport *http.Transport, at, success string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return err
 	}
 	request.Header.Set("User-Agent", "fairlead-health-check")
-	response, err := p.transport.RoundTrip(request)
+	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return err
 	}

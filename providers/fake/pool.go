@@ -17,30 +17,39 @@ import (
 // A pool is a target group at work: its members, whose turn it is, and how they are reached.
 // Requests read it while steps change it.
 type pool struct {
-	scheme    string // towards the targets
-	transport *http.Transport
-	settings  atomic.Pointer[routing.HealthCheck]
-	every     time.Duration // between health checks; zero is as the settings say
-	checked   bool          // whether health is found out; otherwise it is taken for granted
+	scheme, version string // towards the targets
+	settings        atomic.Pointer[routing.HealthCheck]
+	every           time.Duration // between health checks; zero is as the settings say
+	drain           time.Duration // that a member has for its requests when it leaves
+	checked         bool          // whether health is found out; otherwise it is taken for granted
 
 	members atomic.Pointer[[]*member] // replaced as a whole
 	turn    atomic.Uint64
+	leaving []*member // that have requests left; the cloud's lock guards it
 }
 
 // newPool is a target group without members.
 func (c *Cloud) newPool(g lb.TargetGroup) *pool {
-	p := &pool{scheme: strings.ToLower(cmp.Or(g.Protocol, "HTTP")), every: c.options.CheckEvery, checked: c.options.Serve}
-	p.transport = &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
-		TLSClientConfig:     &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // clouds take any certificate from their targets
-		Protocols:           protocols(p.scheme, g.Version),
-		DisableCompression:  true, // what the client and the target agree on is theirs
-		MaxIdleConnsPerHost: 32,
-		IdleConnTimeout:     time.Minute,
+	p := &pool{
+		scheme: strings.ToLower(cmp.Or(g.Protocol, "HTTP")), version: g.Version,
+		every: c.options.CheckEvery, drain: c.options.Drain, checked: c.options.Serve,
 	}
 	p.members.Store(new([]*member))
 	p.setHealth(g.Health)
 	return p
+}
+
+// newTransport makes the connections to one member.
+func (p *pool) newTransport() *http.Transport {
+	return &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		TLSClientConfig:       &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // clouds take any certificate from their targets
+		Protocols:             protocols(p.scheme, p.version),
+		DisableCompression:    true, // what the client and the target agree on is theirs
+		MaxIdleConnsPerHost:   256,
+		IdleConnTimeout:       time.Minute,
+		ExpectContinueTimeout: time.Second,
+	}
 }
 
 // protocols is the one version of HTTP that a target group's targets speak.
@@ -55,38 +64,60 @@ func protocols(scheme, version string) *http.Protocols {
 
 func (p *pool) setHealth(h routing.HealthCheck) { p.settings.Store(&h) }
 
-// pick is the member whose turn it is among the healthy ones, or among all where none is: a
-// health check that is wrong costs less than an outage. It is nil where there are no members.
-func (p *pool) pick() *member {
-	candidates := *p.members.Load()
-	if healthy := healthy(candidates); len(healthy) > 0 {
-		candidates = healthy
+// pick sends an errand to the member whose turn it is among the healthy ones, or among all where
+// none is: a health check that is wrong costs less than an outage. Those that it tried are left
+// out. It is nil where nobody is left.
+func (p *pool) pick(e *errand) *member {
+	for {
+		m := p.next(e.tried)
+		if m == nil || m.enter(e) {
+			return m
+		}
+		// It has just left, so it is no longer among the members.
 	}
-	if len(candidates) == 0 {
-		return nil
+}
+
+func (p *pool) next(tried []*member) *member {
+	members := *p.members.Load()
+	for _, eligible := range []func(*member) bool{
+		func(m *member) bool { return m.state() == stateHealthy && !slices.Contains(tried, m) },
+		func(m *member) bool { return !slices.Contains(tried, m) },
+	} {
+		n := uint64(0)
+		for _, m := range members {
+			if eligible(m) {
+				n++
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		turn := (p.turn.Add(1) - 1) % n
+		for _, m := range members {
+			if !eligible(m) {
+				continue
+			}
+			if turn == 0 {
+				return m
+			}
+			turn--
+		}
 	}
-	return candidates[(p.turn.Add(1)-1)%uint64(len(candidates))]
+	return nil
 }
 
 // ready reports whether requests can be sent: a member is healthy, or there are none to wait for.
 func (p *pool) ready() bool {
 	members := *p.members.Load()
-	return len(members) == 0 || len(healthy(members)) > 0
+	return len(members) == 0 || slices.ContainsFunc(members, func(m *member) bool { return m.state() == stateHealthy })
 }
 
-func healthy(members []*member) []*member {
-	var out []*member
-	for _, m := range members {
-		if m.state() == stateHealthy {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
-func (p *pool) close() {
+// stop ends the pool and every request to it.
+func (p *pool) stop() {
 	p.set(nil)
-	p.transport.CloseIdleConnections()
+	for _, m := range p.leaving {
+		m.cut()
+	}
 }
 
 // canonical is targets in order, each once.

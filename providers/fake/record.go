@@ -69,7 +69,7 @@ func (r *record) close() {
 		f.stop()
 	}
 	for _, p := range r.pools {
-		p.close()
+		p.stop()
 	}
 }
 

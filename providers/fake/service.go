@@ -73,7 +73,6 @@ func (s *service) load(id lb.CertificateID) (*tls.Certificate, error) {
 
 // ServeHTTP does what the first rule says whose conditions all hold.
 func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Server", "fairlead")
 	request := s.request(r)
 	rule, action := s.matcher().Match(request)
 	switch action.Kind {
@@ -81,7 +80,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fixed(w, action)
 	case "redirect":
 		w.Header().Set("Location", action.Redirect.Location(request, scheme(r), r.URL.RawQuery))
-		w.WriteHeader(action.Status)
+		answer(w, action.Status, "", "")
 	default:
 		s.forward(w, r, s.pools[s.shares.next(rule, action.Targets)])
 	}
@@ -123,7 +122,11 @@ func fixed(w http.ResponseWriter, a lb.Action) {
 	answer(w, a.Status, contentType, body)
 }
 
+// serverName is how the load balancer signs every answer.
+const serverName = "fairlead"
+
 func answer(w http.ResponseWriter, status int, contentType, body string) {
+	w.Header().Set("Server", serverName)
 	if contentType != "" {
 		w.Header().Set("Content-Type", contentType)
 	}

@@ -83,16 +83,24 @@ func (p *pool) set(targets []lb.Target) {
 	p.members.Store(&next)
 	for _, m := range old {
 		if !slices.Contains(next, m) {
-			m.leave()
+			m.leave(p.drain)
+			p.leaving = append(p.leaving, m)
 		}
 	}
+	p.leaving = slices.DeleteFunc(p.leaving, (*member).gone)
 }
 
-// health is the members and their states.
+// health is the members and their states, and behind them those that have left and still have
+// requests.
 func (p *pool) health() []lb.TargetHealth {
 	var out []lb.TargetHealth
 	for _, m := range *p.members.Load() {
 		out = append(out, lb.TargetHealth{Target: m.Target, State: m.state()})
+	}
+	for _, m := range p.leaving {
+		if !m.gone() && !slices.Contains(p.targets(), m.Target) {
+			out = append(out, lb.TargetHealth{Target: m.Target, State: stateDraining})
+		}
 	}
 	return out
 }
