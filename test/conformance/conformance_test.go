@@ -16,10 +16,6 @@ import (
 	"testing"
 	"time"
 
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/yaml"
-
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -58,35 +54,15 @@ func (f *feature) deploy(t *testing.T, services ...string) {
 		f.cluster.Deploy(t, f.namespace, s, 1)
 	}
 	for _, s := range services {
-		f.awaitPods(t, s, 1)
+		f.cluster.AwaitReady(t, f.namespace, s, 1)
 	}
 }
 
-func (f *feature) awaitPods(t *testing.T, service string, n int) {
-	t.Helper()
-	kube.Eventually(t, "the Pods of "+service+" are ready", func() bool {
-		return len(f.cluster.Endpoints(t, f.namespace, service, kube.Ready)) == n
-	})
-}
-
-// create makes an Ingress named "web" of a class, from the text of its spec.
-func (f *feature) create(t *testing.T, class, spec string) {
-	t.Helper()
-	ing := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
-	if err := yaml.UnmarshalStrict([]byte(spec), &ing.Spec); err != nil {
-		t.Fatal(err)
-	}
-	ing.Spec.IngressClassName = &class
-	if _, err := f.cluster.Client(t).NetworkingV1().Ingresses(f.namespace).Create(t.Context(), ing, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// expose makes an Ingress and waits until it says where it is reached. From then on everything works:
+// expose makes the Ingress "web" and waits until it says where it is reached. From then on everything works:
 // no request is sent twice.
 func (f *feature) expose(t *testing.T, spec string) {
 	t.Helper()
-	f.create(t, kube.Class, spec)
+	f.cluster.CreateIngress(t, f.namespace, "web", kube.Class, spec)
 	f.address = f.cluster.Address(t, f.namespace, "web")
 }
 

@@ -14,7 +14,7 @@ func TestIngressClass(t *testing.T) {
 	f := newFeature(t)
 	t.Run("an Ingress of a class that nobody has is not served", func(t *testing.T) {
 		f.deploy(t, "web")
-		f.create(t, "nobodys", `rules: [{host: class.example, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 8080}}}}]}}]`)
+		f.cluster.CreateIngress(t, f.namespace, "web", "nobodys", `rules: [{host: class.example, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: web, port: {number: 8080}}}}]}}]`)
 		client := f.cluster.Client(t)
 		kube.Eventually(t, "its owner is told", func() bool {
 			events, err := client.EventsV1().Events(f.namespace).List(t.Context(), metav1.ListOptions{})

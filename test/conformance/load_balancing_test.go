@@ -18,7 +18,7 @@ func TestLoadBalancing(t *testing.T) {
 			types.MergePatchType, []byte(`{"spec":{"replicas":10}}`), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		f.awaitPods(t, "all", pods)
+		f.cluster.AwaitReady(t, f.namespace, "all", pods)
 		answered := map[string]int{}
 		for range requests {
 			got := f.send(t, http.MethodGet, "http://any.example/")

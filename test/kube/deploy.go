@@ -1,14 +1,17 @@
 package kube
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
 )
 
 // This file makes what Ingresses send requests to, and waits for it.
@@ -71,6 +74,27 @@ func Ready(e discoveryv1.EndpointConditions) bool { return *e.Ready }
 
 // Terminating is the state of an endpoint that is about to go.
 func Terminating(e discoveryv1.EndpointConditions) bool { return *e.Terminating }
+
+// CreateIngress makes an Ingress of a class, from the text of its spec.
+func (c *Cluster) CreateIngress(t testing.TB, namespace, name, class, spec string) {
+	t.Helper()
+	ing := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if err := yaml.UnmarshalStrict([]byte(spec), &ing.Spec); err != nil {
+		t.Fatalf("reading the spec of Ingress %s: %s", name, err)
+	}
+	ing.Spec.IngressClassName = &class
+	if _, err := c.Client(t).NetworkingV1().Ingresses(namespace).Create(t.Context(), ing, metav1.CreateOptions{}); err != nil {
+		t.Fatalf("creating Ingress %s: %s", name, err)
+	}
+}
+
+// AwaitReady waits until a Service has so many endpoints that are ready.
+func (c *Cluster) AwaitReady(t testing.TB, namespace, service string, n int) {
+	t.Helper()
+	Eventually(t, strconv.Itoa(n)+" Pods of "+service+" are ready", func() bool {
+		return len(c.Endpoints(t, namespace, service, Ready)) == n
+	})
+}
 
 // Address waits until an Ingress says where it is reached.
 func (c *Cluster) Address(t testing.TB, namespace, ingress string) (ip string) {

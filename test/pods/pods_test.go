@@ -28,11 +28,8 @@ func TestPodsServeUntilTheyAreGone(t *testing.T) {
 		pod.Containers[0].Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 2}}}
 	})
 
-	var addresses []string
-	kube.Eventually(t, "three endpoints are ready", func() bool {
-		addresses = c.Endpoints(t, namespace, "echo", kube.Ready)
-		return len(addresses) == 3
-	})
+	c.AwaitReady(t, namespace, "echo", 3)
+	addresses := c.Endpoints(t, namespace, "echo", kube.Ready)
 	pods := map[string]bool{}
 	for _, address := range addresses {
 		answer, err := ask(t.Context(), address)
