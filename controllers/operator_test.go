@@ -54,35 +54,6 @@ func TestAnIngressLives(t *testing.T) {
 	})
 }
 
-func TestARestartWritesNothing(t *testing.T) {
-	w := newWorld(t)
-	w.serve("web", "web-1", "web-2")
-	w.create(w.ask("shop", "shop.example", "/", "web"))
-	w.create(w.ask("missing", "missing.example", "/", "nothing"))
-	w.answers("shop", "http://shop.example/", "web-")
-	w.told("missing", "ServiceMissing")
-	w.calm()
-	writes, shop, balancer, reasons := w.cloud.writes.Load(), w.ingress("shop"), w.balancer("shop"), w.reasons("missing")
-
-	w.stop()
-	w.run()
-	observed := w.cloud.observed.Load()
-	w.eventually(func() error { return noError(w.cloud.observed.Load() > observed, "it does not look") })
-	w.calm()
-	if n := w.cloud.writes.Load() - writes; n > 0 {
-		t.Errorf("%d writes to the cloud", n)
-	}
-	if diff := cmp.Diff(shop.ResourceVersion, w.ingress("shop").ResourceVersion); diff != "" {
-		t.Errorf("the Ingress was written: %s", diff)
-	}
-	if diff := cmp.Diff(balancer.ResourceVersion, w.balancer("shop").ResourceVersion); diff != "" {
-		t.Errorf("the LoadBalancer was written: %s", diff)
-	}
-	if diff := cmp.Diff(reasons, w.reasons("missing")); diff != "" {
-		t.Errorf("events were repeated: %s", diff)
-	}
-}
-
 func TestPodsComeAndGoWithoutReconcilingALoadBalancer(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web", "web-1")

@@ -28,6 +28,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -47,6 +48,7 @@ import (
 
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard()) // the client library's
 	kube.Main(m, kube.Options{})
 }
 

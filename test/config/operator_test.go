@@ -118,7 +118,7 @@ func TestOperatorWorksAsDeployed(t *testing.T) {
 func followIngress(t *testing.T, c *kube.Cluster) {
 	namespace := c.Namespace(t)
 	api, ctx := clientOf(t, c), t.Context()
-	report := client.ObjectKey{Name: v1alpha1.Name("fairlead/" + namespace + "/web/internal", "")}
+	report := client.ObjectKey{Name: v1alpha1.Name("fairlead/"+namespace+"/web/internal", "")}
 	if err := api.Create(ctx, &v1alpha1.Backend{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hello"},
 		Spec:       v1alpha1.BackendSpec{FixedResponse: &v1alpha1.FixedResponse{StatusCode: 200, Body: "hello"}},
