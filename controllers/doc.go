@@ -11,6 +11,7 @@
 //	nodes.go       the Nodes that some of these are
 //	strays.go      Ingresses that belong to no load balancer, and why
 //	orphans.go     load balancers that nobody asks for, and nobody remembers
+//	metrics.go     the table of what Prometheus is told; metered.go and census.go do the counting
 //
 // The request is the key of a load balancer, never the name of an object. Deletion is no second
 // path: a snapshot without members compiles to the empty load balancer.

@@ -70,6 +70,13 @@ func (m *memories) keys() []lb.Key {
 	return slices.Sorted(maps.Keys(m.records))
 }
 
+// all are all records, which are not to be changed; nil before they are read.
+func (m *memories) all() map[lb.Key]record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.records)
+}
+
 // holding are the load balancers that remember an Ingress, by namespace/name.
 func (m *memories) holding(member string) []lb.Key {
 	m.mu.Lock()

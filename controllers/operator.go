@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -40,6 +42,8 @@ type Options struct {
 	// OrphanInterval is how often load balancers are looked for that nobody asks for; zero is 10
 	// minutes.
 	OrphanInterval time.Duration
+	// Metrics is where metrics are registered; controller-runtime's registry if it is nil.
+	Metrics prometheus.Registerer
 	// Parallel is how many load balancers are reconciled at a time; zero is 4.
 	Parallel int
 }
@@ -66,20 +70,25 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if o.Parallel == 0 {
 		o.Parallel = 4
 	}
+	if o.Metrics == nil {
+		o.Metrics = ctrlmetrics.Registry
+	}
 	r := &reconciler{
 		gatherer: &gatherer{
 			cache: m.GetClient(), secrets: secretReader{o.Secrets, m.GetAPIReader()}, directory: newDirectory(),
 			memories: newMemories(&archive{reader: m.GetAPIReader(), writer: m.GetClient(), scope: o.Namespace}), options: o.Classes,
 		},
-		observer: observer{cloud: o.Cloud, every: o.DriftInterval},
+		observer: observer{every: o.DriftInterval},
 		writer:   m.GetClient(),
 		events:   m.GetEventRecorder("fairlead"),
 		targets:  newTargetBook(),
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 	}
-	targets := &registrar{cache: m.GetClient(), cloud: o.Cloud, book: r.targets, forget: r.forget}
 	strays := &straysReconciler{reconciler: r}
+	r.metrics = newMetrics(census{r, strays}.take)
+	r.cloud = metered{o.Cloud, r.metrics}
+	targets := &registrar{cache: m.GetClient(), cloud: r.cloud, book: r.targets, forget: r.forget}
 	if err := start(m, "loadbalancers", o.Parallel, r, r.sources(m.GetCache())); err != nil {
 		return err
 	}
@@ -88,6 +97,9 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	if err := m.Add(&collector{r, o.OrphanInterval, o.Namespace}); err != nil {
 		return fmt.Errorf("adding the collector of orphans: %w", err)
+	}
+	if err := m.Add(exposition{r.metrics, o.Metrics}); err != nil {
+		return fmt.Errorf("adding metrics: %w", err)
 	}
 	return start(m, "strays", 1, strays, strays.sources(m.GetCache()))
 }

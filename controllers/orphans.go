@@ -42,6 +42,7 @@ func (c *collector) Start(ctx context.Context) error {
 			log.FromContext(ctx).Error(err, "looking for orphans")
 			continue
 		}
+		c.tally.looked(len(found))
 		c.awaken(ctx, twice(found, suspects))
 		suspects = found
 	}

@@ -22,6 +22,8 @@ type reconciler struct {
 	writer  client.Client
 	events  events.EventRecorder
 	targets *targetBook
+	metrics *metrics
+	tally   tally
 	doubts  doubts
 	// wake makes other load balancers reconcile.
 	wake chan event.TypedGenericEvent[lb.Key]
@@ -47,7 +49,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 		return comeBack(err)
 	}
 	caps := r.cloud.Capabilities(model.ClassOf(snap.Snapshot))
-	built := model.Compile(snap.Snapshot, facts, caps) // the load balancer and diagnostics; cannot fail
+	built := r.compile(snap.Snapshot, facts, caps) // the load balancer and diagnostics; cannot fail
 	todo, doubted := r.believe(snap, seen, plan.Diff(seen, built.LoadBalancer, caps))
 	run, err := providers.Run(ctx, r.cloud, seen, todo, providers.Options{}) // do it
 	return r.report(ctx, outcome{snap, caps, built, seen, todo, doubted, run, err})

@@ -48,6 +48,7 @@ type outcome struct {
 func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, error) {
 	key := o.snap.Key
 	o.log(ctx)
+	r.tally.ran(key, o.run.Pending)
 	if o.err != nil || o.seen.Exists && !o.seen.Active {
 		r.forget(key) // a step may have been half done, or the cloud is about to finish something
 	}

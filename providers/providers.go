@@ -34,7 +34,8 @@ type Provider interface {
 
 // An error of a Provider wraps at most one of these. Any other error is retried with backoff.
 var (
-	ErrPending  = errors.New("not yet")  // ask again later
-	ErrRejected = errors.New("rejected") // pointless until the objects or the named limit change
-	ErrDenied   = errors.New("denied")   // an operator must fix credentials
+	ErrPending   = errors.New("not yet")   // ask again later
+	ErrRejected  = errors.New("rejected")  // pointless until the objects or the named limit change
+	ErrDenied    = errors.New("denied")    // an operator must fix credentials
+	ErrThrottled = errors.New("throttled") // too many calls: ask again, and ever more slowly
 )

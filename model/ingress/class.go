@@ -123,6 +123,17 @@ func (cs *classes) named(class string) *Class {
 	return nil
 }
 
+// ClassName is the class that an Ingress names, in the way that decides; or "".
+func ClassName(ing *networkingv1.Ingress) string {
+	if annotation := ing.Annotations[classAnnotation]; annotation != "" {
+		return annotation
+	}
+	if ing.Spec.IngressClassName != nil {
+		return *ing.Spec.IngressClassName
+	}
+	return ""
+}
+
 // A belonging says whose an Ingress is.
 type belonging struct {
 	class *Class            // ours

@@ -1,0 +1,206 @@
+package controllers
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// This file counts what there is, when somebody asks for metrics: from what is remembered and from
+// the cache, so that no count can be off and no series outlives what it is about.
+
+// A census counts for the leader. A replica that does not work remembers nothing, and says nothing.
+type census struct {
+	*reconciler
+	strays *straysReconciler
+}
+
+// emitter is told a value of a gauge.
+type emitter = func(m metric, value float64, labels ...string)
+
+func (c census) take(emit emitter) {
+	records := c.memories.all()
+	if records == nil {
+		return
+	}
+	c.ofRecords(records, emit)
+	found := map[[2]string]int{}
+	for _, r := range records {
+		for _, d := range r.Diagnostics {
+			found[[2]string{d.Severity, d.Reason}]++
+		}
+	}
+	for _, d := range c.strays.diagnostics() {
+		found[[2]string{string(d.Severity), string(d.Reason)}]++
+	}
+	for labels, n := range found {
+		emit(diagnosticsGauge, float64(n), labels[:]...)
+	}
+	awaited, lost := c.tally.read()
+	for key, n := range awaited {
+		emit(parkedGauge, float64(n), string(key))
+	}
+	emit(orphansGauge, float64(lost))
+	c.ofIngresses(records, emit)
+}
+
+// ofRecords counts what is remembered of load balancers.
+func (c census) ofRecords(records map[lb.Key]record, emit emitter) {
+	conditions := map[[2]string]int{}
+	for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionProgrammed, v1alpha1.ConditionDegraded} {
+		for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse} {
+			conditions[[2]string{kind, string(status)}] = 0
+		}
+	}
+	members := map[bool]int{true: 0, false: 0}
+	for key, r := range records {
+		for _, condition := range r.Conditions {
+			conditions[[2]string{condition.Type, string(condition.Status)}]++
+			if condition.Type == v1alpha1.ConditionDegraded && condition.Status == metav1.ConditionTrue {
+				emit(degradedGauge, 1, string(key), condition.Reason)
+			}
+		}
+		emit(rulesGauge, float64(r.Rules), string(key))
+		if r.RuleLimit > 0 {
+			emit(ruleLimitGauge, float64(r.RuleLimit), string(key))
+		}
+		for _, m := range r.Memory.Members {
+			members[m.Served]++
+		}
+	}
+	for labels, n := range conditions {
+		emit(loadBalancersGauge, float64(n), labels[:]...)
+	}
+	for yes, n := range members {
+		emit(servedGauge, float64(n), strconv.FormatBool(yes))
+	}
+}
+
+// ofIngresses counts those that name no class, and those that are not ours alone.
+func (c census) ofIngresses(records map[lb.Key]record, emit emitter) {
+	ctx := context.Background() // of a scrape, which has none; caches answer at once
+	var list networkingv1.IngressList
+	err := c.cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
+	objects, classErr := c.classes(ctx)
+	if err != nil || classErr != nil {
+		log.Log.V(1).Info("Ingresses cannot be counted", "error", err, "classError", classErr)
+		return
+	}
+	foreign := map[string]bool{}
+	for _, class := range objects.IngressClasses {
+		foreign[class.Name] = class.Spec.Controller != ingress.Controller
+	}
+	type nobodys struct{ count, oldest int64 }
+	without := map[string]nobodys{}
+	taken := map[[2]string]int{}
+	for i := range list.Items {
+		ing := &list.Items[i]
+		class := ingress.ClassName(ing)
+		if class == "" && !c.options.WithoutClass {
+			n, created := without[ing.Namespace], ing.CreationTimestamp.Unix()
+			if n.count == 0 || created < n.oldest {
+				n.oldest = created
+			}
+			n.count++
+			without[ing.Namespace] = n
+		}
+		holders := c.memories.holding(refOf(kindIngress, ing).String())
+		if by := takenBy(ing, foreign[class], addressesOf(records, holders)); by != "" && len(holders) > 0 {
+			taken[[2]string{string(holders[0]), by}]++
+		}
+	}
+	for namespace, n := range without {
+		emit(unclassedGauge, float64(n.count), namespace)
+		emit(unclassedSinceGauge, float64(n.oldest), namespace)
+	}
+	for labels, n := range taken {
+		emit(takenOverGauge, float64(n), labels[:]...)
+	}
+}
+
+// addressesOf are where load balancers are reached, as far as an Ingress's status was told.
+func addressesOf(records map[lb.Key]record, keys []lb.Key) []string {
+	var out []string
+	for _, key := range keys {
+		if r := records[key]; r.Address != "" {
+			out = append(out, r.Address)
+		}
+	}
+	return out
+}
+
+// takenBy is what shows that another controller works on an Ingress that is remembered; or "".
+func takenBy(ing *networkingv1.Ingress, foreign bool, addresses []string) string {
+	if !ing.DeletionTimestamp.IsZero() || len(addresses) == 0 {
+		return ""
+	}
+	if foreign {
+		return "class"
+	}
+	theirs := slices.Clone(ing.Status.LoadBalancer.Ingress)
+	for _, address := range addresses {
+		theirs = withoutAddress(theirs, address)
+	}
+	if len(theirs) > 0 {
+		return "status"
+	}
+	return ""
+}
+
+// A tally is what is counted where it happens, and kept nowhere else.
+type tally struct {
+	mu      sync.Mutex
+	awaited map[lb.Key]int // target groups that have to be healthy first
+	orphans int
+}
+
+// ran notes what a plan waits for.
+func (t *tally) ran(key lb.Key, pending []plan.Step) {
+	n := 0
+	for _, s := range pending {
+		if _, waits := s.(plan.AwaitTargets); waits {
+			n++
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.awaited == nil {
+		t.awaited = map[lb.Key]int{}
+	}
+	if t.awaited[key] = n; n == 0 {
+		delete(t.awaited, key)
+	}
+}
+
+// looked notes how many orphans there are.
+func (t *tally) looked(orphans int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.orphans = orphans
+}
+
+func (t *tally) read() (awaited map[lb.Key]int, orphans int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return maps.Clone(t.awaited), t.orphans
+}
+
+// diagnostics are what Ingresses without a load balancer were told.
+func (s *straysReconciler) diagnostics() []diag.Diagnostic {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Concat(slices.Collect(maps.Values(s.told))...)
+}

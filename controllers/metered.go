@@ -1,0 +1,104 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file counts and times what is asked of the compiler and of the cloud.
+
+// compile is model.Compile, timed.
+func (r *reconciler) compile(snap ingress.Snapshot, facts lb.Facts, caps lb.Capabilities) model.Built {
+	begin := time.Now()
+	built := model.Compile(snap, facts, caps)
+	r.metrics.compiles.Observe(time.Since(begin).Seconds())
+	return built
+}
+
+// metered is a cloud whose calls are counted and timed.
+type metered struct {
+	providers.Provider
+	metrics *metrics
+}
+
+func (m metered) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
+	defer m.clock("Lookup")()
+	facts, err := m.Provider.Lookup(ctx, q)
+	m.count("Lookup", err)
+	return facts, err
+}
+
+func (m metered) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	defer m.clock("Observe")()
+	seen, err := m.Provider.Observe(ctx, key, deep)
+	m.count("Observe", err)
+	return seen, err
+}
+
+// Apply counts a call and a step.
+func (m metered) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	defer m.clock("Apply")()
+	result, err := m.Provider.Apply(ctx, seen, step)
+	m.count("Apply", err)
+	op, kind, _ := strings.Cut(step.Op(), " ")
+	m.metrics.steps.WithLabelValues(op, kind, resultOf(err)).Inc()
+	return result, err
+}
+
+func (m metered) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+	defer m.clock("Targets")()
+	healths, err := m.Provider.Targets(ctx, key, group)
+	m.count("Targets", err)
+	return healths, err
+}
+
+func (m metered) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+	defer m.clock("SetTargets")()
+	err := m.Provider.SetTargets(ctx, key, group, want)
+	m.count("SetTargets", err)
+	return err
+}
+
+func (m metered) List(ctx context.Context) ([]lb.Key, error) {
+	defer m.clock("List")()
+	keys, err := m.Provider.List(ctx)
+	m.count("List", err)
+	return keys, err
+}
+
+// clock starts one for a call; what it returns stops it.
+func (m metered) clock(call string) func() {
+	begin := time.Now()
+	return func() { m.metrics.durations.WithLabelValues(call).Observe(time.Since(begin).Seconds()) }
+}
+
+func (m metered) count(call string, err error) {
+	m.metrics.calls.WithLabelValues(call, resultOf(err)).Inc()
+}
+
+// resultOf is the label of what came of a call.
+func resultOf(err error) string {
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.Is(err, providers.ErrPending):
+		return "pending"
+	case errors.Is(err, providers.ErrRejected):
+		return "rejected"
+	case errors.Is(err, providers.ErrDenied):
+		return "denied"
+	case errors.Is(err, providers.ErrThrottled):
+		return "throttled"
+	case errors.Is(err, context.Canceled):
+		return "stopped"
+	}
+	return "error"
+}

@@ -1,0 +1,149 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// This file is the table of metrics: a row is what Prometheus is told, and what
+// docs/reference/metrics.md says. Nothing is labelled by Ingress, for there may be thousands;
+// load balancers and namespaces are labels only where few of them have a series, or each has one.
+
+// A metric is a row of the table.
+type metric struct {
+	name    string
+	kind    string // counter, histogram or gauge
+	labels  []string
+	meaning string
+}
+
+// Counters and histograms, which grow as things happen.
+var (
+	compileSeconds = metric{"fairlead_compile_seconds", "histogram", nil,
+		"How long it takes to compile the Ingresses of a load balancer."}
+	planSteps = metric{"fairlead_plan_steps_total", "counter", []string{"op", "kind", "result"},
+		"Steps of plans that were tried."}
+	providerCalls = metric{"fairlead_provider_calls_total", "counter", []string{"call", "result"},
+		"Calls of the provider. Each step of a plan is one Apply."}
+	providerSeconds = metric{"fairlead_provider_call_seconds", "histogram", []string{"call"},
+		"How long calls of the provider take, waiting for their turn included."}
+)
+
+// Gauges, which are counted when they are asked for. Only the leader has them.
+var (
+	loadBalancersGauge = metric{"fairlead_load_balancers", "gauge", []string{"condition", "status"},
+		"Load balancers by what their conditions say."}
+	degradedGauge = metric{"fairlead_load_balancer_degraded", "gauge", []string{"load_balancer", "reason"},
+		"1 for each load balancer that needs attention, for as long as it does."}
+	rulesGauge = metric{"fairlead_load_balancer_rules", "gauge", []string{"load_balancer"},
+		"Rules that a load balancer has."}
+	ruleLimitGauge = metric{"fairlead_load_balancer_rule_limit", "gauge", []string{"load_balancer"},
+		"Rules that a load balancer can have, where the cloud sets a limit."}
+	parkedGauge = metric{"fairlead_load_balancer_parked_target_groups", "gauge", []string{"load_balancer"},
+		"Target groups of a load balancer that have to be healthy before they take over, where there are any."}
+	takenOverGauge = metric{"fairlead_load_balancer_ingresses_taken_over", "gauge", []string{"load_balancer", "by"},
+		"Ingresses of a load balancer that another controller works on, where there are any."}
+	servedGauge = metric{"fairlead_ingresses", "gauge", []string{"served"},
+		"Ingresses that have a load balancer, by whether all that they ask for has been served at some time."}
+	unclassedGauge = metric{"fairlead_ingresses_without_class", "gauge", []string{"namespace"},
+		"Ingresses that name no class and are therefore nobody's, where there are any and they are not adopted."}
+	unclassedSinceGauge = metric{"fairlead_ingresses_without_class_oldest_created_seconds", "gauge", []string{"namespace"},
+		"When the oldest Ingress without a class was created, in seconds since 1970."}
+	diagnosticsGauge = metric{"fairlead_diagnostics", "gauge", []string{"severity", "reason"},
+		"Diagnostics that hold now, by reason; see [diagnostics](diagnostics.md)."}
+	orphansGauge = metric{"fairlead_orphans", "gauge", nil,
+		"Load balancers that the last look at the cloud found, and that no Ingress asks for and nothing remembers."}
+)
+
+// table is all metrics, in the order of the reference.
+var table = []metric{
+	compileSeconds, planSteps, providerCalls, providerSeconds, loadBalancersGauge, degradedGauge, rulesGauge, ruleLimitGauge,
+	parkedGauge, takenOverGauge, servedGauge, unclassedGauge, unclassedSinceGauge, diagnosticsGauge, orphansGauge,
+}
+
+// meanings are what the labels of metrics say.
+var meanings = map[string]string{
+	"by":            "what shows it: `class`, if it names a class of another controller and is not let go of yet, or `status`, if somebody else has written where it is reached",
+	"call":          "a method of the provider: `Lookup`, `Observe`, `Apply`, `Targets`, `SetTargets` or `List`",
+	"condition":     "`Accepted`, `Programmed` or `Degraded`",
+	"kind":          "what a step is about, such as `rule` or `target group`",
+	"load_balancer": "the key of a load balancer, as `spec.key` of its LoadBalancer says",
+	"namespace":     "a namespace",
+	"op":            "what a step does, such as `create`, `modify` or `delete`",
+	"reason":        "why it is so: of a condition or of a diagnostic",
+	"result":        "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), `denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the operator was told to stop) or `error`",
+	"served":        "`true` or `false`",
+	"severity":      "`error`, `warning` or `info`",
+	"status":        "`True` or `False`",
+}
+
+func (m metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.name, m.meaning, m.labels, nil) }
+
+// metrics are those of one operator.
+type metrics struct {
+	compiles  prometheus.Histogram
+	steps     *prometheus.CounterVec
+	calls     *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	gauges    func(emit func(m metric, value float64, labels ...string))
+}
+
+func newMetrics(gauges func(emit func(m metric, value float64, labels ...string))) *metrics {
+	counter := func(m metric) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.name, Help: m.meaning}, m.labels)
+	}
+	histogram := func(m metric, shortest float64) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{Name: m.name, Help: m.meaning, Buckets: prometheus.ExponentialBuckets(shortest, 2, 15)}
+	}
+	return &metrics{
+		compiles:  prometheus.NewHistogram(histogram(compileSeconds, 0.0002)),
+		steps:     counter(planSteps),
+		calls:     counter(providerCalls),
+		durations: prometheus.NewHistogramVec(histogram(providerSeconds, 0.002), providerSeconds.labels),
+		gauges:    gauges,
+	}
+}
+
+// Describe and Collect make metrics a prometheus.Collector.
+func (m *metrics) Describe(to chan<- *prometheus.Desc) {
+	for _, row := range table {
+		to <- row.desc()
+	}
+}
+
+// Collect counts the gauges.
+func (m *metrics) Collect(to chan<- prometheus.Metric) {
+	for _, c := range []prometheus.Collector{m.compiles, m.steps, m.calls, m.durations} {
+		c.Collect(to)
+	}
+	m.gauges(func(row metric, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(row.desc(), prometheus.GaugeValue, value, labels...)
+	})
+}
+
+// An exposition has metrics scraped for as long as the operator runs, as the leader or not.
+type exposition struct {
+	metrics *metrics
+	to      prometheus.Registerer
+}
+
+// Start registers the metrics until the context ends. Of two operators in one process, as tests
+// have them, only the first one's are seen.
+func (e exposition) Start(ctx context.Context) error {
+	err := e.to.Register(e.metrics)
+	if taken := (prometheus.AlreadyRegisteredError{}); errors.As(err, &taken) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("registering metrics: %w", err)
+	}
+	<-ctx.Done()
+	e.to.Unregister(e.metrics)
+	return nil
+}
+
+// NeedLeaderElection is for the manager.
+func (e exposition) NeedLeaderElection() bool { return false }

@@ -1,0 +1,77 @@
+package controllers
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// This file writes the reference page of metrics from their table, and checks that the committed
+// page is the same.
+
+//go:generate go test . -run ^TestReference$ -update
+
+var update = flag.Bool("update", false, "write the reference page")
+
+func TestReference(t *testing.T) {
+	const file = "../docs/reference/metrics.md"
+	page := metricsPage()
+	if *update {
+		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	committed, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(committed), page); diff != "" {
+		t.Errorf("%s; `make generate` writes it (-committed +generated):\n%s", file, diff)
+	}
+}
+
+func metricsPage() string {
+	var b strings.Builder
+	b.WriteString(`# Metrics
+
+What the operator serves at ` + "`/metrics`" + ` of its ` + "`--metrics-bind-address`" + `, beside what controller-runtime,
+client-go and Go have to say of themselves. Only the leader has gauges: what the others see is not
+what is done. Nothing is labelled by Ingress, so that the number of series stays bounded.
+
+<!-- Generated from controllers/metrics.go by "make generate". -->
+
+| Metric | Kind | Labels | Meaning |
+|---|---|---|---|
+`)
+	for _, m := range table {
+		var quoted []string
+		for _, l := range m.labels {
+			quoted = append(quoted, "`"+l+"`")
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.name, m.kind, strings.Join(quoted, ", "), m.meaning)
+	}
+	b.WriteString("\n| Label | What it says |\n|---|---|\n")
+	for _, l := range slices.Sorted(maps.Keys(meanings)) {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", l, meanings[l])
+	}
+	return b.String()
+}
+
+func TestEveryLabelHasAMeaning(t *testing.T) {
+	used := map[string]bool{}
+	for _, m := range table {
+		for _, l := range m.labels {
+			used[l] = true
+		}
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(meanings)), slices.Sorted(maps.Keys(used))); diff != "" {
+		t.Errorf("labels with a meaning and labels in use (-meaning +used):\n%s", diff)
+	}
+}
