@@ -22,7 +22,7 @@ demo: ## Serve the samples on this machine: no cluster, no cloud
 	go run . demo -f $(DEMO)
 
 .PHONY: test
-test: controlplane ## Request every sample route once, then run all tests
+test: controlplane $(BIN)/helm ## Request every sample route once, then run all tests
 	go run . demo --once
 	go test ./...
 
@@ -36,6 +36,7 @@ lint: $(BIN)/golangci-lint ## Check the code against .golangci.yml
 .PHONY: generate
 generate: $(BIN)/controller-gen ## Write what is generated from code, and tidy go.mod
 	go generate ./...
+	tools/chart
 	go mod tidy
 
 .PHONY: verify

@@ -62,37 +62,39 @@ func TestSecretsByChoice(t *testing.T) {
 // TestBindingsFindTheirEnds: a binding to what does not exist gives nothing, and nobody says so.
 func TestBindingsFindTheirEnds(t *testing.T) {
 	for name, components := range choices {
-		t.Run(name, func(t *testing.T) {
-			objects := with(t, components...)
-			roles := roles(objects)
-			accounts := map[string]bool{}
-			for _, a := range only[*corev1.ServiceAccount](objects) {
-				accounts[a.Namespace+"/"+a.Name] = true
-			}
-			check := func(binding string, to rbacv1.RoleRef, subjects []rbacv1.Subject) {
-				if roles[to.Kind+" "+to.Name] == nil {
-					t.Errorf("%s binds %s %s, which does not exist", binding, to.Kind, to.Name)
-				}
-				for _, s := range subjects {
-					if s.Kind != rbacv1.ServiceAccountKind || !accounts[s.Namespace+"/"+s.Name] {
-						t.Errorf("%s is for %s %s/%s, which does not exist", binding, s.Kind, s.Namespace, s.Name)
-					}
-				}
-			}
-			for _, b := range only[*rbacv1.ClusterRoleBinding](objects) {
-				check(b.Name, b.RoleRef, b.Subjects)
-			}
-			for _, b := range only[*rbacv1.RoleBinding](objects) {
-				check(b.Name, b.RoleRef, b.Subjects)
-			}
-		})
+		t.Run(name, func(t *testing.T) { checkBindings(t, with(t, components...)) })
 	}
 }
 
-// TestDefaultIsOneOfTheChoices: what config/default builds is "all" with the class.
+func checkBindings(t *testing.T, objects []object) {
+	t.Helper()
+	roles := roles(objects)
+	accounts := map[string]bool{}
+	for _, a := range only[*corev1.ServiceAccount](objects) {
+		accounts[a.Namespace+"/"+a.Name] = true
+	}
+	check := func(binding string, to rbacv1.RoleRef, subjects []rbacv1.Subject) {
+		if roles[to.Kind+" "+to.Name] == nil {
+			t.Errorf("%s binds %s %s, which does not exist", binding, to.Kind, to.Name)
+		}
+		for _, s := range subjects {
+			if s.Kind != rbacv1.ServiceAccountKind || !accounts[s.Namespace+"/"+s.Name] {
+				t.Errorf("%s is for %s %s/%s, which does not exist", binding, s.Kind, s.Namespace, s.Name)
+			}
+		}
+	}
+	for _, b := range only[*rbacv1.ClusterRoleBinding](objects) {
+		check(b.Name, b.RoleRef, b.Subjects)
+	}
+	for _, b := range only[*rbacv1.RoleBinding](objects) {
+		check(b.Name, b.RoleRef, b.Subjects)
+	}
+}
+
+// TestDefaultIsOneOfTheChoices: what config/default builds is "all".
 func TestDefaultIsOneOfTheChoices(t *testing.T) {
-	if diff := cmp.Diff(roles(with(t, choices["all"]...)), roles(build(t, filepath.Join(root, "default")))); diff != "" {
-		t.Errorf("roles (-composed +default):\n%s", diff)
+	if diff := cmp.Diff(comparable(t, with(t, choices["all"]...)), comparable(t, build(t, filepath.Join(root, "default")))); diff != "" {
+		t.Errorf("-composed +default:\n%s", diff)
 	}
 }
 

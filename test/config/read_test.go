@@ -18,6 +18,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -53,7 +54,7 @@ func decode(t *testing.T, text []byte) []object {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme, rbacv1.AddToScheme,
-		apiextensionsv1.AddToScheme, monitoringv1.AddToScheme, v1alpha1.AddToScheme,
+		schedulingv1.AddToScheme, apiextensionsv1.AddToScheme, monitoringv1.AddToScheme, v1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
@@ -106,7 +107,7 @@ func build(t *testing.T, dir string) []object {
 	return decode(t, text)
 }
 
-// with is what kustomize makes of everything but the classes, with the components.
+// with is what kustomize makes of what config/default has, with the components in place of its own.
 func with(t *testing.T, components ...string) []object {
 	t.Helper()
 	dir := t.TempDir()
@@ -118,8 +119,11 @@ func with(t *testing.T, components ...string) []object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := types.Kustomization{TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind}}
-	for _, resources := range []string{"crd", "rbac", "manager", "policy"} {
+	k := types.Kustomization{
+		TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
+		Labels:   []types.Label{{Pairs: map[string]string{"app.kubernetes.io/name": "fairlead", "app.kubernetes.io/part-of": "fairlead"}}},
+	}
+	for _, resources := range []string{"crd", "rbac", "manager", "policy", "class"} {
 		k.Resources = append(k.Resources, filepath.Join(up, resources))
 	}
 	for _, c := range components {

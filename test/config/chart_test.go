@@ -1,0 +1,227 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// This file renders the Helm chart with helm itself, and holds what comes out against what kustomize
+// builds: who installs with the one gets what the other would have given.
+
+const chart = root + "/chart/fairlead"
+
+// helm runs a command that neither reads nor leaves anything in the user's own files.
+func helm(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	path, err := filepath.Abs("../../.cache/bin/helm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%s is missing: `make test` builds it first", path)
+	}
+	home := t.TempDir()
+	command := exec.CommandContext(t.Context(), path, args...)
+	command.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
+	var said strings.Builder
+	command.Stderr = &said
+	out, err := command.Output()
+	if err != nil {
+		err = fmt.Errorf("helm %s: %w\n%s", strings.Join(args, " "), err, said.String())
+	}
+	return string(out), err
+}
+
+// render is what the chart makes of values, as the release that kustomize's names belong to.
+func render(t *testing.T, values string) ([]object, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, err := helm(t, "template", "fairlead", chart, "--namespace", home, "--values", file)
+	if err != nil {
+		return nil, err
+	}
+	return decode(t, []byte(text)), nil
+}
+
+func mustRender(t *testing.T, values string) []object {
+	t.Helper()
+	objects, err := render(t, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return objects
+}
+
+func TestChartIsWhatKustomizeBuilds(t *testing.T) {
+	cases := map[string]struct {
+		values     string
+		components []string
+	}{
+		"defaults":              {``, []string{"rbac/secrets/all"}},
+		"labelled Secrets only": {`secrets: labelled`, []string{"rbac/secrets/labelled"}},
+		"no Secrets":            {`secrets: none`, []string{"rbac/secrets/none"}},
+		"with alerts":           {`metrics: {serviceMonitor: {enabled: true}, rules: {enabled: true}}`, []string{"rbac/secrets/all", "prometheus"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			want := comparable(t, with(t, c.components...))
+			// Helm makes the namespace of a release itself, or somebody has.
+			delete(want, "Namespace /"+home)
+			if diff := cmp.Diff(want, comparable(t, mustRender(t, c.values))); diff != "" {
+				t.Errorf("-kustomize +helm:\n%s", diff)
+			}
+		})
+	}
+}
+
+// comparable are objects by kind and name, without what tells releases of Helm apart.
+func comparable(t *testing.T, objects []object) map[string]any {
+	t.Helper()
+	out := map[string]any{}
+	for _, o := range objects {
+		var fields map[string]any
+		if err := yaml.Unmarshal(o.text, &fields); err != nil {
+			t.Fatal(err)
+		}
+		meta, ok := fields["metadata"].(map[string]any)
+		if !ok {
+			t.Fatalf("%s has no metadata", o.Kind)
+		}
+		namespace, _ := meta["namespace"].(string)
+		name := fmt.Sprintf("%s %s/%s", o.Kind, namespace, meta["name"])
+		if out[name] != nil {
+			t.Errorf("%s is there twice", name)
+		}
+		out[name] = withoutHelm(fields)
+	}
+	return out
+}
+
+func withoutHelm(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range []string{"app.kubernetes.io/instance", "app.kubernetes.io/managed-by", "helm.sh/chart", "helm.sh/resource-policy"} {
+			delete(v, key)
+		}
+		for key := range v {
+			v[key] = withoutHelm(v[key])
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutHelm(v[i])
+		}
+	}
+	return value
+}
+
+// everyValue is every value in use at once.
+const everyValue = `
+image: {repository: images.example/fairlead, digest: "sha256:` + digest + `", pullPolicy: Always}
+imagePullSecrets: [{name: images}]
+fullnameOverride: edge
+provider: fake
+replicas: 3
+secrets: labelled
+namespace: shop
+settings: {drift-interval: 1h, verbose: true}
+args: [--log-format=console]
+env: [{name: FAIRLEAD_SHUTDOWN_TIMEOUT, value: 20s}, {name: ZONE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]
+serviceAccount: {name: edge-operator, annotations: {cloud.example/role: load-balancers}}
+ingressClass: {name: edge, default: true, parameters: {kind: LoadBalancerClass, namespace: shop, name: edge}}
+crds: {keep: false}
+resources: {limits: {cpu: 1, memory: 1Gi}}
+podAnnotations: {team: edge}
+podLabels: {team: edge}
+nodeSelector: {kubernetes.io/os: linux}
+tolerations: [{key: edge, operator: Exists, effect: NoSchedule}]
+affinity: {podAntiAffinity: {}}
+priorityClassName: system-cluster-critical
+networkPolicy: {egress: [{ports: [{port: 8443, protocol: TCP}]}]}
+metrics: {serviceMonitor: {enabled: true, interval: 1m, labels: {release: prometheus}}, rules: {enabled: true, labels: {release: prometheus}}}
+`
+
+const digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+func TestChartTakesItsValues(t *testing.T) {
+	d := only[*appsv1.Deployment](mustRender(t, everyValue))[0]
+	pod := d.Spec.Template
+	got := map[string]any{
+		"name": d.Name, "replicas": *d.Spec.Replicas, "image": pod.Spec.Containers[0].Image,
+		"args": pod.Spec.Containers[0].Args, "account": pod.Spec.ServiceAccountName, "priority": pod.Spec.PriorityClassName,
+		"mounted": pod.Spec.Containers[0].VolumeMounts[0].MountPath, "from": pod.Spec.Volumes[0].ConfigMap.Name,
+	}
+	want := map[string]any{
+		"name": "edge", "replicas": int32(3), "image": "images.example/fairlead@sha256:" + digest,
+		"args": []string{
+			"run", "--provider=fake", "--leader-elect", "--metrics-bind-address=:8080", "--health-probe-bind-address=:8081",
+			"--secrets=labelled", "--namespace=shop", "--config=/etc/fairlead/config.yaml", "--log-format=console",
+		},
+		"account": "edge-operator", "priority": "system-cluster-critical", "mounted": "/etc/fairlead", "from": "edge",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+
+	t.Run("other settings are another Pod", func(t *testing.T) {
+		other := only[*appsv1.Deployment](mustRender(t, strings.Replace(everyValue, "drift-interval: 1h", "drift-interval: 2h", 1)))[0]
+		if cmp.Equal(pod.Annotations, other.Spec.Template.Annotations) {
+			t.Error("nothing restarts the operator, which reads its settings once")
+		}
+	})
+	t.Run("bindings are for the account", func(t *testing.T) { checkBindings(t, mustRender(t, everyValue)) })
+	t.Run("nothing keeps a name of another release", func(t *testing.T) {
+		for name := range comparable(t, mustRender(t, everyValue)) {
+			kind, object, _ := strings.Cut(name, " ")
+			if kind != "CustomResourceDefinition" && !strings.Contains(object, "/edge") {
+				t.Errorf("%s does not begin with the name that was asked for", name)
+			}
+		}
+	})
+}
+
+func TestChartRefusesWhatItDoesNotKnow(t *testing.T) {
+	for values, want := range map[string]string{
+		`replica: 3`:                   "replica",
+		`replicas: many`:               "replicas",
+		`leaderElection: false`:        "replicas", // two that both work
+		`secrets: some`:                "secrets",
+		`args: [verbose]`:              "args",
+		`settings: {Drift: 1h}`:        "Drift",
+		`settings: {a: {b: c}}`:        "settings",
+		`image: {repository: ""}`:      "image",
+		`image: {digest: latest}`:      "image",
+		`crds: {upgrade: true}`:        "crds",
+		`metrics: {rules: true}`:       "metrics",
+		`serviceAccount: {role: x}`:    "serviceAccount",
+		`resources: {limit: {cpu: 1}}`: "resources",
+		`ingressClass: {parameters: {kind: LoadBalancerClass, name: x}}`: "parameters",
+		`fullnameOverride: Edge`: "fullnameOverride",
+	} {
+		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error about %s", values, err, want)
+		}
+	}
+}
+
+// TestSchemaKnowsEveryValue: a value that the schema lacks could not be set.
+func TestSchemaKnowsEveryValue(t *testing.T) {
+	if out, err := helm(t, "lint", "--strict", chart); err != nil {
+		t.Errorf("%s\n%s", err, out)
+	}
+	text, err := os.ReadFile(chart + "/values.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustRender(t, string(text))
+}
