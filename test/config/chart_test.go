@@ -75,18 +75,18 @@ func TestChartIsWhatKustomizeBuilds(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			want := comparable(t, with(t, c.components...))
+			want := byName(t, with(t, c.components...))
 			// Helm makes the namespace of a release itself, or somebody has.
 			delete(want, "Namespace /"+home)
-			if diff := cmp.Diff(want, comparable(t, mustRender(t, c.values))); diff != "" {
+			if diff := cmp.Diff(want, byName(t, mustRender(t, c.values))); diff != "" {
 				t.Errorf("-kustomize +helm:\n%s", diff)
 			}
 		})
 	}
 }
 
-// comparable are objects by kind and name, without what tells releases of Helm apart.
-func comparable(t *testing.T, objects []object) map[string]any {
+// byName are objects by kind and name, without what tells releases of Helm apart.
+func byName(t *testing.T, objects []object) map[string]any {
 	t.Helper()
 	out := map[string]any{}
 	for _, o := range objects {
@@ -181,7 +181,7 @@ func TestChartTakesItsValues(t *testing.T) {
 	})
 	t.Run("bindings are for the account", func(t *testing.T) { checkBindings(t, mustRender(t, everyValue)) })
 	t.Run("nothing keeps a name of another release", func(t *testing.T) {
-		for name := range comparable(t, mustRender(t, everyValue)) {
+		for name := range byName(t, mustRender(t, everyValue)) {
 			kind, object, _ := strings.Cut(name, " ")
 			if kind != "CustomResourceDefinition" && !strings.Contains(object, "/edge") {
 				t.Errorf("%s does not begin with the name that was asked for", name)

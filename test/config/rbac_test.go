@@ -93,7 +93,7 @@ func checkBindings(t *testing.T, objects []object) {
 
 // TestDefaultIsOneOfTheChoices: what config/default builds is "all".
 func TestDefaultIsOneOfTheChoices(t *testing.T) {
-	if diff := cmp.Diff(comparable(t, with(t, choices["all"]...)), comparable(t, build(t, filepath.Join(root, "default")))); diff != "" {
+	if diff := cmp.Diff(byName(t, with(t, choices["all"]...)), byName(t, build(t, filepath.Join(root, "default")))); diff != "" {
 		t.Errorf("-composed +default:\n%s", diff)
 	}
 }

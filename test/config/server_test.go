@@ -27,6 +27,17 @@ import (
 // not know are refused.
 func install(t *testing.T, c *kube.Cluster, objects []object) {
 	t.Helper()
+	apply(t, c, objects, metav1.ApplyOptions{FieldManager: "test", Force: true})
+}
+
+// judge has the API server judge the objects, and keep none.
+func judge(t *testing.T, c *kube.Cluster, objects []object) {
+	t.Helper()
+	apply(t, c, objects, metav1.ApplyOptions{FieldManager: "test", Force: true, DryRun: []string{metav1.DryRunAll}})
+}
+
+func apply(t *testing.T, c *kube.Cluster, objects []object, options metav1.ApplyOptions) {
+	t.Helper()
 	client, err := dynamic.NewForConfig(c.Config)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +53,6 @@ func install(t *testing.T, c *kube.Cluster, objects []object) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		options := metav1.ApplyOptions{FieldManager: "test", Force: true}
 		if _, err := client.Resource(mapping.Resource).Namespace(u.GetNamespace()).Apply(t.Context(), u.GetName(), u, options); err != nil {
 			t.Errorf("applying %s %s: %s", o.Kind, u.GetName(), err)
 		}
