@@ -20,7 +20,7 @@ import (
 
 // TestServerTakesTheChart: of each choice that the chart gives.
 func TestServerTakesTheChart(t *testing.T) {
-	c := kube.Shared(t)
+	c := kube.Start(t, kube.Options{}) // elsewhere, kustomize's Deployment has the name
 	install(t, c, namespacesOf(build(t, filepath.Join(root, "default"))))
 	for name, values := range map[string]string{
 		"defaults":    ``,
