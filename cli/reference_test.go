@@ -58,7 +58,10 @@ is an error, and so is a variable that begins with ` + "`FAIRLEAD_`" + `, unless
 			name = "`-" + f.Shorthand + "`, " + name
 		}
 		kind, usage := pflag.UnquoteUsage(f)
-		if kind != "" {
+		switch {
+		case kind != "" && f.NoOptDefVal != "":
+			name += "[=" + kind + "]"
+		case kind != "":
 			name += " " + kind
 		}
 		unset := f.DefValue

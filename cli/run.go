@@ -95,6 +95,9 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 		Secrets:       controllers.SecretsMode(o.secrets),
 		Classes:       ingress.Options{WithoutClass: o.withoutClass},
 		DriftInterval: o.driftInterval,
+		ManageClass:   o.manageClass,
+		Workers:       o.workers,
+		TargetWorkers: o.targetWorkers,
 	})
 	if err != nil {
 		return err

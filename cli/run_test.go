@@ -14,6 +14,8 @@ func TestRunRefusesWhatItCannotDo(t *testing.T) {
 		"a cloud that it cannot run":    {[]string{"--provider", "aws"}, `--provider: "aws": it can be fake`},
 		"a format of logs":              {[]string{"--log-format", "xml"}, `--log-format: "xml": it can be console or json`},
 		"a mode of Secrets":             {[]string{"--secrets", "some"}, `--secrets: "some": it can be all, labelled or none`},
+		"a number of workers":           {[]string{"--workers", "0"}, `--workers: "0": it has to be a whole number of at least 1`},
+		"a name of a class":             {[]string{"--manage-ingress-class=Fair Lead"}, `--manage-ingress-class: "Fair Lead": a lowercase RFC 1123 subdomain must`},
 		"a cluster that is not to find": {[]string{"--kubeconfig", filepath.Join(t.TempDir(), "none")}, "finding the cluster: "},
 	}
 	for name, c := range cases {

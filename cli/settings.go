@@ -6,10 +6,12 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"fairlead.dev/fairlead/controllers"
 )
@@ -25,6 +27,7 @@ type running struct {
 	kubeconfig    string
 	namespace     string
 	withoutClass  bool
+	manageClass   string
 	secrets       string
 	leaderElect   bool
 	leaseIn       string
@@ -33,6 +36,8 @@ type running struct {
 	pprof         string
 	driftInterval time.Duration
 	shutdown      time.Duration
+	workers       int
+	targetWorkers int
 	logFormat     string
 	verbose       bool
 }
@@ -48,6 +53,8 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`FILE` that says which cluster; unset: KUBECONFIG, else the cluster around this process")
 	flags.StringVar(&o.namespace, "namespace", "", "the only `NAMESPACE` whose Ingresses are served; unset: all")
 	flags.BoolVar(&o.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")
+	flags.Var(className{&o.manageClass}, "manage-ingress-class", "make the IngressClass of this `NAME` whenever it is missing; without a name, or true: "+ourClass+"; unset: none")
+	flags.Lookup("manage-ingress-class").NoOptDefVal = ourClass
 	flags.Var(oneOf(&o.secrets, "all", "all", "labelled", "none"), "secrets", "`WHICH` Secrets may be served: all, labelled (those with "+controllers.SecretLabel+"=true) or none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding a lease, so that several replicas can run")
 	flags.StringVar(&o.leaseIn, "leader-elect-namespace", "", "`NAMESPACE` of the lease; unset: that of this process's pod")
@@ -55,11 +62,16 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.StringVar(&o.probes, "health-probe-bind-address", ":8081", "`ADDRESS` to serve /healthz and /readyz at, 0 for nowhere")
 	flags.StringVar(&o.pprof, "pprof-bind-address", "", "`ADDRESS` to serve Go's profiles at, under /debug/pprof/; unset: nowhere. They show what is in memory: choose one of loopback")
 	flags.Var(positive(&o.driftInterval, 10*time.Hour), "drift-interval", "how long what was seen of the cloud is believed")
+	flags.Var(atLeastOne(&o.workers, 4), "workers", "how many load balancers are worked on at a time")
+	flags.Var(atLeastOne(&o.targetWorkers, 4), "target-workers", "how many target groups have their members changed at a time")
 	flags.Var(positive(&o.shutdown, 30*time.Second), "shutdown-timeout", "how long steps under way may take once the operator is told to stop")
 	flags.Var(oneOf(&o.logFormat, "json", "console", "json"), "log-format", "`FORMAT` of logs: json or console")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "log every step of every plan")
 	return flags
 }
+
+// ourClass is the IngressClass that config/class ships.
+const ourClass = "fairlead"
 
 // A choice is a setting with a few values.
 type choice struct {
@@ -126,3 +138,56 @@ func (s span) Set(v string) error {
 }
 
 func (s span) Type() string { return "duration" }
+
+// A count is a setting that is a number of at least one.
+type count struct{ value *int }
+
+func atLeastOne(value *int, unset int) count {
+	*value = unset
+	return count{value}
+}
+
+func (c count) String() string {
+	if c.value == nil {
+		return "" // of the zero value, which pflag asks for
+	}
+	return strconv.Itoa(*c.value)
+}
+
+func (c count) Set(v string) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		return errors.New("it has to be a whole number of at least 1")
+	}
+	*c.value = n
+	return nil
+}
+
+func (c count) Type() string { return "int" }
+
+// A className is a setting that names a class, or says whether there is one at all.
+type className struct{ value *string }
+
+func (c className) String() string {
+	if c.value == nil {
+		return "" // of the zero value, which pflag asks for
+	}
+	return *c.value
+}
+
+func (c className) Set(v string) error {
+	switch v {
+	case "true":
+		v = ourClass
+	case "", "false":
+		*c.value = ""
+		return nil
+	}
+	if problems := validation.IsDNS1123Subdomain(v); len(problems) > 0 {
+		return errors.New(strings.Join(problems, "; "))
+	}
+	*c.value = v
+	return nil
+}
+
+func (c className) Type() string { return "name" }

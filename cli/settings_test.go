@@ -19,7 +19,7 @@ func TestSettingsCanBeMadeAnywhere(t *testing.T) {
 		case ok:
 			return c.values[0]
 		}
-		return map[string]string{"bool": "true", "duration": "1h23m0s", "string": "1.2.3.4:5", "int": "7", "float64": "7.5", "": "192.0.2.0/24"}[f.Value.Type()]
+		return map[string]string{"bool": "true", "duration": "1h23m0s", "string": "1.2.3.4:5", "int": "7", "name": "theirs", "float64": "7.5", "": "192.0.2.0/24"}[f.Value.Type()]
 	}
 	places := map[string]func(t *testing.T, name, value string) []string{
 		"flag": func(_ *testing.T, name, value string) []string { return []string{"--" + name + "=" + value} },
@@ -155,6 +155,17 @@ func TestEdits(t *testing.T) {
 	}{{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"lease", "leases", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 2}} {
 		if got := edits(c.a, c.b); got != c.want {
 			t.Errorf("edits(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestManageIngressClassIsANameOrYes(t *testing.T) {
+	for given, want := range map[string]string{
+		"--manage-ingress-class": "fairlead", "--manage-ingress-class=true": "fairlead", "--manage-ingress-class=theirs": "theirs", "--manage-ingress-class=false": `""`,
+	} {
+		got := fairlead(t, "run", "--print-config", given)
+		if !strings.Contains(got.out, "manage-ingress-class: "+want+" ") {
+			t.Errorf("%s: want %s in %+v", given, want, got)
 		}
 	}
 }

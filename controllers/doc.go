@@ -9,6 +9,7 @@
 //	report.go      what came of it: status, events, memory, finalizers released, when to come back
 //	targets.go     the members of target groups, in a loop of their own
 //	nodes.go       the Nodes that some of these are
+//	ownclass.go    an IngressClass that is there whenever it is missing
 //	strays.go      Ingresses that belong to no load balancer, and why
 //	orphans.go     load balancers that nobody asks for, and nobody remembers
 //	metrics.go     the table of what Prometheus is told; metered.go and census.go do the counting

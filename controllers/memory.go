@@ -29,31 +29,45 @@ type keeper interface {
 // memories are all records. They are read when they are first needed, which is after this replica
 // became the leader: what the one before it wrote until then counts.
 type memories struct {
-	keeper keeper
+	keeper  keeper
+	reading chan struct{} // holds one thing while the records are read
 
 	mu      sync.Mutex
 	records map[lb.Key]record // nil before they are read
 	holders map[string]map[lb.Key]bool
 }
 
-func newMemories(k keeper) *memories { return &memories{keeper: k} }
+func newMemories(k keeper) *memories { return &memories{keeper: k, reading: make(chan struct{}, 1)} }
 
-// ready reads the records, once.
+// ready reads the records, once. Whoever else needs them meanwhile waits, no longer than its context
+// lets it.
 func (m *memories) ready(ctx context.Context) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.records != nil {
+	select {
+	case m.reading <- struct{}{}:
+		defer func() { <-m.reading }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if m.loaded() {
 		return nil
 	}
 	records, err := m.keeper.load(ctx)
 	if err != nil {
 		return err
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.records, m.holders = map[lb.Key]record{}, map[string]map[lb.Key]bool{}
 	for key, r := range records {
 		m.put(key, r)
 	}
 	return nil
+}
+
+func (m *memories) loaded() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.records != nil
 }
 
 // recall is the record of a load balancer. It is not to be changed.

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -44,8 +45,11 @@ type Options struct {
 	OrphanInterval time.Duration
 	// Metrics is where metrics are registered; controller-runtime's registry if it is nil.
 	Metrics prometheus.Registerer
-	// Parallel is how many load balancers are reconciled at a time; zero is 4.
-	Parallel int
+	// ManageClass is the IngressClass to make if it is missing; none if it is empty.
+	ManageClass string
+	// Workers is how many load balancers are reconciled at a time, and TargetWorkers how many
+	// target groups; zero is 4.
+	Workers, TargetWorkers int
 }
 
 // Scheme knows every kind that the operator reads and writes.
@@ -67,9 +71,6 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if o.OrphanInterval == 0 {
 		o.OrphanInterval = 10 * time.Minute
 	}
-	if o.Parallel == 0 {
-		o.Parallel = 4
-	}
 	if o.Metrics == nil {
 		o.Metrics = ctrlmetrics.Registry
 	}
@@ -89,10 +90,10 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	r.metrics = newMetrics(census{r, strays}.take)
 	r.cloud = metered{o.Cloud, r.metrics}
 	targets := &registrar{cache: m.GetClient(), cloud: r.cloud, book: r.targets, forget: r.forget}
-	if err := start(m, "loadbalancers", o.Parallel, r, r.sources(m.GetCache())); err != nil {
+	if err := start(m, "loadbalancers", cmp.Or(o.Workers, 4), r, r.sources(m.GetCache())); err != nil {
 		return err
 	}
-	if err := start(m, "targets", o.Parallel, targets, targets.sources(m.GetCache())); err != nil {
+	if err := start(m, "targets", cmp.Or(o.TargetWorkers, 4), targets, targets.sources(m.GetCache())); err != nil {
 		return err
 	}
 	if err := m.Add(&collector{r, o.OrphanInterval, o.Namespace}); err != nil {
@@ -100,6 +101,12 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	if err := m.Add(exposition{r.metrics, o.Metrics}); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
+	}
+	if o.ManageClass != "" {
+		class := &classMaker{name: o.ManageClass, cache: m.GetClient(), writer: m.GetClient(), events: r.events, memories: r.memories}
+		if err := start(m, "ingressclass", 1, class, class.sources(m.GetCache())); err != nil {
+			return err
+		}
 	}
 	return start(m, "strays", 1, strays, strays.sources(m.GetCache()))
 }

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -180,5 +181,40 @@ func TestChangedReach(t *testing.T) {
 				t.Errorf("in the cache it is another node: %v, error %v", slim, err)
 			}
 		})
+	}
+}
+
+// A slowKeeper answers when it is told to.
+type slowKeeper struct {
+	keeper
+	asked, answer chan struct{}
+}
+
+func (k slowKeeper) load(context.Context) (map[lb.Key]record, error) {
+	k.asked <- struct{}{}
+	<-k.answer
+	return map[lb.Key]record{"a": {Rules: 1}}, nil
+}
+
+func TestNobodyIsHeldUpWhileMemoriesAreRead(t *testing.T) {
+	k := slowKeeper{asked: make(chan struct{}), answer: make(chan struct{})}
+	m := newMemories(k)
+	read := make(chan error, 1)
+	go func() { read <- m.ready(t.Context()) }()
+	<-k.asked
+	if got := m.recall("a"); got.Rules != 0 {
+		t.Errorf("before they are read there is %v", got)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if err := m.ready(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("who cannot wait is told %v", err)
+	}
+	close(k.answer)
+	if err := <-read; err != nil {
+		t.Error(err)
+	}
+	if err := m.ready(t.Context()); err != nil || m.recall("a").Rules != 1 {
+		t.Errorf("afterwards there is %v, error %v", m.recall("a"), err)
 	}
 }

@@ -19,6 +19,7 @@ const (
 	Invalid              Reason = "Invalid"
 	ClassMissing         Reason = "ClassMissing"
 	ClassConflict        Reason = "ClassConflict"
+	ClassTaken           Reason = "ClassTaken"
 	ParametersMissing    Reason = "ParametersMissing"
 	AnnotationInvalid    Reason = "AnnotationInvalid"
 	AnnotationUnknown    Reason = "AnnotationUnknown"
@@ -68,6 +69,7 @@ var Reasons = []Doc{
 	{Invalid, "The API server would refuse the object; it is refused here for the same reason.", "Correct the field that the message names."},
 	{ClassMissing, "The Ingress names an IngressClass that does not exist.", "Create the class or correct `spec.ingressClassName`."},
 	{ClassConflict, "`spec.ingressClassName` and the annotation `kubernetes.io/ingress.class` disagree; the annotation decides.", "Remove the annotation."},
+	{ClassTaken, "The IngressClass that the operator is told to manage belongs to another controller; it is left as it is.", "Give `--manage-ingress-class` another name, or remove the other controller's class."},
 	{ParametersMissing, "The IngressClass refers to parameters that do not exist or are of an unknown kind.", "Create the parameters object, or correct `spec.parameters` of the class."},
 	{AnnotationInvalid, "The value of an annotation cannot be understood.", "Write the value as the annotation reference shows."},
 	{AnnotationUnknown, "No annotation of this name exists under the prefix `fairlead.dev/`.", "Check the spelling against the annotation reference."},

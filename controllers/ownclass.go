@@ -1,0 +1,107 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+)
+
+// This file keeps an IngressClass in the cluster, where the operator is told to, so that Ingresses
+// have one to name.
+
+// A classMaker makes an IngressClass whenever it is missing. One that is there it never changes:
+// whose it is nobody can change, and its parameters and whether it is the default are for the
+// cluster's owner to say.
+type classMaker struct {
+	name     string
+	cache    client.Reader
+	writer   client.Client
+	events   events.EventRecorder
+	memories *memories
+
+	last *networkingv1.IngressClassSpec // as it was before somebody deleted it
+}
+
+// Reconcile makes the class, or says that somebody else has it.
+func (c *classMaker) Reconcile(ctx context.Context, name string) (reconcile.Result, error) {
+	there, err := get[networkingv1.IngressClass](ctx, c.cache, ref{kind: "IngressClass", name: name})
+	switch {
+	case err != nil:
+		return comeBack(err)
+	case there == nil:
+		return comeBack(c.create(ctx))
+	case there.Spec.Controller == ingress.Controller:
+		c.last = &there.Spec
+		return reconcile.Result{}, nil
+	}
+	taken := fmt.Sprintf("it belongs to the controller %s, so it is left as it is, and --manage-ingress-class has no effect", there.Spec.Controller)
+	log.FromContext(ctx).Info("cannot manage the IngressClass", "problem", taken)
+	c.events.Eventf(there, nil, corev1.EventTypeWarning, string(diag.ClassTaken), "Manage", "%s", taken)
+	return reconcile.Result{}, nil
+}
+
+func (c *classMaker) create(ctx context.Context) error {
+	class := &networkingv1.IngressClass{
+		ObjectMeta: metav1.ObjectMeta{Name: c.name},
+		Spec:       networkingv1.IngressClassSpec{Controller: ingress.Controller},
+	}
+	if c.last != nil {
+		class.Spec = *c.last
+	} else if lost, err := c.lostParameters(ctx); err != nil {
+		return err
+	} else if lost {
+		log.FromContext(ctx).Info("cannot manage the IngressClass", "problem", "it is missing, and what it served was under parameters that nobody knows any more; it has to be made by hand")
+		return nil
+	}
+	if err := c.writer.Create(ctx, class); err != nil && !apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("creating IngressClass %s: %w", c.name, err)
+	}
+	return nil
+}
+
+// lostParameters reports whether a load balancer of the class is served under parameters. Without
+// them it might be open to more than its owner said.
+func (c *classMaker) lostParameters(ctx context.Context) (bool, error) {
+	if err := c.memories.ready(ctx); err != nil {
+		return false, fmt.Errorf("reading what is remembered: %w", err)
+	}
+	for _, key := range c.memories.keys() {
+		spec := c.memories.recall(key).Memory.Class
+		if strings.HasPrefix(string(key), c.name+"/") && spec != nil && !equality.Semantic.DeepEqual(*spec, v1alpha1.LoadBalancerClassSpec{}) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// sources are the class, and that it may not be there from the beginning.
+func (c *classMaker) sources(from cache.Cache) []source.TypedSource[string] {
+	return []source.TypedSource[string]{
+		watch(from, &networkingv1.IngressClass{}, changedSpec, func(_ context.Context, class *networkingv1.IngressClass) []string {
+			if class.Name != c.name {
+				return nil
+			}
+			return []string{class.Name}
+		}),
+		source.TypedFunc[string](func(_ context.Context, q queue[string]) error {
+			q.Add(c.name)
+			return nil
+		}),
+	}
+}
