@@ -120,7 +120,8 @@ func TestTheDefaultClassIsTheAPIServersToGive(t *testing.T) {
 		class.Annotations = map[string]string{networkingv1.AnnotationIsDefaultIngressClass: "true"}
 		return class
 	}
-	w.create(standard(w.ingressClass("standard", ingress.Controller)))
+	class := standard(w.ingressClass("standard", ingress.Controller))
+	w.create(class)
 	w.eventually(func() error { // admission reads a cache of its own
 		ing := unclassed("late")
 		if err := w.Create(t.Context(), ing, client.DryRunAll); err != nil {
@@ -132,7 +133,7 @@ func TestTheDefaultClassIsTheAPIServersToGive(t *testing.T) {
 	w.answers("late", "http://late.example/", "web-1")
 
 	// Of two the API server takes the newer one.
-	time.Sleep(time.Second) // the age of a class has a second's precision
+	time.Sleep(time.Until(class.CreationTimestamp.Add(time.Second))) // ages are counted in seconds
 	w.create(standard(w.ingressClass("newer", "example.com/other")))
 	w.eventually(func() error {
 		ing := unclassed("latest")

@@ -74,14 +74,18 @@ func newWorld(t *testing.T) *world {
 }
 
 // emptyWorld is a world whose operator has yet to run.
-func emptyWorld(t *testing.T, cluster *kube.Cluster) *world {
+func emptyWorld(t *testing.T, cluster *kube.Cluster, edits ...func(*fake.Options)) *world {
 	t.Helper()
 	c, err := client.New(cluster.Config, client.Options{Scheme: controllers.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	namespace := cluster.Namespace(t)
-	cloud, err := fake.New(fake.Options{Serve: true, CheckEvery: 20 * time.Millisecond})
+	options := fake.Options{Serve: true, CheckEvery: 20 * time.Millisecond}
+	for _, edit := range edits {
+		edit(&options)
+	}
+	cloud, err := fake.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +184,7 @@ func (w *world) ask(name, host, path, service string) *networkingv1.Ingress {
 	return &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Annotations: map[string]string{}},
 		Spec: networkingv1.IngressSpec{
-			IngressClassName: &w.class,
+			IngressClassName: new(w.class),
 			Rules: []networkingv1.IngressRule{{Host: host, IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
 				Paths: []networkingv1.HTTPIngressPath{{Path: path, PathType: &prefix, Backend: networkingv1.IngressBackend{
 					Service: &networkingv1.IngressServiceBackend{Name: service, Port: networkingv1.ServiceBackendPort{Number: 80}},
@@ -484,18 +488,24 @@ func (w *world) balancer(ingress string) *v1alpha1.LoadBalancer {
 // reasons are those of all events about an Ingress, sorted.
 func (w *world) reasons(ingress string) []string {
 	w.Helper()
-	var list eventsv1.EventList
-	if err := w.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
-		w.Fatal(err)
-	}
 	var out []string
-	for _, e := range list.Items {
-		if e.Regarding.Kind == "Ingress" && e.Regarding.Name == ingress {
+	for _, e := range w.events() {
+		if e.Regarding.Name == ingress {
 			out = append(out, e.Reason)
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+// events are those about Ingresses.
+func (w *world) events() []eventsv1.Event {
+	w.Helper()
+	var list eventsv1.EventList
+	if err := w.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+		w.Fatal(err)
+	}
+	return slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool { return e.Regarding.Kind != "Ingress" })
 }
 
 // told waits for an event.

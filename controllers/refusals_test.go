@@ -1,0 +1,364 @@
+package controllers_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/fake"
+	"fairlead.dev/fairlead/test/kube"
+)
+
+// This file is what people get wrong: each is told so once, at the field, and nobody else is.
+
+// A mistake is an Ingress of one path, made wrong, in a group with others that are right.
+type mistake struct {
+	edit   func(*networkingv1.Ingress)
+	reason diag.Reason
+	field  string
+	says   string // what the message holds besides: a winner, where there is one
+}
+
+// badValues are values that an annotation cannot have. The reference of annotations, which is
+// generated from their table, says which there are.
+var badValues = map[string][]string{
+	"fairlead.dev/group":                            {"Shop", "a.b", "@all", "-a"},
+	"fairlead.dev/order":                            {"first", "1001"},
+	"fairlead.dev/scheme":                           {"public", "Internal"},
+	"fairlead.dev/target-type":                      {"lambda", "IP"},
+	"fairlead.dev/listen-ports":                     {"80", "http:80", "HTTP:0", "HTTP:80,HTTPS:80", `[{"HTTP":"80"}]`},
+	"fairlead.dev/health-check-path":                {"healthz", "/a b"},
+	"fairlead.dev/health-check-port":                {"http", "65536"},
+	"fairlead.dev/health-check-protocol":            {"http", "TCP"},
+	"fairlead.dev/health-check-interval-seconds":    {"4", "15s"},
+	"fairlead.dev/health-check-timeout-seconds":     {"1", "15"}, // 15 is the interval
+	"fairlead.dev/health-check-healthy-threshold":   {"1"},
+	"fairlead.dev/health-check-unhealthy-threshold": {"11"},
+	"fairlead.dev/health-check-success-codes":       {"2xx", "299-200"},
+}
+
+// mistakes are all others.
+var mistakes = map[string]mistake{
+	"unknown-annotation":    {annotate("fairlead.dev/healthcheck_path", "/"), diag.AnnotationUnknown, annotation("fairlead.dev/healthcheck_path"), "did you mean fairlead.dev/health-check-path?"},
+	"annotation-of-a-class": {strictly(annotate("fairlead.dev/target-type", "ip")), diag.AnnotationNotAllowed, annotation("fairlead.dev/target-type"), "ignored"},
+	"scheme-of-a-class":     {strictly(annotate("fairlead.dev/scheme", "internal")), diag.AnnotationNotAllowed, annotation("fairlead.dev/scheme"), "not served as it is"},
+	"order-of-a-class":      {strictly(annotate("fairlead.dev/order", "1")), diag.AnnotationNotAllowed, annotation("fairlead.dev/order"), "ignored"},
+	"group-of-a-class":      {strictly(annotate("fairlead.dev/group", "closed")), diag.GroupNotAllowed, annotation("fairlead.dev/group"), "join its group closed"},
+	"host-of-a-class":       {strictly(func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "forbidden.example" }), diag.HostNotAllowed, "spec.rules[0].host", "forbidden.example"},
+	"missing-class":         {func(i *networkingv1.Ingress) { i.Spec.IngressClassName = new("nobody-made-it") }, diag.ClassMissing, "spec.ingressClassName", "no IngressClass nobody-made-it"},
+	"class-twice":           {annotate(legacyClass, ""), diag.ClassConflict, annotation(legacyClass), "the annotation decides"},
+	"parameters-missing":    {func(i *networkingv1.Ingress) { *i.Spec.IngressClassName += "-bare" }, diag.ParametersMissing, "spec.ingressClassName", "not found"},
+
+	"health-of-another": {annotate("fairlead.dev/health-check-path", "/other"), diag.SettingConflict, annotation("fairlead.dev/health-check-path"), "/good decides"},
+	"port-of-another":   {both(at("other.test", "/"), both(secured("tls", "other.test"), annotate("fairlead.dev/listen-ports", "HTTPS:80"))), diag.SettingConflict, annotation("fairlead.dev/listen-ports"), "/good"},
+
+	"no-service":           {backend("nothing", 80), diag.ServiceMissing, service, "/nothing"},
+	"no-port":              {backend("web", 81), diag.ServicePortMissing, service, "no port 81"},
+	"no-tcp":               {backend("udp", 53), diag.ServiceUnusable, service, "UDP"},
+	"no-node-port":         {annotate("fairlead.dev/target-type", "instance"), diag.ServiceUnusable, service, "no node port"},
+	"no-node":              {both(backend("nodeport", 80), annotate("fairlead.dev/target-type", "instance")), diag.NoNodes, service, "there is no node"},
+	"no-endpoints":         {backend("idle", 80), diag.NoEndpoints, service, "/idle"},
+	"external-name":        {backend("external", 80), diag.ExternalNameRefused, service, "/external"},
+	"a-strange-resource":   {resource("example.com", "Bucket", "web"), diag.ResourceUnknown, path + ".backend.resource", "example.com/Bucket"},
+	"no-resource":          {resource(v1alpha1.Group, v1alpha1.KindBackend, "nothing"), diag.ResourceMissing, path + ".backend.resource", "/nothing"},
+	"a-redirect-to-itself": {resource(v1alpha1.Group, v1alpha1.KindBackend, "circle"), diag.RedirectLoop, path, "try http://a-redirect-to-itself.test/"},
+
+	"no-secret":         {secured("nothing", "no-secret.test"), diag.CertificateMissing, "spec.tls[0].secretName", "/nothing"},
+	"a-bad-secret":      {secured("garbage", "a-bad-secret.test"), diag.CertificateInvalid, "spec.tls[0].secretName", "/garbage"},
+	"a-host-of-another": {secured("tls", "other.test"), diag.CertificateUnused, "spec.tls[0].hosts[0]", "other.test"},
+	"without-a-cert":    {annotate("fairlead.dev/listen-ports", "HTTP:80,HTTPS:443"), diag.HostNotCovered, "spec.rules[0].host", "without-a-cert.test"},
+
+	"claimed":           {at("good.test", "/"), diag.Conflict, path, "/good"},
+	"another-default":   {both(at("good.test", "/new"), fallback), diag.DefaultConflict, "spec.defaultBackend", "/good"},
+	"a-query-in-a-path": {at("a-query-in-a-path.test", "/a?b"), diag.Unreachable, path, "/a?b"},
+	"too-long-a-path":   {at("too-long-a-path.test", "/"+strings.Repeat("a", 200)), diag.NotExpressible, path, "128"},
+	"a-bad-expression":  {expressing("/("), diag.Invalid, path + ".path", "missing closing )"},
+}
+
+// elsewhere are reasons that one Ingress alone does not lead to, and where they are shown.
+var elsewhere = map[diag.Reason]string{
+	diag.HostMiss:      "TestBothOwnersOfAHostThatMissesAreTold",
+	diag.QuotaExceeded: "TestWhatDoesNotFitIsRefused",
+	diag.LastGood:      "TestABadVersionLeavesTheLastGoodOneServed",
+	diag.Rejected:      "TestWhatTheCloudRejectsCostsItsNeighboursNothing",
+	diag.DeleteFirst:   "test/golden/plan-delete-first.txtar",
+	diag.RedirectOrder: "model/plan/redirect.go: of ports, and there is no Ingress to tell",
+}
+
+func TestMistakesAreToldOnceAndOnlyToWhoMakesThem(t *testing.T) {
+	t.Parallel()
+	caps := lb.Literal()
+	caps.ValueLength = 128
+	w := emptyWorld(t, kube.Shared(t), func(o *fake.Options) { o.Capabilities = caps })
+	w.makeClasses()
+	w.makeBackends()
+	w.run()
+
+	good := w.ask("good", "good.test", "/", "web")
+	good.Annotations["fairlead.dev/health-check-path"] = "/"
+	good.Spec.DefaultBackend = good.Spec.Rules[0].HTTP.Paths[0].Backend.DeepCopy()
+	w.join("all", good)
+	w.answers("good", "http://good.test/", "web-1")
+	time.Sleep(time.Until(good.CreationTimestamp.Add(time.Second))) // it is to be the oldest, which is counted in seconds
+
+	want := map[string][]string{}
+	says := map[string]string{}
+	for name, m := range w.allMistakes() {
+		ing := w.ask(name, name+".test", "/", "web")
+		ing.Annotations["fairlead.dev/group"] = "all"
+		classTwice := name == "class-twice"
+		if classTwice { // which is refused on creation
+			ing.Spec.IngressClassName = nil
+			ing.Annotations[legacyClass] = w.class
+		} else {
+			m.edit(ing)
+		}
+		w.create(ing)
+		if classTwice {
+			w.change(name, func(i *networkingv1.Ingress) { i.Spec.IngressClassName = new(w.class + "-strict") })
+		}
+		want[name] = []string{string(m.reason) + " " + m.field}
+		says[name] = m.says
+	}
+	w.eventually(func() error {
+		diff := cmp.Diff(want, w.heard())
+		return noError(diff == "", "what people are told (-want +got):\n%s", diff)
+	})
+	for name, text := range says {
+		if note := w.notes(name)[0]; !strings.Contains(note, text) {
+			t.Errorf("%s is told %q, which does not say %q", name, note, text)
+		}
+	}
+	w.answers("good", "http://good.test/", "web-1")
+
+	// Another reconcile has nothing to add.
+	w.change("good", func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Path = "/better" })
+	w.answers("good", "http://good.test/better", "web-1")
+	w.calm()
+	if diff := cmp.Diff(want, w.heard()); diff != "" {
+		t.Errorf("what people are told later (-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryAnnotationAndReasonHasItsMistake(t *testing.T) {
+	page, err := os.ReadFile("../docs/reference/annotations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented []string
+	for _, heading := range regexp.MustCompile("(?m)^## `(fairlead.dev/.*)`$").FindAllStringSubmatch(string(page), -1) {
+		documented = append(documented, heading[1])
+	}
+	slices.Sort(documented)
+	if diff := cmp.Diff(documented, slices.Sorted(maps.Keys(badValues))); diff != "" {
+		t.Errorf("annotations with bad values here (-documented +here):\n%s", diff)
+	}
+	shown := map[diag.Reason]bool{diag.AnnotationInvalid: true}
+	for _, m := range mistakes {
+		shown[m.reason] = true
+	}
+	for _, r := range diag.Reasons {
+		if shown[r.Reason] == (elsewhere[r.Reason] != "") {
+			t.Errorf("nobody makes the mistake %s, or it is made here and elsewhere", r.Reason)
+		}
+	}
+}
+
+// allMistakes are the mistakes with those that are made of bad values.
+func (w *world) allMistakes() map[string]mistake {
+	all := maps.Clone(mistakes)
+	for name, values := range badValues {
+		for i, v := range values {
+			_, short, _ := strings.Cut(name, "/")
+			all[fmt.Sprintf("bad-%s-%d", short, i)] = mistake{annotate(name, v), diag.AnnotationInvalid, annotation(name), ""}
+		}
+	}
+	return all
+}
+
+// The fields of the only path and of its Service.
+const (
+	path    = "spec.rules[0].http.paths[0]"
+	service = path + ".backend.service"
+)
+
+func annotation(name string) string { return "metadata.annotations[" + name + "]" }
+
+func annotate(name, value string) func(*networkingv1.Ingress) {
+	return func(i *networkingv1.Ingress) { i.Annotations[name] = value }
+}
+
+func both(a, b func(*networkingv1.Ingress)) func(*networkingv1.Ingress) {
+	return func(i *networkingv1.Ingress) { a(i); b(i) }
+}
+
+// strictly is in the class that allows little.
+func strictly(edit func(*networkingv1.Ingress)) func(*networkingv1.Ingress) {
+	return func(i *networkingv1.Ingress) {
+		*i.Spec.IngressClassName += "-strict"
+		delete(i.Annotations, "fairlead.dev/group")
+		edit(i)
+	}
+}
+
+// expressing is in the class that reads regular expressions.
+func expressing(path string) func(*networkingv1.Ingress) {
+	return func(i *networkingv1.Ingress) {
+		*i.Spec.IngressClassName += "-regex"
+		i.Spec.Rules[0].HTTP.Paths[0].Path = path
+		i.Spec.Rules[0].HTTP.Paths[0].PathType = new(networkingv1.PathTypeImplementationSpecific)
+	}
+}
+
+func at(host, path string) func(*networkingv1.Ingress) {
+	return func(i *networkingv1.Ingress) {
+		i.Spec.Rules[0].Host, i.Spec.Rules[0].HTTP.Paths[0].Path = host, path
+	}
+}
+
+func fallback(i *networkingv1.Ingress) {
+	i.Spec.DefaultBackend = i.Spec.Rules[0].HTTP.Paths[0].Backend.DeepCopy()
+}
+
+func backend(name string, port int32) func(*networkingv1.Ingress) {
+	return func(i *networkingv1.Ingress) {
+		i.Spec.Rules[0].HTTP.Paths[0].Backend.Service = &networkingv1.IngressServiceBackend{Name: name, Port: networkingv1.ServiceBackendPort{Number: port}}
+	}
+}
+
+func resource(group, kind, name string) func(*networkingv1.Ingress) {
+	return func(i *networkingv1.Ingress) {
+		i.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{APIGroup: &group, Kind: kind, Name: name}}
+	}
+}
+
+func secured(secret, host string) func(*networkingv1.Ingress) {
+	return func(i *networkingv1.Ingress) {
+		i.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{host}, SecretName: secret}}
+	}
+}
+
+// makeClasses makes, besides the world's, one that allows little, one that reads regular expressions
+// and one without the parameters that it refers to.
+func (w *world) makeClasses() {
+	w.Helper()
+	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{Order: true})
+	nobody := metav1.LabelSelector{MatchLabels: map[string]string{"nobody": "has-this"}}
+	w.parameterize(w.class+"-strict", &v1alpha1.LoadBalancerClassSpec{
+		Scheme:       v1alpha1.SchemeInternetFacing,
+		Annotations:  &[]string{"group", "scheme"},
+		Groups:       []v1alpha1.SharedGroup{{Name: "closed", NamespaceSelector: nobody}},
+		AllowedHosts: []v1alpha1.AllowedHosts{{Hosts: []string{"*.test"}}, {NamespaceSelector: nobody, Hosts: []string{"*"}}},
+	})
+	w.parameterize(w.class+"-regex", &v1alpha1.LoadBalancerClassSpec{ImplementationSpecific: v1alpha1.ReadRegex})
+	w.parameterize(w.class+"-bare", nil)
+}
+
+// parameterize makes a class refer to parameters, and both where there are none yet.
+func (w *world) parameterize(name string, spec *v1alpha1.LoadBalancerClassSpec) {
+	w.Helper()
+	if spec != nil {
+		w.create(&v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *spec})
+	}
+	class := w.ingressClass(name, ingress.Controller)
+	err := w.Get(w.Context(), client.ObjectKeyFromObject(class), class)
+	class.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: name}
+	if err != nil {
+		w.create(class)
+	} else if err := w.Update(w.Context(), class); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// makeBackends makes what can be referred to, and some of what should not be.
+func (w *world) makeBackends() {
+	w.Helper()
+	w.serve("web", "web-1")
+	w.serve("idle")
+	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.namespace, Name: name} }
+	w.create(
+		&corev1.Service{ObjectMeta: meta("udp"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 53, Protocol: corev1.ProtocolUDP}}}},
+		&corev1.Service{ObjectMeta: meta("nodeport"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}}},
+		&corev1.Service{ObjectMeta: meta("external"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "elsewhere.test"}},
+		&v1alpha1.Backend{ObjectMeta: meta("circle"), Spec: v1alpha1.BackendSpec{Redirect: &v1alpha1.Redirect{Host: "a-redirect-to-itself.test"}}},
+		&corev1.Secret{ObjectMeta: meta("garbage"), Type: corev1.SecretTypeTLS, Data: map[string][]byte{corev1.TLSCertKey: []byte("x"), corev1.TLSPrivateKeyKey: []byte("y")}},
+		w.pod("nodeport", "node-1"),
+		w.secret("tls", "other.test"),
+	)
+}
+
+// heard is what each Ingress is told, as reasons and fields.
+func (w *world) heard() map[string][]string {
+	w.Helper()
+	out := map[string][]string{}
+	for _, e := range w.events() {
+		field, _, _ := strings.Cut(e.Note, ": ")
+		out[e.Regarding.Name] = append(out[e.Regarding.Name], e.Reason+" "+field)
+		if e.Series != nil {
+			out[e.Regarding.Name] = append(out[e.Regarding.Name], fmt.Sprintf("the same %d times", e.Series.Count))
+		}
+	}
+	for _, said := range out {
+		slices.Sort(said)
+	}
+	return out
+}
+
+// notes are the messages about an Ingress.
+func (w *world) notes(ingress string) []string {
+	w.Helper()
+	var out []string
+	for _, e := range w.events() {
+		if e.Regarding.Name == ingress {
+			out = append(out, e.Note)
+		}
+	}
+	return out
+}
+
+func TestBothOwnersOfAHostThatMissesAreTold(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	w.join("all", w.ask("wide", "*.shop.test", "/", "web"), w.ask("narrow", "a.shop.test", "/a", "web"))
+	w.told("wide", "HostMiss")
+	w.told("narrow", "HostMiss")
+}
+
+func TestWhatDoesNotFitIsRefused(t *testing.T) {
+	t.Parallel()
+	caps := lb.Literal()
+	caps.Rules = 3
+	w := emptyWorld(t, kube.Shared(t), func(o *fake.Options) { o.Capabilities = caps })
+	w.serve("web", "web-1")
+	w.run()
+	for i := range 3 {
+		name := fmt.Sprintf("member-%d", i)
+		w.join("all", w.ask(name, name+".test", "/", "web"))
+		w.answers(name, "http://"+name+".test/", "web-1")
+	}
+	w.join("all", w.ask("late", "late.test", "/", "web"))
+	w.told("late", "QuotaExceeded")
+	w.answers("member-0", "http://member-0.test/", "web-1")
+	w.remove("member-1")
+	w.answers("late", "http://late.test/", "web-1")
+	for i := range 3 {
+		if told := w.reasons(fmt.Sprintf("member-%d", i)); len(told) > 0 {
+			t.Errorf("member-%d is told %v, and was there first", i, told)
+		}
+	}
+}
