@@ -66,12 +66,19 @@ func lingers(seconds int64) func(*corev1.PodSpec) {
 }
 
 func TestNoRequestFailsWhileAllPodsAreReplaced(t *testing.T) {
-	const pods = 10
-	s := newScene(t, pods, lingers(2))
-	load := startLoad(t, s.address)
-	s.patch(t, "web", `{"spec": {"template": {"spec": {"containers": [{"name": "echo", "env": [{"name": "VERSION", "value": "2"}]}]}}}}`)
-	kube.Eventually(t, "the rollout is over", func() bool { return s.rolledOut(t, pods) })
-	load.end(t)
+	for name, edit := range map[string][]func(*corev1.PodSpec){
+		"they linger before they stop": {lingers(2)},
+		"they are gone at once":        nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			const pods = 10
+			s := newScene(t, pods, edit...)
+			load := startLoad(t, s.address)
+			s.patch(t, "web", `{"spec": {"template": {"spec": {"containers": [{"name": "echo", "env": [{"name": "VERSION", "value": "2"}]}]}}}}`)
+			kube.Eventually(t, "the rollout is over", func() bool { return s.rolledOut(t, pods) })
+			load.end(t)
+		})
+	}
 }
 
 // rolledOut reports whether all Pods of "web" are new, and the old ones gone.
