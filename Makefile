@@ -26,6 +26,10 @@ test: controlplane $(BIN)/helm ## Request every sample route once, then run all 
 	go run . demo --once
 	go test ./...
 
+.PHONY: conformance
+conformance: controlplane ## Request what every Ingress controller has to answer, and print how that went
+	go test -count 1 -v ./test/conformance
+
 .PHONY: presubmit
 presubmit: lint verify test ## What CI runs
 

@@ -19,13 +19,7 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-func TestMain(m *testing.M) {
-	kube.Main(m, kube.Options{
-		Pods:        true,
-		Controllers: []string{"deployment-controller", "replicaset-controller", "endpointslice-controller"},
-		Operator:    []string{"--provider=fake", "--fake-addresses=10.244.255.0/24", "--log-format=console"},
-	})
-}
+func TestMain(m *testing.M) { kube.Main(m, kube.Alive) }
 
 // A feature is an Ingress and what it sends requests to, which some scenarios look at.
 type feature struct {

@@ -85,6 +85,17 @@ func TestAProcessDiesWithTheTest(t *testing.T) {
 	}
 }
 
+func TestACommandFindsItsCluster(t *testing.T) {
+	for command, want := range map[string]int{
+		`grep -q "server: https://127.0.0.1:" "$KUBECONFIG"`: 0,
+		`exit 3`: 3,
+	} {
+		if code, err := Run(Options{}, "sh", "-c", command); err != nil || code != want {
+			t.Errorf("%s: ends with %d, %v, want %d", command, code, err, want)
+		}
+	}
+}
+
 func TestAFailureIsExplained(t *testing.T) {
 	_, err := start(Options{Flags: []string{"--no-such-flag"}})
 	if err == nil || !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {

@@ -15,13 +15,7 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-func TestMain(m *testing.M) {
-	kube.Main(m, kube.Options{
-		Pods:        true,
-		Controllers: []string{"deployment-controller", "replicaset-controller", "endpointslice-controller"},
-		Operator:    []string{"--provider=fake", "--fake-addresses=10.244.255.0/24", "--log-format=console"},
-	})
-}
+func TestMain(m *testing.M) { kube.Main(m, kube.Alive) }
 
 // A scene is a namespace with an Ingress that sends everything to one Service.
 type scene struct {
