@@ -1,14 +1,12 @@
 package fake
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"net"
 	"net/netip"
-	"slices"
 	"strconv"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -96,14 +94,17 @@ func bindable(ip netip.Addr) bool {
 	return err == nil && l.Close() == nil
 }
 
-// bind opens the first port that it may among a listener's own, the one that it had instead when
-// it was last open, and any that is free. In a network that was named it is the listener's own or
-// none, for clients there are not told of another.
-func (c *Cloud) bind(ip string, own, instead int32) (net.Listener, error) {
-	ports := slices.Compact([]int32{own, cmp.Or(instead, own), 0})
-	if c.options.Network.IsValid() {
-		ports = ports[:1]
+// bind opens the first port that it may among those given for a listener's own, zero standing for
+// any that is free. In a network that was named there is none but the listener's own, for clients
+// there are not told of another.
+func (c *Cloud) bind(r *record, own int32, ports ...int32) (net.Listener, error) {
+	if len(r.observed.Address.IPs) == 0 {
+		return nil, fmt.Errorf("opening port %d: load balancer %s has no address", own, r.observed.Key)
 	}
+	if c.options.Network.IsValid() {
+		ports = []int32{own}
+	}
+	ip := r.observed.Address.IPs[0]
 	var errs []error
 	for _, port := range ports {
 		l, err := listen(ip, port)

@@ -27,30 +27,30 @@ func (c *Cloud) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (p
 	return result, err
 }
 
-func (c *Cloud) apply(key lb.Key, step plan.Step) (plan.Result, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r := c.records[key]
-	if r == nil {
-		r = newRecord(key)
-	}
-	if err := c.refuse(r, step); err != nil {
-		return plan.Result{}, err
-	}
-	result, err := c.assign(r, step)
-	if err != nil {
-		return plan.Result{}, err
-	}
-	next := r.observed.Clone()
-	step.Do(next, result)
-	c.keepBeside(r, step)
-	c.replace(r, next)
-	c.serve(r)
-	c.records[key] = r
-	if r.empty() {
-		delete(c.records, key)
-	}
-	return result, c.save(step)
+func (c *Cloud) apply(key lb.Key, step plan.Step) (result plan.Result, err error) {
+	err = c.change(func() error {
+		r := c.records[key]
+		if r == nil {
+			r = newRecord(key)
+		}
+		if err := c.refuse(r, step); err != nil {
+			return err
+		}
+		if result, err = c.assign(r, step); err != nil {
+			return err
+		}
+		next := r.observed.Clone()
+		step.Do(next, result)
+		c.keepBeside(r, step)
+		c.replace(r, next)
+		c.serve(r)
+		c.records[key] = r
+		if r.empty() {
+			delete(c.records, key)
+		}
+		return c.save(step)
+	})
+	return result, err
 }
 
 // assign is what the cloud answers to a step: the names of new things, where they are reached.
@@ -77,7 +77,7 @@ func (c *Cloud) assign(r *record, step plan.Step) (plan.Result, error) {
 		if old := o.Listener(s.Listener.Port); old != nil {
 			return plan.Result{Handle: old.Handle, Port: o.Address.Ports[old.Port]}, nil
 		}
-		at, err := c.open(r, s.Listener.Port, 0)
+		at, err := c.open(r, s.Listener.Port)
 		if err != nil {
 			return plan.Result{}, err
 		}

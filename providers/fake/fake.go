@@ -7,9 +7,11 @@ import (
 	"context"
 	"maps"
 	"net/netip"
+	"os"
 	"regexp"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -35,8 +37,9 @@ type Options struct {
 	// are on loopback, and a listener whose port is taken gets another.
 	Network netip.Prefix
 
-	// State is a file that outlives the cloud: every lb.Observed by its key. Targets and private
-	// keys go to files beside it.
+	// State is a file that outlives the cloud: every lb.Observed by its key. Targets, private keys
+	// and what else there is go to files beside it. Processes that name the same file share one
+	// cloud; one of them has its sockets, and another takes over when it ends.
 	State string
 
 	// Latency is how long each call takes.
@@ -57,6 +60,14 @@ type Cloud struct {
 
 	mu      sync.Mutex // guards everything below, and is never held over a wait
 	records map[lb.Key]*record
+	files   store
+	here    bool     // whether this process has the sockets and checks targets
+	sockets *os.File // locked while it does; nil if there is nothing to share
+
+	health    atomic.Bool // whether that of a target has changed
+	following chan struct{}
+	followed  sync.WaitGroup
+	stop      sync.Once
 }
 
 // New is a cloud as its state file left it, or an empty one.
@@ -71,13 +82,11 @@ func New(o Options) (*Cloud, error) {
 		options: o,
 		host:    regexp.MustCompile(o.Capabilities.HostValue),
 		records: map[lb.Key]*record{},
+		files:   store{path: o.State},
 	}
 	err := c.setNetwork()
 	if err == nil {
-		err = c.load()
-	}
-	if err == nil {
-		err = c.reopen()
+		err = c.share()
 	}
 	if err != nil {
 		c.Close()
@@ -88,11 +97,15 @@ func New(o Options) (*Cloud, error) {
 
 // Close stops the data plane. What the state file holds stays.
 func (c *Cloud) Close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, r := range c.records {
-		r.close()
-	}
+	c.stop.Do(func() {
+		c.stopFollowing()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, r := range c.records {
+			r.close()
+		}
+		c.unshare()
+	})
 }
 
 // Capabilities are those of the Options, as far as the class leaves them.
@@ -118,17 +131,21 @@ func (c *Cloud) Observe(ctx context.Context, key lb.Key, _ bool) (*lb.Observed, 
 	if err := c.wait(ctx); err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r := c.records[key]
-	if r == nil {
-		return &lb.Observed{Key: key}, nil
-	}
-	ago := 0
-	if c.options.Stale != nil {
-		ago = c.options.Stale(key)
-	}
-	return r.live(r.ago(ago)), nil
+	var seen *lb.Observed
+	err := c.look(func() error {
+		r := c.records[key]
+		if r == nil {
+			seen = &lb.Observed{Key: key}
+			return nil
+		}
+		ago := 0
+		if c.options.Stale != nil {
+			ago = c.options.Stale(key)
+		}
+		seen = r.live(r.ago(ago))
+		return nil
+	})
+	return seen, err
 }
 
 // List returns every key that anything is kept under, sorted.
@@ -136,9 +153,12 @@ func (c *Cloud) List(ctx context.Context) ([]lb.Key, error) {
 	if err := c.wait(ctx); err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Sorted(maps.Keys(c.records)), nil
+	var keys []lb.Key
+	err := c.look(func() error {
+		keys = slices.Sorted(maps.Keys(c.records))
+		return nil
+	})
+	return keys, err
 }
 
 // wait is the latency of a call.

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -27,20 +28,21 @@ type front struct {
 }
 
 // open opens a port of a load balancer, and says which port that really is where it is another.
-// It answers once it is shown what to serve. Without a data plane every port is free.
-func (c *Cloud) open(r *record, port, instead int32) (int32, error) {
+// It answers once it is shown what to serve. Without a data plane every port is free; where another
+// process has it, the port is only tried, and left to that process.
+func (c *Cloud) open(r *record, port int32) (int32, error) {
 	if !c.options.Serve {
 		return 0, nil
 	}
-	if len(r.observed.Address.IPs) == 0 {
-		return 0, fmt.Errorf("opening port %d: load balancer %s has no address", port, r.observed.Key)
-	}
-	socket, err := c.bind(r.observed.Address.IPs[0], port, instead)
+	socket, err := c.bind(r, port, port, 0)
 	if err != nil {
 		return 0, err
 	}
-	f := c.newFront(socket)
-	r.fronts[port] = f
+	if c.here {
+		r.fronts[port] = c.newFront(socket)
+	} else if err := socket.Close(); err != nil {
+		return 0, fmt.Errorf("trying port %d: %w", port, err)
+	}
 	if at := int32(socket.Addr().(*net.TCPAddr).Port); at != port {
 		return at, nil
 	}
@@ -80,37 +82,51 @@ func (c *Cloud) serve(r *record) {
 	}
 }
 
-// reopen opens the ports of all that the state file brought.
-func (c *Cloud) reopen() error {
-	if !c.options.Serve {
-		return nil
-	}
-	for _, key := range slices.Sorted(maps.Keys(c.records)) {
-		if err := c.openAgain(c.records[key]); err != nil {
+// openPorts opens the ports of a load balancer that are not open, each where it was.
+func (c *Cloud) openPorts(r *record) error {
+	for _, l := range r.observed.Listeners {
+		if r.fronts[l.Port] != nil {
+			continue
+		}
+		socket, err := c.bind(r, l.Port, cmp.Or(r.observed.Address.Ports[l.Port], l.Port))
+		if err != nil {
 			return err
 		}
+		r.fronts[l.Port] = c.newFront(socket)
+		r.fronts[l.Port].show(c.newService(r, &l))
 	}
 	return nil
 }
 
-// openAgain opens the ports of a load balancer, where it may those that it had.
-func (c *Cloud) openAgain(r *record) error {
-	var ports map[int32]int32
-	for _, l := range r.observed.Listeners {
-		at, err := c.open(r, l.Port, r.observed.Address.Ports[l.Port])
-		if err != nil {
-			return err
-		}
-		if at != 0 {
-			if ports == nil {
-				ports = map[int32]int32{}
-			}
-			ports[l.Port] = at
-		}
+// reopen opens the ports of all that the state file brought, where that may be those that they had.
+func (c *Cloud) reopen() error {
+	if !c.here {
+		return nil
 	}
-	r.observed.Address.Ports = ports
-	c.serve(r)
-	return nil
+	moved := false
+	for _, key := range slices.Sorted(maps.Keys(c.records)) {
+		r := c.records[key]
+		next, ports := r.observed.Clone(), map[int32]int32{}
+		for _, l := range next.Listeners {
+			socket, err := c.bind(r, l.Port, cmp.Or(next.Address.Ports[l.Port], l.Port), l.Port, 0)
+			if err != nil {
+				return err
+			}
+			r.fronts[l.Port] = c.newFront(socket)
+			if at := int32(socket.Addr().(*net.TCPAddr).Port); at != l.Port {
+				ports[l.Port] = at
+			}
+		}
+		if !maps.Equal(ports, next.Address.Ports) {
+			next.Address.Ports, moved = ports, true
+			c.replace(r, next)
+		}
+		c.serve(r)
+	}
+	if !moved {
+		return nil
+	}
+	return c.files.commit(c.writeState)
 }
 
 // show replaces what is served.

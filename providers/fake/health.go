@@ -28,12 +28,15 @@ func (p *pool) watch(ctx context.Context, m *member) {
 	var streak int // of checks with one result: passed above zero, failed below
 	for {
 		settings := *p.settings.Load()
-		passed := p.check(ctx, m, settings) == nil
+		passed := p.ask(ctx, m, settings) == nil
 		if ctx.Err() != nil {
 			return
 		}
 		streak = extend(streak, passed)
-		m.health.Store(nextState(m.state(), streak, settings))
+		if next := nextState(m.state(), streak, settings); next != m.state() {
+			m.health.Store(next)
+			p.changed.Store(true)
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -62,9 +65,9 @@ func nextState(state string, streak int, h routing.HealthCheck) string {
 	return state
 }
 
-// check asks a target once: over HTTP where the settings name a path or that protocol, else by
+// ask asks a target once: over HTTP where the settings name a path or that protocol, else by
 // connecting.
-func (p *pool) check(ctx context.Context, m *member, h routing.HealthCheck) error {
+func (p *pool) ask(ctx context.Context, m *member, h routing.HealthCheck) error {
 	ctx, cancel := context.WithTimeout(ctx, seconds(h.TimeoutSeconds, 5))
 	defer cancel()
 	port := h.Port

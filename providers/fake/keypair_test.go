@@ -16,9 +16,17 @@ import (
 // imported is a certificate for a host as an Ingress brings it, signed by its own key.
 func imported(t *testing.T, id lb.CertificateID, host string) lb.Certificate {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	pair, err := newPair(host)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return lb.Certificate{ID: id, Hosts: []string{host}, Pair: pair}
+}
+
+func newPair(host string) (*lb.KeyPair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
 	}
 	template := &x509.Certificate{
 		DNSNames:     []string{host},
@@ -28,14 +36,14 @@ func imported(t *testing.T, id lb.CertificateID, host string) lb.Certificate {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	return lb.Certificate{ID: id, Hosts: []string{host}, Pair: &lb.KeyPair{
+	return &lb.KeyPair{
 		Chain: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		Key:   pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}),
-	}}
+	}, nil
 }

@@ -28,15 +28,22 @@ type member struct {
 
 // join makes a target a member and starts its checks.
 func (p *pool) join(t lb.Target) *member {
-	watched, unwatch := context.WithCancel(context.Background())
-	m := &member{Target: t, transport: p.newTransport(), unwatch: unwatch, busy: map[*errand]bool{}}
-	if !p.checked {
-		m.health.Store(stateHealthy)
-		return m
+	m := &member{Target: t, transport: p.newTransport(), unwatch: func() {}, busy: map[*errand]bool{}}
+	m.health.Store(stateHealthy)
+	if p.checked {
+		m.health.Store(stateInitial)
 	}
-	m.health.Store(stateInitial)
-	go p.watch(watched, m)
+	if p.here {
+		p.check(m)
+	}
 	return m
+}
+
+// check checks a member for as long as it belongs to the pool.
+func (p *pool) check(m *member) {
+	watched, unwatch := context.WithCancel(context.Background())
+	m.unwatch = unwatch
+	go p.watch(watched, m)
 }
 
 func (m *member) state() string { return m.health.Load().(string) }

@@ -22,21 +22,29 @@ type pool struct {
 	every           time.Duration // between health checks; zero is as the settings say
 	drain           time.Duration // that a member has for its requests when it leaves
 	checked         bool          // whether health is found out; otherwise it is taken for granted
+	here            bool          // whether it is found out by this process
+	changed         *atomic.Bool  // set when the health of a member is another
 
 	members atomic.Pointer[[]*member] // replaced as a whole
 	turn    atomic.Uint64
-	leaving []*member // that have requests left; the cloud's lock guards it
+	leaving []*member         // that have requests left; the cloud's lock guards it
+	others  []lb.TargetHealth // that have requests left in the process that serves; likewise
 }
 
 // newPool is a target group without members.
 func (c *Cloud) newPool(g lb.TargetGroup) *pool {
 	p := &pool{
 		scheme: strings.ToLower(cmp.Or(g.Protocol, "HTTP")), version: g.Version,
-		every: c.options.CheckEvery, drain: c.options.Drain, checked: c.options.Serve,
+		every: c.options.CheckEvery, drain: c.options.Drain, checked: c.options.Serve, here: c.here, changed: &c.health,
 	}
 	p.members.Store(new([]*member))
 	p.setHealth(g.Health)
 	return p
+}
+
+// speaks reports whether targets of a group are spoken to as the pool does.
+func (p *pool) speaks(g lb.TargetGroup) bool {
+	return p.scheme == strings.ToLower(cmp.Or(g.Protocol, "HTTP")) && p.version == g.Version
 }
 
 // newTransport makes the connections to one member.

@@ -1,13 +1,9 @@
 package fake
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -15,9 +11,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is the cloud's memory between runs. The state file is every lb.Observed by its key,
-// as a plan is made against it. What an lb.Observed does not hold stands beside it: targets with
-// their health checks in FILE.targets, private keys, readable by their owner alone, in FILE.keys.
+// This file is what the cloud's files hold. The state file is every lb.Observed by its key, as a
+// plan is made against it. What an lb.Observed does not hold stands beside it: targets with their
+// health checks in FILE.targets; private keys, readable by their owner alone, in FILE.keys.
 
 // savedGroup is what the cloud knows of a target group besides.
 type savedGroup struct {
@@ -31,141 +27,131 @@ type savedPair struct {
 	Key   string `json:"key"`
 }
 
-// save writes what a step may have changed. What stands beside goes first, so that the state file
-// never names a target group or a certificate that is not there.
+// save writes what a step may have changed. The state file must never name a target group or a
+// certificate that is not there: what stands beside is written before it is named, and again, where
+// something was deleted, only when it no longer is.
 func (c *Cloud) save(step plan.Step) error {
-	var err error
-	switch step.(type) {
-	case plan.ImportCertificate, plan.DeleteCertificate:
-		err = c.saveKeys()
-	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.DeleteTargetGroup:
-		err = c.saveTargets()
-	default: // the state file says it all
-	}
-	return errors.Join(err, c.saveState())
-}
-
-func (c *Cloud) saveState() error {
-	return c.write("", 0o644, func() any {
-		state := map[lb.Key]*lb.Observed{}
-		for key, r := range c.records {
-			state[key] = r.live(r.observed)
+	return c.files.commit(func() error {
+		switch step.(type) {
+		case plan.ImportCertificate:
+			return inOrder(c.writeKeys, c.writeState)
+		case plan.DeleteCertificate:
+			return inOrder(c.writeState, c.writeKeys)
+		case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets:
+			return inOrder(c.writeTargets, c.writeState)
+		case plan.DeleteTargetGroup:
+			return inOrder(c.writeState, c.writeTargets)
+		default:
+			return c.writeState()
 		}
-		return state
 	})
 }
 
-func (c *Cloud) saveTargets() error {
-	return c.write(".targets", 0o644, func() any {
-		all := map[lb.Key]map[lb.GroupID]savedGroup{}
-		for key, r := range c.records {
-			all[key] = map[lb.GroupID]savedGroup{}
-			for id, p := range r.pools {
-				all[key][id] = savedGroup{*p.settings.Load(), p.targets()}
-			}
+func inOrder(one, two func() error) error {
+	if err := one(); err != nil {
+		return err
+	}
+	return two()
+}
+
+func (c *Cloud) writeState() error {
+	state := map[lb.Key]*lb.Observed{}
+	for key, r := range c.records {
+		state[key] = r.live(r.observed)
+	}
+	return c.files.write("", 0o644, state)
+}
+
+func (c *Cloud) writeTargets() error {
+	all := map[lb.Key]map[lb.GroupID]savedGroup{}
+	for key, r := range c.records {
+		all[key] = map[lb.GroupID]savedGroup{}
+		for id, p := range r.pools {
+			all[key][id] = savedGroup{*p.settings.Load(), p.targets()}
 		}
-		return all
-	})
+	}
+	return c.files.write(".targets", 0o644, all)
 }
 
-func (c *Cloud) saveKeys() error {
-	return c.write(".keys", 0o600, func() any {
-		all := map[lb.Key]map[lb.CertificateID]savedPair{}
-		for key, r := range c.records {
-			all[key] = map[lb.CertificateID]savedPair{}
-			for id, p := range r.pairs {
-				all[key][id] = savedPair{string(p.Chain), string(p.Key)}
-			}
+func (c *Cloud) writeKeys() error {
+	all := map[lb.Key]map[lb.CertificateID]savedPair{}
+	for key, r := range c.records {
+		all[key] = map[lb.CertificateID]savedPair{}
+		for id, p := range r.pairs {
+			all[key][id] = savedPair{string(p.Chain), string(p.Key)}
 		}
-		return all
-	})
+	}
+	return c.files.write(".keys", 0o600, all)
 }
 
-// write replaces one of the files as a whole: a reader sees the old one or the new one. The content
-// is everything that the cloud has, and is put together only where there is a file.
-func (c *Cloud) write(suffix string, mode fs.FileMode, content func() any) error {
-	if c.options.State == "" {
-		return nil
-	}
-	name := c.options.State + suffix
-	text, err := json.MarshalIndent(content(), "", "  ")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	temporary, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", name, err)
-	}
-	_, err = temporary.Write(append(text, '\n'))
-	err = errors.Join(err, temporary.Chmod(mode), temporary.Close())
-	if err == nil {
-		err = os.Rename(temporary.Name(), name)
-	}
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", name, errors.Join(err, os.Remove(temporary.Name())))
-	}
-	return nil
-}
-
-// read reads one of the files, if it is there.
-func (c *Cloud) read(suffix string, into any) error {
-	if c.options.State == "" {
-		return nil
-	}
-	name := c.options.State + suffix
-	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("reading %s: %w", name, err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("reading %s: it is not a state file, or is cut short: %w", name, err)
-	}
-	return nil
-}
-
-// load makes records of what the files hold.
+// load makes the records what the files hold. Those that are there already are changed and go on
+// working.
 func (c *Cloud) load() error {
 	var state map[lb.Key]*lb.Observed
 	var groups map[lb.Key]map[lb.GroupID]savedGroup
 	var pairs map[lb.Key]map[lb.CertificateID]savedPair
-	if err := errors.Join(c.read("", &state), c.read(".targets", &groups), c.read(".keys", &pairs)); err != nil {
+	if err := errors.Join(c.files.read("", &state), c.files.read(".targets", &groups), c.files.read(".keys", &pairs)); err != nil {
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(state)) {
 		o := state[key]
 		if o == nil || o.Key != key {
-			return fmt.Errorf("reading %s: what stands under %s is not its load balancer", c.options.State, key)
+			return fmt.Errorf("reading %s: what stands under %s is not its load balancer", c.files.path, key)
 		}
-		r, err := c.restore(o, groups[key], pairs[key])
-		if err != nil {
-			return fmt.Errorf("reading %s.keys: %s: %w", c.options.State, key, err)
+		if err := c.adopt(o, groups[key], pairs[key]); err != nil {
+			return fmt.Errorf("reading %s.keys: %s: %w", c.files.path, key, err)
 		}
-		c.records[key] = r
+	}
+	for key, r := range c.records {
+		if state[key] == nil {
+			c.become(r, &lb.Observed{Key: key}, nil, nil)
+		}
 	}
 	return nil
 }
 
-// restore puts together what was kept of one load balancer.
-func (c *Cloud) restore(o *lb.Observed, groups map[lb.GroupID]savedGroup, pairs map[lb.CertificateID]savedPair) (*record, error) {
-	r := newRecord(o.Key)
-	r.observed, r.serial = o, lastSerial(o)
+// adopt makes a record what was kept of it.
+func (c *Cloud) adopt(o *lb.Observed, groups map[lb.GroupID]savedGroup, saved map[lb.CertificateID]savedPair) error {
+	r := c.records[o.Key]
+	if r == nil {
+		r = newRecord(o.Key)
+	}
+	pairs := map[lb.CertificateID]pair{}
 	for _, seen := range o.Certificates {
-		cert, saved := seen.Certificate, pairs[seen.ID]
-		cert.Pair = &lb.KeyPair{Chain: []byte(saved.Chain), Key: []byte(saved.Key)}
+		cert, text := seen.Certificate, saved[seen.ID]
+		cert.Pair = &lb.KeyPair{Chain: []byte(text.Chain), Key: []byte(text.Key)}
 		p, err := newPair(cert)
 		if err != nil {
-			return nil, fmt.Errorf("certificate %s: %w", cert.ID, err)
+			return fmt.Errorf("certificate %s: %w", cert.ID, err)
 		}
-		r.pairs[cert.ID] = p
+		pairs[cert.ID] = p
+	}
+	c.become(r, o, groups, pairs)
+	return nil
+}
+
+// become makes a record, and the data plane where it is here, what somebody else has made of it.
+func (c *Cloud) become(r *record, o *lb.Observed, groups map[lb.GroupID]savedGroup, pairs map[lb.CertificateID]pair) {
+	c.replace(r, o)
+	r.serial, r.pairs = max(r.serial, lastSerial(o)), pairs
+	for id, p := range r.pools {
+		if g := o.TargetGroup(id); g == nil || !p.speaks(g.TargetGroup) {
+			p.set(nil)
+			delete(r.pools, id)
+		}
 	}
 	for _, seen := range o.TargetGroups {
-		group, saved := seen.TargetGroup, groups[seen.ID]
-		group.Health = saved.Health
-		r.pools[group.ID] = c.newPool(group)
-		r.pools[group.ID].add(saved.Targets)
+		group := seen.TargetGroup
+		group.Health = groups[group.ID].Health
+		if r.pools[group.ID] == nil {
+			r.pools[group.ID] = c.newPool(group)
+		}
+		r.pools[group.ID].setHealth(group.Health)
+		r.pools[group.ID].set(groups[group.ID].Targets)
 	}
-	return r, nil
+	c.records[o.Key] = r
+	if r.empty() {
+		delete(c.records, o.Key)
+	}
+	c.serve(r)
 }

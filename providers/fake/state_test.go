@@ -85,7 +85,7 @@ func TestStateFiles(t *testing.T) {
 	for suffix, c := range map[string]struct {
 		mode   os.FileMode
 		secret bool
-	}{"": {0o644, false}, ".targets": {0o644, false}, ".keys": {0o600, true}} {
+	}{"": {0o644, false}, ".targets": {0o644, false}, ".keys": {0o600, true}, ".authority": {0o600, true}} {
 		text, err := os.ReadFile(file + suffix)
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func TestStateFiles(t *testing.T) {
 		}
 	}
 	left, err := filepath.Glob(file + "*")
-	if err != nil || len(left) != 3 {
+	if err != nil || len(left) != 5 { // and the lock
 		t.Errorf("files left behind: %v %v", left, err)
 	}
 }
@@ -121,9 +121,10 @@ func TestStateThatCannotBeRead(t *testing.T) {
 		"another kind of file": {"", `[1, 2]`, "state.json: it is not a state file, or is cut short"},
 		"a key that is not the object's": {"", `{"a": {"key": "b", "exists": true}}`,
 			"what stands under a is not its load balancer"},
-		"nothing under a key": {"", `{"a": null}`, "what stands under a is not its load balancer"},
-		"targets cut short":   {".targets", `{"a": {`, "state.json.targets: it is not a state file, or is cut short"},
-		"keys cut short":      {".keys", `{"a": {`, "state.json.keys: it is not a state file, or is cut short"},
+		"nothing under a key":          {"", `{"a": null}`, "what stands under a is not its load balancer"},
+		"targets cut short":            {".targets", `{"a": {`, "state.json.targets: it is not a state file, or is cut short"},
+		"keys cut short":               {".keys", `{"a": {`, "state.json.keys: it is not a state file, or is cut short"},
+		"an authority that is not one": {".authority", `{"key": "?"}`, "state.json.authority: tls: "},
 		"a private key that is lost": {"", `{"a": {"key": "a", "certificates": [{"id": "sha256:1", "hosts": ["h"]}]}}`,
 			"state.json.keys: a: certificate sha256:1: "},
 	} {
@@ -140,13 +141,33 @@ func TestStateThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// A step whose outcome cannot be written down has failed: the caller looks again.
+// A step whose outcome cannot be written down has failed: the caller looks again, and sees what was
+// written last.
 func TestStateThatCannotBeWritten(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "gone")
-	cloud := start(t, fake.Options{State: filepath.Join(dir, "state.json")})
-	step := plan.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Key: shop}}
-	_, err := cloud.Apply(t.Context(), &lb.Observed{Key: shop}, step)
-	if err == nil || !strings.Contains(err.Error(), "writing "+dir) {
+	file := filepath.Join(t.TempDir(), "state.json")
+	cloud := start(t, fake.Options{State: file, Serve: true})
+	o := program(t, cloud, loadBalancer(shop, nil, http80()))
+	if err := os.Mkdir(file+".new", 0o700); err != nil { // in the place of what is to be written
+		t.Fatal(err)
+	}
+	step := plan.CreateRule{Port: 80, Priority: 1, Rule: rule("- -", fixed(201))}
+	if _, err := cloud.Apply(t.Context(), o, step); err == nil || !strings.Contains(err.Error(), "writing "+file) {
+		t.Errorf("error %v", err)
+	}
+	if diff := cmp.Diff(o, observe(t, cloud)); diff != "" {
+		t.Errorf("(-before +after a step that failed):\n%s", diff)
+	}
+	if err := os.Remove(file + ".new"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cloud.Apply(t.Context(), o, step); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStateInAFolderThatIsNotThere(t *testing.T) {
+	_, err := fake.New(fake.Options{State: filepath.Join(t.TempDir(), "gone", "state.json")})
+	if err == nil || !strings.Contains(err.Error(), "opening a lock: ") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 )
 
 // This file is the membership of target groups, which is kept apart from plans.
@@ -15,13 +16,15 @@ func (c *Cloud) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb
 	if err := c.wait(ctx); err != nil {
 		return nil, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p, err := c.pool(key, group)
-	if err != nil {
-		return nil, err
-	}
-	return p.health(), nil
+	var healths []lb.TargetHealth
+	err := c.look(func() error {
+		p, err := c.pool(key, group)
+		if err == nil {
+			healths = p.health()
+		}
+		return err
+	})
+	return healths, err
 }
 
 // SetTargets makes want the members of a target group. Those that stay keep their health.
@@ -29,23 +32,21 @@ func (c *Cloud) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, wa
 	if err := c.wait(ctx); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p, err := c.pool(key, group)
-	if err != nil {
-		return err
-	}
-	p.set(want)
-	r := c.records[key]
-	if len(want) > 0 && !r.observed.TargetGroup(group).Registered {
+	return c.change(func() error {
+		p, err := c.pool(key, group)
+		if err != nil {
+			return err
+		}
+		p.set(want)
+		r := c.records[key]
+		if len(want) == 0 || r.observed.TargetGroup(group).Registered {
+			return c.files.commit(c.writeTargets)
+		}
 		next := r.observed.Clone()
 		next.TargetGroup(group).Registered = true
 		c.replace(r, next)
-		if err := c.saveState(); err != nil {
-			return err
-		}
-	}
-	return c.saveTargets()
+		return c.save(plan.RegisterTargets{Group: group})
+	})
 }
 
 func (c *Cloud) pool(key lb.Key, group lb.GroupID) (*pool, error) {
@@ -88,6 +89,7 @@ func (p *pool) set(targets []lb.Target) {
 		}
 	}
 	p.leaving = slices.DeleteFunc(p.leaving, (*member).gone)
+	p.changed.Store(true)
 }
 
 // health is the members and their states, and behind them those that have left and still have
@@ -97,12 +99,47 @@ func (p *pool) health() []lb.TargetHealth {
 	for _, m := range *p.members.Load() {
 		out = append(out, lb.TargetHealth{Target: m.Target, State: m.state()})
 	}
+	present := p.targets()
 	for _, m := range p.leaving {
-		if !m.gone() && !slices.Contains(p.targets(), m.Target) {
+		if !m.gone() && !slices.Contains(present, m.Target) {
 			out = append(out, lb.TargetHealth{Target: m.Target, State: stateDraining})
 		}
 	}
+	for _, o := range p.others {
+		if !slices.Contains(present, o.Target) {
+			out = append(out, o)
+		}
+	}
 	return out
+}
+
+// hear takes the word of the process that serves for how targets are. Of those that it has not
+// come to yet nothing is known.
+func (p *pool) hear(told []lb.TargetHealth) {
+	states := map[lb.Target]string{}
+	p.others = nil
+	for _, t := range told {
+		states[t.Target] = t.State
+		if t.State == stateDraining {
+			p.others = append(p.others, t)
+		}
+	}
+	for _, m := range *p.members.Load() {
+		if state := states[m.Target]; state == stateHealthy || state == stateUnhealthy {
+			m.health.Store(state)
+		} else {
+			m.health.Store(stateInitial)
+		}
+	}
+}
+
+// takeOver checks the members from now on. Requests to those that have left ended with the process
+// that had them.
+func (p *pool) takeOver() {
+	p.here, p.others = true, nil
+	for _, m := range *p.members.Load() {
+		p.check(m)
+	}
 }
 
 // targets are the members alone.
