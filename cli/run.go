@@ -48,6 +48,9 @@ over the file.`,
 		Example: `  # In a cluster, two replicas of which one works
   fairlead run --leader-elect
 
+  # Beside another controller, to see what would be done
+  fairlead run --read-only
+
   # On this machine, against the cluster of the current kubeconfig
   fairlead run --provider fake --fake-state fairlead.state.json --log-format console`,
 		Args: cobra.NoArgs,
@@ -92,6 +95,7 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	err = controllers.Add(ctx, m, controllers.Options{
 		Cloud:         cloud,
 		Namespace:     o.namespace,
+		ReadOnly:      o.readOnly,
 		Secrets:       controllers.SecretsMode(o.secrets),
 		Classes:       ingress.Options{WithoutClass: o.withoutClass},
 		DriftInterval: o.driftInterval,
@@ -155,12 +159,16 @@ func (o *running) manager(logger logr.Logger) manager.Options {
 }
 
 // lease is the name of the lease that one replica holds: operators that look after a namespace each
-// may stand in the same one, and all of them are to work.
+// may stand in the same one, and one that only plans beside each of them. All of them are to work.
 func (o *running) lease() string {
+	name := "fairlead"
 	if o.namespace != "" {
-		return "fairlead-" + o.namespace
+		name += "-" + o.namespace
 	}
-	return "fairlead"
+	if o.readOnly {
+		name += ".read-only"
+	}
+	return name
 }
 
 // addProbes says that the process lives as long as it answers, and is ready once its caches are.

@@ -27,3 +27,17 @@ func TestRunRefusesWhatItCannotDo(t *testing.T) {
 		})
 	}
 }
+
+func TestOperatorsThatMayWorkBesideEachOtherHaveLeasesOfTheirOwn(t *testing.T) {
+	known := map[string]running{}
+	for _, o := range []running{
+		{}, {readOnly: true},
+		{namespace: "shop"}, {namespace: "shop", readOnly: true},
+		{namespace: "read-only"},
+	} {
+		if other, taken := known[o.lease()]; taken {
+			t.Errorf("%+v and %+v hold one lease", o, other)
+		}
+		known[o.lease()] = o
+	}
+}

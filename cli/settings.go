@@ -28,6 +28,7 @@ type running struct {
 	namespace     string
 	withoutClass  bool
 	manageClass   string
+	readOnly      bool
 	secrets       string
 	leaderElect   bool
 	leaseIn       string
@@ -55,6 +56,7 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.BoolVar(&o.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")
 	flags.Var(className{&o.manageClass}, "manage-ingress-class", "make the IngressClass of this `NAME` whenever it is missing; without a name, or true: "+ourClass+"; unset: none")
 	flags.Lookup("manage-ingress-class").NoOptDefVal = ourClass
+	flags.BoolVar(&o.readOnly, "read-only", false, "only plan: write what there would be to do into LoadBalancers, and nothing else anywhere")
 	flags.Var(oneOf(&o.secrets, "all", "all", "labelled", "none"), "secrets", "`WHICH` Secrets may be served: all, labelled (those with "+controllers.SecretLabel+"=true) or none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding a lease, so that several replicas can run")
 	flags.StringVar(&o.leaseIn, "leader-elect-namespace", "", "`NAMESPACE` of the lease; unset: that of this process's pod")

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
 // This file is what is kept in memory of the cluster.
@@ -28,6 +30,13 @@ func Cache(secrets SecretsMode) cache.Options {
 	if secrets == SecretsLabelled {
 		o.ByObject[secretMetadata()] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set(labelledSecrets))}
 	}
+	return o
+}
+
+// reportMetadata is the kind LoadBalancer, as far as it is watched: what was written there is known.
+func reportMetadata() *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.KindLoadBalancer))
 	return o
 }
 

@@ -30,6 +30,8 @@ type gathering struct {
 	// departed are Ingresses that this load balancer holds and that are no members any more:
 	// deleted, or somebody else's. One that is gone already is nil.
 	departed map[string]*networkingv1.Ingress
+	// paused says that somebody has paused the load balancer.
+	paused bool
 	// previous are the load balancers that serve members until now which come to this one.
 	previous map[string]lb.Key
 }
@@ -40,6 +42,7 @@ type gatherer struct {
 	secrets   secretReader
 	directory *directory
 	memories  *memories
+	scope     string // the namespace that the operator looks after, or "" for all
 	options   ingress.Options
 }
 
@@ -49,6 +52,10 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 		return nil, fmt.Errorf("reading what is remembered: %w", err)
 	}
 	record := g.memories.recall(key)
+	paused, err := g.paused(ctx, key)
+	if err != nil {
+		return nil, err
+	}
 	memory := memoryOf(record)
 	names := slices.Concat(g.directory.membersOf(key), slices.Collect(maps.Keys(memory.Members)))
 	objects, err := g.classes(ctx)
@@ -72,7 +79,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	objects.Memories = g.memories.about(names)
 	objects.Memories[key] = memory
 
-	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known}
+	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, paused: paused}
 	out.Class.Name, _, _ = strings.Cut(string(key), "/")
 	snapshots, _ := ingress.Split(objects, g.options)
 	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == key }); at >= 0 {
@@ -88,6 +95,15 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 		delete(out.departed, m.Owner.String())
 	}
 	return out, nil
+}
+
+// names are those of the members, oldest first.
+func (g *gathering) names() []string {
+	var out []string
+	for _, m := range g.Members {
+		out = append(out, m.Owner.String())
+	}
+	return out
 }
 
 // otherScheme is the key of the load balancer that a group would be if it asked for the other

@@ -1,12 +1,16 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
 // This file holds Ingresses back from disappearing while the cloud has something of theirs.
@@ -14,8 +18,15 @@ import (
 // finalizer is ours on every Ingress that is served.
 const finalizer = "fairlead.dev/ingress"
 
-// hold puts our finalizer on every member before anything of it exists.
+// hold notes every member, and puts our finalizer on it, before anything of it exists: wherever this
+// process ends, the next one knows what to take away.
 func (r *reconciler) hold(ctx context.Context, g *gathering) error {
+	if r.readOnly {
+		return nil
+	}
+	if err := r.enrol(ctx, g); err != nil {
+		return err
+	}
 	for _, ing := range g.Ingresses {
 		if !ing.DeletionTimestamp.IsZero() || controllerutil.ContainsFinalizer(ing, finalizer) {
 			continue
@@ -27,6 +38,25 @@ func (r *reconciler) hold(ctx context.Context, g *gathering) error {
 		}
 	}
 	return nil
+}
+
+// enrol remembers the members that are new here.
+func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
+	next := *g.record.DeepCopy()
+	next.Members = g.names()
+	next.MemberCount = int32(len(next.Members))
+	known := len(next.Memory.Members)
+	for _, m := range g.Members {
+		if name := m.Owner.String(); !m.Leaving && memberOf(&next, name) == nil {
+			next.Memory.Members = append(next.Memory.Members, v1alpha1.MemberMemory{Ingress: name, Previous: string(g.previous[name])})
+		}
+	}
+	if len(next.Memory.Members) == known {
+		return nil
+	}
+	slices.SortFunc(next.Memory.Members, func(a, b v1alpha1.MemberMemory) int { return cmp.Compare(a.Ingress, b.Ingress) })
+	g.record = next
+	return r.memories.keep(ctx, g.Key, next)
 }
 
 // letGo takes our finalizer from an Ingress, if it is there.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,21 +14,32 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file keeps records in objects of the kind LoadBalancer, one for each.
+// This file keeps records in objects of the kind LoadBalancer, one for each. Nobody else is to write
+// there, but for the annotation that pauses; what somebody does write, or deletes, is written again.
 
 // scopeLabel tells the records of operators apart that look after a namespace each: one would take
 // the load balancers of another for its own, without Ingresses.
 const scopeLabel = v1alpha1.Group + "/scope"
 
 // An archive is a keeper that writes to the API server. It knows what it wrote last, so it reads
-// only once.
+// again only what somebody else wrote since.
 type archive struct {
 	reader client.Reader
 	writer client.Client
 	scope  string // the namespace that the operator looks after, or "" for all
+	// planned says that its records are of what an operator would do that does nothing.
+	planned bool
 
 	mu      sync.Mutex
-	written map[lb.Key]*v1alpha1.LoadBalancer
+	written map[string]*v1alpha1.LoadBalancer // by name
+	doubted map[string]bool                   // names of those that are not as they were written
+}
+
+func newArchive(reader client.Reader, writer client.Client, scope string) *archive {
+	return &archive{
+		reader: reader, writer: writer, scope: scope,
+		written: map[string]*v1alpha1.LoadBalancer{}, doubted: map[string]bool{},
+	}
 }
 
 func (a *archive) load(ctx context.Context) (map[lb.Key]record, error) {
@@ -35,69 +47,132 @@ func (a *archive) load(ctx context.Context) (map[lb.Key]record, error) {
 	if err := a.reader.List(ctx, &list, client.MatchingLabels{scopeLabel: a.scope}); err != nil {
 		return nil, fmt.Errorf("listing LoadBalancers: %w", err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.written = map[lb.Key]*v1alpha1.LoadBalancer{}
 	out := map[lb.Key]record{}
 	for i := range list.Items {
-		o := &list.Items[i]
-		key := lb.Key(o.Spec.Key)
-		a.written[key], out[key] = o, o.Status
+		if o := &list.Items[i]; planned(o) == a.planned {
+			a.note(o)
+			out[lb.Key(o.Spec.Key)] = o.Status
+		}
 	}
 	return out, nil
 }
 
 func (a *archive) save(ctx context.Context, key lb.Key, r record) error {
-	before := a.last(key)
-	if before != nil {
-		err := a.patch(ctx, key, before, r)
-		if !apierrors.IsNotFound(err) {
-			return err
-		}
+	stored, err := a.stored(ctx, key)
+	if err != nil || equality.Semantic.DeepEqual(stored.Status, r) {
+		return err
 	}
-	// The first time, or somebody deleted it.
-	created := &v1alpha1.LoadBalancer{
-		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(string(key), a.scope), Labels: map[string]string{scopeLabel: a.scope}},
-		Spec:       v1alpha1.LoadBalancerSpec{Key: string(key)},
-	}
-	if err := a.writer.Create(ctx, created); err != nil && !apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("creating LoadBalancer %s: %w", created.Name, err)
-	}
-	created.Status = v1alpha1.LoadBalancerStatus{}
-	return a.patch(ctx, key, created, r)
-}
-
-func (a *archive) patch(ctx context.Context, key lb.Key, from *v1alpha1.LoadBalancer, r record) error {
-	to := from.DeepCopy()
+	to := stored.DeepCopy()
 	r.DeepCopyInto(&to.Status)
-	if err := a.writer.Status().Patch(ctx, to, client.MergeFrom(from)); err != nil {
-		return fmt.Errorf("writing the status of LoadBalancer %s: %w", from.Name, err)
+	// Whoever wrote it since may be an operator that leads now.
+	if err := a.writer.Status().Patch(ctx, to, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})); err != nil {
+		a.doubt(stored.Name)
+		return fmt.Errorf("writing the status of LoadBalancer %s: %w", stored.Name, err)
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.written == nil {
-		a.written = map[lb.Key]*v1alpha1.LoadBalancer{}
-	}
-	a.written[key] = to
+	a.note(to)
 	return nil
 }
 
-func (a *archive) last(key lb.Key) *v1alpha1.LoadBalancer {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.written[key]
+// stored is the object of a key as the API server has it. Where there is none, one is made.
+func (a *archive) stored(ctx context.Context, key lb.Key) (*v1alpha1.LoadBalancer, error) {
+	name := a.name(key)
+	stored, doubted := a.last(name)
+	var err error
+	if doubted {
+		stored, err = a.read(ctx, name)
+	}
+	if stored != nil || err != nil {
+		return stored, err
+	}
+	stored = &v1alpha1.LoadBalancer{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{scopeLabel: a.scope}},
+		Spec:       v1alpha1.LoadBalancerSpec{Key: string(key)},
+	}
+	if a.planned {
+		stored.Labels[plannedLabel] = "true"
+	}
+	if err := a.writer.Create(ctx, stored); err != nil {
+		if apierrors.IsAlreadyExists(err) {
+			a.doubt(name)
+		}
+		return nil, fmt.Errorf("creating LoadBalancer %s: %w", name, err)
+	}
+	a.note(stored)
+	return stored, nil
+}
+
+// read reads an object again; nil if there is none any more.
+func (a *archive) read(ctx context.Context, name string) (*v1alpha1.LoadBalancer, error) {
+	stored := &v1alpha1.LoadBalancer{}
+	err := a.reader.Get(ctx, client.ObjectKey{Name: name}, stored)
+	if apierrors.IsNotFound(err) {
+		a.forget(name)
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading LoadBalancer %s: %w", name, err)
+	}
+	a.note(stored)
+	return stored, nil
 }
 
 func (a *archive) drop(ctx context.Context, key lb.Key) error {
-	before := a.last(key)
-	if before == nil {
+	name := a.name(key)
+	stored, _ := a.last(name)
+	if stored == nil {
 		return nil
 	}
-	if err := a.writer.Delete(ctx, before); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("deleting LoadBalancer %s: %w", before.Name, err)
+	if err := a.writer.Delete(ctx, stored); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("deleting LoadBalancer %s: %w", name, err)
 	}
+	a.forget(name)
+	return nil
+}
+
+// touched is the key of an object that is not as it was written; false if it is, or is not ours.
+func (a *archive) touched(o client.Object) (lb.Key, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.written, key)
-	return nil
+	stored := a.written[o.GetName()]
+	if stored == nil || stored.ResourceVersion == o.GetResourceVersion() {
+		return "", false
+	}
+	a.doubted[o.GetName()] = true
+	return lb.Key(stored.Spec.Key), true
+}
+
+// name is that of the object of a key.
+func (a *archive) name(key lb.Key) string {
+	name := v1alpha1.Name(string(key), a.scope)
+	if a.planned {
+		name += ".read-only"
+	}
+	return name
+}
+
+func (a *archive) last(name string) (stored *v1alpha1.LoadBalancer, doubted bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.written[name], a.doubted[name]
+}
+
+// note notes what the API server has.
+func (a *archive) note(o *v1alpha1.LoadBalancer) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.written[o.Name] = o
+	delete(a.doubted, o.Name)
+}
+
+func (a *archive) doubt(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.doubted[name] = true
+}
+
+func (a *archive) forget(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.written, name)
+	delete(a.doubted, name)
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress"
@@ -24,6 +24,8 @@ type keeper interface {
 	load(ctx context.Context) (map[lb.Key]record, error)
 	save(ctx context.Context, key lb.Key, r record) error
 	drop(ctx context.Context, key lb.Key) error
+	// touched is the key of a record that somebody else changed; false for any other object.
+	touched(o client.Object) (lb.Key, bool)
 }
 
 // memories are all records. They are read when they are first needed, which is after this replica
@@ -109,11 +111,8 @@ func (m *memories) about(members []string) map[lb.Key]ingress.Memory {
 	return out
 }
 
-// keep replaces a record, here and, if it is another one, where it outlives this process.
+// keep replaces a record, here and where it outlives this process.
 func (m *memories) keep(ctx context.Context, key lb.Key, r record) error {
-	if equality.Semantic.DeepEqual(m.recall(key), r) {
-		return nil
-	}
 	if err := m.keeper.save(ctx, key, r); err != nil {
 		return err
 	}

@@ -38,6 +38,8 @@ type Options struct {
 	Namespace string
 	// Secrets says which Secrets may be served; all if it is empty.
 	Secrets SecretsMode
+	// ReadOnly plans and reports, and writes nothing else, to the cloud or the cluster.
+	ReadOnly bool
 	// DriftInterval is how long what was seen of the cloud is believed; zero is 10 hours.
 	DriftInterval time.Duration
 	// OrphanInterval is how often load balancers are looked for that nobody asks for; zero is 10
@@ -74,12 +76,17 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if o.Metrics == nil {
 		o.Metrics = ctrlmetrics.Registry
 	}
+	var kept keeper = newArchive(m.GetAPIReader(), m.GetClient(), o.Namespace)
+	if o.ReadOnly {
+		kept, o.Cloud = newPreview(m.GetAPIReader(), m.GetClient(), o.Namespace), providers.ReadOnly(o.Cloud)
+	}
 	r := &reconciler{
 		gatherer: &gatherer{
 			cache: m.GetClient(), secrets: secretReader{o.Secrets, m.GetAPIReader()}, directory: newDirectory(),
-			memories: newMemories(&archive{reader: m.GetAPIReader(), writer: m.GetClient(), scope: o.Namespace}), options: o.Classes,
+			memories: newMemories(kept), scope: o.Namespace, options: o.Classes,
 		},
 		observer: observer{every: o.DriftInterval},
+		readOnly: o.ReadOnly,
 		writer:   m.GetClient(),
 		events:   m.GetEventRecorder("fairlead"),
 		targets:  newTargetBook(),
@@ -89,18 +96,24 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	strays := &straysReconciler{reconciler: r}
 	r.metrics = newMetrics(census{r, strays}.take)
 	r.cloud = metered{o.Cloud, r.metrics}
-	targets := &registrar{cache: m.GetClient(), cloud: r.cloud, book: r.targets, forget: r.forget}
 	if err := start(m, "loadbalancers", cmp.Or(o.Workers, 4), r, r.sources(m.GetCache())); err != nil {
 		return err
 	}
+	if err := m.Add(exposition{r.metrics, o.Metrics}); err != nil {
+		return fmt.Errorf("adding metrics: %w", err)
+	}
+	if o.ReadOnly {
+		return nil
+	}
+	targets := &registrar{cache: m.GetClient(), cloud: r.cloud, book: r.targets, forget: r.forget}
 	if err := start(m, "targets", cmp.Or(o.TargetWorkers, 4), targets, targets.sources(m.GetCache())); err != nil {
 		return err
 	}
+	if err := m.Add(&sweeper{m.GetAPIReader(), m.GetClient(), o.Namespace}); err != nil {
+		return fmt.Errorf("adding the sweeper of plans: %w", err)
+	}
 	if err := m.Add(&collector{r, o.OrphanInterval, o.Namespace}); err != nil {
 		return fmt.Errorf("adding the collector of orphans: %w", err)
-	}
-	if err := m.Add(exposition{r.metrics, o.Metrics}); err != nil {
-		return fmt.Errorf("adding metrics: %w", err)
 	}
 	if o.ManageClass != "" {
 		class := &classMaker{name: o.ManageClass, cache: m.GetClient(), writer: m.GetClient(), events: r.events, memories: r.memories}

@@ -25,6 +25,8 @@ type reconciler struct {
 	metrics *metrics
 	tally   tally
 	doubts  doubts
+	// readOnly says that plans are reported, and nothing else is written.
+	readOnly bool
 	// wake makes other load balancers reconcile.
 	wake chan event.TypedGenericEvent[lb.Key]
 	// stray has Ingresses looked after that may belong to no load balancer from now on.
@@ -49,8 +51,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 		return comeBack(err)
 	}
 	caps := r.cloud.Capabilities(model.ClassOf(snap.Snapshot))
-	built := r.compile(snap.Snapshot, facts, caps) // the load balancer and diagnostics; cannot fail
-	todo, doubted := r.believe(snap, seen, plan.Diff(seen, built.LoadBalancer, caps))
-	run, err := providers.Run(ctx, r.cloud, seen, todo, providers.Options{}) // do it
-	return r.report(ctx, outcome{snap, caps, built, seen, todo, doubted, run, err})
+	built := r.compile(snap.Snapshot, facts, caps)                          // the load balancer and diagnostics; cannot fail
+	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // what to do, in a safe order
+	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo}
+	if o.withheld = r.withheld(snap, seen, todo); o.withheld == "" {
+		o.run, o.err = providers.Run(ctx, r.cloud, seen, todo, providers.Options{}) // do it
+	}
+	return r.report(ctx, o) // status, events, memory, finalizers released, when to come back
 }

@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -19,13 +18,11 @@ import (
 // This file writes down what a reconcile found and did. It is a function of the outcome, the record
 // before and the time: it calls nothing, and equal outcomes leave an equal record.
 
-// record is what to remember of a load balancer from now on.
+// record is the report; its memory is that of the record before.
 func (o outcome) record(now time.Time) record {
 	next := *o.snap.record.DeepCopy()
-	next.Members, next.MemberCount = nil, int32(len(o.snap.Members))
-	for _, m := range o.snap.Members {
-		next.Members = append(next.Members, m.Owner.String())
-	}
+	next.Members = o.snap.names()
+	next.MemberCount = int32(len(next.Members))
 	if o.seen.Exists {
 		next.Address = addressOf(o.seen.Address)
 	}
@@ -44,9 +41,9 @@ func (o outcome) record(now time.Time) record {
 	}
 	next.LastPlan = o.lastPlan(now)
 	for _, c := range o.conditions() {
+		c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
 		meta.SetStatusCondition(&next.Conditions, c)
 	}
-	o.learn(&next, now)
 	return next
 }
 
@@ -66,8 +63,8 @@ func reported(d diag.Diagnostic) v1alpha1.Diagnostic {
 	return v1alpha1.Diagnostic{Severity: string(d.Severity), Reason: string(d.Reason), Source: d.Source.String(), Message: d.Message}
 }
 
-// lastPlan is the plan that was run, if it had steps. One that went as the last one did, which is
-// what waiting looks like, is not news.
+// lastPlan is the plan that was run, or withheld, if it had steps. One that went as the last one did,
+// which is what waiting looks like, is not news.
 func (o outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
 	before := o.snap.record.LastPlan
 	if o.todo.Empty() {
@@ -109,8 +106,8 @@ func (o outcome) conditions() []metav1.Condition {
 	programmed := condition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonProgrammed, "")
 	degraded := condition(v1alpha1.ConditionDegraded, false, v1alpha1.ReasonAsExpected, "")
 	switch {
-	case o.err == nil && o.doubted:
-		programmed = condition(v1alpha1.ConditionProgrammed, false, v1alpha1.ReasonProgramming, "so much would be deleted that a second reading has to confirm it")
+	case o.withheld != "":
+		programmed = condition(v1alpha1.ConditionProgrammed, false, o.withheld, o.todo.Counts()+": "+withholding[o.withheld])
 	case o.err != nil:
 		reason := reasonOf(o.err)
 		programmed = condition(v1alpha1.ConditionProgrammed, false, reason, o.err.Error())
@@ -149,21 +146,15 @@ func reasonOf(err error) string {
 
 // learn notes of each member what the next compilation needs to know.
 func (o outcome) learn(next *record, now time.Time) {
-	if o.err == nil && len(o.snap.Members) > 0 {
+	if o.complete() && len(o.snap.Members) > 0 {
 		next.Memory.Class = o.snap.Class.DeepCopy()
 	}
 	for _, m := range o.snap.Members {
 		if m.Leaving {
 			continue
 		}
-		known := memberOf(next, m.Owner.String())
-		if known == nil {
-			next.Memory.Members = append(next.Memory.Members, v1alpha1.MemberMemory{Ingress: m.Owner.String(), Previous: string(o.snap.previous[m.Owner.String()])})
-			known = &next.Memory.Members[len(next.Memory.Members)-1]
-		}
-		o.learnOf(m, known, now)
+		o.learnOf(m, memberOf(next, m.Owner.String()), now) // hold enrolled it
 	}
-	slices.SortFunc(next.Memory.Members, func(a, b v1alpha1.MemberMemory) int { return cmp.Compare(a.Ingress, b.Ingress) })
 }
 
 func (o outcome) learnOf(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
@@ -177,7 +168,7 @@ func (o outcome) learnOf(m ingress.Member, known *v1alpha1.MemberMemory, now tim
 			known.Rejections = known.Rejections[max(0, len(known.Rejections)-most):]
 		}
 	}
-	if o.err != nil || o.doubted || o.refused(m) {
+	if !o.complete() || o.refused(m) {
 		return
 	}
 	known.Served = true

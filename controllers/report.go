@@ -34,14 +34,15 @@ import (
 
 // An outcome is a reconcile, as far as it went.
 type outcome struct {
-	snap    *gathering
-	caps    lb.Capabilities
-	built   model.Built
-	seen    *lb.Observed // what is there now
-	todo    plan.Plan
-	doubted bool // there would be more to do, which is not believed yet
-	run     providers.Outcome
-	err     error // of the run
+	snap  *gathering
+	caps  lb.Capabilities
+	built model.Built
+	seen  *lb.Observed // what is there now
+	todo  plan.Plan
+	// withheld is why the plan was not carried out; "" if it was
+	withheld string
+	run      providers.Outcome
+	err      error // of the run
 }
 
 // report reports.
@@ -49,11 +50,16 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	key := o.snap.Key
 	o.log(ctx)
 	r.tally.ran(key, o.run.Pending)
-	if o.err != nil || o.seen.Exists && !o.seen.Active {
+	if r.readOnly {
+		return r.preview(ctx, o)
+	}
+	unconfirmed := o.withheld == v1alpha1.ReasonUnconfirmed
+	if o.err != nil || unconfirmed || o.seen.Exists && !o.seen.Active {
 		r.forget(key) // a step may have been half done, or the cloud is about to finish something
 	}
 	r.targets.track(key, &o.snap.Class, o.caps, o.seen.TargetGroups)
 	next := o.record(time.Now())
+	o.learn(&next, time.Now())
 	r.tell(o)
 	err := r.publish(ctx, o, &next)
 	err = errors.Join(err, r.release(ctx, o, &next))
@@ -67,7 +73,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	rejected := o.rejected(&next)
 	r.lookAfter(ctx, rejected)
 	switch {
-	case err == nil && len(rejected) > 0, err == nil && o.doubted:
+	case err == nil && len(rejected) > 0, err == nil && unconfirmed:
 		return reconcile.Result{RequeueAfter: afterConflict}, nil
 	case err == nil && o.err == nil && o.seen.Exists && !o.seen.Active:
 		return reconcile.Result{RequeueAfter: afterPending}, nil
@@ -97,8 +103,11 @@ func (r *reconciler) lookAfter(ctx context.Context, ingresses []string) {
 	}
 }
 
+// complete reports whether the cloud has all that was accepted.
+func (o outcome) complete() bool { return o.err == nil && o.withheld == "" }
+
 func (o outcome) log(ctx context.Context) {
-	if o.todo.Empty() && o.err == nil {
+	if o.todo.Empty() && o.err == nil || o.withheld != "" {
 		return
 	}
 	l := log.FromContext(ctx).WithValues("plan", o.todo.Counts(), "done", o.run.Done)
@@ -142,7 +151,7 @@ func send(recorder events.EventRecorder, ing *networkingv1.Ingress, d diag.Diagn
 
 // publish writes where each member is reached, once everything that it asks for is there.
 func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error {
-	if !o.seen.Exists || !o.seen.Active {
+	if !o.seen.Exists || !o.seen.Active || !o.complete() {
 		return nil
 	}
 	if next.Address != o.snap.record.Address {
@@ -264,7 +273,7 @@ func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {
 
 // finished reports whether there is nothing left of a load balancer, here or in the cloud.
 func (o outcome) finished(next *record) bool {
-	return o.err == nil && !o.doubted && len(o.snap.Members) == 0 && len(o.snap.departed) == 0 && len(next.Memory.Members) == 0 &&
+	return o.complete() && len(o.snap.Members) == 0 && len(o.snap.departed) == 0 && len(next.Memory.Members) == 0 &&
 		!o.seen.Exists && len(o.seen.TargetGroups) == 0 && len(o.seen.Certificates) == 0
 }
 

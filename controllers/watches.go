@@ -43,6 +43,7 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 		watch(from, &corev1.Namespace{}, changedLabels, r.onNamespace),
 		watch(from, &v1alpha1.Backend{}, changedSpec, onNamed[*v1alpha1.Backend](r, kindBackend)),
 		watch(from, &corev1.Service{}, changedPorts, onNamed[*corev1.Service](r, kindService)),
+		watch(from, reportMetadata(), changedAtAll, r.onReport),
 		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: enqueueItself[lb.Key]}),
 		source.TypedFunc[lb.Key](r.enqueueRemembered),
 	}
@@ -95,6 +96,15 @@ func (r *reconciler) enqueueRemembered(ctx context.Context, q queue[lb.Key]) err
 	}
 	for _, key := range r.memories.keys() {
 		q.Add(key)
+	}
+	return nil
+}
+
+// onReport leads to the load balancer of a report that somebody else has written to: it may be paused
+// from now on, or not any more.
+func (r *reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata) []lb.Key {
+	if key, ok := r.memories.keeper.touched(o); ok {
+		return []lb.Key{key}
 	}
 	return nil
 }

@@ -474,7 +474,12 @@ func noError(ok bool, format string, args ...any) error {
 // balancer is the LoadBalancer of an Ingress without a group.
 func (w *world) balancer(ingress string) *v1alpha1.LoadBalancer {
 	w.Helper()
-	name := v1alpha1.Name(strings.Join([]string{w.class, w.namespace, ingress, v1alpha1.SchemeInternal}, "/"), w.namespace)
+	return w.report(w.reportName(ingress))
+}
+
+// report reads a LoadBalancer, once it is there.
+func (w *world) report(name string) *v1alpha1.LoadBalancer {
+	w.Helper()
 	balancer := &v1alpha1.LoadBalancer{}
 	w.eventually(func() error {
 		if err := w.Get(w.Context(), client.ObjectKey{Name: name}, balancer); err != nil {
@@ -483,6 +488,11 @@ func (w *world) balancer(ingress string) *v1alpha1.LoadBalancer {
 		return noError(len(balancer.Status.Conditions) > 0, "LoadBalancer %s has no status yet", name)
 	})
 	return balancer
+}
+
+// reportName is the name of the LoadBalancer of an Ingress without a group.
+func (w *world) reportName(ingress string) string {
+	return v1alpha1.Name(strings.Join([]string{w.class, w.namespace, ingress, v1alpha1.SchemeInternal}, "/"), w.namespace)
 }
 
 // reasons are those of all events about an Ingress, sorted.

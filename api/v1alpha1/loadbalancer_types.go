@@ -32,6 +32,7 @@ const (
 	ReasonPending         = "Pending"         // the cloud, or the health of targets, is waited for
 	ReasonPaused          = "Paused"          // there is, but the load balancer is paused
 	ReasonReadOnly        = "ReadOnly"        // there is, but this operator only plans
+	ReasonUnconfirmed     = "Unconfirmed"     // there is, but so much would go that it is looked at again
 	ReasonClassMissing    = "ClassMissing"    // what is served is frozen until its class is back
 	ReasonProviderRefused = "ProviderRefused" // the cloud rejected a step: see the diagnostics
 	ReasonProviderDenied  = "ProviderDenied"  // the operator's credentials do not suffice
@@ -79,7 +80,7 @@ type LoadBalancerStatus struct {
 	OmittedDiagnostics int32 `json:"omittedDiagnostics,omitempty"`
 	// LastError is why the last attempt to change the load balancer did not succeed.
 	LastError string `json:"lastError,omitempty"`
-	// LastPlan is the last one that had something to do.
+	// LastPlan is the last one that had something to do, done or not.
 	LastPlan *PlanStatus `json:"lastPlan,omitempty"`
 	// Memory is what the operator keeps until the next time.
 	Memory Memory `json:"memory,omitzero"`
@@ -104,9 +105,9 @@ type Diagnostic struct {
 	Message string `json:"message"`
 }
 
-// PlanStatus is a plan as its last run left it.
+// PlanStatus is a plan as its last run left it, if it was run.
 type PlanStatus struct {
-	// At is when the run ended.
+	// At is when the run ended, or when the plan was made that was not to be run.
 	At metav1.Time `json:"at,omitzero"`
 	// Summary is how many objects there were to create, change and delete.
 	Summary string `json:"summary"`

@@ -1,0 +1,92 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// This file says which plans are not carried out. They are reported, and nothing is done.
+
+// withheld is why a plan is not to be carried out, as the condition Programmed gives it; "" if it is.
+func (r *reconciler) withheld(g *gathering, seen *lb.Observed, p plan.Plan) string {
+	switch {
+	case p.Empty():
+		return ""
+	case r.readOnly:
+		return v1alpha1.ReasonReadOnly
+	case g.paused:
+		return v1alpha1.ReasonPaused
+	case plan.Suspicious(p, seen) && !g.changed() && !r.doubts.confirm(p):
+		return v1alpha1.ReasonUnconfirmed
+	}
+	return ""
+}
+
+// withholding says to people what a plan that is not carried out waits for.
+var withholding = map[string]string{
+	v1alpha1.ReasonReadOnly:    "this operator only plans",
+	v1alpha1.ReasonPaused:      "the annotation " + v1alpha1.PausedAnnotation + " says that nothing is to be changed",
+	v1alpha1.ReasonUnconfirmed: "so much would be deleted that a second reading has to confirm it",
+}
+
+// paused reports whether somebody has paused a load balancer. Its pods go on coming and going: that is
+// not a plan.
+func (g *gatherer) paused(ctx context.Context, key lb.Key) (bool, error) {
+	report := reportMetadata()
+	err := g.cache.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.scope)}, report)
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("reading whether %s is paused: %w", key, err)
+	}
+	return report.Annotations[v1alpha1.PausedAnnotation] == "true", nil
+}
+
+// unlessRetained is a plan, or an empty one for a load balancer that nobody asks for any more and that
+// is to stay as it is.
+func unlessRetained(g *gathering, p plan.Plan) plan.Plan {
+	if retained(g) {
+		return plan.Plan{Key: p.Key}
+	}
+	return p
+}
+
+// retained reports whether a load balancer that nobody asks for any more is to stay as it is.
+func retained(g *gathering) bool {
+	class := g.Memory.Class
+	return len(g.Members) == 0 && class != nil && class.DeletionPolicy == v1alpha1.DeletionPolicyRetain
+}
+
+// changed reports whether an Ingress came, went or asks for something else since the last plan.
+func (g *gathering) changed() bool {
+	return len(g.departed) > 0 || len(g.Changes()) > 0
+}
+
+// doubts are plans that delete more than anybody asked for: a read that came back short looks just
+// like a wish. They wait for a second reading that leads to the same.
+type doubts struct {
+	mu    sync.Mutex
+	plans map[lb.Key][]plan.Printed
+}
+
+// confirm notes a plan and reports whether it is the one that was noted before.
+func (d *doubts) confirm(p plan.Plan) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	printed := p.Print()
+	if slices.Equal(d.plans[p.Key], printed) {
+		delete(d.plans, p.Key)
+		return true
+	}
+	if d.plans == nil {
+		d.plans = map[lb.Key][]plan.Printed{}
+	}
+	d.plans[p.Key] = printed
+	return false
+}
