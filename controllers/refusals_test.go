@@ -62,7 +62,7 @@ var mistakes = map[string]mistake{
 	"host-of-a-class":       {strictly(func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "forbidden.example" }), diag.HostNotAllowed, "spec.rules[0].host", "forbidden.example"},
 	"missing-class":         {func(i *networkingv1.Ingress) { i.Spec.IngressClassName = new("nobody-made-it") }, diag.ClassMissing, "spec.ingressClassName", "no IngressClass nobody-made-it"},
 	"class-twice":           {annotate(legacyClass, ""), diag.ClassConflict, annotation(legacyClass), "the annotation decides"},
-	"parameters-missing":    {func(i *networkingv1.Ingress) { *i.Spec.IngressClassName += "-bare" }, diag.ParametersMissing, "spec.ingressClassName", "not found"},
+	"parameters-missing":    {func(i *networkingv1.Ingress) { *i.Spec.IngressClassName += "-bare" }, diag.ParametersMissing, "spec.ingressClassName", "Not found"},
 
 	"health-of-another": {annotate("fairlead.dev/health-check-path", "/other"), diag.SettingConflict, annotation("fairlead.dev/health-check-path"), "/good decides"},
 	"port-of-another":   {both(at("other.test", "/"), both(secured("tls", "other.test"), annotate("fairlead.dev/listen-ports", "HTTPS:80"))), diag.SettingConflict, annotation("fairlead.dev/listen-ports"), "/good"},
@@ -92,6 +92,7 @@ var mistakes = map[string]mistake{
 
 // elsewhere are reasons that one Ingress alone does not lead to, and where they are shown.
 var elsewhere = map[diag.Reason]string{
+	diag.ClassTaken:    "TestAClassOfSomebodyElseStaysTheirs",
 	diag.HostMiss:      "TestBothOwnersOfAHostThatMissesAreTold",
 	diag.QuotaExceeded: "TestWhatDoesNotFitIsRefused",
 	diag.LastGood:      "TestABadVersionLeavesTheLastGoodOneServed",
