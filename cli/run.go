@@ -22,6 +22,7 @@ import (
 
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file is the operator's command line.
@@ -93,7 +94,7 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 		return err
 	}
 	err = controllers.Add(ctx, m, controllers.Options{
-		Cloud:         cloud,
+		Cloud:         providers.InTurns(cloud, o.cloudRate, o.cloudBurst),
 		Namespace:     o.namespace,
 		ReadOnly:      o.readOnly,
 		Secrets:       controllers.SecretsMode(o.secrets),

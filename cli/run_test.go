@@ -15,6 +15,8 @@ func TestRunRefusesWhatItCannotDo(t *testing.T) {
 		"a format of logs":              {[]string{"--log-format", "xml"}, `--log-format: "xml": it can be console or json`},
 		"a mode of Secrets":             {[]string{"--secrets", "some"}, `--secrets: "some": it can be all, labelled or none`},
 		"a number of workers":           {[]string{"--workers", "0"}, `--workers: "0": it has to be a whole number of at least 1`},
+		"a rate of calls":               {[]string{"--cloud-rate", "-1"}, `--cloud-rate: "-1": it has to be a number that is not below 0`},
+		"a rate that is no number":      {[]string{"--cloud-rate", "NaN"}, `--cloud-rate: "NaN": it has to be a number that is not below 0`},
 		"a name of a class":             {[]string{"--manage-ingress-class=Fair Lead"}, `--manage-ingress-class: "Fair Lead": a lowercase RFC 1123 subdomain must`},
 		"a cluster that is not to find": {[]string{"--kubeconfig", filepath.Join(t.TempDir(), "none")}, "finding the cluster: "},
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -37,6 +38,8 @@ type running struct {
 	pprof         string
 	driftInterval time.Duration
 	shutdown      time.Duration
+	cloudRate     float64
+	cloudBurst    int
 	workers       int
 	targetWorkers int
 	logFormat     string
@@ -64,6 +67,8 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.StringVar(&o.probes, "health-probe-bind-address", ":8081", "`ADDRESS` to serve /healthz and /readyz at, 0 for nowhere")
 	flags.StringVar(&o.pprof, "pprof-bind-address", "", "`ADDRESS` to serve Go's profiles at, under /debug/pprof/; unset: nowhere. They show what is in memory: choose one of loopback")
 	flags.Var(positive(&o.driftInterval, 10*time.Hour), "drift-interval", "how long what was seen of the cloud is believed")
+	flags.Var(rate{&o.cloudRate}, "cloud-rate", "how many calls of the cloud are made in a second, over all load balancers; those that wait take turns. Unset, or 0: no limit")
+	flags.Var(atLeastOne(&o.cloudBurst, 10), "cloud-burst", "how many calls can be made at once where there were fewer than the rate before")
 	flags.Var(atLeastOne(&o.workers, 4), "workers", "how many load balancers are worked on at a time")
 	flags.Var(atLeastOne(&o.targetWorkers, 4), "target-workers", "how many target groups have their members changed at a time")
 	flags.Var(positive(&o.shutdown, 30*time.Second), "shutdown-timeout", "how long steps under way may take once the operator is told to stop")
@@ -193,3 +198,24 @@ func (c className) Set(v string) error {
 }
 
 func (c className) Type() string { return "name" }
+
+// A rate is a setting that is so many a second, or no limit.
+type rate struct{ value *float64 }
+
+func (r rate) String() string {
+	if r.value == nil {
+		return "" // of the zero value, which pflag asks for
+	}
+	return strconv.FormatFloat(*r.value, 'g', -1, 64)
+}
+
+func (r rate) Set(v string) error {
+	f, err := strconv.ParseFloat(v, 64)
+	if err != nil || !(f >= 0) || math.IsInf(f, 0) {
+		return errors.New("it has to be a number that is not below 0")
+	}
+	*r.value = f
+	return nil
+}
+
+func (r rate) Type() string { return "float64" }
