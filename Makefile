@@ -25,6 +25,7 @@ demo: ## Serve the samples on this machine: no cluster, no cloud
 test: controlplane $(BIN)/helm ## Request every sample route once, then run all tests
 	go run . demo --once
 	go test ./...
+	go -C test/oldest/types build ./...
 
 .PHONY: conformance
 conformance: controlplane ## Request what every Ingress controller has to answer, and print how that went
@@ -59,18 +60,30 @@ bench: $(BIN)/benchstat ## Run the benchmarks: BENCH=pattern COUNT=runs; compare
 
 # The usual KUBEBUILDER_ASSETS have no kube-controller-manager: what they lack is built.
 CONTROLPLANE := $(CURDIR)/.cache/controlplane
+OLDEST := $(CURDIR)/.cache/oldest
 ASSETS := $(if $(KUBEBUILDER_ASSETS),$(notdir $(wildcard $(KUBEBUILDER_ASSETS)/*)))
 
 .PHONY: controlplane
 controlplane: $(addprefix $(CONTROLPLANE)/,$(filter-out $(ASSETS),etcd kube-apiserver kube-controller-manager)) ## Build the API server that tests run on, once; takes minutes
 
+.PHONY: compat
+compat: controlplane $(OLDEST)/kube-apiserver $(BIN)/helm ## Run the operator's tests on the oldest API server that is supported
+	KUBEBUILDER_ASSETS=$(OLDEST) go test ./controllers ./test/config
+
 # The control plane is whatever its module pins, and says so when asked for its version.
-$(CONTROLPLANE)/%: test/controlplane/%/main.go test/controlplane/go.mod test/controlplane/go.sum
-	@echo "Building $* into .cache/controlplane, once"
-	@version=$$(go -C test/controlplane list -m -f '{{.Version}}' k8s.io/kubernetes) && \
-	CGO_ENABLED=0 go -C test/controlplane build -o $@ \
-		-ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$$version" ./$*
+define build-controlplane
+	@echo "Building $(@:$(CURDIR)/%=%), once"
+	@version=$$(go -C $(1) list -m -f '{{.Version}}' k8s.io/kubernetes) && \
+	CGO_ENABLED=0 go -C $(1) build -o $@ \
+		-ldflags="-s -w -X k8s.io/component-base/version.gitVersion=$$version" ./$(@F)
 	@touch $@
+endef
+
+$(CONTROLPLANE)/%: test/controlplane/%/main.go test/controlplane/go.mod test/controlplane/go.sum
+	$(call build-controlplane,test/controlplane)
+
+$(OLDEST)/%: test/oldest/apiserver/%/main.go test/oldest/apiserver/go.mod test/oldest/apiserver/go.sum
+	$(call build-controlplane,test/oldest/apiserver)
 
 # A tool is whatever the module of its name pins.
 $(BIN)/%: tools/%/go.mod tools/%/go.sum
