@@ -37,7 +37,7 @@ func plugged() cli.Providers {
 		},
 		Live: map[string]func(cli.LiveOptions) (cli.Local, error){
 			"fake": func(o cli.LiveOptions) (cli.Local, error) {
-				return fake.New(fake.Options{Serve: true, CheckEvery: time.Second, State: o.State, Network: o.Network})
+				return fake.New(fake.Options{Serve: true, CheckEvery: time.Second, State: o.State, Network: o.Network, Latency: o.Latency})
 			},
 		},
 	}

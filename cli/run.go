@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -29,10 +30,12 @@ import (
 
 // LiveOptions are what a provider is told when the operator starts it.
 type LiveOptions struct {
-	// State is the file that a fake cloud outlives the process in.
+	// State is the file that a fake cloud outlives the process in, and shares with others.
 	State string
 	// Network is where load balancers of the fake cloud get their addresses from.
 	Network netip.Prefix
+	// Latency is how long each call to a fake cloud takes.
+	Latency time.Duration
 }
 
 func newRun(with Providers) *cobra.Command {
@@ -146,6 +149,9 @@ func (o *running) manager(logger logr.Logger) manager.Options {
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              o.lease(),
 		LeaderElectionNamespace:       o.leaseIn,
+		LeaseDuration:                 &o.leaseLasts,
+		RenewDeadline:                 &o.leaseRenewed,
+		RetryPeriod:                   &o.leaseRetried,
 		LeaderElectionReleaseOnCancel: true, // the process ends right after: nothing works on without the lease
 		Metrics:                       metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress:        o.probes,

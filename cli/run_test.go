@@ -18,6 +18,7 @@ func TestRunRefusesWhatItCannotDo(t *testing.T) {
 		"a rate of calls":               {[]string{"--cloud-rate", "-1"}, `--cloud-rate: "-1": it has to be a number that is not below 0`},
 		"a rate that is no number":      {[]string{"--cloud-rate", "NaN"}, `--cloud-rate: "NaN": it has to be a number that is not below 0`},
 		"a name of a class":             {[]string{"--manage-ingress-class=Fair Lead"}, `--manage-ingress-class: "Fair Lead": a lowercase RFC 1123 subdomain must`},
+		"addresses that are no network": {[]string{"--fake-addresses", "192.0.2.1"}, `--fake-addresses: "192.0.2.1": `},
 		"a cluster that is not to find": {[]string{"--kubeconfig", filepath.Join(t.TempDir(), "none")}, "finding the cluster: "},
 	}
 	for name, c := range cases {

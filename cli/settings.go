@@ -33,6 +33,9 @@ type running struct {
 	secrets       string
 	leaderElect   bool
 	leaseIn       string
+	leaseLasts    time.Duration
+	leaseRenewed  time.Duration
+	leaseRetried  time.Duration
 	metrics       string
 	probes        string
 	pprof         string
@@ -52,8 +55,9 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.SortFlags = false
 	clouds := oneOf(&o.provider, "fake", slices.Sorted(maps.Keys(with.Live))...)
 	flags.Var(clouds, "provider", "`CLOUD` that serves: "+clouds.names())
-	flags.StringVar(&o.live.State, "fake-state", "", "`FILE` in which the fake cloud outlives the operator")
+	flags.StringVar(&o.live.State, "fake-state", "", "`FILE` in which the fake cloud outlives the operator; replicas that name the same one share the cloud")
 	flags.TextVar(&o.live.Network, "fake-addresses", netip.Prefix{}, "`NETWORK` of this machine that load balancers of the fake cloud get their addresses from, such as 192.0.2.0/24 or, for a single one, 192.0.2.1/32; unset: loopback")
+	flags.DurationVar(&o.live.Latency, "fake-latency", 0, "how long each call to the fake cloud takes")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`FILE` that says which cluster; unset: KUBECONFIG, else the cluster around this process")
 	flags.StringVar(&o.namespace, "namespace", "", "the only `NAMESPACE` whose Ingresses are served; unset: all")
 	flags.BoolVar(&o.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")
@@ -63,6 +67,9 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.Var(oneOf(&o.secrets, "all", "all", "labelled", "none"), "secrets", "`WHICH` Secrets may be served: all, labelled (those with "+controllers.SecretLabel+"=true) or none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding a lease, so that several replicas can run")
 	flags.StringVar(&o.leaseIn, "leader-elect-namespace", "", "`NAMESPACE` of the lease; unset: that of this process's pod")
+	flags.Var(positive(&o.leaseLasts, 15*time.Second), "leader-elect-lease-duration", "how long the lease of a replica that is not heard of stands in the way of others")
+	flags.Var(positive(&o.leaseRenewed, 10*time.Second), "leader-elect-renew-deadline", "how long the leader tries to renew its lease before it stops; less than the lease lasts")
+	flags.Var(positive(&o.leaseRetried, 2*time.Second), "leader-elect-retry-period", "how often the lease is renewed, or tried for")
 	flags.StringVar(&o.metrics, "metrics-bind-address", ":8080", "`ADDRESS` to serve metrics at, 0 for nowhere")
 	flags.StringVar(&o.probes, "health-probe-bind-address", ":8081", "`ADDRESS` to serve /healthz and /readyz at, 0 for nowhere")
 	flags.StringVar(&o.pprof, "pprof-bind-address", "", "`ADDRESS` to serve Go's profiles at, under /debug/pprof/; unset: nowhere. They show what is in memory: choose one of loopback")

@@ -135,7 +135,7 @@ func (c *Cluster) run() error {
 		}
 	}
 	if len(c.options.Operator) > 0 {
-		err = c.startOperator(ctx)
+		c.operator, err = c.startOperator(ctx, c.options.Operator)
 	}
 	return err
 }

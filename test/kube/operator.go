@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"testing"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,24 +22,48 @@ import (
 // Class is the name of the IngressClass that comes with an operator.
 const Class = "fairlead"
 
-func (c *Cluster) startOperator(ctx context.Context) error {
-	root, err := moduleRoot()
-	if err != nil {
-		return err
+// startOperator starts one more operator. The first one is built, and gets the class.
+func (c *Cluster) startOperator(ctx context.Context, flags []string) (*process, error) {
+	if c.commands[operator] == "" {
+		root, err := moduleRoot()
+		if err != nil {
+			return nil, err
+		}
+		if err := c.installClass(ctx, root); err != nil {
+			return nil, err
+		}
+		command := filepath.Join(c.dir, operator)
+		build := exec.CommandContext(ctx, "go", "build", "-o", command, ".")
+		build.Dir = root
+		if said, err := build.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("building the operator: %w\n%s", err, said)
+		}
+		c.commands[operator] = command
 	}
-	if err := c.installClass(ctx, root); err != nil {
-		return err
-	}
-	command := filepath.Join(c.dir, operator)
-	build := exec.CommandContext(ctx, "go", "build", "-o", command, ".")
-	build.Dir = root
-	if said, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("building the operator: %w\n%s", err, said)
-	}
-	c.commands[operator] = command
-	c.operator, err = c.command(operator, append([]string{"run", "--kubeconfig=" + c.Kubeconfig}, c.options.Operator...))
-	return err
+	return c.command(operator, append([]string{"run", "--kubeconfig=" + c.Kubeconfig}, flags...))
 }
+
+// A Replica is an operator that a test can end.
+type Replica struct{ process *process }
+
+// StartReplica starts an operator of a test's own, which ends with the test at the latest.
+func (c *Cluster) StartReplica(t testing.TB, flags ...string) *Replica {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	p, err := c.startOperator(ctx, flags)
+	if err != nil {
+		t.Fatalf("starting an operator: %s", err)
+	}
+	t.Cleanup(p.stop)
+	return &Replica{p}
+}
+
+// Kill ends a replica the way a crash does.
+func (r *Replica) Kill() { r.process.stop() }
+
+// Log is the end of what a replica says, together with its peers.
+func (r *Replica) Log() string { return r.process.tail() }
 
 func (c *Cluster) installClass(ctx context.Context, root string) error {
 	text, err := os.ReadFile(filepath.Join(root, "config", "class", "ingress-class.yaml"))
