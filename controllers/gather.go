@@ -21,7 +21,8 @@ import (
 )
 
 // This file reads what a load balancer depends on, once. Everything comes from caches but the
-// contents of Secrets, of which just those are read that an Ingress names.
+// contents of Secrets, of which just those are read that an Ingress names, and Ingresses that are
+// remembered and not in the cache: what we hold does not go without a word.
 
 // A gathering is the snapshot of a load balancer and whom it has to let go of.
 type gathering struct {
@@ -39,6 +40,7 @@ type gathering struct {
 // A gatherer reads.
 type gatherer struct {
 	cache     client.Reader // everything that is watched
+	server    client.Reader // what the cache may be behind of
 	secrets   secretReader
 	directory *directory
 	memories  *memories
@@ -64,6 +66,9 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	}
 	known, err := g.ingresses(ctx, names)
 	if err != nil {
+		return nil, err
+	}
+	if err := g.askAgain(ctx, known, memory); err != nil {
 		return nil, err
 	}
 	beside, err := g.ingresses(ctx, g.directory.membersOf(otherScheme(key)))
@@ -174,6 +179,21 @@ func (g *gatherer) ingresses(ctx context.Context, names []string) (map[string]*n
 		out[n] = ing
 	}
 	return out, nil
+}
+
+// askAgain asks the API server itself for what is remembered and seems to be gone. An Ingress that we
+// hold is seen being deleted, so one that is not there was let go by force, or, after a start, the
+// cache was filled by an API server that lags behind the others.
+func (g *gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.Ingress, memory ingress.Memory) (err error) {
+	for n, ing := range known {
+		if _, remembered := memory.Members[n]; !remembered || ing != nil {
+			continue
+		}
+		if known[n], err = get[networkingv1.Ingress](ctx, g.server, refFrom(kindIngress, n)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // references reads what Ingresses refer to, as they are and as they were last accepted, and has the
