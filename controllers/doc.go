@@ -1,6 +1,7 @@
 // Package controllers is the imperative shell: it reads Kubernetes, hands what it read to the
 // compiler, has the plan carried out, and reports.
 //
+//	operator.go    the pieces, put together; loop.go makes a controller of a reconciler
 //	watches.go     an object changed: which load balancers depend on it?
 //	reconcile.go   one load balancer, all the way: this is the story, the rest are its words
 //	gather.go      everything that it depends on, read once, into a Snapshot

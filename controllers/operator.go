@@ -3,22 +3,19 @@ package controllers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress"
@@ -62,7 +59,8 @@ func Scheme() *runtime.Scheme {
 	return s
 }
 
-// Add adds the operator to a manager. It starts with the manager, once this replica is the leader.
+// Add adds the operator to a manager. It starts with the manager: its caches at once, and its work
+// when this replica is the leader.
 func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, sliceService, serviceOfSlice); err != nil {
 		return fmt.Errorf("indexing EndpointSlices by Service: %w", err)
@@ -96,17 +94,26 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	strays := &straysReconciler{reconciler: r}
 	r.metrics = newMetrics(census{r, strays}.take)
 	r.cloud = metered{o.Cloud, r.metrics}
-	if err := start(m, "loadbalancers", cmp.Or(o.Workers, 4), r, r.sources(m.GetCache())); err != nil {
-		return err
-	}
 	if err := m.Add(exposition{r.metrics, o.Metrics}); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
 	}
-	if o.ReadOnly {
-		return nil
+	balancerLoop := loop[lb.Key]{
+		name: "loadbalancers", parallel: cmp.Or(o.Workers, 4), reconciler: r, sources: r.sources(m.GetCache()),
+		about: func(key lb.Key) []any { return []any{"loadBalancer", key} },
+	}
+	if err := balancerLoop.addTo(ctx, m); err != nil || o.ReadOnly {
+		return err
 	}
 	targets := &registrar{cache: m.GetClient(), cloud: r.cloud, book: r.targets, forget: r.forget}
-	if err := start(m, "targets", cmp.Or(o.TargetWorkers, 4), targets, targets.sources(m.GetCache())); err != nil {
+	targetsLoop := loop[groupKey]{
+		name: "targets", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: targets, sources: targets.sources(m.GetCache()),
+		about: func(k groupKey) []any { return []any{"loadBalancer", k.key, "targetGroup", k.id} },
+	}
+	straysLoop := loop[types.NamespacedName]{
+		name: "strays", parallel: 1, reconciler: strays, sources: strays.sources(m.GetCache()),
+		about: func(name types.NamespacedName) []any { return []any{"ingress", name.String()} },
+	}
+	if err := errors.Join(targetsLoop.addTo(ctx, m), straysLoop.addTo(ctx, m)); err != nil {
 		return err
 	}
 	if err := m.Add(&sweeper{m.GetAPIReader(), m.GetClient(), o.Namespace}); err != nil {
@@ -117,35 +124,11 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	if o.ManageClass != "" {
 		class := &classMaker{name: o.ManageClass, cache: m.GetClient(), writer: m.GetClient(), events: r.events, memories: r.memories}
-		if err := start(m, "ingressclass", 1, class, class.sources(m.GetCache())); err != nil {
-			return err
+		classLoop := loop[string]{
+			name: "ingressclass", parallel: 1, reconciler: class, sources: class.sources(m.GetCache()),
+			about: func(name string) []any { return []any{"ingressClass", name} },
 		}
-	}
-	return start(m, "strays", 1, strays, strays.sources(m.GetCache()))
-}
-
-// start adds one controller.
-func start[K comparable](m manager.Manager, name string, parallel int, r reconcile.TypedReconciler[K], sources []source.TypedSource[K]) error {
-	unique := true // two operators in one process, as tests have them, share their metrics
-	c, err := controller.NewTyped(name, m, controller.TypedOptions[K]{
-		Reconciler:              r,
-		MaxConcurrentReconciles: parallel,
-		SkipNameValidation:      &unique,
-		LogConstructor: func(k *K) logr.Logger {
-			l := m.GetLogger().WithName(name)
-			if k != nil {
-				l = l.WithValues("key", fmt.Sprint(*k))
-			}
-			return l
-		},
-	})
-	if err != nil {
-		return fmt.Errorf("making the controller of %s: %w", name, err)
-	}
-	for _, s := range sources {
-		if err := c.Watch(s); err != nil {
-			return fmt.Errorf("watching for %s: %w", name, err)
-		}
+		return classLoop.addTo(ctx, m)
 	}
 	return nil
 }

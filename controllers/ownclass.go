@@ -43,9 +43,9 @@ func (c *classMaker) Reconcile(ctx context.Context, name string) (reconcile.Resu
 	there, err := get[networkingv1.IngressClass](ctx, c.cache, ref{kind: "IngressClass", name: name})
 	switch {
 	case err != nil:
-		return comeBack(err)
+		return reconcile.Result{}, err
 	case there == nil:
-		return comeBack(c.create(ctx))
+		return reconcile.Result{}, c.create(ctx)
 	case there.Spec.Controller == ingress.Controller:
 		c.last = &there.Spec
 		return reconcile.Result{}, nil

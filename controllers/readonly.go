@@ -67,13 +67,13 @@ func (r *reconciler) preview(ctx context.Context, o outcome) (reconcile.Result, 
 		}
 	}
 	if o.finished(&next) {
-		return comeBack(r.memories.drop(ctx, key))
+		return reconcile.Result{}, r.memories.drop(ctx, key)
 	}
 	if _, err := next.Trim(v1alpha1.MaxSize); err != nil {
-		return comeBack(err)
+		return reconcile.Result{}, err
 	}
 	if err := r.memories.keep(ctx, key, next); err != nil {
-		return comeBack(err)
+		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: r.jittered()}, nil
 }

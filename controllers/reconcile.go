@@ -37,18 +37,18 @@ type reconciler struct {
 func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
 	snap, err := r.gather(ctx, key) // the objects, read once, with what is remembered of this key
 	if err != nil {
-		return comeBack(err)
+		return reconcile.Result{}, err
 	}
 	if err := r.hold(ctx, snap); err != nil { // finalizers, before anything exists to leak
-		return comeBack(err)
+		return reconcile.Result{}, err
 	}
 	facts, err := r.cloud.Lookup(ctx, model.Ask(snap.Snapshot)) // what compiling needs to know about the cloud
 	if err != nil {
-		return comeBack(err)
+		return reconcile.Result{}, err
 	}
 	seen, err := r.seen(ctx, key) // what is there: observed once, then kept true
 	if err != nil {
-		return comeBack(err)
+		return reconcile.Result{}, err
 	}
 	caps := r.cloud.Capabilities(model.ClassOf(snap.Snapshot))
 	built := r.compile(snap.Snapshot, facts, caps)                          // the load balancer and diagnostics; cannot fail

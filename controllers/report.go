@@ -60,13 +60,13 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	r.targets.track(key, &o.snap.Class, o.caps, o.seen.TargetGroups)
 	next := o.record(time.Now())
 	o.learn(&next, time.Now())
-	r.tell(o)
+	r.tell(ctx, o)
 	err := r.publish(ctx, o, &next)
 	err = errors.Join(err, r.release(ctx, o, &next))
 	ended, wait := o.endMoves(&next, time.Now())
 	if o.finished(&next) && err == nil {
 		r.forget(key)
-		return comeBack(errors.Join(o.err, r.memories.drop(ctx, key)))
+		return reconcile.Result{}, errors.Join(o.err, r.memories.drop(ctx, key))
 	}
 	err = errors.Join(err, r.keep(ctx, key, &next))
 	r.awaken(ctx, ended) // only now, for they look at what is remembered here
@@ -80,7 +80,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	case err == nil && o.err == nil:
 		return reconcile.Result{RequeueAfter: cmp.Or(wait, r.jittered())}, nil // to see whether the cloud has drifted
 	}
-	return comeBack(errors.Join(o.err, err))
+	return reconcile.Result{}, errors.Join(o.err, err)
 }
 
 // keep has a record outlive this process, no larger than the API server takes it.
@@ -107,14 +107,13 @@ func (r *reconciler) lookAfter(ctx context.Context, ingresses []string) {
 func (o outcome) complete() bool { return o.err == nil && o.withheld == "" }
 
 func (o outcome) log(ctx context.Context) {
-	if o.todo.Empty() && o.err == nil || o.withheld != "" {
+	if o.withheld != "" {
 		return
 	}
-	l := log.FromContext(ctx).WithValues("plan", o.todo.Counts(), "done", o.run.Done)
-	if o.err != nil && reasonOf(o.err) != v1alpha1.ReasonPending {
-		l = l.WithValues("problem", o.err.Error())
+	l := log.FromContext(ctx)
+	if o.run.Done > 0 {
+		l.Info("changed the load balancer", "plan", o.todo.Counts(), "steps", len(o.todo.Steps), "done", o.run.Done)
 	}
-	l.Info("changed the load balancer")
 	for _, s := range o.todo.Print() {
 		l.V(1).Info("step", "op", s.Op, "id", s.ID, "detail", s.Detail)
 	}
@@ -122,7 +121,7 @@ func (o outcome) log(ctx context.Context) {
 
 // tell sends an event for each diagnostic that was not there before, to the Ingress that it is
 // about and to no other.
-func (r *reconciler) tell(o outcome) {
+func (r *reconciler) tell(ctx context.Context, o outcome) {
 	for _, d := range o.diagnostics() {
 		if slices.Contains(o.snap.record.Diagnostics, reported(d)) {
 			continue
@@ -131,13 +130,14 @@ func (r *reconciler) tell(o outcome) {
 			return d.Source.Kind == kindIngress && d.Source.Object() == i.Namespace+"/"+i.Name
 		})
 		if at >= 0 {
-			send(r.events, o.snap.Ingresses[at], d)
+			about := log.FromContext(ctx).WithValues("ingress", d.Source.Object())
+			send(log.IntoContext(ctx, about), r.events, o.snap.Ingresses[at], d)
 		}
 	}
 }
 
-// send is an event about one diagnostic.
-func send(recorder events.EventRecorder, ing *networkingv1.Ingress, d diag.Diagnostic) {
+// send is an event about one diagnostic. It is logged too, for events last an hour.
+func send(ctx context.Context, recorder events.EventRecorder, ing *networkingv1.Ingress, d diag.Diagnostic) {
 	kind := corev1.EventTypeWarning
 	if d.Severity == diag.Info {
 		kind = corev1.EventTypeNormal
@@ -146,6 +146,7 @@ func send(recorder events.EventRecorder, ing *networkingv1.Ingress, d diag.Diagn
 	if d.Source.Field != "" {
 		text = d.Source.Field + ": " + text
 	}
+	log.FromContext(ctx).Info("told an Ingress", "severity", d.Severity, "reason", d.Reason, "what", text)
 	recorder.Eventf(ing, nil, kind, string(d.Reason), "Compile", "%s", shorten(text))
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"fairlead.dev/fairlead/providers"
@@ -19,6 +20,27 @@ const (
 	afterDenied   = time.Minute      // somebody has to fix credentials, and then should not wait long
 	afterRejected = 10 * time.Minute // a limit may have been raised
 )
+
+// A patient reconciler comes back when it is worth it. What controller-runtime does not hear of, and
+// so does not log, is logged here, if somebody has to do something about it.
+type patient[K comparable] struct{ reconcile.TypedReconciler[K] }
+
+func (p patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, error) {
+	result, err := p.TypedReconciler.Reconcile(ctx, key)
+	if err == nil {
+		return result, nil
+	}
+	result, retried := comeBack(err)
+	l := log.FromContext(ctx).WithValues("again", result.RequeueAfter.String())
+	switch {
+	case retried != nil: // and logged
+	case result.RequeueAfter > afterPending:
+		l.Error(err, "not all could be done")
+	default:
+		l.V(1).Info("not all could be done yet", "why", err.Error())
+	}
+	return result, retried
+}
 
 // comeBack turns an error into what the queue is to do. An error that it returns is retried with
 // backoff; the others say themselves when it is worth trying again.

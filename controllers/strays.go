@@ -33,7 +33,7 @@ func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedN
 	who := ref{kindIngress, name.Namespace, name.Name}
 	ing, err := get[networkingv1.Ingress](ctx, s.cache, who)
 	if err != nil {
-		return comeBack(err)
+		return reconcile.Result{}, err
 	}
 	if ing == nil {
 		s.news(name, nil)
@@ -41,17 +41,17 @@ func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedN
 	}
 	keys, homeless, err := s.homes(ctx, ing)
 	if err != nil {
-		return comeBack(err)
+		return reconcile.Result{}, err
 	}
 	for _, d := range s.news(name, homeless) {
-		send(s.events, ing, d)
+		send(ctx, s.events, ing, d)
 	}
 	// While its class is missing nobody can say that nothing of it is in the cloud.
 	frozen := len(homeless) > 0 && ing.DeletionTimestamp.IsZero()
 	if len(keys) > 0 || len(s.directory.on(who)) > 0 || frozen {
 		return reconcile.Result{}, nil
 	}
-	return comeBack(s.letGo(ctx, ing))
+	return reconcile.Result{}, s.letGo(ctx, ing)
 }
 
 // news are the diagnostics that were not there the last time.

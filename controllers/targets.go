@@ -154,11 +154,11 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 	}
 	want, coming, err := r.want(ctx, t)
 	if err != nil {
-		return comeBack(err)
+		return reconcile.Result{}, err
 	}
 	if !t.known {
 		if t.members, err = r.present(ctx, k); err != nil {
-			return comeBack(err)
+			return reconcile.Result{}, err
 		}
 		r.book.note(k, func(known *tracked) { known.members, known.known = t.members, true })
 	}
@@ -177,7 +177,7 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 	}
 	if err := r.cloud.SetTargets(ctx, k.key, k.id, want); err != nil {
 		r.book.note(k, func(known *tracked) { known.known = false })
-		return comeBack(fmt.Errorf("setting the targets of %s in %s: %w", k.id, k.key, err))
+		return reconcile.Result{}, fmt.Errorf("setting the targets of %s in %s: %w", k.id, k.key, err)
 	}
 	r.book.note(k, func(known *tracked) { known.members, known.known, known.growing = want, true, time.Time{} })
 	if len(t.members) == 0 {

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -70,6 +72,25 @@ func (r *registrar) sources(from cache.Cache) []source.TypedSource[groupKey] {
 // A queue holds the keys that wait to be reconciled.
 type queue[K comparable] = workqueue.TypedRateLimitingInterface[K]
 
+// A watched kind wakes the leader. The others have it in their caches all the same, so that whoever
+// takes over can work at once.
+type watched[K comparable] struct {
+	source.TypedSyncingSource[K]
+	kind client.Object
+	from cache.Cache
+}
+
+// fill begins to fill the cache.
+func (w watched[K]) fill(ctx context.Context) error {
+	_, err := w.from.GetInformer(ctx, w.kind, cache.BlockUntilSynced(false))
+	if meta.IsNoMatchError(err) {
+		return fmt.Errorf("%w; are the definitions of config/crd installed?", err)
+	}
+	return err
+}
+
+func (w watched[K]) String() string { return fmt.Sprintf("%T", w.kind) }
+
 // watch enqueues what an object leads to, when it comes, goes or changes in a way that matters.
 func watch[T client.Object, K comparable](from cache.Cache, kind T, matters func(before, after client.Object) bool, leadsTo func(context.Context, T) []K) source.TypedSource[K] {
 	enqueue := func(ctx context.Context, o T, q queue[K]) {
@@ -77,11 +98,11 @@ func watch[T client.Object, K comparable](from cache.Cache, kind T, matters func
 			q.Add(key)
 		}
 	}
-	return source.TypedKind(from, kind, handler.TypedFuncs[T, K]{
+	return watched[K]{source.TypedKind(from, kind, handler.TypedFuncs[T, K]{
 		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[T], q queue[K]) { enqueue(ctx, e.Object, q) },
 		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[T], q queue[K]) { enqueue(ctx, e.ObjectNew, q) },
 		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[T], q queue[K]) { enqueue(ctx, e.Object, q) },
-	}, predicate.TypedFuncs[T]{UpdateFunc: func(e event.TypedUpdateEvent[T]) bool { return matters(e.ObjectOld, e.ObjectNew) }})
+	}, predicate.TypedFuncs[T]{UpdateFunc: func(e event.TypedUpdateEvent[T]) bool { return matters(e.ObjectOld, e.ObjectNew) }}), kind, from}
 }
 
 func enqueueItself[K comparable](_ context.Context, e event.TypedGenericEvent[K], q queue[K]) {

@@ -1,0 +1,125 @@
+package controllers_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/test/kube"
+)
+
+// TestLogsSayWhatTheyAreAbout reads every line that an operator logs at its most talkative, while
+// all kinds of things go wrong.
+func TestLogsSayWhatTheyAreAbout(t *testing.T) {
+	t.Parallel()
+	w := emptyWorld(t, kube.Shared(t))
+	said := &logs{}
+	options := &slog.HandlerOptions{Level: slog.LevelDebug}
+	w.cloud.no.Store(&refusal{"denied.example", fmt.Errorf("%w: no such rights", providers.ErrDenied)})
+	w.run(func(s *settings) { s.manager.Logger = logr.FromSlogHandler(slog.NewJSONHandler(said, options)) })
+
+	w.serve("web", "web-1")
+	pair := keyPair(t, "shop.example")
+	w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "shop"}, Type: corev1.SecretTypeTLS, Data: pair})
+	shop, bad := w.ask("shop", "shop.example", "/", "web"), w.ask("bad", "bad.example", "/", "web")
+	shop.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"shop.example"}, SecretName: "shop"}}
+	bad.Annotations["fairlead.dev/health-check-path"] = "not a path"
+	w.create(shop, bad, w.ask("denied", "denied.example", "/", "web"), w.ask("missing", "missing.example", "/", "not-there"))
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.told("bad", "AnnotationInvalid")
+	w.told("missing", "ServiceMissing")
+	w.eventually(func() error {
+		return noError(strings.Contains(said.String(), "no such rights"), "nothing was said of what the cloud denies")
+	})
+	w.stop()
+
+	failures := map[string]int{} // by reconcile
+	for line := range strings.Lines(said.String()) {
+		fields := fieldsOf(t, line)
+		about := fields["loadBalancer"] + fields["ingress"]
+		if fields["reconcileID"] != "" && about == "" {
+			t.Errorf("it does not say which load balancer or Ingress it is about: %s", line)
+		}
+		if fields["msg"] == "told an Ingress" && fields["ingress"] != w.namespace+"/bad" && fields["ingress"] != w.namespace+"/missing" {
+			t.Errorf("nothing is wrong with this one: %s", line)
+		}
+		if strings.Contains(fields["err"]+fields["why"], "no such rights") {
+			failures[fields["reconcileID"]]++
+		}
+		if strings.Contains(line, ".go:") || strings.Contains(line, "goroutine") {
+			t.Errorf("a stack trace: %s", line)
+		}
+	}
+	for id, n := range failures {
+		if n > 1 {
+			t.Errorf("reconcile %s says %d times that the cloud denies something", id, n)
+		}
+	}
+	if strings.Count(said.String(), `"told an Ingress"`) != 2 {
+		t.Errorf("two Ingresses are to be told something, once:\n%s", said)
+	}
+	key := strings.Split(string(pair["tls.key"]), "\n")[1]
+	for _, secret := range []string{key, "PRIVATE KEY", base64.StdEncoding.EncodeToString(pair["tls.key"])[:40]} {
+		if strings.Contains(said.String(), secret) {
+			t.Errorf("the logs hold %q", secret)
+		}
+	}
+}
+
+// fieldsOf are the fields of a line that are texts. One that is there twice is an error: who reads
+// the line sees only one of them.
+func fieldsOf(t *testing.T, line string) map[string]string {
+	t.Helper()
+	out, seen := map[string]string{}, map[string]bool{}
+	d := json.NewDecoder(strings.NewReader(line))
+	if _, err := d.Token(); err != nil {
+		t.Fatalf("%s: %s", err, line)
+	}
+	for d.More() {
+		name, err := d.Token()
+		var value any
+		if err == nil {
+			err = d.Decode(&value)
+		}
+		if err != nil {
+			t.Fatalf("%s: %s", err, line)
+		}
+		if seen[name.(string)] {
+			t.Errorf("%s is there twice: %s", name, line)
+		}
+		seen[name.(string)] = true
+		if text, ok := value.(string); ok {
+			out[name.(string)] = text
+		}
+	}
+	return out
+}
+
+// logs can be read while they are written.
+type logs struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logs) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logs) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

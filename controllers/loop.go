@@ -1,0 +1,57 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// This file turns a reconciler into a controller of the manager.
+
+// A loop takes one thing after the other.
+type loop[K comparable] struct {
+	name       string
+	parallel   int
+	reconciler reconcile.TypedReconciler[K]
+	sources    []source.TypedSource[K]
+	about      func(K) []any // what every log line about a thing says of it
+}
+
+// addTo adds the loop to a manager, and begins to fill the caches of what wakes it.
+func (l loop[K]) addTo(ctx context.Context, m manager.Manager) error {
+	unique := true // two operators in one process, as tests have them, share their metrics
+	c, err := controller.NewTyped(l.name, m, controller.TypedOptions[K]{
+		Reconciler:              patient[K]{l.reconciler},
+		MaxConcurrentReconciles: l.parallel,
+		SkipNameValidation:      &unique,
+		LogConstructor:          func(k *K) logr.Logger { return l.logger(m.GetLogger(), k) },
+	})
+	if err != nil {
+		return fmt.Errorf("making the controller of %s: %w", l.name, err)
+	}
+	for _, s := range l.sources {
+		if w, ok := s.(watched[K]); ok {
+			if err := w.fill(ctx); err != nil {
+				return fmt.Errorf("filling the cache with %s: %w", w, err)
+			}
+		}
+		if err := c.Watch(s); err != nil {
+			return fmt.Errorf("watching for %s: %w", l.name, err)
+		}
+	}
+	return nil
+}
+
+// logger is that of one thing, or of the loop itself, which has little to say of interest.
+func (l loop[K]) logger(from logr.Logger, k *K) logr.Logger {
+	from = from.WithName(l.name)
+	if k == nil {
+		return from.V(1)
+	}
+	return from.WithValues(l.about(*k)...)
+}
