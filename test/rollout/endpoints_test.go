@@ -35,7 +35,7 @@ func TestAPodThatIsNotReadyIsNotAsked(t *testing.T) {
 }
 
 func TestAPodThatLeavesIsAskedWhereNoOtherIsLeft(t *testing.T) {
-	s := newScene(t, 2, lingers(4))
+	s := newScene(t, 2, lingers(6))
 	pods := s.pods(t)
 	client := s.Client(t).CoreV1().Pods(s.namespace)
 
