@@ -8,6 +8,7 @@
 //	hold.go        finalizers, before anything exists to leak
 //	seen.go        what the cloud has, kept from one reconcile to the next
 //	withhold.go    which plans are reported and not carried out
+//	patience.go    target groups that a plan has waited for long enough
 //	report.go      what came of it: status, events, memory, finalizers released, when to come back
 //	targets.go     the members of target groups, in a loop of their own
 //	nodes.go       the Nodes that some of these are

@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -54,6 +55,36 @@ func TestDue(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestWaitsEnd(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	web, api := groupKey{"a", "web"}, groupKey{"a", "api"}
+	await := func(groups ...lb.GroupID) (pending []plan.Step) {
+		for _, g := range groups {
+			pending = append(pending, plan.AwaitTargets{Group: g})
+		}
+		return pending
+	}
+	var w waits
+	over := func(when string, now time.Time, want map[groupKey]bool) {
+		t.Helper()
+		for k, want := range want {
+			if got := w.over(k, time.Minute, now); got != want {
+				t.Errorf("%s: the wait for %s is over: %v, want %v", when, k.id, got, want)
+			}
+		}
+	}
+	w.note("a", await("web"), false, at)
+	w.note("a", await("web", "api"), false, at.Add(30*time.Second))
+	over("before a minute", at.Add(59*time.Second), map[groupKey]bool{web: false, api: false})
+	over("after a minute", at.Add(time.Minute), map[groupKey]bool{web: true, api: false, {"b", "web"}: false})
+	w.note("a", nil, false, at.Add(time.Minute))
+	over("after a plan that failed elsewhere", at.Add(time.Minute), map[groupKey]bool{web: true})
+	w.note("b", nil, true, at.Add(time.Minute))
+	over("after another load balancer's plan", at.Add(time.Minute), map[groupKey]bool{web: true})
+	w.note("a", nil, true, at.Add(time.Minute))
+	over("after the plan", at.Add(time.Hour), map[groupKey]bool{web: false, api: false})
 }
 
 func TestComeBack(t *testing.T) {

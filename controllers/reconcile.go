@@ -25,6 +25,7 @@ type reconciler struct {
 	metrics *metrics
 	tally   tally
 	doubts  doubts
+	waits   waits
 	// readOnly says that plans are reported, and nothing else is written.
 	readOnly bool
 	// wake makes other load balancers reconcile.
@@ -50,6 +51,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if err != nil {
 		return reconcile.Result{}, err
 	}
+	r.losePatience(ctx, snap, seen) // what was waited for long enough counts as ready
 	caps := r.cloud.Capabilities(model.ClassOf(snap.Snapshot))
 	built := r.compile(snap.Snapshot, facts, caps)                          // the load balancer and diagnostics; cannot fail
 	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // what to do, in a safe order

@@ -50,6 +50,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	key := o.snap.Key
 	o.log(ctx)
 	r.tally.ran(key, o.run.Pending)
+	r.waits.note(key, o.run.Pending, o.err == nil, time.Now())
 	if r.readOnly {
 		return r.preview(ctx, o)
 	}

@@ -1,0 +1,70 @@
+package controllers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// This file ends waits: a plan has target groups healthy before they take over, but what their owner
+// asked for does not wait for ever.
+
+// warmTimeout is how long a target group is waited for where the class does not say.
+const warmTimeout = 5 * time.Minute
+
+// waits are since when target groups have been waited for.
+type waits struct {
+	mu    sync.Mutex
+	since map[groupKey]time.Time
+}
+
+// note counts from now on for the groups that a plan waits for. Once it is done it waits for none.
+func (w *waits) note(key lb.Key, pending []plan.Step, done bool, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.since == nil {
+		w.since = map[groupKey]time.Time{}
+	}
+	for _, s := range pending {
+		if await, ok := s.(plan.AwaitTargets); ok {
+			k := groupKey{key, await.Group}
+			if w.since[k].IsZero() {
+				w.since[k] = now
+			}
+		}
+	}
+	if done {
+		for k := range w.since {
+			if k.key == key {
+				delete(w.since, k)
+			}
+		}
+	}
+}
+
+// over reports whether a group has been waited for long enough.
+func (w *waits) over(k groupKey, limit time.Duration, now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	since, waiting := w.since[k]
+	return waiting && now.Sub(since) >= limit
+}
+
+// losePatience has plans take for healthy what they have waited for long enough.
+func (r *reconciler) losePatience(ctx context.Context, g *gathering, seen *lb.Observed) {
+	limit := warmTimeout
+	if t := g.Class.WarmTimeout; t != nil {
+		limit = t.Duration
+	}
+	for _, group := range seen.TargetGroups {
+		if !group.Ready && r.waits.over(groupKey{g.Key, group.ID}, limit, time.Now()) {
+			log.FromContext(ctx).Info("a target group takes over without a healthy target, for it was waited for long enough", "group", group.ID)
+			plan.AwaitTargets{Group: group.ID}.Do(seen, plan.Result{})
+		}
+	}
+}

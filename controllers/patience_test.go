@@ -1,0 +1,32 @@
+package controllers_test
+
+import (
+	"testing"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+)
+
+func TestASickBackendTakesOverOnceItWasWaitedFor(t *testing.T) {
+	const limit = 3 * time.Second
+	w := newWorld(t)
+	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{WarmTimeout: &metav1.Duration{Duration: limit}})
+	w.serve("web", "web-1")
+	w.serve("sick")
+	sick := w.pod("sick", "sick-1")
+	sick.Ports[0].Port = new(int32(1)) // where nobody answers
+	w.create(sick, w.ask("shop", "shop.example", "/", "web"))
+	w.answers("shop", "http://shop.example/", "web-1")
+
+	changed := time.Now()
+	w.change("shop", func(i *networkingv1.Ingress) {
+		i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name = "sick"
+	})
+	w.answers("shop", "http://shop.example/", "502")
+	if waited := time.Since(changed); waited < limit {
+		t.Errorf("it took over after %s, want %s", waited, limit)
+	}
+}
