@@ -1,0 +1,262 @@
+package albsim
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	api "github.com/aws/aws-sdk-go-v2/service/acm"
+	acm "github.com/aws/aws-sdk-go-v2/service/acm/types"
+)
+
+// This file is AWS Certificate Manager.
+
+func acmCalls() map[string]handler {
+	return map[string]handler{
+		"ImportCertificate":         on((*Sim).importCertificate),
+		"ListCertificates":          on((*Sim).listCertificates),
+		"DescribeCertificate":       on((*Sim).describeCertificate),
+		"DeleteCertificate":         on((*Sim).deleteCertificate),
+		"AddTagsToCertificate":      on((*Sim).tagCertificate),
+		"RemoveTagsFromCertificate": on((*Sim).untagCertificate),
+		"ListTagsForCertificate":    on((*Sim).listCertificateTags),
+	}
+}
+
+type certificate struct {
+	serial     int
+	arn        string
+	hosts      []string
+	from, to   time.Time
+	status     acm.CertificateStatus
+	kind       acm.CertificateType
+	importedAt time.Time
+}
+
+func noCertificate(arn string) error {
+	return refuse("ResourceNotFoundException", "Could not find certificate %s.", arn)
+}
+
+// Issue adds a certificate that Amazon issued for hosts.
+func (s *Sim) Issue(notAfter time.Time, status acm.CertificateStatus, hosts ...string) (arn string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := &certificate{hosts: hosts, from: s.now().Add(-time.Hour), to: notAfter, status: status, kind: acm.CertificateTypeAmazonIssued}
+	s.addCertificate(c)
+	return c.arn
+}
+
+func (s *Sim) addCertificate(c *certificate) {
+	id := s.nextID()
+	c.serial = s.serial
+	c.arn = "arn:aws:acm:" + Region + ":" + Account + ":certificate/" + id
+	s.certificates[c.arn] = c
+	s.tags[c.arn] = map[string]string{}
+}
+
+func (s *Sim) importCertificate(in *api.ImportCertificateInput) (*api.ImportCertificateOutput, error) {
+	leaf, err := readCertificate(in)
+	if err != nil {
+		return nil, err
+	}
+	hosts := leaf.DNSNames
+	if len(hosts) == 0 {
+		hosts = []string{leaf.Subject.CommonName}
+	}
+	c := &certificate{}
+	if in.CertificateArn != nil {
+		if c = s.certificates[*in.CertificateArn]; c == nil {
+			return nil, noCertificate(*in.CertificateArn)
+		}
+		if c.kind != acm.CertificateTypeImported || len(in.Tags) > 0 {
+			return nil, refuse("ValidationException", "Only imported certificates can be imported again, and without tags")
+		}
+	} else {
+		s.addCertificate(c)
+	}
+	c.hosts, c.from, c.to = hosts, leaf.NotBefore, leaf.NotAfter
+	c.status, c.kind, c.importedAt = acm.CertificateStatusIssued, acm.CertificateTypeImported, s.now()
+	for _, t := range in.Tags {
+		s.tags[c.arn][aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return &api.ImportCertificateOutput{CertificateArn: aws.String(c.arn)}, nil
+}
+
+// readCertificate checks that key, certificate and chain belong together.
+func readCertificate(in *api.ImportCertificateInput) (*x509.Certificate, error) {
+	pair, err := tls.X509KeyPair(in.Certificate, in.PrivateKey)
+	if err != nil || len(pair.Certificate) != 1 {
+		return nil, refuse("ValidationException", "The certificate body, which must be exactly one certificate, and the private key do not belong together: %v", err)
+	}
+	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		return nil, refuse("ValidationException", "The certificate is not valid: %v", err)
+	}
+	if time.Now().After(leaf.NotAfter) {
+		return nil, refuse("ValidationException", "The certificate has expired.")
+	}
+	above := leaf
+	for rest := in.CertificateChain; len(rest) > 0; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			return nil, refuse("ValidationException", "The certificate chain is not valid.")
+		}
+		issuer, err := x509.ParseCertificate(block.Bytes)
+		if err != nil || above.CheckSignatureFrom(issuer) != nil {
+			return nil, refuse("ValidationException", "Could not validate the certificate with the certificate chain.")
+		}
+		above = issuer
+	}
+	return leaf, nil
+}
+
+func (s *Sim) sortedCertificates() []*certificate {
+	var out []*certificate
+	for _, c := range s.certificates {
+		out = append(out, c)
+	}
+	slices.SortFunc(out, func(a, b *certificate) int { return a.serial - b.serial })
+	return out
+}
+
+func (s *Sim) listCertificates(in *api.ListCertificatesInput) (*api.ListCertificatesOutput, error) {
+	var all []acm.CertificateSummary
+	for _, c := range s.sortedCertificates() {
+		if in.CertificateStatuses != nil && !slices.Contains(in.CertificateStatuses, c.status) {
+			continue
+		}
+		all = append(all, acm.CertificateSummary{
+			CertificateArn: aws.String(c.arn), DomainName: aws.String(c.hosts[0]), SubjectAlternativeNameSummaries: c.hosts[:min(100, len(c.hosts))],
+			HasAdditionalSubjectAlternativeNames: aws.Bool(len(c.hosts) > 100), Status: c.status, Type: c.kind,
+			KeyAlgorithm: acm.KeyAlgorithmEcPrime256v1, InUse: aws.Bool(len(s.certificateUsers(c.arn)) > 0),
+			NotBefore: aws.Time(c.from), NotAfter: aws.Time(c.to), CreatedAt: aws.Time(c.from),
+		})
+	}
+	part, next, err := page(all, in.NextToken, in.MaxItems, 1000)
+	if err != nil {
+		return nil, err
+	}
+	return &api.ListCertificatesOutput{CertificateSummaryList: part, NextToken: next}, nil
+}
+
+func (s *Sim) describeCertificate(in *api.DescribeCertificateInput) (*api.DescribeCertificateOutput, error) {
+	c := s.certificates[aws.ToString(in.CertificateArn)]
+	if c == nil {
+		return nil, noCertificate(aws.ToString(in.CertificateArn))
+	}
+	return &api.DescribeCertificateOutput{Certificate: &acm.CertificateDetail{
+		CertificateArn: aws.String(c.arn), DomainName: aws.String(c.hosts[0]), SubjectAlternativeNames: c.hosts, Status: c.status, Type: c.kind,
+		NotBefore: aws.Time(c.from), NotAfter: aws.Time(c.to), InUseBy: s.certificateUsers(c.arn), KeyAlgorithm: acm.KeyAlgorithmEcPrime256v1,
+	}}, nil
+}
+
+func (s *Sim) certificateUsers(arn string) []string {
+	users := map[string]bool{}
+	for _, l := range s.listeners {
+		if defaultCertificate(l.about) == arn || slices.Contains(l.others, arn) {
+			users[l.loadBalancer()] = true
+		}
+	}
+	return sortedKeys(users)
+}
+
+func (s *Sim) deleteCertificate(in *api.DeleteCertificateInput) (*api.DeleteCertificateOutput, error) {
+	arn := aws.ToString(in.CertificateArn)
+	if s.certificates[arn] == nil {
+		return nil, noCertificate(arn)
+	}
+	if len(s.certificateUsers(arn)) > 0 || s.lingers(arn) {
+		return nil, refuse("ResourceInUseException", "Certificate %s in account %s is in use.", arn, Account)
+	}
+	delete(s.certificates, arn)
+	delete(s.tags, arn)
+	return &api.DeleteCertificateOutput{}, nil
+}
+
+func (s *Sim) tagCertificate(in *api.AddTagsToCertificateInput) (*api.AddTagsToCertificateOutput, error) {
+	arn := aws.ToString(in.CertificateArn)
+	if s.certificates[arn] == nil {
+		return nil, noCertificate(arn)
+	}
+	for _, t := range in.Tags {
+		s.tags[arn][aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return &api.AddTagsToCertificateOutput{}, nil
+}
+
+func (s *Sim) untagCertificate(in *api.RemoveTagsFromCertificateInput) (*api.RemoveTagsFromCertificateOutput, error) {
+	arn := aws.ToString(in.CertificateArn)
+	if s.certificates[arn] == nil {
+		return nil, noCertificate(arn)
+	}
+	for _, t := range in.Tags {
+		delete(s.tags[arn], aws.ToString(t.Key))
+	}
+	return &api.RemoveTagsFromCertificateOutput{}, nil
+}
+
+func (s *Sim) listCertificateTags(in *api.ListTagsForCertificateInput) (*api.ListTagsForCertificateOutput, error) {
+	arn := aws.ToString(in.CertificateArn)
+	if s.certificates[arn] == nil {
+		return nil, noCertificate(arn)
+	}
+	out := &api.ListTagsForCertificateOutput{}
+	for _, key := range sortedKeys(s.tags[arn]) {
+		out.Tags = append(out.Tags, acm.Tag{Key: aws.String(key), Value: aws.String(s.tags[arn][key])})
+	}
+	return out, nil
+}
+
+// checkCertificate refuses one that a listener cannot have.
+func (s *Sim) checkCertificate(arn string) error {
+	c := s.certificates[arn]
+	if c == nil {
+		return refuse("CertificateNotFound", "Certificate '%s' not found", arn)
+	}
+	if c.status != acm.CertificateStatusIssued {
+		return refuse("UnsupportedCertificate", "The certificate '%s' must have a fully-qualified domain name, a supported signature, and a supported key size.", arn)
+	}
+	return nil
+}
+
+// certificateFor is the one that a client who asks for a name is shown: the best of those that fit, and
+// where none does, the default one.
+func (s *Sim) certificateFor(l *liveListener, name string) string {
+	fits := func(arn string) bool {
+		c := s.certificates[arn]
+		return c != nil && slices.ContainsFunc(c.hosts, func(h string) bool { return covers(h, strings.ToLower(name)) })
+	}
+	first := defaultCertificate(l.about)
+	if name == "" || fits(first) {
+		return first
+	}
+	for _, arn := range l.sni {
+		if fits(arn) {
+			return arn
+		}
+	}
+	return first
+}
+
+// covers reports whether a name of a certificate stands for a host.
+func covers(pattern, host string) bool {
+	if suffix, wild := strings.CutPrefix(strings.ToLower(pattern), "*."); wild {
+		_, rest, _ := strings.Cut(host, ".")
+		return rest == suffix
+	}
+	return strings.EqualFold(pattern, host)
+}
+
+// Hosts are the names in a certificate.
+func (s *Sim) Hosts(arn string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.certificates[arn]; c != nil {
+		return slices.Clone(c.hosts)
+	}
+	return nil
+}

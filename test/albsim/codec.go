@@ -1,0 +1,251 @@
+package albsim
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// This file turns the SDK's types into what travels and back.
+
+// A dialect is how a protocol of form values and XML names things.
+type dialect struct {
+	// asked and answered are the names of a struct's field in a request and in an answer.
+	asked, answered func(in reflect.Type, field string) string
+	// listed comes between the name of a list and a number in a request.
+	listed string
+	// item is the element of a list in an answer.
+	item string
+}
+
+// asNamed is the dialect in which the names of fields are the names on the wire.
+var asNamed = dialect{
+	asked:    func(_ reflect.Type, field string) string { return field },
+	answered: func(_ reflect.Type, field string) string { return field },
+	listed:   ".member", item: "member",
+}
+
+// A form is the values of a request that is being read.
+type form struct {
+	dialect
+	values url.Values
+	known  map[string]bool // the values that were understood
+}
+
+// decode fills a struct from form values: Name.member.1.Field=value.
+func (d dialect) decode(values url.Values, into any) error {
+	f := form{dialect: d, values: values, known: map[string]bool{"Action": true, "Version": true}}
+	if err := f.value("", reflect.ValueOf(into).Elem()); err != nil {
+		return err
+	}
+	for key := range values {
+		if !f.known[key] {
+			return refuse("MalformedQueryString", "unknown parameter %q", key)
+		}
+	}
+	return nil
+}
+
+func (f form) value(at string, v reflect.Value) error {
+	switch v.Kind() {
+	case reflect.Struct:
+		return f.fields(at, v)
+	case reflect.Pointer:
+		if !f.present(at) {
+			return nil
+		}
+		v.Set(reflect.New(v.Type().Elem()))
+		return f.value(at, v.Elem())
+	case reflect.Slice:
+		return f.list(at, v)
+	case reflect.Map:
+		return f.entries(at, v)
+	}
+	if !f.values.Has(at) {
+		return nil
+	}
+	f.known[at] = true
+	return setScalar(v, f.values.Get(at))
+}
+
+func (f form) fields(at string, v reflect.Value) error {
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if !field.IsExported() {
+			continue
+		}
+		if err := f.value(dotted(at, f.asked(v.Type(), field.Name)), v.Field(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f form) list(at string, v reflect.Value) error {
+	if f.values.Has(at) { // an empty list
+		f.known[at] = true
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+		return nil
+	}
+	for n := 1; ; n++ {
+		member := fmt.Sprintf("%s%s.%d", at, f.listed, n)
+		if !f.present(member) {
+			return nil
+		}
+		item := reflect.New(v.Type().Elem()).Elem()
+		if err := f.value(member, item); err != nil {
+			return err
+		}
+		v.Set(reflect.Append(v, item))
+	}
+}
+
+func (f form) entries(at string, v reflect.Value) error {
+	for n := 1; ; n++ {
+		entry := fmt.Sprintf("%s.entry.%d", at, n)
+		if !f.present(entry) {
+			return nil
+		}
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
+		}
+		f.known[entry+".key"], f.known[entry+".value"] = true, true
+		v.SetMapIndex(reflect.ValueOf(f.values.Get(entry+".key")), reflect.ValueOf(f.values.Get(entry+".value")))
+	}
+}
+
+// present reports whether anything of a value was sent.
+func (f form) present(at string) bool {
+	if f.values.Has(at) {
+		return true
+	}
+	for key := range f.values {
+		if strings.HasPrefix(key, at+".") {
+			return true
+		}
+	}
+	return false
+}
+
+func dotted(at, name string) string {
+	if at == "" {
+		return name
+	}
+	return at + "." + name
+}
+
+func setScalar(v reflect.Value, text string) error {
+	var err error
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(text)
+	case reflect.Bool:
+		var b bool
+		b, err = strconv.ParseBool(text)
+		v.SetBool(b)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		var n int64
+		n, err = strconv.ParseInt(text, 10, v.Type().Bits())
+		v.SetInt(n)
+	default:
+		err = fmt.Errorf("a %s cannot be sent", v.Type())
+	}
+	if err != nil {
+		return refuse("MalformedQueryString", "%q: %v", text, err)
+	}
+	return nil
+}
+
+// encode writes the fields of a struct as elements.
+func (d dialect) encode(w io.Writer, out any) { d.write(w, reflect.Indirect(reflect.ValueOf(out))) }
+
+func (d dialect) write(w io.Writer, v reflect.Value) {
+	if at, ok := v.Interface().(time.Time); ok {
+		fmt.Fprint(w, at.UTC().Format(time.RFC3339))
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			if field.IsExported() && field.Name != "ResultMetadata" && !empty(v.Field(i)) {
+				d.element(w, d.answered(v.Type(), field.Name), v.Field(i))
+			}
+		}
+	case reflect.Pointer:
+		d.write(w, v.Elem())
+	case reflect.Slice:
+		for i := range v.Len() {
+			d.element(w, d.item, v.Index(i))
+		}
+	case reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		for _, k := range keys {
+			fmt.Fprintf(w, "<entry><key>%s</key><value>%s</value></entry>", escaped(k.String()), escaped(v.MapIndex(k).String()))
+		}
+	default:
+		fmt.Fprint(w, escaped(fmt.Sprint(v)))
+	}
+}
+
+func (d dialect) element(w io.Writer, name string, v reflect.Value) {
+	fmt.Fprintf(w, "<%s>", name)
+	d.write(w, v)
+	fmt.Fprintf(w, "</%s>", name)
+}
+
+// empty reports whether a value is left out: a nil, or the empty string of an enumeration.
+func empty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return v.IsNil()
+	}
+	return v.Kind() == reflect.String && v.Len() == 0
+}
+
+// encodeJSON writes a struct as the JSON services do: times are seconds, what is nil is left out.
+func encodeJSON(w io.Writer, out any) {
+	_ = json.NewEncoder(w).Encode(plain(reflect.ValueOf(out))) // plain data; a reader that is gone does not matter
+}
+
+// plain is a value as maps, lists and scalars.
+func plain(v reflect.Value) any {
+	if v.IsValid() && v.CanInterface() {
+		if at, ok := v.Interface().(time.Time); ok {
+			return float64(at.UnixMilli()) / 1000
+		}
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return nil
+		}
+		return plain(v.Elem())
+	case reflect.Struct:
+		fields := map[string]any{}
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			if field.IsExported() && field.Name != "ResultMetadata" && !empty(v.Field(i)) {
+				fields[field.Name] = plain(v.Field(i))
+			}
+		}
+		return fields
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return v.Bytes() // base64
+		}
+		list := make([]any, v.Len())
+		for i := range list {
+			list[i] = plain(v.Index(i))
+		}
+		return list
+	}
+	return v.Interface()
+}

@@ -1,0 +1,389 @@
+package albsim
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	api "github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2 "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+)
+
+// This file is the network that load balancers stand in: a VPC with its subnets, route tables,
+// security groups, interfaces and instances.
+
+func ec2Calls() map[string]handler {
+	return map[string]handler{
+		"DescribeSubnets":               on((*Sim).describeSubnets),
+		"DescribeRouteTables":           on((*Sim).describeRouteTables),
+		"DescribeSecurityGroups":        on((*Sim).describeSecurityGroups),
+		"CreateSecurityGroup":           on((*Sim).createSecurityGroup),
+		"DeleteSecurityGroup":           on((*Sim).deleteSecurityGroup),
+		"AuthorizeSecurityGroupIngress": on((*Sim).authorizeIngress),
+		"RevokeSecurityGroupIngress":    on((*Sim).revokeIngress),
+		"CreateTags":                    on((*Sim).createTags),
+		"DeleteTags":                    on((*Sim).deleteTags),
+		"DescribeInstances":             on((*Sim).describeInstances),
+		"DescribeNetworkInterfaces":     on((*Sim).describeInterfaces),
+	}
+}
+
+// A network is what EC2 knows. Its maps are by ID.
+type network struct {
+	vpc        string
+	ranges     []netip.Prefix
+	subnets    map[string]*ec2.Subnet
+	tables     []ec2.RouteTable
+	groups     map[string]*ec2.SecurityGroup
+	instances  map[string]*ec2.Instance
+	interfaces map[string]*ec2.NetworkInterface
+}
+
+// The VPC of every account: three zones with a public and a private subnet each, and the security
+// group of its nodes.
+const (
+	VPC       = "vpc-0a1b2c3d4e5f60718"
+	NodeGroup = "sg-0de00000000000001"
+)
+
+func newNetwork(s *Sim) network {
+	n := network{
+		vpc: VPC, ranges: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")},
+		subnets: map[string]*ec2.Subnet{}, groups: map[string]*ec2.SecurityGroup{},
+		instances: map[string]*ec2.Instance{}, interfaces: map[string]*ec2.NetworkInterface{},
+	}
+	var public []ec2.RouteTableAssociation
+	for i, zone := range []string{"a", "b", "c"} {
+		for kind, role := range map[string]string{"public": "kubernetes.io/role/elb", "private": "kubernetes.io/role/internal-elb"} {
+			id := fmt.Sprintf("subnet-%s%d", kind, i)
+			third := i
+			if kind == "private" {
+				third += 100
+			}
+			n.subnets[id] = &ec2.Subnet{
+				SubnetId: aws.String(id), VpcId: aws.String(VPC), AvailabilityZone: aws.String(Region + zone),
+				CidrBlock: aws.String(fmt.Sprintf("10.0.%d.0/24", third)), AvailableIpAddressCount: aws.Int32(251),
+				State: ec2.SubnetStateAvailable,
+			}
+			s.tags[id] = map[string]string{role: "1", "Name": kind + "-" + zone}
+			if kind == "public" {
+				public = append(public, ec2.RouteTableAssociation{SubnetId: aws.String(id), Main: aws.Bool(false)})
+			}
+		}
+	}
+	n.tables = []ec2.RouteTable{
+		{
+			RouteTableId: aws.String("rtb-main"), VpcId: aws.String(VPC),
+			Associations: []ec2.RouteTableAssociation{{Main: aws.Bool(true)}},
+			Routes:       []ec2.Route{{DestinationCidrBlock: aws.String("10.0.0.0/16"), GatewayId: aws.String("local")}},
+		},
+		{
+			RouteTableId: aws.String("rtb-public"), VpcId: aws.String(VPC), Associations: public,
+			Routes: []ec2.Route{{DestinationCidrBlock: aws.String("0.0.0.0/0"), GatewayId: aws.String("igw-1")}},
+		},
+	}
+	n.groups[NodeGroup] = &ec2.SecurityGroup{GroupId: aws.String(NodeGroup), GroupName: aws.String("nodes"), Description: aws.String("nodes"), VpcId: aws.String(VPC)}
+	s.tags[NodeGroup] = map[string]string{"kubernetes.io/cluster/test": "owned"}
+	return n
+}
+
+func (n network) hasVPC(id string) bool { return id == n.vpc }
+
+func (n network) hasInstance(id string) bool {
+	i := n.instances[id]
+	return i != nil && i.State != nil && i.State.Name == ec2.InstanceStateNameRunning
+}
+
+func (n network) contains(ip netip.Addr) bool {
+	return slices.ContainsFunc(n.ranges, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// AddInstance starts an instance in a subnet, with the security group of nodes.
+func (s *Sim) AddInstance(id, subnet, address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	group := ec2.GroupIdentifier{GroupId: aws.String(NodeGroup), GroupName: aws.String("nodes")}
+	eni := "eni-" + strings.TrimPrefix(id, "i-")
+	s.net.interfaces[eni] = &ec2.NetworkInterface{
+		NetworkInterfaceId: aws.String(eni), SubnetId: aws.String(subnet), VpcId: aws.String(VPC), Groups: []ec2.GroupIdentifier{group},
+		PrivateIpAddress:   aws.String(address),
+		PrivateIpAddresses: []ec2.NetworkInterfacePrivateIpAddress{{PrivateIpAddress: aws.String(address), Primary: aws.Bool(true)}},
+		Attachment:         &ec2.NetworkInterfaceAttachment{InstanceId: aws.String(id)},
+	}
+	s.net.instances[id] = &ec2.Instance{
+		InstanceId: aws.String(id), SubnetId: aws.String(subnet), VpcId: aws.String(VPC), PrivateIpAddress: aws.String(address),
+		SecurityGroups: []ec2.GroupIdentifier{group}, State: &ec2.InstanceState{Name: ec2.InstanceStateNameRunning},
+		NetworkInterfaces: []ec2.InstanceNetworkInterface{{NetworkInterfaceId: aws.String(eni), Groups: []ec2.GroupIdentifier{group}}},
+	}
+}
+
+// ChangeSubnet changes a subnet and its tags; a nil tag map leaves these.
+func (s *Sim) ChangeSubnet(id string, change func(*ec2.Subnet), tags map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if change != nil {
+		change(s.net.subnets[id])
+	}
+	if tags != nil {
+		s.tags[id] = tags
+	}
+}
+
+// zones are the zones of subnets in which a load balancer can stand.
+func (s *Sim) zones(subnets []string) ([]elb.AvailabilityZone, string, error) {
+	if len(subnets) < 2 {
+		return nil, "", refuse("InvalidConfigurationRequest", "At least two subnets in two different Availability Zones must be specified")
+	}
+	var out []elb.AvailabilityZone
+	vpc := ""
+	seen := map[string]bool{}
+	for _, id := range subnets {
+		subnet := s.net.subnets[id]
+		if subnet == nil {
+			return nil, "", refuse("SubnetNotFound", "The subnet ID '%s' does not exist", id)
+		}
+		zone := aws.ToString(subnet.AvailabilityZone)
+		switch {
+		case seen[zone]:
+			return nil, "", refuse("InvalidConfigurationRequest", "A load balancer cannot be attached to multiple subnets in the same Availability Zone")
+		case vpc != "" && vpc != aws.ToString(subnet.VpcId):
+			return nil, "", refuse("InvalidSubnet", "The subnets must be in one VPC")
+		case aws.ToInt32(subnet.AvailableIpAddressCount) < 8:
+			return nil, "", refuse("InvalidSubnet", "Not enough IP space available in %s. ELB requires at least 8 free IP addresses in each subnet.", id)
+		}
+		seen[zone], vpc = true, aws.ToString(subnet.VpcId)
+		out = append(out, elb.AvailabilityZone{SubnetId: aws.String(id), ZoneName: aws.String(zone)})
+	}
+	return out, vpc, nil
+}
+
+// groupsOf are the security groups of a load balancer: those named, else the VPC's default one.
+func (s *Sim) groupsOf(ids []string, vpc string) ([]string, error) {
+	if len(ids) == 0 {
+		return []string{"sg-default"}, nil
+	}
+	for _, id := range ids {
+		g := s.net.groups[id]
+		if g == nil {
+			return nil, refuse("InvalidSecurityGroup", "The security group '%s' does not exist", id)
+		}
+		if aws.ToString(g.VpcId) != vpc {
+			return nil, refuse("InvalidConfigurationRequest", "One or more security groups are invalid")
+		}
+	}
+	if len(ids) > 5 {
+		return nil, refuse("InvalidConfigurationRequest", "No more than 5 security groups are possible")
+	}
+	return ids, nil
+}
+
+func (s *Sim) describeSubnets(in *api.DescribeSubnetsInput) (*api.DescribeSubnetsOutput, error) {
+	for _, id := range in.SubnetIds {
+		if s.net.subnets[id] == nil {
+			return nil, refuse("InvalidSubnetID.NotFound", "The subnet ID '%s' does not exist", id)
+		}
+	}
+	out := &api.DescribeSubnetsOutput{Subnets: []ec2.Subnet{}}
+	for _, id := range sortedKeys(s.net.subnets) {
+		subnet := *s.net.subnets[id]
+		subnet.Tags = s.ec2Tags(id)
+		fits, err := s.fits(in.Filters, id, map[string][]string{
+			"vpc-id": {aws.ToString(subnet.VpcId)}, "subnet-id": {id}, "availability-zone": {aws.ToString(subnet.AvailabilityZone)},
+		})
+		if err != nil {
+			return nil, err
+		}
+		if fits && (in.SubnetIds == nil || slices.Contains(in.SubnetIds, id)) {
+			out.Subnets = append(out.Subnets, subnet)
+		}
+	}
+	return out, nil
+}
+
+// fits reports whether a resource passes filters.
+func (s *Sim) fits(filters []ec2.Filter, id string, fields map[string][]string) (bool, error) {
+	for _, f := range filters {
+		name := aws.ToString(f.Name)
+		values, known := fields[name]
+		if key, isTag := strings.CutPrefix(name, "tag:"); isTag {
+			values, known = nil, true
+			if v, has := s.tags[id][key]; has {
+				values = []string{v}
+			}
+		}
+		if name == "tag-key" {
+			values, known = sortedKeys(s.tags[id]), true
+		}
+		if !known {
+			return false, refuse("InvalidParameterValue", "The filter '%s' is invalid", name)
+		}
+		if !slices.ContainsFunc(values, func(v string) bool {
+			return slices.ContainsFunc(f.Values, func(wanted string) bool { return glob(wanted).MatchString(v) })
+		}) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func (s *Sim) ec2Tags(id string) []ec2.Tag {
+	var out []ec2.Tag
+	for _, key := range sortedKeys(s.tags[id]) {
+		out = append(out, ec2.Tag{Key: aws.String(key), Value: aws.String(s.tags[id][key])})
+	}
+	return out
+}
+
+func (s *Sim) describeRouteTables(in *api.DescribeRouteTablesInput) (*api.DescribeRouteTablesOutput, error) {
+	out := &api.DescribeRouteTablesOutput{}
+	for _, t := range s.net.tables {
+		fits, err := s.fits(in.Filters, aws.ToString(t.RouteTableId), map[string][]string{"vpc-id": {aws.ToString(t.VpcId)}})
+		if err != nil {
+			return nil, err
+		}
+		if fits {
+			out.RouteTables = append(out.RouteTables, t)
+		}
+	}
+	return out, nil
+}
+
+func (s *Sim) describeInstances(in *api.DescribeInstancesInput) (*api.DescribeInstancesOutput, error) {
+	out := &api.DescribeInstancesOutput{}
+	for _, id := range sortedKeys(s.net.instances) {
+		i := *s.net.instances[id]
+		i.Tags = s.ec2Tags(id)
+		fits, err := s.fits(in.Filters, id, map[string][]string{"vpc-id": {aws.ToString(i.VpcId)}, "private-ip-address": {aws.ToString(i.PrivateIpAddress)}})
+		if err != nil {
+			return nil, err
+		}
+		if fits && (in.InstanceIds == nil || slices.Contains(in.InstanceIds, id)) {
+			out.Reservations = append(out.Reservations, ec2.Reservation{Instances: []ec2.Instance{i}})
+		}
+	}
+	for _, id := range in.InstanceIds {
+		if s.net.instances[id] == nil {
+			return nil, refuse("InvalidInstanceID.NotFound", "The instance ID '%s' does not exist", id)
+		}
+	}
+	return out, nil
+}
+
+func (s *Sim) describeInterfaces(in *api.DescribeNetworkInterfacesInput) (*api.DescribeNetworkInterfacesOutput, error) {
+	out := &api.DescribeNetworkInterfacesOutput{}
+	for _, f := range in.Filters {
+		if len(f.Values) > 200 {
+			return nil, refuse("FilterLimitExceeded", "The maximum number of filter values specified on a single call is 200")
+		}
+	}
+	for _, id := range sortedKeys(s.net.interfaces) {
+		i := *s.net.interfaces[id]
+		var addresses []string
+		for _, a := range i.PrivateIpAddresses {
+			addresses = append(addresses, aws.ToString(a.PrivateIpAddress))
+		}
+		fits, err := s.fits(in.Filters, id, map[string][]string{
+			"vpc-id": {aws.ToString(i.VpcId)}, "addresses.private-ip-address": addresses, "attachment.instance-id": {aws.ToString(i.Attachment.InstanceId)},
+		})
+		if err != nil {
+			return nil, err
+		}
+		if fits {
+			out.NetworkInterfaces = append(out.NetworkInterfaces, i)
+		}
+	}
+	return out, nil
+}
+
+func (s *Sim) createTags(in *api.CreateTagsInput) (*api.CreateTagsOutput, error) {
+	for _, id := range in.Resources {
+		if s.net.groups[id] == nil && s.net.subnets[id] == nil {
+			return nil, refuse("InvalidID", "The ID '%s' is not valid", id)
+		}
+		if s.tags[id] == nil {
+			s.tags[id] = map[string]string{}
+		}
+		for _, t := range in.Tags {
+			s.tags[id][aws.ToString(t.Key)] = aws.ToString(t.Value)
+		}
+	}
+	return &api.CreateTagsOutput{}, nil
+}
+
+func (s *Sim) deleteTags(in *api.DeleteTagsInput) (*api.DeleteTagsOutput, error) {
+	for _, id := range in.Resources {
+		for _, t := range in.Tags {
+			delete(s.tags[id], aws.ToString(t.Key))
+		}
+	}
+	return &api.DeleteTagsOutput{}, nil
+}
+
+// ec2Query is the protocol of EC2: like query, with other names.
+func ec2Query() protocol {
+	const namespace = "http://ec2.amazonaws.com/doc/2016-11-15/"
+	return protocol{
+		action: func(_ *http.Request, body []byte) (string, decoder, error) {
+			values, err := url.ParseQuery(string(body))
+			if err != nil {
+				return "", nil, refuse("MalformedQueryString", "%v", err)
+			}
+			return values.Get("Action"), func(into any) error { return ec2Names.decode(values, into) }, nil
+		},
+		answer: func(w http.ResponseWriter, action, id string, out any) {
+			w.Header().Set("Content-Type", "text/xml")
+			fmt.Fprintf(w, "<%sResponse xmlns=%q><requestId>%s</requestId>", action, namespace, id)
+			ec2Names.encode(w, out)
+			fmt.Fprintf(w, "</%sResponse>", action)
+		},
+		refuse: func(w http.ResponseWriter, id string, e *apiError) {
+			w.Header().Set("Content-Type", "text/xml")
+			w.WriteHeader(e.Status)
+			fmt.Fprintf(w, "<Response><Errors><Error><Code>%s</Code><Message>%s</Message></Error></Errors><RequestID>%s</RequestID></Response>",
+				escaped(e.Code), escaped(e.Message), id)
+		},
+	}
+}
+
+// ec2Names is how EC2 names things: by rules of its own, with exceptions.
+var ec2Names = dialect{
+	asked: func(in reflect.Type, field string) string {
+		if name, ok := ec2Asked[in.Name()+"."+field]; ok {
+			return name
+		}
+		if name, ok := ec2Asked[field]; ok {
+			return name
+		}
+		return field
+	},
+	answered: func(in reflect.Type, field string) string {
+		if name, ok := ec2Answered[in.Name()+"."+field]; ok {
+			return name
+		}
+		if name, ok := ec2Answered[field]; ok {
+			return name
+		}
+		return strings.ToLower(field[:1]) + field[1:]
+	},
+	item: "item",
+}
+
+var ec2Asked = map[string]string{
+	"Filters": "Filter", "Values": "Value", "Tags": "Tag", "TagSpecifications": "TagSpecification",
+	"SubnetIds": "SubnetId", "GroupIds": "GroupId", "GroupNames": "GroupName", "InstanceIds": "InstanceId", "Resources": "ResourceId",
+	"NetworkInterfaceIds": "NetworkInterfaceId", "RouteTableIds": "RouteTableId", "SecurityGroupRuleIds": "SecurityGroupRuleId",
+	"UserIdGroupPairs": "Groups", "CreateSecurityGroupInput.Description": "GroupDescription",
+}
+
+var ec2Answered = map[string]string{
+	"Subnets": "subnetSet", "SecurityGroups": "securityGroupInfo", "RouteTables": "routeTableSet", "Associations": "associationSet",
+	"Routes": "routeSet", "NetworkInterfaces": "networkInterfaceSet", "Reservations": "reservationSet", "Instances": "instancesSet",
+	"Groups": "groupSet", "PrivateIpAddresses": "privateIpAddressesSet", "UserIdGroupPairs": "groups", "Tags": "tagSet",
+	"SecurityGroup.Description": "groupDescription", "Instance.SecurityGroups": "groupSet", "Instance.State": "instanceState",
+}

@@ -1,0 +1,169 @@
+package albsim
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	api "github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2 "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+)
+
+// This file is security groups.
+
+func noGroup(id string) error {
+	return refuse("InvalidGroup.NotFound", "The security group '%s' does not exist", id)
+}
+
+func (s *Sim) createSecurityGroup(in *api.CreateSecurityGroupInput) (*api.CreateSecurityGroupOutput, error) {
+	if !s.net.hasVPC(aws.ToString(in.VpcId)) {
+		return nil, refuse("InvalidVpcID.NotFound", "The vpc ID '%s' does not exist", aws.ToString(in.VpcId))
+	}
+	if len(aws.ToString(in.GroupName)) > 255 || strings.HasPrefix(aws.ToString(in.GroupName), "sg-") || aws.ToString(in.Description) == "" {
+		return nil, refuse("InvalidParameterValue", "The name or the description of the security group is not valid")
+	}
+	for _, g := range s.net.groups {
+		if aws.ToString(g.GroupName) == aws.ToString(in.GroupName) && aws.ToString(g.VpcId) == aws.ToString(in.VpcId) {
+			return nil, refuse("InvalidGroup.Duplicate", "The security group '%s' already exists for VPC '%s'", aws.ToString(in.GroupName), aws.ToString(in.VpcId))
+		}
+	}
+	id := "sg-0" + s.nextID()
+	s.net.groups[id] = &ec2.SecurityGroup{GroupId: aws.String(id), GroupName: in.GroupName, Description: in.Description, VpcId: in.VpcId}
+	s.tags[id] = map[string]string{}
+	for _, spec := range in.TagSpecifications {
+		for _, t := range spec.Tags {
+			s.tags[id][aws.ToString(t.Key)] = aws.ToString(t.Value)
+		}
+	}
+	return &api.CreateSecurityGroupOutput{GroupId: aws.String(id), Tags: s.ec2Tags(id)}, nil
+}
+
+func (s *Sim) describeSecurityGroups(in *api.DescribeSecurityGroupsInput) (*api.DescribeSecurityGroupsOutput, error) {
+	for _, id := range in.GroupIds {
+		if s.net.groups[id] == nil {
+			return nil, noGroup(id)
+		}
+	}
+	out := &api.DescribeSecurityGroupsOutput{SecurityGroups: []ec2.SecurityGroup{}}
+	for _, id := range sortedKeys(s.net.groups) {
+		g := *s.net.groups[id]
+		g.Tags = s.ec2Tags(id)
+		fits, err := s.fits(in.Filters, id, map[string][]string{"vpc-id": {aws.ToString(g.VpcId)}, "group-name": {aws.ToString(g.GroupName)}, "group-id": {id}})
+		if err != nil {
+			return nil, err
+		}
+		if fits && (in.GroupIds == nil || slices.Contains(in.GroupIds, id)) {
+			out.SecurityGroups = append(out.SecurityGroups, g)
+		}
+	}
+	return out, nil
+}
+
+func (s *Sim) deleteSecurityGroup(in *api.DeleteSecurityGroupInput) (*api.DeleteSecurityGroupOutput, error) {
+	id := aws.ToString(in.GroupId)
+	if s.net.groups[id] == nil {
+		return nil, noGroup(id)
+	}
+	used := s.lingers(id)
+	for _, lb := range s.loadBalancers {
+		used = used || slices.Contains(lb.about.SecurityGroups, id)
+	}
+	for other, g := range s.net.groups {
+		used = used || other != id && slices.ContainsFunc(g.IpPermissions, func(p ec2.IpPermission) bool {
+			return slices.ContainsFunc(p.UserIdGroupPairs, func(u ec2.UserIdGroupPair) bool { return aws.ToString(u.GroupId) == id })
+		})
+	}
+	if used {
+		return nil, refuse("DependencyViolation", "resource %s has a dependent object", id)
+	}
+	delete(s.net.groups, id)
+	delete(s.tags, id)
+	return &api.DeleteSecurityGroupOutput{}, nil
+}
+
+// A grant is one source of one range of ports: what rules of security groups are made of.
+type grant struct {
+	protocol, source string
+	from, to         int32
+}
+
+// grantsOf takes a permission apart, each part with the permission that says just that.
+func grantsOf(p ec2.IpPermission) map[grant]ec2.IpPermission {
+	out := map[grant]ec2.IpPermission{}
+	add := func(source string, only ec2.IpPermission) {
+		only.IpProtocol, only.FromPort, only.ToPort = p.IpProtocol, p.FromPort, p.ToPort
+		out[grant{aws.ToString(p.IpProtocol), source, aws.ToInt32(p.FromPort), aws.ToInt32(p.ToPort)}] = only
+	}
+	for _, r := range p.IpRanges {
+		add(aws.ToString(r.CidrIp), ec2.IpPermission{IpRanges: []ec2.IpRange{r}})
+	}
+	for _, r := range p.Ipv6Ranges {
+		add(aws.ToString(r.CidrIpv6), ec2.IpPermission{Ipv6Ranges: []ec2.Ipv6Range{r}})
+	}
+	for _, r := range p.PrefixListIds {
+		add(aws.ToString(r.PrefixListId), ec2.IpPermission{PrefixListIds: []ec2.PrefixListId{r}})
+	}
+	for _, r := range p.UserIdGroupPairs {
+		add(aws.ToString(r.GroupId), ec2.IpPermission{UserIdGroupPairs: []ec2.UserIdGroupPair{r}})
+	}
+	return out
+}
+
+func (s *Sim) authorizeIngress(in *api.AuthorizeSecurityGroupIngressInput) (*api.AuthorizeSecurityGroupIngressOutput, error) {
+	g := s.net.groups[aws.ToString(in.GroupId)]
+	if g == nil {
+		return nil, noGroup(aws.ToString(in.GroupId))
+	}
+	have := map[grant]bool{}
+	for _, p := range g.IpPermissions {
+		for at := range grantsOf(p) {
+			have[at] = true
+		}
+	}
+	var fresh []ec2.IpPermission
+	for _, p := range in.IpPermissions {
+		for at, only := range grantsOf(p) {
+			if have[at] {
+				return nil, refuse("InvalidPermission.Duplicate", "the specified rule \"peer: %s, %s, from port: %d, to port: %d, ALLOW\" already exists", at.source, at.protocol, at.from, at.to)
+			}
+			if strings.HasPrefix(at.source, "sg-") && s.net.groups[at.source] == nil {
+				return nil, noGroup(at.source)
+			}
+			have[at] = true
+			fresh = append(fresh, only)
+		}
+	}
+	if len(have) > 60 {
+		return nil, refuse("RulesPerSecurityGroupLimitExceeded", "The maximum number of rules per security group has been reached.")
+	}
+	g.IpPermissions = append(g.IpPermissions, fresh...)
+	return &api.AuthorizeSecurityGroupIngressOutput{Return: aws.Bool(true)}, nil
+}
+
+func (s *Sim) revokeIngress(in *api.RevokeSecurityGroupIngressInput) (*api.RevokeSecurityGroupIngressOutput, error) {
+	g := s.net.groups[aws.ToString(in.GroupId)]
+	if g == nil {
+		return nil, noGroup(aws.ToString(in.GroupId))
+	}
+	gone := map[grant]bool{}
+	for _, p := range in.IpPermissions {
+		for at := range grantsOf(p) {
+			gone[at] = true
+		}
+	}
+	var kept []ec2.IpPermission
+	for _, p := range g.IpPermissions {
+		for at, only := range grantsOf(p) {
+			if gone[at] {
+				delete(gone, at)
+				continue
+			}
+			kept = append(kept, only)
+		}
+	}
+	for at := range gone {
+		return nil, refuse("InvalidPermission.NotFound", "The specified rule does not exist in this security group: %s %d", at.source, at.from)
+	}
+	g.IpPermissions = kept
+	return &api.RevokeSecurityGroupIngressOutput{Return: aws.Bool(true)}, nil
+}

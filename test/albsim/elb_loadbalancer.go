@@ -1,0 +1,280 @@
+package albsim
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	api "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+)
+
+// This file is load balancers.
+
+type loadBalancer struct {
+	serial     int
+	about      elb.LoadBalancer
+	attributes map[string]string
+	activeAt   time.Time
+	plane      plane
+}
+
+func (l *loadBalancer) arn() string { return aws.ToString(l.about.LoadBalancerArn) }
+
+func (s *Sim) noLoadBalancer(arn string) error {
+	return refuse("LoadBalancerNotFound", "Load balancer '%s' not found", arn)
+}
+
+func (s *Sim) createLoadBalancer(in *api.CreateLoadBalancerInput) (*api.CreateLoadBalancerOutput, error) {
+	name := aws.ToString(in.Name)
+	if err := checkName("Load balancer", name); err != nil {
+		return nil, err
+	}
+	if in.Type != "" && in.Type != elb.LoadBalancerTypeEnumApplication {
+		return nil, refuse("ValidationError", "only application load balancers are simulated")
+	}
+	zones, vpc, err := s.zones(in.Subnets)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := s.groupsOf(in.SecurityGroups, vpc)
+	if err != nil {
+		return nil, err
+	}
+	about := elb.LoadBalancer{
+		LoadBalancerName: in.Name, Type: elb.LoadBalancerTypeEnumApplication, VpcId: aws.String(vpc),
+		Scheme: orUsual(in.Scheme, elb.LoadBalancerSchemeEnumInternetFacing), IpAddressType: orUsual(in.IpAddressType, elb.IpAddressTypeIpv4),
+		AvailabilityZones: zones, SecurityGroups: groups, CustomerOwnedIpv4Pool: in.CustomerOwnedIpv4Pool, IpamPools: in.IpamPools,
+	}
+	for _, old := range s.loadBalancers {
+		if aws.ToString(old.about.LoadBalancerName) != name {
+			continue
+		}
+		if !sameLoadBalancer(old.about, about) || !maps.Equal(s.tags[old.arn()], tagMap(in.Tags)) {
+			return nil, refuse("DuplicateLoadBalancerName", "A load balancer with the same name '%s' exists, but with different settings", name)
+		}
+		return &api.CreateLoadBalancerOutput{LoadBalancers: []elb.LoadBalancer{s.described(old)}}, nil
+	}
+	if len(s.loadBalancers) >= s.options.Limits.LoadBalancers {
+		return nil, refuse("TooManyLoadBalancers", "The maximum number of load balancers has been reached")
+	}
+	id := s.nextID()
+	about.LoadBalancerArn = aws.String(elbARN(fmt.Sprintf("loadbalancer/app/%s/%s", name, id)))
+	about.CanonicalHostedZoneId = aws.String("Z32O12XQLNTSW2")
+	about.CreatedTime = aws.Time(s.now())
+	prefix := ""
+	if about.Scheme == elb.LoadBalancerSchemeEnumInternal {
+		prefix = "internal-"
+	}
+	about.DNSName = aws.String(fmt.Sprintf("%s%s-%s.%s.elb.amazonaws.com", prefix, name, id[:10], Region))
+	if err := s.setTags(*about.LoadBalancerArn, in.Tags); err != nil {
+		return nil, err
+	}
+	made := &loadBalancer{serial: s.serial, about: about, attributes: maps.Clone(usualLoadBalancerAttributes), activeAt: s.now().Add(s.options.Provisioning)}
+	s.loadBalancers[made.arn()] = made
+	return &api.CreateLoadBalancerOutput{LoadBalancers: []elb.LoadBalancer{s.described(made)}}, nil
+}
+
+// sameLoadBalancer reports whether a load balancer is what is asked for again.
+func sameLoadBalancer(have, want elb.LoadBalancer) bool {
+	return have.Scheme == want.Scheme && have.IpAddressType == want.IpAddressType && aws.ToString(have.VpcId) == aws.ToString(want.VpcId) &&
+		slices.Equal(subnetsOf(have), subnetsOf(want)) && slices.Equal(have.SecurityGroups, want.SecurityGroups)
+}
+
+func subnetsOf(l elb.LoadBalancer) []string {
+	var out []string
+	for _, z := range l.AvailabilityZones {
+		out = append(out, aws.ToString(z.SubnetId))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// described is a load balancer as it is at the moment.
+func (s *Sim) described(l *loadBalancer) elb.LoadBalancer {
+	out := l.about
+	out.State = &elb.LoadBalancerState{Code: elb.LoadBalancerStateEnumActive}
+	if s.now().Before(l.activeAt) {
+		out.State.Code = elb.LoadBalancerStateEnumProvisioning
+	}
+	return out
+}
+
+func (s *Sim) describeLoadBalancers(in *api.DescribeLoadBalancersInput) (*api.DescribeLoadBalancersOutput, error) {
+	if len(in.LoadBalancerArns) > 20 || len(in.Names) > 20 {
+		return nil, refuse("ValidationError", "You cannot describe more than '20' load balancers at a time")
+	}
+	found, err := selected(s.loadBalancers, in.LoadBalancerArns, s.noLoadBalancer, func(l *loadBalancer) int { return l.serial })
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range in.Names {
+		if !slices.ContainsFunc(found, func(l *loadBalancer) bool { return aws.ToString(l.about.LoadBalancerName) == name }) {
+			return nil, refuse("LoadBalancerNotFound", "Load balancers '[%s]' not found", name)
+		}
+	}
+	var out []elb.LoadBalancer
+	for _, l := range found {
+		if in.Names == nil || slices.Contains(in.Names, aws.ToString(l.about.LoadBalancerName)) {
+			out = append(out, s.described(l))
+		}
+	}
+	part, next, err := page(out, in.Marker, in.PageSize, 400)
+	if err != nil {
+		return nil, err
+	}
+	return &api.DescribeLoadBalancersOutput{LoadBalancers: part, NextMarker: next}, nil
+}
+
+func (s *Sim) deleteLoadBalancer(in *api.DeleteLoadBalancerInput) (*api.DeleteLoadBalancerOutput, error) {
+	arn := aws.ToString(in.LoadBalancerArn)
+	l := s.loadBalancers[arn]
+	if l == nil {
+		return &api.DeleteLoadBalancerOutput{}, nil
+	}
+	if l.attributes["deletion_protection.enabled"] == "true" {
+		return nil, refuse("OperationNotPermitted", "Load balancer '%s' cannot be deleted because deletion protection is enabled", arn)
+	}
+	if s.webACLs[arn] != "" {
+		delete(s.webACLs, arn)
+	}
+	for _, listener := range s.listenersOf(arn) {
+		s.dropListener(listener)
+	}
+	for _, group := range l.about.SecurityGroups {
+		s.linger(group)
+	}
+	delete(s.loadBalancers, arn)
+	delete(s.tags, arn)
+	return &api.DeleteLoadBalancerOutput{}, nil
+}
+
+func (s *Sim) setSecurityGroups(in *api.SetSecurityGroupsInput) (*api.SetSecurityGroupsOutput, error) {
+	l := s.loadBalancers[aws.ToString(in.LoadBalancerArn)]
+	if l == nil {
+		return nil, s.noLoadBalancer(aws.ToString(in.LoadBalancerArn))
+	}
+	groups, err := s.groupsOf(in.SecurityGroups, aws.ToString(l.about.VpcId))
+	if err != nil {
+		return nil, err
+	}
+	for _, old := range l.about.SecurityGroups {
+		if !slices.Contains(groups, old) {
+			s.linger(old)
+		}
+	}
+	l.about.SecurityGroups = groups
+	return &api.SetSecurityGroupsOutput{SecurityGroupIds: groups}, nil
+}
+
+func (s *Sim) setSubnets(in *api.SetSubnetsInput) (*api.SetSubnetsOutput, error) {
+	l := s.loadBalancers[aws.ToString(in.LoadBalancerArn)]
+	if l == nil {
+		return nil, s.noLoadBalancer(aws.ToString(in.LoadBalancerArn))
+	}
+	zones, vpc, err := s.zones(in.Subnets)
+	if err != nil {
+		return nil, err
+	}
+	if vpc != aws.ToString(l.about.VpcId) {
+		return nil, refuse("InvalidSubnet", "The subnets are not in the VPC of the load balancer")
+	}
+	l.about.AvailabilityZones = zones
+	l.about.IpAddressType = orUsual(in.IpAddressType, l.about.IpAddressType)
+	return &api.SetSubnetsOutput{AvailabilityZones: zones, IpAddressType: l.about.IpAddressType}, nil
+}
+
+func (s *Sim) setIPAddressType(in *api.SetIpAddressTypeInput) (*api.SetIpAddressTypeOutput, error) {
+	l := s.loadBalancers[aws.ToString(in.LoadBalancerArn)]
+	if l == nil {
+		return nil, s.noLoadBalancer(aws.ToString(in.LoadBalancerArn))
+	}
+	if in.IpAddressType == elb.IpAddressTypeDualstackWithoutPublicIpv4 && l.about.Scheme != elb.LoadBalancerSchemeEnumInternetFacing {
+		return nil, refuse("ValidationError", "'dualstack-without-public-ipv4' is only possible for internet-facing load balancers")
+	}
+	l.about.IpAddressType = in.IpAddressType
+	return &api.SetIpAddressTypeOutput{IpAddressType: in.IpAddressType}, nil
+}
+
+var usualLoadBalancerAttributes = map[string]string{
+	"access_logs.s3.enabled": "false", "access_logs.s3.bucket": "", "access_logs.s3.prefix": "",
+	"connection_logs.s3.enabled": "false", "connection_logs.s3.bucket": "", "connection_logs.s3.prefix": "",
+	"client_keep_alive.seconds": "3600", "deletion_protection.enabled": "false", "idle_timeout.timeout_seconds": "60",
+	"load_balancing.cross_zone.enabled": "true", "routing.http.desync_mitigation_mode": "defensive",
+	"routing.http.drop_invalid_header_fields.enabled": "false", "routing.http.preserve_host_header.enabled": "false",
+	"routing.http.x_amzn_tls_version_and_cipher_suite.enabled": "false", "routing.http.xff_client_port.enabled": "false",
+	"routing.http.xff_header_processing.mode": "append", "routing.http2.enabled": "true", "waf.fail_open.enabled": "false",
+	"zonal_shift.config.enabled": "false", "ipv6.deny_all_igw_traffic": "false",
+}
+
+func (s *Sim) describeLoadBalancerAttributes(in *api.DescribeLoadBalancerAttributesInput) (*api.DescribeLoadBalancerAttributesOutput, error) {
+	l := s.loadBalancers[aws.ToString(in.LoadBalancerArn)]
+	if l == nil {
+		return nil, s.noLoadBalancer(aws.ToString(in.LoadBalancerArn))
+	}
+	return &api.DescribeLoadBalancerAttributesOutput{Attributes: loadBalancerAttributes(l.attributes)}, nil
+}
+
+func (s *Sim) modifyLoadBalancerAttributes(in *api.ModifyLoadBalancerAttributesInput) (*api.ModifyLoadBalancerAttributesOutput, error) {
+	l := s.loadBalancers[aws.ToString(in.LoadBalancerArn)]
+	if l == nil {
+		return nil, s.noLoadBalancer(aws.ToString(in.LoadBalancerArn))
+	}
+	changes := map[string]string{}
+	for _, a := range in.Attributes {
+		changes[aws.ToString(a.Key)] = aws.ToString(a.Value)
+	}
+	if err := checkAttributes(changes, usualLoadBalancerAttributes, "Load balancer"); err != nil {
+		return nil, err
+	}
+	maps.Copy(l.attributes, changes)
+	return &api.ModifyLoadBalancerAttributesOutput{Attributes: loadBalancerAttributes(l.attributes)}, nil
+}
+
+func loadBalancerAttributes(from map[string]string) []elb.LoadBalancerAttribute {
+	var out []elb.LoadBalancerAttribute
+	for _, key := range sortedKeys(from) {
+		out = append(out, elb.LoadBalancerAttribute{Key: aws.String(key), Value: aws.String(from[key])})
+	}
+	return out
+}
+
+// checkAttributes refuses attributes that do not exist, or too many at once.
+func checkAttributes(changes, known map[string]string, kind string) error {
+	if len(changes) > 20 {
+		return refuse("ValidationError", "1 validation error detected: Value at 'attributes' failed to satisfy constraint: Member must have length less than or equal to 20")
+	}
+	for _, key := range sortedKeys(changes) {
+		usual, ok := known[key]
+		value := changes[key]
+		switch {
+		case !ok:
+			return refuse("ValidationError", "%s attribute key '%s' is not recognized", kind, key)
+		case (usual == "true" || usual == "false") && value != "true" && value != "false":
+			return refuse("ValidationError", "%s attribute value '%s' for key '%s' is not valid", kind, value, key)
+		}
+	}
+	return nil
+}
+
+func tagMap(tags []elb.Tag) map[string]string {
+	out := map[string]string{}
+	for _, t := range tags {
+		out[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return out
+}
+
+func orUsual[T ~string](value, usual T) T {
+	if value == "" {
+		return usual
+	}
+	return value
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.SortedFunc(maps.Keys(m), strings.Compare)
+}

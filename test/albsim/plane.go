@@ -1,0 +1,320 @@
+package albsim
+
+import (
+	"encoding/json"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+)
+
+// This file is the data plane: what of the listeners and rules has been deployed, and what that does
+// with a request.
+
+// A plane is what a load balancer does. The first change of its listeners and rules starts a window;
+// at the end of it everything is deployed as it is then.
+type plane struct {
+	due  time.Time // when the open window ends; zero if there is none
+	live []liveListener
+}
+
+type liveListener struct {
+	about elb.Listener
+	sni   []string
+	rules []elb.Rule // by priority
+}
+
+// touch notes that the listeners or rules of a load balancer have changed.
+func (s *Sim) touch(loadBalancer string) {
+	if lb := s.loadBalancers[loadBalancer]; lb != nil && lb.plane.due.IsZero() {
+		lb.plane.due = s.now().Add(s.options.Propagation)
+	}
+}
+
+// advance brings the account to the present: what is due is deployed as it is before the next change,
+// and drained targets are gone.
+func (s *Sim) advance() {
+	for _, lb := range s.loadBalancers {
+		if p := &lb.plane; !p.due.IsZero() && !s.now().Before(p.due) {
+			p.due, p.live = time.Time{}, s.snapshot(lb.arn())
+		}
+	}
+	for _, g := range s.targetGroups {
+		for key, t := range g.targets {
+			if t.draining && !s.now().Before(t.drained) {
+				delete(g.targets, key)
+			}
+		}
+	}
+}
+
+// changed follows a call: without propagation it is live at once, and groups are in use from now on or
+// no more.
+func (s *Sim) changed() {
+	if s.options.Propagation == 0 {
+		s.advance()
+	}
+	for _, g := range s.targetGroups {
+		used := len(s.usersOf(g.arn())) > 0
+		switch {
+		case !used:
+			g.usedSince = time.Time{}
+		case g.usedSince.IsZero():
+			g.usedSince = s.now()
+		}
+	}
+}
+
+func (s *Sim) snapshot(loadBalancer string) []liveListener {
+	var out []liveListener
+	for _, l := range s.listenersOf(loadBalancer) {
+		live := liveListener{about: l.about, sni: slices.Clone(l.others)}
+		for _, r := range s.rulesOf(l.arn()) {
+			live.rules = append(live.rules, r.about)
+		}
+		out = append(out, live)
+	}
+	return out
+}
+
+// A Request is one that a client makes to a load balancer.
+type Request struct {
+	Port    int32
+	TLS     bool
+	SNI     string
+	Method  string // GET if empty
+	Host    string // as in the Host header, with a port where clients send one
+	Path    string // as on the request line, without the query
+	Query   string
+	Headers map[string]string // names in lower case
+	Source  string            // the client's address
+}
+
+// An Answer is what becomes of a request.
+type Answer struct {
+	Refused     bool   // nothing listens there
+	Certificate string // the ARN that the client is shown
+	Rule        string // the ARN of the rule that decided; empty for the default
+	Status      int    // of a fixed response, a redirect, or 503 where nobody can be asked
+	Body        string
+	Location    string
+	Forward     []Share // where it is forwarded to
+	Auth        string  // what has to be passed first
+}
+
+// A Share is a target group that a request may be forwarded to, and those of its targets that may
+// get it.
+type Share struct {
+	Group   string // by name
+	Weight  int32
+	Targets []string // address:port, sorted
+}
+
+// Reading is how what AWS leaves undocumented turns out.
+type Reading struct {
+	HostWithPort bool // the port of the Host header takes part in matching, where it is not the usual one
+	HostAsSent   bool // regular expressions see the host as it was sent, not in lower case
+	Decoded      bool // the path is decoded before it is matched
+}
+
+// Ask answers a request to the load balancer with a DNS name.
+func (s *Sim) Ask(dnsName string, r Request, how Reading) Answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.advance()
+	for _, lb := range s.loadBalancers {
+		if aws.ToString(lb.about.DNSName) != dnsName || s.now().Before(lb.activeAt) {
+			continue
+		}
+		for i := range lb.plane.live {
+			if l := &lb.plane.live[i]; aws.ToInt32(l.about.Port) == r.Port {
+				return s.answer(l, r, how)
+			}
+		}
+	}
+	return Answer{Refused: true}
+}
+
+func (s *Sim) answer(l *liveListener, r Request, how Reading) Answer {
+	var out Answer
+	if r.TLS != (l.about.Protocol == elb.ProtocolEnumHttps) {
+		return Answer{Status: 400}
+	}
+	if r.TLS {
+		out.Certificate = s.certificateFor(l, r.SNI)
+	}
+	actions := l.about.DefaultActions
+	for _, rule := range l.rules {
+		if matchesAll(rule.Conditions, r, how) {
+			actions, out.Rule = rule.Actions, aws.ToString(rule.RuleArn)
+			break
+		}
+	}
+	for _, a := range actions {
+		s.act(&out, a, l, r)
+	}
+	return out
+}
+
+func (s *Sim) act(out *Answer, a elb.Action, l *liveListener, r Request) {
+	switch {
+	case a.FixedResponseConfig != nil:
+		out.Status, _ = strconv.Atoi(aws.ToString(a.FixedResponseConfig.StatusCode)) // checked when it was set
+		out.Body = aws.ToString(a.FixedResponseConfig.MessageBody)
+	case a.RedirectConfig != nil:
+		out.Status, _ = strconv.Atoi(strings.TrimPrefix(string(a.RedirectConfig.StatusCode), "HTTP_")) // it is one of two
+		out.Location = location(a.RedirectConfig, l, r)
+	case a.ForwardConfig != nil:
+		for _, g := range a.ForwardConfig.TargetGroups {
+			if w := aws.ToInt32(g.Weight); w > 0 {
+				out.Forward = append(out.Forward, s.share(aws.ToString(g.TargetGroupArn), w))
+			}
+		}
+		if len(out.Forward) == 0 || slices.ContainsFunc(out.Forward, func(s Share) bool { return len(s.Targets) == 0 }) {
+			out.Status = 503
+		}
+	default:
+		out.Auth = string(a.Type)
+	}
+}
+
+// share is a target group and its healthy targets; all of them where none is healthy.
+func (s *Sim) share(arn string, weight int32) Share {
+	g := s.targetGroups[arn]
+	if g == nil {
+		return Share{Group: arn, Weight: weight}
+	}
+	var healthy, registered []string
+	for _, t := range g.targets {
+		at := aws.ToString(t.about.Id) + ":" + strconv.Itoa(int(aws.ToInt32(t.about.Port)))
+		state, _ := s.health(g, t)
+		if state == elb.TargetHealthStateEnumHealthy {
+			healthy = append(healthy, at)
+		}
+		if !t.draining {
+			registered = append(registered, at)
+		}
+	}
+	if len(healthy) == 0 {
+		healthy = registered
+	}
+	slices.Sort(healthy)
+	return Share{Group: g.name(), Weight: weight, Targets: healthy}
+}
+
+func location(c *elb.RedirectActionConfig, l *liveListener, r Request) string {
+	host, _, _ := strings.Cut(r.Host, ":")
+	port := strconv.Itoa(int(aws.ToInt32(l.about.Port)))
+	fill := strings.NewReplacer("#{protocol}", strings.ToLower(string(l.about.Protocol)), "#{host}", host, "#{port}", port,
+		"#{path}", strings.TrimPrefix(r.Path, "/"), "#{query}", r.Query)
+	scheme := strings.ToLower(fill.Replace(orUsual(aws.ToString(c.Protocol), "#{protocol}")))
+	out := scheme + "://" + fill.Replace(orUsual(aws.ToString(c.Host), "#{host}"))
+	if p := fill.Replace(orUsual(aws.ToString(c.Port), "#{port}")); p != map[string]string{"http": "80", "https": "443"}[scheme] {
+		out += ":" + p
+	}
+	out += fill.Replace(orUsual(aws.ToString(c.Path), "/#{path}"))
+	if q := fill.Replace(orUsual(aws.ToString(c.Query), "#{query}")); q != "" {
+		out += "?" + q
+	}
+	return out
+}
+
+func matchesAll(conditions []elb.RuleCondition, r Request, how Reading) bool {
+	for _, c := range conditions {
+		if !matches(readCondition(c), r, how) {
+			return false
+		}
+	}
+	return true
+}
+
+func matches(c condition, r Request, how Reading) bool {
+	switch c.field {
+	case fieldHost:
+		host := r.Host
+		if name, port, ok := strings.Cut(host, ":"); ok && (!how.HostWithPort || port == "80" || port == "443") {
+			host = name
+		}
+		sent := host
+		if !how.HostAsSent {
+			sent = strings.ToLower(host)
+		}
+		return anyOf(c, strings.ToLower(host), sent, strings.ToLower)
+	case fieldPath:
+		path := r.Path
+		if decoded, err := url.PathUnescape(path); how.Decoded && err == nil {
+			path = decoded
+		}
+		return anyOf(c, path, path, nil)
+	case fieldHeader:
+		value, ok := r.Headers[strings.ToLower(c.name)]
+		return ok && anyOf(c, strings.ToLower(value), value, strings.ToLower)
+	case fieldMethod:
+		return slices.Contains(c.values, orUsual(r.Method, "GET"))
+	case fieldSource:
+		ip, err := netip.ParseAddr(r.Source)
+		return err == nil && slices.ContainsFunc(c.values, func(v string) bool { return netip.MustParsePrefix(v).Contains(ip) })
+	case fieldQuery:
+		return matchesQuery(c.queries, r.Query)
+	}
+	return false
+}
+
+// anyOf reports whether a value matches a text, or an expression what was sent.
+func anyOf(c condition, text, sent string, fold func(string) string) bool {
+	for _, v := range c.values {
+		if fold != nil {
+			v = fold(v)
+		}
+		if glob(v).MatchString(text) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.regexes, func(v string) bool { return regexp.MustCompile(v).MatchString(sent) })
+}
+
+func matchesQuery(wanted []elb.QueryStringKeyValuePair, query string) bool {
+	for _, part := range strings.Split(query, "&") {
+		key, value, _ := strings.Cut(part, "=")
+		for _, w := range wanted {
+			keyFits := w.Key == nil || glob(strings.ToLower(*w.Key)).MatchString(strings.ToLower(key))
+			if keyFits && glob(strings.ToLower(aws.ToString(w.Value))).MatchString(strings.ToLower(value)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// glob is the expression of a value with * and ?.
+func glob(value string) *regexp.Regexp {
+	var b strings.Builder
+	b.WriteString(`(?s)^`)
+	for _, c := range value {
+		switch c {
+		case '*':
+			b.WriteString(".*")
+		case '?':
+			b.WriteString(".")
+		default:
+			b.WriteString(regexp.QuoteMeta(string(c)))
+		}
+	}
+	b.WriteString("$")
+	return regexp.MustCompile(b.String())
+}
+
+// plainOf is a value as it travels, without what is left out.
+func plainOf(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

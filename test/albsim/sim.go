@@ -1,0 +1,162 @@
+package albsim
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+)
+
+// This file is an account in one region, and what a test can say about it.
+
+// The account that is simulated.
+const (
+	Region  = "eu-west-1"
+	Account = "123456789012"
+)
+
+// Options are what a test can choose. The zero Options are an account with AWS's default quotas,
+// where everything happens at once and no call is limited.
+type Options struct {
+	Limits Limits
+	// Rates are the token buckets; nil for none.
+	Rates Rates
+	// Propagation is how long after the first change of a load balancer's listeners and rules these,
+	// and those made meanwhile, are deployed.
+	Propagation time.Duration
+	// Provisioning is how long a new load balancer takes to be active.
+	Provisioning time.Duration
+	// Linger is how long what was detached is still said to be in use, and how long a new listener
+	// is not found by those who ask for it at once.
+	Linger time.Duration
+	// Health is how long a target takes to be healthy once its group is in use.
+	Health time.Duration
+	// Sick reports whether a target fails its checks. It has to be safe for concurrent use.
+	Sick func(targetGroup string, target elb.TargetDescription) bool
+	// Fault chooses which calls break. It is called before each call.
+	Fault func(Call) Fault
+	// After is called after each call, when the simulator can be asked again.
+	After func(Call)
+}
+
+// A Sim is the simulator.
+type Sim struct {
+	options  Options
+	services map[string]service
+	requests atomic.Int64
+
+	mu            sync.Mutex
+	calls         []Call
+	buckets       map[string]*bucket
+	serial        int
+	loadBalancers map[string]*loadBalancer // by ARN
+	listeners     map[string]*listener
+	rules         map[string]*rule
+	targetGroups  map[string]*targetGroup
+	tags          map[string]map[string]string // by ARN, or by ID for EC2's
+	lingering     map[string]time.Time         // until when something deleted or detached still counts as in use
+	net           network
+	certificates  map[string]*certificate
+	webACLs       map[string]string // by the ARN of the load balancer
+	protections   map[string]string // of Shield, by the ARN of the resource
+}
+
+// New is an account with a VPC and nothing else.
+func New(o Options) *Sim {
+	o.Limits = o.Limits.withDefaults()
+	s := &Sim{
+		options: o, services: services(), buckets: map[string]*bucket{},
+		loadBalancers: map[string]*loadBalancer{}, listeners: map[string]*listener{}, rules: map[string]*rule{},
+		targetGroups: map[string]*targetGroup{}, tags: map[string]map[string]string{}, lingering: map[string]time.Time{},
+		certificates: map[string]*certificate{}, webACLs: map[string]string{}, protections: map[string]string{},
+	}
+	s.net = newNetwork(s)
+	return s
+}
+
+// Config is how the SDK reaches the simulator without a network between.
+func (s *Sim) Config() aws.Config {
+	return aws.Config{
+		Region:       Region,
+		Credentials:  credentials.NewStaticCredentialsProvider("AKIDSIMULATED", "secret", ""),
+		BaseEndpoint: aws.String("http://albsim.invalid"),
+		HTTPClient:   doer{s},
+	}
+}
+
+// Limits are the quotas of the account. Zero stands for AWS's default.
+type Limits struct {
+	LoadBalancers, RulesPerLoadBalancer, TargetGroupsPerLoadBalancer, TargetGroups int
+	ListenersPerLoadBalancer, CertificatesPerLoadBalancer                          int
+	TargetsPerLoadBalancer, TargetsPerGroup                                        int
+	ValuesPerRule, WildcardsPerRule, GroupsPerAction                               int
+}
+
+func (l Limits) withDefaults() Limits {
+	return Limits{
+		LoadBalancers:               cmp.Or(l.LoadBalancers, 50),
+		RulesPerLoadBalancer:        cmp.Or(l.RulesPerLoadBalancer, 100),
+		TargetGroupsPerLoadBalancer: cmp.Or(l.TargetGroupsPerLoadBalancer, 100),
+		TargetGroups:                cmp.Or(l.TargetGroups, 3000),
+		ListenersPerLoadBalancer:    cmp.Or(l.ListenersPerLoadBalancer, 50),
+		CertificatesPerLoadBalancer: cmp.Or(l.CertificatesPerLoadBalancer, 25),
+		TargetsPerLoadBalancer:      cmp.Or(l.TargetsPerLoadBalancer, 1000),
+		TargetsPerGroup:             cmp.Or(l.TargetsPerGroup, 1000),
+		ValuesPerRule:               cmp.Or(l.ValuesPerRule, 5),
+		WildcardsPerRule:            cmp.Or(l.WildcardsPerRule, 5),
+		GroupsPerAction:             cmp.Or(l.GroupsPerAction, 5),
+	}
+}
+
+// SetLimits changes the quotas, as a support case does.
+func (s *Sim) SetLimits(l Limits) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Limits = l.withDefaults()
+}
+
+// Break chooses the calls that break from now on.
+func (s *Sim) Break(fault func(Call) Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Fault = fault
+}
+
+// Watch is called after each call from now on.
+func (s *Sim) Watch(after func(Call)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.After = after
+}
+
+func (s *Sim) now() time.Time { return time.Now() }
+
+// nextID is 16 hexadecimal digits, other ones each time and the same ones in each run.
+func (s *Sim) nextID() string {
+	s.serial++
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d", s.serial))
+	return hex.EncodeToString(sum[:8])
+}
+
+// linger notes that something counts as in use for a while.
+func (s *Sim) linger(id string) {
+	if s.options.Linger > 0 {
+		s.lingering[id] = s.now().Add(s.options.Linger)
+	}
+}
+
+// lingers reports whether something still counts as in use.
+func (s *Sim) lingers(id string) bool { return s.now().Before(s.lingering[id]) }
+
+// doer is the simulator as the SDK's HTTP client.
+type doer struct{ *Sim }
+
+func (d doer) Do(r *http.Request) (*http.Response, error) { return d.RoundTrip(r) }

@@ -1,0 +1,57 @@
+package albsim
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	api "github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
+	tagging "github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi/types"
+)
+
+// This file finds resources by their tags, across services.
+
+func taggingCalls() map[string]handler {
+	return map[string]handler{"GetResources": on((*Sim).getResources)}
+}
+
+func (s *Sim) getResources(in *api.GetResourcesInput) (*api.GetResourcesOutput, error) {
+	var all []tagging.ResourceTagMapping
+	for _, id := range sortedKeys(s.tags) {
+		arn := id
+		if strings.HasPrefix(id, "sg-") {
+			arn = "arn:aws:ec2:" + Region + ":" + Account + ":security-group/" + id
+		}
+		if !strings.HasPrefix(arn, "arn:") || len(s.tags[id]) == 0 || !ofType(arn, in.ResourceTypeFilters) || !hasTags(s.tags[id], in.TagFilters) {
+			continue
+		}
+		m := tagging.ResourceTagMapping{ResourceARN: aws.String(arn)}
+		for _, key := range sortedKeys(s.tags[id]) {
+			m.Tags = append(m.Tags, tagging.Tag{Key: aws.String(key), Value: aws.String(s.tags[id][key])})
+		}
+		all = append(all, m)
+	}
+	token := in.PaginationToken
+	if aws.ToString(token) == "" {
+		token = nil
+	}
+	part, next, err := page(all, token, in.ResourcesPerPage, 50)
+	if err != nil {
+		return nil, err
+	}
+	return &api.GetResourcesOutput{ResourceTagMappingList: part, PaginationToken: aws.String(aws.ToString(next))}, nil
+}
+
+// ofType reports whether a resource is of one of some types: elasticloadbalancing:targetgroup.
+func ofType(arn string, types []string) bool {
+	parts := strings.SplitN(arn, ":", 6)
+	kind, _, _ := strings.Cut(parts[5], "/")
+	return len(types) == 0 || slices.ContainsFunc(types, func(t string) bool { return t == parts[2] || t == parts[2]+":"+kind })
+}
+
+func hasTags(tags map[string]string, filters []tagging.TagFilter) bool {
+	return !slices.ContainsFunc(filters, func(f tagging.TagFilter) bool {
+		value, has := tags[aws.ToString(f.Key)]
+		return !has || len(f.Values) > 0 && !slices.Contains(f.Values, value)
+	})
+}
