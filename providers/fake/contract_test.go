@@ -27,7 +27,7 @@ func TestContract(t *testing.T) {
 					o.State = filepath.Join(t.TempDir(), o.State)
 				}
 				return start(t, o)
-			})
+			}, providertest.Listening)
 		})
 	}
 }

@@ -18,9 +18,9 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// Test holds a provider to the contract. Start makes one that owns nothing yet. The targets that
-// are registered listen on this machine.
-func Test(t *testing.T, start func(t *testing.T) providers.Provider) {
+// Test holds a provider to the contract. Start makes one that owns nothing yet, and target is one
+// that it finds healthy.
+func Test(t *testing.T, start func(t *testing.T) providers.Provider, target func(t *testing.T) lb.Target) {
 	for name, clause := range map[string]func(suite, *testing.T){
 		"what does not exist observes as not existing":  suite.missing,
 		"what Run keeps equals a fresh observation":     suite.kept,
@@ -31,7 +31,7 @@ func Test(t *testing.T, start func(t *testing.T) providers.Provider) {
 		"targets come and go":                           suite.targets,
 		"what is owned is listed":                       suite.listed,
 	} {
-		t.Run(name, func(t *testing.T) { clause(suite{start, stages(t)}, t) })
+		t.Run(name, func(t *testing.T) { clause(suite{start, stages(t, target(t))}, t) })
 	}
 }
 
@@ -150,7 +150,7 @@ func (s suite) targets(t *testing.T) {
 	c.run(c.observe(key), first)
 	registered := first.TargetGroups[0].Targets
 	c.members(web, registered)
-	more := append(slices.Clone(registered), lb.Target{Address: "127.0.0.2", Port: 9})
+	more := append(slices.Clone(registered), lb.Target{Address: registered[0].Address, Port: 9})
 	for _, want := range [][]lb.Target{more, more, more[1:], nil, registered} {
 		if err := c.SetTargets(t.Context(), key, web, want); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,8 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 	"time"
@@ -35,8 +37,7 @@ type stage struct {
 }
 
 // stages are wished for in this order. Each brings a kind of change that the others do not.
-func stages(t *testing.T) []stage {
-	target := listening(t)
+func stages(t *testing.T, target lb.Target) []stage {
 	old, renewed, second := certificate(t, "shop.example.com"), certificate(t, "shop.example.com"), certificate(t, "www.example.com")
 	webGroup, apiGroup := group(web, "/", target), group(api, "/health", target)
 	quicker := group(api, "/healthz", target)
@@ -93,8 +94,8 @@ func forward(id lb.GroupID) lb.Action { return lb.FromRouting(routing.To(id)) }
 func fixed(status int) lb.Action { return lb.FromRouting(routing.Status(status)) }
 
 func group(id lb.GroupID, check string, targets ...lb.Target) lb.TargetGroup {
-	health := routing.HealthCheck{Path: check, Protocol: "TCP", Port: "traffic-port", IntervalSeconds: 5,
-		TimeoutSeconds: 2, HealthyThreshold: 2, UnhealthyThreshold: 2}
+	health := routing.HealthCheck{Path: check, Protocol: "HTTP", Port: "traffic-port", IntervalSeconds: 5,
+		TimeoutSeconds: 2, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"}
 	return lb.TargetGroup{ID: id, Service: "shop/web", Port: "80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1",
 		Family: "ipv4", Digest: lb.DigestOf(health), Health: health, Targets: targets}
 }
@@ -110,23 +111,11 @@ func certificates(all ...lb.Certificate) []lb.Certificate {
 	return all
 }
 
-// listening is a target that accepts connections for as long as the test runs.
-func listening(t *testing.T) lb.Target {
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			conn.Close()
-		}
-	}()
-	return lb.Target{Address: "127.0.0.1", Port: int32(l.Addr().(*net.TCPAddr).Port)}
+// Listening is a target that answers requests on this machine for as long as the test runs.
+func Listening(t *testing.T) lb.Target {
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(server.Close)
+	return lb.Target{Address: "127.0.0.1", Port: int32(server.Listener.Addr().(*net.TCPAddr).Port)} //nolint:gosec // it is a port
 }
 
 // certificate is a new certificate for a host, with its key.

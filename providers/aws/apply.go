@@ -1,0 +1,407 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file carries out steps, each with one call or a few.
+
+// Apply makes one step true.
+func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	switch s := step.(type) {
+	case plan.CreateLoadBalancer:
+		return p.createLoadBalancer(ctx, s.LoadBalancer)
+	case plan.ModifyLoadBalancer:
+		return plan.Result{}, p.modifyLoadBalancer(ctx, seen, s.LoadBalancer)
+	case plan.DeleteLoadBalancer:
+		return plan.Result{}, p.deleteLoadBalancer(ctx, seen)
+	case plan.ImportCertificate:
+		arn, err := p.importCertificate(ctx, seen, s.Certificate)
+		return plan.Result{Handle: arn}, err
+	case plan.DeleteCertificate:
+		return plan.Result{}, p.deleteCertificate(ctx, seen, s.Certificate)
+	case plan.CreateTargetGroup:
+		return p.createTargetGroup(ctx, seen, s.Group)
+	case plan.ModifyTargetGroup:
+		return plan.Result{}, p.modifyTargetGroup(ctx, seen, s.Group)
+	case plan.RegisterTargets:
+		arn, err := p.groupARN(ctx, seen.Key, s.Group)
+		if err != nil {
+			return plan.Result{}, err
+		}
+		return plan.Result{}, p.register(ctx, arn, s.Targets)
+	case plan.AwaitTargets:
+		return plan.Result{}, p.awaitTargets(ctx, seen.Key, s.Group)
+	case plan.DeleteTargetGroup:
+		return plan.Result{}, p.deleteTargetGroup(ctx, seen, s.Group)
+	case plan.CreateListener:
+		return p.createListener(ctx, seen, s.Listener)
+	case plan.ModifyListener:
+		return plan.Result{}, p.modifyListener(ctx, seen, s.Listener)
+	case plan.AttachCertificate:
+		return plan.Result{}, p.attachCertificate(ctx, seen, s.Port, s.Certificate)
+	case plan.DetachCertificate:
+		return plan.Result{}, p.detachCertificate(ctx, seen, s.Port, s.Certificate)
+	case plan.DeleteListener:
+		return plan.Result{}, p.deleteListener(ctx, seen, s.Port)
+	case plan.CreateRule:
+		return p.createRule(ctx, seen, s)
+	case plan.ModifyRule:
+		return plan.Result{}, p.modifyRule(ctx, seen, s)
+	case plan.DeleteRule:
+		return plan.Result{}, p.deleteRule(ctx, seen, s)
+	case plan.RespaceRules:
+		return plan.Result{}, p.respaceRules(ctx, seen, s)
+	}
+	return plan.Result{}, fmt.Errorf("step %s is not known", step.Op())
+}
+
+func (p *Provider) createLoadBalancer(ctx context.Context, want lb.LoadBalancer) (plan.Result, error) {
+	name := p.loadBalancerName(want.Key)
+	subnets := want.Settings.Subnets
+	if len(subnets) == 0 {
+		var err error
+		if subnets, err = p.discover(ctx, want.Settings.Scheme); err != nil {
+			return plan.Result{}, err
+		}
+	}
+	in := &elbapi.CreateLoadBalancerInput{
+		Name: aws.String(name), Type: elb.LoadBalancerTypeEnumApplication, Scheme: elb.LoadBalancerSchemeEnum(want.Settings.Scheme),
+		IpAddressType: elb.IpAddressType(want.Settings.IPFamily), Subnets: subnets, Tags: elbTags(p.balancerTags(want)),
+	}
+	out, err := p.elb.CreateLoadBalancer(ctx, in)
+	var made *elb.LoadBalancer
+	switch {
+	case is(err, "DuplicateLoadBalancerName"): // made before, and changed since
+		if made, err = p.ownBalancer(ctx, want.Key); err != nil {
+			return plan.Result{}, err
+		}
+		err = p.writeSettings(ctx, aws.ToString(made.LoadBalancerArn), want)
+	case err != nil:
+		return plan.Result{}, explained("creating load balancer "+name, err)
+	default:
+		made = &out.LoadBalancers[0]
+		if len(want.Settings.Attributes) > 0 {
+			err = p.writeSettings(ctx, aws.ToString(made.LoadBalancerArn), want)
+		}
+	}
+	return plan.Result{
+		Handle: aws.ToString(made.LoadBalancerArn), Address: lb.Address{Hostname: aws.ToString(made.DNSName)},
+		Active: made.State != nil && made.State.Code == elb.LoadBalancerStateEnumActive,
+	}, err
+}
+
+// balancerTags are the tags of a new load balancer. The digest is among them where nothing is left to
+// be written once it is there.
+func (p *Provider) balancerTags(want lb.LoadBalancer) map[string]string {
+	tags := p.owned(want.Key, want.Settings.Tags)
+	if len(want.Settings.Attributes) == 0 {
+		tags[tagDigest] = string(want.Digest)
+	}
+	return tags
+}
+
+// ownBalancer is the load balancer under a key, of which it is known that there is one.
+func (p *Provider) ownBalancer(ctx context.Context, key lb.Key) (*elb.LoadBalancer, error) {
+	name := p.loadBalancerName(key)
+	there, err := p.balancerNamed(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if there == nil {
+		return nil, fmt.Errorf("load balancer %s came and went: %w", name, providers.ErrPending)
+	}
+	arn := aws.ToString(there.LoadBalancerArn)
+	tags, err := p.tagsOf(ctx, []string{arn})
+	if err != nil {
+		return nil, err
+	}
+	if tags[arn][tagInstallation] != p.installation || tags[arn][tagKey] != string(key) {
+		return nil, fmt.Errorf("load balancer %s is somebody else's: %w", name, providers.ErrRejected)
+	}
+	return there, nil
+}
+
+// writeSettings writes the attributes of a load balancer, and then the digest that says so.
+func (p *Provider) writeSettings(ctx context.Context, arn string, want lb.LoadBalancer) error {
+	var attributes []elb.LoadBalancerAttribute
+	for _, key := range sorted(want.Settings.Attributes) {
+		attributes = append(attributes, elb.LoadBalancerAttribute{Key: aws.String(key), Value: aws.String(want.Settings.Attributes[key])})
+	}
+	for part := range slices.Chunk(attributes, 20) {
+		if _, err := p.elb.ModifyLoadBalancerAttributes(ctx, &elbapi.ModifyLoadBalancerAttributesInput{LoadBalancerArn: aws.String(arn), Attributes: part}); err != nil {
+			return explained("setting the attributes of "+arn, err)
+		}
+	}
+	tags := p.owned(want.Key, want.Settings.Tags)
+	tags[tagDigest] = string(want.Digest)
+	return p.tag(ctx, arn, tags)
+}
+
+func (p *Provider) modifyLoadBalancer(ctx context.Context, seen *lb.Observed, want lb.LoadBalancer) error {
+	return p.writeSettings(ctx, seen.Handle, want)
+}
+
+func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) error {
+	if !seen.Exists {
+		return nil
+	}
+	_, err := p.elb.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(seen.Handle)})
+	return explained("deleting load balancer "+seen.Handle, err)
+}
+
+func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) (plan.Result, error) {
+	name := p.targetGroupName(seen.Key, g.ID)
+	health := g.Health
+	in := &elbapi.CreateTargetGroupInput{
+		Name: aws.String(name), VpcId: aws.String(p.vpc), Port: aws.Int32(80), Protocol: elb.ProtocolEnum(g.Protocol),
+		ProtocolVersion: aws.String(g.Version), TargetType: elb.TargetTypeEnum(g.TargetType), IpAddressType: elb.TargetGroupIpAddressTypeEnum(g.Family),
+		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
+		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)), //nolint:gosec // checked when it was asked for
+		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)), //nolint:gosec // likewise
+		Matcher: toMatcher(g),
+		Tags: elbTags(p.owned(seen.Key, map[string]string{
+			tagGroup: string(g.ID), tagService: g.Service, tagPort: string(g.Port), tagDigest: string(g.Digest),
+		})),
+	}
+	out, err := p.elb.CreateTargetGroup(ctx, in)
+	if is(err, "DuplicateTargetGroupName") { // made before, with another health check
+		arn, err := p.groupARN(ctx, seen.Key, g.ID)
+		if err != nil {
+			return plan.Result{}, err
+		}
+		return plan.Result{Handle: arn}, p.writeHealth(ctx, arn, g)
+	}
+	if err != nil {
+		return plan.Result{}, explained("creating target group "+name, err)
+	}
+	arn := aws.ToString(out.TargetGroups[0].TargetGroupArn)
+	p.know(seen.Key, g.ID, arn)
+	return plan.Result{Handle: arn}, nil
+}
+
+func (p *Provider) modifyTargetGroup(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) error {
+	arn, err := p.groupARN(ctx, seen.Key, g.ID)
+	if err != nil {
+		return err
+	}
+	return p.writeHealth(ctx, arn, g)
+}
+
+// writeHealth writes the health check of a target group, and then the digest that says so.
+func (p *Provider) writeHealth(ctx context.Context, arn string, g lb.TargetGroup) error {
+	health := g.Health
+	_, err := p.elb.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
+		TargetGroupArn: aws.String(arn), Matcher: toMatcher(g),
+		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
+		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)), //nolint:gosec // checked when it was asked for
+		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)), //nolint:gosec // likewise
+	})
+	if err != nil {
+		return explained("changing target group "+arn, err)
+	}
+	return p.tag(ctx, arn, map[string]string{tagDigest: string(g.Digest)})
+}
+
+// awaitTargets is nil once a target group has a healthy target.
+func (p *Provider) awaitTargets(ctx context.Context, key lb.Key, id lb.GroupID) error {
+	arn, err := p.groupARN(ctx, key, id)
+	if err != nil {
+		return err
+	}
+	targets, err := p.healthOf(ctx, arn)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(targets, func(t lb.TargetHealth) bool { return t.State == "healthy" }) {
+		return nil
+	}
+	return fmt.Errorf("target group %s has no healthy target: %w", id, providers.ErrPending)
+}
+
+func (p *Provider) deleteTargetGroup(ctx context.Context, seen *lb.Observed, id lb.GroupID) error {
+	g := seen.TargetGroup(id)
+	if g == nil {
+		return nil
+	}
+	if _, err := p.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)}); err != nil {
+		return explained("deleting target group "+g.Handle, err)
+	}
+	p.know(seen.Key, id, "")
+	return nil
+}
+
+func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want lb.Listener) (plan.Result, error) {
+	actions, err := toActions(want.Default, p.groupsOf(ctx, seen.Key))
+	if err != nil {
+		return plan.Result{}, err
+	}
+	whole := len(want.Certificates) < 2 && len(want.Settings.Attributes) == 0
+	tags := p.owned(seen.Key, nil)
+	if whole {
+		tags[tagDigest] = string(want.Digest)
+	}
+	in := &elbapi.CreateListenerInput{
+		LoadBalancerArn: aws.String(seen.Handle), Port: aws.Int32(want.Port), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
+		Tags: elbTags(tags),
+	}
+	if in.Certificates, in.SslPolicy, err = security(seen, want); err != nil {
+		return plan.Result{}, err
+	}
+	out, err := p.elb.CreateListener(ctx, in)
+	var arn string
+	switch {
+	case is(err, "DuplicateListener"): // made before, and not to the end
+		arn, err = p.listenerOn(ctx, seen, want.Port)
+		if err != nil {
+			return plan.Result{}, err
+		}
+	case err != nil:
+		return plan.Result{}, explained(fmt.Sprintf("creating listener %d", want.Port), err)
+	case whole:
+		return plan.Result{Handle: aws.ToString(out.Listeners[0].ListenerArn)}, nil
+	default:
+		arn = aws.ToString(out.Listeners[0].ListenerArn)
+	}
+	for i, id := range want.Certificates {
+		if i == 0 {
+			continue
+		}
+		if err := p.addCertificate(ctx, seen, arn, id); err != nil {
+			return plan.Result{}, err
+		}
+	}
+	return plan.Result{Handle: arn}, p.writeListenerSettings(ctx, arn, want)
+}
+
+// security is the default certificate of a listener and its TLS policy.
+func security(seen *lb.Observed, want lb.Listener) ([]elb.Certificate, *string, error) {
+	if want.Protocol != "HTTPS" || len(want.Certificates) == 0 {
+		return nil, nil, nil
+	}
+	arn, err := certificateARN(seen, want.Certificates[0])
+	if err != nil {
+		return nil, nil, err
+	}
+	var policy *string
+	if want.Settings.TLSPolicy != "" {
+		policy = aws.String(want.Settings.TLSPolicy)
+	}
+	return []elb.Certificate{{CertificateArn: aws.String(arn)}}, policy, nil
+}
+
+// listenerOn finds the listener on a port.
+func (p *Provider) listenerOn(ctx context.Context, seen *lb.Observed, port int32) (string, error) {
+	l := &look{balancer: &elb.LoadBalancer{LoadBalancerArn: aws.String(seen.Handle)}}
+	if err := p.readListeners(ctx, l, nil); err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(l.listeners, func(l elb.Listener) bool { return aws.ToInt32(l.Port) == port })
+	if at < 0 {
+		return "", fmt.Errorf("listener %d is not there", port)
+	}
+	return aws.ToString(l.listeners[at].ListenerArn), nil
+}
+
+// writeListenerSettings writes the attributes of a listener, and then the digest that says so.
+func (p *Provider) writeListenerSettings(ctx context.Context, arn string, want lb.Listener) error {
+	var attributes []elb.ListenerAttribute
+	for _, key := range sorted(want.Settings.Attributes) {
+		attributes = append(attributes, elb.ListenerAttribute{Key: aws.String(key), Value: aws.String(want.Settings.Attributes[key])})
+	}
+	for part := range slices.Chunk(attributes, 20) {
+		if _, err := p.elb.ModifyListenerAttributes(ctx, &elbapi.ModifyListenerAttributesInput{ListenerArn: aws.String(arn), Attributes: part}); err != nil {
+			return explained("setting the attributes of "+arn, err)
+		}
+	}
+	return p.tag(ctx, arn, map[string]string{tagDigest: string(want.Digest)})
+}
+
+func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want lb.Listener) error {
+	l := seen.Listener(want.Port)
+	if l == nil {
+		return fmt.Errorf("listener %d is not there", want.Port)
+	}
+	actions, err := toActions(want.Default, p.groupsOf(ctx, seen.Key))
+	if err != nil {
+		return err
+	}
+	in := &elbapi.ModifyListenerInput{ListenerArn: aws.String(l.Handle), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions}
+	if in.Certificates, in.SslPolicy, err = security(seen, want); err != nil {
+		return err
+	}
+	// The old default certificate goes on being served by name, if it is to.
+	if len(l.Certificates) > 0 && slices.Contains(want.Certificates, l.Certificates[0]) && l.Certificates[0] != want.Certificates[0] {
+		if err := p.addCertificate(ctx, seen, l.Handle, l.Certificates[0]); err != nil {
+			return err
+		}
+	}
+	if _, err := p.elb.ModifyListener(ctx, in); err != nil {
+		return explained(fmt.Sprintf("changing listener %d", want.Port), err)
+	}
+	return p.writeListenerSettings(ctx, l.Handle, want)
+}
+
+func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port int32) error {
+	l := seen.Listener(port)
+	if l == nil {
+		return nil
+	}
+	_, err := p.elb.DeleteListener(ctx, &elbapi.DeleteListenerInput{ListenerArn: aws.String(l.Handle)})
+	if is(err, "ListenerNotFound") {
+		return nil
+	}
+	return explained(fmt.Sprintf("deleting listener %d", port), err)
+}
+
+func (p *Provider) attachCertificate(ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID) error {
+	l := seen.Listener(port)
+	if l == nil {
+		return fmt.Errorf("listener %d is not there", port)
+	}
+	return p.addCertificate(ctx, seen, l.Handle, id)
+}
+
+func (p *Provider) addCertificate(ctx context.Context, seen *lb.Observed, listener string, id lb.CertificateID) error {
+	arn, err := certificateARN(seen, id)
+	if err != nil {
+		return err
+	}
+	_, err = p.elb.AddListenerCertificates(ctx, &elbapi.AddListenerCertificatesInput{
+		ListenerArn: aws.String(listener), Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
+	})
+	return explained("attaching certificate "+string(id), err)
+}
+
+func (p *Provider) detachCertificate(ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID) error {
+	l := seen.Listener(port)
+	if l == nil {
+		return nil
+	}
+	arn, err := certificateARN(seen, id)
+	if err != nil {
+		return err
+	}
+	_, err = p.elb.RemoveListenerCertificates(ctx, &elbapi.RemoveListenerCertificatesInput{
+		ListenerArn: aws.String(l.Handle), Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
+	})
+	if is(err, "CertificateNotFound") {
+		return nil
+	}
+	return explained("detaching certificate "+string(id), err)
+}
+
+// groupsOf finds the target groups of a load balancer.
+func (p *Provider) groupsOf(ctx context.Context, key lb.Key) arns {
+	return func(id lb.GroupID) (string, error) { return p.groupARN(ctx, key, id) }
+}

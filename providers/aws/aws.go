@@ -1,0 +1,65 @@
+package aws
+
+import (
+	"context"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/acm"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+var _ providers.Provider = (*Provider)(nil)
+
+// Options say where load balancers are made, and in whose name.
+type Options struct {
+	Config aws.Config
+	// Installation tells what this operator made from what others did.
+	Installation string
+	// VPC is where load balancers stand.
+	VPC string
+}
+
+// A Provider keeps Application Load Balancers.
+type Provider struct {
+	installation string
+	vpc          string
+
+	elb     *elb.Client
+	ec2     *ec2.Client
+	acm     *acm.Client
+	tagging *resourcegroupstaggingapi.Client
+
+	mu     sync.Mutex
+	groups map[groupName]string // the ARNs of target groups, once they are known
+	looked map[string][]lb.TargetHealth
+}
+
+// A groupName is a target group of a load balancer.
+type groupName struct {
+	key lb.Key
+	id  lb.GroupID
+}
+
+// New makes a Provider. It makes no calls.
+func New(o Options) *Provider {
+	return &Provider{
+		installation: o.Installation, vpc: o.VPC,
+		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
+		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config),
+		groups:  map[groupName]string{}, looked: map[string][]lb.TargetHealth{},
+	}
+}
+
+// Capabilities are the limits that AWS publishes, as far as the class leaves them.
+func (p *Provider) Capabilities(class lb.Class) lb.Capabilities { return lb.ALB().For(class) }
+
+// Lookup answers what compiling needs to know.
+func (p *Provider) Lookup(_ context.Context, q lb.Questions) (lb.Facts, error) {
+	return lb.Facts{Subnets: q.Subnets}, nil
+}

@@ -1,0 +1,234 @@
+package aws
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file says rules in AWS's words and understands them again. What was said and understood again
+// is what it was.
+
+// fields are AWS's names of what conditions look at.
+var fields = map[string]string{
+	"host": "host-header", "path": "path-pattern", "header": "http-header",
+	"method": "http-request-method", "query": "query-string", "source": "source-ip",
+}
+
+// toConditions are the conditions of a rule.
+func toConditions(conditions []lb.Condition) []elb.RuleCondition {
+	var out []elb.RuleCondition
+	for _, c := range conditions {
+		said := elb.RuleCondition{Field: aws.String(fields[c.Field])}
+		switch c.Field {
+		case "host":
+			said.HostHeaderConfig = &elb.HostHeaderConditionConfig{Values: c.Values, RegexValues: c.Regex}
+		case "path":
+			said.PathPatternConfig = &elb.PathPatternConditionConfig{Values: c.Values, RegexValues: c.Regex}
+		case "header":
+			said.HttpHeaderConfig = &elb.HttpHeaderConditionConfig{HttpHeaderName: aws.String(c.Name), Values: c.Values, RegexValues: c.Regex}
+		case "method":
+			said.HttpRequestMethodConfig = &elb.HttpRequestMethodConditionConfig{Values: c.Values}
+		case "query":
+			said.QueryStringConfig = &elb.QueryStringConditionConfig{}
+			for _, v := range c.Values {
+				pair := elb.QueryStringKeyValuePair{Value: aws.String(v)}
+				if c.Name != "" {
+					pair.Key = aws.String(c.Name)
+				}
+				said.QueryStringConfig.Values = append(said.QueryStringConfig.Values, pair)
+			}
+		case "source":
+			said.SourceIpConfig = &elb.SourceIpConditionConfig{Values: c.Values}
+		}
+		out = append(out, said)
+	}
+	return out
+}
+
+// fromConditions are the conditions of a rule in canonical order. What Fairlead does not say keeps
+// AWS's name, so that no rule that is wanted is like it.
+func fromConditions(conditions []elb.RuleCondition) []lb.Condition {
+	var out []lb.Condition
+	for _, said := range conditions {
+		out = append(out, fromCondition(said))
+	}
+	slices.SortStableFunc(out, func(a, b lb.Condition) int {
+		return cmp.Or(slices.Index(lb.Fields, a.Field)-slices.Index(lb.Fields, b.Field), strings.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func fromCondition(said elb.RuleCondition) lb.Condition {
+	c := lb.Condition{Field: aws.ToString(said.Field), Values: said.Values, Regex: said.RegexValues}
+	for field, name := range fields {
+		if name == aws.ToString(said.Field) {
+			c.Field = field
+		}
+	}
+	switch {
+	case said.HostHeaderConfig != nil:
+		c.Values, c.Regex = said.HostHeaderConfig.Values, said.HostHeaderConfig.RegexValues
+	case said.PathPatternConfig != nil:
+		c.Values, c.Regex = said.PathPatternConfig.Values, said.PathPatternConfig.RegexValues
+	case said.HttpHeaderConfig != nil:
+		c.Name, c.Values, c.Regex = aws.ToString(said.HttpHeaderConfig.HttpHeaderName), said.HttpHeaderConfig.Values, said.HttpHeaderConfig.RegexValues
+	case said.HttpRequestMethodConfig != nil:
+		c.Values = said.HttpRequestMethodConfig.Values
+	case said.QueryStringConfig != nil:
+		for _, pair := range said.QueryStringConfig.Values {
+			c.Name = aws.ToString(pair.Key)
+			c.Values = append(c.Values, aws.ToString(pair.Value))
+		}
+	case said.SourceIpConfig != nil:
+		c.Values = said.SourceIpConfig.Values
+	}
+	if len(c.Values) == 0 {
+		c.Values = nil
+	}
+	if len(c.Regex) == 0 {
+		c.Regex = nil
+	}
+	return c
+}
+
+// arns finds target groups' ARNs by their IDs, and ids the other way round.
+type (
+	arns func(lb.GroupID) (string, error)
+	ids  func(arn string) lb.GroupID
+)
+
+// toActions are the actions of a rule.
+func toActions(a lb.Action, find arns) ([]elb.Action, error) {
+	switch a.Kind {
+	case "fixed":
+		fixed := &elb.FixedResponseActionConfig{StatusCode: aws.String(strconv.Itoa(a.Status))}
+		if a.ContentType != "" {
+			fixed.ContentType = aws.String(a.ContentType)
+		}
+		if a.Body != "" {
+			fixed.MessageBody = aws.String(a.Body)
+		}
+		return []elb.Action{{Type: elb.ActionTypeEnumFixedResponse, FixedResponseConfig: fixed}}, nil
+	case "redirect":
+		return []elb.Action{{Type: elb.ActionTypeEnumRedirect, RedirectConfig: toRedirect(*a.Redirect)}}, nil
+	}
+	forward := &elb.ForwardActionConfig{}
+	for _, t := range a.Targets {
+		arn, err := find(t.Group)
+		if err != nil {
+			return nil, err
+		}
+		forward.TargetGroups = append(forward.TargetGroups, elb.TargetGroupTuple{TargetGroupArn: aws.String(arn), Weight: aws.Int32(t.Weight)})
+	}
+	return []elb.Action{{Type: elb.ActionTypeEnumForward, ForwardConfig: forward}}, nil
+}
+
+// fromActions is the action of a rule. One that Fairlead does not make has a kind of its own.
+func fromActions(actions []elb.Action, find ids) lb.Action {
+	if len(actions) != 1 {
+		return lb.Action{Kind: fmt.Sprintf("%d actions", len(actions))}
+	}
+	switch a := actions[0]; {
+	case a.FixedResponseConfig != nil:
+		return fromFixed(*a.FixedResponseConfig)
+	case a.RedirectConfig != nil:
+		r := fromRedirect(*a.RedirectConfig)
+		return lb.FromRouting(routing.Action{Redirect: &r})
+	case a.ForwardConfig != nil || a.TargetGroupArn != nil:
+		return fromForward(a, find)
+	default:
+		return lb.Action{Kind: string(a.Type)}
+	}
+}
+
+func fromFixed(c elb.FixedResponseActionConfig) lb.Action {
+	out := lb.Action{Kind: "fixed", Status: number(aws.ToString(c.StatusCode)), Body: aws.ToString(c.MessageBody)}
+	if out.Body != "" {
+		out.ContentType = aws.ToString(c.ContentType)
+	}
+	return out
+}
+
+func fromForward(a elb.Action, find ids) lb.Action {
+	groups := []elb.TargetGroupTuple{{TargetGroupArn: a.TargetGroupArn}}
+	if a.ForwardConfig != nil {
+		groups = a.ForwardConfig.TargetGroups
+	}
+	out := lb.Action{Kind: "forward"}
+	for _, g := range groups {
+		weight := int32(1)
+		if g.Weight != nil && len(groups) > 1 {
+			weight = *g.Weight
+		}
+		out.Targets = append(out.Targets, lb.Weighted{Group: find(aws.ToString(g.TargetGroupArn)), Weight: weight})
+	}
+	return out
+}
+
+// number is a status; zero, which nobody wants, for what is none.
+func number(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+func toRedirect(r routing.Redirect) *elb.RedirectActionConfig {
+	out := &elb.RedirectActionConfig{StatusCode: elb.RedirectActionStatusCodeEnum(fmt.Sprintf("HTTP_%d", r.Status))}
+	set := func(to **string, value string) {
+		if value != "" {
+			*to = aws.String(value)
+		}
+	}
+	set(&out.Protocol, strings.ToUpper(r.Scheme))
+	set(&out.Host, r.Host)
+	set(&out.Port, r.Port)
+	set(&out.Path, r.Path)
+	set(&out.Query, r.Query)
+	return out
+}
+
+func fromRedirect(c elb.RedirectActionConfig) routing.Redirect {
+	unless := func(value *string, usual string) string {
+		if aws.ToString(value) == usual {
+			return ""
+		}
+		return aws.ToString(value)
+	}
+	return routing.Redirect{
+		Status: number(strings.TrimPrefix(string(c.StatusCode), "HTTP_")), Scheme: strings.ToLower(unless(c.Protocol, "#{protocol}")), Host: unless(c.Host, "#{host}"),
+		Port: unless(c.Port, "#{port}"), Path: unless(c.Path, "/#{path}"), Query: unless(c.Query, "#{query}"),
+	}
+}
+
+// toMatcher is what counts as healthy.
+func toMatcher(g lb.TargetGroup) *elb.Matcher {
+	if g.Version == "GRPC" {
+		return &elb.Matcher{GrpcCode: aws.String(g.Health.SuccessCodes)}
+	}
+	return &elb.Matcher{HttpCode: aws.String(cmp.Or(g.Health.SuccessCodes, "200"))}
+}
+
+// fromHealth is the health check of a target group.
+func fromHealth(g elb.TargetGroup) routing.HealthCheck {
+	codes := ""
+	if g.Matcher != nil {
+		codes = aws.ToString(g.Matcher.HttpCode) + aws.ToString(g.Matcher.GrpcCode)
+	}
+	return routing.HealthCheck{
+		Path: aws.ToString(g.HealthCheckPath), Port: aws.ToString(g.HealthCheckPort), Protocol: string(g.HealthCheckProtocol),
+		IntervalSeconds: int(aws.ToInt32(g.HealthCheckIntervalSeconds)), TimeoutSeconds: int(aws.ToInt32(g.HealthCheckTimeoutSeconds)),
+		HealthyThreshold: int(aws.ToInt32(g.HealthyThresholdCount)), UnhealthyThreshold: int(aws.ToInt32(g.UnhealthyThresholdCount)),
+		SuccessCodes: codes,
+	}
+}

@@ -1,0 +1,84 @@
+package aws
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file maps AWS's errors onto the classes that callers know, with AWS's words, the request's ID
+// and what can be done about it.
+
+// explained is an error of AWS in the class of errors that it belongs to; nil for none.
+func explained(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	code := codeOf(err)
+	class, advice := classify(code)
+	text := doing + ": " + describe(err)
+	if advice != "" {
+		text += "; " + advice
+	}
+	if class == nil {
+		return fmt.Errorf("%s: %w", text, err)
+	}
+	return fmt.Errorf("%s: %w", text, class)
+}
+
+// describe is what AWS says, and which request it says it of.
+func describe(err error) string {
+	var refused smithy.APIError
+	text := err.Error()
+	if errors.As(err, &refused) {
+		text = refused.ErrorCode() + ": " + refused.ErrorMessage()
+	}
+	var response *http.ResponseError
+	if errors.As(err, &response) && response.ServiceRequestID() != "" {
+		text += " (request " + response.ServiceRequestID() + ")"
+	}
+	return text
+}
+
+// codeOf is AWS's name of an error, without the suffix that some services add; empty where AWS did not
+// answer.
+func codeOf(err error) string {
+	var refused smithy.APIError
+	if !errors.As(err, &refused) {
+		return ""
+	}
+	return strings.TrimSuffix(refused.ErrorCode(), "Exception")
+}
+
+// is reports whether an error is one of those that AWS calls by the given names.
+func is(err error, codes ...string) bool { return err != nil && slices.Contains(codes, codeOf(err)) }
+
+// classify is the class of an error and what to do about it.
+func classify(code string) (class error, advice string) {
+	switch {
+	case code == "":
+		return nil, ""
+	case slices.Contains([]string{"AccessDenied", "UnauthorizedOperation", "UnrecognizedClient", "ExpiredToken", "InvalidClientTokenId", "SignatureDoesNotMatch", "AuthFailure", "OptInRequired"}, code):
+		return providers.ErrDenied, "the operator's role needs the permissions in docs/iam-policy.json"
+	case strings.HasPrefix(code, "Throttl"), code == "RequestLimitExceeded", code == "TooManyRequests":
+		return nil, ""
+	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"), code == "LimitExceeded", code == "TargetGroupAssociationLimit":
+		return providers.ErrRejected, "a quota is used up: ask AWS to raise it, or serve less from this load balancer"
+	case slices.Contains([]string{"ResourceInUse", "DependencyViolation"}, code):
+		return providers.ErrPending, ""
+	case slices.Contains([]string{
+		"ValidationError", "Validation", "InvalidConfigurationRequest", "InvalidLoadBalancerAction", "InvalidTarget", "InvalidSubnet",
+		"SubnetNotFound", "InvalidSecurityGroup", "InvalidScheme", "UnsupportedProtocol", "CertificateNotFound", "UnsupportedCertificate", "SSLPolicyNotFound",
+		"IncompatibleProtocols", "OperationNotPermitted", "InvalidParameterValue", "InvalidArn", "InvalidTag", "AvailabilityZoneNotSupported",
+		"WAFNonexistentItem", "WAFInvalidParameter", "TrustStoreNotFound", "TrustStoreNotReady", "InvalidGroup.NotFound",
+	}, code):
+		return providers.ErrRejected, ""
+	}
+	return nil, ""
+}

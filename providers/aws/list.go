@@ -1,0 +1,25 @@
+package aws
+
+import (
+	"context"
+	"slices"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// List are the keys of everything that this installation owns, by its tags.
+func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
+	found, err := p.find(ctx, map[string]string{tagInstallation: p.installation},
+		"elasticloadbalancing:loadbalancer", "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
+	if err != nil {
+		return nil, err
+	}
+	var keys []lb.Key
+	for _, tags := range found {
+		if key := tags[tagKey]; key != "" {
+			keys = append(keys, lb.Key(key))
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys), nil
+}

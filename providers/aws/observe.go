@@ -1,0 +1,307 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"golang.org/x/sync/errgroup"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file reads what AWS has under a key, in few calls: by name, by load balancer and in batches,
+// never by looking through the account.
+
+// atOnce is how many reads are under way at the same time.
+const atOnce = 8
+
+// A look is the load balancer under a key, as it is being read.
+type look struct {
+	key       lb.Key
+	deep      bool
+	balancer  *elb.LoadBalancer
+	listeners []elb.Listener
+	rules     map[string][]elb.Rule // by listener
+	served    map[string][]elb.Certificate
+	groups    []elb.TargetGroup
+	health    map[string][]lb.TargetHealth // by target group
+	tags      map[string]map[string]string
+	imported  map[string]lb.ObservedCertificate // by ARN
+}
+
+// Observe reads what is under a key.
+func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	l := &look{
+		key: key, deep: deep, rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{},
+		health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
+	}
+	strewn, err := p.find(ctx, p.owned(key, nil), "elasticloadbalancing:targetgroup", "acm:certificate")
+	if err != nil {
+		return nil, err
+	}
+	if l.balancer, err = p.balancerNamed(ctx, p.loadBalancerName(key)); err != nil {
+		return nil, err
+	}
+	for _, read := range []func(context.Context, *look, map[string]map[string]string) error{
+		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readCertificates,
+	} {
+		if err := read(ctx, l, strewn); err != nil {
+			return nil, err
+		}
+	}
+	p.remember(l)
+	return l.observed(), nil
+}
+
+// balancerNamed is the load balancer with a name, or nil.
+func (p *Provider) balancerNamed(ctx context.Context, name string) (*elb.LoadBalancer, error) {
+	out, err := p.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{Names: []string{name}})
+	if is(err, "LoadBalancerNotFound") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explained("reading load balancer "+name, err)
+	}
+	return &out.LoadBalancers[0], nil
+}
+
+func (p *Provider) readListeners(ctx context.Context, l *look, _ map[string]map[string]string) error {
+	if l.balancer == nil {
+		return nil
+	}
+	pages := elbapi.NewDescribeListenersPaginator(p.elb, &elbapi.DescribeListenersInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return explained("reading listeners", err)
+		}
+		l.listeners = append(l.listeners, page.Listeners...)
+	}
+	return nil
+}
+
+// readGroups reads the target groups that rules name, and those that were made for none yet or any
+// more.
+func (p *Provider) readGroups(ctx context.Context, l *look, strewn map[string]map[string]string) error {
+	attached := map[string]bool{}
+	if l.balancer != nil {
+		pages := elbapi.NewDescribeTargetGroupsPaginator(p.elb, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return explained("reading target groups", err)
+			}
+			for _, g := range page.TargetGroups {
+				attached[aws.ToString(g.TargetGroupArn)] = true
+			}
+			l.groups = append(l.groups, page.TargetGroups...)
+		}
+	}
+	var loose []string
+	for arn := range strewn {
+		if strings.Contains(arn, ":targetgroup/") && !attached[arn] {
+			loose = append(loose, arn)
+		}
+	}
+	slices.Sort(loose)
+	for part := range slices.Chunk(loose, tagBatch) {
+		found, err := p.groupsThere(ctx, part)
+		if err != nil {
+			return err
+		}
+		l.groups = append(l.groups, found...)
+	}
+	return nil
+}
+
+// groupsThere describes those of some target groups that exist.
+func (p *Provider) groupsThere(ctx context.Context, arns []string) ([]elb.TargetGroup, error) {
+	out, err := p.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{TargetGroupArns: arns})
+	switch {
+	case is(err, "TargetGroupNotFound") && len(arns) == 1:
+		return nil, nil
+	case is(err, "TargetGroupNotFound"): // one that is missing fails the call for all of them
+		var found []elb.TargetGroup
+		for _, arn := range arns {
+			one, err := p.groupsThere(ctx, []string{arn})
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, one...)
+		}
+		return found, nil
+	case err != nil:
+		return nil, explained("reading target groups", err)
+	}
+	return out.TargetGroups, nil
+}
+
+// readInside reads what lies inside listeners and target groups, side by side.
+func (p *Provider) readInside(ctx context.Context, l *look, _ map[string]map[string]string) error {
+	rules := make([][]elb.Rule, len(l.listeners))
+	served := make([][]elb.Certificate, len(l.listeners))
+	health := make([][]lb.TargetHealth, len(l.groups))
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(atOnce)
+	for i, listener := range l.listeners {
+		reads.Go(func() (err error) {
+			rules[i], err = p.rulesOf(ctx, aws.ToString(listener.ListenerArn))
+			return err
+		})
+		if listener.Protocol == elb.ProtocolEnumHttps {
+			reads.Go(func() (err error) {
+				served[i], err = p.certificatesOf(ctx, aws.ToString(listener.ListenerArn))
+				return err
+			})
+		}
+	}
+	for i, g := range l.groups {
+		reads.Go(func() (err error) {
+			health[i], err = p.healthOf(ctx, aws.ToString(g.TargetGroupArn))
+			return err
+		})
+	}
+	if err := reads.Wait(); err != nil {
+		return err
+	}
+	for i, listener := range l.listeners {
+		l.rules[aws.ToString(listener.ListenerArn)], l.served[aws.ToString(listener.ListenerArn)] = rules[i], served[i]
+	}
+	for i, g := range l.groups {
+		l.health[aws.ToString(g.TargetGroupArn)] = health[i]
+	}
+	return nil
+}
+
+func (p *Provider) rulesOf(ctx context.Context, listener string) ([]elb.Rule, error) {
+	var out []elb.Rule
+	pages := elbapi.NewDescribeRulesPaginator(p.elb, &elbapi.DescribeRulesInput{ListenerArn: aws.String(listener), PageSize: aws.Int32(400)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, explained("reading rules", err)
+		}
+		out = append(out, page.Rules...)
+	}
+	return out, nil
+}
+
+func (p *Provider) certificatesOf(ctx context.Context, listener string) ([]elb.Certificate, error) {
+	var out []elb.Certificate
+	pages := elbapi.NewDescribeListenerCertificatesPaginator(p.elb, &elbapi.DescribeListenerCertificatesInput{ListenerArn: aws.String(listener)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, explained("reading a listener's certificates", err)
+		}
+		out = append(out, page.Certificates...)
+	}
+	return out, nil
+}
+
+// readTags reads the tags of everything that carries a digest or a name of ours.
+func (p *Provider) readTags(ctx context.Context, l *look, _ map[string]map[string]string) error {
+	var arns []string
+	if l.balancer != nil {
+		arns = append(arns, aws.ToString(l.balancer.LoadBalancerArn))
+	}
+	for _, listener := range l.listeners {
+		arns = append(arns, aws.ToString(listener.ListenerArn))
+	}
+	for _, g := range l.groups {
+		arns = append(arns, aws.ToString(g.TargetGroupArn))
+	}
+	var err error
+	l.tags, err = p.tagsOf(ctx, arns)
+	return err
+}
+
+// observed is what was read, in canonical form.
+func (l *look) observed() *lb.Observed {
+	o := &lb.Observed{Key: l.key}
+	if b := l.balancer; b != nil {
+		arn := aws.ToString(b.LoadBalancerArn)
+		o.Exists, o.Handle, o.Digest = true, arn, lb.Digest(l.tags[arn][tagDigest])
+		o.Active = b.State != nil && b.State.Code == elb.LoadBalancerStateEnumActive
+		o.Address = lb.Address{Hostname: aws.ToString(b.DNSName)}
+	}
+	for _, g := range l.groups {
+		o.TargetGroups = append(o.TargetGroups, l.group(g))
+	}
+	slices.SortFunc(o.TargetGroups, func(a, b lb.ObservedTargetGroup) int { return cmp.Compare(a.ID, b.ID) })
+	for _, listener := range l.listeners {
+		o.Listeners = append(o.Listeners, l.listener(listener))
+	}
+	slices.SortFunc(o.Listeners, func(a, b lb.ObservedListener) int { return int(a.Port - b.Port) })
+	for _, c := range l.imported {
+		o.Certificates = append(o.Certificates, c)
+	}
+	slices.SortFunc(o.Certificates, func(a, b lb.ObservedCertificate) int { return cmp.Compare(a.ID, b.ID) })
+	return o
+}
+
+func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
+	arn := aws.ToString(g.TargetGroupArn)
+	tags := l.tags[arn]
+	out := lb.ObservedTargetGroup{Handle: arn, TargetGroup: lb.TargetGroup{
+		ID: l.idOf(arn), Service: tags[tagService], Port: routing.ServicePort(tags[tagPort]), TargetType: string(g.TargetType),
+		Protocol: string(g.Protocol), Version: aws.ToString(g.ProtocolVersion), Family: string(g.IpAddressType), Digest: lb.Digest(tags[tagDigest]),
+	}}
+	if l.deep {
+		out.Digest = lb.DigestOf(fromHealth(g))
+	}
+	for _, t := range l.health[arn] {
+		if t.State != "draining" {
+			out.Registered = true
+		}
+		if t.State == "healthy" {
+			out.Ready = true
+		}
+	}
+	return out
+}
+
+// idOf is the ID of a target group; its ARN, which nobody can want, where it is somebody else's.
+func (l *look) idOf(arn string) lb.GroupID {
+	if tags := l.tags[arn]; tags[tagKey] == string(l.key) && tags[tagGroup] != "" {
+		return lb.GroupID(tags[tagGroup])
+	}
+	return lb.GroupID(arn)
+}
+
+func (l *look) listener(of elb.Listener) lb.ObservedListener {
+	arn := aws.ToString(of.ListenerArn)
+	out := lb.ObservedListener{
+		Port: aws.ToInt32(of.Port), Protocol: string(of.Protocol), Handle: arn, Digest: lb.Digest(l.tags[arn][tagDigest]),
+		Default: fromActions(of.DefaultActions, l.idOf),
+	}
+	var rest []lb.CertificateID
+	for _, c := range l.served[arn] {
+		id := l.certificateID(aws.ToString(c.CertificateArn))
+		if aws.ToBool(c.IsDefault) {
+			out.Certificates = []lb.CertificateID{id}
+			continue
+		}
+		rest = append(rest, id)
+	}
+	slices.Sort(rest)
+	out.Certificates = append(out.Certificates, rest...)
+	for _, r := range l.rules[arn] {
+		priority, err := strconv.Atoi(aws.ToString(r.Priority))
+		if err != nil {
+			continue // the default rule, which is the listener's default action
+		}
+		out.Rules = append(out.Rules, lb.ObservedRule{Priority: priority, Handle: aws.ToString(r.RuleArn), Rule: lb.Rule{
+			Conditions: fromConditions(r.Conditions), Action: fromActions(r.Actions, l.idOf),
+		}})
+	}
+	slices.SortFunc(out.Rules, func(a, b lb.ObservedRule) int { return a.Priority - b.Priority })
+	return out
+}

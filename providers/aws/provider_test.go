@@ -1,0 +1,17 @@
+package aws_test
+
+import (
+	"testing"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/providertest"
+	"fairlead.dev/fairlead/test/albsim"
+)
+
+func TestContract(t *testing.T) {
+	providertest.Test(t, func(*testing.T) providers.Provider {
+		return aws.New(aws.Options{Config: albsim.New(albsim.Options{}).Config(), Installation: "test", VPC: albsim.VPC})
+	}, func(*testing.T) lb.Target { return lb.Target{Address: "10.0.0.9", Port: 8080} })
+}

@@ -1,0 +1,151 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// This file carries out the steps about rules.
+
+// A new listener may not be found for a while by those who make rules for it.
+const (
+	listenerTries = 10
+	listenerPause = 2 * time.Second
+)
+
+func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.CreateRule) (plan.Result, error) {
+	l := seen.Listener(s.Port)
+	if l == nil {
+		return plan.Result{}, fmt.Errorf("listener %d is not there", s.Port)
+	}
+	actions, err := toActions(s.Rule.Action, p.groupsOf(ctx, seen.Key))
+	if err != nil {
+		return plan.Result{}, err
+	}
+	in := &elbapi.CreateRuleInput{
+		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)), Conditions: toConditions(s.Rule.Conditions), Actions: actions, //nolint:gosec // priorities are small
+	}
+	out, err := p.elb.CreateRule(ctx, in)
+	for try := 1; is(err, "ListenerNotFound") && try < listenerTries; try++ {
+		if err := pause(ctx, listenerPause); err != nil {
+			return plan.Result{}, err
+		}
+		out, err = p.elb.CreateRule(ctx, in)
+	}
+	if is(err, "PriorityInUse") { // made before, perhaps, and the answer was lost
+		if arn, found, findErr := p.ruleLike(ctx, seen, l, s); findErr != nil || found {
+			return plan.Result{Handle: arn}, findErr
+		}
+	}
+	if err != nil {
+		return plan.Result{}, explained("creating rule "+s.ID(), err)
+	}
+	return plan.Result{Handle: aws.ToString(out.Rules[0].RuleArn)}, nil
+}
+
+// ruleLike finds the rule that a step is to make, if it is there.
+func (p *Provider) ruleLike(ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, s plan.CreateRule) (string, bool, error) {
+	rules, err := p.rulesOf(ctx, l.Handle)
+	if err != nil {
+		return "", false, err
+	}
+	at := slices.IndexFunc(rules, func(r elb.Rule) bool { return aws.ToString(r.Priority) == strconv.Itoa(s.Priority) })
+	if at < 0 {
+		return "", false, nil
+	}
+	there := lb.Rule{Conditions: fromConditions(rules[at].Conditions), Action: fromActions(rules[at].Actions, func(arn string) lb.GroupID { return p.groupCalled(seen.Key, arn) })}
+	return aws.ToString(rules[at].RuleArn), there.Key() == s.Rule.Key(), nil
+}
+
+// groupCalled is the ID of a target group by its ARN.
+func (p *Provider) groupCalled(key lb.Key, arn string) lb.GroupID {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, known := range p.groups {
+		if name.key == key && known == arn {
+			return name.id
+		}
+	}
+	return lb.GroupID(arn)
+}
+
+func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.ModifyRule) error {
+	rule := ruleAt(seen, s.Port, s.Priority)
+	if rule == nil {
+		return fmt.Errorf("rule %s is not there", s.ID())
+	}
+	actions, err := toActions(s.Rule.Action, p.groupsOf(ctx, seen.Key))
+	if err != nil {
+		return err
+	}
+	in := &elbapi.ModifyRuleInput{RuleArn: aws.String(rule.Handle)}
+	if rule.MatchKey() != s.Rule.MatchKey() {
+		in.Conditions = toConditions(s.Rule.Conditions)
+	}
+	if rule.Action.Key() != s.Rule.Action.Key() {
+		in.Actions = actions
+	}
+	if in.Conditions == nil && in.Actions == nil {
+		return nil
+	}
+	_, err = p.elb.ModifyRule(ctx, in)
+	return explained("changing rule "+s.ID(), err)
+}
+
+func (p *Provider) deleteRule(ctx context.Context, seen *lb.Observed, s plan.DeleteRule) error {
+	rule := ruleAt(seen, s.Port, s.Priority)
+	if rule == nil {
+		return nil
+	}
+	_, err := p.elb.DeleteRule(ctx, &elbapi.DeleteRuleInput{RuleArn: aws.String(rule.Handle)})
+	if is(err, "RuleNotFound") {
+		return nil
+	}
+	return explained("deleting rule "+s.ID(), err)
+}
+
+func (p *Provider) respaceRules(ctx context.Context, seen *lb.Observed, s plan.RespaceRules) error {
+	in := &elbapi.SetRulePrioritiesInput{}
+	for _, from := range slices.Sorted(maps.Keys(s.To)) {
+		rule := ruleAt(seen, s.Port, from)
+		if rule == nil {
+			continue // renumbered already
+		}
+		in.RulePriorities = append(in.RulePriorities, elb.RulePriorityPair{RuleArn: aws.String(rule.Handle), Priority: aws.Int32(int32(s.To[from]))}) //nolint:gosec // priorities are small
+	}
+	if len(in.RulePriorities) == 0 {
+		return nil
+	}
+	_, err := p.elb.SetRulePriorities(ctx, in)
+	return explained(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err)
+}
+
+func ruleAt(seen *lb.Observed, port int32, priority int) *lb.ObservedRule {
+	if l := seen.Listener(port); l != nil {
+		return l.Rule(priority)
+	}
+	return nil
+}
+
+// pause waits, unless the context ends.
+func pause(ctx context.Context, how time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(how):
+		return nil
+	}
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,100 @@
+package aws
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
+	tagging "github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi/types"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file is the tags by which Fairlead knows what is its own, and what it wrote.
+
+// The tags of everything that is made.
+const (
+	tagInstallation = "fairlead.dev/installation"
+	tagKey          = "fairlead.dev/key"
+	tagDigest       = "fairlead.dev/digest"       // of the settings, written after them
+	tagGroup        = "fairlead.dev/target-group" // the target group's ID
+	tagService      = "fairlead.dev/service"
+	tagPort         = "fairlead.dev/service-port"
+	tagCertificate  = "fairlead.dev/certificate" // the certificate's ID
+)
+
+// owned are the tags of what belongs to a load balancer, and more.
+func (p *Provider) owned(key lb.Key, more map[string]string) map[string]string {
+	out := maps.Clone(more)
+	if out == nil {
+		out = map[string]string{}
+	}
+	out[tagInstallation], out[tagKey] = p.installation, string(key)
+	return out
+}
+
+// elbTags are tags as Elastic Load Balancing takes them.
+func elbTags(tags map[string]string) []elb.Tag {
+	var out []elb.Tag
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		out = append(out, elb.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
+	}
+	return out
+}
+
+// find lists the ARNs of resources with tags, and their tags. What was made or deleted a moment ago may
+// be missing or still be there.
+func (p *Provider) find(ctx context.Context, tags map[string]string, types ...string) (map[string]map[string]string, error) {
+	in := &resourcegroupstaggingapi.GetResourcesInput{ResourceTypeFilters: types, ResourcesPerPage: aws.Int32(100)}
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		in.TagFilters = append(in.TagFilters, tagging.TagFilter{Key: aws.String(k), Values: []string{tags[k]}})
+	}
+	out := map[string]map[string]string{}
+	pages := resourcegroupstaggingapi.NewGetResourcesPaginator(p.tagging, in)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, explained("finding what is tagged", err)
+		}
+		for _, m := range page.ResourceTagMappingList {
+			found := map[string]string{}
+			for _, t := range m.Tags {
+				found[aws.ToString(t.Key)] = aws.ToString(t.Value)
+			}
+			out[aws.ToString(m.ResourceARN)] = found
+		}
+	}
+	return out, nil
+}
+
+// tagBatch is how many resources AWS describes the tags of at once.
+const tagBatch = 20
+
+// tagsOf reads the tags of resources of Elastic Load Balancing.
+func (p *Provider) tagsOf(ctx context.Context, arns []string) (map[string]map[string]string, error) {
+	out := map[string]map[string]string{}
+	for part := range slices.Chunk(arns, tagBatch) {
+		answer, err := p.elb.DescribeTags(ctx, &elbapi.DescribeTagsInput{ResourceArns: part})
+		if err != nil {
+			return nil, explained("reading tags", err)
+		}
+		for _, d := range answer.TagDescriptions {
+			tags := map[string]string{}
+			for _, t := range d.Tags {
+				tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+			}
+			out[aws.ToString(d.ResourceArn)] = tags
+		}
+	}
+	return out, nil
+}
+
+// tag adds tags to a resource of Elastic Load Balancing.
+func (p *Provider) tag(ctx context.Context, arn string, tags map[string]string) error {
+	_, err := p.elb.AddTags(ctx, &elbapi.AddTagsInput{ResourceArns: []string{arn}, Tags: elbTags(tags)})
+	return explained("tagging "+arn, err)
+}

@@ -1,0 +1,144 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file is the members of target groups and their health.
+
+// targetBatch is how many targets are registered at once. AWS names no limit, and now and then refuses
+// large batches.
+const targetBatch = 100
+
+// remember keeps what an observation found out about target groups, for those who ask next.
+func (p *Provider) remember(l *look) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, g := range l.groups {
+		arn := aws.ToString(g.TargetGroupArn)
+		p.groups[groupName{l.key, l.idOf(arn)}] = arn
+		p.looked[arn] = l.health[arn]
+	}
+}
+
+// groupARN is what AWS calls a target group.
+func (p *Provider) groupARN(ctx context.Context, key lb.Key, id lb.GroupID) (string, error) {
+	p.mu.Lock()
+	arn := p.groups[groupName{key, id}]
+	p.mu.Unlock()
+	if arn != "" {
+		return arn, nil
+	}
+	name := p.targetGroupName(key, id)
+	out, err := p.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{Names: []string{name}})
+	if err != nil {
+		return "", explained("finding target group "+name, err)
+	}
+	arn = aws.ToString(out.TargetGroups[0].TargetGroupArn)
+	p.know(key, id, arn)
+	return arn, nil
+}
+
+// know notes what AWS calls a target group; "" for one that is gone.
+func (p *Provider) know(key lb.Key, id lb.GroupID, arn string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.looked, p.groups[groupName{key, id}])
+	p.groups[groupName{key, id}] = arn
+	if arn == "" {
+		delete(p.groups, groupName{key, id})
+	}
+}
+
+// Targets are the members of a target group. What an observation has just read is not read again.
+func (p *Provider) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+	arn, err := p.groupARN(ctx, key, group)
+	if err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	known, ok := p.looked[arn]
+	delete(p.looked, arn)
+	p.mu.Unlock()
+	if ok {
+		return known, nil
+	}
+	return p.healthOf(ctx, arn)
+}
+
+// healthOf reads the members of a target group and their health.
+func (p *Provider) healthOf(ctx context.Context, group string) ([]lb.TargetHealth, error) {
+	out, err := p.elb.DescribeTargetHealth(ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
+	if err != nil {
+		return nil, explained("reading the health of "+group, err)
+	}
+	var found []lb.TargetHealth
+	for _, d := range out.TargetHealthDescriptions {
+		t := lb.Target{Address: aws.ToString(d.Target.Id), Port: aws.ToInt32(d.Target.Port)}
+		found = append(found, lb.TargetHealth{Target: t, State: string(d.TargetHealth.State)})
+	}
+	return found, nil
+}
+
+// SetTargets makes targets the members of a group: it adds what is missing, then removes the others.
+func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+	arn, err := p.groupARN(ctx, key, group)
+	if err != nil {
+		return err
+	}
+	have, err := p.Targets(ctx, key, group)
+	if err != nil {
+		return err
+	}
+	var missing, surplus []lb.Target
+	for _, t := range want {
+		if !slices.ContainsFunc(have, func(h lb.TargetHealth) bool { return h.Target == t && h.State != "draining" }) {
+			missing = append(missing, t)
+		}
+	}
+	for _, h := range have {
+		if h.State != "draining" && !slices.Contains(want, h.Target) {
+			surplus = append(surplus, h.Target)
+		}
+	}
+	if err := p.register(ctx, arn, missing); err != nil {
+		return err
+	}
+	return p.deregister(ctx, arn, surplus)
+}
+
+func (p *Provider) register(ctx context.Context, group string, targets []lb.Target) error {
+	for part := range slices.Chunk(targets, targetBatch) {
+		_, err := p.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{TargetGroupArn: aws.String(group), Targets: described(part)})
+		if err != nil {
+			return explained(fmt.Sprintf("registering %d targets in %s", len(part), group), err)
+		}
+	}
+	return nil
+}
+
+func (p *Provider) deregister(ctx context.Context, group string, targets []lb.Target) error {
+	for part := range slices.Chunk(targets, targetBatch) {
+		_, err := p.elb.DeregisterTargets(ctx, &elbapi.DeregisterTargetsInput{TargetGroupArn: aws.String(group), Targets: described(part)})
+		if err != nil {
+			return explained(fmt.Sprintf("deregistering %d targets from %s", len(part), group), err)
+		}
+	}
+	return nil
+}
+
+func described(targets []lb.Target) []elb.TargetDescription {
+	var out []elb.TargetDescription
+	for _, t := range targets {
+		out = append(out, elb.TargetDescription{Id: aws.String(t.Address), Port: aws.Int32(t.Port)})
+	}
+	return out
+}
