@@ -18,6 +18,14 @@ import (
 
 // Apply makes one step true.
 func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	result, err := p.apply(ctx, seen, step)
+	if err == nil {
+		p.letGo(seen, step)
+	}
+	return result, err
+}
+
+func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
 		return p.createLoadBalancer(ctx, s.LoadBalancer)
@@ -187,6 +195,7 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 	}
 	arn := aws.ToString(out.TargetGroups[0].TargetGroupArn)
 	p.know(seen.Key, g.ID, arn)
+	p.look(arn, nil)
 	return plan.Result{Handle: arn}, nil
 }
 
@@ -219,12 +228,16 @@ func (p *Provider) awaitTargets(ctx context.Context, key lb.Key, id lb.GroupID) 
 	if err != nil {
 		return err
 	}
-	targets, err := p.healthOf(ctx, arn)
-	if err != nil {
-		return err
-	}
-	if slices.ContainsFunc(targets, func(t lb.TargetHealth) bool { return t.State == "healthy" }) {
-		return nil
+	if !p.unhealthy.early(arn) {
+		targets, err := p.healthOf(ctx, arn)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(targets, func(t lb.TargetHealth) bool { return t.State == "healthy" }) {
+			p.unhealthy.forget(arn)
+			return nil
+		}
+		p.unhealthy.wait(arn, healthWait, healthWaitMax)
 	}
 	return fmt.Errorf("target group %s has no healthy target: %w", id, providers.ErrPending)
 }
@@ -233,6 +246,9 @@ func (p *Provider) deleteTargetGroup(ctx context.Context, seen *lb.Observed, id 
 	g := seen.TargetGroup(id)
 	if g == nil {
 		return nil
+	}
+	if p.released.early(g.Handle) {
+		return fmt.Errorf("target group %s was in use a moment ago: %w", id, providers.ErrPending)
 	}
 	if _, err := p.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)}); err != nil {
 		return explained("deleting target group "+g.Handle, err)

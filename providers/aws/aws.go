@@ -1,8 +1,10 @@
 package aws
 
 import (
+	"cmp"
 	"context"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/acm"
@@ -23,12 +25,15 @@ type Options struct {
 	Installation string
 	// VPC is where load balancers stand.
 	VPC string
+	// Settle is how long what was let go of may be said to be in use. Zero is what AWS takes at most.
+	Settle time.Duration
 }
 
 // A Provider keeps Application Load Balancers.
 type Provider struct {
 	installation string
 	vpc          string
+	settle       time.Duration
 
 	elb     *elb.Client
 	ec2     *ec2.Client
@@ -38,6 +43,10 @@ type Provider struct {
 	mu     sync.Mutex
 	groups map[groupName]string // the ARNs of target groups, once they are known
 	looked map[string][]lb.TargetHealth
+
+	released  waitingRoom // target groups and certificates that were let go of
+	unhealthy waitingRoom // target groups that have no healthy target yet
+	unfound   waitingRoom // listeners that AWS does not find yet
 }
 
 // A groupName is a target group of a load balancer.
@@ -49,7 +58,7 @@ type groupName struct {
 // New makes a Provider. It makes no calls.
 func New(o Options) *Provider {
 	return &Provider{
-		installation: o.Installation, vpc: o.VPC,
+		installation: o.Installation, vpc: o.VPC, settle: cmp.Or(o.Settle, lb.ALB().Settle),
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config),
 		groups:  map[groupName]string{}, looked: map[string][]lb.TargetHealth{},

@@ -2,6 +2,7 @@ package aws_test
 
 import (
 	"testing"
+	"time"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -12,6 +13,6 @@ import (
 
 func TestContract(t *testing.T) {
 	providertest.Test(t, func(*testing.T) providers.Provider {
-		return aws.New(aws.Options{Config: albsim.New(albsim.Options{}).Config(), Installation: "test", VPC: albsim.VPC})
+		return aws.New(aws.Options{Config: albsim.New(albsim.Options{}).Config(), Installation: "test", VPC: albsim.VPC, Settle: time.Nanosecond})
 	}, func(*testing.T) lb.Target { return lb.Target{Address: "10.0.0.9", Port: 8080} })
 }

@@ -36,13 +36,7 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 	in := &elbapi.CreateRuleInput{
 		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)), Conditions: toConditions(s.Rule.Conditions), Actions: actions, //nolint:gosec // priorities are small
 	}
-	out, err := p.elb.CreateRule(ctx, in)
-	for try := 1; is(err, "ListenerNotFound") && try < listenerTries; try++ {
-		if err := pause(ctx, listenerPause); err != nil {
-			return plan.Result{}, err
-		}
-		out, err = p.elb.CreateRule(ctx, in)
-	}
+	out, err := p.createRulePatiently(ctx, in)
 	if is(err, "PriorityInUse") { // made before, perhaps, and the answer was lost
 		if arn, found, findErr := p.ruleLike(ctx, seen, l, s); findErr != nil || found {
 			return plan.Result{Handle: arn}, findErr
@@ -52,6 +46,23 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 		return plan.Result{}, explained("creating rule "+s.ID(), err)
 	}
 	return plan.Result{Handle: aws.ToString(out.Rules[0].RuleArn)}, nil
+}
+
+// createRulePatiently creates a rule as soon as its listener is found.
+func (p *Provider) createRulePatiently(ctx context.Context, in *elbapi.CreateRuleInput) (*elbapi.CreateRuleOutput, error) {
+	listener := aws.ToString(in.ListenerArn)
+	for try := 1; ; try++ {
+		for p.unfound.early(listener) {
+			if err := pause(ctx, listenerPause/4); err != nil {
+				return nil, err
+			}
+		}
+		out, err := p.elb.CreateRule(ctx, in)
+		if !is(err, "ListenerNotFound") || try == listenerTries {
+			return out, err
+		}
+		p.unfound.wait(listener, listenerPause, listenerPause)
+	}
 }
 
 // ruleLike finds the rule that a step is to make, if it is there.

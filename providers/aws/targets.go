@@ -58,6 +58,13 @@ func (p *Provider) know(key lb.Key, id lb.GroupID, arn string) {
 	}
 }
 
+// look keeps what is known of the members of a target group, for those who ask next.
+func (p *Provider) look(arn string, members []lb.TargetHealth) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.looked[arn] = members
+}
+
 // Targets are the members of a target group. What an observation has just read is not read again.
 func (p *Provider) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
 	arn, err := p.groupARN(ctx, key, group)
@@ -118,11 +125,29 @@ func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID,
 func (p *Provider) register(ctx context.Context, group string, targets []lb.Target) error {
 	for part := range slices.Chunk(targets, targetBatch) {
 		_, err := p.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{TargetGroupArn: aws.String(group), Targets: described(part)})
+		p.joined(group, part, err)
 		if err != nil {
 			return explained(fmt.Sprintf("registering %d targets in %s", len(part), group), err)
 		}
 	}
 	return nil
+}
+
+// joined notes that targets were registered where it is known who else is, or that this is not known any
+// more.
+func (p *Provider) joined(group string, targets []lb.Target, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, ok := p.looked[group]
+	if !ok {
+		return
+	}
+	for _, t := range targets {
+		known = append(known, lb.TargetHealth{Target: t, State: "initial"})
+	}
+	if p.looked[group] = known; err != nil {
+		delete(p.looked, group)
+	}
 }
 
 func (p *Provider) deregister(ctx context.Context, group string, targets []lb.Target) error {

@@ -1,0 +1,218 @@
+// Package alb lets the AWS provider work against the simulator: what it costs, whether requests ever go
+// astray, and what becomes of it when it is cut off.
+package alb
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/test/albsim"
+)
+
+// This file is a cluster with one load balancer, and the operator's way from its objects to AWS, without
+// the operator.
+
+// A world is objects, an account, and what is known of it.
+type world struct {
+	*testing.T
+	sim   *albsim.Sim
+	cloud *aws.Provider
+	ingress.Objects
+	seen   *lb.Observed
+	groups map[lb.GroupID]routing.Backend // those whose members are kept
+	have   map[lb.GroupID][]lb.Target     // what they were last set to
+	key    lb.Key
+}
+
+func newWorld(t *testing.T, o albsim.Options) *world {
+	w := &world{T: t, sim: albsim.New(o), key: "fairlead/shop/@all/internal"}
+	w.IngressClasses = []*networkingv1.IngressClass{{
+		ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: ingress.Controller},
+	}}
+	w.restart()
+	return w
+}
+
+// restart makes a new operator, which knows nothing.
+func (w *world) restart() {
+	w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC})
+	w.seen, w.groups, w.have = nil, map[lb.GroupID]routing.Backend{}, map[lb.GroupID][]lb.Target{}
+}
+
+// serve adds an Ingress with its own host, each of its paths to a Service.
+func (w *world) serve(name string, paths map[string]string) *networkingv1.Ingress {
+	prefix := networkingv1.PathTypePrefix
+	class := "fairlead"
+	var http networkingv1.HTTPIngressRuleValue
+	for _, p := range slices.Sorted(maps.Keys(paths)) {
+		http.Paths = append(http.Paths, networkingv1.HTTPIngressPath{Path: p, PathType: &prefix, Backend: networkingv1.IngressBackend{
+			Service: &networkingv1.IngressServiceBackend{Name: paths[p], Port: networkingv1.ServiceBackendPort{Number: 80}},
+		}})
+	}
+	ing := &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: name, Annotations: map[string]string{"fairlead.dev/group": "all"},
+			CreationTimestamp: metav1.NewTime(time.Unix(int64(1_700_000_000+len(w.Ingresses)), 0)),
+		},
+		Spec: networkingv1.IngressSpec{IngressClassName: &class, Rules: []networkingv1.IngressRule{{
+			Host: name + ".example.com", IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &http},
+		}}},
+	}
+	w.Ingresses = append(w.Ingresses, ing)
+	return ing
+}
+
+// service adds a Service with ready pods, or changes how many it has.
+func (w *world) service(name string, pods int) {
+	number := len(w.Services)
+	at := slices.IndexFunc(w.Services, func(s *corev1.Service) bool { return s.Name == name })
+	if at < 0 {
+		w.Services = append(w.Services, &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080), Protocol: corev1.ProtocolTCP}}},
+		})
+		w.EndpointSlices = append(w.EndpointSlices, &discoveryv1.EndpointSlice{})
+		at = number
+	}
+	port, tcp := int32(8080), corev1.ProtocolTCP
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: name}},
+		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Port: &port, Protocol: &tcp}},
+	}
+	ready := true
+	for i := range pods {
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{fmt.Sprintf("10.0.%d.%d", 120+at, 1+i)}, Conditions: discoveryv1.EndpointConditions{Ready: &ready},
+		})
+	}
+	w.EndpointSlices[at] = slice
+}
+
+// remove deletes an Ingress.
+func (w *world) remove(name string) {
+	w.Ingresses = slices.DeleteFunc(w.Ingresses, func(i *networkingv1.Ingress) bool { return i.Name == name })
+}
+
+// snapshot is what the load balancer is made of.
+func (w *world) snapshot() ingress.Snapshot {
+	snapshots, _ := ingress.Split(w.Objects, ingress.Options{})
+	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == w.key }); at >= 0 {
+		return snapshots[at]
+	}
+	return ingress.Snapshot{Key: w.key, Class: ingress.Class{Name: "fairlead"}}
+}
+
+// reconcile goes the way from objects to AWS once.
+func (w *world) reconcile() (plan.Plan, model.Built, error) {
+	s := w.snapshot()
+	facts, err := w.cloud.Lookup(w.Context(), model.Ask(s))
+	if err != nil {
+		return plan.Plan{}, model.Built{}, err
+	}
+	caps := w.cloud.Capabilities(model.ClassOf(s))
+	built := model.Compile(s, facts, caps)
+	if w.seen == nil {
+		if w.seen, err = w.cloud.Observe(w.Context(), w.key, false); err != nil {
+			w.seen = nil
+			return plan.Plan{}, built, err
+		}
+	}
+	todo := plan.Diff(w.seen, built.LoadBalancer, caps)
+	_, err = providers.Run(w.Context(), w.cloud, w.seen, todo, providers.Options{})
+	w.track(built)
+	if err == nil {
+		err = w.keepTargets(s)
+	}
+	if err != nil && !onlyPending(err) {
+		w.seen = nil
+	}
+	return todo, built, err
+}
+
+// onlyPending reports whether all that went wrong is that it is too early.
+func onlyPending(err error) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !onlyPending(e) })
+	}
+	return errors.Is(err, providers.ErrPending)
+}
+
+// track notes the target groups that are there, with the first members that the plan gave them.
+func (w *world) track(built model.Built) {
+	w.groups = map[lb.GroupID]routing.Backend{}
+	for _, g := range w.seen.TargetGroups {
+		w.groups[g.ID] = routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
+		if at := slices.IndexFunc(built.LoadBalancer.TargetGroups, func(t lb.TargetGroup) bool { return t.ID == g.ID }); at >= 0 && w.have[g.ID] == nil && g.Registered {
+			w.have[g.ID] = nil
+		}
+	}
+}
+
+// keepTargets makes the members of groups what their Services say.
+func (w *world) keepTargets(s ingress.Snapshot) error {
+	for _, id := range slices.Sorted(maps.Keys(w.groups)) {
+		b := w.groups[id]
+		at := slices.IndexFunc(w.Services, func(s *corev1.Service) bool { return "shop/"+s.Name == b.Service })
+		if at < 0 {
+			continue
+		}
+		want := s.Class.Targets(b, w.Services[at], []*discoveryv1.EndpointSlice{w.EndpointSlices[at]})
+		have, known := w.have[id]
+		if !known {
+			healths, err := w.cloud.Targets(w.Context(), w.key, id)
+			if err != nil {
+				return err
+			}
+			for _, h := range healths {
+				if h.State != "draining" {
+					have = append(have, h.Target)
+				}
+			}
+		}
+		if !sameTargets(have, want) {
+			if err := w.cloud.SetTargets(w.Context(), w.key, id, want); err != nil {
+				return err
+			}
+		}
+		w.have[id] = want
+	}
+	return nil
+}
+
+func sameTargets(a, b []lb.Target) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(t lb.Target) bool { return !slices.Contains(b, t) })
+}
+
+// settle reconciles until there is nothing to do, as the operator does.
+func (w *world) settle() {
+	w.Helper()
+	for range 1000 {
+		todo, _, err := w.reconcile()
+		switch {
+		case err == nil && todo.Empty():
+			return
+		case err != nil && !errors.Is(err, providers.ErrPending):
+			w.Fatal(err)
+		case err != nil:
+			time.Sleep(time.Second)
+		}
+	}
+	w.Fatal("it does not come to rest")
+}
