@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"slices"
 	"sync"
 	"time"
 
@@ -56,27 +55,27 @@ func (r *waitingRoom) forget(id string) {
 	delete(r.until, id)
 }
 
-// letGo notes, after a step, which target groups and certificates it stopped using: they can be deleted
-// once AWS has got over it.
+// letGo notes, after a step, which target groups and certificates it stopped using somewhere: they can be
+// deleted once AWS has got over it. Other steps may be stopping to use them at the same time.
 func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 	after := seen.Clone()
 	step.Do(after, plan.Result{})
-	before, still := inUse(seen), inUse(after)
-	for _, id := range before {
-		if !slices.Contains(still, id) {
+	still := uses(after)
+	for id, n := range uses(seen) {
+		if still[id] < n {
 			p.released.forget(id)
 			p.released.wait(id, p.settle, p.settle)
 		}
 	}
 }
 
-// inUse are the handles of the target groups and certificates that listeners and rules name.
-func inUse(o *lb.Observed) []string {
-	var out []string
+// uses counts how often listeners and rules name each target group and certificate, by handle.
+func uses(o *lb.Observed) map[string]int {
+	out := map[string]int{}
 	name := func(a lb.Action) {
 		for _, id := range a.Groups() {
 			if g := o.TargetGroup(id); g != nil {
-				out = append(out, g.Handle)
+				out[g.Handle]++
 			}
 		}
 	}
@@ -87,7 +86,7 @@ func inUse(o *lb.Observed) []string {
 		}
 		for _, id := range l.Certificates {
 			if c := o.Certificate(id); c != nil {
-				out = append(out, c.Handle)
+				out[c.Handle]++
 			}
 		}
 	}

@@ -39,6 +39,7 @@ type world struct {
 	groups map[lb.GroupID]routing.Backend // those whose members are kept
 	have   map[lb.GroupID][]lb.Target     // what they were last set to
 	key    lb.Key
+	serial int
 }
 
 func newWorld(t *testing.T, o albsim.Options) *world {

@@ -52,15 +52,20 @@ func (s *Sim) call(service, action string, do handler, decode decoder) (any, err
 		c.Error = refused.Code
 	}
 	s.calls = append(s.calls, c)
-	if s.options.After != nil {
-		s.mu.Unlock()
-		s.options.After(c)
-		s.mu.Lock()
-	}
+	s.after(c)
 	if fault == LostBefore || fault == LostAfter {
 		return nil, errLost
 	}
 	return out, err
+}
+
+// after tells whoever watches, while the simulator can be asked.
+func (s *Sim) after(c Call) {
+	if s.options.After != nil {
+		s.mu.Unlock()
+		defer s.mu.Lock()
+		s.options.After(c)
+	}
 }
 
 func (s *Sim) carryOut(c Call, fault Fault, do handler, decode decoder) (any, error) {

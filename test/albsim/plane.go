@@ -2,12 +2,14 @@ package albsim
 
 import (
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -111,7 +113,8 @@ type Answer struct {
 // A Share is a target group that a request may be forwarded to, and those of its targets that may
 // get it.
 type Share struct {
-	Group   string // by name
+	Group   string            // by name
+	Tags    map[string]string // of the group
 	Weight  int32
 	Targets []string // address:port, sorted
 }
@@ -205,7 +208,7 @@ func (s *Sim) share(arn string, weight int32) Share {
 		healthy = registered
 	}
 	slices.Sort(healthy)
-	return Share{Group: g.name(), Weight: weight, Targets: healthy}
+	return Share{Group: g.name(), Tags: maps.Clone(s.tags[arn]), Weight: weight, Targets: healthy}
 }
 
 func location(c *elb.RedirectActionConfig, l *liveListener, r Request) string {
@@ -276,7 +279,7 @@ func anyOf(c condition, text, sent string, fold func(string) string) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(c.regexes, func(v string) bool { return regexp.MustCompile(v).MatchString(sent) })
+	return slices.ContainsFunc(c.regexes, func(v string) bool { return expression(v).MatchString(sent) })
 }
 
 func matchesQuery(wanted []elb.QueryStringKeyValuePair, query string) bool {
@@ -290,6 +293,19 @@ func matchesQuery(wanted []elb.QueryStringKeyValuePair, query string) bool {
 		}
 	}
 	return false
+}
+
+// expressions keeps what was compiled, for the same values are looked at again and again.
+var expressions sync.Map
+
+// expression is a regular expression. It was checked when it was set.
+func expression(text string) *regexp.Regexp {
+	if known, ok := expressions.Load(text); ok {
+		return known.(*regexp.Regexp)
+	}
+	compiled := regexp.MustCompile(text)
+	expressions.Store(text, compiled)
+	return compiled
 }
 
 // glob is the expression of a value with * and ?.
@@ -307,7 +323,7 @@ func glob(value string) *regexp.Regexp {
 		}
 	}
 	b.WriteString("$")
-	return regexp.MustCompile(b.String())
+	return expression(b.String())
 }
 
 // plainOf is a value as it travels, without what is left out.
