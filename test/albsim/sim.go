@@ -160,3 +160,13 @@ func (s *Sim) lingers(id string) bool { return s.now().Before(s.lingering[id]) }
 type doer struct{ *Sim }
 
 func (d doer) Do(r *http.Request) (*http.Response, error) { return d.RoundTrip(r) }
+
+// Inventory counts what there is in the account, so that a test sees what was left behind.
+func (s *Sim) Inventory() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return map[string]int{
+		"load balancers": len(s.loadBalancers), "listeners": len(s.listeners), "rules": len(s.rules), "target groups": len(s.targetGroups),
+		"certificates": len(s.certificates), "security groups": len(s.net.groups),
+	}
+}

@@ -1,0 +1,199 @@
+package alb
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/test/albsim"
+)
+
+// This file ends the operator before and after every single call of long changes, and starts another
+// one: it comes to the same end, and leaves nothing behind.
+
+// A scenario is a change: what there is first, and what is done to it.
+type scenario struct {
+	name string
+	from func(*world)
+	to   func(*world)
+}
+
+func scenarios() []scenario {
+	nothing := func(*world) {}
+	few := func(w *world) {
+		for i := range 4 {
+			w.service(fmt.Sprintf("service-%d", i), 2)
+		}
+		w.serve("one", map[string]string{"/": "service-0", "/api": "service-1"})
+		w.serve("two", map[string]string{"/": "service-1", "/a": "service-0", "/b": "service-2"})
+		w.serve("three", map[string]string{"/": "service-2"})
+	}
+	point := func(w *world, ingress int, service string) {
+		ing := w.Ingresses[ingress].DeepCopy()
+		w.Ingresses[ingress] = ing
+		for i := range ing.Spec.Rules[0].HTTP.Paths {
+			ing.Spec.Rules[0].HTTP.Paths[i].Backend.Service.Name = service
+		}
+	}
+	return []scenario{
+		{"from nothing", nothing, few},
+		{"to nothing", few, func(w *world) { w.Ingresses = nil }},
+		{"an Ingress more", few, func(w *world) { w.serve("four", map[string]string{"/": "service-3", "/x": "service-0"}) }},
+		{"an Ingress less", few, func(w *world) { w.remove("two") }},
+		{"a Service that is served already", few, func(w *world) { point(w, 0, "service-2") }},
+		{"a Service that is new", few, func(w *world) { point(w, 1, "service-3") }},
+		{"all of them exchanged", few, func(w *world) {
+			w.Ingresses = nil
+			w.serve("five", map[string]string{"/": "service-3", "/api": "service-0"})
+			w.serve("six", map[string]string{"/": "service-1"})
+		}},
+		{"actions that change places", few, func(w *world) { point(w, 0, "service-1"); point(w, 2, "service-0") }},
+		{"another port", few, func(w *world) {
+			for i := range w.Ingresses {
+				w.Ingresses[i] = w.Ingresses[i].DeepCopy()
+				w.Ingresses[i].Annotations["fairlead.dev/listen-ports"] = "HTTP:8080"
+			}
+		}},
+		{"another health check", few, func(w *world) {
+			for i := range w.Ingresses {
+				w.Ingresses[i] = w.Ingresses[i].DeepCopy()
+				w.Ingresses[i].Annotations["fairlead.dev/health-check-path"] = "/healthz"
+			}
+		}},
+	}
+}
+
+// usual is how AWS takes its time.
+func usual() albsim.Options {
+	return albsim.Options{Provisioning: 30 * time.Second, Propagation: 5 * time.Second, Linger: 8 * time.Second, Health: 10 * time.Second}
+}
+
+// ended is what a world has come to.
+func ended(w *world) (*lb.Observed, map[string]int) {
+	w.Helper()
+	w.settle()
+	time.Sleep(2 * time.Minute)
+	w.restart()
+	w.settle()
+	seen, err := w.cloud.Observe(w.Context(), w.key, true)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return seen, w.sim.Inventory()
+}
+
+// content compares load balancers, whatever their parts are called and numbered.
+var content = cmp.Options{
+	cmpopts.EquateEmpty(),
+	cmpopts.IgnoreFields(lb.Observed{}, "Handle", "Address"), cmpopts.IgnoreFields(lb.ObservedListener{}, "Handle"),
+	cmpopts.IgnoreFields(lb.ObservedRule{}, "Handle", "Priority"), cmpopts.IgnoreFields(lb.ObservedTargetGroup{}, "Handle"),
+	cmpopts.IgnoreFields(lb.ObservedCertificate{}, "Handle"),
+}
+
+func TestCutOffAtEveryCall(t *testing.T) {
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			var want *lb.Observed
+			var left map[string]int
+			calls := 0
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, usual())
+				s.from(w)
+				w.settle()
+				time.Sleep(time.Minute)
+				w.sim.Forget()
+				s.to(w)
+				w.settle()
+				calls, _ = w.sim.Cost()
+				want, left = ended(w)
+			})
+			for cut := range 2 * calls {
+				fault := []albsim.Fault{albsim.LostBefore, albsim.LostAfter}[cut%2]
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, usual())
+					s.from(w)
+					w.settle()
+					time.Sleep(time.Minute)
+					s.to(w)
+					n := 0
+					w.sim.Break(func(albsim.Call) albsim.Fault {
+						n++
+						switch {
+						case n-1 < cut/2:
+							return albsim.NoFault
+						case n-1 == cut/2:
+							return fault
+						}
+						return albsim.LostBefore // it is dead
+					})
+					for range 300 {
+						if _, _, err := w.reconcile(); n > cut/2 {
+							break
+						} else if err != nil {
+							time.Sleep(time.Second)
+						}
+					}
+					w.sim.Break(nil)
+					w.restart()
+					got, found := ended(w)
+					if diff := cmp.Diff(want, got, content); diff != "" {
+						t.Errorf("cut at call %d of %d, fault %d (-uncut +cut):\n%s", cut/2, calls, fault, diff)
+					}
+					if diff := cmp.Diff(left, found); diff != "" {
+						t.Errorf("cut at call %d of %d, fault %d, the account (-uncut +cut):\n%s", cut/2, calls, fault, diff)
+					}
+				})
+			}
+		})
+	}
+}
+
+func TestThrottledAndLost(t *testing.T) {
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, usual())
+				s.from(w)
+				w.settle()
+				time.Sleep(time.Minute)
+				s.to(w)
+				rng := rand.New(rand.NewPCG(5, 5))
+				w.sim.Forget()
+				w.sim.Break(func(albsim.Call) albsim.Fault {
+					switch n := rng.IntN(100); {
+					case n < 20:
+						return albsim.Throttled
+					case n < 25:
+						return albsim.LostAfter
+					}
+					return albsim.NoFault
+				})
+				started := time.Now()
+				for range 200 {
+					todo, _, err := w.reconcile()
+					if err == nil && todo.Empty() {
+						break
+					}
+					if err != nil {
+						time.Sleep(time.Second)
+					}
+				}
+				took := time.Since(started)
+				calls := w.sim.Calls()
+				w.sim.Break(nil)
+				if todo, _, err := w.reconcile(); err != nil || !todo.Empty() {
+					t.Errorf("it has not come to rest: %v, %d steps", err, len(todo.Steps))
+				}
+				if most := 200 + int(10*took.Seconds()); len(calls) > most {
+					t.Errorf("%d calls in %s", len(calls), took)
+				}
+			})
+		})
+	}
+}
