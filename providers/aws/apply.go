@@ -175,8 +175,8 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 		Name: aws.String(name), VpcId: aws.String(p.vpc), Port: aws.Int32(80), Protocol: elb.ProtocolEnum(g.Protocol),
 		ProtocolVersion: aws.String(g.Version), TargetType: elb.TargetTypeEnum(g.TargetType), IpAddressType: elb.TargetGroupIpAddressTypeEnum(g.Family),
 		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
-		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)), //nolint:gosec // checked when it was asked for
-		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)), //nolint:gosec // likewise
+		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)),
+		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)),
 		Matcher: toMatcher(g),
 		Tags: elbTags(p.owned(seen.Key, map[string]string{
 			tagGroup: string(g.ID), tagService: g.Service, tagPort: string(g.Port), tagDigest: string(g.Digest),
@@ -213,8 +213,8 @@ func (p *Provider) writeHealth(ctx context.Context, arn string, g lb.TargetGroup
 	_, err := p.elb.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
 		TargetGroupArn: aws.String(arn), Matcher: toMatcher(g),
 		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
-		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)), //nolint:gosec // checked when it was asked for
-		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)), //nolint:gosec // likewise
+		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)),
+		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)),
 	})
 	if err != nil {
 		return explained("changing target group "+arn, err)

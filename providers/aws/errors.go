@@ -21,7 +21,7 @@ func explained(doing string, err error) error {
 		return nil
 	}
 	code := codeOf(err)
-	class, advice := classify(code)
+	advice, class := classify(code)
 	text := doing + ": " + describe(err)
 	if advice != "" {
 		text += "; " + advice
@@ -60,25 +60,25 @@ func codeOf(err error) string {
 func is(err error, codes ...string) bool { return err != nil && slices.Contains(codes, codeOf(err)) }
 
 // classify is the class of an error and what to do about it.
-func classify(code string) (class error, advice string) {
+func classify(code string) (advice string, class error) {
 	switch {
 	case code == "":
-		return nil, ""
+		return "", nil
 	case slices.Contains([]string{"AccessDenied", "UnauthorizedOperation", "UnrecognizedClient", "ExpiredToken", "InvalidClientTokenId", "SignatureDoesNotMatch", "AuthFailure", "OptInRequired"}, code):
-		return providers.ErrDenied, "the operator's role needs the permissions in docs/iam-policy.json"
+		return "the operator's role lacks a permission", providers.ErrDenied
 	case strings.HasPrefix(code, "Throttl"), code == "RequestLimitExceeded", code == "TooManyRequests":
-		return nil, ""
+		return "", nil
 	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"), code == "LimitExceeded", code == "TargetGroupAssociationLimit":
-		return providers.ErrRejected, "a quota is used up: ask AWS to raise it, or serve less from this load balancer"
+		return "a quota is used up: ask AWS to raise it, or serve less from this load balancer", providers.ErrRejected
 	case slices.Contains([]string{"ResourceInUse", "DependencyViolation"}, code):
-		return providers.ErrPending, ""
+		return "", providers.ErrPending
 	case slices.Contains([]string{
 		"ValidationError", "Validation", "InvalidConfigurationRequest", "InvalidLoadBalancerAction", "InvalidTarget", "InvalidSubnet",
 		"SubnetNotFound", "InvalidSecurityGroup", "InvalidScheme", "UnsupportedProtocol", "CertificateNotFound", "UnsupportedCertificate", "SSLPolicyNotFound",
 		"IncompatibleProtocols", "OperationNotPermitted", "InvalidParameterValue", "InvalidArn", "InvalidTag", "AvailabilityZoneNotSupported",
 		"WAFNonexistentItem", "WAFInvalidParameter", "TrustStoreNotFound", "TrustStoreNotReady", "InvalidGroup.NotFound",
 	}, code):
-		return providers.ErrRejected, ""
+		return "", providers.ErrRejected
 	}
-	return nil, ""
+	return "", nil
 }

@@ -34,7 +34,7 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 		return plan.Result{}, err
 	}
 	in := &elbapi.CreateRuleInput{
-		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)), Conditions: toConditions(s.Rule.Conditions), Actions: actions, //nolint:gosec // priorities are small
+		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)), Conditions: toConditions(s.Rule.Conditions), Actions: actions,
 	}
 	out, err := p.createRulePatiently(ctx, in)
 	if is(err, "PriorityInUse") { // made before, perhaps, and the answer was lost
@@ -133,7 +133,7 @@ func (p *Provider) respaceRules(ctx context.Context, seen *lb.Observed, s plan.R
 		if rule == nil {
 			continue // renumbered already
 		}
-		in.RulePriorities = append(in.RulePriorities, elb.RulePriorityPair{RuleArn: aws.String(rule.Handle), Priority: aws.Int32(int32(s.To[from]))}) //nolint:gosec // priorities are small
+		in.RulePriorities = append(in.RulePriorities, elb.RulePriorityPair{RuleArn: aws.String(rule.Handle), Priority: aws.Int32(int32(s.To[from]))})
 	}
 	if len(in.RulePriorities) == 0 {
 		return nil

@@ -74,7 +74,7 @@ func TestContractInTwoProcesses(t *testing.T) {
 			providertest.Test(t, func(t *testing.T) providers.Provider {
 				one, two := twoOf(t, fake.Options{Serve: serve, CheckEvery: time.Millisecond})
 				return &turns{clouds: [2]*fake.Cloud{one, two}}
-			})
+			}, providertest.Listening)
 		})
 	}
 }

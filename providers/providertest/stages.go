@@ -115,7 +115,7 @@ func certificates(all ...lb.Certificate) []lb.Certificate {
 func Listening(t *testing.T) lb.Target {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
-	return lb.Target{Address: "127.0.0.1", Port: int32(server.Listener.Addr().(*net.TCPAddr).Port)} //nolint:gosec // it is a port
+	return lb.Target{Address: "127.0.0.1", Port: int32(server.Listener.Addr().(*net.TCPAddr).Port)}
 }
 
 // certificate is a new certificate for a host, with its key.

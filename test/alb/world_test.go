@@ -174,7 +174,7 @@ func (w *world) keepTargets(s ingress.Snapshot) error {
 		if at < 0 {
 			continue
 		}
-		want := s.Class.Targets(b, w.Services[at], []*discoveryv1.EndpointSlice{w.EndpointSlices[at]})
+		want := s.Class.Targets(b, ingress.Behind{Service: w.Services[at], Slices: []*discoveryv1.EndpointSlice{w.EndpointSlices[at]}})
 		have, known := w.have[id]
 		if !known {
 			healths, err := w.cloud.Targets(w.Context(), w.key, id)

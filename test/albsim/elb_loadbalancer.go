@@ -252,7 +252,7 @@ func checkAttributes(changes, known map[string]string, kind string) error {
 		value := changes[key]
 		switch {
 		case !ok:
-			return refuse("ValidationError", "%s attribute key '%s' is not recognized", kind, key)
+			return refuse("ValidationError", "%s attribute key '%s' is not known", kind, key)
 		case (usual == "true" || usual == "false") && value != "true" && value != "false":
 			return refuse("ValidationError", "%s attribute value '%s' for key '%s' is not valid", kind, value, key)
 		}

@@ -3,6 +3,7 @@ package albsim
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,6 @@ type rule struct {
 func (r *rule) arn() string            { return aws.ToString(r.about.RuleArn) }
 func (s *Sim) noRule(arn string) error { return refuse("RuleNotFound", "Rule '%s' not found", arn) }
 func lastPriority(p int) bool          { return p >= 1 && p <= 50000 }
-func priorityOf(r *rule) int           { return r.priority }
 func byPriority(a, b *rule) int        { return a.priority - b.priority }
 func (r *rule) described() elb.Rule    { return withPriority(r.about, strconv.Itoa(r.priority)) }
 func withPriority(r elb.Rule, p string) elb.Rule {
@@ -275,7 +275,7 @@ func (s *Sim) checkActions(lb *loadBalancer, protocol elb.ProtocolEnum, actions 
 			return nil, err
 		}
 		if out[i].Order == nil {
-			out[i].Order = aws.Int32(int32(i + 1)) //nolint:gosec // there are few actions
+			out[i].Order = aws.Int32(int32(i + 1))
 		}
 	}
 	final := out[len(out)-1].Type
@@ -434,13 +434,15 @@ func (s *Sim) checkRoom(lb string, old, actions []elb.Action) error {
 	return nil
 }
 
+var fixedStatus = regexp.MustCompile(`^[245]\d\d$`)
+
 func checkFixed(f *elb.FixedResponseActionConfig) error {
 	status := ""
 	if f != nil {
 		status = aws.ToString(f.StatusCode)
 	}
 	switch {
-	case len(status) != 3 || !strings.Contains("245", status[:1]) || strings.Trim(status, "0123456789") != "":
+	case !fixedStatus.MatchString(status):
 		return refuse("ValidationError", "Fixed response status code '%s' must match ^(2|4|5)\\d\\d$", status)
 	case len(aws.ToString(f.MessageBody)) > 1024:
 		return refuse("ValidationError", "Fixed response message body cannot be longer than 1024 characters")
