@@ -32,7 +32,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-func start(t *testing.T, o fake.Options) *fake.Cloud {
+func start(t testing.TB, o fake.Options) *fake.Cloud {
 	t.Helper()
 	cloud, err := fake.New(o)
 	if err != nil {

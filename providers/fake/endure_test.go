@@ -26,7 +26,7 @@ type pod struct {
 	server *http.Server
 }
 
-func newPod(t *testing.T, h http.HandlerFunc) pod {
+func newPod(t testing.TB, h http.HandlerFunc) pod {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -323,5 +323,25 @@ func TestCertificatesAreReplacedUnderLoad(t *testing.T) {
 	load.end(t)
 	if n := dials.Load(); n != 1 {
 		t.Errorf("who keeps connections needed %d", n)
+	}
+}
+
+// Connections to targets are used again, whoever asks.
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	var mu sync.Mutex
+	connections := map[string]bool{}
+	web := newPod(t, func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		connections[r.RemoteAddr] = true
+	})
+	o := secured(t, serve(t), "HTTP1", web.Target)
+	for range 20 {
+		if got := get(t, o, "shop.example.com", "/"); got.status != 200 {
+			t.Fatalf("status %d", got.status)
+		}
+	}
+	if len(connections) > 3 { // one that is just being given back is not waited for
+		t.Errorf("20 requests, one after the other, needed %d connections", len(connections))
 	}
 }

@@ -61,7 +61,7 @@ func speaking(t *testing.T, h http.Handler) lb.Target {
 }
 
 // secured is a load balancer that serves shop.example.com on both ports from one group.
-func secured(t *testing.T, cloud *fake.Cloud, version string, targets ...lb.Target) *lb.Observed {
+func secured(t testing.TB, cloud *fake.Cloud, version string, targets ...lb.Target) *lb.Observed {
 	web := group("web", targets...)
 	web.Version = version
 	return program(t, cloud, loadBalancer(shop, []lb.TargetGroup{web},

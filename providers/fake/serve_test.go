@@ -22,7 +22,7 @@ import (
 	"fairlead.dev/fairlead/providers/fake"
 )
 
-func serve(t *testing.T) *fake.Cloud {
+func serve(t testing.TB) *fake.Cloud {
 	return start(t, fake.Options{Serve: true, CheckEvery: 2 * time.Millisecond})
 }
 

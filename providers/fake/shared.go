@@ -15,7 +15,7 @@ import (
 
 // followEvery is how far the data plane is behind at most, and how soon another process takes it
 // over.
-const followEvery = 20 * time.Millisecond
+const followEvery = 10 * time.Millisecond
 
 // change carries out a change of the cloud, on top of whatever other processes have changed.
 func (c *Cloud) change(do func() error) error {
@@ -93,6 +93,7 @@ func (c *Cloud) share() error {
 			return fmt.Errorf("locking %s: %w", c.sockets.Name(), err)
 		}
 	}
+	c.health.Store(c.here) // whatever was told is of another process
 	if err := c.change(c.reopen); err != nil {
 		return err
 	}
@@ -152,6 +153,7 @@ func (c *Cloud) takeOver() error {
 		return err
 	}
 	c.here = true
+	c.health.Store(true) // whatever was told is of another process
 	for _, r := range c.records {
 		for _, p := range r.pools {
 			p.takeOver()

@@ -28,7 +28,7 @@ import (
 const shop lb.Key = "fairlead/shop/web/internal"
 
 // program makes a load balancer what is wanted, waiting for targets to be healthy.
-func program(t *testing.T, cloud *fake.Cloud, want lb.LoadBalancer) *lb.Observed {
+func program(t testing.TB, cloud *fake.Cloud, want lb.LoadBalancer) *lb.Observed {
 	t.Helper()
 	var seen *lb.Observed
 	eventually(t, func() (err error) {
@@ -43,7 +43,7 @@ func program(t *testing.T, cloud *fake.Cloud, want lb.LoadBalancer) *lb.Observed
 }
 
 // eventually tries until there is no error.
-func eventually(t *testing.T, try func() error) {
+func eventually(t testing.TB, try func() error) {
 	t.Helper()
 	ticker := time.NewTicker(time.Millisecond)
 	defer ticker.Stop()
@@ -123,7 +123,7 @@ func serving(t *testing.T, h http.Handler) lb.Target {
 	return target(t, s.Listener.Addr())
 }
 
-func target(t *testing.T, addr net.Addr) lb.Target {
+func target(t testing.TB, addr net.Addr) lb.Target {
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		t.Fatal(err)
