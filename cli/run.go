@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -157,10 +156,7 @@ func (o *running) manager(logger logr.Logger) manager.Options {
 		HealthProbeBindAddress:        o.probes,
 		PprofBindAddress:              o.pprof,
 		GracefulShutdownTimeout:       &o.shutdown,
-		Cache:                         controllers.Cache(controllers.SecretsMode(o.secrets)),
-	}
-	if o.namespace != "" {
-		options.Cache.DefaultNamespaces = map[string]cache.Config{o.namespace: {}}
+		Cache:                         controllers.Cache(controllers.SecretsMode(o.secrets), o.namespace),
 	}
 	return options
 }

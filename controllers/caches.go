@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,8 +19,9 @@ import (
 // This file is what is kept in memory of the cluster.
 
 // Cache drops from every object what nobody here reads: at thousands of objects, who wrote which
-// field takes as much memory as the fields. Of Secrets it holds no more than may be served.
-func Cache(secrets SecretsMode) cache.Options {
+// field takes as much memory as the fields. Of Secrets it holds no more than may be served, and of
+// what lies in namespaces, and of these, no more than the one that is looked after, if it is one.
+func Cache(secrets SecretsMode, namespace string) cache.Options {
 	o := cache.Options{DefaultTransform: func(o any) (any, error) {
 		if object, ok := o.(metav1.Object); ok {
 			object.SetManagedFields(nil)
@@ -29,6 +31,10 @@ func Cache(secrets SecretsMode) cache.Options {
 	o.ByObject = map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: slimNode}}
 	if secrets == SecretsLabelled {
 		o.ByObject[secretMetadata()] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set(labelledSecrets))}
+	}
+	if namespace != "" {
+		o.DefaultNamespaces = map[string]cache.Config{namespace: {}}
+		o.ByObject[&corev1.Namespace{}] = cache.ByObject{Field: fields.OneTermEqualSelector(metav1.ObjectNameField, namespace)}
 	}
 	return o
 }

@@ -227,6 +227,7 @@ func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 		}
 		o.EndpointSlices = append(o.EndpointSlices, found...)
 	}
+	o.SecretsWithheld = g.secrets.withheld()
 	if o.Secrets, err = g.secrets.read(ctx, named[kindSecret]); err != nil {
 		return err
 	}

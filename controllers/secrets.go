@@ -47,6 +47,18 @@ func (s secretReader) read(ctx context.Context, refs map[ref]bool) ([]*corev1.Se
 	}
 }
 
+// withheld says to whoever names a Secret that is not read why that may be.
+func (s secretReader) withheld() string {
+	switch s.mode {
+	case SecretsNone:
+		return "the operator reads none"
+	case SecretsLabelled:
+		return "the operator serves only those with the label " + SecretLabel + "=true"
+	default: // all
+		return ""
+	}
+}
+
 // list reads without asking for one by its name, which the mode's role does not permit.
 func (s secretReader) list(ctx context.Context, refs map[ref]bool) ([]*corev1.Secret, error) {
 	var out []*corev1.Secret

@@ -196,13 +196,17 @@ type secret struct {
 func (o *opening) readSecret(n name) secret {
 	s, read := o.doors.secrets[n]
 	if !read {
-		s = o.doors.parseSecret(n, o.index.secrets[n])
+		s = o.doors.parseSecret(n, o.index)
 		o.doors.secrets[n] = s
 	}
 	return s
 }
 
-func (d *doors) parseSecret(n name, object *corev1.Secret) secret {
+func (d *doors) parseSecret(n name, among *index) secret {
+	object := among.secrets[n]
+	if object == nil && among.withheld != "" {
+		return secret{reason: diag.CertificateMissing, err: fmt.Errorf("there is no Secret %s that may be served: %s", n, among.withheld)}
+	}
 	if object == nil {
 		return secret{reason: diag.CertificateMissing, err: fmt.Errorf("there is no Secret %s", n)}
 	}

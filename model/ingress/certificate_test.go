@@ -194,3 +194,14 @@ func TestHTTPSListenersHaveTheClassesPolicy(t *testing.T) {
 		t.Errorf("policies %q and %q, want it on HTTPS only", config.Listeners[0].TLSPolicy, config.Listeners[1].TLSPolicy)
 	}
 }
+
+func TestASecretThatIsWithheld(t *testing.T) {
+	o := objects(anIngress("shop/web", ruled("a.test", prefixed("/", "web:80")), secured("tls", "a.test")), aService("shop/web:80"))
+	o.SecretsWithheld = "the operator reads none"
+	snapshots, _ := Split(o, Options{AssumeClass: "fairlead"})
+	_, found := Translate(snapshots[0], nil)
+	want := "there is no Secret shop/tls that may be served: the operator reads none, so host a.test is left out of HTTPS"
+	if len(found) != 1 || found[0].Message != want {
+		t.Errorf("told %v, want %q", found, want)
+	}
+}

@@ -33,6 +33,7 @@ type index struct {
 	services   map[name]*corev1.Service
 	slices     map[name][]*discoveryv1.EndpointSlice // by Service
 	secrets    map[name]*corev1.Secret
+	withheld   string
 	namespaces map[name]*corev1.Namespace
 	nodes      []*corev1.Node
 }
@@ -43,6 +44,7 @@ func newIndex(o Objects) *index {
 		services:   byName(o.Services),
 		slices:     map[name][]*discoveryv1.EndpointSlice{},
 		secrets:    byName(o.Secrets),
+		withheld:   o.SecretsWithheld,
 		namespaces: byName(o.Namespaces),
 		nodes:      o.Nodes,
 	}
@@ -64,11 +66,12 @@ func byName[T metav1.Object](objects []T) map[name]T {
 // objects are those of the index, sorted by name.
 func (x *index) objects() Objects {
 	o := Objects{
-		Backends:   sorted(x.backends),
-		Services:   sorted(x.services),
-		Secrets:    sorted(x.secrets),
-		Namespaces: sorted(x.namespaces),
-		Nodes:      x.nodes,
+		Backends:        sorted(x.backends),
+		Services:        sorted(x.services),
+		Secrets:         sorted(x.secrets),
+		SecretsWithheld: x.withheld,
+		Namespaces:      sorted(x.namespaces),
+		Nodes:           x.nodes,
 	}
 	for _, slicesOfService := range sorted(x.slices) {
 		o.EndpointSlices = append(o.EndpointSlices, slicesOfService...)

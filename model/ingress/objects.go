@@ -19,6 +19,7 @@ type Objects struct {
 	Services                   []*corev1.Service
 	EndpointSlices             []*discoveryv1.EndpointSlice
 	Secrets                    []*corev1.Secret
+	SecretsWithheld            string // which of those that are there are not among these; "" for none
 	Namespaces                 []*corev1.Namespace
 	Nodes                      []*corev1.Node // read only where targets are instances
 

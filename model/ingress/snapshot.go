@@ -178,7 +178,7 @@ func (s *splitter) classOf(key routing.Key) *Class {
 // finish sorts a snapshot and adds what its members depend on.
 func (s *splitter) finish(snapshot *Snapshot) Snapshot {
 	slices.SortFunc(snapshot.Members, func(a, b Member) int { return routing.Older(a.Owner, b.Owner) })
-	needed := newIndex(Objects{})
+	needed := newIndex(Objects{SecretsWithheld: s.withheld})
 	for _, m := range snapshot.Members {
 		needed.take(s.index, m.Ingress)
 	}

@@ -5,11 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -73,6 +75,14 @@ func TestChartIsWhatKustomizeBuilds(t *testing.T) {
 		"no Secrets":            {`secrets: none`, []string{"rbac/secrets/none"}},
 		"with alerts":           {`metrics: {serviceMonitor: {enabled: true}, rules: {enabled: true}}`, []string{"rbac/secrets/all", "prometheus"}},
 	}
+	t.Run("one namespace", func(t *testing.T) {
+		rights := func(objects []object) map[string]any {
+			return byName(t, slices.DeleteFunc(objects, func(o object) bool { return !strings.HasPrefix(o.APIVersion, rbacv1.GroupName) }))
+		}
+		if diff := cmp.Diff(rights(build(t, filepath.Join(root, "namespaced"))), rights(mustRender(t, `namespace: shop`))); diff != "" {
+			t.Errorf("rights -kustomize +helm:\n%s", diff)
+		}
+	})
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			want := byName(t, with(t, c.components...))

@@ -3,6 +3,11 @@ package config
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +17,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,6 +27,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli"
+	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/kube"
 )
@@ -71,6 +78,9 @@ func run(t *testing.T, c *kube.Cluster, d *appsv1.Deployment) {
 			return fake.New(fake.Options{Serve: true, CheckEvery: time.Second})
 		},
 	}}
+	for _, v := range d.Spec.Template.Spec.Containers[0].Env {
+		t.Setenv(v.Name, v.Value)
+	}
 	said := &logs{}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
@@ -99,26 +109,155 @@ func TestOperatorWorksAsDeployed(t *testing.T) {
 	for name, components := range choices {
 		t.Run(name, func(t *testing.T) {
 			// What another choice permits must not help this one.
-			err := c.Client(t).RbacV1().ClusterRoleBindings().Delete(t.Context(), "fairlead-secrets", metav1.DeleteOptions{})
-			if err != nil && !apierrors.IsNotFound(err) {
-				t.Fatal(err)
-			}
+			unbind(t, c, "fairlead-secrets", "fairlead-manage-class")
 			objects := with(t, components...)
 			install(t, c, objects)
+			reads := name == "all" || name == "labelled"
 			eventually(t, "the operator has the rights of the choice", func() bool {
-				return may(t, c, "list", "", "secrets", "") == (name != "none") && may(t, c, "get", "", "secrets", "") == (name == "all")
+				return may(t, c, "list", "", "secrets", "") == reads && may(t, c, "get", "", "secrets", "") == (name == "all") &&
+					may(t, c, "create", networkingv1.GroupName, "ingressclasses", "") == (name == "manage-class")
 			})
+			if name == "manage-class" {
+				if err := c.Client(t).NetworkingV1().IngressClasses().Delete(t.Context(), "fairlead", metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
 			run(t, c, only[*appsv1.Deployment](objects)[0])
-			followIngress(t, c)
+			namespace := c.Namespace(t)
+			followIngress(t, c, namespace, "")
+			followSecret(t, c, namespace, "plain", nil, name == "all")
+			followSecret(t, c, namespace, "labelled", map[string]string{controllers.SecretLabel: "true"}, reads)
 		})
 	}
 }
 
-// followIngress makes an Ingress, waits for all that the operator writes, and deletes it.
-func followIngress(t *testing.T, c *kube.Cluster) {
-	namespace := c.Namespace(t)
+// TestOperatorOfOneNamespace has no right in any other.
+func TestOperatorOfOneNamespace(t *testing.T) {
+	c := kube.Shared(t)
+	const shop = "shop"
+	makeNamespace(t, c, shop)
+	unbind(t, c, "fairlead-operator", "fairlead-secrets", "fairlead-manage-class")
+	objects := build(t, filepath.Join(root, "namespaced"))
+	install(t, c, objects)
+	eventually(t, "the operator has rights in one namespace", func() bool {
+		return may(t, c, "list", networkingv1.GroupName, "ingresses", shop) && !may(t, c, "list", networkingv1.GroupName, "ingresses", "") &&
+			may(t, c, "get", "", "secrets", shop) && !may(t, c, "get", "", "secrets", "") && !may(t, c, "list", "", "namespaces", "")
+	})
+	elsewhere := c.Namespace(t)
+	foreign, err := c.Client(t).NetworkingV1().Ingresses(elsewhere).Create(t.Context(), secured("web", "not-there"), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, c, only[*appsv1.Deployment](objects)[0])
+	followIngress(t, c, shop, shop)
+	followSecret(t, c, shop, "plain", nil, true)
+	after, err := c.Client(t).NetworkingV1().Ingresses(elsewhere).Get(t.Context(), "web", metav1.GetOptions{})
+	if err != nil || after.ResourceVersion != foreign.ResourceVersion {
+		t.Errorf("an Ingress of another namespace was written: %+v, error %v", after, err)
+	}
+}
+
+// makeNamespace makes a namespace of a name that is not the test's to choose.
+func makeNamespace(t *testing.T, c *kube.Cluster, name string) {
+	t.Helper()
+	_, err := c.Client(t).CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+}
+
+// unbind takes rights from the operator.
+func unbind(t *testing.T, c *kube.Cluster, bindings ...string) {
+	t.Helper()
+	for _, b := range bindings {
+		err := c.Client(t).RbacV1().ClusterRoleBindings().Delete(t.Context(), b, metav1.DeleteOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// secured is an Ingress whose host has its certificate in a Secret.
+func secured(name, secret string) *networkingv1.Ingress {
+	host := name + ".example.com"
+	return &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: networkingv1.IngressSpec{
+			IngressClassName: new("fairlead"),
+			Rules:            []networkingv1.IngressRule{{Host: host}},
+			TLS:              []networkingv1.IngressTLS{{Hosts: []string{host}, SecretName: secret}},
+		},
+	}
+}
+
+// followSecret makes a Secret and an Ingress that names it, and waits until it is served, or the
+// Ingress is told why not.
+func followSecret(t *testing.T, c *kube.Cluster, namespace, name string, labels map[string]string, served bool) {
+	t.Helper()
+	ctx, ingresses := t.Context(), c.Client(t).NetworkingV1().Ingresses(namespace)
+	if _, err := c.Client(t).CoreV1().Secrets(namespace).Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Type: corev1.SecretTypeTLS, Data: keyPair(t, name+".example.com"),
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ingresses.Create(ctx, secured(name, name), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, fmt.Sprintf("Secret %s is served: %v", name, served), func() bool {
+		ing, err := ingresses.Get(ctx, name, metav1.GetOptions{})
+		if err != nil || len(ing.Status.LoadBalancer.Ingress) == 0 {
+			return false
+		}
+		return slices.ContainsFunc(ing.Status.LoadBalancer.Ingress[0].Ports, func(p networkingv1.IngressPortStatus) bool {
+			return p.Port == 443 && (p.Error == nil) == served
+		})
+	})
+	told := func() bool {
+		events, err := c.Client(t).EventsV1().Events(namespace).List(ctx, metav1.ListOptions{})
+		return err == nil && slices.ContainsFunc(events.Items, func(e eventsv1.Event) bool {
+			return e.Regarding.Name == name && strings.Contains(e.Note, "that may be served: the operator ")
+		})
+	}
+	if !served {
+		eventually(t, "the Ingress is told why", told)
+	}
+	if err := ingresses.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Ingress is gone", func() bool {
+		_, err := ingresses.Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+}
+
+// keyPair is what a Secret holds.
+func keyPair(t *testing.T, host string) map[string][]byte {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{host}, NotAfter: time.Now().Add(time.Hour)}
+	chain, err := x509.CreateCertificate(nil, template, template, public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return map[string][]byte{
+		corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain}),
+		corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
+	}
+}
+
+// followIngress makes an Ingress, waits for all that the operator writes, and deletes it. The scope is
+// the namespace that the operator looks after, or "".
+func followIngress(t *testing.T, c *kube.Cluster, namespace, scope string) {
+	t.Helper()
 	api, ctx := clientOf(t, c), t.Context()
-	report := client.ObjectKey{Name: v1alpha1.Name("fairlead/"+namespace+"/web/internal", "")}
+	report := client.ObjectKey{Name: v1alpha1.Name("fairlead/"+namespace+"/web/internal", scope)}
 	if err := api.Create(ctx, &v1alpha1.Backend{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "hello"},
 		Spec:       v1alpha1.BackendSpec{FixedResponse: &v1alpha1.FixedResponse{StatusCode: 200, Body: "hello"}},

@@ -14,9 +14,10 @@ import (
 
 // choices are the sets of components that somebody may deploy.
 var choices = map[string][]string{
-	"all":      {"rbac/secrets/all"},
-	"labelled": {"rbac/secrets/labelled"},
-	"none":     {"rbac/secrets/none"},
+	"all":          {"rbac/secrets/all"},
+	"labelled":     {"rbac/secrets/labelled"},
+	"none":         {"rbac/secrets/none"},
+	"manage-class": {"rbac/secrets/none", "rbac/manage-class"},
 }
 
 func TestNobodyMayEverything(t *testing.T) {
@@ -42,7 +43,7 @@ func TestNobodyMayEverything(t *testing.T) {
 
 // TestSecretsByChoice: nobody writes a Secret, and only the chosen verbs read them.
 func TestSecretsByChoice(t *testing.T) {
-	for name, want := range map[string][]string{"all": {"get", "list", "watch"}, "labelled": {"list", "watch"}, "none": nil} {
+	for name, want := range map[string][]string{"all": {"get", "list", "watch"}, "labelled": {"list", "watch"}, "none": nil, "manage-class": nil} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, rules := range roles(with(t, choices[name]...)) {
@@ -95,6 +96,52 @@ func checkBindings(t *testing.T, objects []object) {
 func TestDefaultIsOneOfTheChoices(t *testing.T) {
 	if diff := cmp.Diff(byName(t, with(t, choices["all"]...)), byName(t, build(t, filepath.Join(root, "default")))); diff != "" {
 		t.Errorf("-composed +default:\n%s", diff)
+	}
+}
+
+// TestNobodyChangesAClass: the operator makes one where it is chosen, and nothing else.
+func TestNobodyChangesAClass(t *testing.T) {
+	for name, components := range choices {
+		var got []string
+		for _, rules := range roles(with(t, components...)) {
+			for _, rule := range rules {
+				if slices.Contains(rule.Resources, "ingressclasses") {
+					got = append(got, rule.Verbs...)
+				}
+			}
+		}
+		slices.Sort(got)
+		want := []string{"get", "list", "watch"}
+		if name == "manage-class" {
+			want = []string{"create", "get", "list", "watch"}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: verbs on IngressClasses (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestOneNamespaceIsOne: an operator of one namespace has no right in all of them but to what has none.
+func TestOneNamespaceIsOne(t *testing.T) {
+	objects := build(t, filepath.Join(root, "namespaced"))
+	var wide []string
+	for _, b := range only[*rbacv1.ClusterRoleBinding](objects) {
+		wide = append(wide, b.RoleRef.Name)
+	}
+	if diff := cmp.Diff([]string{"fairlead-cluster"}, wide); diff != "" {
+		t.Errorf("bound in the whole cluster (-want +got):\n%s", diff)
+	}
+	narrow := map[string]string{}
+	for _, b := range only[*rbacv1.RoleBinding](objects) {
+		narrow[b.RoleRef.Name] = b.Namespace
+	}
+	if diff := cmp.Diff(map[string]string{"fairlead-operator": "shop", "fairlead-secrets": "shop", "fairlead-leader-election": home}, narrow); diff != "" {
+		t.Errorf("bound in a namespace (-want +got):\n%s", diff)
+	}
+	for _, rule := range roles(objects)["ClusterRole fairlead-cluster"] {
+		if slices.Contains(rule.Resources, "namespaces") && !slices.Equal(rule.ResourceNames, []string{"shop"}) {
+			t.Errorf("it reads the namespaces %v, want shop alone", rule.ResourceNames)
+		}
 	}
 }
 

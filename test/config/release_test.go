@@ -22,6 +22,7 @@ import (
 func TestServerTakesTheChart(t *testing.T) {
 	c := kube.Start(t, kube.Options{}) // elsewhere, kustomize's Deployment has the name
 	install(t, c, namespacesOf(build(t, filepath.Join(root, "default"))))
+	makeNamespace(t, c, "shop") // which everyValue serves
 	for name, values := range map[string]string{
 		"defaults":    ``,
 		"no Secrets":  `secrets: none`,
