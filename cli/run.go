@@ -109,10 +109,42 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	if err != nil {
 		return err
 	}
-	if err := m.Start(ctx); err != nil {
+	filled := func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		return m.GetCache().WaitForCacheSync(ctx)
+	}
+	if err := untilTold(ctx, m.Start, filled, o.shutdown); err != nil {
 		return fmt.Errorf("running the operator: %w", err)
 	}
 	return nil
+}
+
+// untilTold runs what ends with the context, or soon after. A manager that is told to stop before its
+// caches are filled, because nobody answers or it may not read, never returns: there is nothing of it
+// to wait for, for no work has begun.
+func untilTold(ctx context.Context, run func(context.Context) error, filled func() bool, patience time.Duration) error {
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	if !filled() {
+		patience = 0
+	}
+	late := time.NewTimer(patience + time.Second)
+	defer late.Stop()
+	select {
+	case err := <-ended:
+		return err
+	case <-late.C:
+	}
+	if patience == 0 {
+		return nil
+	}
+	return fmt.Errorf("stopping: what was under way is not done after %s", patience)
 }
 
 // logs is where log lines go and how they look.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -62,6 +63,9 @@ func Scheme() *runtime.Scheme {
 // Add adds the operator to a manager. It starts with the manager: its caches at once, and its work
 // when this replica is the leader.
 func Add(ctx context.Context, m manager.Manager, o Options) error {
+	if err := installed(m.GetRESTMapper()); err != nil {
+		return err
+	}
 	if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, sliceService, serviceOfSlice); err != nil {
 		return fmt.Errorf("indexing EndpointSlices by Service: %w", err)
 	}
@@ -129,6 +133,17 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 			about: func(name string) []any { return []any{"ingressClass", name} },
 		}
 		return classLoop.addTo(ctx, m)
+	}
+	return nil
+}
+
+// installed checks that the cluster has our kinds. Without them nothing starts, for reasons that do
+// not say what to do.
+func installed(known meta.RESTMapper) error {
+	for _, kind := range []string{v1alpha1.KindBackend, v1alpha1.KindClusterLoadBalancerClass, v1alpha1.KindLoadBalancerClass, v1alpha1.KindLoadBalancer} {
+		if _, err := known.RESTMapping(v1alpha1.GroupVersion.WithKind(kind).GroupKind(), v1alpha1.GroupVersion.Version); err != nil {
+			return fmt.Errorf("looking for the kinds that config/crd installs: %w", err)
+		}
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -247,5 +249,12 @@ func TestNobodyIsHeldUpWhileMemoriesAreRead(t *testing.T) {
 	}
 	if err := m.ready(t.Context()); err != nil || m.recall("a").Rules != 1 {
 		t.Errorf("afterwards there is %v, error %v", m.recall("a"), err)
+	}
+}
+
+func TestAClusterWithoutOurKindsSaysWhatToInstall(t *testing.T) {
+	err := installed(meta.NewDefaultRESTMapper(nil))
+	if want := `looking for the kinds that config/crd installs: no matches for kind "Backend" in version "fairlead.dev/v1alpha1"`; err == nil || err.Error() != want {
+		t.Errorf("told %v, want %s", err, want)
 	}
 }
