@@ -21,10 +21,12 @@ help: ## List the targets
 demo: ## Serve the samples on this machine: no cluster, no cloud
 	go run . demo -f $(DEMO)
 
+# What the image is made of is compiled for both of its platforms, which takes minutes the first time.
 .PHONY: test
 test: controlplane $(BIN)/helm ## Request every sample route once, then run all tests
 	go run . demo --once
 	go test ./...
+	go -C test/image test -timeout 30m ./...
 	go -C test/oldest/types build ./...
 
 .PHONY: conformance

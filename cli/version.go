@@ -1,11 +1,15 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
+
+// release is the version that whoever builds a release says it is: the Dockerfile sets it.
+var release string
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
@@ -30,7 +34,7 @@ func version(info *debug.BuildInfo) string {
 	for _, s := range info.Settings {
 		setting[s.Key] = s.Value
 	}
-	line := "fairlead " + info.Main.Version
+	line := "fairlead " + cmp.Or(release, info.Main.Version)
 	if revision := setting["vcs.revision"]; revision != "" {
 		line += " " + revision
 	}
