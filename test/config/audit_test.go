@@ -1,0 +1,153 @@
+package config
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/test/kube"
+)
+
+// This file asks the API server what the operator did, and takes that for all that it may do: what
+// it lacks fails in operator_test.go, and what it has for nothing fails here.
+
+// auditPolicy has every request noted once, with nothing of what is in it.
+const auditPolicy = `
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+`
+
+// A right is a verb on a resource.
+type right struct{ verb, group, resource string }
+
+func (r right) String() string { return strings.TrimSuffix(r.verb+" "+r.resource+"."+r.group, ".") }
+
+// seldom are rights for what happens to no operator of a test.
+var seldom = map[right]string{
+	{"get", "fairlead.dev", "loadbalancers"}: "to read a report again that somebody else wrote to",
+	{"patch", "", "events"}:                  "an event of the lease that is repeated",
+	{"patch", "events.k8s.io", "events"}:     "an event that is repeated",
+}
+
+func TestEveryRightIsUsed(t *testing.T) {
+	dir := t.TempDir()
+	policy, log := filepath.Join(dir, "policy.yaml"), filepath.Join(dir, "audit.log")
+	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := kube.Start(t, kube.Options{Flags: []string{
+		"--audit-policy-file=" + policy, "--audit-log-path=" + log, "--audit-log-mode=blocking",
+		"--feature-gates=WatchList=false", // an API server without it is asked for lists, too
+	}})
+	objects := build(t, filepath.Join(root, "default"))
+	install(t, c, objects)
+	eventually(t, "the bindings count", func() bool { return may(t, c, "get", "", "secrets", "shop") })
+	run(t, c, only[*appsv1.Deployment](objects)[0])
+	followIngress(t, c)
+	askForInstances(t, c)
+	eventually(t, "the operator watches Nodes", func() bool { return usedRights(t, log)[right{"watch", "", "nodes"}] })
+
+	used := usedRights(t, log)
+	for r := range granted(objects) {
+		if used[r] == (seldom[r] != "") {
+			t.Errorf("%s: used here: %v; is that seldom? %q", r, used[r], seldom[r])
+		}
+	}
+}
+
+// askForInstances makes an Ingress whose targets are Nodes, which are of no interest otherwise.
+func askForInstances(t *testing.T, c *kube.Cluster) {
+	t.Helper()
+	namespace := c.Namespace(t)
+	if _, err := c.Client(t).CoreV1().Services(namespace).Create(t.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Client(t).NetworkingV1().Ingresses(namespace).Create(t.Context(), &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"fairlead.dev/target-type": "instance"}},
+		Spec: networkingv1.IngressSpec{
+			IngressClassName: new("fairlead"),
+			DefaultBackend: &networkingv1.IngressBackend{
+				Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}},
+			},
+		},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// granted are the rights of the operator, by all roles that are bound to it.
+func granted(objects []object) map[right]bool {
+	bound := map[string]bool{}
+	for _, b := range only[*rbacv1.ClusterRoleBinding](objects) {
+		bound[b.RoleRef.Kind+" "+b.RoleRef.Name] = true
+	}
+	for _, b := range only[*rbacv1.RoleBinding](objects) {
+		bound[b.RoleRef.Kind+" "+b.RoleRef.Name] = true
+	}
+	out := map[right]bool{}
+	for name, rules := range roles(objects) {
+		if !bound[name] {
+			continue
+		}
+		for _, rule := range rules {
+			for _, group := range rule.APIGroups {
+				for _, resource := range rule.Resources {
+					for _, verb := range rule.Verbs {
+						out[right{verb, group, resource}] = true
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// usedRights are those of the operator's requests in an audit log.
+func usedRights(t *testing.T, log string) map[right]bool {
+	t.Helper()
+	file, err := os.Open(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	out := map[right]bool{}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var event struct {
+			Verb             string
+			ImpersonatedUser struct{ Username string }
+			ObjectRef        struct{ APIGroup, Resource, Subresource string }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			t.Fatal(err)
+		}
+		if event.ImpersonatedUser.Username != "system:serviceaccount:"+home+":fairlead" {
+			continue
+		}
+		resource := event.ObjectRef.Resource
+		if event.ObjectRef.Subresource != "" {
+			resource += "/" + event.ObjectRef.Subresource
+		}
+		out[right{event.Verb, event.ObjectRef.APIGroup, resource}] = true
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
