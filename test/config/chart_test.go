@@ -70,10 +70,11 @@ func TestChartIsWhatKustomizeBuilds(t *testing.T) {
 		values     string
 		components []string
 	}{
-		"defaults":              {``, []string{"rbac/secrets/all"}},
-		"labelled Secrets only": {`secrets: labelled`, []string{"rbac/secrets/labelled"}},
-		"no Secrets":            {`secrets: none`, []string{"rbac/secrets/none"}},
-		"with alerts":           {`metrics: {serviceMonitor: {enabled: true}, rules: {enabled: true}}`, []string{"rbac/secrets/all", "prometheus"}},
+		"defaults":                  {``, []string{"rbac/secrets/all"}},
+		"labelled Secrets only":     {`secrets: labelled`, []string{"rbac/secrets/labelled"}},
+		"no Secrets":                {`secrets: none`, []string{"rbac/secrets/none"}},
+		"a class of its own making": {`ingressClass: {managed: true}`, []string{"rbac/secrets/all", "rbac/manage-class"}},
+		"with alerts":               {`metrics: {serviceMonitor: {enabled: true}, rules: {enabled: true}}`, []string{"rbac/secrets/all", "prometheus"}},
 	}
 	t.Run("one namespace", func(t *testing.T) {
 		rights := func(objects []object) map[string]any {
@@ -175,7 +176,7 @@ func TestChartTakesItsValues(t *testing.T) {
 		"name": "edge", "replicas": int32(3), "image": "images.example/fairlead@sha256:" + digest,
 		"args": []string{
 			"run", "--provider=fake", "--leader-elect", "--metrics-bind-address=:8080", "--health-probe-bind-address=:8081",
-			"--secrets=labelled", "--namespace=shop", "--config=/etc/fairlead/config.yaml", "--log-format=console",
+			"--secrets=labelled", "--config=/etc/fairlead/config.yaml", "--log-format=console",
 		},
 		"account": "edge-operator", "priority": "system-cluster-critical", "mounted": "/etc/fairlead", "from": "edge",
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -123,7 +124,11 @@ func with(t *testing.T, components ...string) []object {
 		TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
 		Labels:   []types.Label{{Pairs: map[string]string{"app.kubernetes.io/name": "fairlead", "app.kubernetes.io/part-of": "fairlead"}}},
 	}
-	for _, resources := range []string{"crd", "rbac", "manager", "policy", "class"} {
+	has := []string{"crd", "rbac", "manager", "policy", "class"}
+	if slices.Contains(components, "rbac/manage-class") {
+		has = has[:4] // the operator makes the class
+	}
+	for _, resources := range has {
 		k.Resources = append(k.Resources, filepath.Join(up, resources))
 	}
 	for _, c := range components {
