@@ -12,10 +12,18 @@ import (
 // order, and which rule may become which in place.
 
 // Overlap reports whether a request can match both rules. It says true when it cannot tell.
-func Overlap(a, b Rule, d Dialect) bool {
-	return texts(a.Condition("host"), d, hostTexts).meets(texts(b.Condition("host"), d, hostTexts)) &&
-		texts(a.Condition("path"), d, pathTexts).meets(texts(b.Condition("path"), d, pathTexts))
+func Overlap(a, b Rule, d Dialect) bool { return ExtentOf(a, d).Overlaps(ExtentOf(b, d)) }
+
+// An Extent is the requests that a rule matches, made ready to be compared with many others.
+type Extent struct{ host, path textSet }
+
+// ExtentOf is the extent of a rule.
+func ExtentOf(r Rule, d Dialect) *Extent {
+	return &Extent{texts(r.Condition("host"), d, hostTexts), texts(r.Condition("path"), d, pathTexts)}
 }
+
+// Overlaps reports whether a request is in both. It says true when it cannot tell.
+func (e *Extent) Overlaps(o *Extent) bool { return e.host.meets(&o.host) && e.path.meets(&o.path) }
 
 // Contains reports whether outer matches every request that inner matches. It says false when it
 // cannot tell.
@@ -25,8 +33,8 @@ func Contains(outer, inner Rule, d Dialect) bool {
 			return false
 		}
 	}
-	return texts(outer.Condition("host"), d, hostTexts).holds(texts(inner.Condition("host"), d, hostTexts)) &&
-		texts(outer.Condition("path"), d, pathTexts).holds(texts(inner.Condition("path"), d, pathTexts))
+	o, i := ExtentOf(outer, d), ExtentOf(inner, d)
+	return o.host.holds(&i.host) && o.path.holds(&i.path)
 }
 
 // textSet is what a condition on a text lets through: anything, or the union of some texts and
@@ -36,9 +44,11 @@ type textSet struct {
 	hosts    []routing.Host // precise ones and one-label wildcards, if that is all there is
 	plain    []string       // without wildcards
 	trailing []string       // what comes before a star at the end, the only wildcard
-	patterns []string       // everything else, as regular expressions
-	ends     []string       // of the globs among them, the text behind the last wildcard
+	globs    []string       // with other wildcards; a star spans everything, even where the cloud's does not
+	patterns []string       // the globs, precisely, and everything else, as regular expressions
 	universe string
+
+	compiled []*regexp.Regexp // the patterns, once somebody needs them
 }
 
 // textKind is how the values of a field are read.
@@ -72,8 +82,8 @@ func texts(c *Condition, d Dialect, kind textKind) textSet {
 		case star && !strings.ContainsAny(body, `*?`) && !kind.lower:
 			s.trailing = append(s.trailing, body)
 		default:
+			s.globs = append(s.globs, v)
 			s.patterns = append(s.patterns, kind.pattern(v, d))
-			s.ends = append(s.ends, v[strings.LastIndexAny(v, `*?`)+1:])
 		}
 	}
 	s.patterns = append(s.patterns, c.Regex...)
@@ -110,7 +120,7 @@ func unspelt(c *Condition, d Dialect) []routing.Host {
 }
 
 // meets reports whether some text is in both sets; true when it cannot tell.
-func (s textSet) meets(o textSet) bool {
+func (s *textSet) meets(o *textSet) bool {
 	if s.anything || o.anything {
 		return true
 	}
@@ -133,22 +143,63 @@ func (s textSet) meets(o textSet) bool {
 		return false
 	}
 	if s.onlyGlobs() && o.onlyGlobs() {
-		// Globs for hosts begin with a star, so that only their ends can keep them apart.
-		return slices.ContainsFunc(s.ends, func(a string) bool {
-			return slices.ContainsFunc(o.ends, func(b string) bool { return strings.HasSuffix(a, b) || strings.HasSuffix(b, a) })
-		})
+		if !s.globsMeet(o) {
+			return false
+		}
+		if s.universe == hostTexts.universe {
+			return true // whether a real host is among the texts takes long to find out
+		}
 	}
 	_, verdict := routing.Find([]string{s.pattern(), o.pattern(), s.universe}, nil)
 	return verdict != routing.None
 }
 
-// onlyGlobs reports whether there is nothing but texts and globs for hosts.
-func (s textSet) onlyGlobs() bool {
-	return s.universe == hostTexts.universe && len(s.ends) == len(s.patterns)
+// onlyGlobs reports whether there is nothing but texts and globs.
+func (s *textSet) onlyGlobs() bool { return len(s.globs) == len(s.patterns) }
+
+// globsMeet reports whether some text, of a real request or not, is one that wildcards of both sets
+// stand for.
+func (s *textSet) globsMeet(o *textSet) bool {
+	return slices.ContainsFunc(s.wild(), func(a string) bool {
+		return slices.ContainsFunc(o.wild(), func(b string) bool { return globsMeet(a, b) })
+	})
+}
+
+// wild are all values with wildcards.
+func (s *textSet) wild() []string {
+	out := slices.Clone(s.globs)
+	for _, t := range s.trailing {
+		out = append(out, t+"*")
+	}
+	return out
+}
+
+// globsMeet reports whether two globs stand for a common text. It compares every rest of one with
+// every rest of the other, from the ends on.
+func globsMeet(a, b string) bool {
+	row := make([]bool, len(b)+1) // whether the rest of a meets each rest of b
+	for i := len(a); i >= 0; i-- {
+		behind := false // whether the shorter rests of both meet
+		for j := len(b); j >= 0; j-- {
+			below := row[j]
+			switch {
+			case i == len(a) && j == len(b):
+				row[j] = true
+			case i < len(a) && a[i] == '*':
+				row[j] = below || j < len(b) && row[j+1]
+			case j < len(b) && b[j] == '*':
+				row[j] = row[j+1] || i < len(a) && below
+			default:
+				row[j] = i < len(a) && j < len(b) && (a[i] == b[j] || a[i] == '?' || b[j] == '?') && behind
+			}
+			behind = below
+		}
+	}
+	return row[0]
 }
 
 // holds reports whether every text of inner is in the set; false when it cannot tell.
-func (s textSet) holds(inner textSet) bool {
+func (s *textSet) holds(inner *textSet) bool {
 	if s.anything {
 		return true
 	}
@@ -168,20 +219,32 @@ func (s textSet) holds(inner textSet) bool {
 }
 
 // finite reports whether the set is a list of texts.
-func (s textSet) finite() bool { return len(s.patterns) == 0 && len(s.trailing) == 0 }
+func (s *textSet) finite() bool { return len(s.patterns) == 0 && len(s.trailing) == 0 }
 
-func (s textSet) has(text string) bool {
+func (s *textSet) has(text string) bool {
 	if slices.Contains(s.plain, text) || slices.ContainsFunc(s.trailing, func(t string) bool { return strings.HasPrefix(text, t) }) {
 		return true
 	}
-	return slices.ContainsFunc(s.patterns, func(p string) bool {
-		re, err := regexp.Compile(`\A(?:` + p + `)\z`)
-		return err == nil && re.MatchString(text)
-	})
+	if s.onlyGlobs() && !slices.ContainsFunc(s.globs, func(g string) bool { return routing.GlobMatch(g, text) }) {
+		return false
+	}
+	return slices.ContainsFunc(s.expressions(), func(re *regexp.Regexp) bool { return re.MatchString(text) })
+}
+
+// expressions are the patterns, compiled once; one that cannot be compiled stands for nothing.
+func (s *textSet) expressions() []*regexp.Regexp {
+	if s.compiled == nil {
+		for _, p := range s.patterns {
+			if re, err := regexp.Compile(`\A(?:` + p + `)\z`); err == nil {
+				s.compiled = append(s.compiled, re)
+			}
+		}
+	}
+	return s.compiled
 }
 
 // pattern is the whole set as one regular expression.
-func (s textSet) pattern() string {
+func (s *textSet) pattern() string {
 	var all []string
 	for _, p := range s.plain {
 		all = append(all, regexp.QuoteMeta(p))

@@ -1,6 +1,11 @@
 package lb
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"fairlead.dev/fairlead/model/routing"
+)
 
 func ruleOf(conditions ...Condition) Rule { return Rule{Conditions: conditions} }
 
@@ -40,6 +45,34 @@ func TestOverlapAndContains(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestGlobsMeetWhereTheyShareAText compares with all texts that globs as short as these could share.
+func TestGlobsMeetWhereTheyShareAText(t *testing.T) {
+	globs, texts := words("ab*?", 3), words("ab", 6)
+	for _, a := range globs {
+		for _, b := range globs {
+			want := slices.ContainsFunc(texts, func(text string) bool { return routing.GlobMatch(a, text) && routing.GlobMatch(b, text) })
+			if got := globsMeet(a, b); got != want {
+				t.Errorf("globsMeet(%q, %q) = %v", a, b, got)
+			}
+		}
+	}
+}
+
+// words are all texts of some characters that are no longer than most.
+func words(characters string, most int) []string {
+	out := []string{""}
+	for from := 0; most > 0; most-- {
+		end := len(out)
+		for _, w := range out[from:end] {
+			for _, c := range characters {
+				out = append(out, w+string(c))
+			}
+		}
+		from = end
+	}
+	return out
 }
 
 func TestHostsAreReadBackAsTheyWereSpelt(t *testing.T) {

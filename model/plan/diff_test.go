@@ -339,3 +339,18 @@ func BenchmarkDiff(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkDiffOfGlobs compares rules of one host that are globs, or near them, each with each.
+func BenchmarkDiffOfGlobs(b *testing.B) {
+	l := listener(80)
+	for i := range 300 {
+		l.Rules = append(l.Rules,
+			rule("www.example.com", fmt.Sprintf("/team-%d/*/edit", i), fixed(200+i%7)),
+			rule("www.example.com", fmt.Sprintf("/team-%d/plain", i), fixed(200+i%7)))
+	}
+	c := lb.Literal()
+	b.ReportAllocs()
+	for b.Loop() {
+		Diff(nil, balancer(l), c)
+	}
+}

@@ -115,19 +115,29 @@ func (x *index) near(r lb.Rule) []int {
 // Pairs remember which rules overlap. That can be dear to find out, and is asked again and again.
 type pairs struct {
 	dialect lb.Dialect
-	known   map[[2]string]bool // by conditions
+	extents map[string]*lb.Extent // by conditions
+	known   map[[2]string]bool
 }
 
-func newPairs(d lb.Dialect) *pairs { return &pairs{dialect: d, known: map[[2]string]bool{}} }
+func newPairs(d lb.Dialect) *pairs {
+	return &pairs{dialect: d, extents: map[string]*lb.Extent{}, known: map[[2]string]bool{}}
+}
 
 func (p *pairs) overlap(a, b lb.Rule) bool {
 	key := [2]string{a.MatchKey(), b.MatchKey()}
 	overlap, known := p.known[key]
 	if !known {
-		overlap = lb.Overlap(a, b, p.dialect)
+		overlap = p.extent(key[0], a).Overlaps(p.extent(key[1], b))
 		p.known[key] = overlap
 	}
 	return overlap
+}
+
+func (p *pairs) extent(key string, r lb.Rule) *lb.Extent {
+	if p.extents[key] == nil {
+		p.extents[key] = lb.ExtentOf(r, p.dialect)
+	}
+	return p.extents[key]
 }
 
 // plainHosts are the hosts of a rule that names nothing but plain ones, else nil.
