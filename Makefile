@@ -9,6 +9,7 @@ SHELL := bash -euo pipefail
 BIN   ?= $(CURDIR)/.cache/bin
 BENCH ?= .
 COUNT ?= 6
+SCALE ?= -arriving 2000 -steady 5m
 DEMO  ?= config/samples
 
 export PATH := $(BIN):$(PATH)
@@ -55,10 +56,14 @@ golden: ## Write what the golden stories print; their requests are yours to writ
 	go test ./test -run '^TestGolden$$' -update
 
 .PHONY: bench
-bench: $(BIN)/benchstat ## Run the benchmarks: BENCH=pattern COUNT=runs; compares with .cache/bench.base
+bench: $(BIN)/benchstat $(if $(filter .,$(BENCH)),scale) ## Run the benchmarks: BENCH=pattern COUNT=runs; compares with .cache/bench.base
 	@mkdir -p .cache
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -cpu 1 -count $(COUNT) ./... | tee .cache/bench.new
 	benchstat $(wildcard .cache/bench.base) .cache/bench.new
+
+.PHONY: scale
+scale: controlplane ## Measure the operator on a large cluster: SCALE='-ingresses 10000 -groups 500'
+	go test -v -count 1 -timeout 1h ./test/scale $(SCALE)
 
 # The usual KUBEBUILDER_ASSETS have no kube-controller-manager: what they lack is built.
 CONTROLPLANE := $(CURDIR)/.cache/controlplane

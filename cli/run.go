@@ -168,7 +168,9 @@ func (o *running) cluster() (*rest.Config, error) {
 		return nil, fmt.Errorf("finding the cluster: %w", err)
 	}
 	config.UserAgent = "fairlead"
-	config.QPS, config.Burst = 200, 400 // of a controller that serves thousands of Ingresses after a cold start
+	// The API server shares itself out among those who ask. At most one request is under way for
+	// each load balancer that is being reconciled.
+	config.QPS = -1
 	return config, nil
 }
 

@@ -1,0 +1,219 @@
+package scale
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file is the cluster that is measured: groups of Ingresses, some to a namespace; each Ingress
+// with a host, a Service and three paths of its own, and a path to a Service that another group
+// serves too. The last group has a class of its own.
+
+const (
+	groupsPerNamespace = 10
+	groupsPerShared    = 2 // that serve one shared Service
+)
+
+// The classes: of all groups but the last, and of the last.
+const (
+	usual = "usual"
+	rare  = "rare"
+)
+
+// A fleet is the Ingresses of a measurement.
+type fleet struct {
+	client.WithWatch
+	ingresses, groups int
+}
+
+// newFleet has as many Ingresses in every group.
+func newFleet(t testing.TB, s server, ingresses, groups int) *fleet {
+	t.Helper()
+	c, err := client.NewWithWatch(s.Config, client.Options{Scheme: controllers.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet{c, ingresses, groups}
+	for _, class := range []string{usual, rare} {
+		api := v1alpha1.Group
+		f.create(t,
+			&v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: class}},
+			&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: networkingv1.IngressClassSpec{
+				Controller: ingress.Controller,
+				Parameters: &networkingv1.IngressClassParametersReference{APIGroup: &api, Kind: v1alpha1.KindClusterLoadBalancerClass, Name: class},
+			}},
+		)
+	}
+	for g := 0; g < groups; g += groupsPerNamespace {
+		f.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(g)}})
+	}
+	return f
+}
+
+// populate makes all objects. It returns how long that took.
+func (f *fleet) populate(t testing.TB) time.Duration {
+	t.Helper()
+	begin := time.Now()
+	var made sync.WaitGroup
+	jobs := make(chan []client.Object)
+	for range 8 {
+		made.Go(func() {
+			for objects := range jobs {
+				f.create(t, objects...)
+			}
+		})
+	}
+	for g := 0; g < f.groups; g += groupsPerShared {
+		jobs <- service(namespaceOf(g), shared(g))
+	}
+	for i := range f.ingresses {
+		jobs <- append(service(namespaceOf(f.group(i)), name(i)), f.ingress(i))
+	}
+	close(jobs)
+	made.Wait()
+	return time.Since(begin)
+}
+
+func (f *fleet) create(t testing.TB, objects ...client.Object) {
+	for _, o := range objects {
+		if err := f.Create(t.Context(), o); err != nil {
+			t.Errorf("creating %s: %s", o.GetName(), err)
+		}
+	}
+}
+
+// group is that of an Ingress.
+func (f *fleet) group(i int) int { return i % f.groups }
+
+func namespaceOf(group int) string { return fmt.Sprintf("team-%d", group/groupsPerNamespace) }
+
+func groupName(group int) string { return fmt.Sprintf("group-%d", group) }
+
+// class is that of a group.
+func (f *fleet) class(group int) string {
+	if group == f.groups-1 {
+		return rare
+	}
+	return usual
+}
+
+// key is the load balancer of a group.
+func (f *fleet) key(group int) lb.Key {
+	return lb.Key(strings.Join([]string{f.class(group), namespaceOf(group), "@" + groupName(group), v1alpha1.SchemeInternal}, "/"))
+}
+
+func name(i int) string { return fmt.Sprintf("app-%d", i) }
+
+// shared is the Service that a group serves besides those of its Ingresses.
+func shared(group int) string { return fmt.Sprintf("shared-%d", group/groupsPerShared) }
+
+func (f *fleet) ingress(i int) *networkingv1.Ingress {
+	g := f.group(i)
+	path := func(path, service string) networkingv1.HTTPIngressPath {
+		prefix := networkingv1.PathTypePrefix
+		return networkingv1.HTTPIngressPath{Path: path, PathType: &prefix, Backend: networkingv1.IngressBackend{
+			Service: &networkingv1.IngressServiceBackend{Name: service, Port: networkingv1.ServiceBackendPort{Name: "http"}},
+		}}
+	}
+	class := f.class(g)
+	return &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespaceOf(g), Name: name(i),
+			Labels: map[string]string{"app.kubernetes.io/name": name(i), "app.kubernetes.io/managed-by": "test"},
+			Annotations: map[string]string{
+				"fairlead.dev/group": groupName(g),
+				// As kubectl apply leaves it: a copy of the object, which nobody here reads.
+				corev1.LastAppliedConfigAnnotation: strings.Repeat("x", 1000),
+			},
+		},
+		Spec: networkingv1.IngressSpec{
+			IngressClassName: &class,
+			Rules: []networkingv1.IngressRule{{
+				Host: name(i) + ".example.com",
+				IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{
+					path("/", name(i)), path("/api", name(i)), path("/static/", name(i)), path("/shared", shared(g)),
+				}}},
+			}},
+		},
+	}
+}
+
+// service is a Service and its three endpoints.
+func service(namespace, name string) []client.Object {
+	port, ready := int32(8080), true
+	var endpoints []discoveryv1.Endpoint
+	for n := range 3 {
+		endpoints = append(endpoints, discoveryv1.Endpoint{
+			Addresses:  []string{fmt.Sprintf("10.244.0.%d", n+1)},
+			Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &ready},
+			TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: fmt.Sprintf("%s-%d", name, n)},
+		})
+	}
+	http := "http"
+	return []client.Object{
+		&corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app.kubernetes.io/name": name}},
+			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app.kubernetes.io/name": name}, Ports: []corev1.ServicePort{{Name: http, Port: 80}}},
+		},
+		&discoveryv1.EndpointSlice{
+			ObjectMeta:  metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{discoveryv1.LabelServiceName: name}},
+			AddressType: discoveryv1.AddressTypeIPv4,
+			Ports:       []discoveryv1.EndpointPort{{Name: &http, Port: &port}},
+			Endpoints:   endpoints,
+		},
+	}
+}
+
+// programmed waits until every Ingress has been told where it is reached, which is after the whole
+// of its load balancer's first plan. It returns when that was.
+func (f *fleet) programmed(t testing.TB) time.Time {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	told := map[string]bool{}
+	see := func(o runtime.Object) {
+		if ing, ok := o.(*networkingv1.Ingress); ok && len(ing.Status.LoadBalancer.Ingress) > 0 {
+			told[ing.Name] = true
+		}
+	}
+	for ctx.Err() == nil { // a watch may end at any time
+		var list networkingv1.IngressList
+		if err := f.List(ctx, &list); err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Items {
+			see(&list.Items[i])
+		}
+		if len(told) == f.ingresses {
+			return time.Now()
+		}
+		changes, err := f.Watch(ctx, &networkingv1.IngressList{}, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e := range changes.ResultChan() {
+			if see(e.Object); len(told) == f.ingresses {
+				changes.Stop()
+				return time.Now()
+			}
+		}
+	}
+	t.Fatalf("%d of %d Ingresses are programmed after %s", len(told), f.ingresses, patience)
+	return time.Time{}
+}
