@@ -28,6 +28,8 @@ import (
 type gathering struct {
 	ingress.Snapshot
 	record record // what is remembered
+	// actual are the members' Ingresses as they are, by namespace/name.
+	actual map[string]*networkingv1.Ingress
 	// departed are Ingresses that this load balancer holds and that are no members any more:
 	// deleted, or somebody else's. One that is gone already is nil.
 	departed map[string]*networkingv1.Ingress
@@ -53,12 +55,11 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if err := g.memories.ready(ctx); err != nil {
 		return nil, fmt.Errorf("reading what is remembered: %w", err)
 	}
-	record := g.memories.recall(key)
+	record, memory := g.memories.recall(key), g.memories.memory(key)
 	paused, err := g.paused(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	memory := memoryOf(record)
 	names := slices.Concat(g.directory.membersOf(key), slices.Collect(maps.Keys(memory.Members)))
 	objects, err := g.classes(ctx)
 	if err != nil {
@@ -96,6 +97,10 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 		}
 	}
 	out.previous = previousHomes(key, out.Members, objects.Memories)
+	out.actual = map[string]*networkingv1.Ingress{}
+	for _, ing := range out.Ingresses {
+		out.actual[refOf(kindIngress, ing).String()] = ing
+	}
 	for _, m := range out.Members {
 		delete(out.departed, m.Owner.String())
 	}

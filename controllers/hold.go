@@ -1,10 +1,8 @@
 package controllers
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,14 +45,14 @@ func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 	next.MemberCount = int32(len(next.Members))
 	known := len(next.Memory.Members)
 	for _, m := range g.Members {
-		if name := m.Owner.String(); !m.Leaving && memberOf(&next, name) == nil {
+		if name := m.Owner.String(); !m.Leaving && memberOf(&g.record, name) == nil {
 			next.Memory.Members = append(next.Memory.Members, v1alpha1.MemberMemory{Ingress: name, Previous: string(g.previous[name])})
 		}
 	}
 	if len(next.Memory.Members) == known {
 		return nil
 	}
-	slices.SortFunc(next.Memory.Members, func(a, b v1alpha1.MemberMemory) int { return cmp.Compare(a.Ingress, b.Ingress) })
+	sortMembers(&next)
 	g.record = next
 	return r.memories.keep(ctx, g.Key, next)
 }

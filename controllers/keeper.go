@@ -50,6 +50,7 @@ func (a *archive) load(ctx context.Context) (map[lb.Key]record, error) {
 	out := map[lb.Key]record{}
 	for i := range list.Items {
 		if o := &list.Items[i]; planned(o) == a.planned {
+			sortMembers(&o.Status) // somebody else may have written it
 			a.note(o)
 			out[lb.Key(o.Spec.Key)] = o.Status
 		}

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -34,9 +35,10 @@ type memories struct {
 	keeper  keeper
 	reading chan struct{} // holds one thing while the records are read
 
-	mu      sync.Mutex
-	records map[lb.Key]record // nil before they are read
-	holders map[string]map[lb.Key]bool
+	mu       sync.Mutex
+	records  map[lb.Key]record         // nil before they are read
+	memories map[lb.Key]ingress.Memory // what the compiler reads of them
+	holders  map[string]map[lb.Key]bool
 }
 
 func newMemories(k keeper) *memories { return &memories{keeper: k, reading: make(chan struct{}, 1)} }
@@ -59,7 +61,7 @@ func (m *memories) ready(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.records, m.holders = map[lb.Key]record{}, map[string]map[lb.Key]bool{}
+	m.records, m.memories, m.holders = map[lb.Key]record{}, map[lb.Key]ingress.Memory{}, map[string]map[lb.Key]bool{}
 	for key, r := range records {
 		m.put(key, r)
 	}
@@ -77,6 +79,13 @@ func (m *memories) recall(key lb.Key) record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.records[key]
+}
+
+// memory is what the compiler reads of a record. It is not to be changed either.
+func (m *memories) memory(key lb.Key) ingress.Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.memories[key]
 }
 
 // keys are those of all records.
@@ -100,12 +109,19 @@ func (m *memories) holding(member string) []lb.Key {
 	return slices.Sorted(maps.Keys(m.holders[member]))
 }
 
-// about is what the compiler needs to know about some Ingresses: every Memory that has one of them.
+// about is what the compiler needs to know about some Ingresses: every Memory that has one of them,
+// without the others that it has.
 func (m *memories) about(members []string) map[lb.Key]ingress.Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	out := map[lb.Key]ingress.Memory{}
 	for _, member := range members {
-		for _, key := range m.holding(member) {
-			out[key] = memoryOf(m.recall(key))
+		for key := range m.holders[member] {
+			known := m.memories[key]
+			if _, ok := out[key]; !ok {
+				out[key] = ingress.Memory{Class: known.Class, Members: map[string]ingress.Remembered{}}
+			}
+			out[key].Members[member] = known.Members[member]
 		}
 	}
 	return out
@@ -131,6 +147,7 @@ func (m *memories) drop(ctx context.Context, key lb.Key) error {
 	defer m.mu.Unlock()
 	m.put(key, record{})
 	delete(m.records, key)
+	delete(m.memories, key)
 	return nil
 }
 
@@ -138,7 +155,7 @@ func (m *memories) put(key lb.Key, r record) {
 	for _, member := range m.records[key].Memory.Members {
 		remove(m.holders, member.Ingress, key)
 	}
-	m.records[key] = r
+	m.records[key], m.memories[key] = r, memoryOf(r)
 	for _, member := range r.Memory.Members {
 		add(m.holders, member.Ingress, key)
 	}
@@ -162,9 +179,16 @@ func memoryOf(r record) ingress.Memory {
 
 // memberOf is what a record has of an Ingress; nil for nothing.
 func memberOf(r *record, member string) *v1alpha1.MemberMemory {
-	at := slices.IndexFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return m.Ingress == member })
-	if at < 0 {
+	at, found := slices.BinarySearchFunc(r.Memory.Members, member, func(m v1alpha1.MemberMemory, member string) int {
+		return cmp.Compare(m.Ingress, member)
+	})
+	if !found {
 		return nil
 	}
 	return &r.Memory.Members[at]
+}
+
+// sortMembers makes the members of a record ready to be searched, as those of every record are.
+func sortMembers(r *record) {
+	slices.SortFunc(r.Memory.Members, func(a, b v1alpha1.MemberMemory) int { return cmp.Compare(a.Ingress, b.Ingress) })
 }

@@ -149,15 +149,20 @@ func (o outcome) learn(next *record, now time.Time) {
 	if o.complete() && len(o.snap.Members) > 0 {
 		next.Memory.Class = o.snap.Class.DeepCopy()
 	}
+	refused := o.refused()
 	for _, m := range o.snap.Members {
 		if m.Leaving {
 			continue
 		}
-		o.learnOf(m, memberOf(next, m.Owner.String()), now) // hold enrolled it
+		known := memberOf(next, m.Owner.String()) // hold enrolled it
+		o.learnRejections(m, known)
+		if o.complete() && !refused[m.Source()] {
+			learnVersion(m, known, now)
+		}
 	}
 }
 
-func (o outcome) learnOf(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
+func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory) {
 	const most = 5 // versions: an author who tries more has seen the message
 	for _, r := range o.run.Rejections {
 		version := ingress.Version(m.Ingress)
@@ -168,9 +173,10 @@ func (o outcome) learnOf(m ingress.Member, known *v1alpha1.MemberMemory, now tim
 			known.Rejections = known.Rejections[max(0, len(known.Rejections)-most):]
 		}
 	}
-	if !o.complete() || o.refused(m) {
-		return
-	}
+}
+
+// learnVersion notes that a member's present version is served.
+func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	known.Served = true
 	version := ingress.Accept(m.Ingress)
 	if known.LastAccepted == nil || !equality.Semantic.DeepEqual(ingress.Accepted{Annotations: known.LastAccepted.Annotations, Spec: known.LastAccepted.Spec}, version) {
@@ -179,11 +185,15 @@ func (o outcome) learnOf(m ingress.Member, known *v1alpha1.MemberMemory, now tim
 	}
 }
 
-// refused reports whether a member's present version was left out.
-func (o outcome) refused(m ingress.Member) bool {
-	return slices.ContainsFunc(o.built.Diagnostics, func(d diag.Diagnostic) bool {
-		return d.Source.At("") == m.Source() && (d.Reason == diag.QuotaExceeded || d.Reason == diag.Rejected)
-	})
+// refused are the members whose present version was left out.
+func (o outcome) refused() map[diag.Source]bool {
+	out := map[diag.Source]bool{}
+	for _, d := range o.built.Diagnostics {
+		if d.Reason == diag.QuotaExceeded || d.Reason == diag.Rejected {
+			out[d.Source.At("")] = true
+		}
+	}
+	return out
 }
 
 // rejected are the members of which a version was rejected that was not known to be. The next

@@ -124,15 +124,12 @@ func (o outcome) log(ctx context.Context) {
 // about and to no other.
 func (r *reconciler) tell(ctx context.Context, o outcome) {
 	for _, d := range o.diagnostics() {
-		if slices.Contains(o.snap.record.Diagnostics, reported(d)) {
+		if d.Source.Kind != kindIngress || slices.Contains(o.snap.record.Diagnostics, reported(d)) {
 			continue
 		}
-		at := slices.IndexFunc(o.snap.Ingresses, func(i *networkingv1.Ingress) bool {
-			return d.Source.Kind == kindIngress && d.Source.Object() == i.Namespace+"/"+i.Name
-		})
-		if at >= 0 {
+		if ing := o.snap.actual[d.Source.Object()]; ing != nil {
 			about := log.FromContext(ctx).WithValues("ingress", d.Source.Object())
-			send(log.IntoContext(ctx, about), r.events, o.snap.Ingresses[at], d)
+			send(log.IntoContext(ctx, about), r.events, ing, d)
 		}
 	}
 }
@@ -162,14 +159,14 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error
 			return err
 		}
 	}
+	reach := newReach(o.seen.Address, o.built)
 	var errs []error
 	for _, m := range o.snap.Members {
 		known := memberOf(next, m.Owner.String())
 		if m.Leaving || known == nil || !known.Served {
 			continue
 		}
-		at := slices.IndexFunc(o.snap.Ingresses, func(i *networkingv1.Ingress) bool { return i.Namespace == m.Namespace && i.Name == m.Name })
-		err := r.writeStatus(ctx, o.snap.Ingresses[at], statusOf(m, o.seen.Address, o.built.Table, o.built.Diagnostics))
+		err := r.writeStatus(ctx, o.snap.actual[m.Owner.String()], reach.statusOf(m))
 		if err == nil && known.PublishedAt == nil {
 			known.PublishedAt = now()
 		}

@@ -7,6 +7,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -15,12 +16,40 @@ import (
 
 // This file is what an Ingress's status says of where it is reached.
 
+// A reach is where all members of a load balancer are reached.
+type reach struct {
+	address lb.Address
+	// ports are those on which something of an owner is served.
+	ports map[routing.Owner][]int32
+	// problems are why hosts of Ingresses are left out of their HTTPS ports.
+	problems map[diag.Source]diag.Reason
+}
+
+func newReach(address lb.Address, built model.Built) reach {
+	out := reach{address: address, ports: map[routing.Owner][]int32{}, problems: map[diag.Source]diag.Reason{}}
+	for _, r := range built.Table.Routes {
+		out.ports[r.Owner] = append(out.ports[r.Owner], r.Ports...)
+	}
+	for _, d := range built.Table.Defaults {
+		out.ports[d.Owner] = append(out.ports[d.Owner], d.Ports...)
+	}
+	for _, n := range built.Table.Names {
+		out.ports[n.Owner] = append(out.ports[n.Owner], n.Ports...)
+	}
+	for _, d := range built.Diagnostics {
+		source := d.Source.At("")
+		about := d.Severity == diag.Error && (d.Reason == diag.CertificateMissing || d.Reason == diag.CertificateInvalid)
+		if about && out.problems[source] == "" {
+			out.problems[source] = d.Reason
+		}
+	}
+	return out
+}
+
 // statusOf is the status of a member: the address, and its ports with what keeps some of its hosts
 // from being served there.
-func statusOf(m ingress.Member, address lb.Address, table *routing.Table, found []diag.Diagnostic) []networkingv1.IngressLoadBalancerIngress {
-	problem := certificateProblem(m.Source(), found)
-	ports := portsOf(m.Owner, table)
-	secure := m.SecurePorts()
+func (r reach) statusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngress {
+	problem, ports, secure := r.problems[m.Source()], slices.Clone(r.ports[m.Owner]), m.SecurePorts()
 	if problem != "" {
 		ports = append(ports, secure...)
 	}
@@ -34,48 +63,16 @@ func statusOf(m ingress.Member, address lb.Address, table *routing.Table, found 
 		}
 		statuses = append(statuses, s)
 	}
-	entry := networkingv1.IngressLoadBalancerIngress{Hostname: address.Hostname, Ports: statuses}
-	if len(address.IPs) == 0 {
+	entry := networkingv1.IngressLoadBalancerIngress{Hostname: r.address.Hostname, Ports: statuses}
+	if len(r.address.IPs) == 0 {
 		return []networkingv1.IngressLoadBalancerIngress{entry}
 	}
 	var out []networkingv1.IngressLoadBalancerIngress
-	for _, ip := range address.IPs {
+	for _, ip := range r.address.IPs {
 		entry.IP = ip
 		out = append(out, entry)
 	}
 	return out
-}
-
-// portsOf are the ports on which something of an owner is served.
-func portsOf(owner routing.Owner, table *routing.Table) []int32 {
-	var out []int32
-	for _, r := range table.Routes {
-		if r.Owner == owner {
-			out = append(out, r.Ports...)
-		}
-	}
-	for _, d := range table.Defaults {
-		if d.Owner == owner {
-			out = append(out, d.Ports...)
-		}
-	}
-	for _, n := range table.Names {
-		if n.Owner == owner {
-			out = append(out, n.Ports...)
-		}
-	}
-	return out
-}
-
-// certificateProblem is why a host of an Ingress is left out of its HTTPS ports, if one is.
-func certificateProblem(source diag.Source, found []diag.Diagnostic) diag.Reason {
-	for _, d := range found {
-		about := d.Source.At("") == source
-		if about && d.Severity == diag.Error && (d.Reason == diag.CertificateMissing || d.Reason == diag.CertificateInvalid) {
-			return d.Reason
-		}
-	}
-	return ""
 }
 
 // withoutAddress is a status without the entries of one load balancer.

@@ -96,8 +96,8 @@ func (w *world) coldStart(t *testing.T, made time.Duration) {
 		"patch ingresses":            w.ingresses, // a finalizer
 		"patch ingresses/status":     w.ingresses,
 		"create loadbalancers":       w.groups,
-		"patch loadbalancers/status": 2 * w.groups,
-		"create events":              1, // that it leads
+		"patch loadbalancers/status": 3 * w.groups, // its members, its address, what came of it
+		"create events":              1,            // that it leads
 		"create leases":              1,
 		"update leases":              2 + int(time.Since(w.started).Seconds()), // every two seconds
 	} {
