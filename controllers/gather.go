@@ -76,9 +76,8 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, named := range []map[string]*networkingv1.Ingress{known, beside} {
-		objects.Ingresses = append(objects.Ingresses, slices.DeleteFunc(slices.Collect(maps.Values(named)), func(i *networkingv1.Ingress) bool { return i == nil })...)
-	}
+	maps.Copy(beside, known) // one that moves between the two is among both
+	objects.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(beside)), func(i *networkingv1.Ingress) bool { return i == nil })
 	if err := g.references(ctx, key, known, memory, &objects); err != nil {
 		return nil, err
 	}
