@@ -18,16 +18,11 @@ import (
 
 // This file is what is kept in memory of the cluster.
 
-// Cache drops from every object what nobody here reads: at thousands of objects, who wrote which
-// field takes as much memory as the fields. Of Secrets it holds no more than may be served, and of
-// what lies in namespaces, and of these, no more than the one that is looked after, if it is one.
+// Cache drops from every object what nobody here reads. Of Secrets it holds no more than may be
+// served, and of what lies in namespaces, and of these, no more than the one that is looked after,
+// if it is one.
 func Cache(secrets SecretsMode, namespace string) cache.Options {
-	o := cache.Options{DefaultTransform: func(o any) (any, error) {
-		if object, ok := o.(metav1.Object); ok {
-			object.SetManagedFields(nil)
-		}
-		return o, nil
-	}}
+	o := cache.Options{DefaultTransform: slim}
 	o.ByObject = map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: slimNode}}
 	if secrets == SecretsLabelled {
 		o.ByObject[secretMetadata()] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set(labelledSecrets))}
@@ -37,6 +32,16 @@ func Cache(secrets SecretsMode, namespace string) cache.Options {
 		o.ByObject[&corev1.Namespace{}] = cache.ByObject{Field: fields.OneTermEqualSelector(metav1.ObjectNameField, namespace)}
 	}
 	return o
+}
+
+// slim drops who wrote which field, and the copy that kubectl apply keeps of the whole object: each
+// takes as much memory as the fields. Writing by patches leaves both as they are.
+func slim(o any) (any, error) {
+	if object, ok := o.(metav1.Object); ok {
+		object.SetManagedFields(nil)
+		delete(object.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
+	}
+	return o, nil
 }
 
 // reportMetadata is the kind LoadBalancer, as far as it is watched: what was written there is known.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -86,7 +87,7 @@ func (c *collector) orphans(ctx context.Context) ([]lb.Key, error) {
 // refused, of which no good version is remembered. What serves it looks just like an orphan.
 func (c *collector) lost(ctx context.Context) (bool, error) {
 	var list networkingv1.IngressList
-	if err := c.cache.List(ctx, &list); err != nil {
+	if err := c.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("listing Ingresses: %w", err)
 	}
 	return slices.ContainsFunc(list.Items, func(i networkingv1.Ingress) bool {

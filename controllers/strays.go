@@ -88,7 +88,7 @@ func onAny[T client.Object](s *straysReconciler) func(context.Context, T) []type
 // all are all Ingresses: a change of a class decides whose any of them is.
 func (s *straysReconciler) all(ctx context.Context) []types.NamespacedName {
 	var list networkingv1.IngressList
-	if err := s.cache.List(ctx, &list); err != nil {
+	if err := s.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil // the cache is being stopped
 	}
 	var out []types.NamespacedName

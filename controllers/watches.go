@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -176,8 +177,8 @@ func (r *reconciler) onNamespace(ctx context.Context, n *corev1.Namespace) []lb.
 
 // onIngresses places Ingresses anew and leads to the load balancers of those that matter.
 func (r *reconciler) onIngresses(ctx context.Context, matters func(before, after []lb.Key) bool, which ...client.ListOption) []lb.Key {
-	var list networkingv1.IngressList
-	if err := r.cache.List(ctx, &list, which...); err != nil {
+	var list networkingv1.IngressList // read, and not changed
+	if err := r.cache.List(ctx, &list, append(which, client.UnsafeDisableDeepCopy)...); err != nil {
 		log.FromContext(ctx).Error(err, "listing Ingresses")
 		return nil
 	}
@@ -200,8 +201,9 @@ func onNamed[T client.Object](r *reconciler, kind string) func(context.Context, 
 // asksForMore, for Ingresses: what Fairlead reads of it changed, or it is about to go. Its status
 // and the marks of others are no reason.
 func asksForMore(before, after client.Object) bool {
+	asked := func(o client.Object) map[string]string { return ingress.Accept(o.(*networkingv1.Ingress)).Annotations }
 	return before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() ||
-		ingress.Version(before.(*networkingv1.Ingress)) != ingress.Version(after.(*networkingv1.Ingress))
+		before.GetGeneration() != after.GetGeneration() || !maps.Equal(asked(before), asked(after))
 }
 
 func changedAtAll(before, after client.Object) bool {
