@@ -48,9 +48,9 @@ var (
 		"Ingresses of a load balancer that another controller works on, where there are any."}
 	servedGauge = metric{"fairlead_ingresses", "gauge", []string{"served"},
 		"Ingresses that have a load balancer, by whether all that they ask for has been served at some time."}
-	unclassedGauge = metric{"fairlead_ingresses_without_class", "gauge", []string{"namespace"},
+	unclassedGauge = metric{"fairlead_ingresses_without_class", "gauge", []string{"ingress_namespace"},
 		"Ingresses that name no class and are therefore nobody's, where there are any and they are not adopted."}
-	unclassedSinceGauge = metric{"fairlead_ingresses_without_class_oldest_created_seconds", "gauge", []string{"namespace"},
+	unclassedSinceGauge = metric{"fairlead_ingresses_without_class_oldest_created_seconds", "gauge", []string{"ingress_namespace"},
 		"When the oldest Ingress without a class was created, in seconds since 1970."}
 	diagnosticsGauge = metric{"fairlead_diagnostics", "gauge", []string{"severity", "reason"},
 		"Diagnostics that hold now, by reason; see [diagnostics](diagnostics.md)."}
@@ -66,18 +66,18 @@ var table = []metric{
 
 // meanings are what the labels of metrics say.
 var meanings = map[string]string{
-	"by":            "what shows it: `class`, if it names a class of another controller and is not let go of yet, or `status`, if somebody else has written where it is reached",
-	"call":          "a method of the provider: `Lookup`, `Observe`, `Apply`, `Targets`, `SetTargets` or `List`",
-	"condition":     "`Accepted`, `Programmed` or `Degraded`",
-	"kind":          "what a step is about, such as `rule` or `target group`",
-	"load_balancer": "the key of a load balancer, as `spec.key` of its LoadBalancer says",
-	"namespace":     "a namespace",
-	"op":            "what a step does, such as `create`, `modify` or `delete`",
-	"reason":        "why it is so: of a condition or of a diagnostic",
-	"result":        "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), `denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the operator was told to stop) or `error`",
-	"served":        "`true` or `false`",
-	"severity":      "`error`, `warning` or `info`",
-	"status":        "`True` or `False`",
+	"by":                "what shows it: `class`, if it names a class of another controller and is not let go of yet, or `status`, if somebody else has written where it is reached",
+	"call":              "a method of the provider: `Lookup`, `Observe`, `Apply`, `Targets`, `SetTargets` or `List`",
+	"condition":         "`Accepted`, `Programmed` or `Degraded`",
+	"ingress_namespace": "a namespace; Prometheus itself says in `namespace` where the operator is",
+	"kind":              "what a step is about, such as `rule` or `target group`",
+	"load_balancer":     "the key of a load balancer, as `spec.key` of its LoadBalancer says",
+	"op":                "what a step does, such as `create`, `modify` or `delete`",
+	"reason":            "why it is so: of a condition or of a diagnostic",
+	"result":            "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), `denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the operator was told to stop) or `error`",
+	"served":            "`true` or `false`",
+	"severity":          "`error`, `warning` or `info`",
+	"status":            "`True` or `False`",
 }
 
 func (m metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.name, m.meaning, m.labels, nil) }

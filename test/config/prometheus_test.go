@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 
@@ -56,5 +57,19 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 	}
 	if len(known) == 0 {
 		t.Error("there is no alert")
+	}
+}
+
+// TestTheDashboardIsFound: Grafana's sidecar takes what has its label and holds JSON. What the
+// dashboard asks for is tested in tools/alerts.
+func TestTheDashboardIsFound(t *testing.T) {
+	maps := only[*corev1.ConfigMap](with(t, "grafana"))
+	at := slices.IndexFunc(maps, func(m *corev1.ConfigMap) bool { return m.Name == "fairlead-dashboard" })
+	if at < 0 {
+		t.Fatal("there is no dashboard")
+	}
+	text := maps[at].Data["fairlead.json"]
+	if maps[at].Namespace != "fairlead-system" || maps[at].Labels["grafana_dashboard"] == "" || !json.Valid([]byte(text)) {
+		t.Errorf("nobody finds it, or can read it: %v\n%s", maps[at].ObjectMeta, text)
 	}
 }
