@@ -89,6 +89,8 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	snapshots, _ := ingress.Split(objects, g.options)
 	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == key }); at >= 0 {
 		out.Snapshot = snapshots[at]
+	} else if class := ingress.FindClass(objects, g.options, out.Class.Name); class != nil {
+		out.Class = *class // what the cloud can do depends on it
 	}
 	if out.NeedsNodes() {
 		if out.Nodes, err = nodesIn(ctx, g.cache); err != nil {
@@ -103,7 +105,15 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	for _, m := range out.Members {
 		delete(out.departed, m.Owner.String())
 	}
+	maps.DeleteFunc(out.departed, func(name string, ing *networkingv1.Ingress) bool { return rejected(ing, memory.Members[name]) })
 	return out, nil
+}
+
+// rejected reports whether an Ingress is kept waiting: the cloud would not have it as it is, and never
+// had anything of it. What was said of it is remembered as long as it stays so.
+func rejected(ing *networkingv1.Ingress, known ingress.Remembered) bool {
+	return ing != nil && ing.DeletionTimestamp.IsZero() && !known.Served &&
+		slices.ContainsFunc(known.Rejections, func(r ingress.Rejection) bool { return r.Version == ingress.Version(ing) })
 }
 
 // names are those of the members, oldest first.

@@ -26,7 +26,11 @@ func (r *reconciler) hold(ctx context.Context, g *gathering) error {
 		return err
 	}
 	for _, ing := range g.Ingresses {
-		if !ing.DeletionTimestamp.IsZero() || controllerutil.ContainsFinalizer(ing, finalizer) {
+		if !ing.DeletionTimestamp.IsZero() {
+			continue
+		}
+		r.marks.hold(refOf(kindIngress, ing).String())
+		if controllerutil.ContainsFinalizer(ing, finalizer) {
 			continue
 		}
 		held := ing.DeepCopy()
@@ -59,6 +63,7 @@ func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 
 // letGo takes our finalizer from an Ingress, if it is there.
 func (r *reconciler) letGo(ctx context.Context, ing *networkingv1.Ingress) error {
+	r.marks.letGo(refOf(kindIngress, ing).String())
 	if !controllerutil.ContainsFinalizer(ing, finalizer) {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-logr/logr"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -29,6 +30,7 @@ func (l loop[K]) addTo(ctx context.Context, m manager.Manager) error {
 		Reconciler:              patient[K]{l.reconciler},
 		MaxConcurrentReconciles: l.parallel,
 		SkipNameValidation:      &unique,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[K](firstRetry, lastRetry),
 		LogConstructor:          func(k *K) logr.Logger { return l.logger(m.GetLogger(), k) },
 	})
 	if err != nil {

@@ -90,7 +90,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		observer: observer{every: o.DriftInterval},
 		readOnly: o.ReadOnly,
 		writer:   m.GetClient(),
-		events:   m.GetEventRecorder("fairlead"),
+		herald:   herald{writer: m.GetClient()},
 		targets:  newTargetBook(),
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
@@ -108,7 +108,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := balancerLoop.addTo(ctx, m); err != nil || o.ReadOnly {
 		return err
 	}
-	targets := &registrar{cache: m.GetClient(), cloud: r.cloud, book: r.targets, forget: r.forget}
+	targets := &registrar{cache: m.GetClient(), cloud: r.cloud, book: r.targets, reconsider: r.reconsider}
 	targetsLoop := loop[groupKey]{
 		name: "targets", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: targets, sources: targets.sources(m.GetCache()),
 		about: func(k groupKey) []any { return []any{"loadBalancer", k.key, "targetGroup", k.id} },
@@ -127,7 +127,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		return fmt.Errorf("adding the collector of orphans: %w", err)
 	}
 	if o.ManageClass != "" {
-		class := &classMaker{name: o.ManageClass, cache: m.GetClient(), writer: m.GetClient(), events: r.events, memories: r.memories}
+		class := &classMaker{name: o.ManageClass, cache: m.GetClient(), writer: m.GetClient(), events: m.GetEventRecorder("fairlead"), memories: r.memories}
 		classLoop := loop[string]{
 			name: "ingressclass", parallel: 1, reconciler: class, sources: class.sources(m.GetCache()),
 			about: func(name string) []any { return []any{"ingressClass", name} },

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -20,7 +19,8 @@ type reconciler struct {
 	*gatherer
 	observer
 	writer  client.Client
-	events  events.EventRecorder
+	herald  herald
+	marks   marks
 	targets *targetBook
 	metrics *metrics
 	tally   tally
@@ -59,5 +59,5 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if o.withheld = r.withheld(snap, seen, todo); o.withheld == "" {
 		o.run, o.err = providers.Run(ctx, r.cloud, seen, todo, providers.Options{}) // do it
 	}
-	return r.report(ctx, o) // status, events, memory, finalizers released, when to come back
+	return r.report(context.WithoutCancel(ctx), o) // status, events, memory, finalizers released, when to come back
 }

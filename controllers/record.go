@@ -1,6 +1,9 @@
 package controllers
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -139,13 +142,24 @@ func reasonOf(err error) string {
 			if worst == v1alpha1.ReasonPending {
 				worst = v1alpha1.ReasonProviderRefused
 			}
+		case afterConflict: // the operator was told to stop
+			if worst == v1alpha1.ReasonPending {
+				worst = v1alpha1.ReasonProgramming
+			}
 		}
 	}
 	return worst
 }
 
-// learn notes of each member what the next compilation needs to know.
+// learn notes of each member what the next compilation needs to know. What was rejected by a cloud that
+// could do something else is to be tried again.
 func (o outcome) learn(next *record, now time.Time) {
+	for i := range next.Memory.Members {
+		m := &next.Memory.Members[i]
+		m.Rejections = slices.DeleteFunc(m.Rejections, func(r v1alpha1.Rejection) bool {
+			return r.Capabilities != "" && r.Capabilities != digestOf(o.caps)
+		})
+	}
 	if o.complete() && len(o.snap.Members) > 0 {
 		next.Memory.Class = o.snap.Class.DeepCopy()
 	}
@@ -169,7 +183,7 @@ func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory)
 		mine := slices.ContainsFunc(r.Origin, func(s diag.Source) bool { return s.At("") == m.Source() })
 		told := slices.ContainsFunc(known.Rejections, func(r v1alpha1.Rejection) bool { return r.Version == version })
 		if mine && !told {
-			known.Rejections = append(known.Rejections, v1alpha1.Rejection{Version: version, Message: shorten(r.Err.Error())})
+			known.Rejections = append(known.Rejections, v1alpha1.Rejection{Version: version, Message: shorten(r.Err.Error()), Capabilities: digestOf(o.caps)})
 			known.Rejections = known.Rejections[max(0, len(known.Rejections)-most):]
 		}
 	}
@@ -194,6 +208,17 @@ func (o outcome) refused() map[diag.Source]bool {
 		}
 	}
 	return out
+}
+
+// digestOf stands for what a cloud can do.
+func digestOf(c lb.Capabilities) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
+	return hex.EncodeToString(sum[:8])
+}
+
+// rejecting reports whether there is something that the cloud might take once it can do more.
+func rejecting(r *record) bool {
+	return slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return len(m.Rejections) > 0 })
 }
 
 // rejected are the members of which a version was rejected that was not known to be. The next

@@ -9,12 +9,10 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -22,7 +20,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
-	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -61,12 +58,13 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	r.targets.track(key, &o.snap.Class, o.caps, o.seen.TargetGroups)
 	next := o.record(time.Now())
 	o.learn(&next, time.Now())
-	r.tell(ctx, o)
-	err := r.publish(ctx, o, &next)
+	err := r.herald.tell(ctx, o)
+	err = errors.Join(err, r.publish(ctx, o, &next))
 	err = errors.Join(err, r.release(ctx, o, &next))
 	ended, wait := o.endMoves(&next, time.Now())
 	if o.finished(&next) && err == nil {
 		r.forget(key)
+		r.herald.forget(key)
 		return reconcile.Result{}, errors.Join(o.err, r.memories.drop(ctx, key))
 	}
 	err = errors.Join(err, r.keep(ctx, key, &next))
@@ -78,6 +76,8 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		return reconcile.Result{RequeueAfter: afterConflict}, nil
 	case err == nil && o.err == nil && o.seen.Exists && !o.seen.Active:
 		return reconcile.Result{RequeueAfter: afterPending}, nil
+	case err == nil && o.err == nil && rejecting(&next):
+		return reconcile.Result{RequeueAfter: afterRejected}, nil
 	case err == nil && o.err == nil:
 		return reconcile.Result{RequeueAfter: cmp.Or(wait, r.jittered())}, nil // to see whether the cloud has drifted
 	}
@@ -120,34 +120,6 @@ func (o outcome) log(ctx context.Context) {
 	}
 }
 
-// tell sends an event for each diagnostic that was not there before, to the Ingress that it is
-// about and to no other.
-func (r *reconciler) tell(ctx context.Context, o outcome) {
-	for _, d := range o.diagnostics() {
-		if d.Source.Kind != kindIngress || slices.Contains(o.snap.record.Diagnostics, reported(d)) {
-			continue
-		}
-		if ing := o.snap.actual[d.Source.Object()]; ing != nil {
-			about := log.FromContext(ctx).WithValues("ingress", d.Source.Object())
-			send(log.IntoContext(ctx, about), r.events, ing, d)
-		}
-	}
-}
-
-// send is an event about one diagnostic. It is logged too, for events last an hour.
-func send(ctx context.Context, recorder events.EventRecorder, ing *networkingv1.Ingress, d diag.Diagnostic) {
-	kind := corev1.EventTypeWarning
-	if d.Severity == diag.Info {
-		kind = corev1.EventTypeNormal
-	}
-	text := d.Message
-	if d.Source.Field != "" {
-		text = d.Source.Field + ": " + text
-	}
-	log.FromContext(ctx).Info("told an Ingress", "severity", d.Severity, "reason", d.Reason, "what", text)
-	recorder.Eventf(ing, nil, kind, string(d.Reason), "Compile", "%s", shorten(text))
-}
-
 // publish writes where each member is reached, once everything that it asks for is there.
 func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error {
 	if !o.seen.Exists || !o.seen.Active || !o.complete() {
@@ -182,7 +154,13 @@ func now() *metav1.Time {
 }
 
 func (r *reconciler) writeStatus(ctx context.Context, ing *networkingv1.Ingress, want []networkingv1.IngressLoadBalancerIngress) error {
-	if equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, want) {
+	who := refOf(kindIngress, ing).String()
+	right := equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, want)
+	if !right && !r.marks.repair(who, want) {
+		return fmt.Errorf("%w: the status of Ingress %s", errDisputed, who)
+	}
+	r.marks.publish(who, want)
+	if right {
 		return nil
 	}
 	to := ing.DeepCopy()
@@ -215,7 +193,11 @@ func (r *reconciler) release(ctx context.Context, o outcome, next *record) error
 // releaseOne leaves an Ingress alone, unless another load balancer of ours has it.
 func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *networkingv1.Ingress) error {
 	others := slices.DeleteFunc(r.directory.on(who), func(k lb.Key) bool { return k == o.snap.Key })
-	if ing == nil || len(others) > 0 {
+	if len(others) > 0 {
+		return nil
+	}
+	if ing == nil {
+		r.marks.letGo(who.String())
 		return nil
 	}
 	if ing.DeletionTimestamp.IsZero() {
@@ -258,6 +240,12 @@ func (o outcome) endMoves(next *record, now time.Time) (ended []lb.Key, wait tim
 		m.Previous = ""
 	}
 	return ended, wait
+}
+
+// reconsider has a load balancer looked at afresh.
+func (r *reconciler) reconsider(ctx context.Context, key lb.Key) {
+	r.forget(key)
+	r.awaken(ctx, []lb.Key{key})
 }
 
 // awaken makes other load balancers reconcile.

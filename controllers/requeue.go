@@ -15,8 +15,14 @@ import (
 // This file decides when to come back.
 
 const (
+	// An unknown error is tried again with backoff. Whatever was down for minutes, an API server or a
+	// cloud, is up again without waiting for as long once more.
+	firstRetry = 50 * time.Millisecond
+	lastRetry  = time.Minute
+
 	afterConflict = 100 * time.Millisecond // the cache will have caught up
 	afterPending  = time.Second
+	afterDisputed = repairEvery      // somebody else writes there too
 	afterDenied   = time.Minute      // somebody has to fix credentials, and then should not wait long
 	afterRejected = 10 * time.Minute // a limit may have been raised
 )
@@ -42,6 +48,9 @@ func (p patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, err
 	return result, retried
 }
 
+// errDisputed is of something that somebody else keeps writing over.
+var errDisputed = errors.New("somebody else has changed it again")
+
 // comeBack turns an error into what the queue is to do. An error that it returns is retried with
 // backoff; the others say themselves when it is worth trying again.
 func comeBack(err error) (reconcile.Result, error) {
@@ -64,6 +73,8 @@ func patience(err error) time.Duration {
 	switch {
 	case apierrors.IsConflict(err), errors.Is(err, context.Canceled):
 		return afterConflict
+	case errors.Is(err, errDisputed):
+		return afterDisputed
 	case errors.Is(err, providers.ErrPending):
 		return afterPending
 	case errors.Is(err, providers.ErrDenied):

@@ -44,7 +44,10 @@ func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedN
 		return reconcile.Result{}, err
 	}
 	for _, d := range s.news(name, homeless) {
-		send(ctx, s.events, ing, d)
+		if err := s.herald.send(ctx, ing, d); err != nil {
+			s.news(name, nil) // to be said once that is possible
+			return reconcile.Result{}, err
+		}
 	}
 	// While its class is missing nobody can say that nothing of it is in the cloud.
 	frozen := len(homeless) > 0 && ing.DeletionTimestamp.IsZero()

@@ -141,8 +141,8 @@ type registrar struct {
 	cache client.Reader
 	cloud providers.Provider
 	book  *targetBook
-	// forget makes the reconciler look at a load balancer afresh.
-	forget func(lb.Key)
+	// reconsider has a load balancer looked at afresh.
+	reconsider func(context.Context, lb.Key)
 }
 
 // Reconcile brings one target group up to date. Additions are gathered while more are coming, removals never
@@ -180,8 +180,8 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 		return reconcile.Result{}, fmt.Errorf("setting the targets of %s in %s: %w", k.id, k.key, err)
 	}
 	r.book.note(k, func(known *tracked) { known.members, known.known, known.growing = want, true, time.Time{} })
-	if len(t.members) == 0 {
-		r.forget(k.key) // what was seen of the group says that it has no targets
+	if (len(t.members) == 0) != (len(want) == 0) {
+		r.reconsider(ctx, k.key) // what was seen of the group, and what is said of it, is not true any more
 	}
 	return reconcile.Result{}, nil
 }

@@ -33,7 +33,7 @@ import (
 // sources are what the reconciler of load balancers is woken by.
 func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 	all := []source.TypedSource[lb.Key]{
-		watch(from, &networkingv1.Ingress{}, asksForMore, r.onIngress),
+		watch(from, &networkingv1.Ingress{}, r.asksForMore, r.onIngress),
 		watch(from, &networkingv1.IngressClass{}, changedSpec, func(ctx context.Context, c *networkingv1.IngressClass) []lb.Key {
 			return r.onClasses(ctx, []string{c.Name})
 		}),

@@ -37,6 +37,9 @@ type Rejection struct {
 // those behind it from running, and no others. The error is nil once all of the plan is done, and
 // otherwise joins what went wrong with each step: a rejected or pending one too.
 //
+// When the context ends no further step starts; those under way are finished, for one that is left
+// half way leaves nobody knowing what the cloud has.
+//
 // Only this goroutine writes seen. The steps under way read a copy of it, taken when the first of
 // them starts after a change.
 func Run(ctx context.Context, cloud Provider, seen *lb.Observed, p plan.Plan, o Options) (Outcome, error) {
@@ -53,7 +56,7 @@ func Run(ctx context.Context, cloud Provider, seen *lb.Observed, p plan.Plan, o 
 			if view == nil {
 				view = seen.Clone()
 			}
-			go apply(ctx, cloud, view, r.next(), finished)
+			go apply(context.WithoutCancel(ctx), cloud, view, r.next(), finished)
 			underWay++
 		}
 		if underWay == 0 {

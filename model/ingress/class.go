@@ -134,6 +134,12 @@ func ClassName(ing *networkingv1.Ingress) string {
 	return ""
 }
 
+// FindClass is a class of ours by its name; nil if it is missing or cannot be used.
+func FindClass(o Objects, options Options, name string) *Class {
+	classes, _ := newClasses(o, options)
+	return classes.named(name)
+}
+
 // A belonging says whose an Ingress is.
 type belonging struct {
 	class *Class            // ours

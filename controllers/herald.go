@@ -1,0 +1,154 @@
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file tells the owners of Ingresses what there is to say, each thing once. An event is named
+// for what it says: one that a process before this one has sent is there already, and stays alone.
+
+// A herald sends events.
+type herald struct {
+	writer client.Writer
+
+	mu   sync.Mutex
+	said map[lb.Key][]diag.Diagnostic // at the last reconcile
+	sent map[string]time.Time         // by name, for as long as events are kept
+}
+
+const (
+	// eventsLast is how long the API server keeps events, unless it is told otherwise.
+	eventsLast = time.Hour
+	// noSooner than this is something said again that comes and goes.
+	noSooner = time.Minute
+)
+
+// tell sends an event for each diagnostic of a load balancer that was not there before, to the
+// Ingress that it is about and to no other.
+func (h *herald) tell(ctx context.Context, o outcome) error {
+	h.mu.Lock()
+	said, here := h.said[o.snap.Key]
+	h.mu.Unlock()
+	found := o.diagnostics()
+	for i, d := range found {
+		if slices.Contains(said, d) || !here && slices.Contains(o.snap.record.Diagnostics, reported(d)) {
+			continue
+		}
+		ing := o.snap.actual[d.Source.Object()]
+		if d.Source.Kind != kindIngress || ing == nil {
+			continue
+		}
+		if err := h.send(ctx, ing, d); err != nil {
+			h.note(o.snap.Key, found[:i])
+			return err
+		}
+	}
+	h.note(o.snap.Key, found)
+	return nil
+}
+
+func (h *herald) note(key lb.Key, said []diag.Diagnostic) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.said == nil {
+		h.said = map[lb.Key][]diag.Diagnostic{}
+	}
+	h.said[key] = said
+}
+
+// forget forgets a load balancer that is no more.
+func (h *herald) forget(key lb.Key) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.said, key)
+}
+
+// send is an event about one diagnostic.
+func (h *herald) send(ctx context.Context, ing *networkingv1.Ingress, d diag.Diagnostic) error {
+	e := eventOf(ing, d)
+	first := e.Name
+	if !h.due(e) {
+		return nil
+	}
+	l := log.FromContext(ctx).WithValues("ingress", client.ObjectKeyFromObject(ing).String())
+	err := h.writer.Create(ctx, e)
+	switch {
+	case err == nil: // and events last an hour
+		l.Info("told an Ingress", "severity", d.Severity, "reason", d.Reason, "what", e.Note)
+	case apierrors.IsForbidden(err): // the namespace is about to go, or nobody is to be told
+		l.V(1).Info("sending an event", "problem", err.Error())
+	case !apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("sending an event to Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.sent == nil {
+		h.sent = map[string]time.Time{}
+	}
+	maps.DeleteFunc(h.sent, func(_ string, at time.Time) bool { return time.Since(at) > eventsLast })
+	h.sent[first] = e.EventTime.Time
+	return nil
+}
+
+// due reports whether an event is to be sent now, and gives it another name if it was before: what
+// is over and comes back is news.
+func (h *herald) due(e *eventsv1.Event) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	at, again := h.sent[e.Name]
+	if again {
+		e.Name += "." + strconv.FormatInt(e.EventTime.Unix(), 36)
+	}
+	return !again || e.EventTime.Sub(at) >= noSooner
+}
+
+// eventOf is what to say of a diagnostic.
+func eventOf(ing *networkingv1.Ingress, d diag.Diagnostic) *eventsv1.Event {
+	kind := corev1.EventTypeWarning
+	if d.Severity == diag.Info {
+		kind = corev1.EventTypeNormal
+	}
+	text := d.Message
+	if d.Source.Field != "" {
+		text = d.Source.Field + ": " + text
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(ing.UID), string(d.Reason), text}, "\n")))
+	readable := strings.TrimRight(ing.Name[:min(len(ing.Name), 200)], ".-") // a name holds 253 characters
+	here, _ := os.Hostname()
+	return &eventsv1.Event{
+		ObjectMeta:          metav1.ObjectMeta{Namespace: ing.Namespace, Name: readable + "." + hex.EncodeToString(sum[:8])},
+		EventTime:           metav1.NowMicro(),
+		ReportingController: "fairlead",
+		ReportingInstance:   cmp.Or(here, "fairlead"),
+		Type:                kind,
+		Reason:              string(d.Reason),
+		Action:              "Compile",
+		Note:                shorten(text),
+		Regarding: corev1.ObjectReference{
+			APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: kindIngress, ResourceVersion: ing.ResourceVersion,
+			Namespace: ing.Namespace, Name: ing.Name, UID: ing.UID,
+		},
+	}
+}
