@@ -10,6 +10,8 @@
 //	withhold.go    which plans are reported and not carried out
 //	patience.go    target groups that a plan has waited for long enough
 //	report.go      what came of it: status, events, memory, finalizers released, when to come back
+//	herald.go      events, each thing said once
+//	marks.go       what was written on Ingresses, to notice who else writes there
 //	targets.go     the members of target groups, in a loop of their own
 //	nodes.go       the Nodes that some of these are
 //	ownclass.go    an IngressClass that is there whenever it is missing

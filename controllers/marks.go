@@ -37,7 +37,9 @@ func (m *marks) hold(ing string) {
 	if m.of == nil {
 		m.of = map[string]mark{}
 	}
-	m.of[ing] = m.of[ing]
+	if _, held := m.of[ing]; !held {
+		m.of[ing] = mark{}
+	}
 }
 
 // publish notes the status of an Ingress that is held.

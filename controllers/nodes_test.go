@@ -39,14 +39,15 @@ func TestNodesServeWhatAsksForInstances(t *testing.T) {
 		}
 		return nil
 	})
+	if diff := cmp.Diff(balancer.Status, w.balancer("shop").Status); diff != "" {
+		t.Errorf("the load balancer was reconciled: %s", diff)
+	}
 	w.exclude(second)
 	w.answers("shop", "http://shop.example/", "503")
+	w.told("shop", "NoNodes")
 	w.calm()
 	if n := w.cloud.writes.Load() - writes; n != 3 {
 		t.Errorf("%d writes to the cloud for a node that comes and two that go, want 3", n)
-	}
-	if diff := cmp.Diff(balancer.Status, w.balancer("shop").Status); diff != "" {
-		t.Errorf("the load balancer was reconciled: %s", diff)
 	}
 }
 
