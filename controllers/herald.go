@@ -60,7 +60,8 @@ func (h *herald) tell(ctx context.Context, o outcome) error {
 		if d.Source.Kind != kindIngress || ing == nil {
 			continue
 		}
-		if err := h.send(ctx, ing, d); err != nil {
+		about := log.FromContext(ctx).WithValues("ingress", d.Source.Object())
+		if err := h.send(log.IntoContext(ctx, about), ing, d); err != nil {
 			h.note(o.snap.Key, found[:i])
 			return err
 		}
@@ -92,7 +93,7 @@ func (h *herald) send(ctx context.Context, ing *networkingv1.Ingress, d diag.Dia
 	if !h.due(e) {
 		return nil
 	}
-	l := log.FromContext(ctx).WithValues("ingress", client.ObjectKeyFromObject(ing).String())
+	l := log.FromContext(ctx)
 	err := h.writer.Create(ctx, e)
 	switch {
 	case err == nil: // and events last an hour
