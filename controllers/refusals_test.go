@@ -147,9 +147,12 @@ func TestMistakesAreToldOnceAndOnlyToWhoMakesThem(t *testing.T) {
 	}
 	w.answers("good", "http://good.test/", "web-1")
 
-	// Another reconcile has nothing to add.
+	// Neither another reconcile nor another operator has anything to add.
 	w.change("good", func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Path = "/better" })
 	w.answers("good", "http://good.test/better", "web-1")
+	w.calm()
+	w.stop()
+	w.run()
 	w.calm()
 	if diff := cmp.Diff(want, w.heard()); diff != "" {
 		t.Errorf("what people are told later (-want +got):\n%s", diff)
@@ -308,7 +311,10 @@ func (w *world) heard() map[string][]string {
 	w.Helper()
 	out := map[string][]string{}
 	for _, e := range w.events() {
-		field, _, _ := strings.Cut(e.Note, ": ")
+		field, _, found := strings.Cut(e.Note, ": ")
+		if !found {
+			field = "" // it is about the whole of the Ingress
+		}
 		out[e.Regarding.Name] = append(out[e.Regarding.Name], e.Reason+" "+field)
 		if e.Series != nil {
 			out[e.Regarding.Name] = append(out[e.Regarding.Name], fmt.Sprintf("the same %d times", e.Series.Count))
@@ -330,6 +336,37 @@ func (w *world) notes(ingress string) []string {
 		}
 	}
 	return out
+}
+
+func TestEachMistakeOfAKindIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	ing := w.ask("shop", "shop.example", "/", "web")
+	paths := &ing.Spec.Rules[0].HTTP.Paths
+	for _, name := range []string{"one", "two"} {
+		p := *(*paths)[0].DeepCopy()
+		p.Path, p.Backend.Service.Name = "/"+name, name
+		*paths = append(*paths, p)
+	}
+	w.create(ing)
+	missing := []string{"ServiceMissing spec.rules[0].http.paths[1].backend.service", "ServiceMissing spec.rules[0].http.paths[2].backend.service"}
+	w.hears("shop", missing...)
+
+	const invalid = "AnnotationInvalid metadata.annotations[fairlead.dev/scheme]"
+	w.change("shop", annotate("fairlead.dev/scheme", "public"))
+	w.hears("shop", append(missing, invalid, "LastGood ")...)
+	w.change("shop", annotate("fairlead.dev/scheme", "Internal"))
+	w.hears("shop", append(missing, invalid, invalid, "LastGood ")...)
+}
+
+// hears waits until an Ingress is told just this, as reasons and fields.
+func (w *world) hears(ingress string, want ...string) {
+	w.Helper()
+	slices.Sort(want)
+	w.eventually(func() error {
+		diff := cmp.Diff(want, w.heard()[ingress])
+		return noError(diff == "", "what %s is told (-want +got):\n%s", ingress, diff)
+	})
 }
 
 func TestBothOwnersOfAHostThatMissesAreTold(t *testing.T) {
