@@ -42,6 +42,7 @@ var badValues = map[string][]string{
 	"fairlead.dev/scheme":                           {"public", "Internal"},
 	"fairlead.dev/target-type":                      {"lambda", "IP"},
 	"fairlead.dev/listen-ports":                     {"80", "http:80", "HTTP:0", "HTTP:80,HTTPS:80", `[{"HTTP":"80"}]`},
+	"fairlead.dev/conditions":                       {"backend: web", "[]", `[{"backend": "nobody", "method": ["GET"]}]`, `[{"method": ["get"]}]`},
 	"fairlead.dev/health-check-path":                {"healthz", "/a b"},
 	"fairlead.dev/health-check-port":                {"http", "65536"},
 	"fairlead.dev/health-check-protocol":            {"http", "TCP"},

@@ -69,7 +69,11 @@ func printLevel(b *strings.Builder, level *routing.Level) {
 	}
 	fmt.Fprintf(b, "    %s\n", host)
 	for _, r := range level.Routes {
-		fmt.Fprintf(b, "      %s -> %s, says %s\n", r.Path, r.Action.Key(), r.Source)
+		when := ""
+		if len(r.When) > 0 {
+			when = " when " + r.When.String()
+		}
+		fmt.Fprintf(b, "      %s%s -> %s, says %s\n", r.Path, when, r.Action.Key(), r.Source)
 	}
 	if level.Miss != nil {
 		fmt.Fprintf(b, "      otherwise %s, says %s\n", level.Miss.Action.Key(), level.Miss.Source)

@@ -2,6 +2,8 @@ package test
 
 import (
 	"fmt"
+	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 //	GET http://a.com/foo -> shop/web:80
 //	GET http://a.com/old -> redirect 301 https://a.com/old
 //	GET http://a.com/foo on fairlead/shop/web/internal -> 404
+//	GET http://a.com/foo?v=2 with X-Canary: always from 10.0.0.1 -> shop/canary:80
 //
 // The right side is the backend, a status, a redirect with its location, or "refused" where
 // nothing listens on the port. A story with several load balancers says on which. A line that
@@ -57,6 +60,8 @@ func parseRequest(line string) (request, error) {
 	r := request{line: line, want: strings.TrimSpace(want)}
 	left, on, _ := strings.Cut(left, " on ")
 	r.on = lb.Key(on)
+	left, source, _ := strings.Cut(left, " from ")
+	left, header, _ := strings.Cut(left, " with ")
 	r.method, r.url, _ = strings.Cut(left, " ")
 	protocol, rest, found := strings.Cut(r.url, "://")
 	port, known := map[string]int32{"http": 80, "https": 443}[protocol]
@@ -76,6 +81,19 @@ func parseRequest(line string) (request, error) {
 	path, query, _ := strings.Cut(target, "?")
 	r.protocol, r.query = protocol, query
 	r.routing = routing.Request{Port: port, Host: host, Path: path, Method: r.method}
+	if name, value, found := strings.Cut(header, ": "); found {
+		r.routing.Header = map[string][]string{name: {value}}
+	}
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		return request{}, fmt.Errorf("reading the query: %w", err)
+	}
+	r.routing.Query = values
+	if source != "" {
+		if r.routing.Source, err = netip.ParseAddr(source); err != nil {
+			return request{}, fmt.Errorf("reading the source: %w", err)
+		}
+	}
 	return r, nil
 }
 

@@ -120,6 +120,22 @@ var annotations = []annotation{
 		},
 	},
 	{
+		name: conditionsAnnotation, kind: "list of entries, in YAML or JSON", fallback: "host and path decide alone", on: onIngress,
+		merge: mergeOwn, needs: needsNone, example: `[{"backend": "canary", "header": {"X-Canary": ["always"]}}]`,
+		doc: "What requests have to fulfil besides host and path. An entry is about the paths of a `backend`, which is the name of a Service or Backend, " +
+			"about a `path` as it is spelt in the spec, about both, or about all paths of the Ingress. " +
+			"It has `header` and `query`, each a name with its values, `method` and `source`, each a list. " +
+			"A request fulfils all of them, each by one of its values, and those of every entry that is about the path. " +
+			"In the values of headers and of query parameters `*` stands for any text and `?` for one character, and case makes no difference. Sources are ranges of addresses. " +
+			"Of two routes with one host and path the one with more conditions goes first; what fulfils none goes on as if the path were not there. " +
+			"A default backend has no conditions, so an entry that would be about it too is refused.",
+		read: func(s *settings, v string) (err error) {
+			s.narrowings, err = readConditions(v)
+			return err
+		},
+		exposes: func(asked, _ settings) bool { return asked.narrowings != nil },
+	},
+	{
 		name: healthPath, kind: "path", fallback: "/", on: onIngress, merge: mergeOldest, needs: needsNone, example: "/healthz",
 		doc: "The path that is requested to find out whether a target can serve.",
 	},
@@ -177,6 +193,7 @@ type settings struct {
 	scheme     string
 	targetType string
 	ports      []v1alpha1.ListenPort
+	narrowings []narrowing
 	health     map[string]string // by annotation
 }
 
@@ -230,11 +247,16 @@ func readAnnotations(ing *networkingv1.Ingress, c *Class) (settings, []diag.Diag
 	for _, a := range without {
 		found = append(found, a.refusal(ing, refused, given))
 	}
-	if given.health == nil || failed(found) {
+	if failed(found) {
 		return given, found
 	}
-	if err := c.checkHealth(given.health); err != nil {
-		found = append(found, about(ing, healthTimeout, diag.Error, diag.AnnotationInvalid, err.Error()))
+	if err := given.checkConditions(&ing.Spec); err != nil {
+		found = append(found, about(ing, conditionsAnnotation, diag.Error, diag.AnnotationInvalid, err.Error()))
+	}
+	if given.health != nil {
+		if err := c.checkHealth(given.health); err != nil {
+			found = append(found, about(ing, healthTimeout, diag.Error, diag.AnnotationInvalid, err.Error()))
+		}
 	}
 	return given, found
 }

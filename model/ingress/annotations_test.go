@@ -28,10 +28,20 @@ func TestAnnotationTableIsSound(t *testing.T) {
 
 func TestAnnotationValues(t *testing.T) {
 	cases := map[string]struct{ good, bad []string }{
-		"group":                            {[]string{"a", "shop-1"}, []string{"", "Shop", "a.b", "@a", "a/b", "-a"}},
-		"scheme":                           {[]string{"internal", "internet-facing"}, []string{"", "public", "Internal"}},
-		"target-type":                      {[]string{"ip", "instance"}, []string{"", "IP", "lambda"}},
-		"listen-ports":                     {[]string{"HTTP:80", "HTTP:80,HTTPS:443", " HTTP:80, HTTPS:8443 ", `[{"HTTP":80},{"HTTPS":443}]`, `[{"HTTP":80,"HTTPS":443}]`}, []string{"", "80", "HTTP", "HTTP:", "http:80", "HTTP:0", "HTTP:65536", "HTTP:80,HTTPS:80", "HTTP:80,", "TCP:80", "[]", "[{}]", "[80]", `[{"HTTP":"80"}]`, `[{"HTTP":80}`}},
+		"group":        {[]string{"a", "shop-1"}, []string{"", "Shop", "a.b", "@a", "a/b", "-a"}},
+		"scheme":       {[]string{"internal", "internet-facing"}, []string{"", "public", "Internal"}},
+		"target-type":  {[]string{"ip", "instance"}, []string{"", "IP", "lambda"}},
+		"listen-ports": {[]string{"HTTP:80", "HTTP:80,HTTPS:443", " HTTP:80, HTTPS:8443 ", `[{"HTTP":80},{"HTTPS":443}]`, `[{"HTTP":80,"HTTPS":443}]`}, []string{"", "80", "HTTP", "HTTP:", "http:80", "HTTP:0", "HTTP:65536", "HTTP:80,HTTPS:80", "HTTP:80,", "TCP:80", "[]", "[{}]", "[80]", `[{"HTTP":"80"}]`, `[{"HTTP":80}`}},
+		"conditions": {
+			[]string{`[{"method": ["GET"]}]`, "- path: /\n  source: [10.0.0.1]\n- backend: web\n  header: {x: [a]}\n- header: {y: [b]}"},
+			[]string{
+				"", "[]", "{}", "[{}]", "method: [GET]", `[{"method": []}]`, `[{"method": ["get"]}]`, `[{"methods": ["GET"]}]`, `[{"method": "GET"}]`,
+				`[{"header": {"Host": ["a"]}}]`, `[{"header": {"a b": ["a"]}}]`, `[{"header": {"a": [""]}}]`, `[{"header": {"a": ["ü"]}}]`, `[{"header": {"a": ["1"], "A": ["2"]}}]`,
+				`[{"query": {"a*": ["1"]}}]`, `[{"query": {"a": ["1 2"]}}]`, `[{"query": {"a": ["%20"]}}]`,
+				`[{"source": ["10.0.0.1/8"]}]`, `[{"source": ["a.com"]}]`, `[{"source": ["fe80::1%eth0"]}]`,
+				`[{"path": "/nobody", "method": ["GET"]}]`, `[{"backend": "nobody", "method": ["GET"]}]`, `[{"method": ["GET"]}, {"path": "/", "method": ["PUT"]}]`,
+			},
+		},
 		"health-check-path":                {[]string{"/", "/a?b=c"}, []string{"", "a", "/a b", "/ü"}},
 		"health-check-port":                {[]string{"traffic-port", "1", "65535"}, []string{"", "http", "0", "65536"}},
 		"health-check-protocol":            {[]string{"HTTP", "HTTPS"}, []string{"", "http", "TCP"}},
@@ -45,12 +55,12 @@ func TestAnnotationValues(t *testing.T) {
 	class := &Class{LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{Order: true}}
 	for name, c := range cases {
 		for _, value := range c.good {
-			if _, found := readAnnotations(anIngress("shop/web", annotated(name, value)), class); found != nil {
+			if _, found := readAnnotations(anIngress("shop/web", annotated(name, value), ruled("a.com", prefixed("/", "web:80"))), class); found != nil {
 				t.Errorf("%s: %q is refused: %v", name, value, found)
 			}
 		}
 		for _, value := range c.bad {
-			_, found := readAnnotations(anIngress("shop/web", annotated(name, value)), class)
+			_, found := readAnnotations(anIngress("shop/web", annotated(name, value), ruled("a.com", prefixed("/", "web:80"))), class)
 			compare(t, name+": "+value, told(found), []string{"error AnnotationInvalid Ingress shop/web metadata.annotations[fairlead.dev/" + name + "]"})
 		}
 	}
@@ -73,6 +83,7 @@ func TestAnnotationPermission(t *testing.T) {
 		"an empty list allows none":                      {permitted(), anIngress("shop/web", annotated("target-type", "instance")), []string{"warning AnnotationNotAllowed" + at + "target-type]"}},
 		"less exposed than asked for is ignored":         {permitted(), anIngress("shop/web", annotated("scheme", "internet-facing")), []string{"warning AnnotationNotAllowed" + at + "scheme]"}},
 		"more exposed than asked for is refused":         {v1alpha1.LoadBalancerClassSpec{Scheme: "internet-facing"}, anIngress("shop/web", annotated("scheme", "internal")), []string{"error AnnotationNotAllowed" + at + "scheme]"}},
+		"conditions that are not allowed are refused":    {permitted(), anIngress("shop/web", annotated("conditions", `[{"method": ["GET"]}]`)), []string{"error AnnotationNotAllowed" + at + "conditions]"}},
 		"the class pins the scheme":                      {v1alpha1.LoadBalancerClassSpec{Scheme: "internal"}, anIngress("shop/web", annotated("scheme", "internet-facing")), []string{"warning AnnotationNotAllowed" + at + "scheme]"}},
 		"the pinned scheme may be said":                  {v1alpha1.LoadBalancerClassSpec{Scheme: "internal"}, anIngress("shop/web", annotated("scheme", "internal")), nil},
 		"fewer ports than asked for are ignored":         {permitted(), anIngress("shop/web", annotated("listen-ports", "HTTP:80,HTTP:81")), []string{"warning AnnotationNotAllowed" + at + "listen-ports]"}},

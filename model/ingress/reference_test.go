@@ -68,6 +68,9 @@ func quoted(value string) string {
 	if strings.Trim(value, "0123456789-") == "" {
 		return `"` + value + `"`
 	}
+	if strings.HasPrefix(value, "[") {
+		return "'" + value + "'"
+	}
 	return value
 }
 

@@ -133,7 +133,7 @@ func (v *visit) route(r rule, i, index int) {
 		return
 	}
 	v.config.Routes = append(v.config.Routes, routing.Route{
-		Host: r.host, Path: path, Action: v.action(&p.Backend, field+".backend"), Ports: v.ports.of(r.host),
+		Host: r.host, Path: path, When: v.settings.when(p), Action: v.action(&p.Backend, field+".backend"), Ports: v.ports.of(r.host),
 		Owner: v.Owner, Index: index, Spelt: p.Path, Source: v.source.At(field),
 	})
 }

@@ -15,6 +15,7 @@ type Capabilities struct {
 	PathCharacters string // those that path values may consist of; "" for any
 
 	ValueLength        int // characters in one value
+	NameLength         int // characters in the name of a header
 	ValuesPerCondition int
 	ValuesPerRule      int // over all conditions
 	WildcardsPerRule   int // "*" and "?" in values, regular expressions not counted
@@ -92,7 +93,7 @@ func ALB() Capabilities {
 		HostValue:      `^[A-Za-z0-9_*?-][A-Za-z0-9_.*?-]*\.[A-Za-z*?]+$`,
 		PathCharacters: `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.$/~"'@:+&*?`,
 
-		ValueLength: 128, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
+		ValueLength: 128, NameLength: 40, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
 		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, BodyLength: 1024, NoFixed3xx: true, Certificates: 25, Listeners: 50,
 		InstanceIDs: true,
 		MinPriority: 1, MaxPriority: 50000,

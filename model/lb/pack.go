@@ -14,14 +14,23 @@ import (
 
 // rules are a block's rules. They do the same, so their order means nothing.
 func (s *speller) rules(b *block) []Rule {
-	hosts, paths := s.hostAtoms(b), s.pathAtoms(b)
+	hosts := s.hostAtoms(b)
+	var out []Rule
+	for _, when := range s.caps.divided(b.when) {
+		out = append(out, s.rulesWhen(b, when, hosts, s.pathAtoms(b, wildcardsOf(when)))...)
+	}
+	return out
+}
+
+// rulesWhen are the rules of a block for some of the values of its conditions.
+func (s *speller) rulesWhen(b *block, when routing.Conditions, hosts, paths []atom) []Rule {
 	var best []Rule
 	for _, hostParts := range ways(hosts) {
 		for _, pathParts := range ways(paths) {
 			var rules []Rule
 			for _, h := range hostParts {
 				for _, p := range pathParts {
-					rules = append(rules, s.grid(b, h, p)...)
+					rules = append(rules, s.grid(b, when, h, p)...)
 				}
 			}
 			if best == nil || len(rules) < len(best) {
@@ -54,11 +63,13 @@ func (s *speller) hostAtoms(b *block) []atom {
 	return atoms
 }
 
-func (s *speller) pathAtoms(b *block) []atom {
+// pathAtoms are the block's paths, beside its hosts and conditions that have some wildcards.
+func (s *speller) pathAtoms(b *block, further int) []atom {
 	wild := 0
 	for _, h := range b.hosts {
 		wild = max(wild, s.hostWildcards(h))
 	}
+	wild += further
 	var atoms []atom
 	for i, p := range b.paths {
 		if p == routing.Root {
@@ -106,21 +117,23 @@ func ways(atoms []atom) [][]part {
 
 // grid is the rules for all hosts of one part with all paths of another. Hosts and paths share
 // the values and the wildcards of a rule, so every share is tried: that of one host fits always.
-func (s *speller) grid(b *block, hosts, paths part) []Rule {
+func (s *speller) grid(b *block, when routing.Conditions, hosts, paths part) []Rule {
 	perRule := s.caps.ValuesPerRule
-	for _, c := range b.when {
+	for _, c := range when {
 		perRule -= len(c.Values)
 	}
+	further := wildcardsOf(when)
+	wild := limitWildcards(s.caps.WildcardsPerRule, further)
 	var best [][2]chunk // the host values and the path values of each rule
 	for share := range s.shares(hosts, paths, perRule) {
-		hostChunks := s.pack(hosts, s.hostEnd(), share, s.caps.WildcardsPerRule)
+		hostChunks := s.pack(hosts, s.hostEnd(), share, wild)
 		var cells [][2]chunk
 		fits := true
 		for _, h := range hostChunks {
 			room := limit(s.caps.ValuesPerCondition, perRule, len(h.values))
-			for _, p := range s.pack(paths, "$", room, limitWildcards(s.caps.WildcardsPerRule, h.wildcards)) {
+			for _, p := range s.pack(paths, "$", room, limitWildcards(wild, h.wildcards)) {
 				cells = append(cells, [2]chunk{h, p})
-				fits = fits && s.caps.allowsWildcards(h.wildcards+p.wildcards)
+				fits = fits && s.caps.allowsWildcards(further+h.wildcards+p.wildcards)
 			}
 		}
 		if fits && (best == nil || len(cells) < len(best)) {
@@ -129,7 +142,7 @@ func (s *speller) grid(b *block, hosts, paths part) []Rule {
 	}
 	rules := make([]Rule, len(best))
 	for i, cell := range best {
-		rules[i] = b.rule(cell[0], cell[1])
+		rules[i] = b.rule(when, cell[0], cell[1])
 	}
 	return rules
 }
@@ -315,10 +328,10 @@ func cuts(text string, every int) bool {
 	return h.Sum32()%uint32(every) == 0
 }
 
-// rule is the block's rule for some of its hosts and paths.
-func (b *block) rule(hosts, paths chunk) Rule {
+// rule is the block's rule for some of its hosts and paths and of the values of its conditions.
+func (b *block) rule(when routing.Conditions, hosts, paths chunk) Rule {
 	r := Rule{Action: b.action, Conditions: append(hosts.condition("host"), paths.condition("path")...)}
-	for _, c := range b.when {
+	for _, c := range when {
 		r.Conditions = append(r.Conditions, Condition{Field: c.Field, Name: c.Name, Values: c.Values})
 	}
 	slices.SortStableFunc(r.Conditions, func(a, b Condition) int {

@@ -108,25 +108,29 @@ func (s *speller) cannot(r *routing.Route, guards int) string {
 	if why := s.caps.cannotDo(r.Action); why != "" {
 		return why
 	}
+	if why := s.caps.cannotNarrow(r.When); why != "" {
+		return why
+	}
+	hosts := s.hostWildcards(r.Host)
+	if r.Host == routing.Any {
+		hosts = guards
+	}
+	further := s.caps.mostWildcards(r.When)
+	if !s.caps.allowsWildcards(hosts + further) {
+		return fmt.Sprintf("its conditions have too many wildcards: a rule of %s has room for %d besides the %d of hosts", s.caps.Name, s.caps.WildcardsPerRule-hosts, hosts)
+	}
 	if r.Path != routing.Root {
-		hosts := s.hostWildcards(r.Host)
-		if r.Host == routing.Any {
-			hosts = guards
-		}
 		switch said := s.path(r.Path); {
 		case said.impossible():
 			return fmt.Sprintf("%s has no form that a rule of %s accepts: %s", r.Path, s.caps.Name, s.limits())
-		case s.beside(said, hosts).impossible():
-			return fmt.Sprintf("%s has too many wildcards: a rule of %s has room for %d besides the %d of hosts, and regular expressions are off",
-				r.Path, s.caps.Name, s.caps.WildcardsPerRule-hosts, hosts)
+		case s.beside(said, hosts+further).impossible():
+			others := "hosts"
+			if further > 0 {
+				others = "hosts and conditions"
+			}
+			return fmt.Sprintf("%s has too many wildcards: a rule of %s has room for %d besides the %d of %s, and regular expressions are off",
+				r.Path, s.caps.Name, s.caps.WildcardsPerRule-hosts-further, hosts+further, others)
 		}
-	}
-	values := 0
-	for _, c := range r.When {
-		values += len(c.Values)
-	}
-	if most := s.caps.ValuesPerRule; most > 0 && values > most-2 {
-		return fmt.Sprintf("its conditions have %d values, and a rule of %s has room for %d besides host and path", values, s.caps.Name, most-2)
 	}
 	return ""
 }

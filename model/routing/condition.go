@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -11,7 +12,8 @@ import (
 // ones have equal keys.
 type Conditions []Condition
 
-// A Condition looks at one part of a request. Header and query values are globs.
+// A Condition looks at one part of a request. Header and query values are globs for which case makes
+// no difference.
 type Condition struct {
 	Field  string // header, method, query or source
 	Name   string // of the header or the query parameter
@@ -38,33 +40,44 @@ func (c Condition) holds(r Request) bool {
 			return err == nil && prefix.Contains(r.Source)
 		})
 	case "header":
-		return c.anyMatches(valuesOf(r.Header, c.Name, strings.EqualFold))
+		return c.anyMatches(valuesOf(r.Header, c.Name))
 	case "query":
-		return c.anyMatches(valuesOf(r.Query, c.Name, strings.EqualFold))
+		return c.anyMatches(valuesOf(r.Query, c.Name))
 	}
 	return false
 }
 
 func (c Condition) anyMatches(have []string) bool {
 	return slices.ContainsFunc(have, func(h string) bool {
-		return slices.ContainsFunc(c.Values, func(v string) bool { return GlobMatch(v, h) })
+		return slices.ContainsFunc(c.Values, func(v string) bool { return GlobMatch(strings.ToLower(v), strings.ToLower(h)) })
 	})
 }
 
-func valuesOf(m map[string][]string, name string, same func(a, b string) bool) []string {
+// valuesOf are the values under a name, however its case is spelt.
+func valuesOf(m map[string][]string, name string) []string {
+	var out []string
 	for k, v := range m {
-		if same(k, name) {
-			return v
+		if strings.EqualFold(k, name) {
+			out = append(out, v...)
 		}
 	}
-	return nil
+	return out
 }
 
 // Key is equal for equal conditions and only for them.
 func (cs Conditions) Key() string {
 	var b strings.Builder
 	for _, c := range cs {
-		b.WriteString(c.Field + "(" + c.Name + ")=" + strings.Join(c.Values, "|") + ";")
+		fmt.Fprintf(&b, "%s(%s)=%q;", c.Field, c.Name, c.Values)
 	}
 	return b.String()
+}
+
+// String is the conditions in words.
+func (cs Conditions) String() string {
+	said := make([]string, len(cs))
+	for i, c := range cs {
+		said[i] = strings.TrimSpace(c.Field+" "+c.Name) + " = " + strings.Join(c.Values, " | ")
+	}
+	return strings.Join(said, ", ")
 }

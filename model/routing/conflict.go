@@ -60,6 +60,9 @@ func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Lev
 		example := ""
 		if ok {
 			example = ": try " + t.curl(port, level.Host, path)
+			if len(h.Route.When) > 0 {
+				example += " with " + h.Route.When.String()
+			}
 		}
 		if h.Same() {
 			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Conflict, Source: h.Route.Source,

@@ -217,7 +217,7 @@ func (t *Table) decide(chain []*Level, r Request) Outcome {
 		for _, route := range level.Routes {
 			if route.matches(r) {
 				return Outcome{Action: route.Action, Owner: route.Owner, Source: route.Source, Host: level.Host,
-					Route: route, Why: arrival(reach, i) + ", " + route.Path.describe()}
+					Route: route, Why: arrival(reach, i) + ", " + route.describe()}
 			}
 		}
 	}
@@ -254,6 +254,13 @@ func (h Host) describe() string {
 		return "wildcard host " + string(h)
 	}
 	return "host " + string(h)
+}
+
+func (r *Route) describe() string {
+	if len(r.When) == 0 {
+		return r.Path.describe()
+	}
+	return r.Path.describe() + " with " + r.When.String()
 }
 
 func (p Path) describe() string {

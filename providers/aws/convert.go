@@ -84,7 +84,10 @@ func fromCondition(said elb.RuleCondition) lb.Condition {
 	case said.HttpRequestMethodConfig != nil:
 		c.Values = said.HttpRequestMethodConfig.Values
 	case said.QueryStringConfig != nil:
-		for _, pair := range said.QueryStringConfig.Values {
+		for i, pair := range said.QueryStringConfig.Values {
+			if i > 0 && aws.ToString(pair.Key) != c.Name {
+				c.Field = aws.ToString(said.Field)
+			}
 			c.Name = aws.ToString(pair.Key)
 			c.Values = append(c.Values, aws.ToString(pair.Value))
 		}

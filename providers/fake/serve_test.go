@@ -77,6 +77,36 @@ func TestServeFollowsTheRules(t *testing.T) {
 	}
 }
 
+// Whatever else a rule looks at is that of the request on the wire.
+func TestServeLooksAtAllOfTheRequest(t *testing.T) {
+	under := func(field, name string, values ...string) lb.Rule {
+		return lb.Rule{Conditions: []lb.Condition{{Field: field, Name: name, Values: values}}, Action: fixed(200)}
+	}
+	for name, c := range map[string]struct {
+		rule    lb.Rule
+		request []string
+		status  int
+	}{
+		"a header":              {under("header", "x-canary", "al*"), []string{"GET / HTTP/1.1", "Host: a", "X-CANARY: Always"}, 200},
+		"one of several":        {under("header", "x-canary", "b"), []string{"GET / HTTP/1.1", "Host: a", "X-Canary: a", "X-Canary: b"}, 200},
+		"another value":         {under("header", "x-canary", "al*"), []string{"GET / HTTP/1.1", "Host: a", "X-Canary: never"}, 404},
+		"no header":             {under("header", "x-canary", "*"), []string{"GET / HTTP/1.1", "Host: a"}, 404},
+		"a parameter":           {under("query", "v", "2"), []string{"GET /?v=1&V=2 HTTP/1.1", "Host: a"}, 200},
+		"another parameter":     {under("query", "v", "2"), []string{"GET /?w=2 HTTP/1.1", "Host: a"}, 404},
+		"a method":              {under("method", "", "PUT", "POST"), []string{"POST / HTTP/1.1", "Host: a", "Content-Length: 0"}, 200},
+		"another method":        {under("method", "", "PUT", "POST"), []string{"GET / HTTP/1.1", "Host: a"}, 404},
+		"where it comes from":   {under("source", "", "10.0.0.0/8", "127.0.0.0/8"), []string{"GET / HTTP/1.1", "Host: a"}, 200},
+		"not what a proxy says": {under("source", "", "10.0.0.0/8"), []string{"GET / HTTP/1.1", "Host: a", "X-Forwarded-For: 10.0.0.1"}, 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := program(t, serve(t), loadBalancer(shop, nil, http80(c.rule)))
+			if got := ask(t, dial(t, at(o, 80)), c.request...); got.status != c.status {
+				t.Errorf("%q: %d, want %d", c.request, got.status, c.status)
+			}
+		})
+	}
+}
+
 // What a client sent is what the target gets, and besides whom it came from.
 func TestForwardKeepsTheRequest(t *testing.T) {
 	o := program(t, serve(t), loadBalancer(shop, []lb.TargetGroup{group("web", backend(t, "web"))}, http80(rule("- -", forward("web")))))

@@ -109,7 +109,7 @@ var (
 	hostValue        = regexp.MustCompile(`^.+\.[A-Za-z*?]+$`)
 	pathCharacters   = regexp.MustCompile(`^[A-Za-z0-9 _\-.$/~"'@:+&*?]+$`)
 	methodCharacters = regexp.MustCompile(`^[A-Z_-]+$`)
-	headerName       = regexp.MustCompile("^[A-Za-z0-9*?!#$%&'+.^_`|~-]+$")
+	headerName       = regexp.MustCompile("^[A-Za-z0-9!#$%&'+.^_`|~-]+$") // wildcards are not supported
 )
 
 func checkValues(c condition) error {

@@ -1,0 +1,230 @@
+package ingress
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file reads what requests have to fulfil besides host and path. Nothing of it is ever left
+// out: a path that is narrowed would otherwise answer requests that it was kept from.
+
+const conditionsAnnotation = prefix + "conditions"
+
+// A conditionsEntry is one entry of the annotation, as it is written.
+type conditionsEntry struct {
+	Backend string              `json:"backend,omitempty"`
+	Path    string              `json:"path,omitempty"`
+	Header  map[string][]string `json:"header,omitempty"`
+	Query   map[string][]string `json:"query,omitempty"`
+	Method  []string            `json:"method,omitempty"`
+	Source  []string            `json:"source,omitempty"`
+}
+
+// A narrowing keeps the paths of a backend, of a spelling, of both or all of them to the requests
+// that fulfil some conditions.
+type narrowing struct {
+	backend, path string
+	when          routing.Conditions
+}
+
+// readConditions reads the annotation.
+func readConditions(text string) ([]narrowing, error) {
+	var entries []conditionsEntry
+	if err := yaml.UnmarshalStrict([]byte(text), &entries); err != nil {
+		return nil, fmt.Errorf("it is not a list of conditions: %w", err)
+	}
+	if len(entries) == 0 {
+		return nil, errors.New("it has no entry")
+	}
+	out := make([]narrowing, len(entries))
+	for i, e := range entries {
+		when, err := e.conditions()
+		if err != nil {
+			return nil, fmt.Errorf("entry %d: %w", i+1, err)
+		}
+		out[i] = narrowing{e.Backend, e.Path, when}
+	}
+	return out, nil
+}
+
+// conditions are those of an entry, in the order and the spelling of which there is one only.
+func (e conditionsEntry) conditions() (routing.Conditions, error) {
+	var out routing.Conditions
+	add := func(field, name string, values []string, check func(string) (string, error)) error {
+		what := strings.TrimSpace(field + " " + name)
+		if len(values) == 0 {
+			return fmt.Errorf("%s has no value", what)
+		}
+		c := routing.Condition{Field: field, Name: name}
+		for _, v := range values {
+			v, err := check(v)
+			if err != nil {
+				return fmt.Errorf("%s: %w", what, err)
+			}
+			c.Values = append(c.Values, v)
+		}
+		slices.Sort(c.Values)
+		c.Values = slices.Compact(c.Values)
+		out = append(out, c)
+		return nil
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(e.Header)) {
+		errs = append(errs, checkHeaderName(name), add("header", strings.ToLower(name), e.Header[name], headerValue))
+	}
+	if e.Method != nil {
+		errs = append(errs, add("method", "", e.Method, methodValue))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Query)) {
+		errs = append(errs, checkQueryName(name), add("query", strings.ToLower(name), e.Query[name], queryValue))
+	}
+	if e.Source != nil {
+		errs = append(errs, add("source", "", e.Source, sourceValue))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if len(out) == 0 {
+		return nil, errors.New("it has no condition")
+	}
+	return out, checkOnce(out)
+}
+
+// The characters of names and values. Those of a query are the ones that everybody sends as they
+// are; what clouds make of others is their affair.
+var (
+	headerToken  = regexp.MustCompile("^[A-Za-z0-9!#$%&'+.^_`|~-]+$")
+	headerText   = regexp.MustCompile(`^[!-~]([ -~]*[!-~])?$`)
+	methodText   = regexp.MustCompile(`^[A-Z_-]+$`)
+	queryText    = regexp.MustCompile(`^[A-Za-z0-9._~:/@!$'(),*?-]+$`)
+	longestValue = 128
+)
+
+func checkHeaderName(name string) error {
+	switch {
+	case !headerToken.MatchString(name):
+		return fmt.Errorf("%q is not the name of a header", name)
+	case strings.EqualFold(name, "host"):
+		return errors.New("the host is what rules are for")
+	}
+	return nil
+}
+
+func checkQueryName(name string) error {
+	if !queryText.MatchString(name) || strings.ContainsAny(name, "*?") {
+		return fmt.Errorf("%q is not the name of a parameter that every client sends as it is", name)
+	}
+	return nil
+}
+
+func headerValue(v string) (string, error) {
+	if !headerText.MatchString(v) || strings.Contains(v, `\`) || len(v) > longestValue {
+		return "", fmt.Errorf("%q is not 1 to %d visible characters, the backslash not among them", v, longestValue)
+	}
+	return strings.ToLower(v), nil
+}
+
+func queryValue(v string) (string, error) {
+	if !queryText.MatchString(v) || len(v) > longestValue {
+		return "", fmt.Errorf("%q is not 1 to %d characters that every client sends as they are", v, longestValue)
+	}
+	return strings.ToLower(v), nil
+}
+
+func methodValue(v string) (string, error) {
+	if !methodText.MatchString(v) || len(v) > 40 {
+		return "", fmt.Errorf("%q is not a method in upper case", v)
+	}
+	return v, nil
+}
+
+// sourceValue is an address range. An address alone is the range that holds it alone.
+func sourceValue(v string) (string, error) {
+	if alone, err := netip.ParseAddr(v); err == nil && alone.Zone() == "" {
+		return netip.PrefixFrom(alone, alone.BitLen()).String(), nil
+	}
+	p, err := netip.ParsePrefix(v)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%q is neither an address nor a range of addresses", v)
+	case p != p.Masked():
+		return "", fmt.Errorf("%s has bits behind its prefix: %s was meant, perhaps", v, p.Masked())
+	}
+	return p.String(), nil
+}
+
+// checkOnce refuses two conditions on one part of a request.
+func checkOnce(sorted routing.Conditions) error {
+	for i := 1; i < len(sorted); i++ {
+		if a, b := sorted[i-1], sorted[i]; a.Field == b.Field && a.Name == b.Name {
+			return fmt.Errorf("it has two conditions on %s", strings.TrimSpace(a.Field+" "+a.Name))
+		}
+	}
+	return nil
+}
+
+// narrows reports whether the narrowing is about a path.
+func (n narrowing) narrows(p *networkingv1.HTTPIngressPath) bool {
+	return (n.backend == "" || n.backend == backendName(&p.Backend)) && (n.path == "" || n.path == p.Path)
+}
+
+func backendName(b *networkingv1.IngressBackend) string {
+	if b.Resource != nil {
+		return b.Resource.Name
+	}
+	return b.Service.Name
+}
+
+// when are the conditions of a path: those of all narrowings that are about it.
+func (s settings) when(p *networkingv1.HTTPIngressPath) routing.Conditions {
+	var out routing.Conditions
+	for _, n := range s.narrowings {
+		if n.narrows(p) {
+			out = append(out, n.when...)
+		}
+	}
+	slices.SortFunc(out, func(a, b routing.Condition) int {
+		return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// checkConditions refuses narrowings that are about nothing, those that a default backend would get
+// around, and two about one part of a request.
+func (s settings) checkConditions(spec *networkingv1.IngressSpec) error {
+	about := make([]bool, len(s.narrowings))
+	for _, r := range spec.Rules {
+		if r.HTTP == nil {
+			continue
+		}
+		for i := range r.HTTP.Paths {
+			p := &r.HTTP.Paths[i]
+			for j, n := range s.narrowings {
+				about[j] = about[j] || n.narrows(p)
+			}
+			if err := checkOnce(s.when(p)); err != nil {
+				return fmt.Errorf("path %s of backend %s: %w", p.Path, backendName(&p.Backend), err)
+			}
+		}
+	}
+	for i, n := range s.narrowings {
+		switch {
+		case !about[i]:
+			return fmt.Errorf("entry %d is about no path of this Ingress", i+1)
+		case spec.DefaultBackend != nil && n.path == "" && (n.backend == "" || n.backend == backendName(spec.DefaultBackend)):
+			return fmt.Errorf("entry %d would not hold for spec.defaultBackend, which answers whatever no path matches: give it a path, or another backend", i+1)
+		}
+	}
+	return nil
+}

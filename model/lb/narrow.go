@@ -1,0 +1,99 @@
+package lb
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file divides further conditions among rules. Each holds by any of its values, so what has more
+// of them than a rule takes is several rules, each with some.
+
+// hostAndPath are the values of a rule that stay free for a host and a path, whether or not it has
+// them: so what a route's conditions become does not depend on where it is repeated.
+const hostAndPath = 2
+
+// divided are conditions of which always one holds where these do, each within what a rule has room
+// for besides host and path.
+func (c Capabilities) divided(when routing.Conditions) []routing.Conditions {
+	if len(when) == 0 {
+		return []routing.Conditions{nil}
+	}
+	out := []routing.Conditions{{}}
+	for i, share := range c.sharesOf(when) {
+		var next []routing.Conditions
+		for _, before := range out {
+			for part := range slices.Chunk(when[i].Values, share) {
+				one := when[i]
+				one.Values = part
+				next = append(next, append(slices.Clone(before), one))
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+// sharesOf is how many values of each condition a rule has: one, and what is left goes each time
+// where it saves most.
+func (c Capabilities) sharesOf(when routing.Conditions) []int {
+	shares := make([]int, len(when))
+	for i := range shares {
+		shares[i] = 1
+	}
+	for left := c.ValuesPerRule - hostAndPath - len(when); left > 0 || c.ValuesPerRule == 0; left-- {
+		most, at := 1, -1
+		for i, share := range shares {
+			rules := (len(when[i].Values) + share - 1) / share
+			if rules > most && (c.ValuesPerCondition == 0 || share < c.ValuesPerCondition) {
+				most, at = rules, i
+			}
+		}
+		if at < 0 {
+			break
+		}
+		shares[at]++
+	}
+	return shares
+}
+
+// wildcardsOf are the wildcards among the values of conditions that have any.
+func wildcardsOf(when routing.Conditions) int {
+	n := 0
+	for _, c := range when {
+		if c.Field == "header" || c.Field == "query" {
+			for _, v := range c.Values {
+				n += wildcards(v)
+			}
+		}
+	}
+	return n
+}
+
+// mostWildcards are the most wildcards that conditions bring into a rule once they are divided.
+func (c Capabilities) mostWildcards(when routing.Conditions) int {
+	most := 0
+	for _, part := range c.divided(when) {
+		most = max(most, wildcardsOf(part))
+	}
+	return most
+}
+
+// cannotNarrow says why conditions do not go into rules beside host and path, or "".
+func (c Capabilities) cannotNarrow(when routing.Conditions) string {
+	if room := c.ValuesPerRule - hostAndPath; c.ValuesPerRule > 0 && len(when) > room {
+		return fmt.Sprintf("it has %d conditions, and a rule of %s has room for %d besides host and path", len(when), c.Name, room)
+	}
+	for _, part := range when {
+		if c.NameLength > 0 && part.Field == "header" && len(part.Name) > c.NameLength {
+			return fmt.Sprintf("the name of header %s is longer than the %d characters that %s allows", part.Name, c.NameLength, c.Name)
+		}
+		for _, v := range append([]string{part.Name}, part.Values...) {
+			if c.ValueLength > 0 && len(v) > c.ValueLength {
+				return fmt.Sprintf("%q is longer than the %d characters that %s allows", v, c.ValueLength, c.Name)
+			}
+		}
+	}
+	return ""
+}

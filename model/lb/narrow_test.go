@@ -1,0 +1,145 @@
+package lb
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// Tables whose routes look at more than host and path, against requests that fulfil each of the
+// conditions or not.
+
+var someConditions = []routing.Condition{
+	{Field: "header", Name: "x-canary", Values: []string{"always"}},
+	{Field: "header", Name: "x-canary", Values: []string{"a*", "never", "o?"}},
+	{Field: "header", Name: "x-tier", Values: []string{"*gold*", "*s*lv*r*"}},
+	{Field: "method", Values: []string{"DELETE", "PATCH", "POST", "PUT"}},
+	{Field: "method", Values: []string{"GET"}},
+	{Field: "query", Name: "v", Values: []string{"2"}},
+	{Field: "query", Name: "v", Values: []string{"1", "2", "3", "4", "5", "6", "7*"}},
+	{Field: "source", Values: []string{"10.0.0.0/8", "192.168.0.0/16"}},
+	{Field: "source", Values: []string{"10.1.0.0/16"}},
+}
+
+// someOf are up to most conditions, at most one on each part of a request, in canonical order.
+func someOf(rng *rand.Rand, most int) routing.Conditions {
+	var out routing.Conditions
+	for range rng.IntN(most + 1) {
+		c := someConditions[rng.IntN(len(someConditions))]
+		if !slices.ContainsFunc(out, func(o routing.Condition) bool { return o.Field == c.Field && o.Name == c.Name }) {
+			out = append(out, c)
+		}
+	}
+	slices.SortFunc(out, func(a, b routing.Condition) int {
+		if a.Field != b.Field {
+			return slices.Index(Fields, a.Field) - slices.Index(Fields, b.Field)
+		}
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// clients are requests from different clients in different ways, without host and path.
+func clients() []routing.Request {
+	var out []routing.Request
+	for _, header := range []map[string][]string{nil, {"X-Canary": {"Always"}}, {"X-Canary": {"never"}, "X-Tier": {"all gold"}}, {"X-Tier": {"silver", "tin"}}} {
+		for _, method := range []string{"GET", "POST"} {
+			for _, query := range []map[string][]string{nil, {"V": {"2"}}, {"v": {"9", "77"}}} {
+				for _, source := range []string{"10.1.2.3", "10.2.0.1", "8.8.8.8"} {
+					out = append(out, routing.Request{Header: header, Method: method, Query: query, Source: netip.MustParseAddr(source)})
+				}
+			}
+		}
+	}
+	return out
+}
+
+func TestNarrowedTablesAreExact(t *testing.T) {
+	clients := clients()
+	for i, c := range allCapabilities() {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(3, uint64(i)))
+			for n := range 120 {
+				table := randomTable(rng, 3+n%12)
+				config := table.Config
+				for j := range config.Routes {
+					config.Routes[j].When = someOf(rng, 3)
+				}
+				lowered, served, _ := Lower(routing.New(config), c)
+				for _, l := range lowered.Listeners {
+					if problem := beyond(l, c); problem != "" {
+						t.Fatal(problem + dump(l))
+					}
+					m := NewMatcher(l, c.Dialect)
+					for _, r := range grid(l.Port, []string{"x.a.test", "z.a.test", "q.x.a.test", "other.test"}, []string{"/", "/a", "/a/b/c", "/b,c", "/bb"}) {
+						for _, client := range clients {
+							client.Port, client.Host, client.Path = r.Port, r.Host, r.Path
+							want := served.Match(client)
+							rule, got := m.Match(client)
+							if wanted := FromRouting(want.Action); got.Key() != wanted.Key() {
+								t.Fatalf("table %d: %+v: rule %d says %s, the specification %s (%s)%s", n, client, rule, got, wanted, want.Why, dump(l))
+							}
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestConditionsAreDividedAmongRules(t *testing.T) {
+	sources := make([]string, 10)
+	for i := range sources {
+		sources[i] = fmt.Sprintf("10.%d.0.0/16", i)
+	}
+	post := routing.Condition{Field: "method", Values: []string{"POST"}}
+	header := func(values ...string) routing.Condition {
+		return routing.Condition{Field: "header", Name: "x", Values: values}
+	}
+	prefix := routing.Path{Type: routing.Prefix, Value: "/a"}
+	cases := map[string]struct {
+		caps  Capabilities
+		host  routing.Host
+		path  routing.Path
+		when  routing.Conditions
+		rules int // 0: it is refused
+	}{
+		"no limit, no division":                      {Literal(), "x.a.test", prefix, routing.Conditions{{Field: "source", Values: sources}}, 1},
+		"three values beside host and path":          {ALB(), "x.a.test", prefix, routing.Conditions{{Field: "source", Values: sources}}, 4},
+		"no more where there is no path":             {ALB(), "x.a.test", routing.Root, routing.Conditions{{Field: "source", Values: sources}}, 4},
+		"what is left goes where it saves most":      {ALB(), "x.a.test", prefix, routing.Conditions{post, {Field: "source", Values: sources}}, 5},
+		"as many values as fit are not divided":      {ALB(), "x.a.test", prefix, routing.Conditions{post, header("a", "b")}, 1},
+		"three conditions fit":                       {ALB(), "x.a.test", prefix, routing.Conditions{header("a"), post, {Field: "source", Values: sources[:1]}}, 1},
+		"four do not":                                {ALB(), "x.a.test", prefix, routing.Conditions{header("a"), {Field: "header", Name: "y", Values: []string{"b"}}, post, {Field: "source", Values: sources[:1]}}, 0},
+		"a class can have fewer values a condition":  {ALB().For(Class{ValuesPerCondition: 2}), "x.a.test", prefix, routing.Conditions{{Field: "source", Values: sources}}, 5},
+		"wildcards leave room for a path's":          {ALBGlob(), "x.a.test", prefix, routing.Conditions{header("*a*b*")}, 1},
+		"too many wildcards beside a path's":         {ALBGlob(), "x.a.test", prefix, routing.Conditions{header("*a*b*c*d*")}, 0},
+		"a regular expression has none":              {ALB(), "x.a.test", prefix, routing.Conditions{header("*a*b*c*d*")}, 1},
+		"more wildcards than a rule may have at all": {ALB(), "x.a.test", prefix, routing.Conditions{header("*a*b*c*d*e*")}, 0},
+		"a name longer than a header's may be":       {ALB(), "x.a.test", prefix, routing.Conditions{{Field: "header", Name: "x-a-name-that-is-much-too-long-for-a-header", Values: []string{"a"}}}, 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := aRoute("one", c.host, c.path, "A", 0, 80)
+			r.When = c.when
+			lowered, _, refusals := Lower(tableOf(routing.Config{Routes: []routing.Route{r}}), c.caps)
+			n := 0
+			for _, rule := range lowered.Listeners[0].Rules {
+				if rule.Action.Kind == "forward" {
+					n++
+				}
+			}
+			if n != c.rules || (n == 0) != (len(refusals) > 0) {
+				t.Errorf("%d rules, want %d; refused: %v%s", n, c.rules, refusals, dump(lowered.Listeners[0]))
+			}
+		})
+	}
+}
