@@ -43,6 +43,13 @@ func (m metered) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observ
 	return seen, err
 }
 
+func (m metered) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
+	defer m.clock("Active")()
+	active, err := m.Provider.Active(ctx, seen)
+	m.count("Active", err)
+	return active, err
+}
+
 // Apply counts a call and a step.
 func (m metered) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	defer m.clock("Apply")()

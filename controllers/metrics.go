@@ -67,7 +67,7 @@ var table = []metric{
 // meanings are what the labels of metrics say.
 var meanings = map[string]string{
 	"by":                "what shows it: `class`, if it names a class of another controller and is not let go of yet, or `status`, if somebody else has written where it is reached",
-	"call":              "a method of the provider: `Lookup`, `Observe`, `Apply`, `Targets`, `SetTargets` or `List`",
+	"call":              "a method of the provider: `Lookup`, `Observe`, `Active`, `Apply`, `Targets`, `SetTargets` or `List`",
 	"condition":         "`Accepted`, `Programmed` or `Degraded`",
 	"ingress_namespace": "a namespace; Prometheus itself says in `namespace` where the operator is",
 	"kind":              "what a step is about, such as `rule` or `target group`",

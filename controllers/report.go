@@ -52,8 +52,8 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		return r.preview(ctx, o)
 	}
 	unconfirmed := o.withheld == v1alpha1.ReasonUnconfirmed
-	if o.err != nil || unconfirmed || o.seen.Exists && !o.seen.Active {
-		r.forget(key) // a step may have been half done, or the cloud is about to finish something
+	if !onlyPending(o.err) || unconfirmed {
+		r.forget(key) // a step may have been half done
 	}
 	r.targets.track(key, &o.snap.Class, o.caps, o.seen.TargetGroups)
 	next := o.record(time.Now())

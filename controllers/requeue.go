@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -66,6 +67,12 @@ func comeBack(err error) (reconcile.Result, error) {
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: wait}, nil
+}
+
+// onlyPending reports whether nothing went wrong but that it is too early for something: then what was
+// seen of the cloud is still so.
+func onlyPending(err error) bool {
+	return !slices.ContainsFunc(leaves(err), func(e error) bool { return !errors.Is(e, providers.ErrPending) })
 }
 
 // patience is how long to wait after an error; zero for one that knows nothing of it.

@@ -35,7 +35,7 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 	s := o.kept[key]
 	o.mu.Unlock()
 	if s.seen != nil && time.Now().Before(s.until) {
-		return s.seen, nil
+		return s.seen, o.await(ctx, s.seen)
 	}
 	// After a while somebody may have changed a value and left the digest beside it.
 	drifted := s.seen != nil
@@ -50,6 +50,17 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 	}
 	o.kept[key] = sight{seen, time.Now().Add(o.jittered())}
 	return seen, nil
+}
+
+// await notes that a load balancer is active, once the cloud has finished setting it up.
+func (o *observer) await(ctx context.Context, seen *lb.Observed) (err error) {
+	if !seen.Exists || seen.Active {
+		return nil
+	}
+	if seen.Active, err = o.cloud.Active(ctx, seen); err != nil {
+		return fmt.Errorf("asking whether %s is active: %w", seen.Key, err)
+	}
+	return nil
 }
 
 // forget makes the next look a fresh one.

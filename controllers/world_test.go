@@ -251,6 +251,8 @@ type meter struct {
 	*fake.Cloud
 	writes   atomic.Int32
 	observed atomic.Int32
+	inactive atomic.Int32 // how often a load balancer is asked about before it is active
+	refused  atomic.Int32
 	no       atomic.Pointer[refusal]
 	look     atomic.Pointer[func(*lb.Observed) (*lb.Observed, error)] // what a look comes back as
 	list     atomic.Pointer[func([]lb.Key) ([]lb.Key, error)]
@@ -282,13 +284,20 @@ func (m *meter) List(ctx context.Context) ([]lb.Key, error) {
 func (m *meter) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	m.writes.Add(1)
 	if no := m.no.Load(); no != nil && strings.Contains(step.Detail(), no.to) {
+		m.refused.Add(1)
 		return plan.Result{}, no.err
 	}
 	if s, ok := step.(plan.RegisterTargets); ok {
 		s.Targets = translate(s.Targets, podsKnownIn, podsListenIn)
 		step = s
 	}
-	return m.Cloud.Apply(ctx, seen, step)
+	result, err := m.Cloud.Apply(ctx, seen, step)
+	result.Active = result.Active && m.inactive.Load() == 0
+	return result, err
+}
+
+func (m *meter) Active(context.Context, *lb.Observed) (bool, error) {
+	return m.inactive.Add(-1) <= 0, nil
 }
 
 func (m *meter) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {

@@ -21,6 +21,9 @@ type Provider interface {
 	// exist is an Observed that does not Exist, not an error. deep reads settings instead of
 	// digests.
 	Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error)
+	// Active reports whether a load balancer that was being set up when it was seen answers by now.
+	// It costs less than to observe it.
+	Active(ctx context.Context, seen *lb.Observed) (bool, error)
 	// Apply makes one step true in the cloud and returns what the cloud assigned. A step that
 	// already holds succeeds. On error the cloud may be on either side of the step; the caller
 	// observes again before it plans again. It never writes seen.

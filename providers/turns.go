@@ -43,6 +43,13 @@ func (c *inTurns) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obser
 	return c.Provider.Observe(ctx, key, deep)
 }
 
+func (c *inTurns) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
+	if err := c.turns.wait(ctx, seen.Key); err != nil {
+		return false, err
+	}
+	return c.Provider.Active(ctx, seen)
+}
+
 func (c *inTurns) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	if err := c.turns.wait(ctx, seen.Key); err != nil {
 		return plan.Result{}, err

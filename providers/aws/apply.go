@@ -105,7 +105,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, want lb.LoadBalancer)
 	}
 	return plan.Result{
 		Handle: aws.ToString(made.LoadBalancerArn), Address: lb.Address{Hostname: aws.ToString(made.DNSName)},
-		Active: made.State != nil && made.State.Code == elb.LoadBalancerStateEnumActive,
+		Active: active(made),
 	}, err
 }
 

@@ -45,6 +45,7 @@ type Provider struct {
 	looked map[string][]lb.TargetHealth
 
 	released  waitingRoom // target groups and certificates that were let go of
+	inactive  waitingRoom // load balancers that are being set up
 	unhealthy waitingRoom // target groups that have no healthy target yet
 	unfound   waitingRoom // listeners that AWS does not find yet
 }

@@ -72,6 +72,28 @@ func (p *Provider) balancerNamed(ctx context.Context, name string) (*elb.LoadBal
 	return &out.LoadBalancers[0], nil
 }
 
+// Active asks about one load balancer, and ever less often.
+func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
+	if seen.Active || p.inactive.early(seen.Handle) {
+		return seen.Active, nil
+	}
+	out, err := p.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{LoadBalancerArns: []string{seen.Handle}})
+	if err != nil {
+		return false, explained("reading load balancer "+seen.Handle, err)
+	}
+	if active(&out.LoadBalancers[0]) {
+		p.inactive.forget(seen.Handle)
+		return true, nil
+	}
+	p.inactive.wait(seen.Handle, activeWait, activeWaitMax)
+	return false, nil
+}
+
+// active reports whether a load balancer answers.
+func active(b *elb.LoadBalancer) bool {
+	return b.State != nil && b.State.Code == elb.LoadBalancerStateEnumActive
+}
+
 func (p *Provider) readListeners(ctx context.Context, l *look, _ map[string]map[string]string) error {
 	if l.balancer == nil {
 		return nil
@@ -229,7 +251,7 @@ func (l *look) observed() *lb.Observed {
 	if b := l.balancer; b != nil {
 		arn := aws.ToString(b.LoadBalancerArn)
 		o.Exists, o.Handle, o.Digest = true, arn, lb.Digest(l.tags[arn][tagDigest])
-		o.Active = b.State != nil && b.State.Code == elb.LoadBalancerStateEnumActive
+		o.Active = active(b)
 		o.Address = lb.Address{Hostname: aws.ToString(b.DNSName)}
 	}
 	for _, g := range l.groups {

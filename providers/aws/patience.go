@@ -24,8 +24,10 @@ type wait struct {
 	next time.Duration
 }
 
-// The first wait for the health of targets, and the longest.
+// The first wait for the health of targets and for a load balancer that is being set up, and the longest.
 const (
+	activeWait    = 5 * time.Second
+	activeWaitMax = 45 * time.Second
 	healthWait    = 5 * time.Second
 	healthWaitMax = 30 * time.Second
 )

@@ -148,6 +148,9 @@ func (c *Cloud) Observe(ctx context.Context, key lb.Key, _ bool) (*lb.Observed, 
 	return seen, err
 }
 
+// Active is what was seen: load balancers are set up at once.
+func (c *Cloud) Active(_ context.Context, seen *lb.Observed) (bool, error) { return seen.Active, nil }
+
 // List returns every key that anything is kept under, sorted.
 func (c *Cloud) List(ctx context.Context) ([]lb.Key, error) {
 	if err := c.wait(ctx); err != nil {

@@ -135,6 +135,11 @@ func (w *world) reconcile() (plan.Plan, model.Built, error) {
 			return plan.Plan{}, built, err
 		}
 	}
+	if w.seen.Exists && !w.seen.Active {
+		if w.seen.Active, err = w.cloud.Active(w.Context(), w.seen); err != nil {
+			return plan.Plan{}, built, err
+		}
+	}
 	todo := plan.Diff(w.seen, built.LoadBalancer, caps)
 	_, err = providers.Run(w.Context(), w.cloud, w.seen, todo, providers.Options{})
 	w.track(built)
@@ -207,6 +212,8 @@ func (w *world) settle() {
 	for range 1000 {
 		todo, _, err := w.reconcile()
 		switch {
+		case err == nil && todo.Empty() && w.seen.Exists && !w.seen.Active:
+			time.Sleep(time.Second)
 		case err == nil && todo.Empty():
 			return
 		case err != nil && !errors.Is(err, providers.ErrPending):
