@@ -31,14 +31,14 @@ func TestAMoveLeavesNoGap(t *testing.T) {
 		},
 		"to another class": func(w *world) func(*networkingv1.Ingress) {
 			second := w.class + "-second"
-			w.parameterize(second, &v1alpha1.LoadBalancerClassSpec{MoveGrace: &metav1.Duration{Duration: 2 * time.Second}})
+			w.parameterize(second, &v1alpha1.LoadBalancerClassSpec{MoveGrace: &metav1.Duration{Duration: 3 * time.Second}})
 			return func(i *networkingv1.Ingress) { i.Spec.IngressClassName = &second }
 		},
 	}
 	for name, to := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{MoveGrace: &metav1.Duration{Duration: 2 * time.Second}})
+			w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{MoveGrace: &metav1.Duration{Duration: 3 * time.Second}})
 			w.serve("web", "web-1")
 			w.create(w.ask("shop", "shop.example", "/", "web"))
 			w.answers("shop", "http://shop.example/", "web-1")
@@ -51,7 +51,7 @@ func TestAMoveLeavesNoGap(t *testing.T) {
 			w.eventually(func() error { return noError(w.address("shop") != old, "it still points to %s", old) })
 			published, next := time.Now(), w.address("shop")
 			ahead := w.load(func() error { return w.request(next, "http://shop.example/", "web-1") })
-			time.Sleep(time.Until(published.Add(time.Second))) // the grace of clients that have yet to follow
+			time.Sleep(time.Until(published.Add(time.Second))) // the grace of clients that have yet to follow, as whole seconds count it
 			behind()
 			w.remains(1)
 			ahead()

@@ -57,6 +57,10 @@ func (t *turns) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (p
 	return t.cloud().Apply(ctx, seen, step)
 }
 
+func (t *turns) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
+	return t.cloud().Active(ctx, seen)
+}
+
 func (t *turns) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
 	return t.cloud().Targets(ctx, key, group)
 }
