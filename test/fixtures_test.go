@@ -1,7 +1,8 @@
 package test
 
 import (
-	"crypto/ed25519"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -66,7 +67,10 @@ func addSecret(o *ingress.Objects, spelt string, hosts []string) error {
 		return fmt.Errorf("a Secret is namespace/name")
 	}
 	seed := sha256.Sum256([]byte(spelt))
-	key := ed25519.NewKeyFromSeed(seed[:])
+	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), seed[:])
+	if err != nil {
+		return err
+	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1),
 		Subject:      pkix.Name{CommonName: hosts[0]},
@@ -74,7 +78,7 @@ func addSecret(o *ingress.Objects, spelt string, hosts []string) error {
 		NotBefore:    time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC),
 		NotAfter:     time.Date(2120, 1, 1, 0, 0, 0, 0, time.UTC),
 	}
-	certificate, err := x509.CreateCertificate(nil, template, template, key.Public(), key)
+	certificate, err := x509.CreateCertificate(nil, template, template, &key.PublicKey, key)
 	if err != nil {
 		return err
 	}

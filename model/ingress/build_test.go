@@ -1,7 +1,8 @@
 package ingress
 
 import (
-	"crypto/ed25519"
+	"crypto/ecdsa"
+	"crypto/elliptic"
 	"crypto/sha256"
 	"crypto/x509"
 	"crypto/x509/pkix"
@@ -147,12 +148,15 @@ func aSecret(t *testing.T, of string, hosts ...string) *corev1.Secret {
 	t.Helper()
 	namespace, name, _ := strings.Cut(of, "/")
 	seed := sha256.Sum256([]byte(of + strings.Join(hosts, ",")))
-	key := ed25519.NewKeyFromSeed(seed[:])
+	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), seed[:])
+	if err != nil {
+		t.Fatal(err)
+	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "common.test"}, DNSNames: hosts,
 		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(4_000_000_000, 0),
 	}
-	chain, err := x509.CreateCertificate(nil, template, template, key.Public(), key)
+	chain, err := x509.CreateCertificate(nil, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
 	}

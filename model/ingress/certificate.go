@@ -1,10 +1,14 @@
 package ingress
 
 import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/rsa"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/hex"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"slices"
@@ -233,27 +237,64 @@ func parseCertificate(s *corev1.Secret) (*routing.Certificate, error) {
 	if err != nil {
 		return nil, errors.New(strings.TrimPrefix(err.Error(), "tls: "))
 	}
+	if err := checkKey(pair.Leaf); err != nil {
+		return nil, err
+	}
+	if chain, err = ordered(pair); err != nil {
+		return nil, err
+	}
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d ", len(chain))
 	sum.Write(chain)
 	sum.Write(key)
 	return &routing.Certificate{
 		ID:     routing.CertificateID("sha256:" + hex.EncodeToString(sum.Sum(nil)[:8])),
-		Hosts:  namesIn(pair.Leaf),
+		Hosts:  routing.NamesIn(pair.Leaf),
+		Kind:   routing.KindOf(pair.Leaf),
 		Source: nameOf(s).String(),
 		Pair:   &routing.KeyPair{Chain: chain, Key: key},
 	}, nil
 }
 
-// namesIn are the host names that a certificate is for, sorted.
-func namesIn(leaf *x509.Certificate) []string {
-	names := slices.Clone(leaf.DNSNames)
-	if len(names) == 0 && leaf.Subject.CommonName != "" {
-		names = []string{leaf.Subject.CommonName}
+// checkKey refuses keys that clients, and with them clouds, do not take from a server.
+func checkKey(leaf *x509.Certificate) error {
+	const least = 2048
+	switch key := leaf.PublicKey.(type) {
+	case *ecdsa.PublicKey:
+		return nil
+	case *rsa.PublicKey:
+		if size := key.N.BitLen(); size < least {
+			return fmt.Errorf("its RSA key has %d bits, and %d are the least that is safe", size, least)
+		}
+		return nil
 	}
-	for i := range names {
-		names[i] = strings.ToLower(names[i])
+	return fmt.Errorf("its key is of type %s, and only RSA and ECDSA are served", leaf.PublicKeyAlgorithm)
+}
+
+// ordered is a chain in PEM in which each certificate is signed by the next, however the others stand
+// behind the first in the Secret. Those that have no part in it are left out.
+func ordered(pair tls.Certificate) ([]byte, error) {
+	var others []*x509.Certificate
+	for i, der := range pair.Certificate[1:] {
+		c, err := x509.ParseCertificate(der)
+		if err != nil {
+			return nil, fmt.Errorf("certificate %d of its chain: %w", i+2, err)
+		}
+		others = append(others, c)
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	var chain []byte
+	for last := pair.Leaf; last != nil; {
+		chain = append(chain, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: last.Raw})...)
+		at := slices.IndexFunc(others, func(c *x509.Certificate) bool {
+			return bytes.Equal(c.RawSubject, last.RawIssuer) && last.CheckSignatureFrom(c) == nil
+		})
+		if last = nil; at >= 0 {
+			last = others[at]
+			others = slices.Delete(others, at, at+1)
+		}
+	}
+	if len(others) > 0 && len(others) == len(pair.Certificate)-1 {
+		return nil, errors.New("none of the certificates behind the first has signed it")
+	}
+	return chain, nil
 }

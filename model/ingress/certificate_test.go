@@ -1,7 +1,19 @@
 package ingress
 
 import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -203,5 +215,88 @@ func TestASecretThatIsWithheld(t *testing.T) {
 	want := "there is no Secret shop/tls that may be served: the operator reads none, so host a.test is left out of HTTPS"
 	if len(found) != 1 || found[0].Message != want {
 		t.Errorf("told %v, want %q", found, want)
+	}
+}
+
+// signed is a certificate for a host with its key, signed by an issuer, or by itself without one.
+func signed(t *testing.T, name string, issuer *x509.Certificate, by crypto.Signer) (*x509.Certificate, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(4_000_000_000, 0),
+	}
+	if issuer == nil {
+		issuer, by = template, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer, &key.PublicKey, by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made, key
+}
+
+func TestChainsArePutInOrder(t *testing.T) {
+	root, rootKey := signed(t, "root", nil, nil)
+	middle, middleKey := signed(t, "middle", root, rootKey)
+	leaf, key := signed(t, "a.test", middle, middleKey)
+	stranger, _ := signed(t, "stranger", nil, nil)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inPEM := func(chain []*x509.Certificate) []byte {
+		var out []byte
+		for _, c := range chain {
+			out = append(out, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})...)
+		}
+		return out
+	}
+	type chain = []*x509.Certificate
+	for name, c := range map[string]struct {
+		given, want chain
+		refused     string
+	}{
+		"as it should be":      {given: chain{leaf, middle, root}, want: chain{leaf, middle, root}},
+		"in another order":     {given: chain{leaf, root, middle}, want: chain{leaf, middle, root}},
+		"with a stranger":      {given: chain{leaf, stranger, middle}, want: chain{leaf, middle}},
+		"alone":                {given: chain{leaf}, want: chain{leaf}},
+		"twice":                {given: chain{leaf, leaf, middle}, want: chain{leaf, middle}},
+		"without its issuer":   {given: chain{leaf, root}, refused: "none of the certificates behind the first has signed it"},
+		"not the first of all": {given: chain{middle, leaf}, refused: "private key does not match public key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			secret := &corev1.Secret{Data: map[string][]byte{
+				corev1.TLSCertKey: inPEM(c.given), corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+			}}
+			got, err := parseCertificate(secret)
+			if err != nil || c.refused != "" {
+				compare(t, "error", fmt.Sprint(err), c.refused)
+				return
+			}
+			compare(t, "chain", string(got.Pair.Chain), string(inPEM(c.want)))
+		})
+	}
+}
+
+func TestKeysThatNoClientTakes(t *testing.T) {
+	weak, err := rsa.GenerateKey(rand.Reader, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, leaf := range map[string]*x509.Certificate{
+		"its RSA key has 1024 bits, and 2048 are the least that is safe": {PublicKey: &weak.PublicKey},
+		"its key is of type Ed25519, and only RSA and ECDSA are served":  {PublicKey: ed25519.PublicKey{}, PublicKeyAlgorithm: x509.Ed25519},
+	} {
+		if err := checkKey(leaf); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }

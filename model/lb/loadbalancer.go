@@ -4,6 +4,7 @@
 package lb
 
 import (
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
@@ -141,7 +142,16 @@ type TargetGroup struct {
 type Certificate struct {
 	ID    CertificateID `json:"id"`
 	Hosts []string      `json:"hosts"`
+	Kind  string        `json:"kind,omitempty"` // what does not change when it is renewed
 
 	Source string   `json:"-"` // desired side only: the Secret
 	Pair   *KeyPair `json:"-"` // desired side only
+}
+
+// Succeeds reports whether the certificate can take the place of another one wherever that is
+// served: it is of the same kind, and for every host that the other one is for.
+func (c Certificate) Succeeds(other Certificate) bool {
+	return c.Kind == other.Kind && len(other.Hosts) > 0 && !slices.ContainsFunc(other.Hosts, func(host string) bool {
+		return !slices.ContainsFunc(c.Hosts, func(name string) bool { return routing.Host(name).Covers(routing.Host(host)) })
+	})
 }

@@ -153,7 +153,7 @@ func certificates(t *routing.Table, listeners []Listener) []Certificate {
 	var out []Certificate
 	for _, c := range t.Certificates {
 		if used[c.ID] && c.Pair != nil {
-			out = append(out, Certificate{ID: c.ID, Hosts: c.Hosts, Source: c.Source, Pair: c.Pair})
+			out = append(out, Certificate{ID: c.ID, Hosts: c.Hosts, Kind: c.Kind, Source: c.Source, Pair: c.Pair})
 		}
 	}
 	slices.SortFunc(out, func(a, b Certificate) int { return strings.Compare(string(a.ID), string(b.ID)) })

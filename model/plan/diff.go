@@ -39,14 +39,15 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 // attempt plans as far as the limits permit. Parking, which takes places itself, is given up
 // where it is in the way.
 func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *pairs) sequence {
+	seen, renewed := renew(seen, want)
 	compared := compare(seen, want, c)
 	if slices.ContainsFunc(compared, comparison.crowded) {
 		return sequence{}
 	}
-	tasks, parked := differences(seen, want, c, compared, known, true)
+	tasks, parked := differences(seen, want, c, compared, known, renewed, true)
 	next := ordered(tasks, inUse(seen), limits(c))
 	if parked && !next.complete {
-		tasks, _ = differences(seen, want, c, compared, known, false)
+		tasks, _ = differences(seen, want, c, compared, known, renewed, false)
 		next = ordered(tasks, inUse(seen), limits(c))
 	}
 	return next
@@ -56,11 +57,12 @@ func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *
 // will refuse a step, and its refusal names the routes. More rules than there are priorities
 // cannot even be planned.
 func beyond(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *pairs) sequence {
+	seen, renewed := renew(seen, want)
 	compared := compare(seen, want, c)
 	if slices.ContainsFunc(compared, comparison.crowded) {
 		return sequence{}
 	}
-	tasks, _ := differences(seen, want, c, compared, known, false)
+	tasks, _ := differences(seen, want, c, compared, known, renewed, false)
 	return ordered(tasks, use{}, use{})
 }
 
@@ -105,7 +107,7 @@ type difference struct {
 	tasks []task
 
 	balancer int                          // creates the load balancer, or absent
-	imported map[lb.CertificateID]int     // creates the certificate
+	imported map[lb.CertificateID]int     // brings the certificate: imports it, or replaces another one with it
 	usable   map[lb.GroupID]int           // after it, a group has its first targets
 	warm     map[lb.GroupID]int           // after it, a group has a healthy target
 	unnamed  map[lb.GroupID][]int         // these stop naming a group
@@ -116,7 +118,7 @@ type difference struct {
 
 // differences are all steps between two load balancers, and whether some of them park target
 // groups, which is left out unless parking is set.
-func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, parking bool) (tasks []task, parked bool) {
+func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, renewed []ReplaceCertificate, parking bool) (tasks []task, parked bool) {
 	d := &difference{
 		seen: seen, want: want, caps: c, pairs: known, balancer: absent,
 		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
@@ -128,7 +130,7 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 		return d.tasks, false
 	}
 	d.origins = origins(want)
-	d.certificates()
+	d.certificates(renewed)
 	d.groups()
 	d.loadBalancer()
 	for _, co := range compared {

@@ -165,7 +165,10 @@ func (d *difference) settings(ch *change, order *lanes) {
 	swaps := both && !slices.Equal(standard(seen.Certificates), standard(want.Certificates))
 	at := absent
 	if elsewhere || swaps || differ(seen.Digest, want.Digest) {
-		after := append(slices.Clone(attached), d.importsOf(standard(want.Certificates))...)
+		after := d.importsOf(standard(want.Certificates))
+		if swaps {
+			after = append(slices.Clone(attached), d.importsOf(want.Certificates)...)
+		}
 		if elsewhere {
 			after = append(after, order.bar(len(d.tasks))...)
 			after = append(after, d.targetsOf(want.Default, seen.Default.Kind == "forward")...)

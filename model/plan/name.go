@@ -13,6 +13,7 @@ func (CreateLoadBalancer) step() {}
 func (ModifyLoadBalancer) step() {}
 func (DeleteLoadBalancer) step() {}
 func (ImportCertificate) step()  {}
+func (ReplaceCertificate) step() {}
 func (DeleteCertificate) step()  {}
 func (CreateTargetGroup) step()  {}
 func (ModifyTargetGroup) step()  {}
@@ -33,6 +34,7 @@ func (CreateLoadBalancer) Op() string { return "create load balancer" }
 func (ModifyLoadBalancer) Op() string { return "modify load balancer" }
 func (DeleteLoadBalancer) Op() string { return "delete load balancer" }
 func (ImportCertificate) Op() string  { return "import certificate" }
+func (ReplaceCertificate) Op() string { return "replace certificate" }
 func (DeleteCertificate) Op() string  { return "delete certificate" }
 func (CreateTargetGroup) Op() string  { return "create target group" }
 func (ModifyTargetGroup) Op() string  { return "modify target group" }
@@ -53,6 +55,7 @@ func (s CreateLoadBalancer) ID() string { return string(s.LoadBalancer.Key) }
 func (s ModifyLoadBalancer) ID() string { return string(s.LoadBalancer.Key) }
 func (s DeleteLoadBalancer) ID() string { return string(s.Key) }
 func (s ImportCertificate) ID() string  { return string(s.Certificate.ID) }
+func (s ReplaceCertificate) ID() string { return string(s.Old) }
 func (s DeleteCertificate) ID() string  { return string(s.Certificate) }
 func (s CreateTargetGroup) ID() string  { return string(s.Group.ID) }
 func (s ModifyTargetGroup) ID() string  { return string(s.Group.ID) }
@@ -76,6 +79,9 @@ func (s ModifyLoadBalancer) Detail() string { return "settings " + string(s.Load
 func (s DeleteLoadBalancer) Detail() string { return "with its listeners and rules" }
 func (s ImportCertificate) Detail() string {
 	return strings.Join(s.Certificate.Hosts, ", ") + " from Secret " + s.Certificate.Source
+}
+func (s ReplaceCertificate) Detail() string {
+	return "with " + string(s.New.ID) + ", " + ImportCertificate{s.New}.Detail()
 }
 func (s DeleteCertificate) Detail() string { return "" }
 func (s CreateTargetGroup) Detail() string { return s.Group.Protocol + " " + s.Group.TargetType }

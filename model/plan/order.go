@@ -12,6 +12,7 @@ import (
 //	------------------------------------------------------------------------------------------
 //	create load balancer    -
 //	import certificate      -
+//	replace certificate     -
 //	create target group     -
 //	register targets        its group                               there is nowhere to register
 //	create listener         load balancer, its certificates,        the cloud refuses
@@ -25,6 +26,7 @@ import (
 //	                        overlapping ones above it               a request reaches a rule that
 //	                                                                neither table sends it to
 //	attach certificate      its import, its listener                the cloud refuses
+//	what names a successor  its predecessor is replaced             it is not there
 //	modify listener         rules that come or grow, if the         404 for requests whose rule
 //	                        default changes                         is not there yet
 //	                        attached certificates                   a host loses its certificate

@@ -48,6 +48,12 @@ type (
 
 	// ImportCertificate gives the provider a certificate and its key.
 	ImportCertificate struct{ Certificate lb.Certificate }
+	// ReplaceCertificate makes the certificate Old into its successor: whatever serves the one
+	// serves the other from now on.
+	ReplaceCertificate struct {
+		Old lb.CertificateID
+		New lb.Certificate
+	}
 	// DeleteCertificate removes one that nothing uses any more.
 	DeleteCertificate struct{ Certificate lb.CertificateID }
 
@@ -134,6 +140,25 @@ func (s ImportCertificate) Do(o *lb.Observed, r Result) {
 		return cmp.Compare(c.ID, id)
 	})
 	o.Certificates = slices.Insert(o.Certificates, at, seen)
+}
+
+// Do renames the certificate wherever it is named.
+func (s ReplaceCertificate) Do(o *lb.Observed, _ Result) {
+	old := o.Certificate(s.Old)
+	if old == nil {
+		return
+	}
+	handle := old.Handle
+	DeleteCertificate{s.Old}.Do(o, Result{})
+	ImportCertificate{s.New}.Do(o, Result{Handle: handle})
+	for i := range o.Listeners {
+		l := &o.Listeners[i]
+		if at := slices.Index(l.Certificates, s.Old); at >= 0 {
+			l.Certificates = slices.Clone(l.Certificates)
+			l.Certificates[at] = s.New.ID
+			l.Certificates = withDefault(l.Certificates, l.Certificates[0])
+		}
+	}
 }
 
 // Do removes the certificate.

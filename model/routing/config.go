@@ -43,28 +43,6 @@ type Listener struct {
 	Attributes   map[string]string
 }
 
-// A CertificateID names a certificate by its content ("sha256:…") or, for one that the cloud
-// already holds, by the cloud's name for it.
-type CertificateID string
-
-// A Certificate is one that a listener serves.
-type Certificate struct {
-	ID     CertificateID
-	Hosts  []string // the names in it
-	Source string   // namespace/name of the Secret; empty for one that the cloud holds
-	Pair   *KeyPair // nil for one that the cloud holds
-}
-
-// A KeyPair is a certificate chain with its private key, in PEM. It never prints its key.
-type KeyPair struct {
-	Chain []byte
-	Key   []byte
-}
-
-func (KeyPair) String() string               { return "[redacted]" }
-func (KeyPair) GoString() string             { return "[redacted]" }
-func (KeyPair) MarshalJSON() ([]byte, error) { return []byte(`"[redacted]"`), nil }
-
 // Settings are what holds for a whole load balancer.
 type Settings struct {
 	Scheme     string            `json:"scheme,omitempty"` // internal or internet-facing

@@ -36,6 +36,8 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	case plan.ImportCertificate:
 		arn, err := p.importCertificate(ctx, seen, s.Certificate)
 		return plan.Result{Handle: arn}, err
+	case plan.ReplaceCertificate:
+		return plan.Result{}, p.replaceCertificate(ctx, seen, s)
 	case plan.DeleteCertificate:
 		return plan.Result{}, p.deleteCertificate(ctx, seen, s.Certificate)
 	case plan.CreateTargetGroup:
@@ -356,14 +358,25 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	if in.Certificates, in.SslPolicy, err = security(seen, want); err != nil {
 		return err
 	}
-	// The old default certificate goes on being served by name, if it is to.
-	if len(l.Certificates) > 0 && slices.Contains(want.Certificates, l.Certificates[0]) && l.Certificates[0] != want.Certificates[0] {
-		if err := p.addCertificate(ctx, seen, l.Handle, l.Certificates[0]); err != nil {
+	// A default certificate that another one follows goes on being served by name, if it is to. If not, it
+	// may be served by name since before it was the default, and is no more.
+	var former lb.CertificateID
+	if len(l.Certificates) > 0 && len(want.Certificates) > 0 && l.Certificates[0] != want.Certificates[0] {
+		former = l.Certificates[0]
+	}
+	stays := slices.Contains(want.Certificates, former)
+	if stays {
+		if err := p.addCertificate(ctx, seen, l.Handle, former); err != nil {
 			return err
 		}
 	}
 	if _, err := p.elb.ModifyListener(ctx, in); err != nil {
 		return explained(fmt.Sprintf("changing listener %d", want.Port), err)
+	}
+	if former != "" && !stays {
+		if err := p.detachCertificate(ctx, seen, want.Port, former); err != nil {
+			return err
+		}
 	}
 	return p.writeListenerSettings(ctx, l.Handle, want)
 }

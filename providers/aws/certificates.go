@@ -2,17 +2,24 @@ package aws
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/acm"
 	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
+	"golang.org/x/sync/errgroup"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -20,28 +27,53 @@ import (
 
 // readCertificates reads those of a load balancer.
 func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[string]map[string]string) error {
+	arns := slices.DeleteFunc(sorted(strewn), func(arn string) bool { return !strings.Contains(arn, ":acm:") })
+	found := make([]*lb.ObservedCertificate, len(arns))
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(atOnce)
+	for i, arn := range arns {
+		reads.Go(func() (err error) {
+			found[i], err = p.readCertificate(ctx, arn, strewn[arn])
+			return err
+		})
+	}
+	if err := reads.Wait(); err != nil {
+		return err
+	}
 	known := map[lb.CertificateID]bool{}
-	for _, arn := range sorted(strewn) {
-		if !strings.Contains(arn, ":acm:") {
+	for _, c := range found {
+		if c == nil {
 			continue
 		}
-		out, err := p.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(arn)})
-		if is(err, "ResourceNotFound") {
-			continue // deleted a moment ago
+		if known[c.ID] {
+			c.ID = lb.CertificateID(c.Handle) // imported twice: nobody wants it under this name, so that it goes
 		}
-		if err != nil {
-			return explained("reading certificate "+arn, err)
-		}
-		hosts := slices.Clone(out.Certificate.SubjectAlternativeNames)
-		slices.Sort(hosts)
-		id := lb.CertificateID(strewn[arn][tagCertificate])
-		if known[id] {
-			id = lb.CertificateID(arn) // imported twice: nobody wants it under this name, so that it goes
-		}
-		known[id] = true
-		l.imported[arn] = lb.ObservedCertificate{Handle: arn, Certificate: lb.Certificate{ID: id, Hosts: hosts}}
+		known[c.ID] = true
+		l.imported[c.Handle] = *c
 	}
 	return nil
+}
+
+// readCertificate reads one that is tagged as ours, or nil where it is gone. Its ID is in a tag, which
+// is written after it was imported again: where the tags tell of another certificate, it is known by its
+// ARN, which nobody wants, until it is imported once more.
+func (p *Provider) readCertificate(ctx context.Context, arn string, tags map[string]string) (*lb.ObservedCertificate, error) {
+	out, err := p.acm.GetCertificate(ctx, &acm.GetCertificateInput{CertificateArn: aws.String(arn)})
+	if is(err, "ResourceNotFound") {
+		return nil, nil // deleted a moment ago
+	}
+	if err != nil {
+		return nil, explained("reading certificate "+arn, err)
+	}
+	leaf, err := parseLeaf([]byte(aws.ToString(out.Certificate)))
+	if err != nil {
+		return nil, fmt.Errorf("reading certificate %s: %w", arn, err)
+	}
+	c := lb.Certificate{ID: lb.CertificateID(tags[tagCertificate]), Hosts: routing.NamesIn(leaf), Kind: routing.KindOf(leaf)}
+	if c.ID == "" || tags[tagLeaf] != fingerprint(leaf) {
+		c.ID = lb.CertificateID(arn)
+	}
+	return &lb.ObservedCertificate{Handle: arn, Certificate: c}, nil
 }
 
 // certificateID is the ID of a certificate: our own, or what AWS calls it.
@@ -68,14 +100,10 @@ func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c l
 	if known := seen.Certificate(c.ID); known != nil {
 		return known.Handle, nil
 	}
-	if c.Pair == nil {
-		return "", fmt.Errorf("certificate %s comes without its key: %w", c.ID, providers.ErrRejected)
-	}
-	leaf, chain, err := split(c.Pair.Chain)
+	in, tags, err := p.toImport(seen.Key, c)
 	if err != nil {
-		return "", fmt.Errorf("reading certificate %s: %w: %w", c.ID, err, providers.ErrRejected)
+		return "", err
 	}
-	tags := p.owned(seen.Key, map[string]string{tagCertificate: string(c.ID)})
 	made, err := p.find(ctx, tags, "acm:certificate")
 	if err != nil {
 		return "", err
@@ -83,10 +111,7 @@ func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c l
 	if there := sorted(made); len(there) > 0 { // before an answer was lost
 		return there[0], nil
 	}
-	in := &acm.ImportCertificateInput{Certificate: leaf, CertificateChain: chain, PrivateKey: c.Pair.Key}
-	for _, t := range elbTags(tags) {
-		in.Tags = append(in.Tags, acmtypes.Tag{Key: t.Key, Value: t.Value})
-	}
+	in.Tags = acmTags(tags)
 	out, err := p.acm.ImportCertificate(ctx, in)
 	if err != nil {
 		return "", explained("importing certificate "+string(c.ID), err)
@@ -94,17 +119,84 @@ func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c l
 	return aws.ToString(out.CertificateArn), nil
 }
 
-// split takes a chain apart into the certificate and what is above it.
-func split(chain []byte) (leaf, above []byte, err error) {
-	block, rest := pem.Decode(chain)
+// replaceCertificate imports a certificate in the place of another one, which keeps its ARN and with it
+// everything that serves it. AWS takes no tags then, so these follow.
+func (p *Provider) replaceCertificate(ctx context.Context, seen *lb.Observed, s plan.ReplaceCertificate) error {
+	old := seen.Certificate(s.Old)
+	if old == nil {
+		if seen.Certificate(s.New.ID) != nil {
+			return nil
+		}
+		return fmt.Errorf("certificate %s is not there", s.Old)
+	}
+	in, tags, err := p.toImport(seen.Key, s.New)
+	if err != nil {
+		return err
+	}
+	in.CertificateArn = aws.String(old.Handle)
+	if _, err := p.acm.ImportCertificate(ctx, in); err != nil {
+		return explained("importing certificate "+string(s.New.ID)+" in the place of "+old.Handle, err)
+	}
+	_, err = p.acm.AddTagsToCertificate(ctx, &acm.AddTagsToCertificateInput{CertificateArn: in.CertificateArn, Tags: acmTags(tags)})
+	return explained("tagging "+old.Handle, err)
+}
+
+// toImport is a certificate as AWS takes it, and the tags that it is known by. AWS refuses one that is
+// not valid now, and is not asked.
+func (p *Provider) toImport(key lb.Key, c lb.Certificate) (*acm.ImportCertificateInput, map[string]string, error) {
+	refuse := func(why error) error {
+		return fmt.Errorf("importing certificate %s of Secret %s: %w: %w", c.ID, c.Source, why, providers.ErrRejected)
+	}
+	if c.Pair == nil {
+		return nil, nil, refuse(errors.New("it comes without its key"))
+	}
+	leaf, err := parseLeaf(c.Pair.Chain)
+	if err != nil {
+		return nil, nil, refuse(err)
+	}
+	switch now := time.Now(); {
+	case now.After(leaf.NotAfter):
+		return nil, nil, refuse(fmt.Errorf("it expired on %s", leaf.NotAfter.Format(time.DateTime)))
+	case now.Before(leaf.NotBefore):
+		return nil, nil, refuse(fmt.Errorf("it is not valid before %s", leaf.NotBefore.Format(time.DateTime)))
+	}
+	own, above := split(c.Pair.Chain)
+	in := &acm.ImportCertificateInput{Certificate: own, CertificateChain: above, PrivateKey: c.Pair.Key}
+	return in, p.owned(key, map[string]string{tagCertificate: string(c.ID), tagLeaf: fingerprint(leaf)}), nil
+}
+
+// acmTags are tags as Certificate Manager takes them.
+func acmTags(tags map[string]string) []acmtypes.Tag {
+	var out []acmtypes.Tag
+	for _, k := range sorted(tags) {
+		out = append(out, acmtypes.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
+	}
+	return out
+}
+
+// parseLeaf reads the first certificate of a chain.
+func parseLeaf(chain []byte) (*x509.Certificate, error) {
+	block, _ := pem.Decode(chain)
 	if block == nil {
-		return nil, nil, errors.New("there is no PEM block")
+		return nil, errors.New("there is no PEM block")
 	}
-	leaf = pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes})
-	if block, _ = pem.Decode(rest); block == nil {
-		return leaf, nil, nil
+	return x509.ParseCertificate(block.Bytes)
+}
+
+// fingerprint tells a certificate from all others.
+func fingerprint(leaf *x509.Certificate) string {
+	sum := sha256.Sum256(leaf.Raw)
+	return hex.EncodeToString(sum[:16])
+}
+
+// split takes a chain apart into the certificate and what is above it.
+func split(chain []byte) (leaf, above []byte) {
+	block, rest := pem.Decode(chain)
+	leaf = pem.EncodeToMemory(block)
+	if next, _ := pem.Decode(rest); next == nil {
+		return leaf, nil
 	}
-	return leaf, rest, nil
+	return leaf, rest
 }
 
 func (p *Provider) deleteCertificate(ctx context.Context, seen *lb.Observed, id lb.CertificateID) error {

@@ -309,10 +309,11 @@ func (l *look) listener(of elb.Listener) lb.ObservedListener {
 		id := l.certificateID(aws.ToString(c.CertificateArn))
 		if aws.ToBool(c.IsDefault) {
 			out.Certificates = []lb.CertificateID{id}
-			continue
+		} else {
+			rest = append(rest, id)
 		}
-		rest = append(rest, id)
 	}
+	rest = slices.DeleteFunc(rest, func(id lb.CertificateID) bool { return slices.Contains(out.Certificates, id) }) // it can be named as one of the others, too
 	slices.Sort(rest)
 	out.Certificates = append(out.Certificates, rest...)
 	for _, r := range l.rules[arn] {

@@ -24,7 +24,8 @@ const (
 	tagGroup        = "fairlead.dev/target-group" // the target group's ID
 	tagService      = "fairlead.dev/service"
 	tagPort         = "fairlead.dev/service-port"
-	tagCertificate  = "fairlead.dev/certificate" // the certificate's ID
+	tagCertificate  = "fairlead.dev/certificate"      // the certificate's ID
+	tagLeaf         = "fairlead.dev/certificate-leaf" // which certificate that is the ID of
 )
 
 // owned are the tags of what belongs to a load balancer, and more.

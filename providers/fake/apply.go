@@ -97,9 +97,9 @@ func (c *Cloud) assign(r *record, step plan.Step) (plan.Result, error) {
 func (c *Cloud) keepBeside(r *record, step plan.Step) {
 	switch s := step.(type) {
 	case plan.ImportCertificate:
-		if p, err := newPair(s.Certificate); err == nil { // one that cannot be used was refused
-			r.pairs[s.Certificate.ID] = p
-		}
+		r.keep(s.Certificate)
+	case plan.ReplaceCertificate:
+		r.keep(s.New)
 	case plan.DeleteCertificate:
 		delete(r.pairs, s.Certificate)
 	case plan.CreateTargetGroup:

@@ -59,6 +59,13 @@ func (r *record) live(o *lb.Observed) *lb.Observed {
 	return o
 }
 
+// keep keeps the keys of a certificate. One that cannot be used was refused.
+func (r *record) keep(c lb.Certificate) {
+	if p, err := newPair(c); err == nil {
+		r.pairs[c.ID] = p
+	}
+}
+
 // empty reports whether nothing is left under the key.
 func (r *record) empty() bool {
 	return !r.observed.Exists && len(r.observed.TargetGroups) == 0 && len(r.observed.Certificates) == 0

@@ -33,6 +33,11 @@ func (c *Cloud) refuse(r *record, step plan.Step) error {
 		}
 	case plan.ImportCertificate:
 		return usable(s.Certificate)
+	case plan.ReplaceCertificate:
+		if o.Certificate(s.Old) == nil && o.Certificate(s.New.ID) == nil {
+			return fmt.Errorf("no certificate %s", s.Old)
+		}
+		return usable(s.New)
 	case plan.DeleteCertificate:
 		if port := certificateUser(o, s.Certificate); port != 0 {
 			return fmt.Errorf("certificate %s is in use on port %d: %w", s.Certificate, port, providers.ErrPending)

@@ -35,6 +35,8 @@ func (c *Cloud) save(step plan.Step) error {
 		switch step.(type) {
 		case plan.ImportCertificate:
 			return inOrder(c.writeKeys, c.writeState)
+		case plan.ReplaceCertificate: // both keys are there while the state changes its mind
+			return inOrder(c.writeKeys, c.writeState, c.dropKeys, c.writeKeys)
 		case plan.DeleteCertificate:
 			return inOrder(c.writeState, c.writeKeys)
 		case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets:
@@ -47,11 +49,21 @@ func (c *Cloud) save(step plan.Step) error {
 	})
 }
 
-func inOrder(one, two func() error) error {
-	if err := one(); err != nil {
-		return err
+func inOrder(writes ...func() error) error {
+	for _, write := range writes {
+		if err := write(); err != nil {
+			return err
+		}
 	}
-	return two()
+	return nil
+}
+
+// dropKeys forgets the keys of certificates that are no more.
+func (c *Cloud) dropKeys() error {
+	for _, r := range c.records {
+		maps.DeleteFunc(r.pairs, func(id lb.CertificateID, _ pair) bool { return r.observed.Certificate(id) == nil })
+	}
+	return nil
 }
 
 func (c *Cloud) writeState() error {

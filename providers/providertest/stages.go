@@ -53,6 +53,7 @@ func stages(t *testing.T, target lb.Target) []stage {
 
 	plain := func(rules ...lb.Rule) lb.Listener { return listener(80, "HTTP", nil, rules...) }
 	tls := func(ids []lb.Certificate, rules ...lb.Rule) lb.Listener { return listener(443, "HTTPS", ids, rules...) }
+	pairs := certificates(renewed, second)
 	defaulted := plain(calls, home)
 	defaulted.Default = forward(web)
 
@@ -61,7 +62,8 @@ func stages(t *testing.T, target lb.Target) []stage {
 		{"rules before and after it", loadBalancer("a", groups(apiGroup, webGroup), nil, plain(calls, home, both))},
 		{"an answer of its own, and a Service without endpoints", loadBalancer("a", groups(apiGroup, webGroup, empty), nil, plain(calls, home, sorry, late))},
 		{"a second port", loadBalancer("a", groups(apiGroup, webGroup), certificates(old), plain(secure), tls(certificates(old), calls, home))},
-		{"a certificate renewed and one more", loadBalancer("a", groups(apiGroup, webGroup), certificates(renewed, second), plain(secure), tls(certificates(renewed, second), both, calls, home))},
+		{"a certificate renewed and one more", loadBalancer("a", groups(apiGroup, webGroup), pairs, plain(secure), tls(pairs, both, calls, home))},
+		{"the other one is the default", loadBalancer("a", groups(apiGroup, webGroup), pairs, plain(secure), tls([]lb.Certificate{pairs[1], pairs[0]}, both, calls, home))},
 		{"another health check and other settings", loadBalancer("b", groups(quicker, webGroup), certificates(renewed), plain(secure), tls(certificates(renewed), calls, home))},
 		{"back to one port, with a default", loadBalancer("b", groups(quicker, webGroup), nil, defaulted)},
 		{"nothing", lb.LoadBalancer{Key: key}},
@@ -126,6 +128,7 @@ func certificate(t *testing.T, host string) lb.Certificate {
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{host},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	template.PublicKey, template.PublicKeyAlgorithm = &key.PublicKey, x509.ECDSA
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +138,7 @@ func certificate(t *testing.T, host string) lb.Certificate {
 		t.Fatal(err)
 	}
 	chain := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return lb.Certificate{ID: lb.CertificateID("sha256:" + lb.DigestOf(string(chain))[len("v1:"):]), Hosts: []string{host},
+	return lb.Certificate{ID: lb.CertificateID("sha256:" + lb.DigestOf(string(chain))[len("v1:"):]), Hosts: []string{host}, Kind: routing.KindOf(template),
 		Source: "shop/" + host, Pair: &lb.KeyPair{Chain: chain, Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})}}
 }
 

@@ -1,9 +1,12 @@
 package albsim
 
 import (
+	"crypto/ecdsa"
+	"crypto/rsa"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +23,7 @@ func acmCalls() map[string]handler {
 		"ImportCertificate":         on((*Sim).importCertificate),
 		"ListCertificates":          on((*Sim).listCertificates),
 		"DescribeCertificate":       on((*Sim).describeCertificate),
+		"GetCertificate":            on((*Sim).getCertificate),
 		"DeleteCertificate":         on((*Sim).deleteCertificate),
 		"AddTagsToCertificate":      on((*Sim).tagCertificate),
 		"RemoveTagsFromCertificate": on((*Sim).untagCertificate),
@@ -35,6 +39,9 @@ type certificate struct {
 	status     acm.CertificateStatus
 	kind       acm.CertificateType
 	importedAt time.Time
+	body       []byte // in PEM, as the chain is
+	chain      []byte
+	key        string // what cannot be changed by importing another one
 }
 
 func noCertificate(arn string) error {
@@ -75,10 +82,14 @@ func (s *Sim) importCertificate(in *api.ImportCertificateInput) (*api.ImportCert
 		if c.kind != acm.CertificateTypeImported || len(in.Tags) > 0 {
 			return nil, refuse("ValidationException", "Only imported certificates can be imported again, and without tags")
 		}
+		if c.key != keyOf(leaf) {
+			return nil, refuse("ValidationException", "The key type and size of a certificate cannot change when it is imported again.")
+		}
 	} else {
 		s.addCertificate(c)
 	}
 	c.hosts, c.from, c.to = hosts, leaf.NotBefore, leaf.NotAfter
+	c.body, c.chain, c.key = in.Certificate, in.CertificateChain, keyOf(leaf)
 	c.status, c.kind, c.importedAt = acm.CertificateStatusIssued, acm.CertificateTypeImported, s.now()
 	for _, t := range in.Tags {
 		s.tags[c.arn][aws.ToString(t.Key)] = aws.ToString(t.Value)
@@ -96,8 +107,8 @@ func readCertificate(in *api.ImportCertificateInput) (*x509.Certificate, error) 
 	if err != nil {
 		return nil, refuse("ValidationException", "The certificate is not valid: %v", err)
 	}
-	if time.Now().After(leaf.NotAfter) {
-		return nil, refuse("ValidationException", "The certificate has expired.")
+	if now := time.Now(); now.After(leaf.NotAfter) || now.Before(leaf.NotBefore) {
+		return nil, refuse("ValidationException", "The certificate is expired or not yet valid.")
 	}
 	above := leaf
 	for rest := in.CertificateChain; len(rest) > 0; {
@@ -152,6 +163,29 @@ func (s *Sim) describeCertificate(in *api.DescribeCertificateInput) (*api.Descri
 		CertificateArn: aws.String(c.arn), DomainName: aws.String(c.hosts[0]), SubjectAlternativeNames: c.hosts, Status: c.status, Type: c.kind,
 		NotBefore: aws.Time(c.from), NotAfter: aws.Time(c.to), InUseBy: s.certificateUsers(c.arn), KeyAlgorithm: acm.KeyAlgorithmEcPrime256v1,
 	}}, nil
+}
+
+func (s *Sim) getCertificate(in *api.GetCertificateInput) (*api.GetCertificateOutput, error) {
+	c := s.certificates[aws.ToString(in.CertificateArn)]
+	if c == nil {
+		return nil, noCertificate(aws.ToString(in.CertificateArn))
+	}
+	out := &api.GetCertificateOutput{Certificate: aws.String(string(c.body))}
+	if len(c.chain) > 0 {
+		out.CertificateChain = aws.String(string(c.chain))
+	}
+	return out, nil
+}
+
+// keyOf is the algorithm and size of a certificate's key.
+func keyOf(leaf *x509.Certificate) string {
+	switch key := leaf.PublicKey.(type) {
+	case *rsa.PublicKey:
+		return fmt.Sprint("RSA ", key.N.BitLen())
+	case *ecdsa.PublicKey:
+		return "EC " + key.Curve.Params().Name
+	}
+	return leaf.PublicKeyAlgorithm.String()
 }
 
 func (s *Sim) certificateUsers(arn string) []string {

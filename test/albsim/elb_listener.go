@@ -16,7 +16,7 @@ import (
 type listener struct {
 	serial     int
 	about      elb.Listener // with its default certificate only
-	others     []string     // the certificates for SNI
+	others     []string     // the certificates for SNI, among which the default one can be once more
 	attributes map[string]string
 	foundFrom  time.Time // when rules can be made for it
 }
@@ -193,7 +193,6 @@ func (s *Sim) modifyListener(in *api.ModifyListenerInput) (*api.ModifyListenerOu
 		s.linger(aws.ToString(c.CertificateArn))
 	}
 	l.about = about
-	l.others = slices.DeleteFunc(l.others, func(arn string) bool { return arn == defaultCertificate(about) })
 	s.touch(lb.arn())
 	return &api.ModifyListenerOutput{Listeners: []elb.Listener{about}}, nil
 }
@@ -245,12 +244,16 @@ func (s *Sim) addListenerCertificates(in *api.AddListenerCertificatesInput) (*ap
 	if err := s.checkCertificate(arn); err != nil {
 		return nil, err
 	}
-	if arn != defaultCertificate(l.about) && !slices.Contains(l.others, arn) {
+	if !slices.Contains(l.others, arn) {
 		count := 0
 		for _, sibling := range s.listenersOf(l.loadBalancer()) {
-			count += len(sibling.others)
+			for _, other := range sibling.others {
+				if other != defaultCertificate(sibling.about) {
+					count++
+				}
+			}
 		}
-		if count >= s.options.Limits.CertificatesPerLoadBalancer {
+		if arn != defaultCertificate(l.about) && count >= s.options.Limits.CertificatesPerLoadBalancer {
 			return nil, refuse("TooManyCertificates", "The maximum number of certificates has been reached on load balancer '%s'", l.loadBalancer())
 		}
 		l.others = append(l.others, arn)

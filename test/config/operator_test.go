@@ -3,7 +3,9 @@ package config
 import (
 	"bytes"
 	"context"
-	"crypto/ed25519"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -233,12 +235,12 @@ func followSecret(t *testing.T, c *kube.Cluster, namespace, name string, labels 
 // keyPair is what a Secret holds.
 func keyPair(t *testing.T, host string) map[string][]byte {
 	t.Helper()
-	public, private, err := ed25519.GenerateKey(nil)
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{host}, NotAfter: time.Now().Add(time.Hour)}
-	chain, err := x509.CreateCertificate(nil, template, template, public, private)
+	chain, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,62 @@
+package routing
+
+import (
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// This file is certificates: what they are called, and what of them matters.
+
+// A CertificateID names a certificate by its content ("sha256:…") or, for one that the cloud
+// already holds, by the cloud's name for it.
+type CertificateID string
+
+// A Certificate is one that a listener serves.
+type Certificate struct {
+	ID     CertificateID
+	Hosts  []string // the names in it
+	Kind   string   // as KindOf says
+	Source string   // namespace/name of the Secret; empty for one that the cloud holds
+	Pair   *KeyPair // nil for one that the cloud holds
+}
+
+// A KeyPair is a certificate chain with its private key, in PEM. It never prints its key.
+type KeyPair struct {
+	Chain []byte
+	Key   []byte
+}
+
+func (KeyPair) String() string               { return "[redacted]" }
+func (KeyPair) GoString() string             { return "[redacted]" }
+func (KeyPair) MarshalJSON() ([]byte, error) { return []byte(`"[redacted]"`), nil }
+
+// NamesIn are the host names that a certificate is for, sorted.
+func NamesIn(leaf *x509.Certificate) []string {
+	names := slices.Clone(leaf.DNSNames)
+	if len(names) == 0 && leaf.Subject.CommonName != "" {
+		names = []string{leaf.Subject.CommonName}
+	}
+	for i := range names {
+		names[i] = strings.ToLower(names[i])
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// KindOf is what of a certificate stays the same when it is renewed, whoever issues it: the
+// algorithm and size of its key, and what the key is for. Clouds let a certificate take the place
+// of another one only if it is of the same kind.
+func KindOf(leaf *x509.Certificate) string {
+	size := 0
+	switch key := leaf.PublicKey.(type) {
+	case *rsa.PublicKey:
+		size = key.N.BitLen()
+	case *ecdsa.PublicKey:
+		size = key.Curve.Params().BitSize
+	}
+	return fmt.Sprintf("%s-%d/%d/%v", leaf.PublicKeyAlgorithm, size, leaf.KeyUsage, leaf.ExtKeyUsage)
+}
