@@ -27,7 +27,11 @@ func ClassOf(s ingress.Snapshot) lb.Class {
 
 // Ask is what compiling a snapshot needs to know about the cloud.
 func Ask(s ingress.Snapshot) lb.Questions {
-	return lb.Questions{CertificateHosts: ingress.CertificateHosts(s), Subnets: s.Class.Subnets}
+	q := lb.Questions{CertificateHosts: ingress.CertificateHosts(s)}
+	if len(s.Members) > 0 { // else it is to go, wherever it stands
+		q.Network = ingress.NetworkOf(s)
+	}
+	return q
 }
 
 // Compile makes the best load balancer of a snapshot. It cannot fail. What does not fit within
@@ -43,6 +47,10 @@ func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 // compile is the compiler's three stages.
 func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	config, diagnostics := ingress.Translate(s, f.Certificates)
+	config.Settings.Subnets = f.Subnets
+	for _, missing := range f.Unmet {
+		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing})
+	}
 	table := routing.New(config)
 	balancer, served, refusals := lb.Lower(table, c)
 	diagnostics = append(diagnostics, served.Diagnostics()...)

@@ -7,20 +7,29 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // LoadBalancerClassSpec is shared by both kinds of class parameters. Everything is optional: a
 // class without parameters is one with an empty spec.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.subnets) || !has(self.subnetTags)",message="subnets are either named or selected by tags"
 type LoadBalancerClassSpec struct {
 	// Scheme pins where load balancers are reachable from. Unset, the annotation
 	// fairlead.dev/scheme decides, and without it a load balancer is internal.
 	// +kubebuilder:validation:Enum=internal;internet-facing
 	Scheme string `json:"scheme,omitempty"`
 
-	// IPFamily is ipv4 or dualstack. Unset, it is the cloud's default.
-	// +kubebuilder:validation:Enum=ipv4;dualstack
+	// IPFamily is ipv4, dualstack, or dualstack-without-public-ipv4 for load balancers that face the
+	// internet over IPv6 only. Unset, it is the cloud's default.
+	// +kubebuilder:validation:Enum=ipv4;dualstack;dualstack-without-public-ipv4
 	IPFamily string `json:"ipFamily,omitempty"`
 
-	// Subnets that load balancers stand in. Unset, the cloud is searched for suitable ones.
+	// Subnets that load balancers stand in, by ID or name. Unset, the cloud is searched for
+	// suitable ones. A load balancer keeps those it stands in as long as they suit.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	Subnets []string `json:"subnets,omitempty"`
+
+	// SubnetTags select subnets that have all of these tags, one in each zone. An empty value stands
+	// for any. It is not for classes that name their subnets.
+	// +kubebuilder:validation:MaxProperties=20
+	SubnetTags map[string]string `json:"subnetTags,omitempty"`
 
 	// TargetType is ip (the default) or instance, for Ingresses that do not say.
 	// +kubebuilder:validation:Enum=ip;instance
@@ -86,10 +95,13 @@ type LoadBalancerClassSpec struct {
 	// TLSPolicy is the cloud's name of the protocols and ciphers that HTTPS ports accept.
 	TLSPolicy string `json:"tlsPolicy,omitempty"`
 
-	// Attributes of load balancers, in the cloud's own terms.
+	// Attributes of load balancers, in the cloud's own terms. One that is removed here goes back to
+	// the cloud's default.
 	Attributes map[string]string `json:"attributes,omitempty"`
 
-	// Tags for everything that is made in the cloud.
+	// Tags for load balancers. Names that start with fairlead.dev/ are Fairlead's own.
+	// +kubebuilder:validation:MaxProperties=40
+	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.startsWith('fairlead.dev/'))",message="names that start with fairlead.dev/ are Fairlead's own"
 	Tags map[string]string `json:"tags,omitempty"`
 
 	// HealthCheck is how targets are checked for Ingresses that do not say.
@@ -195,6 +207,10 @@ type HealthCheck struct {
 const (
 	SchemeInternal       = "internal"
 	SchemeInternetFacing = "internet-facing"
+
+	IPFamilyIPv4                 = "ipv4"
+	IPFamilyDualStack            = "dualstack"
+	IPFamilyDualStackPrivateIPv4 = "dualstack-without-public-ipv4"
 
 	TargetTypeIP       = "ip"
 	TargetTypeInstance = "instance"

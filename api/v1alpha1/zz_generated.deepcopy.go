@@ -370,6 +370,13 @@ func (in *LoadBalancerClassSpec) DeepCopyInto(out *LoadBalancerClassSpec) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.SubnetTags != nil {
+		in, out := &in.SubnetTags, &out.SubnetTags
+		*out = make(map[string]string, len(*in))
+		for key, val := range *in {
+			(*out)[key] = val
+		}
+	}
 	if in.ListenPorts != nil {
 		in, out := &in.ListenPorts, &out.ListenPorts
 		*out = make([]ListenPort, len(*in))

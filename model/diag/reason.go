@@ -60,6 +60,7 @@ const (
 
 	NotExpressible Reason = "NotExpressible"
 	QuotaExceeded  Reason = "QuotaExceeded"
+	NetworkUnmet   Reason = "NetworkUnmet"
 	DeleteFirst    Reason = "DeleteFirst"
 	RedirectOrder  Reason = "RedirectOrder"
 )
@@ -98,6 +99,7 @@ var Reasons = []Doc{
 	{RedirectLoop, "A redirect sends requests of a port to where they come from.", "Redirect from an Ingress that is not served on that port, or change more of the URL."},
 	{NotExpressible, "The cloud's rules cannot say this exactly, so it is not served.", "The message says which limit is in the way."},
 	{QuotaExceeded, "The load balancer has no room for this; what was served before stays.", "Raise the quota, remove routes, or use another group."},
+	{NetworkUnmet, "The cloud has no such network as the class asks for: subnets or security groups are missing. A load balancer that is there stays where it stands.", "The message says what is missing; create it, or correct the class."},
 	{DeleteFirst, "The load balancer is full, so a rule is removed before its successor exists.", "Keep room for a rule below the quota, or apply at a quiet hour."},
 	{RedirectOrder, "Ports that redirect to each other change in ways that no order of steps keeps apart.", "Change one port at a time, or apply at a quiet hour."},
 }

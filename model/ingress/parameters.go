@@ -1,7 +1,9 @@
 package ingress
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,7 +66,7 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 		known        []string
 	}{
 		{"scheme", spec.Scheme, []string{v1alpha1.SchemeInternal, v1alpha1.SchemeInternetFacing}},
-		{"ipFamily", spec.IPFamily, []string{"dualstack", "ipv4"}},
+		{"ipFamily", spec.IPFamily, []string{v1alpha1.IPFamilyDualStack, v1alpha1.IPFamilyDualStackPrivateIPv4, v1alpha1.IPFamilyIPv4}},
 		{"targetType", spec.TargetType, []string{v1alpha1.TargetTypeInstance, v1alpha1.TargetTypeIP}},
 		{"hostMiss", spec.HostMiss, []string{v1alpha1.HostMissAnswer, v1alpha1.HostMissLessSpecific}},
 		{"implementationSpecific", spec.ImplementationSpecific, []string{v1alpha1.ReadFairlead, v1alpha1.ReadGlob, v1alpha1.ReadRegex}},
@@ -79,6 +81,10 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 			errs = append(errs, field.Invalid(at.Child("listenPorts"), spec.ListenPorts, err.Error()))
 		}
 	}
+	if len(spec.Subnets) > 0 && len(spec.SubnetTags) > 0 {
+		errs = append(errs, field.Invalid(at.Child("subnetTags"), spec.SubnetTags, "subnets are either named or selected by tags"))
+	}
+	errs = append(errs, validateTags(spec.Tags, at.Child("tags"))...)
 	if spec.ValuesPerCondition < 0 {
 		errs = append(errs, field.Invalid(at.Child("valuesPerCondition"), spec.ValuesPerCondition, "must not be negative"))
 	}
@@ -154,5 +160,22 @@ func (c *Class) hostMiss() routing.HostMiss {
 
 // settings are what the class says of a whole load balancer. The scheme is part of its key.
 func (c *Class) settings(scheme string) routing.Settings {
-	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Subnets: c.Subnets, Attributes: c.Attributes, Tags: c.Tags}
+	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes, Tags: c.Tags}
+}
+
+// NetworkOf is where the load balancer of a snapshot is to stand.
+func NetworkOf(s Snapshot) routing.Network {
+	_, scheme := splitScheme(s.Key)
+	return routing.Network{Key: s.Key, Scheme: scheme, Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags}
+}
+
+// validateTags keeps what Fairlead knows its own by out of what a class may write.
+func validateTags(tags map[string]string, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range slices.Sorted(maps.Keys(tags)) {
+		if strings.HasPrefix(name, prefix) {
+			errs = append(errs, field.Invalid(at.Key(name), name, "names that start with "+prefix+" are Fairlead's own"))
+		}
+	}
+	return errs
 }

@@ -102,11 +102,11 @@ func TestSourcesAreSpeltAsTheAPIDoes(t *testing.T) {
 
 func TestSettingsOfTheClass(t *testing.T) {
 	config, _ := translated(t, nil, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{
-		Scheme: "internet-facing", IPFamily: "dualstack", Subnets: []string{"a"}, Attributes: map[string]string{"b": "c"}, Tags: map[string]string{"d": "e"},
+		Scheme: "internet-facing", IPFamily: "dualstack", Attributes: map[string]string{"b": "c"}, Tags: map[string]string{"d": "e"},
 		HostMiss: v1alpha1.HostMissLessSpecific,
 	}), anIngress("shop/web", defaulted(to("web:80"))))
 	compare(t, "settings", config.Settings, routing.Settings{
-		Scheme: "internet-facing", IPFamily: "dualstack", Subnets: []string{"a"}, Attributes: map[string]string{"b": "c"}, Tags: map[string]string{"d": "e"},
+		Scheme: "internet-facing", IPFamily: "dualstack", Attributes: map[string]string{"b": "c"}, Tags: map[string]string{"d": "e"},
 	})
 	if config.HostMiss != routing.MissFallsThrough || config.Key != "fairlead/shop/web/internet-facing" {
 		t.Errorf("key %s, host miss %v", config.Key, config.HostMiss)

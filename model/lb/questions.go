@@ -1,17 +1,25 @@
 package lb
 
+import "fairlead.dev/fairlead/model/routing"
+
 // Questions are what compiling needs to know about the cloud, and Facts the answers. They are
 // asked once, before compiling, so that compiling itself makes no calls.
 type Questions struct {
 	// CertificateHosts are host names (wildcards too) for which no Secret is named.
 	CertificateHosts []string
-	Subnets          []string
+	Network          Network
 }
+
+// A Network is where a load balancer is to stand, in the words of its class.
+type Network = routing.Network
 
 // Facts answer Questions.
 type Facts struct {
 	// Certificates maps a host name to the certificates that the cloud holds for it, the best
 	// first.
 	Certificates map[string][]CertificateID
-	Subnets      []string
+	// Subnets are those that the network comes down to, sorted. None are left to the provider.
+	Subnets []string
+	// Unmet is what the class asks for and the cloud does not have, in words.
+	Unmet []string
 }

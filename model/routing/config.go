@@ -43,11 +43,20 @@ type Listener struct {
 	Attributes   map[string]string
 }
 
-// Settings are what holds for a whole load balancer.
+// Settings are what holds for a whole load balancer. What is empty is left to the cloud.
 type Settings struct {
 	Scheme     string            `json:"scheme,omitempty"` // internal or internet-facing
 	IPFamily   string            `json:"ipFamily,omitempty"`
-	Subnets    []string          `json:"subnets,omitempty"`
+	Subnets    []string          `json:"subnets,omitempty"` // as the cloud calls them, sorted
 	Attributes map[string]string `json:"attributes,omitempty"`
 	Tags       map[string]string `json:"tags,omitempty"`
+}
+
+// A Network is where a load balancer is to stand, in the words of its class. The zero Network asks for
+// nothing.
+type Network struct {
+	Key        Key // of the load balancer, which may stand somewhere already
+	Scheme     string
+	Subnets    []string          // by ID or name; nil: those with the tags
+	SubnetTags map[string]string // nil: those that suit the scheme
 }

@@ -30,7 +30,7 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	case plan.CreateLoadBalancer:
 		return p.createLoadBalancer(ctx, s.LoadBalancer)
 	case plan.ModifyLoadBalancer:
-		return plan.Result{}, p.modifyLoadBalancer(ctx, seen, s.LoadBalancer)
+		return plan.Result{}, p.modifyLoadBalancer(ctx, s.LoadBalancer)
 	case plan.DeleteLoadBalancer:
 		return plan.Result{}, p.deleteLoadBalancer(ctx, seen)
 	case plan.ImportCertificate:
@@ -79,50 +79,44 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 func (p *Provider) createLoadBalancer(ctx context.Context, want lb.LoadBalancer) (plan.Result, error) {
 	name := p.loadBalancerName(want.Key)
 	subnets := want.Settings.Subnets
-	if len(subnets) == 0 {
+	if len(subnets) == 0 { // there are none that fit, or nobody looked
 		var err error
-		if subnets, err = p.discover(ctx, want.Settings.Scheme); err != nil {
+		if subnets, err = p.choose(ctx, lb.Network{Scheme: want.Settings.Scheme}, nil); err != nil {
 			return plan.Result{}, err
 		}
 	}
+	tags := p.balancerTags(want)
+	if !complete(want.Settings) {
+		tags = p.owned(want.Key, want.Settings.Tags)
+	}
 	in := &elbapi.CreateLoadBalancerInput{
 		Name: aws.String(name), Type: elb.LoadBalancerTypeEnumApplication, Scheme: elb.LoadBalancerSchemeEnum(want.Settings.Scheme),
-		IpAddressType: elb.IpAddressType(want.Settings.IPFamily), Subnets: subnets, Tags: elbTags(p.balancerTags(want)),
+		IpAddressType: elb.IpAddressType(want.Settings.IPFamily), Subnets: subnets, Tags: elbTags(tags),
 	}
 	out, err := p.elb.CreateLoadBalancer(ctx, in)
-	var made *elb.LoadBalancer
+	made := &balancer{}
 	switch {
 	case is(err, "DuplicateLoadBalancerName"): // made before, and changed since
 		if made, err = p.ownBalancer(ctx, want.Key); err != nil {
 			return plan.Result{}, err
 		}
-		err = p.writeSettings(ctx, aws.ToString(made.LoadBalancerArn), want)
+		err = p.writeSettings(ctx, made, want)
 	case err != nil:
 		return plan.Result{}, explained("creating load balancer "+name, err)
 	default:
-		made = &out.LoadBalancers[0]
-		if len(want.Settings.Attributes) > 0 {
-			err = p.writeSettings(ctx, aws.ToString(made.LoadBalancerArn), want)
+		made.LoadBalancer = out.LoadBalancers[0]
+		if !complete(want.Settings) {
+			err = p.writeSettings(ctx, made, want)
 		}
 	}
 	return plan.Result{
 		Handle: aws.ToString(made.LoadBalancerArn), Address: lb.Address{Hostname: aws.ToString(made.DNSName)},
-		Active: active(made),
+		Active: active(&made.LoadBalancer),
 	}, err
 }
 
-// balancerTags are the tags of a new load balancer. The digest is among them where nothing is left to
-// be written once it is there.
-func (p *Provider) balancerTags(want lb.LoadBalancer) map[string]string {
-	tags := p.owned(want.Key, want.Settings.Tags)
-	if len(want.Settings.Attributes) == 0 {
-		tags[tagDigest] = string(want.Digest)
-	}
-	return tags
-}
-
 // ownBalancer is the load balancer under a key, of which it is known that there is one.
-func (p *Provider) ownBalancer(ctx context.Context, key lb.Key) (*elb.LoadBalancer, error) {
+func (p *Provider) ownBalancer(ctx context.Context, key lb.Key) (*balancer, error) {
 	name := p.loadBalancerName(key)
 	there, err := p.balancerNamed(ctx, name)
 	if err != nil {
@@ -139,27 +133,7 @@ func (p *Provider) ownBalancer(ctx context.Context, key lb.Key) (*elb.LoadBalanc
 	if tags[arn][tagInstallation] != p.installation || tags[arn][tagKey] != string(key) {
 		return nil, fmt.Errorf("load balancer %s is somebody else's: %w", name, providers.ErrRejected)
 	}
-	return there, nil
-}
-
-// writeSettings writes the attributes of a load balancer, and then the digest that says so.
-func (p *Provider) writeSettings(ctx context.Context, arn string, want lb.LoadBalancer) error {
-	var attributes []elb.LoadBalancerAttribute
-	for _, key := range sorted(want.Settings.Attributes) {
-		attributes = append(attributes, elb.LoadBalancerAttribute{Key: aws.String(key), Value: aws.String(want.Settings.Attributes[key])})
-	}
-	for part := range slices.Chunk(attributes, 20) {
-		if _, err := p.elb.ModifyLoadBalancerAttributes(ctx, &elbapi.ModifyLoadBalancerAttributesInput{LoadBalancerArn: aws.String(arn), Attributes: part}); err != nil {
-			return explained("setting the attributes of "+arn, err)
-		}
-	}
-	tags := p.owned(want.Key, want.Settings.Tags)
-	tags[tagDigest] = string(want.Digest)
-	return p.tag(ctx, arn, tags)
-}
-
-func (p *Provider) modifyLoadBalancer(ctx context.Context, seen *lb.Observed, want lb.LoadBalancer) error {
-	return p.writeSettings(ctx, seen.Handle, want)
+	return &balancer{*there, tags[arn]}, nil
 }
 
 func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) error {

@@ -43,6 +43,7 @@ type Provider struct {
 	mu     sync.Mutex
 	groups map[groupName]string // the ARNs of target groups, once they are known
 	looked map[string][]lb.TargetHealth
+	places map[lb.Key]place // where load balancers are to stand
 
 	released  waitingRoom // target groups and certificates that were let go of
 	inactive  waitingRoom // load balancers that are being set up
@@ -62,7 +63,7 @@ func New(o Options) *Provider {
 		installation: o.Installation, vpc: o.VPC, settle: cmp.Or(o.Settle, lb.ALB().Settle),
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config),
-		groups:  map[groupName]string{}, looked: map[string][]lb.TargetHealth{},
+		groups:  map[groupName]string{}, looked: map[string][]lb.TargetHealth{}, places: map[lb.Key]place{},
 	}
 }
 
@@ -70,6 +71,8 @@ func New(o Options) *Provider {
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities { return lb.ALB().For(class) }
 
 // Lookup answers what compiling needs to know.
-func (p *Provider) Lookup(_ context.Context, q lb.Questions) (lb.Facts, error) {
-	return lb.Facts{Subnets: q.Subnets}, nil
+func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
+	var facts lb.Facts
+	err := p.stand(ctx, q.Network, &facts)
+	return facts, err
 }

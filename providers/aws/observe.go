@@ -24,16 +24,17 @@ const atOnce = 8
 
 // A look is the load balancer under a key, as it is being read.
 type look struct {
-	key       lb.Key
-	deep      bool
-	balancer  *elb.LoadBalancer
-	listeners []elb.Listener
-	rules     map[string][]elb.Rule // by listener
-	served    map[string][]elb.Certificate
-	groups    []elb.TargetGroup
-	health    map[string][]lb.TargetHealth // by target group
-	tags      map[string]map[string]string
-	imported  map[string]lb.ObservedCertificate // by ARN
+	key        lb.Key
+	deep       bool
+	balancer   *elb.LoadBalancer
+	listeners  []elb.Listener
+	rules      map[string][]elb.Rule // by listener
+	served     map[string][]elb.Certificate
+	groups     []elb.TargetGroup
+	health     map[string][]lb.TargetHealth // by target group
+	tags       map[string]map[string]string
+	imported   map[string]lb.ObservedCertificate // by ARN
+	attributes map[string]string                 // of the load balancer, looked at deeply
 }
 
 // Observe reads what is under a key.
@@ -50,7 +51,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		return nil, err
 	}
 	for _, read := range []func(context.Context, *look, map[string]map[string]string) error{
-		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readCertificates,
+		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readSettings, p.readCertificates,
 	} {
 		if err := read(ctx, l, strewn); err != nil {
 			return nil, err
@@ -250,7 +251,7 @@ func (l *look) observed() *lb.Observed {
 	o := &lb.Observed{Key: l.key}
 	if b := l.balancer; b != nil {
 		arn := aws.ToString(b.LoadBalancerArn)
-		o.Exists, o.Handle, o.Digest = true, arn, lb.Digest(l.tags[arn][tagDigest])
+		o.Exists, o.Handle, o.Digest = true, arn, l.digest()
 		o.Active = active(b)
 		o.Address = lb.Address{Hostname: aws.ToString(b.DNSName)}
 	}

@@ -30,7 +30,7 @@ func TestOfflineCapabilities(t *testing.T) {
 }
 
 func TestOfflineLookupAnswersEveryQuestion(t *testing.T) {
-	got, err := aws.Offline{}.Lookup(t.Context(), lb.Questions{CertificateHosts: []string{"a.example.com", "*.example.com"}, Subnets: []string{"subnet-1"}})
+	got, err := aws.Offline{}.Lookup(t.Context(), lb.Questions{CertificateHosts: []string{"a.example.com", "*.example.com"}, Network: lb.Network{Subnets: []string{"subnet-1"}}})
 	want := lb.Facts{
 		Certificates: map[string][]lb.CertificateID{
 			"a.example.com": {"acm:discovered:a.example.com"},

@@ -2,7 +2,10 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -10,10 +13,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file chooses the subnets that a load balancer stands in: one in each zone.
+// This file chooses the subnets that a load balancer stands in: those that its class names, or one in each
+// zone. The choice is made once, and thought over when the load balancer is looked at deeply.
 
 // The tags by which people say what subnets are for.
 const (
@@ -24,34 +29,131 @@ const (
 // leastFree is how many free addresses AWS asks of a subnet.
 const leastFree = 8
 
-// discover chooses subnets for a scheme: those with its role tag, else those that reach the internet,
-// or do not.
-func (p *Provider) discover(ctx context.Context, scheme string) ([]string, error) {
+// A place is what was asked for, and the subnets that were chosen.
+type place struct {
+	asked   lb.Network
+	subnets []string
+}
+
+// stand notes where a load balancer is to stand: where it does, and what is missing, if nothing fits.
+func (p *Provider) stand(ctx context.Context, n lb.Network, facts *lb.Facts) error {
+	if n.Key == "" {
+		return nil
+	}
+	p.mu.Lock()
+	known, ok := p.places[n.Key]
+	p.mu.Unlock()
+	if ok && reflect.DeepEqual(known.asked, n) {
+		facts.Subnets = known.subnets
+		return nil
+	}
+	there, err := p.balancerNamed(ctx, p.loadBalancerName(n.Key))
+	if err != nil {
+		return err
+	}
+	var standing []string
+	if there != nil {
+		standing = subnetsIn(*there)
+	}
+	subnets, err := p.choose(ctx, n, standing)
+	if errors.Is(err, providers.ErrRejected) {
+		facts.Subnets, facts.Unmet = standing, append(facts.Unmet, err.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.places[n.Key], facts.Subnets = place{n, subnets}, subnets
+	return nil
+}
+
+// leave forgets where a load balancer is to stand.
+func (p *Provider) leave(key lb.Key) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.places, key)
+}
+
+// choose chooses subnets. Those that the load balancer stands in already stay, as long as they fit.
+func (p *Provider) choose(ctx context.Context, n lb.Network, standing []string) ([]string, error) {
 	subnets, err := p.subnetsOf(ctx)
 	if err != nil {
 		return nil, err
 	}
-	role, public := tagPrivateRole, scheme == "internet-facing"
+	if len(n.Subnets) > 0 {
+		return p.named(n.Subnets, subnets)
+	}
+	fits, what, err := p.fitting(ctx, n, subnets)
+	if err != nil {
+		return nil, err
+	}
+	if len(standing) > 1 && !slices.ContainsFunc(standing, func(id string) bool {
+		return !slices.ContainsFunc(subnets, func(s ec2types.Subnet) bool { return aws.ToString(s.SubnetId) == id && fits(s) })
+	}) {
+		return standing, nil
+	}
+	chosen := onePerZone(subnets, standing, fits)
+	if len(chosen) < 2 {
+		return nil, fmt.Errorf("choosing subnets of %s: %d zones have one that %s, and that has %d free addresses; AWS asks for two zones: %w",
+			p.vpc, len(chosen), what, leastFree, providers.ErrRejected)
+	}
+	return chosen, nil
+}
+
+// named are the subnets of some IDs or names.
+func (p *Provider) named(names []string, subnets []ec2types.Subnet) ([]string, error) {
+	var out []string
+	for _, name := range names {
+		at := slices.IndexFunc(subnets, func(s ec2types.Subnet) bool {
+			return aws.ToString(s.SubnetId) == name || tagged(s.Tags, "Name", name)
+		})
+		if at < 0 {
+			return nil, fmt.Errorf("choosing subnets of %s: none has the ID or the name %s: %w", p.vpc, name, providers.ErrRejected)
+		}
+		out = append(out, aws.ToString(subnets[at].SubnetId))
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// fitting tells which subnets fit, and says what makes them: the tags of the class, else the role of the
+// scheme, else whether they reach the internet.
+func (p *Provider) fitting(ctx context.Context, n lb.Network, subnets []ec2types.Subnet) (fits func(ec2types.Subnet) bool, what string, err error) {
+	if len(n.SubnetTags) > 0 {
+		return func(s ec2types.Subnet) bool {
+			return !slices.ContainsFunc(sorted(n.SubnetTags), func(key string) bool { return !tagged(s.Tags, key, n.SubnetTags[key]) })
+		}, "has the tags of the class", nil
+	}
+	role, public := tagPrivateRole, n.Scheme == "internet-facing"
 	if public {
 		role = tagPublicRole
 	}
-	chosen := onePerZone(subnets, func(s ec2types.Subnet) bool {
+	fits = func(s ec2types.Subnet) bool {
 		return slices.ContainsFunc(s.Tags, func(t ec2types.Tag) bool {
 			return aws.ToString(t.Key) == role && (aws.ToString(t.Value) == "" || aws.ToString(t.Value) == "1")
 		})
+	}
+	if slices.ContainsFunc(subnets, fits) {
+		return fits, "is tagged " + role, nil
+	}
+	open, err := p.reachable(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	what = "is tagged " + role + " or has no route to an internet gateway"
+	if public {
+		what = "is tagged " + role + " or has a route to an internet gateway"
+	}
+	return func(s ec2types.Subnet) bool { return open(aws.ToString(s.SubnetId)) == public }, what, nil
+}
+
+// tagged reports whether there is a tag of a key and a value. An empty value stands for any.
+func tagged(tags []ec2types.Tag, key, value string) bool {
+	return slices.ContainsFunc(tags, func(t ec2types.Tag) bool {
+		return aws.ToString(t.Key) == key && (value == "" || aws.ToString(t.Value) == value)
 	})
-	if len(chosen) == 0 {
-		open, err := p.reachable(ctx)
-		if err != nil {
-			return nil, err
-		}
-		chosen = onePerZone(subnets, func(s ec2types.Subnet) bool { return open(aws.ToString(s.SubnetId)) == public })
-	}
-	if len(chosen) < 2 {
-		return nil, fmt.Errorf("choosing subnets of %s: %d zones have one that is tagged %s or fits, and that has %d free addresses; AWS asks for two zones: %w",
-			p.vpc, len(chosen), role, leastFree, providers.ErrRejected)
-	}
-	return chosen, nil
 }
 
 // subnetsOf are the subnets of the VPC.
@@ -72,20 +174,20 @@ func (p *Provider) inVPC() []ec2types.Filter {
 	return []ec2types.Filter{{Name: aws.String("vpc-id"), Values: []string{p.vpc}}}
 }
 
-// onePerZone are, of the subnets that fit, the one with the lowest ID in each zone, by zone.
-func onePerZone(subnets []ec2types.Subnet, fits func(ec2types.Subnet) bool) []string {
+// onePerZone are, of the subnets that fit, one in each zone: where there is one that the load balancer
+// stands in, that one, else the one with the lowest ID.
+func onePerZone(subnets []ec2types.Subnet, standing []string, fits func(ec2types.Subnet) bool) []string {
 	best := map[string]string{}
 	for _, s := range subnets {
 		zone, id := aws.ToString(s.AvailabilityZone), aws.ToString(s.SubnetId)
-		if aws.ToInt32(s.AvailableIpAddressCount) >= leastFree && fits(s) && (best[zone] == "" || id < best[zone]) {
+		stands := slices.Contains(standing, id)
+		switch {
+		case !fits(s), !stands && aws.ToInt32(s.AvailableIpAddressCount) < leastFree:
+		case stands, best[zone] == "", id < best[zone] && !slices.Contains(standing, best[zone]):
 			best[zone] = id
 		}
 	}
-	var out []string
-	for _, zone := range sorted(best) {
-		out = append(out, best[zone])
-	}
-	return out
+	return slices.Sorted(maps.Values(best))
 }
 
 // reachable tells which subnets route to the internet by themselves.

@@ -118,7 +118,7 @@ func (c *Cloud) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	if err := c.wait(ctx); err != nil {
 		return lb.Facts{}, err
 	}
-	facts := lb.Facts{Certificates: make(map[string][]lb.CertificateID, len(q.CertificateHosts)), Subnets: q.Subnets}
+	facts := lb.Facts{Certificates: make(map[string][]lb.CertificateID, len(q.CertificateHosts)), Subnets: q.Network.Subnets}
 	for _, host := range q.CertificateHosts {
 		facts.Certificates[host] = []lb.CertificateID{ownCertificate(host)}
 	}

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -49,6 +50,16 @@ func newWorld(t *testing.T, o albsim.Options) *world {
 	}}
 	w.restart()
 	return w
+}
+
+// class changes the parameters of the class.
+func (w *world) class(change func(*v1alpha1.LoadBalancerClassSpec)) {
+	group := v1alpha1.Group
+	w.IngressClasses[0].Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: &group, Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "fairlead"}
+	if len(w.ClusterLoadBalancerClasses) == 0 {
+		w.ClusterLoadBalancerClasses = []*v1alpha1.ClusterLoadBalancerClass{{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}}}
+	}
+	change(&w.ClusterLoadBalancerClasses[0].Spec)
 }
 
 // restart makes a new operator, which knows nothing.

@@ -44,6 +44,9 @@ func (s *Sim) createLoadBalancer(in *api.CreateLoadBalancerInput) (*api.CreateLo
 	if err != nil {
 		return nil, err
 	}
+	if err := s.checkFamily(orUsual(in.IpAddressType, elb.IpAddressTypeIpv4), orUsual(in.Scheme, elb.LoadBalancerSchemeEnumInternetFacing), zones); err != nil {
+		return nil, err
+	}
 	about := elb.LoadBalancer{
 		LoadBalancerName: in.Name, Type: elb.LoadBalancerTypeEnumApplication, VpcId: aws.String(vpc),
 		Scheme: orUsual(in.Scheme, elb.LoadBalancerSchemeEnumInternetFacing), IpAddressType: orUsual(in.IpAddressType, elb.IpAddressTypeIpv4),
@@ -182,8 +185,11 @@ func (s *Sim) setSubnets(in *api.SetSubnetsInput) (*api.SetSubnetsOutput, error)
 	if vpc != aws.ToString(l.about.VpcId) {
 		return nil, refuse("InvalidSubnet", "The subnets are not in the VPC of the load balancer")
 	}
-	l.about.AvailabilityZones = zones
-	l.about.IpAddressType = orUsual(in.IpAddressType, l.about.IpAddressType)
+	family := orUsual(in.IpAddressType, l.about.IpAddressType)
+	if err := s.checkFamily(family, l.about.Scheme, zones); err != nil {
+		return nil, err
+	}
+	l.about.AvailabilityZones, l.about.IpAddressType = zones, family
 	return &api.SetSubnetsOutput{AvailabilityZones: zones, IpAddressType: l.about.IpAddressType}, nil
 }
 
@@ -192,11 +198,27 @@ func (s *Sim) setIPAddressType(in *api.SetIpAddressTypeInput) (*api.SetIpAddress
 	if l == nil {
 		return nil, s.noLoadBalancer(aws.ToString(in.LoadBalancerArn))
 	}
-	if in.IpAddressType == elb.IpAddressTypeDualstackWithoutPublicIpv4 && l.about.Scheme != elb.LoadBalancerSchemeEnumInternetFacing {
-		return nil, refuse("ValidationError", "'dualstack-without-public-ipv4' is only possible for internet-facing load balancers")
+	if err := s.checkFamily(in.IpAddressType, l.about.Scheme, l.about.AvailabilityZones); err != nil {
+		return nil, err
 	}
 	l.about.IpAddressType = in.IpAddressType
 	return &api.SetIpAddressTypeOutput{IpAddressType: in.IpAddressType}, nil
+}
+
+// checkFamily refuses an IP family that the scheme or the subnets have no addresses for.
+func (s *Sim) checkFamily(family elb.IpAddressType, scheme elb.LoadBalancerSchemeEnum, zones []elb.AvailabilityZone) error {
+	switch {
+	case family == elb.IpAddressTypeIpv4:
+		return nil
+	case family == elb.IpAddressTypeDualstackWithoutPublicIpv4 && scheme != elb.LoadBalancerSchemeEnumInternetFacing:
+		return refuse("ValidationError", "'dualstack-without-public-ipv4' is only possible for internet-facing load balancers")
+	}
+	for _, z := range zones {
+		if len(s.net.subnets[aws.ToString(z.SubnetId)].Ipv6CidrBlockAssociationSet) == 0 {
+			return refuse("InvalidConfigurationRequest", "The subnet '%s' must have an associated IPv6 CIDR block", aws.ToString(z.SubnetId))
+		}
+	}
+	return nil
 }
 
 var usualLoadBalancerAttributes = map[string]string{

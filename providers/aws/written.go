@@ -1,0 +1,67 @@
+package aws
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// This file keeps a list in tags: of what was written of a resource's settings. A value has room for few
+// characters and does not take all of them, so a long list goes over several tags, and names are quoted.
+
+// tagWrittenList is the tag that the list begins in; it goes on in those with a number behind.
+const tagWrittenList = "fairlead.dev/written"
+
+// valueLength is the longest value of a tag.
+const valueLength = 256
+
+// Names stand between spaces. What a name may have of them is quoted.
+var (
+	quote   = strings.NewReplacer("=", "=3D", " ", "=20")
+	unquote = strings.NewReplacer("=3D", "=", "=20", " ")
+)
+
+// noteWritten puts a list into tags.
+func noteWritten(tags map[string]string, names []string) {
+	line, part := "", 0
+	for _, name := range names {
+		name = quote.Replace(name)
+		if line != "" && len(line)+1+len(name) > valueLength {
+			tags[writtenTag(part)] = line
+			line, part = "", part+1
+		}
+		line = strings.TrimLeft(line+" "+name, " ")
+	}
+	if line != "" {
+		tags[writtenTag(part)] = line
+	}
+}
+
+// writtenIn is the list that is in tags.
+func writtenIn(tags map[string]string) []string {
+	var names []string
+	for part := 0; tags[writtenTag(part)] != ""; part++ {
+		for name := range strings.FieldsSeq(tags[writtenTag(part)]) {
+			names = append(names, unquote.Replace(name))
+		}
+	}
+	return names
+}
+
+// surplusWritten are the tags that a longer list left behind.
+func surplusWritten(before, now map[string]string) []string {
+	var out []string
+	for _, name := range sorted(before) {
+		if strings.HasPrefix(name, tagWrittenList) && now[name] == "" {
+			out = append(out, name)
+		}
+	}
+	return slices.Clip(out)
+}
+
+func writtenTag(part int) string {
+	if part == 0 {
+		return tagWrittenList
+	}
+	return tagWrittenList + "-" + strconv.Itoa(part)
+}
