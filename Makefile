@@ -24,7 +24,7 @@ demo: ## Serve the samples on this machine: no cluster, no cloud
 
 # What the image is made of is compiled for both of its platforms, which takes minutes the first time.
 .PHONY: test
-test: controlplane $(BIN)/helm ## Request every sample route once, then run all tests
+test: controlplane moto $(BIN)/helm ## Request every sample route once, then run all tests
 	go run . demo --once
 	go test ./...
 	go -C test/image test -timeout 30m ./...
@@ -92,6 +92,18 @@ $(CONTROLPLANE)/%: test/controlplane/%/main.go test/controlplane/go.mod test/con
 
 $(OLDEST)/%: test/oldest/apiserver/%/main.go test/oldest/apiserver/go.mod test/oldest/apiserver/go.sum
 	$(call build-controlplane,test/oldest/apiserver)
+
+MOTO := $(CURDIR)/.cache/moto
+
+.PHONY: moto
+moto: $(MOTO)/bin/moto_server ## Install moto, an emulator of AWS that tests run on, once
+
+# `pip-compile --generate-hashes requirements.in` pins what is installed.
+$(MOTO)/bin/moto_server: test/moto/requirements.txt
+	@echo "Installing moto, once"
+	@rm -rf $(MOTO) && python3 -m venv $(MOTO)
+	@$(MOTO)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
 
 # A tool is whatever the module of its name pins.
 $(BIN)/%: tools/%/go.mod tools/%/go.sum

@@ -118,6 +118,9 @@ func (p *Provider) readGroups(ctx context.Context, l *look, strewn map[string]ma
 		pages := elbapi.NewDescribeTargetGroupsPaginator(p.elb, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
+			if is(err, "TargetGroupNotFound") { // it has none
+				break
+			}
 			if err != nil {
 				return explained("reading target groups", err)
 			}

@@ -12,7 +12,11 @@ import (
 )
 
 func TestContract(t *testing.T) {
+	port := int32(8080)
 	providertest.Test(t, func(*testing.T) providers.Provider {
 		return aws.New(aws.Options{Config: albsim.New(albsim.Options{}).Config(), Installation: "test", VPC: albsim.VPC, Settle: time.Nanosecond})
-	}, func(*testing.T) lb.Target { return lb.Target{Address: "10.0.0.9", Port: 8080} })
+	}, func(*testing.T) lb.Target {
+		port++
+		return lb.Target{Address: "10.0.0.9", Port: port}
+	})
 }

@@ -1,0 +1,37 @@
+package moto
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/providertest"
+)
+
+// This file holds the provider to the contract.
+
+// A provider for globs: moto knows no regular expressions.
+type globs struct{ *aws.Provider }
+
+func (p globs) Capabilities(class lb.Class) lb.Capabilities {
+	class.NoRegularExpressions = true
+	return p.Provider.Capabilities(class)
+}
+
+// start makes an operator's provider in an account.
+func start(a *Account) globs {
+	return globs{aws.New(aws.Options{Config: a.Config, Installation: "test", VPC: a.VPC, Settle: time.Nanosecond})}
+}
+
+func TestContract(t *testing.T) {
+	server, addresses := Start(t), 0
+	providertest.Test(t, func(t *testing.T) providers.Provider {
+		return start(server.Account(t))
+	}, func(*testing.T) lb.Target {
+		addresses++
+		return lb.Target{Address: fmt.Sprintf("10.0.0.%d", addresses), Port: 8080}
+	})
+}

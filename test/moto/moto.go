@@ -1,0 +1,191 @@
+// Package moto runs moto, an emulator of AWS that this project did not write, and holds the AWS
+// provider to its contract against it. moto takes the whole life of a load balancer over the wire and
+// forgives much: deviations_test.go lists what it does otherwise than AWS. What AWS refuses is
+// test/albsim's to say.
+package moto
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+)
+
+// This file starts moto, and makes accounts with a network in it.
+
+// command is where `make moto` puts it, seen from the packages below test/.
+const command = "../../.cache/moto/bin/moto_server"
+
+// Region is where all of a test's resources are.
+const Region = "eu-west-1"
+
+// patience is how long moto may take to start. A busy machine is slow, not broken.
+const patience = 2 * time.Minute
+
+// A Server is a running moto.
+type Server struct {
+	URL string
+
+	mu       sync.Mutex
+	accounts int
+}
+
+// Start runs moto on a loopback port for as long as the test runs.
+func Start(t testing.TB) *Server {
+	t.Helper()
+	if _, err := os.Stat(command); err != nil {
+		t.Fatalf("looking for moto: %s: `make moto` installs it, and `make test` does so first", err)
+	}
+	// The shell waits for its input to end, which it does with the test, however that ends.
+	run := exec.Command("sh", "-c", `"$0" -H 127.0.0.1 -p 0 & read -r _; kill -9 $!`, command) //nolint:noctx // it ends with its input
+	leash, err := run.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := &transcript{}
+	run.Stdout, run.Stderr = said, said
+	if err := run.Start(); err != nil {
+		t.Fatalf("starting moto: %s", err)
+	}
+	t.Cleanup(func() {
+		_ = leash.Close()
+		_ = run.Wait() // how it was killed is nobody's interest
+	})
+	return &Server{URL: said.url(t)}
+}
+
+// A transcript is what moto says.
+type transcript struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+func (s *transcript) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text = append(s.text, p...)
+	return len(p), nil
+}
+
+// serving is how moto says where it is.
+var serving = regexp.MustCompile(`Running on (http://127\.0\.0\.1:\d+)`)
+
+// url waits until moto says where it is.
+func (s *transcript) url(t testing.TB) string {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		s.mu.Lock()
+		text := string(s.text)
+		s.mu.Unlock()
+		if found := serving.FindStringSubmatch(text); found != nil {
+			return found[1]
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("moto does not start; it says:\n%s", text)
+		}
+	}
+}
+
+// Reset empties every account.
+func (s *Server) Reset(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/moto-api/reset", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatalf("resetting moto: %s", err)
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
+		t.Fatalf("resetting moto: %s: %s", answer.Status, text)
+	}
+}
+
+// An Account is one of moto's, empty but for a network.
+type Account struct {
+	Config aws.Config
+	VPC    string
+	// Public and Private are subnets in two zones each, tagged for what they are.
+	Public, Private []string
+}
+
+// Account makes one that nobody else has.
+func (s *Server) Account(t testing.TB) *Account {
+	t.Helper()
+	s.mu.Lock()
+	s.accounts++
+	id := fmt.Sprintf("%012d", 100_000_000_000+s.accounts)
+	s.mu.Unlock()
+	a := &Account{Config: s.config(), VPC: "vpc"}
+	a.Config.HTTPClient = inAccount(id)
+	a.network(t)
+	return a
+}
+
+// Default is the account of whoever names none.
+func (s *Server) Default(t testing.TB) *Account {
+	t.Helper()
+	a := &Account{Config: s.config()}
+	a.network(t)
+	return a
+}
+
+// config is how the SDK reaches moto. What fails is a test's to see, so nothing is tried again.
+func (s *Server) config() aws.Config {
+	return aws.Config{
+		Region:       Region,
+		Credentials:  credentials.NewStaticCredentialsProvider("AKIDEMULATED", "secret", ""),
+		BaseEndpoint: aws.String(s.URL),
+		Retryer:      func() aws.Retryer { return aws.NopRetryer{} },
+	}
+}
+
+// inAccount is a client that says whose its requests are.
+type inAccount string
+
+func (id inAccount) Do(r *http.Request) (*http.Response, error) {
+	r.Header.Set("X-Moto-Account-Id", string(id))
+	return http.DefaultClient.Do(r)
+}
+
+// network makes a VPC with a public and a private subnet in each of two zones.
+func (a *Account) network(t testing.TB) {
+	t.Helper()
+	cloud := ec2.NewFromConfig(a.Config)
+	made, err := cloud.CreateVpc(t.Context(), &ec2.CreateVpcInput{CidrBlock: aws.String("10.0.0.0/16")})
+	if err != nil {
+		t.Fatalf("making a VPC: %s", err)
+	}
+	a.VPC = aws.ToString(made.Vpc.VpcId)
+	for i, zone := range []string{"a", "b"} {
+		for j, role := range []string{"elb", "internal-elb"} {
+			subnet, err := cloud.CreateSubnet(t.Context(), &ec2.CreateSubnetInput{
+				VpcId: aws.String(a.VPC), CidrBlock: aws.String(fmt.Sprintf("10.0.%d.0/24", 2*i+j)), AvailabilityZone: aws.String(Region + zone),
+				TagSpecifications: []ec2types.TagSpecification{{
+					ResourceType: ec2types.ResourceTypeSubnet,
+					Tags:         []ec2types.Tag{{Key: aws.String("kubernetes.io/role/" + role), Value: aws.String("1")}},
+				}},
+			})
+			if err != nil {
+				t.Fatalf("making a subnet: %s", err)
+			}
+			into := []*[]string{&a.Public, &a.Private}[j]
+			*into = append(*into, aws.ToString(subnet.Subnet.SubnetId))
+		}
+	}
+}
