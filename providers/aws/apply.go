@@ -226,7 +226,8 @@ func (p *Provider) deleteTargetGroup(ctx context.Context, seen *lb.Observed, id 
 	if p.released.early(g.Handle) {
 		return fmt.Errorf("target group %s was in use a moment ago: %w", id, providers.ErrPending)
 	}
-	if _, err := p.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)}); err != nil {
+	_, err := p.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
+	if err != nil && !is(err, "TargetGroupNotFound") {
 		return explained("deleting target group "+g.Handle, err)
 	}
 	p.know(seen.Key, id, "")

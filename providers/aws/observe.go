@@ -319,7 +319,11 @@ func (l *look) listener(of elb.Listener) lb.ObservedListener {
 	}
 	rest = slices.DeleteFunc(rest, func(id lb.CertificateID) bool { return slices.Contains(out.Certificates, id) }) // it can be named as one of the others, too
 	slices.Sort(rest)
-	out.Certificates = append(out.Certificates, rest...)
+	for _, id := range slices.Compact(rest) {
+		if !slices.Contains(out.Certificates, id) { // the default one can be among the others, too
+			out.Certificates = append(out.Certificates, id)
+		}
+	}
 	for _, r := range l.rules[arn] {
 		priority, err := strconv.Atoi(aws.ToString(r.Priority))
 		if err != nil {

@@ -23,7 +23,7 @@ func (p globs) Capabilities(class lb.Class) lb.Capabilities {
 
 // start makes an operator's provider in an account.
 func start(a *Account) globs {
-	return globs{aws.New(aws.Options{Config: a.Config, Installation: "test", VPC: a.VPC, Settle: time.Nanosecond})}
+	return globs{aws.New(aws.Options{Config: a.Mended(), Installation: "test", VPC: a.VPC, Settle: time.Nanosecond})}
 }
 
 func TestContract(t *testing.T) {
