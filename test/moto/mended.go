@@ -20,7 +20,7 @@ func (a *Account) Mended() aws.Config {
 	config := a.Config.Copy()
 	m := mender{elbapi.NewFromConfig(a.Config)}
 	config.APIOptions = append(config.APIOptions, func(stack *middleware.Stack) error {
-		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("AsInAWS", m.handle), middleware.After)
+		return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("AsInAWS", m.handle), middleware.After) //nolint:misspell // a field of the library
 	})
 	return config
 }

@@ -5,9 +5,7 @@
 package moto
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -53,7 +51,7 @@ func Start(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := &transcript{}
+	said := &transcript{url: make(chan string, 1)}
 	run.Stdout, run.Stderr = said, said
 	if err := run.Start(); err != nil {
 		t.Fatalf("starting moto: %s", err)
@@ -62,58 +60,45 @@ func Start(t testing.TB) *Server {
 		_ = leash.Close()
 		_ = run.Wait() // how it was killed is nobody's interest
 	})
-	return &Server{URL: said.url(t)}
+	select {
+	case url := <-said.url:
+		return &Server{URL: url}
+	case <-time.After(patience):
+		t.Fatalf("moto does not start; it says:\n%s", said)
+		return nil
+	}
 }
 
-// A transcript is what moto says.
+// A transcript is what moto says, among it where it is.
 type transcript struct {
+	url chan string
+
 	mu   sync.Mutex
 	text []byte
-}
-
-func (s *transcript) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.text = append(s.text, p...)
-	return len(p), nil
+	told bool
 }
 
 // serving is how moto says where it is.
 var serving = regexp.MustCompile(`Running on (http://127\.0\.0\.1:\d+)`)
 
-// url waits until moto says where it is.
-func (s *transcript) url(t testing.TB) string {
-	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		s.mu.Lock()
-		text := string(s.text)
-		s.mu.Unlock()
-		if found := serving.FindStringSubmatch(text); found != nil {
-			return found[1]
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("moto does not start; it says:\n%s", text)
-		}
+func (s *transcript) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told {
+		return len(p), nil // a line for each request
 	}
+	s.text = append(s.text, p...)
+	if found := serving.FindSubmatch(s.text); found != nil {
+		s.told = true
+		s.url <- string(found[1])
+	}
+	return len(p), nil
 }
 
-// Reset empties every account.
-func (s *Server) Reset(t testing.TB) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/moto-api/reset", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatalf("resetting moto: %s", err)
-	}
-	defer answer.Body.Close()
-	if text, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK {
-		t.Fatalf("resetting moto: %s: %s", answer.Status, text)
-	}
+func (s *transcript) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.text)
 }
 
 // An Account is one of moto's, empty but for a network.
@@ -131,8 +116,8 @@ func (s *Server) Account(t testing.TB) *Account {
 	s.accounts++
 	id := fmt.Sprintf("%012d", 100_000_000_000+s.accounts)
 	s.mu.Unlock()
-	a := &Account{Config: s.config(), VPC: "vpc"}
-	a.Config.HTTPClient = inAccount(id)
+	a := &Account{Config: s.config()}
+	a.Config.HTTPClient = &http.Client{Transport: inAccount(id)}
 	a.network(t)
 	return a
 }
@@ -155,12 +140,13 @@ func (s *Server) config() aws.Config {
 	}
 }
 
-// inAccount is a client that says whose its requests are.
+// inAccount is a transport that says whose its requests are.
 type inAccount string
 
-func (id inAccount) Do(r *http.Request) (*http.Response, error) {
+func (id inAccount) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
 	r.Header.Set("X-Moto-Account-Id", string(id))
-	return http.DefaultClient.Do(r)
+	return http.DefaultTransport.RoundTrip(r)
 }
 
 // network makes a VPC with a public and a private subnet in each of two zones.
