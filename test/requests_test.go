@@ -18,7 +18,7 @@ import (
 //	GET http://a.com/foo on fairlead/shop/web/internal -> 404
 //	GET http://a.com/foo?v=2 with X-Canary: always from 10.0.0.1 -> shop/canary:80
 //
-// The right side is the backend, a status, a redirect with its location, or "refused" where
+// The right side is the backend, and as what host and URL it is reached if that is rewritten, a status, a redirect with its location, or "refused" where
 // nothing listens on the port. A story with several load balancers says on which. A line that
 // starts with # is for the reader.
 
@@ -105,7 +105,18 @@ func (r request) outcomeOf(a routing.Action) string {
 	case a.Fixed != nil:
 		return strconv.Itoa(a.Fixed.Status)
 	}
-	return a.Key()
+	rewrite := a.Rewrite
+	a.Rewrite = nil
+	return a.Key() + r.rewrittenBy(rewrite)
+}
+
+// rewrittenBy says as what a request arrives that is rewritten.
+func (r request) rewrittenBy(by *routing.Rewrite) string {
+	if by == nil {
+		return ""
+	}
+	host, url := by.Apply(r.routing.Host, strings.TrimSuffix(r.routing.Path+"?"+r.query, "?"))
+	return " as " + host + url
 }
 
 // answer is what the rules of a listener make of the request, spelt in the same way.
@@ -121,7 +132,9 @@ func (r request) answer(listeners []lb.Listener, d lb.Dialect) string {
 		case action.Kind == "fixed":
 			return strconv.Itoa(action.Status)
 		}
-		return strings.TrimPrefix(action.String(), "forward ")
+		rewrite := action.Rewrite
+		action.Rewrite = nil
+		return strings.TrimPrefix(action.String(), "forward ") + r.rewrittenBy(rewrite)
 	}
 	return refused
 }

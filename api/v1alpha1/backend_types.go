@@ -7,9 +7,10 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 //	backend:
 //	  resource: {apiGroup: fairlead.dev, kind: Backend, name: to-https}
 
-// BackendSpec is exactly one of its fields.
+// BackendSpec is one of redirect, fixedResponse and services, and what is done to requests besides.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.redirect), has(self.fixedResponse), has(self.services)].filter(set, set).size() == 1",message="exactly one of `redirect`, `fixedResponse` and `services` must be specified"
+// +kubebuilder:validation:XValidation:rule="has(self.services) || !has(self.stickiness) && !has(self.rewrite)",message="`stickiness` and `rewrite` need `services`"
 type BackendSpec struct {
 	// Redirect sends the client elsewhere.
 	Redirect *Redirect `json:"redirect,omitempty"`
@@ -21,6 +22,41 @@ type BackendSpec struct {
 	// +kubebuilder:validation:MaxItems=100
 	// +kubebuilder:validation:XValidation:rule="self.exists(service, service.weight > 0)",message="at least one weight must be above 0"
 	Services []WeightedService `json:"services,omitempty"`
+	// Stickiness has a client answered by the Service that answered it first.
+	Stickiness *Stickiness `json:"stickiness,omitempty"`
+	// Rewrite changes requests on their way to the Services.
+	Rewrite *Rewrite `json:"rewrite,omitempty"`
+}
+
+// Stickiness is for how long.
+type Stickiness struct {
+	// DurationSeconds is how long a client stays with a Service, by a cookie: at most a week.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=604800
+	DurationSeconds int32 `json:"durationSeconds"`
+}
+
+// Rewrite is what becomes of the URL and of the host. Which rule answers has been decided before.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.url) || has(self.host)",message="must change the URL or the host"
+type Rewrite struct {
+	// URL is about the path and, behind a question mark, the query.
+	URL *Replacement `json:"url,omitempty"`
+	// Host is about the Host header.
+	Host *Replacement `json:"host,omitempty"`
+}
+
+// Replacement replaces what a regular expression matches. A text that it does not match stays as it is.
+type Replacement struct {
+	// Pattern is a regular expression in RE2's syntax, without classes such as \pL. It begins with ^.
+	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:Pattern=`^\^`
+	Pattern string `json:"pattern"`
+	// Replacement stands in the place of what matches; $1 to $9 are the groups of the pattern. That of
+	// a URL begins with a slash or with a group.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
+	Replacement string `json:"replacement"`
 }
 
 // Redirect says where to. Each part left out keeps that of the request, but a scheme without a

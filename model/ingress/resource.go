@@ -60,7 +60,25 @@ func (v *visit) doing(spec *v1alpha1.BackendSpec, field string) routing.Action {
 		}
 		return routing.Action{Fixed: &routing.Fixed{Status: f.StatusCode, ContentType: contentType, Body: f.Body}}
 	}
-	return routing.Action{Forward: v.shares(spec.Services, field)}
+	out := routing.Action{Forward: v.shares(spec.Services, field), Rewrite: rewriteOf(spec.Rewrite)}
+	if spec.Stickiness != nil {
+		out.StickySeconds = spec.Stickiness.DurationSeconds
+	}
+	return out
+}
+
+func rewriteOf(r *v1alpha1.Rewrite) *routing.Rewrite {
+	if r == nil {
+		return nil
+	}
+	out := &routing.Rewrite{}
+	if r.URL != nil {
+		out.URL, out.URLReplacement = r.URL.Pattern, r.URL.Replacement
+	}
+	if r.Host != nil {
+		out.Host, out.HostReplacement = r.Host.Pattern, r.Host.Replacement
+	}
+	return out
 }
 
 // shares are the backends of weighted Services, sorted; two entries for one backend are one.
@@ -109,6 +127,40 @@ func validateBackend(spec *v1alpha1.BackendSpec) field.ErrorList {
 	}
 	if kinds != 1 {
 		errs = append(errs, field.Invalid(at, "", "exactly one of `redirect`, `fixedResponse` and `services` must be specified"))
+	}
+	if len(spec.Services) == 0 && (spec.Stickiness != nil || spec.Rewrite != nil) {
+		errs = append(errs, field.Invalid(at, "", "`stickiness` and `rewrite` need `services`"))
+	}
+	if s := spec.Stickiness; s != nil && (s.DurationSeconds < 1 || s.DurationSeconds > 604800) {
+		errs = append(errs, field.Invalid(at.Child("stickiness", "durationSeconds"), s.DurationSeconds, validation.InclusiveRangeError(1, 604800)))
+	}
+	if spec.Rewrite != nil {
+		errs = append(errs, validateRewrite(spec.Rewrite, at.Child("rewrite"))...)
+	}
+	return errs
+}
+
+func validateRewrite(r *v1alpha1.Rewrite, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if r.URL == nil && r.Host == nil {
+		errs = append(errs, field.Invalid(at, "", "must change the URL or the host"))
+	}
+	check := func(r *v1alpha1.Replacement, at *field.Path) {
+		switch err := routing.CheckReplacement(r.Pattern, r.Replacement); {
+		case err != nil:
+			errs = append(errs, field.Invalid(at, r.Pattern, err.Error()))
+		case r.Replacement == "" || len(r.Pattern) > 1024 || len(r.Replacement) > 1024:
+			errs = append(errs, field.Invalid(at, r.Pattern, "pattern and replacement must have 1 to 1024 characters"))
+		}
+	}
+	if r.URL != nil {
+		check(r.URL, at.Child("url"))
+		if first := strings.TrimLeft(r.URL.Replacement, "/"); first == r.URL.Replacement && !strings.HasPrefix(first, "$") {
+			errs = append(errs, field.Invalid(at.Child("url", "replacement"), r.URL.Replacement, "must begin with a slash or with a group"))
+		}
+	}
+	if r.Host != nil {
+		check(r.Host, at.Child("host"))
 	}
 	return errs
 }

@@ -12,7 +12,8 @@ import (
 type Action struct {
 	Kind string `json:"kind"`
 
-	Targets []Weighted `json:"targets,omitempty"` // forward
+	Targets       []Weighted `json:"targets,omitempty"`       // forward
+	StickySeconds int32      `json:"stickySeconds,omitempty"` // forward
 
 	Status      int    `json:"status,omitempty"`      // fixed, redirect
 	ContentType string `json:"contentType,omitempty"` // fixed
@@ -40,7 +41,7 @@ func FromRouting(a routing.Action) Action {
 	case a.Redirect != nil:
 		out.Kind, out.Status, out.Location, out.Redirect = "redirect", a.Redirect.Status, a.Redirect.Template(), a.Redirect
 	default:
-		out.Kind = "forward"
+		out.Kind, out.StickySeconds = "forward", a.StickySeconds
 		for _, w := range a.Forward {
 			out.Targets = append(out.Targets, Weighted{Group: w.Backend, Weight: w.Weight})
 		}
@@ -65,6 +66,14 @@ func (a Action) Key() string {
 
 // String is the action in a few words.
 func (a Action) String() string {
+	if a.Rewrite != nil {
+		return a.last() + ", rewriting " + a.Rewrite.String()
+	}
+	return a.last()
+}
+
+// last is what is done in the end.
+func (a Action) last() string {
 	switch a.Kind {
 	case "fixed":
 		if a.Body == "" {
@@ -81,6 +90,9 @@ func (a Action) String() string {
 			continue
 		}
 		parts = append(parts, fmt.Sprintf("%s*%d", t.Group, t.Weight))
+	}
+	if a.StickySeconds > 0 {
+		parts = append(parts, fmt.Sprintf("sticky %ds", a.StickySeconds))
 	}
 	return "forward " + strings.Join(parts, " ")
 }

@@ -9,7 +9,8 @@ type Capabilities struct {
 	Name string
 	Dialect
 
-	Regex bool // conditions may hold regular expressions, in Go's syntax
+	Regex    bool // conditions may hold regular expressions, in Go's syntax
+	Rewrites bool // requests can be rewritten on their way to targets
 
 	HostValue      string // an anchored regular expression for the host values that are accepted; "" for any
 	PathCharacters string // those that path values may consist of; "" for any
@@ -78,6 +79,7 @@ func Literal() Capabilities {
 		Name:        "literal",
 		Dialect:     Dialect{HostStarIsLabel: true},
 		Regex:       true,
+		Rewrites:    true,
 		MinPriority: 1, MaxPriority: 1_000_000,
 	}
 }
@@ -88,7 +90,7 @@ func ALB() Capabilities {
 	return Capabilities{
 		Name:    "alb",
 		Dialect: Dialect{Doubt: Doubt{HostPort: true, HostCase: true, Decoding: true}},
-		Regex:   true,
+		Regex:   true, Rewrites: true,
 		// At least one dot, and only letters behind the last.
 		HostValue:      `^[A-Za-z0-9_*?-][A-Za-z0-9_.*?-]*\.[A-Za-z*?]+$`,
 		PathCharacters: `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.$/~"'@:+&*?`,

@@ -40,6 +40,9 @@ func newClaims(t *routing.Table, port int32, paths *pathSets) *claims {
 	c := &claims{table: t, port: port, paths: paths, byHost: map[routing.Host][]claim{}, groups: map[group]*group{}}
 	c.fallback = c.miss(t.Level(port, routing.Any))
 	routes := c.routes(t.Level(port, routing.Any))
+	if c.fallback.action.Rewrite != nil { // which a listener's default does not do
+		routes, c.fallback = append(routes, c.fallback), c.miss(nil)
+	}
 	if last := len(routes) - 1; last >= 0 && routes[last].path == routing.Root && len(routes[last].when) == 0 && routes[last].action.Rewrite == nil {
 		routes, c.fallback = routes[:last], routes[last]
 	}

@@ -331,6 +331,9 @@ func cuts(text string, every int) bool {
 // rule is the block's rule for some of its hosts and paths and of the values of its conditions.
 func (b *block) rule(when routing.Conditions, hosts, paths chunk) Rule {
 	r := Rule{Action: b.action, Conditions: append(hosts.condition("host"), paths.condition("path")...)}
+	if len(r.Conditions)+len(when) == 0 {
+		r.Conditions = []Condition{{Field: "path", Values: []string{"/*"}}} // everything: a rule has to have a condition
+	}
 	for _, c := range when {
 		r.Conditions = append(r.Conditions, Condition{Field: c.Field, Name: c.Name, Values: c.Values})
 	}

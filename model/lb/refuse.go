@@ -170,6 +170,9 @@ func (c Capabilities) cannotDo(a routing.Action) string {
 	if a.Fixed != nil && c.NoFixed3xx && a.Fixed.Status/100 == 3 {
 		return fmt.Sprintf("a fixed response of %s cannot have status %d", c.Name, a.Fixed.Status)
 	}
+	if a.Rewrite != nil && !c.Rewrites {
+		return c.Name + " does not rewrite requests"
+	}
 	if r := a.Redirect; r != nil && c.ValueLength > 0 && max(len(r.Host), len(r.Path), len(r.Query)) > c.ValueLength {
 		return fmt.Sprintf("a part of its redirect is longer than the %d characters that %s allows", c.ValueLength, c.Name)
 	}

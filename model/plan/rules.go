@@ -90,7 +90,7 @@ func sameConditions(a, b lb.Rule) bool {
 
 // sameAction compares what most actions are made of, and only asks those with more for their keys.
 func sameAction(a, b lb.Action) bool {
-	if a.Kind != b.Kind || a.Status != b.Status || a.Location != b.Location || !slices.Equal(a.Targets, b.Targets) {
+	if a.Kind != b.Kind || a.StickySeconds != b.StickySeconds || a.Status != b.Status || a.Location != b.Location || !slices.Equal(a.Targets, b.Targets) {
 		return a.Key() == b.Key()
 	}
 	plain := func(a lb.Action) bool {

@@ -9,7 +9,10 @@ import (
 // An Action is what is done with a request: exactly one of Forward, Fixed and Redirect, after
 // Auth and Rewrite where they are set.
 type Action struct {
-	Forward  []Weighted
+	Forward []Weighted
+	// StickySeconds is how long a client stays with the backend of several that answered it first.
+	StickySeconds int32
+
 	Fixed    *Fixed
 	Redirect *Redirect
 	Auth     *Auth
@@ -54,12 +57,6 @@ type Auth struct {
 	OnMissing    string // authenticate, deny, allow
 }
 
-// Rewrite changes the request on its way to the backend.
-type Rewrite struct {
-	Path, PathReplacement string
-	Host, HostReplacement string
-}
-
 // Key is equal for equal actions and only for them, so actions can be grouped and compared.
 func (a Action) Key() string {
 	var b strings.Builder
@@ -67,7 +64,7 @@ func (a Action) Key() string {
 		fmt.Fprintf(&b, "auth(%q,%q,%q,%q,%q,%q) ", a.Auth.Kind, a.Auth.Issuer, a.Auth.ClientID, a.Auth.ClientSecret, a.Auth.Scope, a.Auth.OnMissing)
 	}
 	if a.Rewrite != nil {
-		fmt.Fprintf(&b, "rewrite(%q,%q,%q,%q) ", a.Rewrite.Path, a.Rewrite.PathReplacement, a.Rewrite.Host, a.Rewrite.HostReplacement)
+		fmt.Fprintf(&b, "rewrite(%s) ", a.Rewrite)
 	}
 	switch {
 	case a.Fixed != nil:
@@ -86,6 +83,9 @@ func (a Action) Key() string {
 			}
 			fmt.Fprintf(&b, "%s*%d", w.Backend, w.Weight)
 		}
+	}
+	if a.StickySeconds > 0 {
+		fmt.Fprintf(&b, " sticky %ds", a.StickySeconds)
 	}
 	return b.String()
 }

@@ -132,7 +132,53 @@ func toActions(a lb.Action, find arns) ([]elb.Action, error) {
 		}
 		forward.TargetGroups = append(forward.TargetGroups, elb.TargetGroupTuple{TargetGroupArn: aws.String(arn), Weight: aws.Int32(t.Weight)})
 	}
+	if a.StickySeconds > 0 {
+		forward.TargetGroupStickinessConfig = &elb.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: aws.Int32(a.StickySeconds)}
+	}
 	return []elb.Action{{Type: elb.ActionTypeEnumForward, ForwardConfig: forward}}, nil
+}
+
+// toTransforms are the transforms of a rule.
+func toTransforms(r *routing.Rewrite) []elb.RuleTransform {
+	var out []elb.RuleTransform
+	if r == nil {
+		return nil
+	}
+	if r.Host != "" {
+		out = append(out, elb.RuleTransform{Type: elb.TransformTypeEnumHostHeaderRewrite, HostHeaderRewriteConfig: &elb.HostHeaderRewriteConfig{
+			Rewrites: []elb.RewriteConfig{{Regex: aws.String(r.Host), Replace: aws.String(r.HostReplacement)}},
+		}})
+	}
+	if r.URL != "" {
+		out = append(out, elb.RuleTransform{Type: elb.TransformTypeEnumUrlRewrite, UrlRewriteConfig: &elb.UrlRewriteConfig{
+			Rewrites: []elb.RewriteConfig{{Regex: aws.String(r.URL), Replace: aws.String(r.URLReplacement)}},
+		}})
+	}
+	return out
+}
+
+// fromTransforms is what the transforms of a rule do; nil where there are none.
+func fromTransforms(transforms []elb.RuleTransform) *routing.Rewrite {
+	var out *routing.Rewrite
+	for _, t := range transforms {
+		if out == nil {
+			out = &routing.Rewrite{}
+		}
+		if c := t.HostHeaderRewriteConfig; c != nil && len(c.Rewrites) > 0 {
+			out.Host, out.HostReplacement = aws.ToString(c.Rewrites[0].Regex), aws.ToString(c.Rewrites[0].Replace)
+		}
+		if c := t.UrlRewriteConfig; c != nil && len(c.Rewrites) > 0 {
+			out.URL, out.URLReplacement = aws.ToString(c.Rewrites[0].Regex), aws.ToString(c.Rewrites[0].Replace)
+		}
+	}
+	return out
+}
+
+// fromRule is a rule as it was said.
+func fromRule(r elb.Rule, find ids) lb.Rule {
+	out := lb.Rule{Conditions: fromConditions(r.Conditions), Action: fromActions(r.Actions, find)}
+	out.Action.Rewrite = fromTransforms(r.Transforms)
+	return out
 }
 
 // fromActions is the action of a rule. One that Fairlead does not make has a kind of its own.
@@ -167,6 +213,9 @@ func fromForward(a elb.Action, find ids) lb.Action {
 		groups = a.ForwardConfig.TargetGroups
 	}
 	out := lb.Action{Kind: "forward"}
+	if a.ForwardConfig != nil && a.ForwardConfig.TargetGroupStickinessConfig != nil && aws.ToBool(a.ForwardConfig.TargetGroupStickinessConfig.Enabled) {
+		out.StickySeconds = aws.ToInt32(a.ForwardConfig.TargetGroupStickinessConfig.DurationSeconds)
+	}
 	for _, g := range groups {
 		weight := int32(1)
 		if g.Weight != nil && len(groups) > 1 {

@@ -27,6 +27,7 @@ func TestRulesAreUnderstoodAsTheyWereSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := lb.Rule{Conditions: fromConditions(shuffled(rng, toConditions(want.Conditions))), Action: fromActions(actions, id)}
+		got.Action.Rewrite = fromTransforms(shuffled(rng, toTransforms(want.Action.Rewrite)))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("said (-) and understood (+):\n%s", diff)
 		}
@@ -86,6 +87,16 @@ func randomAction(rng *rand.Rand) lb.Action {
 	default:
 		for i := range 1 + rng.IntN(5) {
 			a.Forward = append(a.Forward, routing.Weighted{Backend: routing.BackendID(fmt.Sprintf("shop/web-%d:80", i)), Weight: int32(rng.IntN(1000))})
+		}
+		a.StickySeconds = int32(rng.IntN(2) * 3600)
+		if r := (routing.Rewrite{URL: maybe("^/a(/.*)?$"), Host: maybe("^(.*)$")}); r != (routing.Rewrite{}) {
+			if r.URL != "" {
+				r.URLReplacement = "/$1"
+			}
+			if r.Host != "" {
+				r.HostReplacement = "b.$1"
+			}
+			a.Rewrite = &r
 		}
 	}
 	return lb.FromRouting(a)

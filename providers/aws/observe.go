@@ -329,9 +329,7 @@ func (l *look) listener(of elb.Listener) lb.ObservedListener {
 		if err != nil {
 			continue // the default rule, which is the listener's default action
 		}
-		out.Rules = append(out.Rules, lb.ObservedRule{Priority: priority, Handle: aws.ToString(r.RuleArn), Rule: lb.Rule{
-			Conditions: fromConditions(r.Conditions), Action: fromActions(r.Actions, l.idOf),
-		}})
+		out.Rules = append(out.Rules, lb.ObservedRule{Priority: priority, Handle: aws.ToString(r.RuleArn), Rule: fromRule(r, l.idOf)})
 	}
 	slices.SortFunc(out.Rules, func(a, b lb.ObservedRule) int { return a.Priority - b.Priority })
 	return out

@@ -35,6 +35,7 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 	}
 	in := &elbapi.CreateRuleInput{
 		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)), Conditions: toConditions(s.Rule.Conditions), Actions: actions,
+		Transforms: toTransforms(s.Rule.Action.Rewrite),
 	}
 	out, err := p.createRulePatiently(ctx, in)
 	if is(err, "PriorityInUse") { // made before, perhaps, and the answer was lost
@@ -75,7 +76,7 @@ func (p *Provider) ruleLike(ctx context.Context, seen *lb.Observed, l *lb.Observ
 	if at < 0 {
 		return "", false, nil
 	}
-	there := lb.Rule{Conditions: fromConditions(rules[at].Conditions), Action: fromActions(rules[at].Actions, func(arn string) lb.GroupID { return p.groupCalled(seen.Key, arn) })}
+	there := fromRule(rules[at], func(arn string) lb.GroupID { return p.groupCalled(seen.Key, arn) })
 	return aws.ToString(rules[at].RuleArn), there.Key() == s.Rule.Key(), nil
 }
 
@@ -105,7 +106,10 @@ func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.Mod
 		in.Conditions = toConditions(s.Rule.Conditions)
 	}
 	if rule.Action.Key() != s.Rule.Action.Key() {
-		in.Actions = actions
+		in.Actions, in.Transforms = actions, toTransforms(s.Rule.Action.Rewrite)
+		if in.Transforms == nil && rule.Action.Rewrite != nil {
+			in.ResetTransforms = aws.Bool(true) // an empty list would leave them as they are
+		}
 	}
 	if in.Conditions == nil && in.Actions == nil {
 		return nil

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file passes requests on to targets.
@@ -84,6 +85,21 @@ func (s *service) forward(w http.ResponseWriter, r *http.Request, p *pool) {
 		},
 	}
 	proxy.ServeHTTP(w, r.WithContext(ctx))
+}
+
+// rewritten is a request as a rule changes it for the target.
+func rewritten(r *http.Request, by routing.Rewrite) *http.Request {
+	url := rawPath(r)
+	if r.URL.RawQuery != "" {
+		url += "?" + r.URL.RawQuery
+	}
+	out := r.WithContext(r.Context())
+	out.Host, out.RequestURI = by.Apply(r.Host, url)
+	target := *r.URL
+	target.Path, target.RawQuery, _ = strings.Cut(out.RequestURI, "?")
+	target.RawPath = target.Path
+	out.URL = &target
+	return out
 }
 
 // quiet is for complaints about clients and targets that break off.

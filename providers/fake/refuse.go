@@ -339,7 +339,7 @@ func (c *Cloud) refuseAction(o *lb.Observed, a lb.Action) error {
 	switch {
 	case a.Auth != nil:
 		return rejected("authentication (%s) is not supported", a.Auth.Kind)
-	case a.Rewrite != nil:
+	case a.Rewrite != nil && !c.options.Capabilities.Rewrites:
 		return rejected("rewriting requests is not supported")
 	case a.Kind == "redirect" && a.Redirect == nil:
 		return rejected("a redirect does not say where to")

@@ -152,6 +152,57 @@ func TestForwardKeepsTheRequest(t *testing.T) {
 	}
 }
 
+// What a rule rewrites is what the target gets.
+func TestForwardRewrites(t *testing.T) {
+	rewriting := func(r routing.Rewrite) lb.Action {
+		return lb.FromRouting(routing.Action{Forward: routing.To("web").Forward, Rewrite: &r})
+	}
+	o := program(t, serve(t), loadBalancer(shop, []lb.TargetGroup{group("web", backend(t, "web"))}, http80(
+		rule("- /api/*", rewriting(routing.Rewrite{URL: `^/api/([^?]*)\??(.*)$`, URLReplacement: "/$1?in=api&$2"})),
+		rule("- -", rewriting(routing.Rewrite{Host: `^.*$`, HostReplacement: "inside.example.com"})),
+	)))
+	for request, want := range map[string]string{
+		"/api/a%2Fb?x=%zz": "GET /a%2Fb?in=api&x=%zz\nHost: a",
+		"/other?x=1":       "GET /other?x=1\nHost: inside.example.com",
+	} {
+		got := ask(t, dial(t, at(o, 80)), "GET "+request+" HTTP/1.1", "Host: a")
+		if body := strings.ReplaceAll(got.body, "\r", ""); !strings.Contains(body, want+"\n") {
+			t.Errorf("%s: no %q in\n%s", request, want, body)
+		}
+	}
+}
+
+// A client stays with the group that answered it first, as long as the rule has it.
+func TestForwardSticks(t *testing.T) {
+	sticky := func(weighted ...any) lb.Action {
+		a := forward(weighted...)
+		a.StickySeconds = 60
+		return a
+	}
+	groups := []lb.TargetGroup{group("web", backend(t, "web")), group("next", backend(t, "next"))}
+	cloud := serve(t)
+	o := program(t, cloud, loadBalancer(shop, groups, http80(rule("- -", sticky("web", 1, "next", 1)))))
+	first := ask(t, dial(t, at(o, 80)), "GET / HTTP/1.1", "Host: a")
+	cookie, _, _ := strings.Cut(first.header.Get("Set-Cookie"), ";")
+	for range 4 {
+		if got := ask(t, dial(t, at(o, 80)), "GET / HTTP/1.1", "Host: a", "Cookie: "+cookie); got.from != first.from {
+			t.Errorf("%s answered first, and then %s", first.from, got.from)
+		}
+	}
+	seen := map[string]bool{}
+	for range 4 {
+		seen[ask(t, dial(t, at(o, 80)), "GET / HTTP/1.1", "Host: a", "Cookie: FAIRLEADTG=nonsense").from] = true
+	}
+	if len(seen) != 2 {
+		t.Errorf("clients without a place are answered by %v", seen)
+	}
+	other := map[string]string{"web": "next", "next": "web"}[first.from]
+	o = program(t, cloud, loadBalancer(shop, groups, http80(rule("- -", sticky(first.from, 0, other, 1)))))
+	if got := ask(t, dial(t, at(o, 80)), "GET / HTTP/1.1", "Host: a", "Cookie: "+cookie); got.from != other {
+		t.Errorf("a group without weight still answers its clients: %s", got.from)
+	}
+}
+
 func TestForwardTakesTurns(t *testing.T) {
 	one, two, other := backend(t, "one"), backend(t, "two"), backend(t, "other")
 	cloud := serve(t)

@@ -82,7 +82,11 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Location", action.Redirect.Location(request, scheme(r), r.URL.RawQuery))
 		answer(w, action.Status, "", "")
 	default:
-		s.forward(w, r, s.pools[s.shares.next(rule, action.Targets)])
+		group := s.choose(w, r, rule, action)
+		if action.Rewrite != nil {
+			r = rewritten(r, *action.Rewrite)
+		}
+		s.forward(w, r, s.pools[group])
 	}
 }
 

@@ -107,6 +107,8 @@ type Answer struct {
 	Body        string
 	Location    string
 	Forward     []Share // where it is forwarded to
+	Sticky      int32   // for how many seconds a client stays with the target group that it got
+	Host, URL   string  // as a target gets them
 	Auth        string  // what has to be passed first
 }
 
@@ -153,9 +155,11 @@ func (s *Sim) answer(l *liveListener, r Request, how Reading) Answer {
 		out.Certificate = s.certificateFor(l, r.SNI)
 	}
 	actions := l.about.DefaultActions
+	out.Host, out.URL = r.Host, strings.TrimSuffix(r.Path+"?"+r.Query, "?")
 	for _, rule := range l.rules {
 		if matchesAll(rule.Conditions, r, how) {
 			actions, out.Rule = rule.Actions, aws.ToString(rule.RuleArn)
+			out.transform(rule.Transforms)
 			break
 		}
 	}
@@ -179,6 +183,9 @@ func (s *Sim) act(out *Answer, a elb.Action, l *liveListener, r Request) {
 				out.Forward = append(out.Forward, s.share(aws.ToString(g.TargetGroupArn), w))
 			}
 		}
+		if sticky := a.ForwardConfig.TargetGroupStickinessConfig; sticky != nil && aws.ToBool(sticky.Enabled) {
+			out.Sticky = aws.ToInt32(sticky.DurationSeconds)
+		}
 		if len(out.Forward) == 0 || slices.ContainsFunc(out.Forward, func(s Share) bool { return len(s.Targets) == 0 }) {
 			out.Status = 503
 		}
@@ -186,6 +193,28 @@ func (s *Sim) act(out *Answer, a elb.Action, l *liveListener, r Request) {
 		out.Auth = string(a.Type)
 	}
 }
+
+// transform rewrites what a target gets. The rule that does so has been chosen before.
+func (a *Answer) transform(transforms []elb.RuleTransform) {
+	for _, t := range transforms {
+		rewrites, err := rewritesOf(t)
+		if err != nil {
+			continue // it was checked when it was set
+		}
+		subject := &a.URL
+		if t.Type == elb.TransformTypeEnumHostHeaderRewrite {
+			subject = &a.Host
+		}
+		re := expression(aws.ToString(rewrites[0].Regex))
+		if at := re.FindStringSubmatchIndex(*subject); at != nil {
+			with := numbered.ReplaceAllString(aws.ToString(rewrites[0].Replace), "$${$1}")
+			*subject = (*subject)[:at[0]] + string(re.ExpandString(nil, with, *subject, at)) + (*subject)[at[1]:]
+		}
+	}
+}
+
+// numbered are the groups in a replacement, which are said with one digit.
+var numbered = regexp.MustCompile(`\$(\d)`)
 
 // share is a target group and its healthy targets; all of them where none is healthy.
 func (s *Sim) share(arn string, weight int32) Share {

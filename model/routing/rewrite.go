@@ -1,0 +1,86 @@
+package routing
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+// Rewrite changes requests on their way to a backend. What a pattern does not match stays as it is. A
+// pattern that is empty changes nothing.
+type Rewrite struct {
+	URL             string `json:"url,omitempty"` // about the path and, behind a question mark, the query
+	URLReplacement  string `json:"urlReplacement,omitempty"`
+	Host            string `json:"host,omitempty"`
+	HostReplacement string `json:"hostReplacement,omitempty"`
+}
+
+// Apply is the host and the URL, without scheme and authority, that a backend gets.
+func (r Rewrite) Apply(host, url string) (newHost, newURL string) {
+	return replace(r.Host, r.HostReplacement, host), replace(r.URL, r.URLReplacement, url)
+}
+
+// groupNumber is a group in a replacement. A cloud ends the number after one digit, and Go has to be told so.
+var groupNumber = regexp.MustCompile(`\$([0-9])`)
+
+// replace replaces the first match. A pattern that does not compile matches nothing.
+func replace(pattern, replacement, text string) string {
+	re, err := regexp.Compile(pattern)
+	if pattern == "" || err != nil {
+		return text
+	}
+	at := re.FindStringSubmatchIndex(text)
+	if at == nil {
+		return text
+	}
+	filled := re.ExpandString(nil, groupNumber.ReplaceAllString(replacement, "$${$1}"), text, at)
+	return text[:at[0]] + string(filled) + text[at[1]:]
+}
+
+// CheckReplacement says what is wrong with a pattern and its replacement. A pattern begins at the
+// beginning, so that it cannot match twice, of which clouds do not say what becomes.
+func CheckReplacement(pattern, replacement string) error {
+	re, err := regexp.Compile(pattern)
+	switch {
+	case err != nil:
+		return fmt.Errorf("reading %q as a regular expression: %w", pattern, err)
+	case !strings.HasPrefix(pattern, "^") || alternatives(pattern):
+		return fmt.Errorf("%q has to begin with ^ and to have no alternatives outside of groups", pattern)
+	case unicodeClass.MatchString(pattern):
+		return fmt.Errorf(`%q has a class such as \pL, which clouds do not know`, pattern)
+	}
+	for rest := replacement; ; {
+		at := strings.IndexByte(rest, '$')
+		if at < 0 {
+			return nil
+		}
+		rest = rest[at+1:]
+		if rest == "" || rest[0] < '1' || rest[0] > '9' {
+			return fmt.Errorf("a dollar in %q is not followed by the number of a group", replacement)
+		}
+		if n := int(rest[0] - '0'); n > re.NumSubexp() {
+			return fmt.Errorf("%q has group %d, and %q has %d", replacement, n, pattern, re.NumSubexp())
+		}
+	}
+}
+
+var unicodeClass = regexp.MustCompile(`\\[pP]`)
+
+// alternatives reports whether a pattern has alternatives outside of groups, which need not all begin
+// with ^.
+func alternatives(pattern string) bool {
+	tree, err := syntax.Parse(pattern, syntax.Perl)
+	return err == nil && tree.Op == syntax.OpAlternate
+}
+
+func (r Rewrite) String() string {
+	var said []string
+	if r.URL != "" {
+		said = append(said, fmt.Sprintf("url %s to %s", r.URL, r.URLReplacement))
+	}
+	if r.Host != "" {
+		said = append(said, fmt.Sprintf("host %s to %s", r.Host, r.HostReplacement))
+	}
+	return strings.Join(said, ", ")
+}

@@ -1,0 +1,45 @@
+package fake
+
+import (
+	"encoding/base64"
+	"net/http"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file has clients answered by the target group that answered them first, where a rule says so.
+
+// stickyCookie names the target group that a client stays with.
+const stickyCookie = "FAIRLEADTG"
+
+// choose is the target group that a request goes to: the one that its client stays with, or the one
+// whose turn it is.
+func (s *service) choose(w http.ResponseWriter, r *http.Request, rule int, a lb.Action) lb.GroupID {
+	if a.StickySeconds == 0 {
+		return s.shares.next(rule, a.Targets)
+	}
+	group, stays := staysWith(r, a.Targets)
+	if !stays {
+		group = s.shares.next(rule, a.Targets)
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: stickyCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(group)), Path: "/", MaxAge: int(a.StickySeconds),
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode,
+	})
+	return group
+}
+
+// staysWith is the target group that a request's cookie names, where the rule still has it.
+func staysWith(r *http.Request, targets []lb.Weighted) (lb.GroupID, bool) {
+	cookie, err := r.Cookie(stickyCookie)
+	if err != nil {
+		return "", false
+	}
+	group, err := base64.RawURLEncoding.DecodeString(cookie.Value)
+	for _, t := range targets {
+		if err == nil && t.Weight > 0 && t.Group == lb.GroupID(group) {
+			return t.Group, true
+		}
+	}
+	return "", false
+}
