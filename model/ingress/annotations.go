@@ -26,6 +26,8 @@ const (
 	orderAnnotation      = prefix + "order"
 	schemeAnnotation     = prefix + "scheme"
 	targetTypeAnnotation = prefix + "target-type"
+	protocolAnnotation   = prefix + "backend-protocol"
+	versionAnnotation    = prefix + "backend-protocol-version"
 	portsAnnotation      = prefix + "listen-ports"
 )
 
@@ -107,6 +109,26 @@ var annotations = []annotation{
 		},
 	},
 	{
+		name: protocolAnnotation, kind: "`HTTP` or `HTTPS`", fallback: "what `appProtocol` of the Service's port says, else `HTTP`", on: onIngress,
+		merge: "per Service port; each protocol has targets of its own", needs: needsNone, example: v1alpha1.ProtocolHTTPS,
+		doc: "Whether targets are spoken to in the clear or over TLS. Their certificates are not verified. " +
+			"Of `appProtocol`, `https` and `kubernetes.io/wss` say HTTPS.",
+		read: func(s *settings, v string) error {
+			s.speech.protocol = v
+			return oneOf(v, v1alpha1.ProtocolHTTP, v1alpha1.ProtocolHTTPS)
+		},
+	},
+	{
+		name: versionAnnotation, kind: "`HTTP1`, `HTTP2` or `GRPC`", fallback: "what `appProtocol` of the Service's port says, else `HTTP1`", on: onIngress,
+		merge: "per Service port; each version has targets of its own", needs: "`HTTP2` and `GRPC`: on AWS, an HTTPS port", example: "GRPC",
+		doc: "The version of HTTP that targets speak. Of `appProtocol`, `kubernetes.io/h2c` says HTTP2 and `grpc` says GRPC. " +
+			"Where the cloud cannot serve them on a port, they are refused there, by name.",
+		read: func(s *settings, v string) error {
+			s.speech.version = v
+			return oneOf(v, versionHTTP1, versionHTTP2, versionGRPC)
+		},
+	},
+	{
 		name: portsAnnotation, kind: "list of `HTTP:port` and `HTTPS:port`, or the same as JSON", fallback: "`listenPorts` of the class, else `HTTP:80`", on: onIngress,
 		merge: "each Ingress is served on its own; where two want different protocols on a port, the oldest decides", needs: needsNone, example: "HTTP:80,HTTPS:443",
 		doc: "The ports that serve the Ingress. Hosts that `spec.tls` covers are served on the HTTPS ports besides, on 443 if none is listed. " +
@@ -137,7 +159,7 @@ var annotations = []annotation{
 	},
 	{
 		name: healthPath, kind: "path", fallback: "/", on: onIngress, merge: mergeOldest, needs: needsNone, example: "/healthz",
-		doc: "The path that is requested to find out whether a target can serve.",
+		doc: "The path that is requested to find out whether a target can serve. For targets that speak gRPC it is `/AWS.ALB/healthcheck` unless it is set.",
 	},
 	{
 		name: healthPort, kind: "port, or `traffic-port`", fallback: trafficPort, on: onIngress, merge: mergeOldest, needs: needsNone, example: "8081",
@@ -145,7 +167,7 @@ var annotations = []annotation{
 	},
 	{
 		name: healthProtocol, kind: "`HTTP` or `HTTPS`", fallback: v1alpha1.ProtocolHTTP, on: onIngress, merge: mergeOldest, needs: needsNone, example: v1alpha1.ProtocolHTTPS,
-		doc: "What is spoken to ask.",
+		doc: "What is spoken to ask. Unless it is set, it is what requests are sent with.",
 	},
 	{
 		name: healthInterval, kind: "seconds from 5 to 300", fallback: "15", on: onIngress, merge: mergeOldest, needs: needsNone, example: "30",
@@ -164,8 +186,8 @@ var annotations = []annotation{
 		doc: "How many bad answers in a row make a target unhealthy.",
 	},
 	{
-		name: healthCodes, kind: "list of statuses and ranges from 200 to 499", fallback: "200", on: onIngress, merge: mergeOldest, needs: needsNone, example: "200,204,300-399",
-		doc: "The statuses that count as a good answer.",
+		name: healthCodes, kind: "list of statuses and ranges from 200 to 499; for gRPC, from 0 to 99", fallback: "200", on: onIngress, merge: mergeOldest, needs: needsNone, example: "200,204,300-399",
+		doc: "The statuses that count as a good answer; for gRPC, 12 unless it is set.",
 	},
 }
 
@@ -192,6 +214,7 @@ type settings struct {
 	order      int
 	scheme     string
 	targetType string
+	speech     speech
 	ports      []v1alpha1.ListenPort
 	narrowings []narrowing
 	health     map[string]string // by annotation

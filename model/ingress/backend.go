@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -31,6 +32,7 @@ type reference struct {
 	portName   string
 	portNumber int32
 	targetType string
+	speech     speech // what the Ingress says of it
 }
 
 // A resolution is what a reference leads to.
@@ -60,12 +62,17 @@ func newPool(c *Class) *pool {
 // backends are all of the pool, with their health checks decided.
 func (p *pool) backends() map[routing.BackendID]routing.Backend {
 	out := make(map[routing.BackendID]routing.Backend, len(p.entries))
-	usual := p.class.healthCheck(nil)
+	usual := map[speech]routing.HealthCheck{}
 	for id, e := range p.entries {
 		b := e.Backend
-		b.Health = usual
+		of := speech{b.Protocol, b.Version}
 		if len(e.health) > 0 {
-			b.Health = p.class.healthCheck(values(e.health))
+			b.Health = p.class.healthCheck(values(e.health), of)
+		} else {
+			if _, known := usual[of]; !known {
+				usual[of] = p.class.healthCheck(nil, of)
+			}
+			b.Health = usual[of]
 		}
 		out[id] = b
 	}
@@ -85,7 +92,7 @@ func (v *visit) action(b *networkingv1.IngressBackend, field string) routing.Act
 	if b.Resource != nil {
 		return v.resource(b.Resource, field+".resource")
 	}
-	ref := reference{name{v.Namespace, b.Service.Name}, b.Service.Port.Name, b.Service.Port.Number, v.settings.targetType}
+	ref := reference{name{v.Namespace, b.Service.Name}, b.Service.Port.Name, b.Service.Port.Number, v.settings.targetType, v.settings.speech}
 	return routing.To(v.forward(ref, field+".service"))
 }
 
@@ -124,6 +131,11 @@ func (v *visit) claimHealth(b *pooled) {
 	var added []string
 	for _, annotation := range slices.Sorted(maps.Keys(v.settings.health)) {
 		value := v.settings.health[annotation]
+		if of := (speech{b.Protocol, b.Version}); annotation == healthCodes && !of.understands(value) {
+			v.found = append(v.found, about(v.Ingress, annotation, diag.Warning, diag.SettingConflict,
+				fmt.Sprintf("%s are no codes of %s, which %s speaks", value, b.Version, b.ID)))
+			continue
+		}
 		if before, claimed := health[annotation]; !claimed {
 			health[annotation] = healthClaim{value, v.Owner}
 			added = append(added, annotation)
@@ -148,11 +160,11 @@ func (c *Class) resolve(ref reference, behind Behind) *resolution {
 		Service:    ref.service.String(),
 		Port:       routing.ServicePort(cmp.Or(ref.portName, strconv.Itoa(int(ref.portNumber)))),
 		TargetType: ref.targetType,
-		Protocol:   v1alpha1.ProtocolHTTP,
-		Version:    "HTTP1",
 		Family:     familyOf(behind.Service),
 	}}
 	c.lookUp(r, ref, behind)
+	spoken := ref.speech.to(portIn(behind.Service, ref))
+	r.backend.Protocol, r.backend.Version = spoken.protocol, spoken.version
 	r.backend.ID = idOf(r.backend)
 	return r
 }
@@ -224,6 +236,14 @@ func (c *Class) lookUpExternal(r *resolution, ref reference, service *corev1.Ser
 	}
 }
 
+// portIn is portOf a Service that may be missing.
+func portIn(service *corev1.Service, ref reference) *corev1.ServicePort {
+	if service == nil {
+		return nil
+	}
+	return portOf(service, ref)
+}
+
 // portOf is the port of a Service that a reference means, TCP before other protocols.
 func portOf(service *corev1.Service, ref reference) *corev1.ServicePort {
 	var found *corev1.ServicePort
@@ -260,6 +280,12 @@ func idOf(b routing.Backend) routing.BackendID {
 	}
 	if b.TargetType != v1alpha1.TargetTypeIP {
 		id += "/" + b.TargetType
+	}
+	if b.Protocol != v1alpha1.ProtocolHTTP {
+		id += "/" + strings.ToLower(b.Protocol)
+	}
+	if b.Version != versionHTTP1 {
+		id += "/" + strings.ToLower(b.Version)
 	}
 	return routing.BackendID(id)
 }

@@ -97,7 +97,7 @@ func TestServiceResolution(t *testing.T) {
 			want := c.want
 			want.Service, want.Protocol, want.Version = "shop/web", "HTTP", "HTTP1"
 			want.Family, want.TargetType = first(want.Family, "ipv4"), first(want.TargetType, "ip")
-			want.Health = (&Class{}).healthCheck(nil)
+			want.Health = (&Class{}).healthCheck(nil, speech{})
 			compare(t, "backend", config.Backends, map[routing.BackendID]routing.Backend{want.ID: want})
 			compare(t, "told", told(found), c.told)
 		})
@@ -181,7 +181,7 @@ func TestHealthChecksOfSharedBackends(t *testing.T) {
 	an := func(name string, age int64, with ...func(*networkingv1.Ingress)) *networkingv1.Ingress {
 		return anIngress("shop/"+name, append(with, annotated("group", "g"), aged(age), ruled(name+".test", prefixed("/", "web:80")))...)
 	}
-	usual := (&Class{}).healthCheck(nil)
+	usual := (&Class{}).healthCheck(nil, speech{})
 	with := func(change func(*routing.HealthCheck)) routing.HealthCheck {
 		h := usual
 		change(&h)

@@ -60,43 +60,52 @@ func setHealth(h *routing.HealthCheck, annotation, value string) (err error) {
 		h.UnhealthyThreshold, err = integer(value, 2, 10)
 	case healthCodes:
 		h.SuccessCodes = value
-		err = checkCodes(value)
+		if checkCodes(value, 0, 99) != nil { // else they are of gRPC
+			err = checkCodes(value, 200, 499)
+		}
 	}
 	return err
 }
 
 // checkCodes accepts a list of statuses and ranges of them.
-func checkCodes(list string) error {
+func checkCodes(list string, least, most int) error {
 	for item := range strings.SplitSeq(list, ",") {
 		from, to, ranged := strings.Cut(item, "-")
 		if !ranged {
 			to = from
 		}
-		low, err := integer(from, 200, 499)
-		high, err2 := integer(to, low, 499)
+		low, err := integer(from, least, most)
+		high, err2 := integer(to, low, most)
 		if err := errors.Join(err, err2); err != nil || high < low {
-			return fmt.Errorf("%q is neither a status from 200 to 499 nor a range of them", item)
+			return fmt.Errorf("%q is neither a status from %d to %d nor a range of them", item, least, most)
 		}
 	}
 	return nil
 }
 
-// healthCheck is the health check that settings by annotation make under the class.
-func (c *Class) healthCheck(set map[string]string) routing.HealthCheck {
+// healthCheck is the health check that settings by annotation make under the class, of targets that speak
+// so. The codes of another speech are passed over.
+func (c *Class) healthCheck(set map[string]string, of speech) routing.HealthCheck {
 	var h routing.HealthCheck
 	ofClass := classHealth(c.HealthCheck)
-	for _, a := range annotations {
-		if a.read == nil && a.name != classAnnotation {
-			// Every value here has been checked: the table's by a test, the others when read.
-			_ = setHealth(&h, a.name, first(set[a.name], ofClass[a.name].value, a.fallback))
+	for i := range annotations {
+		a := &annotations[i]
+		if a.read != nil || a.name == classAnnotation {
+			continue
 		}
+		said := []string{set[a.name], ofClass[a.name].value, of.usual(a)}
+		if a.name == healthCodes {
+			said = slices.DeleteFunc(said, func(codes string) bool { return !of.understands(codes) })
+		}
+		// Every value here has been checked: the table's by a test, the others when read.
+		_ = setHealth(&h, a.name, first(said...))
 	}
 	return h
 }
 
 // checkHealth checks what no setting can be blamed for alone.
 func (c *Class) checkHealth(set map[string]string) error {
-	h := c.healthCheck(set)
+	h := c.healthCheck(set, speech{})
 	if h.TimeoutSeconds >= h.IntervalSeconds {
 		return fmt.Errorf("health checks every %d seconds cannot wait %d seconds for an answer: the timeout has to be shorter", h.IntervalSeconds, h.TimeoutSeconds)
 	}

@@ -29,6 +29,9 @@ type Capabilities struct {
 	Certificates      int  // per load balancer, default certificates not counted
 	Listeners         int
 
+	// HTTP2NeedsTLS: targets that speak HTTP2 or GRPC can be reached on HTTPS listeners only.
+	HTTP2NeedsTLS bool
+
 	// InstanceIDs: targets of type instance go by what the cloud calls the node, not by its address.
 	InstanceIDs bool
 
@@ -97,8 +100,9 @@ func ALB() Capabilities {
 
 		ValueLength: 128, NameLength: 40, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
 		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, BodyLength: 1024, NoFixed3xx: true, Certificates: 25, Listeners: 50,
-		InstanceIDs: true,
-		MinPriority: 1, MaxPriority: 50000,
+		HTTP2NeedsTLS: true,
+		InstanceIDs:   true,
+		MinPriority:   1, MaxPriority: 50000,
 		Settle: 60 * time.Second,
 	}
 }

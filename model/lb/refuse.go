@@ -1,6 +1,7 @@
 package lb
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -47,6 +48,7 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 		spellers[l.Port] = newSpeller(c, l.Port)
 		guards[l.Port] = spellers[l.Port].guardWildcards(t.Levels(l.Port))
 	}
+	reach := newReach(t, c)
 	config := t.Config
 	var refusals []Refusal
 
@@ -56,7 +58,7 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 		why := ""
 		kept := r.Ports[:0:0]
 		for _, port := range r.Ports {
-			switch because := spellers[port].cannot(&r, guards[port]); {
+			switch because := cmp.Or(reach.cannot(r.Action, port), spellers[port].cannot(&r, guards[port])); {
 			case because != "":
 				refused, why = append(refused, port), because
 			case spellers[port].cannotHost(r.Host) == "": // else its name is refused below
@@ -90,7 +92,7 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 
 	config.Defaults = nil
 	for _, d := range t.Defaults {
-		if why := c.cannotDo(d.Action); why != "" {
+		if why := cmp.Or(c.cannotDo(d.Action), reach.cannotDefault(d)); why != "" {
 			refusals = append(refusals, Refusal{d.Owner, d.Source, nil, why})
 			continue
 		}

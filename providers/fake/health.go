@@ -83,7 +83,33 @@ func (p *pool) ask(ctx context.Context, m *member, h routing.HealthCheck) error 
 		return conn.Close()
 	}
 	at := strings.ToLower(cmp.Or(h.Protocol, p.scheme)) + "://" + address + cmp.Or(h.Path, "/")
+	if p.version == "GRPC" {
+		return call(ctx, m.transport, at, cmp.Or(h.SuccessCodes, "12"))
+	}
 	return get(ctx, m.transport, at, cmp.Or(h.SuccessCodes, "200"))
+}
+
+// call calls a gRPC method without a message. The answer's status is in its trailer, or in the header of
+// one that is nothing else.
+func call(ctx context.Context, transport *http.Transport, at, success string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, at, nil)
+	if err != nil {
+		return err
+	}
+	request.Header = http.Header{"User-Agent": {"fairlead-health-check"}, "Content-Type": {"application/grpc"}, "Te": {"trailers"}}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)); err != nil {
+		return err
+	}
+	code := cmp.Or(response.Trailer.Get("Grpc-Status"), response.Header.Get("Grpc-Status"))
+	if n, err := strconv.Atoi(code); err != nil || !succeeds(n, success) {
+		return fmt.Errorf("gRPC status %q is not in %s", code, success)
+	}
+	return nil
 }
 
 func get(ctx context.Context, transport *http.Transport, at, success string) error {

@@ -12,12 +12,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/fake"
 )
 
@@ -444,4 +446,24 @@ func TestPlainHTTPBesideTLS(t *testing.T) {
 	if got := ask(t, dial(t, at(o, 443)), "GET / HTTP/1.1", "Host: shop.example.com"); got.status != 400 {
 		t.Errorf("port 443: %d", got.status)
 	}
+}
+
+// Targets that speak gRPC are asked in gRPC, and answer with a code of its own.
+func TestGRPCHealth(t *testing.T) {
+	cloud := start(t, fake.Options{Serve: true, CheckEvery: time.Millisecond})
+	var code atomic.Value
+	code.Store("12")
+	asked := speaking(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/grpc")
+		if r.Method != http.MethodPost || r.URL.Path != "/AWS.ALB/healthcheck" || r.Header.Get("Content-Type") != "application/grpc" {
+			t.Errorf("it is asked with %s %s", r.Method, r.URL)
+		}
+		w.Header().Set("Grpc-Status", code.Load().(string))
+	}))
+	g := group("cart", asked)
+	g.Version, g.Health = "GRPC", routing.HealthCheck{Path: "/AWS.ALB/healthcheck", Protocol: "HTTP", UnhealthyThreshold: 2, HealthyThreshold: 2}
+	program(t, cloud, loadBalancer(shop, []lb.TargetGroup{g}, http80(rule("- -", forward("cart")))))
+	everyone(t, cloud, "cart", "healthy")
+	code.Store("14")
+	everyone(t, cloud, "cart", "unhealthy")
 }

@@ -278,10 +278,13 @@ func (s *Sim) checkActions(lb *loadBalancer, protocol elb.ProtocolEnum, actions 
 			out[i].Order = aws.Int32(int32(i + 1))
 		}
 	}
-	final := out[len(out)-1].Type
 	for _, arn := range forwardsTo(out) {
-		if v := aws.ToString(s.targetGroups[arn].about.ProtocolVersion); v != "HTTP1" && final != elb.ActionTypeEnumForward {
+		switch v := aws.ToString(s.targetGroups[arn].about.ProtocolVersion); {
+		case v == "HTTP1":
+		case len(out) > 1:
 			return nil, refuse("InvalidConfigurationRequest", "Only forward actions are supported with protocol version %s", v)
+		case protocol != elb.ProtocolEnumHttps:
+			return nil, refuse("InvalidConfigurationRequest", "Listener protocol '%s' is not supported with protocol version %s", protocol, v)
 		}
 	}
 	return out, nil
