@@ -35,8 +35,6 @@ type gathering struct {
 	departed map[string]*networkingv1.Ingress
 	// paused says that somebody has paused the load balancer.
 	paused bool
-	// previous are the load balancers that serve members until now which come to this one.
-	previous map[string]lb.Key
 }
 
 // A gatherer reads.
@@ -97,7 +95,6 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 			return nil, err
 		}
 	}
-	out.previous = previousHomes(key, out.Members, objects.Memories)
 	out.actual = map[string]*networkingv1.Ingress{}
 	for _, ing := range out.Ingresses {
 		out.actual[refOf(kindIngress, ing).String()] = ing

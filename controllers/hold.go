@@ -42,20 +42,28 @@ func (r *reconciler) hold(ctx context.Context, g *gathering) error {
 	return nil
 }
 
-// enrol remembers the members that are new here.
+// enrol remembers the members that are new here, or come back, and where from.
 func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 	next := *g.record.DeepCopy()
 	next.Members = g.names()
 	next.MemberCount = int32(len(next.Members))
-	known := len(next.Memory.Members)
+	returned, fresh := false, []v1alpha1.MemberMemory(nil)
 	for _, m := range g.Members {
-		if name := m.Owner.String(); !m.Leaving && memberOf(&g.record, name) == nil {
-			next.Memory.Members = append(next.Memory.Members, v1alpha1.MemberMemory{Ingress: name, Previous: string(g.previous[name])})
+		name := m.Owner.String()
+		known := memberOf(&next, name)
+		switch {
+		case m.Leaving:
+		case known == nil:
+			fresh = append(fresh, v1alpha1.MemberMemory{Ingress: name, Previous: string(m.From), Move: m.Move})
+		case known.Move < m.Move:
+			known.Previous, known.Move, known.PublishedAt = string(m.From), m.Move, nil
+			returned = true
 		}
 	}
-	if len(next.Memory.Members) == known {
+	if !returned && fresh == nil {
 		return nil
 	}
+	next.Memory.Members = append(next.Memory.Members, fresh...)
 	sortMembers(&next)
 	g.record = next
 	return r.memories.keep(ctx, g.Key, next)

@@ -165,7 +165,7 @@ func (m *memories) put(key lb.Key, r record) {
 func memoryOf(r record) ingress.Memory {
 	out := ingress.Memory{Class: r.Memory.Class, Members: map[string]ingress.Remembered{}}
 	for _, m := range r.Memory.Members {
-		known := ingress.Remembered{Previous: lb.Key(m.Previous), Served: m.Served}
+		known := ingress.Remembered{Previous: lb.Key(m.Previous), Move: m.Move, Served: m.Served}
 		if v := m.LastAccepted; v != nil {
 			known.LastAccepted = &ingress.Accepted{Annotations: v.Annotations, Spec: v.Spec}
 		}

@@ -20,7 +20,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -65,7 +64,9 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	if o.finished(&next) && err == nil {
 		r.forget(key)
 		r.herald.forget(key)
-		return reconcile.Result{}, errors.Join(o.err, r.memories.drop(ctx, key))
+		err := r.memories.drop(ctx, key)
+		r.awaken(ctx, ended)
+		return reconcile.Result{}, err
 	}
 	err = errors.Join(err, r.keep(ctx, key, &next))
 	r.awaken(ctx, ended) // only now, for they look at what is remembered here
@@ -221,11 +222,17 @@ func routed(p plan.Plan) bool {
 }
 
 // endMoves forgets where members came from, once clients have had the time to follow. It returns the
-// load balancers that they may leave now, and how long the next one still has.
+// load balancers that they may leave now, and how long the next one still has. A member that has moved
+// on from here has taken with it, or not, what else it was leaving: that one is to see for itself.
 func (o outcome) endMoves(next *record, now time.Time) (ended []lb.Key, wait time.Duration) {
 	grace := 10 * time.Minute
 	if o.snap.Class.MoveGrace != nil {
 		grace = o.snap.Class.MoveGrace.Duration
+	}
+	for _, m := range o.snap.record.Memory.Members {
+		if m.Previous != "" && memberOf(next, m.Ingress) == nil {
+			ended = append(ended, lb.Key(m.Previous))
+		}
 	}
 	for i := range next.Memory.Members {
 		m := &next.Memory.Members[i]
@@ -262,18 +269,4 @@ func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {
 func (o outcome) finished(next *record) bool {
 	return o.complete() && len(o.snap.Members) == 0 && len(o.snap.departed) == 0 && len(next.Memory.Members) == 0 &&
 		!o.seen.Exists && len(o.seen.TargetGroups) == 0 && len(o.seen.Certificates) == 0
-}
-
-// previousHomes are the load balancers that new members were served by until now.
-func previousHomes(key lb.Key, members []ingress.Member, memories map[lb.Key]ingress.Memory) map[string]lb.Key {
-	out := map[string]lb.Key{}
-	for _, m := range members {
-		name := m.Owner.String()
-		for _, other := range slices.Sorted(maps.Keys(memories)) {
-			if other != key && memories[other].Members[name].Served {
-				out[name] = other
-			}
-		}
-	}
-	return out
 }

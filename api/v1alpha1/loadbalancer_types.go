@@ -156,8 +156,11 @@ type MemberMemory struct {
 	Rejections []Rejection `json:"rejections,omitempty"`
 	// Previous is the key of the load balancer that the Ingress moves here from.
 	Previous string `json:"previous,omitempty"`
-	// PublishedAt is when the Ingress was first told this address. The grace of a move counts
-	// from then.
+	// Move is the number of the move that brought the Ingress here last: of the load balancers that
+	// remember it, it belongs to the one with the highest.
+	Move int32 `json:"move,omitempty"`
+	// PublishedAt is when the Ingress was first told this address, after it came here last. The grace
+	// of a move counts from then.
 	PublishedAt *metav1.Time `json:"publishedAt,omitempty"`
 	// Served says that routes of the Ingress have been in the cloud.
 	Served bool `json:"served,omitempty"`

@@ -37,6 +37,9 @@ type Remembered struct {
 	Rejections []Rejection
 	// Previous is the load balancer that the member moves here from, until the move is over.
 	Previous routing.Key
+	// Move numbers the moves of the member, of which this load balancer has seen the one that brought
+	// it here last: where the number is the highest it belongs.
+	Move int32
 	// Served says that routes of the member have been in the cloud.
 	Served bool
 }
@@ -97,24 +100,56 @@ func (s *Snapshot) keep(ing *networkingv1.Ingress, accepted *Accepted) Member {
 	return newMember(version, settings)
 }
 
-// A home is the load balancer that remembers an Ingress as its member.
+// A home is a load balancer that remembers an Ingress as its member.
 type home struct {
 	key routing.Key
 	Remembered
 }
 
-// homes finds the load balancer of each remembered Ingress. During a move two remember it, and the
-// one that it moves to is its home; after it, the one that it left may not have forgotten it yet.
-func homes(memories map[routing.Key]Memory) map[string]home {
-	out := map[string]home{}
+// A trail is where an Ingress belongs, as far as is remembered, and after it the load balancers that
+// it is moving away from, the one that it left last first.
+type trail []home
+
+// home is where the Ingress belongs; empty if nobody remembers it.
+func (t trail) home() home {
+	if len(t) == 0 {
+		return home{}
+	}
+	return t[0]
+}
+
+// before are the load balancers that serve an Ingress until clients have followed it to another one.
+// A home that never served it has nothing to leave, and one that it comes back to is not left.
+func (t trail) before(to routing.Key) trail {
+	if len(t) > 0 && (t[0].key == to || !t[0].Served) {
+		t = t[1:]
+	}
+	return slices.DeleteFunc(slices.Clone(t), func(h home) bool { return h.key == to })
+}
+
+// trails finds the trail of each remembered Ingress. The load balancer that it came to last is its
+// home: one that it left may not have forgotten it yet.
+func trails(memories map[routing.Key]Memory) map[string]trail {
+	out := map[string]trail{}
 	for _, key := range slices.Sorted(maps.Keys(memories)) {
 		for ing, r := range memories[key].Members {
-			if known, ok := out[ing]; !ok || r.Previous == known.key {
-				out[ing] = home{key, r}
+			known := out[ing].home()
+			if known.key == "" || r.Move > known.Move || r.Move == known.Move && r.Previous == known.key {
+				out[ing] = trail{{key, r}}
 			}
 		}
 	}
+	for ing, t := range out {
+		for from := t[0].Previous; from != "" && !t.has(from); from = t[len(t)-1].Previous {
+			t = append(t, home{from, memories[from].Members[ing]})
+		}
+		out[ing] = t
+	}
 	return out
+}
+
+func (t trail) has(key routing.Key) bool {
+	return slices.ContainsFunc(t, func(h home) bool { return h.key == key })
 }
 
 // Accept is the version of an Ingress to remember once it is programmed: what Fairlead reads of it.

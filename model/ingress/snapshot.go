@@ -30,6 +30,10 @@ type Member struct {
 	// Leaving says that the Ingress belongs to another load balancer now, but that this one
 	// serves it too until clients have had the time to follow.
 	Leaving bool
+	// From is the load balancer that the Ingress comes from, until it has left that, and Move the
+	// number of the move.
+	From routing.Key
+	Move int32
 
 	settings settings
 }
@@ -37,7 +41,7 @@ type Member struct {
 // Split sorts Ingresses into load balancers, by key. The diagnostics are about what belongs to
 // none; those about members are in their snapshots.
 func Split(o Objects, options Options) ([]Snapshot, []diag.Diagnostic) {
-	s := splitter{index: newIndex(o), memories: o.Memories, homes: homes(o.Memories), snapshots: map[routing.Key]*Snapshot{}}
+	s := splitter{index: newIndex(o), memories: o.Memories, trails: trails(o.Memories), snapshots: map[routing.Key]*Snapshot{}}
 	s.classes, s.homeless = newClasses(o, options)
 	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), func(a, b *networkingv1.Ingress) int { return compareNames(nameOf(a), nameOf(b)) }) {
 		if ing.DeletionTimestamp.IsZero() {
@@ -56,7 +60,7 @@ type splitter struct {
 	*index
 	classes   *classes
 	memories  map[routing.Key]Memory
-	homes     map[string]home
+	trails    map[string]trail
 	snapshots map[routing.Key]*Snapshot
 	homeless  []diag.Diagnostic // about Ingresses that belong to no load balancer
 }
@@ -64,15 +68,14 @@ type splitter struct {
 // place finds the load balancer of an Ingress: the one that it asks for, or, where what it asks
 // for is refused, the one that remembers a version of it that was accepted.
 func (s *splitter) place(ing *networkingv1.Ingress) {
-	home, remembered := s.homes[nameOf(ing).String()]
+	trail, remembered := s.trails[nameOf(ing).String()]
 	whose := s.classes.of(ing, remembered)
 	found := slices.Concat(whose.found, whose.lost)
 	if whose.class != nil {
-		key, member, more := s.admit(ing, whose.class, home)
+		key, member, more := s.admit(ing, whose.class, trail.home())
 		found = append(found, more...)
 		if !failed(found) {
-			s.snapshot(key, whose.class).join(ing, member, found)
-			s.leave(ing, member, key)
+			s.move(ing, member, s.snapshot(key, whose.class), found)
 			return
 		}
 	}
@@ -80,7 +83,7 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 		s.homeless = append(s.homeless, found...)
 		return
 	}
-	s.keepLastGood(ing, home, found)
+	s.keepLastGood(ing, found)
 }
 
 // admit checks an Ingress of ours and finds its load balancer. An error among the diagnostics
@@ -128,36 +131,38 @@ func (s *Snapshot) join(ing *networkingv1.Ingress, m Member, found []diag.Diagno
 	s.Diagnostics = append(s.Diagnostics, found...)
 }
 
-// leave keeps an Ingress in the load balancer that it moves away from: its old home, until the new
-// one remembers it, and from then on the one that is noted there, until that is forgotten.
-func (s *splitter) leave(ing *networkingv1.Ingress, m Member, to routing.Key) {
-	from := routing.Key("")
-	who := nameOf(ing).String()
-	if r, arrived := s.memories[to].Members[who]; arrived {
-		from = r.Previous
-	} else if home := s.homes[who]; home.Served {
-		from = home.key
+// move makes an Ingress a member of a load balancer, and keeps it in those that it moves away from:
+// its old home, and where it has yet to leave another one for that, there too.
+func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found []diag.Diagnostic) {
+	trail := s.trails[nameOf(ing).String()]
+	before := trail.before(to.Key)
+	if m.Move = trail.home().Move; len(trail) > 0 && trail.home().key != to.Key {
+		m.Move++
 	}
-	if from == "" || from == to {
-		return
+	if len(before) > 0 {
+		m.From = before[0].key
 	}
-	if class := s.classOf(from); class != nil {
-		m.Leaving = true
-		s.snapshot(from, class).join(ing, m, nil)
+	to.join(ing, m, found)
+	for _, home := range before {
+		if class := s.classOf(home.key); class != nil {
+			s.snapshot(home.key, class).join(ing, Member{Ingress: m.Ingress, Owner: m.Owner, Leaving: true, settings: m.settings}, nil)
+		}
 	}
 }
 
-// keepLastGood falls back to the version of an Ingress that was last accepted, where it was.
-func (s *splitter) keepLastGood(ing *networkingv1.Ingress, home home, found []diag.Diagnostic) {
-	class := s.classOf(home.key)
-	if home.LastAccepted == nil || class == nil {
-		s.homeless = append(s.homeless, found...)
+// keepLastGood falls back to the version of an Ingress that was last accepted, where it was. In the
+// middle of a move that may be where it comes from.
+func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnostic) {
+	for _, home := range s.trails[nameOf(ing).String()] {
+		class := s.classOf(home.key)
+		if home.LastAccepted == nil || class == nil {
+			continue
+		}
+		snapshot := s.snapshot(home.key, class)
+		s.move(ing, snapshot.keep(ing, home.LastAccepted), snapshot, found)
 		return
 	}
-	snapshot := s.snapshot(home.key, class)
-	member := snapshot.keep(ing, home.LastAccepted)
-	snapshot.join(ing, member, found)
-	s.leave(ing, member, home.key)
+	s.homeless = append(s.homeless, found...)
 }
 
 // classOf is the class of a load balancer that exists: as it is, or else as it is remembered.

@@ -194,40 +194,126 @@ func TestFrozenClassIsRemembered(t *testing.T) {
 }
 
 func TestMoves(t *testing.T) {
-	const from, to = routing.Key("fairlead/shop/web/internal"), routing.Key("fairlead/shop/web/internet-facing")
-	moved := anIngress("shop/web", annotated("scheme", "internet-facing"), ruled("a.test", prefixed("/", "web:80")))
-	served := map[string]Remembered{"shop/web": {Served: true}}
+	const a, b, c = routing.Key("fairlead/shop/web/internal"), routing.Key("fairlead/shop/web/internet-facing"), routing.Key("fairlead/shop/@c/internal")
+	asks := map[routing.Key]*networkingv1.Ingress{
+		a: anIngress("shop/web", ruled("a.test", prefixed("/", "web:80"))),
+		b: anIngress("shop/web", annotated("scheme", "internet-facing"), ruled("a.test", prefixed("/", "web:80"))),
+		c: anIngress("shop/web", annotated("group", "c"), ruled("a.test", prefixed("/", "web:80"))),
+	}
+	only := func(r Remembered) Memory { return Memory{Members: map[string]Remembered{"shop/web": r}} }
+	served := func(move int32, previous routing.Key) Memory {
+		return only(Remembered{Move: move, Previous: previous, Served: true})
+	}
+	const here, leaving = "shop/web", "(shop/web)"
 	cases := map[string]struct {
+		to       routing.Key
 		memories map[routing.Key]Memory
 		want     map[routing.Key]string
+		from     routing.Key
+		move     int32
 	}{
-		"never served: there is nothing to leave": {nil, map[routing.Key]string{to: "shop/web"}},
+		"never served: there is nothing to leave": {to: b, want: map[routing.Key]string{b: here}},
 		"the first time: the new load balancer does not know it yet": {
-			map[routing.Key]Memory{from: {Members: served}}, map[routing.Key]string{from: "(shop/web)", to: "shop/web"},
+			to: b, memories: map[routing.Key]Memory{a: served(0, "")},
+			want: map[routing.Key]string{a: leaving, b: here}, from: a, move: 1,
 		},
 		"under way: the new one remembers where it came from": {
-			map[routing.Key]Memory{from: {Members: served}, to: {Members: map[string]Remembered{"shop/web": {Previous: from}}}},
-			map[routing.Key]string{from: "(shop/web)", to: "shop/web"},
+			to: b, memories: map[routing.Key]Memory{a: served(0, ""), b: only(Remembered{Move: 1, Previous: a})},
+			want: map[routing.Key]string{a: leaving, b: here}, from: a, move: 1,
+		},
+		"under way, in a record that does not number moves yet": {
+			to: b, memories: map[routing.Key]Memory{a: served(0, ""), b: served(0, a)},
+			want: map[routing.Key]string{a: leaving, b: here}, from: a,
 		},
 		"over: the new one has forgotten": {
-			map[routing.Key]Memory{from: {Members: served}, to: {Members: served}}, map[routing.Key]string{to: "shop/web"},
+			to: b, memories: map[routing.Key]Memory{a: served(0, ""), b: served(1, "")},
+			want: map[routing.Key]string{b: here}, move: 1,
 		},
 		"over: and the old one has forgotten too": {
-			map[routing.Key]Memory{to: {Members: served}}, map[routing.Key]string{to: "shop/web"},
+			to: b, memories: map[routing.Key]Memory{b: served(1, "")}, want: map[routing.Key]string{b: here}, move: 1,
 		},
 		"from a class that nobody remembers": {
-			map[routing.Key]Memory{"gone/shop/web/internal": {Members: served}}, map[routing.Key]string{to: "shop/web"},
+			to: b, memories: map[routing.Key]Memory{"gone/shop/web/internal": served(0, "")},
+			want: map[routing.Key]string{b: here}, from: "gone/shop/web/internal", move: 1,
+		},
+		"on, before the first move is over": {
+			to: c, memories: map[routing.Key]Memory{a: served(0, ""), b: served(1, a)},
+			want: map[routing.Key]string{a: leaving, b: leaving, c: here}, from: b, move: 2,
+		},
+		"on: the third one remembers": {
+			to: c, memories: map[routing.Key]Memory{a: served(0, ""), b: served(1, a), c: served(2, b)},
+			want: map[routing.Key]string{a: leaving, b: leaving, c: here}, from: b, move: 2,
+		},
+		"on, when the first move is over and the first one has yet to let go": {
+			to: c, memories: map[routing.Key]Memory{a: served(0, ""), b: served(1, "")},
+			want: map[routing.Key]string{b: leaving, c: here}, from: b, move: 2,
+		},
+		"on, before anything was served by the second one": {
+			to: c, memories: map[routing.Key]Memory{a: served(0, ""), b: only(Remembered{Move: 1, Previous: a})},
+			want: map[routing.Key]string{a: leaving, c: here}, from: a, move: 2,
+		},
+		"back, before the move is over": {
+			to: a, memories: map[routing.Key]Memory{a: served(0, ""), b: served(1, a)},
+			want: map[routing.Key]string{a: here, b: leaving}, from: b, move: 2,
+		},
+		"back: each remembers that it came from the other": {
+			to: a, memories: map[routing.Key]Memory{a: served(2, b), b: served(1, a)},
+			want: map[routing.Key]string{a: here, b: leaving}, from: b, move: 2,
+		},
+		"back, before anything was served by the second one": {
+			to: a, memories: map[routing.Key]Memory{a: served(0, ""), b: only(Remembered{Move: 1, Previous: a})},
+			want: map[routing.Key]string{a: here}, move: 2,
+		},
+		"back, when the move is over and the first one has yet to let go": {
+			to: a, memories: map[routing.Key]Memory{a: served(0, ""), b: served(1, "")},
+			want: map[routing.Key]string{a: here, b: leaving}, from: b, move: 2,
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := Split(objects(moved, c.memories), Options{AssumeClass: "fairlead"})
+			snapshots, found := Split(objects(asks[c.to], c.memories), Options{AssumeClass: "fairlead"})
 			compare(t, "told", everything(snapshots, told(found)), []string(nil))
 			compare(t, "members", members(snapshots), c.want)
 			for _, s := range snapshots {
 				config, _ := Translate(s, nil)
-				if len(config.Routes) != 1 || config.Settings.Scheme != strings.TrimPrefix(string(s.Key), "fairlead/shop/web/") {
+				if len(config.Routes) != 1 || !strings.HasSuffix(string(s.Key), "/"+config.Settings.Scheme) {
 					t.Errorf("%s has %d routes and scheme %s", s.Key, len(config.Routes), config.Settings.Scheme)
+				}
+				if m := s.Members[0]; !m.Leaving && (m.From != c.from || m.Move != c.move) {
+					t.Errorf("it came from %q as move %d, want %q and %d", m.From, m.Move, c.from, c.move)
+				}
+			}
+		})
+	}
+}
+
+func TestAMemberThatTurnsBadInTheMiddleOfAMove(t *testing.T) {
+	const from, to = routing.Key("fairlead/shop/web/internal"), routing.Key("fairlead/shop/web/internet-facing")
+	good := acceptedAs(anIngress("shop/web", ruled("good.test", prefixed("/", "web:80"))))
+	bad := anIngress("shop/web", annotated("scheme", "internet-facing"), ruled("NOW.test"))
+	cases := map[string]struct {
+		to   Remembered
+		want map[routing.Key]string
+	}{
+		"before it was served anywhere else stays where it was": {Remembered{Move: 1, Previous: from}, map[routing.Key]string{from: "shop/web"}},
+		"goes on with it as it was accepted there": {
+			Remembered{Move: 1, Previous: from, Served: true, LastAccepted: good}, map[routing.Key]string{from: "(shop/web)", to: "shop/web"},
+		},
+		"goes back if only that is remembered, and is left in no place that served it": {
+			Remembered{Move: 1, Previous: from, Served: true}, map[routing.Key]string{from: "shop/web", to: "(shop/web)"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			snapshots, found := Split(objects(bad, map[routing.Key]Memory{
+				from: {Members: map[string]Remembered{"shop/web": {Served: true, LastAccepted: good}}},
+				to:   {Members: map[string]Remembered{"shop/web": c.to}},
+			}), Options{AssumeClass: "fairlead"})
+			compare(t, "told", sortedStrings(everything(snapshots, told(found))), []string{"error Invalid Ingress shop/web spec.rules[0].host", "warning LastGood Ingress shop/web"})
+			compare(t, "members", members(snapshots), c.want)
+			for _, s := range snapshots {
+				if config, _ := Translate(s, nil); len(config.Names) != 1 || config.Names[0].Host != "good.test" {
+					t.Errorf("%s names %v", s.Key, config.Names)
 				}
 			}
 		})
