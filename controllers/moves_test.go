@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,6 +56,50 @@ func TestAMoveLeavesNoGap(t *testing.T) {
 			behind()
 			w.remains(1)
 			ahead()
+			w.answers("shop", "http://shop.example/", "web-1")
+			w.remove("shop")
+			w.gone()
+		})
+	}
+}
+
+func TestAMoveInTheMiddleOfAMoveLeavesNoGap(t *testing.T) {
+	group := func(name string) func(*networkingv1.Ingress) { return annotate("fairlead.dev/group", name) }
+	cases := map[string]struct {
+		moves []func(*networkingv1.Ingress)
+		are   int // load balancers that serve it in the end
+	}{
+		"on": {[]func(*networkingv1.Ingress){group("first"), group("second")}, 3},
+		"back": {[]func(*networkingv1.Ingress){group("first"), func(i *networkingv1.Ingress) {
+			delete(i.Annotations, "fairlead.dev/group")
+		}}, 2},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{MoveGrace: &metav1.Duration{Duration: time.Hour}})
+			w.serve("web", "web-1")
+			w.create(w.ask("shop", "shop.example", "/", "web"))
+			w.answers("shop", "http://shop.example/", "web-1")
+			var ends []func() int
+			for _, move := range c.moves {
+				at := w.address("shop")
+				ends = append(ends, w.load(func() error { return w.request(at, "http://shop.example/", "web-1") }))
+				w.change("shop", move)
+				w.eventually(func() error { return noError(w.address("shop") != at, "it still points to %s", at) })
+			}
+			w.answers("shop", "http://shop.example/", "web-1")
+			w.calm()
+			for _, end := range ends {
+				end()
+			}
+			w.remains(c.are)
+
+			parameters := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}}
+			if err := w.Patch(w.Context(), parameters, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"moveGrace":"1s"}}`))); err != nil {
+				t.Fatal(err)
+			}
+			w.remains(1)
 			w.answers("shop", "http://shop.example/", "web-1")
 			w.remove("shop")
 			w.gone()
