@@ -210,15 +210,26 @@ func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *ne
 }
 
 // routed reports whether a plan that is not done takes routes away, so that some may still be there.
+// What waits for the health of target groups is about members that are here: they take over.
 func routed(p plan.Plan) bool {
-	return slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {
-		switch s.Step.(type) {
-		case plan.DeleteRule, plan.ModifyRule, plan.DeleteListener, plan.ModifyListener, plan.DeleteLoadBalancer:
+	waits := make([]bool, len(p.Steps))
+	for i, s := range p.Steps {
+		_, waits[i] = s.Step.(plan.AwaitTargets)
+		waits[i] = waits[i] || slices.ContainsFunc(s.After, func(before int) bool { return waits[before] })
+		if takesAway(s.Step) && !waits[i] {
 			return true
-		default: // creates something, or tidies up
-			return false
 		}
-	})
+	}
+	return false
+}
+
+func takesAway(s plan.Step) bool {
+	switch s.(type) {
+	case plan.DeleteRule, plan.ModifyRule, plan.DeleteListener, plan.ModifyListener, plan.DeleteLoadBalancer:
+		return true
+	default: // creates something, or tidies up
+		return false
+	}
 }
 
 // endMoves forgets where members came from, once clients have had the time to follow. It returns the

@@ -89,11 +89,15 @@ func BenchmarkDiffOfOneChange(b *testing.B) {
 	}
 }
 
-// oneChange is 4,000 routes as they are served, and the same with one path more.
+// oneChange is 4,000 routes as they are served, by pods that are healthy, and the same with one path
+// more.
 func oneChange(tb testing.TB, c lb.Capabilities) (*lb.Observed, lb.LoadBalancer) {
 	o := many(1000, false)
 	before := Compile(snapshotOf(tb, o), lb.Facts{}, c).LoadBalancer
 	seen := plan.Diff(&lb.Observed{Key: before.Key}, before, c).Fold(&lb.Observed{Key: before.Key})
+	for i := range seen.TargetGroups {
+		seen.TargetGroups[i].Ready = true
+	}
 	changed := o.Ingresses[500].DeepCopy()
 	paths := &changed.Spec.Rules[0].HTTP.Paths
 	more := (*paths)[0]

@@ -49,8 +49,7 @@ type ObservedRule struct {
 // ObservedTargetGroup is a target group and whether requests can be sent to it.
 type ObservedTargetGroup struct {
 	TargetGroup
-	// Ready says that a target is healthy, or that waiting for one has no use: it is known to
-	// have none, or has been waited for long enough.
+	// Ready says that a target is healthy, or that one has been waited for long enough.
 	Ready bool `json:"ready"`
 	// Registered says that its first targets were registered.
 	Registered bool   `json:"registered"`

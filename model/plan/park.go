@@ -93,8 +93,9 @@ type park struct {
 func (d *difference) takers(ch *change) []lb.GroupID {
 	var out []lb.GroupID
 	need := func(a lb.Action) {
-		for _, g := range a.Groups() {
-			if _, waiting := d.warm[g]; waiting || slices.Contains(out, g) || !d.cold(g) {
+		for _, to := range a.Targets {
+			g := to.Group
+			if _, waiting := d.warm[g]; waiting || to.Weight == 0 || slices.Contains(out, g) || !d.cold(g) {
 				continue
 			}
 			if d.checked(g) {
@@ -115,12 +116,9 @@ func (d *difference) takers(ch *change) []lb.GroupID {
 	return out
 }
 
-// cold reports whether a group will have targets of which none is healthy yet.
+// cold reports whether a group has no healthy target yet. One without any may be about to get some: a
+// Deployment, its Service and the rule that leads there are often made at once.
 func (d *difference) cold(g lb.GroupID) bool {
-	want := slices.IndexFunc(d.want.TargetGroups, func(w lb.TargetGroup) bool { return w.ID == g })
-	if want < 0 || len(d.want.TargetGroups[want].Targets) == 0 {
-		return false
-	}
 	seen := d.seen.TargetGroup(g)
 	return seen == nil || !seen.Ready
 }

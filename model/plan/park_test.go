@@ -88,13 +88,26 @@ func TestPark(t *testing.T) {
 			},
 		},
 		"a group without targets": {
-			reason: "there is nothing to wait for: its requests are answered 503 whenever they come",
+			reason: "its pods may be about to start, and until they do the old ones answer",
 			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
 			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")))), group("B")),
 			want: []string{
 				"create target group B",
-				"modify rule 80/24992 < create target group B",
+				"create rule 80/50000 < create target group B",
+				"await targets B < create target group B < create rule 80/50000",
+				"modify rule 80/24992 < await targets B",
+				"delete rule 80/50000 < await targets B < modify rule 80/24992",
 				"delete target group A < modify rule 80/24992",
+			},
+		},
+		"a group without targets that gets no requests": {
+			reason: "nobody is sent there, so nobody waits",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
+			to: with(balancer(listener(80, rule("a.example.com", "", lb.Action{Kind: "forward", Targets: []lb.Weighted{{Group: "A", Weight: 1}, {Group: "B"}}}))),
+				a, group("B")),
+			want: []string{
+				"create target group B",
+				"modify rule 80/24992 < create target group B",
 			},
 		},
 		"a group that a rule names already": {

@@ -114,10 +114,9 @@ func (p *pool) next(tried []*member) *member {
 	return nil
 }
 
-// ready reports whether requests can be sent: a member is healthy, or there are none to wait for.
+// ready reports whether a member is healthy.
 func (p *pool) ready() bool {
-	members := *p.members.Load()
-	return len(members) == 0 || slices.ContainsFunc(members, func(m *member) bool { return m.state() == stateHealthy })
+	return slices.ContainsFunc(*p.members.Load(), func(m *member) bool { return m.state() == stateHealthy })
 }
 
 // stop ends the pool and every request to it.

@@ -46,14 +46,13 @@ func (r *record) ago(steps int) *lb.Observed {
 	return r.past[max(0, len(r.past)-steps)]
 }
 
-// live is a copy of what is or was there, with the readiness of target groups as it is now. One
-// that waits for its first targets is not ready, although it has none.
+// live is a copy of what is or was there, with the readiness of target groups as it is now.
 func (r *record) live(o *lb.Observed) *lb.Observed {
 	o = o.Clone()
 	for i := range o.TargetGroups {
 		g := &o.TargetGroups[i]
 		if p := r.pools[g.ID]; p != nil {
-			g.Ready = g.Registered && p.ready()
+			g.Ready = p.ready()
 		}
 	}
 	return o
