@@ -44,6 +44,9 @@ type world struct {
 }
 
 func newWorld(t *testing.T, o albsim.Options) *world {
+	if o.Authorize == nil {
+		o.Authorize = operator().allow
+	}
 	w := &world{T: t, sim: albsim.New(o), key: "fairlead/shop/@all/internal"}
 	w.IngressClasses = []*networkingv1.IngressClass{{
 		ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: ingress.Controller},

@@ -5,6 +5,8 @@
 //	sim.go        the simulator: what there is in an account, options, the clock
 //	wire.go       an HTTP request -> a call -> an answer; the protocols of the services
 //	call.go       every call counted; faults injected before or after it; token buckets
+//	ask.go        what policies are asked before a call is carried out
+//	policy.go     a policy, and what it allows
 //	elb_….go      load balancers, listeners, rules, target groups, targets, tags, attributes
 //	condition.go  what conditions may say
 //	plane.go      the data plane: what has been deployed, and what it does with a request

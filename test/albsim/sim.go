@@ -41,6 +41,8 @@ type Options struct {
 	Health time.Duration
 	// Sick reports whether a target fails its checks. It has to be safe for concurrent use.
 	Sick func(targetGroup string, target elb.TargetDescription) bool
+	// Authorize says whether the caller's policies allow what a call takes; nil where they allow all.
+	Authorize func(Ask) bool
 	// Fault chooses which calls break. It is called before each call.
 	Fault func(Call) Fault
 	// After is called after each call, when the simulator can be asked again.

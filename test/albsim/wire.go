@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"strings"
 )
 
@@ -50,9 +51,13 @@ type handler func(s *Sim, in decoder) (any, error)
 
 // on makes a handler of a function from the SDK's input to the SDK's output.
 func on[In, Out any](do func(*Sim, *In) (*Out, error)) handler {
+	action := actionOf(reflect.TypeFor[In]())
 	return func(s *Sim, decode decoder) (any, error) {
 		in := new(In)
 		if err := decode(in); err != nil {
+			return nil, err
+		}
+		if err := s.authorize(action, in); err != nil {
 			return nil, err
 		}
 		out, err := do(s, in)

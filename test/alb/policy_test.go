@@ -1,0 +1,158 @@
+package alb
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/providertest"
+	"fairlead.dev/fairlead/test/albsim"
+)
+
+// This file holds the policy of docs/iam-policy.json against what AWS asks before each call of these tests:
+// it allows all that the provider does, and nothing that it does not need.
+
+// A ledger lets a policy decide, and keeps what for. It can be used by tests that run side by side.
+type ledger struct {
+	albsim.Policy
+	mu     sync.Mutex
+	denied map[string]bool // what was asked for, and allowed by no statement
+	needed map[string]bool // statement and action, where no other statement would have allowed it
+}
+
+// operator is the policy under which every world lives.
+var operator = sync.OnceValue(func() *ledger {
+	p, err := albsim.ReadPolicy("../../docs/iam-policy.json")
+	if err != nil {
+		panic(err)
+	}
+	return &ledger{Policy: p, denied: map[string]bool{}, needed: map[string]bool{}}
+})
+
+func (l *ledger) allow(a albsim.Ask) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	by := l.Allowing(a)
+	switch len(by) {
+	case 0:
+		l.denied[a.Action+" on "+a.Resource] = true
+	case 1:
+		l.needed[by[0]+" "+a.Action] = true
+	}
+	return len(by) > 0
+}
+
+// faults are what is wrong with the policy, after all that was done under it: what it denied, and each
+// action of a statement that could be left out with nobody noticing.
+func (l *ledger) faults() []string {
+	var out []string
+	for _, what := range slices.Sorted(maps.Keys(l.denied)) {
+		out = append(out, "the policy denies "+what)
+	}
+	for _, s := range l.Statement {
+		for _, action := range s.Action {
+			if !l.needed[s.Sid+" "+action] {
+				out = append(out, "no test needs "+action+" of the policy's statement "+s.Sid)
+			}
+		}
+	}
+	return out
+}
+
+// TestMain judges the policy by all tests of this package together.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	some := func(name string) bool { return flag.Lookup(name).Value.String() != "" }
+	if code == 0 && !some("test.run") && !some("test.skip") && !some("test.list") {
+		for _, fault := range operator().faults() {
+			fmt.Fprintln(os.Stderr, fault)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// TestContractUnderThePolicy holds the provider to its contract with no more rights than the policy gives.
+func TestContractUnderThePolicy(t *testing.T) {
+	port := int32(8080)
+	providertest.Test(t, func(*testing.T) providers.Provider {
+		return aws.New(aws.Options{Config: albsim.New(albsim.Options{Authorize: operator().allow}).Config(), Installation: "test", VPC: albsim.VPC, Settle: time.Nanosecond})
+	}, func(*testing.T) lb.Target {
+		port++
+		return lb.Target{Address: "10.0.0.9", Port: port}
+	})
+}
+
+// TestAttributesOfAPortAreWritten has the provider write what no setting asks for by itself.
+func TestAttributesOfAPortAreWritten(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.settle()
+		port := w.seen.Listeners[0]
+		step := plan.ModifyListener{Listener: lb.Listener{Port: port.Port, Protocol: port.Protocol, Default: port.Default, Settings: lb.ListenerSettings{
+			Attributes: map[string]string{"routing.http.response.server.enabled": "false"},
+		}}}
+		if _, err := w.cloud.Apply(w.Context(), w.seen, step); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestPolicyOfOneInstallation narrows the policy with the command of the guide.
+func TestPolicyOfOneInstallation(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/aws/iam.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`(?m)^sed .* docs/iam-policy.json`).Find(guide)
+	if command == nil {
+		t.Fatal("the guide does not narrow the policy")
+	}
+	sed := exec.Command("bash", "-euc", string(command))
+	sed.Dir, sed.Env = "../..", append(os.Environ(), "INSTALLATION=test")
+	narrow, err := sed.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := t.TempDir() + "/policy.json"
+	if err := os.WriteFile(file, narrow, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := albsim.ReadPolicy(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(narrow, []byte(`/installation": "*"`)) {
+		t.Error("the policy is as wide as before")
+	}
+	for name, owner := range map[string]string{"its own": "test", "somebody else's": "other"} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o := usual()
+				o.Authorize = p.Allows
+				w := newWorld(t, o)
+				w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: owner, VPC: albsim.VPC})
+				w.service("service-0", 1)
+				w.serve("one", map[string]string{"/": "service-0"})
+				_, _, err := w.reconcile()
+				if denied := errors.Is(err, providers.ErrDenied); denied != (owner != "test") {
+					t.Errorf("under a policy of the installation test, %s gets: %v", owner, err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,214 @@
+package albsim
+
+import (
+	"maps"
+	"net/http"
+	"path"
+	"reflect"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/acm"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/wafv2"
+)
+
+// This file is what AWS asks the policies of a caller before it carries a call out: which actions, on
+// what, and what is known of request and resource, as AWS's service authorization reference lists it.
+
+// An Ask is one action that has to be allowed. A call may take several: one that makes something and tags
+// it takes two.
+type Ask struct {
+	Action   string            // elasticloadbalancing:CreateRule
+	Resource string            // an ARN, or "*" where the action is on nothing in particular
+	Context  map[string]string // what conditions can be about, by key
+}
+
+// Prefix is what the actions of a service begin with, by the SDK's package.
+func Prefix(service string) string {
+	switch service {
+	case "elasticloadbalancingv2":
+		return "elasticloadbalancing"
+	case "resourcegroupstaggingapi":
+		return "tag"
+	}
+	return service
+}
+
+// actionOf is the action of the call that has this input.
+func actionOf(input reflect.Type) string {
+	return Prefix(path.Base(input.PkgPath())) + ":" + strings.TrimSuffix(input.Name(), "Input")
+}
+
+// authorize refuses a call that the test does not allow. What does not exist has no tags to be asked
+// about: such a call goes on, to be told so.
+func (s *Sim) authorize(action string, in any) error {
+	if s.options.Authorize == nil {
+		return nil
+	}
+	for _, a := range s.asks(action, in) {
+		if !s.options.Authorize(a) {
+			return denied(a)
+		}
+	}
+	return nil
+}
+
+func denied(a Ask) error {
+	service, _, _ := strings.Cut(a.Action, ":")
+	code := "AccessDeniedException"
+	switch service {
+	case "ec2":
+		code = "UnauthorizedOperation"
+	case "elasticloadbalancing", "sts":
+		code = "AccessDenied"
+	}
+	return &apiError{Code: code, Status: http.StatusForbidden, Message: "User: arn:aws:sts::" + Account + ":assumed-role/fairlead/session is not authorized to perform: " +
+		a.Action + " on resource: " + a.Resource + " because no identity-based policy allows the " + a.Action + " action"}
+}
+
+// asks are what has to be allowed for a call.
+func (s *Sim) asks(action string, in any) []Ask {
+	tags := brought(reflect.ValueOf(in).Elem())
+	switch in := in.(type) {
+	case *elb.CreateLoadBalancerInput:
+		made := elbARN("loadbalancer/app/" + aws.ToString(in.Name) + "/new")
+		return s.making(s.ask(action, made, tags), made, "elasticloadbalancing:AddTags", tags)
+	case *elb.CreateTargetGroupInput:
+		made := elbARN("targetgroup/" + aws.ToString(in.Name) + "/new")
+		return s.making(s.ask(action, made, tags), made, "elasticloadbalancing:AddTags", tags)
+	case *elb.CreateListenerInput:
+		of := aws.ToString(in.LoadBalancerArn)
+		made := strings.Replace(of, ":loadbalancer/", ":listener/", 1) + "/new"
+		return s.making(s.ask(action, of, tags), made, "elasticloadbalancing:AddTags", tags)
+	case *elb.CreateRuleInput:
+		of := aws.ToString(in.ListenerArn)
+		made := strings.Replace(of, ":listener/", ":listener-rule/", 1) + "/new"
+		return s.making(s.ask(action, of, tags), made, "elasticloadbalancing:AddTags", tags)
+	case *acm.ImportCertificateInput:
+		if in.CertificateArn == nil {
+			made := "arn:aws:acm:" + Region + ":" + Account + ":certificate/new"
+			return s.making(s.ask(action, made, tags), made, "acm:AddTagsToCertificate", tags)
+		}
+	case *ec2.CreateSecurityGroupInput:
+		made := ec2ARN("security-group/new")
+		asks := s.making(s.ask(action, made, tags), made, "ec2:CreateTags", tags)
+		return append(asks, s.ask(action, ec2ARN("vpc/"+aws.ToString(in.VpcId)), nil))
+	case *wafv2.AssociateWebACLInput:
+		of := aws.ToString(in.ResourceArn)
+		return []Ask{s.ask(action, of, nil), s.ask(action, aws.ToString(in.WebACLArn), nil), s.ask("elasticloadbalancing:CreateWebACLAssociation", of, nil)}
+	case *wafv2.DisassociateWebACLInput:
+		of := aws.ToString(in.ResourceArn)
+		return []Ask{s.ask(action, of, nil), s.ask("elasticloadbalancing:DeleteWebACLAssociation", of, nil)}
+	case *wafv2.GetWebACLForResourceInput:
+		of := aws.ToString(in.ResourceArn)
+		return []Ask{s.ask(action, of, nil), s.ask("elasticloadbalancing:GetLoadBalancerWebACL", of, nil)}
+	}
+	return s.plain(action, in, tags)
+}
+
+// making are what is asked for a call that makes something: the call itself, and, where it brings tags,
+// that they may be given to what is made.
+func (s *Sim) making(itself Ask, made, tag string, tags map[string]string) []Ask {
+	if len(tags) == 0 {
+		return []Ask{itself}
+	}
+	tagging := s.ask(tag, made, tags)
+	service, call, _ := strings.Cut(itself.Action, ":")
+	tagging.Context[service+":CreateAction"] = call
+	return []Ask{itself, tagging}
+}
+
+// plain are what is asked for a call that is about what it names, or about nothing in particular.
+func (s *Sim) plain(action string, in any, tags map[string]string) []Ask {
+	service, call, _ := strings.Cut(action, ":")
+	named := subjects(reflect.ValueOf(in).Elem())
+	if len(named) == 0 || service == "elasticloadbalancing" && !writes(call) {
+		return []Ask{s.ask(action, "*", nil)}
+	}
+	var out []Ask
+	for _, arn := range named {
+		if _, there := s.tags[idOf(arn)]; there {
+			out = append(out, s.ask(action, arn, tags))
+		}
+	}
+	return out
+}
+
+// ask is an action on a resource, with the tags that this has and those that the request brings.
+func (s *Sim) ask(action, resource string, tags map[string]string) Ask {
+	about := map[string]string{}
+	for key, value := range s.tags[idOf(resource)] {
+		about["aws:ResourceTag/"+key] = value
+	}
+	for key, value := range tags {
+		about["aws:RequestTag/"+key] = value
+	}
+	return Ask{Action: action, Resource: resource, Context: about}
+}
+
+// subjects are the ARNs of what a call names.
+func subjects(in reflect.Value) []string {
+	var out []string
+	for _, field := range []string{"LoadBalancerArn", "ListenerArn", "RuleArn", "TargetGroupArn", "CertificateArn", "GroupId"} {
+		if v := in.FieldByName(field); v.IsValid() && !v.IsNil() {
+			out = append(out, arnOf(v.Elem().String()))
+		}
+	}
+	for _, field := range []string{"ResourceArns", "Resources"} {
+		if v := in.FieldByName(field); v.IsValid() {
+			for i := range v.Len() {
+				out = append(out, arnOf(v.Index(i).String()))
+			}
+		}
+	}
+	if pairs := in.FieldByName("RulePriorities"); pairs.IsValid() {
+		for i := range pairs.Len() {
+			out = append(out, pairs.Index(i).FieldByName("RuleArn").Elem().String())
+		}
+	}
+	return out
+}
+
+// brought are the tags that a call brings.
+func brought(in reflect.Value) map[string]string {
+	out := map[string]string{}
+	if tags := in.FieldByName("Tags"); tags.IsValid() {
+		for i := range tags.Len() {
+			out[text(tags.Index(i), "Key")] = text(tags.Index(i), "Value")
+		}
+	}
+	if specs := in.FieldByName("TagSpecifications"); specs.IsValid() {
+		for i := range specs.Len() {
+			maps.Copy(out, brought(specs.Index(i)))
+		}
+	}
+	return out
+}
+
+// text is a field that may be left out.
+func text(in reflect.Value, field string) string {
+	if v := in.FieldByName(field); !v.IsNil() {
+		return v.Elem().String()
+	}
+	return ""
+}
+
+// arnOf is the ARN of what a call names by its ID.
+func arnOf(id string) string {
+	if strings.HasPrefix(id, "sg-") {
+		return ec2ARN("security-group/" + id)
+	}
+	return id
+}
+
+// idOf is what the simulator calls the resource of an ARN.
+func idOf(arn string) string {
+	if at := strings.Index(arn, ":security-group/"); at >= 0 {
+		return arn[at+len(":security-group/"):]
+	}
+	return arn
+}
+
+func ec2ARN(resource string) string { return "arn:aws:ec2:" + Region + ":" + Account + ":" + resource }
