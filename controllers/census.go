@@ -118,7 +118,7 @@ func (c census) ofIngresses(records map[lb.Key]record, emit emitter) {
 			without[ing.Namespace] = n
 		}
 		holders := c.memories.holding(refOf(kindIngress, ing).String())
-		if by := takenBy(ing, foreign[class], addressesOf(records, holders)); by != "" && len(holders) > 0 {
+		if by := takenBy(ing, foreign[class], publishedBy(records, holders)); by != "" && len(holders) > 0 {
 			taken[[2]string{string(holders[0]), by}]++
 		}
 	}
@@ -131,13 +131,12 @@ func (c census) ofIngresses(records map[lb.Key]record, emit emitter) {
 	}
 }
 
-// addressesOf are where load balancers are reached, as far as an Ingress's status was told.
-func addressesOf(records map[lb.Key]record, keys []lb.Key) []string {
+// publishedBy is what load balancers may have written into an Ingress's status.
+func publishedBy(records map[lb.Key]record, keys []lb.Key) []string {
 	var out []string
 	for _, key := range keys {
-		if r := records[key]; r.Address != "" {
-			out = append(out, r.Address)
-		}
+		r := records[key]
+		out = append(out, addressesOf(&r)...)
 	}
 	return out
 }
@@ -150,11 +149,7 @@ func takenBy(ing *networkingv1.Ingress, foreign bool, addresses []string) string
 	if foreign {
 		return "class"
 	}
-	theirs := slices.Clone(ing.Status.LoadBalancer.Ingress)
-	for _, address := range addresses {
-		theirs = withoutAddress(theirs, address)
-	}
-	if len(theirs) > 0 {
+	if len(without(ing.Status.LoadBalancer.Ingress, addresses)) > 0 {
 		return "status"
 	}
 	return ""

@@ -3,6 +3,8 @@ package controllers_test
 import (
 	"bytes"
 	"context"
+	"net"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -33,6 +35,7 @@ func TestTheCommandServesUntilItIsToldToStop(t *testing.T) {
 	with := cli.Providers{Live: map[string]func(cli.LiveOptions) (cli.Local, error){
 		"fake": func(o cli.LiveOptions) (cli.Local, error) { return fake.New(fake.Options{State: o.State}) },
 	}}
+	profiles := w.freePort()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var logs bytes.Buffer
@@ -42,11 +45,15 @@ func TestTheCommandServesUntilItIsToldToStop(t *testing.T) {
 			"run", "--kubeconfig", cluster.Kubeconfig, "--namespace", w.namespace, "--secrets", "labelled",
 			"--leader-elect", "--leader-elect-namespace", w.namespace, "--fake-state", t.TempDir() + "/state",
 			"--metrics-bind-address", "0", "--health-probe-bind-address", "0", "--log-format", "console",
+			"--pprof-bind-address", profiles,
 		}, with, cli.Streams{Out: &logs, Err: &logs})
 	}()
 	w.eventually(func() error {
 		return noError(len(w.ingress("shop").Status.LoadBalancer.Ingress) > 0, "it has no status yet")
 	})
+	if err := w.get(http.DefaultTransport, "http://"+profiles+"/debug/pprof/goroutine?debug=1", "goroutine profile:"); err != nil {
+		t.Error(err)
+	}
 	stop()
 	if got := <-code; got != 0 {
 		t.Errorf("exit code %d\n%s", got, logs.String())
@@ -54,4 +61,15 @@ func TestTheCommandServesUntilItIsToldToStop(t *testing.T) {
 	if !strings.Contains(logs.String(), "changed the load balancer") {
 		t.Errorf("the logs say nothing of it:\n%s", logs.String())
 	}
+}
+
+// freePort is an address that nobody listens at.
+func (w *world) freePort() string {
+	w.Helper()
+	l, err := new(net.ListenConfig).Listen(w.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
 }

@@ -127,7 +127,10 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		return fmt.Errorf("adding the collector of orphans: %w", err)
 	}
 	if o.ManageClass != "" {
-		class := &classMaker{name: o.ManageClass, cache: m.GetClient(), writer: m.GetClient(), events: m.GetEventRecorder("fairlead"), memories: r.memories}
+		class := &classMaker{name: o.ManageClass, cache: m.GetClient(), writer: m.GetClient(), memories: r.memories}
+		if o.Namespace == "" {
+			class.events = m.GetEventRecorder("fairlead")
+		}
 		classLoop := loop[string]{
 			name: "ingressclass", parallel: 1, reconciler: class, sources: class.sources(m.GetCache()),
 			about: func(name string) []any { return []any{"ingressClass", name} },

@@ -2,13 +2,21 @@ package controllers_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -36,6 +44,50 @@ func TestARestartWritesNothing(t *testing.T) {
 	}
 	if n := w.gate.writes.Load() - api; n > 0 {
 		t.Errorf("%d writes to the API server", n)
+	}
+}
+
+func TestACloudThatCannotBeReadIsReported(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		blind  func(m *meter, err error)
+		reason string
+		err    error
+	}{
+		"questions are not answered": {
+			blind:  func(m *meter, err error) { m.mute.Store(&err) },
+			reason: v1alpha1.ReasonProviderDenied, err: fmt.Errorf("asking for certificates: %w", providers.ErrDenied),
+		},
+		"nobody can look": {
+			blind: func(m *meter, err error) {
+				m.look.Store(new(func(*lb.Observed) (*lb.Observed, error) { return nil, err }))
+			},
+			reason: v1alpha1.ReasonProviderFailed, err: errors.New("timeout"),
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := emptyWorld(t, kube.Shared(t))
+			c.blind(w.cloud, c.err)
+			w.run()
+			w.serve("web", "web-1")
+			w.create(w.ask("shop", "shop.example", "/", "web"))
+			w.eventually(func() error {
+				is := w.balancer("shop").Status
+				degraded := meta.FindStatusCondition(is.Conditions, v1alpha1.ConditionDegraded)
+				return noError(degraded.Reason == c.reason && degraded.Status == metav1.ConditionTrue && strings.Contains(is.LastError, c.err.Error()),
+					"it is %+v after %q", degraded, is.LastError)
+			})
+			w.cloud.mute.Store(nil)
+			w.cloud.look.Store(nil)
+			w.change("shop", func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Path = "/shop" })
+			w.answers("shop", "http://shop.example/shop", "web-1")
+			w.eventually(func() error {
+				is := w.balancer("shop").Status
+				return noError(is.LastError == "" && meta.IsStatusConditionFalse(is.Conditions, v1alpha1.ConditionDegraded), "it is still %+v", is.Conditions)
+			})
+		})
 	}
 }
 

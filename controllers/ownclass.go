@@ -32,7 +32,7 @@ type classMaker struct {
 	name     string
 	cache    client.Reader
 	writer   client.Client
-	events   events.EventRecorder
+	events   events.EventRecorder // nil where the namespace default, which has those about classes, is not ours to write to
 	memories *memories
 
 	last *networkingv1.IngressClassSpec // as it was before somebody deleted it
@@ -52,7 +52,9 @@ func (c *classMaker) Reconcile(ctx context.Context, name string) (reconcile.Resu
 	}
 	taken := fmt.Sprintf("it belongs to the controller %s, so it is left as it is, and --manage-ingress-class has no effect", there.Spec.Controller)
 	log.FromContext(ctx).Info("cannot manage the IngressClass", "problem", taken)
-	c.events.Eventf(there, nil, corev1.EventTypeWarning, string(diag.ClassTaken), "Manage", "%s", taken)
+	if c.events != nil {
+		c.events.Eventf(there, nil, corev1.EventTypeWarning, string(diag.ClassTaken), "Manage", "%s", taken)
+	}
 	return reconcile.Result{}, nil
 }
 

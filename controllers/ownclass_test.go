@@ -100,7 +100,7 @@ func TestAClassOfSomebodyElseStaysTheirs(t *testing.T) {
 	w := emptyWorld(t, kube.Shared(t))
 	theirs := w.ingressClass(w.class+"-taken", "example.com/other")
 	w.create(theirs)
-	w.run(w.managing(theirs.Name))
+	w.run(w.managing(theirs.Name), func(s *settings) { s.operator.Namespace = "" })
 	w.eventually(func() error {
 		var list eventsv1.EventList
 		if err := w.List(t.Context(), &list, client.InNamespace(metav1.NamespaceDefault)); err != nil {

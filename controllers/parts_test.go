@@ -148,18 +148,23 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
-func TestWithoutAddress(t *testing.T) {
+func TestWithout(t *testing.T) {
 	entry := func(hostname, ip string) networkingv1.IngressLoadBalancerIngress {
 		return networkingv1.IngressLoadBalancerIngress{Hostname: hostname, IP: ip}
 	}
 	all := []networkingv1.IngressLoadBalancerIngress{entry("ours.example", "192.0.2.1"), entry("theirs.example", ""), entry("", "192.0.2.1")}
-	for address, want := range map[string][]networkingv1.IngressLoadBalancerIngress{
-		"ours.example": all[1:],
-		"192.0.2.1":    all[:2],
-		"":             all,
-	} {
-		if diff := cmp.Diff(want, withoutAddress(all, address)); diff != "" {
-			t.Errorf("without %q: %s", address, diff)
+	cases := map[string]struct {
+		of   record
+		want []networkingv1.IngressLoadBalancerIngress
+	}{
+		"a host name":                       {record{Address: "ours.example"}, all[1:]},
+		"a host name, and where that leads": {record{Address: "ours.example", IPs: []string{"192.0.2.1"}}, all[1:2]},
+		"addresses without a name":          {record{Address: "192.0.2.2", IPs: []string{"192.0.2.2", "192.0.2.1"}}, all[:2]},
+		"nothing":                           {record{}, all},
+	}
+	for name, c := range cases {
+		if diff := cmp.Diff(c.want, without(all, addressesOf(&c.of))); diff != "" {
+			t.Errorf("without %s: %s", name, diff)
 		}
 	}
 }

@@ -45,11 +45,11 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	}
 	facts, err := r.cloud.Lookup(ctx, model.Ask(snap.Snapshot)) // what compiling needs to know about the cloud
 	if err != nil {
-		return reconcile.Result{}, err
+		return r.blind(ctx, snap, err)
 	}
 	seen, err := r.seen(ctx, key) // what is there: observed once, then kept true
 	if err != nil {
-		return reconcile.Result{}, err
+		return r.blind(ctx, snap, err)
 	}
 	r.losePatience(ctx, snap, seen) // what was waited for long enough counts as ready
 	caps := r.cloud.Capabilities(model.ClassOf(snap.Snapshot))

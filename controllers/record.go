@@ -27,7 +27,7 @@ func (o outcome) record(now time.Time) record {
 	next.Members = o.snap.names()
 	next.MemberCount = int32(len(next.Members))
 	if o.seen.Exists {
-		next.Address = addressOf(o.seen.Address)
+		next.Address, next.IPs = addressOf(o.seen.Address), o.seen.Address.IPs
 	}
 	next.Listeners = nil
 	for _, l := range o.seen.Listeners {
@@ -43,11 +43,15 @@ func (o outcome) record(now time.Time) record {
 		next.LastError = shorten(o.err.Error())
 	}
 	next.LastPlan = o.lastPlan(now)
-	for _, c := range o.conditions() {
-		c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
-		meta.SetStatusCondition(&next.Conditions, c)
-	}
+	setConditions(&next, o.conditions(), now)
 	return next
+}
+
+func setConditions(r *record, conditions []metav1.Condition, now time.Time) {
+	for _, c := range conditions {
+		c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
+		meta.SetStatusCondition(&r.Conditions, c)
+	}
 }
 
 func addressOf(a lb.Address) string {
@@ -55,6 +59,14 @@ func addressOf(a lb.Address) string {
 		return a.IPs[0]
 	}
 	return a.Hostname
+}
+
+// addressesOf are all that the entries of a status may have that are this load balancer's.
+func addressesOf(r *record) []string {
+	if r.Address == "" || slices.Contains(r.IPs, r.Address) {
+		return r.IPs
+	}
+	return append([]string{r.Address}, r.IPs...)
 }
 
 // diagnostics are all that there is to say.
@@ -106,19 +118,26 @@ func (o outcome) conditions() []metav1.Condition {
 			break
 		}
 	}
+	rest := conditionsAfter(o.err)
+	if o.withheld != "" {
+		rest[0] = condition(v1alpha1.ConditionProgrammed, false, o.withheld, o.todo.Counts()+": "+withholding[o.withheld])
+	}
+	return append([]metav1.Condition{accepted}, rest...)
+}
+
+// conditionsAfter are what the cloud, or its failure, makes of a load balancer: whether it is programmed,
+// and whether that is for somebody to look at.
+func conditionsAfter(err error) []metav1.Condition {
 	programmed := condition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonProgrammed, "")
 	degraded := condition(v1alpha1.ConditionDegraded, false, v1alpha1.ReasonAsExpected, "")
-	switch {
-	case o.withheld != "":
-		programmed = condition(v1alpha1.ConditionProgrammed, false, o.withheld, o.todo.Counts()+": "+withholding[o.withheld])
-	case o.err != nil:
-		reason := reasonOf(o.err)
-		programmed = condition(v1alpha1.ConditionProgrammed, false, reason, o.err.Error())
+	if err != nil {
+		reason := reasonOf(err)
+		programmed = condition(v1alpha1.ConditionProgrammed, false, reason, err.Error())
 		if reason != v1alpha1.ReasonPending && reason != v1alpha1.ReasonProgramming {
-			degraded = condition(v1alpha1.ConditionDegraded, true, reason, o.err.Error())
+			degraded = condition(v1alpha1.ConditionDegraded, true, reason, err.Error())
 		}
 	}
-	return []metav1.Condition{accepted, programmed, degraded}
+	return []metav1.Condition{programmed, degraded}
 }
 
 func condition(kind string, holds bool, reason, message string) metav1.Condition {

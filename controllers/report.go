@@ -85,6 +85,18 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	return reconcile.Result{}, errors.Join(o.err, err)
 }
 
+// blind reports that the cloud could not be read. All else is as it was.
+func (r *reconciler) blind(ctx context.Context, snap *gathering, failure error) (reconcile.Result, error) {
+	next := snap.record
+	if ctx.Err() != nil || len(snap.Members) == 0 && len(next.Memory.Members) == 0 {
+		return reconcile.Result{}, failure // it was told to stop, or there is nobody to tell
+	}
+	next.Conditions = slices.Clone(next.Conditions)
+	next.LastError = shorten(failure.Error())
+	setConditions(&next, conditionsAfter(failure), time.Now())
+	return reconcile.Result{}, errors.Join(failure, r.keep(ctx, snap.Key, &next))
+}
+
 // keep has a record outlive this process, no larger than the API server takes it.
 func (r *reconciler) keep(ctx context.Context, key lb.Key, next *record) error {
 	lost, err := next.Trim(v1alpha1.MaxSize)
@@ -126,7 +138,7 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error
 	if !o.seen.Exists || !o.seen.Active || !o.complete() {
 		return nil
 	}
-	if next.Address != o.snap.record.Address {
+	if !slices.Equal(addressesOf(next), addressesOf(&o.snap.record)) {
 		// An address that is published before it is remembered could never be taken back.
 		if err := r.keep(ctx, o.snap.Key, next); err != nil {
 			return err
@@ -202,7 +214,7 @@ func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *ne
 		return nil
 	}
 	if ing.DeletionTimestamp.IsZero() {
-		if err := r.writeStatus(ctx, ing, withoutAddress(ing.Status.LoadBalancer.Ingress, o.snap.record.Address)); err != nil {
+		if err := r.writeStatus(ctx, ing, without(ing.Status.LoadBalancer.Ingress, addressesOf(&o.snap.record))); err != nil {
 			return err
 		}
 	}

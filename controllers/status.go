@@ -75,9 +75,9 @@ func (r reach) statusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngr
 	return out
 }
 
-// withoutAddress is a status without the entries of one load balancer.
-func withoutAddress(entries []networkingv1.IngressLoadBalancerIngress, address string) []networkingv1.IngressLoadBalancerIngress {
+// without is a status without the entries that have one of some addresses, which are a load balancer's.
+func without(entries []networkingv1.IngressLoadBalancerIngress, addresses []string) []networkingv1.IngressLoadBalancerIngress {
 	return slices.DeleteFunc(slices.Clone(entries), func(e networkingv1.IngressLoadBalancerIngress) bool {
-		return address != "" && (e.Hostname == address || e.Hostname == "" && e.IP == address)
+		return e.Hostname != "" && slices.Contains(addresses, e.Hostname) || e.Hostname == "" && e.IP != "" && slices.Contains(addresses, e.IP)
 	})
 }

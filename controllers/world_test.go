@@ -256,6 +256,7 @@ type meter struct {
 	no       atomic.Pointer[refusal]
 	look     atomic.Pointer[func(*lb.Observed) (*lb.Observed, error)] // what a look comes back as
 	list     atomic.Pointer[func([]lb.Key) ([]lb.Key, error)]
+	mute     atomic.Pointer[error] // what questions are answered with
 }
 
 // A refusal is what a cloud says to steps whose detail holds a text.
@@ -271,6 +272,13 @@ func (m *meter) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observe
 		return (*look)(seen)
 	}
 	return seen, err
+}
+
+func (m *meter) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
+	if err := m.mute.Load(); err != nil {
+		return lb.Facts{}, *err
+	}
+	return m.Cloud.Lookup(ctx, q)
 }
 
 func (m *meter) List(ctx context.Context) ([]lb.Key, error) {
