@@ -118,7 +118,7 @@ func TestEveryCommandShowsAnExample(t *testing.T) {
 }
 
 func TestVersionNamesTheToolchain(t *testing.T) {
-	if got := fairlead(t, "version"); got.code != 0 || !strings.HasPrefix(got.out, "fairlead ") || !strings.Contains(got.out, "go1.") {
+	if got := fairlead(t, "version"); got.code != 0 || !strings.HasPrefix(got.out, "fairlead ") || !strings.Contains(got.out, "go1.") || !strings.Contains(got.out, ", for Kubernetes 1.") {
 		t.Errorf("version: %+v", got)
 	}
 }

@@ -11,10 +11,13 @@ import (
 // release is the version that whoever builds a release says it is: the Dockerfile sets it.
 var release string
 
+// kubernetes are the versions of its API server that the tests run on.
+const kubernetes = "1.31 to 1.36"
+
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version",
+		Short:   "Print the version, and those of Kubernetes that it is for",
 		Example: "  fairlead version",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,5 +44,5 @@ func version(info *debug.BuildInfo) string {
 	if setting["vcs.modified"] == "true" {
 		line += " with uncommitted changes"
 	}
-	return line + " " + info.GoVersion
+	return line + " " + info.GoVersion + ", for Kubernetes " + kubernetes
 }
