@@ -35,10 +35,23 @@ func plugged() cli.Providers {
 		Local: func() (cli.Local, error) {
 			return fake.New(fake.Options{Serve: true, CheckEvery: 200 * time.Millisecond})
 		},
-		Live: map[string]func(cli.LiveOptions) (cli.Local, error){
-			"fake": func(o cli.LiveOptions) (cli.Local, error) {
+		Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){
+			"aws": func(ctx context.Context, o cli.LiveOptions) (cli.Local, error) {
+				installation, err := o.Installation(ctx)
+				if err != nil {
+					return nil, err
+				}
+				cloud, err := aws.Open(ctx, aws.Access{Installation: installation, Region: o.Region, VPC: o.VPC, Nodes: o.Nodes})
+				return lasting{cloud}, err
+			},
+			"fake": func(_ context.Context, o cli.LiveOptions) (cli.Local, error) {
 				return fake.New(fake.Options{Serve: true, CheckEvery: time.Second, State: o.State, Network: o.Network, Latency: o.Latency})
 			},
 		},
 	}
 }
+
+// lasting is a cloud that outlives the process: there is nothing to close.
+type lasting struct{ *aws.Provider }
+
+func (lasting) Close() {}

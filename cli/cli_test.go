@@ -24,8 +24,8 @@ func testProviders() Providers {
 			"fake": func() (Offline, error) { return fake.New(fake.Options{}) },
 		},
 		Local: func() (Local, error) { return servingTo("") },
-		Live: map[string]func(LiveOptions) (Local, error){
-			"fake": func(o LiveOptions) (Local, error) { return servingTo(o.State) },
+		Live: map[string]func(context.Context, LiveOptions) (Local, error){
+			"fake": func(_ context.Context, o LiveOptions) (Local, error) { return servingTo(o.State) },
 		},
 	}
 }

@@ -36,8 +36,8 @@ type Providers struct {
 	Offline map[string]func() (Offline, error)
 	// Local starts the cloud on this machine that demo serves from.
 	Local func() (Local, error)
-	// Live start the clouds that the operator serves from, by the same names.
-	Live map[string]func(LiveOptions) (Local, error)
+	// Live start the clouds that clusters are served from, by the same names.
+	Live map[string]func(context.Context, LiveOptions) (Local, error)
 }
 
 // Offline is what compiling needs of a provider, answered without asking the cloud.

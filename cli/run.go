@@ -12,8 +12,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -27,8 +25,14 @@ import (
 
 // This file is the operator's command line.
 
-// LiveOptions are what a provider is told when the operator starts it.
+// LiveOptions are what a provider is told when it is started.
 type LiveOptions struct {
+	// Installation tells what this operator makes from what others do, and Nodes are what the cloud
+	// calls the cluster's nodes.
+	Installation func(context.Context) (string, error)
+	Nodes        func(context.Context) ([]string, error)
+	// Region and VPC are where load balancers of AWS stand.
+	Region, VPC string
 	// State is the file that a fake cloud outlives the process in, and shares with others.
 	State string
 	// Network is where load balancers of the fake cloud get their addresses from.
@@ -79,11 +83,11 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	logger := logr.FromSlogHandler(handler)
 	log.SetLogger(logger)
 	klog.SetSlogLogger(slog.New(handler)) // the client library's
-	config, err := o.cluster()
+	config, err := o.home.config()
 	if err != nil {
 		return err
 	}
-	cloud, err := with.Live[o.provider](o.live)
+	cloud, err := o.home.open(ctx, with, o.provider, o.live)
 	if err != nil {
 		return err
 	}
@@ -97,7 +101,7 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	}
 	err = controllers.Add(ctx, m, controllers.Options{
 		Cloud:         providers.InTurns(cloud, o.cloudRate, o.cloudBurst),
-		Namespace:     o.namespace,
+		Namespace:     o.home.namespace,
 		ReadOnly:      o.readOnly,
 		Secrets:       controllers.SecretsMode(o.secrets),
 		Classes:       ingress.Options{WithoutClass: o.withoutClass},
@@ -159,21 +163,6 @@ func (o *running) logs(w io.Writer) slog.Handler {
 	return slog.NewJSONHandler(w, options)
 }
 
-// cluster is how to reach the API server.
-func (o *running) cluster() (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = o.kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("finding the cluster: %w", err)
-	}
-	config.UserAgent = "fairlead"
-	// The API server shares itself out among those who ask. At most one request is under way for
-	// each load balancer that is being reconciled.
-	config.QPS = -1
-	return config, nil
-}
-
 // manager is what runs the controllers.
 func (o *running) manager(logger logr.Logger) manager.Options {
 	options := manager.Options{
@@ -190,7 +179,7 @@ func (o *running) manager(logger logr.Logger) manager.Options {
 		HealthProbeBindAddress:        o.probes,
 		PprofBindAddress:              o.pprof,
 		GracefulShutdownTimeout:       &o.shutdown,
-		Cache:                         controllers.Cache(controllers.SecretsMode(o.secrets), o.namespace),
+		Cache:                         controllers.Cache(controllers.SecretsMode(o.secrets), o.home.namespace),
 	}
 	return options
 }
@@ -199,8 +188,8 @@ func (o *running) manager(logger logr.Logger) manager.Options {
 // may stand in the same one, and one that only plans beside each of them. All of them are to work.
 func (o *running) lease() string {
 	name := "fairlead"
-	if o.namespace != "" {
-		name += "-" + o.namespace
+	if o.home.namespace != "" {
+		name += "-" + o.home.namespace
 	}
 	if o.readOnly {
 		name += ".read-only"

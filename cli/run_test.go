@@ -39,8 +39,8 @@ func TestOperatorsThatMayWorkBesideEachOtherHaveLeasesOfTheirOwn(t *testing.T) {
 	known := map[string]running{}
 	for _, o := range []running{
 		{}, {readOnly: true},
-		{namespace: "shop"}, {namespace: "shop", readOnly: true},
-		{namespace: "read-only"},
+		{home: home{namespace: "shop"}}, {home: home{namespace: "shop"}, readOnly: true},
+		{home: home{namespace: "read-only"}},
 	} {
 		if other, taken := known[o.lease()]; taken {
 			t.Errorf("%+v and %+v hold one lease", o, other)

@@ -25,8 +25,7 @@ import (
 type running struct {
 	provider      string
 	live          LiveOptions
-	kubeconfig    string
-	namespace     string
+	home          home
 	withoutClass  bool
 	manageClass   string
 	readOnly      bool
@@ -58,8 +57,8 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.StringVar(&o.live.State, "fake-state", "", "`FILE` in which the fake cloud outlives the operator; replicas that name the same one share the cloud")
 	flags.TextVar(&o.live.Network, "fake-addresses", netip.Prefix{}, "`NETWORK` of this machine that load balancers of the fake cloud get their addresses from, such as 192.0.2.0/24 or, for a single one, 192.0.2.1/32; unset: loopback")
 	flags.DurationVar(&o.live.Latency, "fake-latency", 0, "how long each call to the fake cloud takes")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "`FILE` that says which cluster; unset: KUBECONFIG, else the cluster around this process")
-	flags.StringVar(&o.namespace, "namespace", "", "the only `NAMESPACE` whose Ingresses are served; unset: all")
+	o.live.awsFlags(flags)
+	o.home.flags(flags)
 	flags.BoolVar(&o.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")
 	flags.Var(className{&o.manageClass}, "manage-ingress-class", "make the IngressClass of this `NAME` whenever it is missing; without a name, or true: "+ourClass+"; unset: none")
 	flags.Lookup("manage-ingress-class").NoOptDefVal = ourClass
@@ -82,6 +81,19 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.Var(oneOf(&o.logFormat, "json", "console", "json"), "log-format", "`FORMAT` of logs: json or console")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "log every step of every plan")
 	return flags
+}
+
+// awsFlags say where in AWS load balancers stand.
+func (o *LiveOptions) awsFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.Region, "aws-region", "", "`REGION` of AWS; unset: AWS_REGION, else that of the instance around this process")
+	flags.StringVar(&o.VPC, "aws-vpc-id", "", "`VPC` of AWS that load balancers stand in; unset: that of the instance, else of the cluster's nodes")
+}
+
+// flags say which cluster is meant, or which part of it.
+func (h *home) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&h.kubeconfig, "kubeconfig", "", "`FILE` that says which cluster; unset: KUBECONFIG, else the cluster around this process")
+	flags.StringVar(&h.namespace, "namespace", "", "the only `NAMESPACE` whose Ingresses are served; unset: all")
+	flags.StringVar(&h.installation, "installation-id", "", "`TEXT` in the cloud's tags that tells what this operator makes from what others do; unset: the UID of the namespace kube-system, and the namespace that is served")
 }
 
 // ourClass is the IngressClass that config/class ships.

@@ -32,8 +32,8 @@ func TestTheCommandServesUntilItIsToldToStop(t *testing.T) {
 	})
 	w.create(w.ask("shop", "shop.example", "/", "web"))
 
-	with := cli.Providers{Live: map[string]func(cli.LiveOptions) (cli.Local, error){
-		"fake": func(o cli.LiveOptions) (cli.Local, error) { return fake.New(fake.Options{State: o.State}) },
+	with := cli.Providers{Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){
+		"fake": func(_ context.Context, o cli.LiveOptions) (cli.Local, error) { return fake.New(fake.Options{State: o.State}) },
 	}}
 	profiles := w.freePort()
 	ctx, stop := context.WithCancel(t.Context())

@@ -75,8 +75,8 @@ func run(t *testing.T, c *kube.Cluster, d *appsv1.Deployment) {
 		"--kubeconfig=" + kubeconfig, "--leader-elect-namespace=" + d.Namespace,
 		"--metrics-bind-address=0", "--health-probe-bind-address=0",
 	})
-	providers := cli.Providers{Live: map[string]func(cli.LiveOptions) (cli.Local, error){
-		"fake": func(cli.LiveOptions) (cli.Local, error) {
+	providers := cli.Providers{Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){
+		"fake": func(context.Context, cli.LiveOptions) (cli.Local, error) {
 			return fake.New(fake.Options{Serve: true, CheckEvery: time.Second})
 		},
 	}}

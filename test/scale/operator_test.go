@@ -52,8 +52,8 @@ func serve(profiles string) int {
 	if profiles != "" {
 		defer profile(profiles)()
 	}
-	with := cli.Providers{Live: map[string]func(cli.LiveOptions) (cli.Local, error){
-		"fake": func(cli.LiveOptions) (cli.Local, error) {
+	with := cli.Providers{Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){
+		"fake": func(context.Context, cli.LiveOptions) (cli.Local, error) {
 			cloud, err := fake.New(fake.Options{})
 			return &journalled{Cloud: cloud, to: json.NewEncoder(os.Stdout)}, err
 		},

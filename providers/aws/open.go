@@ -1,0 +1,126 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+)
+
+// This file finds AWS from within a process: credentials, endpoints, region and VPC, and says what is
+// missing before there is work. Credentials and endpoints are the SDK's own affair: IRSA and Pod
+// Identity, AWS_ENDPOINT_URL and its kin for each service, AWS_USE_FIPS_ENDPOINT and
+// AWS_USE_DUALSTACK_ENDPOINT work as everywhere.
+
+// Access is where to work, and in whose name. What is left empty is found out.
+type Access struct {
+	// Installation tells what this operator made from what others did.
+	Installation string
+	// Region is where load balancers are made; empty: that of the SDK's settings, else of the instance.
+	Region string
+	// VPC is where they stand; empty: that of the instance, else of the nodes.
+	VPC string
+	// Nodes are the instances that the cluster runs on. They are asked for to find the VPC by.
+	Nodes func(context.Context) ([]string, error)
+}
+
+// askingInstance is how long the instance may take to answer. In a pod, it often cannot be reached.
+const askingInstance = 5 * time.Second
+
+// Open makes a Provider of the process's own credentials, if they are good for something.
+func Open(ctx context.Context, a Access) (*Provider, error) {
+	sdk, err := config.LoadDefaultConfig(ctx, config.WithRegion(a.Region))
+	if err != nil {
+		return nil, fmt.Errorf("reading the settings of AWS: %w", err)
+	}
+	instance := imds.NewFromConfig(sdk)
+	if sdk.Region == "" {
+		if sdk.Region, err = regionOf(ctx, instance); err != nil {
+			return nil, fmt.Errorf("finding the region: name it with --aws-region or AWS_REGION, for the instance does not: %w", err)
+		}
+	}
+	if _, err := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{}); err != nil {
+		return nil, explained("asking AWS in "+sdk.Region+" whose credentials these are", err)
+	}
+	if a.VPC == "" {
+		if a.VPC, err = findVPC(ctx, instance, ec2.NewFromConfig(sdk), a.Nodes); err != nil {
+			return nil, fmt.Errorf("finding the VPC: name it with --aws-vpc-id, for neither the instance nor a node tells: %w", err)
+		}
+	}
+	p := New(Options{Config: sdk, Installation: a.Installation, VPC: a.VPC})
+	subnets, err := p.subnetsOf(ctx)
+	if err == nil && len(subnets) == 0 {
+		err = fmt.Errorf("%s has no subnets in %s: is it in another region or account?", a.VPC, sdk.Region)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func regionOf(ctx context.Context, instance *imds.Client) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askingInstance)
+	defer cancel()
+	out, err := instance.GetRegion(ctx, &imds.GetRegionInput{})
+	if err != nil {
+		return "", err
+	}
+	return out.Region, nil
+}
+
+// findVPC is that of the instance which this process runs on, else that of a node.
+func findVPC(ctx context.Context, instance *imds.Client, cloud *ec2.Client, nodes func(context.Context) ([]string, error)) (string, error) {
+	vpc, silent := vpcOf(ctx, instance)
+	if silent == nil {
+		return vpc, nil
+	}
+	ids, err := nodes(ctx)
+	if err == nil && len(ids) == 0 {
+		err = errors.New("there are no nodes that are instances")
+	}
+	if err != nil {
+		return "", errors.Join(silent, err)
+	}
+	out, err := cloud.DescribeInstances(ctx, &ec2.DescribeInstancesInput{InstanceIds: ids[:1]})
+	if err != nil {
+		return "", errors.Join(silent, explained("reading instance "+ids[0], err))
+	}
+	for _, r := range out.Reservations {
+		for _, i := range r.Instances {
+			return aws.ToString(i.VpcId), nil
+		}
+	}
+	return "", errors.Join(silent, fmt.Errorf("instance %s is not there", ids[0]))
+}
+
+// vpcOf is where the instance has its first interface.
+func vpcOf(ctx context.Context, instance *imds.Client) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askingInstance)
+	defer cancel()
+	mac, err := metadata(ctx, instance, "mac")
+	if err != nil {
+		return "", err
+	}
+	return metadata(ctx, instance, "network/interfaces/macs/"+mac+"/vpc-id")
+}
+
+func metadata(ctx context.Context, instance *imds.Client, path string) (string, error) {
+	out, err := instance.GetMetadata(ctx, &imds.GetMetadataInput{Path: path})
+	if err != nil {
+		return "", err
+	}
+	defer out.Content.Close()
+	text, err := io.ReadAll(out.Content)
+	if err != nil {
+		return "", fmt.Errorf("reading %s of the instance: %w", path, err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
