@@ -76,10 +76,10 @@ func (h home) installationID(ctx context.Context) (string, error) {
 	}
 	var found corev1.NamespaceList
 	if err := cluster.List(ctx, &found, client.MatchingFields{"metadata.name": metav1.NamespaceSystem}); err != nil {
-		return "", fmt.Errorf("reading the UID of %s: %w", metav1.NamespaceSystem, err)
+		return "", fmt.Errorf("reading the UID of %s, which names this operator unless --installation-id does: %w", metav1.NamespaceSystem, err)
 	}
 	if len(found.Items) == 0 {
-		return "", fmt.Errorf("reading the UID of %s: it is not there; name this operator with --installation-id", metav1.NamespaceSystem)
+		return "", fmt.Errorf("reading the UID of %s, which names this operator unless --installation-id does: it is not there", metav1.NamespaceSystem)
 	}
 	id := string(found.Items[0].UID)
 	if h.namespace != "" {

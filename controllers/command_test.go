@@ -33,7 +33,9 @@ func TestTheCommandServesUntilItIsToldToStop(t *testing.T) {
 	w.create(w.ask("shop", "shop.example", "/", "web"))
 
 	with := cli.Providers{Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){
-		"fake": func(_ context.Context, o cli.LiveOptions) (cli.Local, error) { return fake.New(fake.Options{State: o.State}) },
+		"fake": func(_ context.Context, o cli.LiveOptions) (cli.Local, error) {
+			return fake.New(fake.Options{State: o.State})
+		},
 	}}
 	profiles := w.freePort()
 	ctx, stop := context.WithCancel(t.Context())

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -82,23 +83,33 @@ func findVPC(ctx context.Context, instance *imds.Client, cloud *ec2.Client, node
 	if silent == nil {
 		return vpc, nil
 	}
+	vpc, err := vpcOfNode(ctx, cloud, nodes)
+	if err != nil {
+		return "", fmt.Errorf("%w; %w", silent, err)
+	}
+	return vpc, nil
+}
+
+// vpcOfNode is where the first node is that is an instance; others run on Fargate.
+func vpcOfNode(ctx context.Context, cloud *ec2.Client, nodes func(context.Context) ([]string, error)) (string, error) {
 	ids, err := nodes(ctx)
-	if err == nil && len(ids) == 0 {
-		err = errors.New("there are no nodes that are instances")
-	}
 	if err != nil {
-		return "", errors.Join(silent, err)
+		return "", err
 	}
-	out, err := cloud.DescribeInstances(ctx, &ec2.DescribeInstancesInput{InstanceIds: ids[:1]})
+	at := slices.IndexFunc(ids, func(id string) bool { return strings.HasPrefix(id, "i-") })
+	if at < 0 {
+		return "", errors.New("no node is an instance")
+	}
+	out, err := cloud.DescribeInstances(ctx, &ec2.DescribeInstancesInput{InstanceIds: ids[at : at+1]})
 	if err != nil {
-		return "", errors.Join(silent, explained("reading instance "+ids[0], err))
+		return "", explained("reading instance "+ids[at], err)
 	}
 	for _, r := range out.Reservations {
 		for _, i := range r.Instances {
 			return aws.ToString(i.VpcId), nil
 		}
 	}
-	return "", errors.Join(silent, fmt.Errorf("instance %s is not there", ids[0]))
+	return "", fmt.Errorf("instance %s is not there", ids[at])
 }
 
 // vpcOf is where the instance has its first interface.

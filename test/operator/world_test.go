@@ -1,0 +1,199 @@
+package operator
+
+import (
+	"context"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/kube"
+	"fairlead.dev/fairlead/test/moto"
+)
+
+// This file is a namespace of a cluster, an account of AWS, and an operator between them.
+
+// An account is where AWS is imitated.
+type account struct {
+	url    string
+	config aws.Config
+	region string
+	// node is an instance in the VPC, by which the operator finds it.
+	node string
+	// globs says that regular expressions are not understood.
+	globs bool
+}
+
+// simulated is the simulator on a loopback port.
+func simulated(t *testing.T) account {
+	sim := albsim.New(albsim.Options{})
+	server := httptest.NewServer(sim)
+	t.Cleanup(server.Close)
+	sim.AddInstance("i-0123456789abcdef0", "subnet-private0", "10.0.0.5")
+	return account{url: server.URL, config: sim.Config(), region: albsim.Region, node: "i-0123456789abcdef0"}
+}
+
+// emulated is moto.
+func emulated(t *testing.T) account {
+	server := moto.Start(t)
+	a := server.Default(t)
+	out, err := ec2.NewFromConfig(a.Config).RunInstances(t.Context(), &ec2.RunInstancesInput{
+		ImageId: aws.String("ami-12c6146b"), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), SubnetId: aws.String(a.Private[0]),
+	})
+	if err != nil {
+		t.Fatalf("starting an instance: %s", err)
+	}
+	return account{url: server.URL, config: a.Config, region: moto.Region, node: *out.Instances[0].InstanceId, globs: true}
+}
+
+// A world is a namespace whose Ingresses are served from an account.
+type world struct {
+	account
+	client.Client
+	cluster   *kube.Cluster
+	namespace string
+	elb       *elbapi.Client
+	replica   *kube.Replica
+}
+
+// newWorld makes a namespace with two Services, and the account's instance a node of the cluster.
+func newWorld(t *testing.T, a account) *world {
+	t.Helper()
+	cluster := kube.Shared(t)
+	c, err := client.New(cluster.Config, client.Options{Scheme: controllers.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{account: a, Client: c, cluster: cluster, namespace: cluster.Namespace(t), elb: elbapi.NewFromConfig(a.config)}
+	w.create(t, &v1alpha1.LoadBalancerClass{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "class"},
+		Spec:       v1alpha1.LoadBalancerClassSpec{RegularExpressions: new(!a.globs)},
+	})
+	w.create(t, &networkingv1.IngressClass{
+		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
+		Spec: networkingv1.IngressClassSpec{Controller: ingress.Controller, Parameters: &networkingv1.IngressClassParametersReference{
+			APIGroup: aws.String(v1alpha1.Group), Kind: v1alpha1.KindLoadBalancerClass, Name: "class", Scope: aws.String("Namespace"), Namespace: &w.namespace,
+		}},
+	})
+	w.serve(t, "web", "10.0.0.10", "10.0.0.11")
+	w.serve(t, "api", "10.0.0.12")
+	return w
+}
+
+func (w *world) create(t *testing.T, o client.Object) {
+	t.Helper()
+	if err := w.Create(t.Context(), o); err != nil {
+		t.Fatalf("creating %T %s: %s", o, o.GetName(), err)
+	}
+}
+
+// serve makes a Service with ready endpoints.
+func (w *world) serve(t *testing.T, service string, addresses ...string) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: service}
+	w.create(t, &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
+		Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}},
+	}})
+	meta.Labels = map[string]string{discoveryv1.LabelServiceName: service}
+	slice := &discoveryv1.EndpointSlice{
+		ObjectMeta: meta, AddressType: discoveryv1.AddressTypeIPv4,
+		Ports: []discoveryv1.EndpointPort{{Name: new(""), Port: new(int32(8080)), Protocol: new(corev1.ProtocolTCP)}},
+	}
+	for _, a := range addresses {
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{a}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}})
+	}
+	w.create(t, slice)
+}
+
+// start starts the operator. It finds credentials and AWS by its environment, and the VPC by a node.
+func (w *world) start(t *testing.T) {
+	t.Helper()
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.node}, Spec: corev1.NodeSpec{ProviderID: "aws:///" + w.region + "a/" + w.node}}
+	w.create(t, node)
+	t.Cleanup(func() { _ = w.Delete(context.Background(), node) }) // the next operator is to find its own
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL": w.url, "AWS_ACCESS_KEY_ID": "AKIDOFATEST", "AWS_SECRET_ACCESS_KEY": "secret",
+		"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
+	} {
+		t.Setenv(name, value)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(w.replica.Log())
+		}
+	})
+	w.replace(t)
+}
+
+// replace starts the operator, after a crash of the one before.
+func (w *world) replace(t *testing.T) {
+	t.Helper()
+	if w.replica != nil {
+		w.replica.Kill()
+	}
+	w.replica = w.cluster.StartReplica(t, "--provider=aws", "--aws-region="+w.region, "--namespace="+w.namespace,
+		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--log-format=console")
+}
+
+// path sends what begins with a path to a Service.
+func path(path, service string) string {
+	return fmt.Sprintf(`{path: %q, pathType: Prefix, backend: {service: {name: %s, port: {number: 80}}}}`, path, service)
+}
+
+// ask makes the paths of shop.example.com what the Ingress asks for.
+func (w *world) ask(t *testing.T, paths string) {
+	t.Helper()
+	ing := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "shop"}}
+	if _, err := controllerutil.CreateOrUpdate(t.Context(), w, ing, func() error {
+		ing.Spec.IngressClassName = &w.namespace
+		return yaml.UnmarshalStrict([]byte("rules: [{host: shop.example.com, http: {paths: ["+paths+"]}}]"), &ing.Spec)
+	}); err != nil {
+		t.Fatalf("asking for %s: %s", paths, err)
+	}
+}
+
+// hostname is where the Ingress says it is reached.
+func (w *world) hostname(t *testing.T) string {
+	t.Helper()
+	ing := &networkingv1.Ingress{}
+	if err := w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "shop"}, ing); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range ing.Status.LoadBalancer.Ingress {
+		return at.Hostname
+	}
+	return ""
+}
+
+func (w *world) delete(t *testing.T) {
+	t.Helper()
+	if err := w.Delete(t.Context(), &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "shop"}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// gone reports whether there is no Ingress any more.
+func (w *world) gone(t *testing.T) bool {
+	t.Helper()
+	err := w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "shop"}, &networkingv1.Ingress{})
+	if client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	return err != nil
+}
