@@ -34,30 +34,23 @@ func scenarios() []scenario {
 		w.serve("two", map[string]string{"/": "service-1", "/a": "service-0", "/b": "service-2"})
 		w.serve("three", map[string]string{"/": "service-2"})
 	}
-	point := func(w *world, ingress int, service string) {
-		ing := w.Ingresses[ingress].DeepCopy()
-		w.Ingresses[ingress] = ing
-		for i := range ing.Spec.Rules[0].HTTP.Paths {
-			ing.Spec.Rules[0].HTTP.Paths[i].Backend.Service.Name = service
-		}
-	}
 	return []scenario{
 		{"from nothing", nothing, few},
 		{"to nothing", few, func(w *world) { w.Ingresses = nil }},
 		{"an Ingress more", few, func(w *world) { w.serve("four", map[string]string{"/": "service-3", "/x": "service-0"}) }},
 		{"an Ingress less", few, func(w *world) { w.remove("two") }},
-		{"a Service that is served already", few, func(w *world) { point(w, 0, "service-2") }},
-		{"a Service that is new", few, func(w *world) { point(w, 1, "service-3") }},
+		{"a Service that is served already", few, func(w *world) { w.point("one", "service-2") }},
+		{"a Service that is new", few, func(w *world) { w.point("two", "service-3") }},
 		{"all of them exchanged", few, func(w *world) {
 			w.Ingresses = nil
 			w.serve("five", map[string]string{"/": "service-3", "/api": "service-0"})
 			w.serve("six", map[string]string{"/": "service-1"})
 		}},
-		{"actions that change places", few, func(w *world) { point(w, 0, "service-1"); point(w, 2, "service-0") }},
+		{"actions that change places", few, func(w *world) { w.point("one", "service-1"); w.point("three", "service-0") }},
 		{"another port", few, func(w *world) {
 			for i := range w.Ingresses {
 				w.Ingresses[i] = w.Ingresses[i].DeepCopy()
-				w.Ingresses[i].Annotations["fairlead.dev/listen-ports"] = "HTTP:8080"
+				w.Ingresses[i].Annotations["fairlead.dev/listen-ports"] = `[{"HTTP":8080}]`
 			}
 		}},
 		{"another health check", few, func(w *world) {

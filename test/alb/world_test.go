@@ -41,13 +41,21 @@ type world struct {
 	have   map[lb.GroupID][]lb.Target     // what they were last set to
 	key    lb.Key
 	serial int
+	// numbers are the Services' own: a Service that is made anew has pods of other addresses.
+	numbers map[string]int
+	// limit changes what is known of the account's quotas; nil for not at all.
+	limit func(*lb.Capabilities)
+	// planned is told each plan before it is run; nil for nobody.
+	planned func(plan.Plan)
+	// refused says that the last plan met with a refusal that the next compilation knows of.
+	refused bool
 }
 
 func newWorld(t *testing.T, o albsim.Options) *world {
 	if o.Authorize == nil {
 		o.Authorize = operator().allow
 	}
-	w := &world{T: t, sim: albsim.New(o), key: "fairlead/shop/@all/internal"}
+	w := &world{T: t, sim: albsim.New(o), key: "fairlead/shop/@all/internal", numbers: map[string]int{}}
 	w.IngressClasses = []*networkingv1.IngressClass{{
 		ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: ingress.Controller},
 	}}
@@ -96,15 +104,18 @@ func (w *world) serve(name string, paths map[string]string) *networkingv1.Ingres
 
 // service adds a Service with ready pods, or changes how many it has.
 func (w *world) service(name string, pods int) {
-	number := len(w.Services)
 	at := slices.IndexFunc(w.Services, func(s *corev1.Service) bool { return s.Name == name })
 	if at < 0 {
+		at = len(w.Services)
+		w.serial++
+		w.numbers[name] = w.serial
 		w.Services = append(w.Services, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name},
-			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080), Protocol: corev1.ProtocolTCP}}},
+			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{
+				Port: 80, TargetPort: intstr.FromInt32(8080), NodePort: 30000 + int32(w.serial), Protocol: corev1.ProtocolTCP,
+			}}},
 		})
 		w.EndpointSlices = append(w.EndpointSlices, &discoveryv1.EndpointSlice{})
-		at = number
 	}
 	port, tcp := int32(8080), corev1.ProtocolTCP
 	slice := &discoveryv1.EndpointSlice{
@@ -114,7 +125,7 @@ func (w *world) service(name string, pods int) {
 	ready := true
 	for i := range pods {
 		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
-			Addresses: []string{fmt.Sprintf("10.0.%d.%d", 120+at, 1+i)}, Conditions: discoveryv1.EndpointConditions{Ready: &ready},
+			Addresses: []string{fmt.Sprintf("10.%d.%d.%d", 20+w.numbers[name]%200, i/250, 1+i%250)}, Conditions: discoveryv1.EndpointConditions{Ready: &ready},
 		})
 	}
 	w.EndpointSlices[at] = slice
@@ -141,7 +152,7 @@ func (w *world) reconcile() (plan.Plan, model.Built, error) {
 	if err != nil {
 		return plan.Plan{}, model.Built{}, err
 	}
-	caps := w.cloud.Capabilities(model.ClassOf(s))
+	caps := w.caps(s)
 	built := model.Compile(s, facts, caps)
 	if w.seen == nil {
 		if w.seen, err = w.cloud.Observe(w.Context(), w.key, false); err != nil {
@@ -155,15 +166,28 @@ func (w *world) reconcile() (plan.Plan, model.Built, error) {
 		}
 	}
 	todo := plan.Diff(w.seen, built.LoadBalancer, caps)
-	_, err = providers.Run(w.Context(), w.cloud, w.seen, todo, providers.Options{})
+	if w.planned != nil {
+		w.planned(todo)
+	}
+	outcome, err := providers.Run(w.Context(), w.cloud, w.seen, todo, providers.Options{})
+	w.refused = w.remember(s, built, outcome, err == nil)
 	w.track(built)
 	if err == nil {
-		err = w.keepTargets(s)
+		err = w.keepTargets(s, caps)
 	}
 	if err != nil && !onlyPending(err) {
 		w.seen = nil
 	}
 	return todo, built, err
+}
+
+// caps are what AWS's rules can say, and how many there may be.
+func (w *world) caps(s ingress.Snapshot) lb.Capabilities {
+	caps := w.cloud.Capabilities(model.ClassOf(s))
+	if w.limit != nil {
+		w.limit(&caps)
+	}
+	return caps
 }
 
 // onlyPending reports whether all that went wrong is that it is too early.
@@ -186,14 +210,9 @@ func (w *world) track(built model.Built) {
 }
 
 // keepTargets makes the members of groups what their Services say.
-func (w *world) keepTargets(s ingress.Snapshot) error {
+func (w *world) keepTargets(s ingress.Snapshot, caps lb.Capabilities) error {
 	for _, id := range slices.Sorted(maps.Keys(w.groups)) {
-		b := w.groups[id]
-		at := slices.IndexFunc(w.Services, func(s *corev1.Service) bool { return "shop/"+s.Name == b.Service })
-		if at < 0 {
-			continue
-		}
-		want := s.Class.Targets(b, ingress.Behind{Service: w.Services[at], Slices: []*discoveryv1.EndpointSlice{w.EndpointSlices[at]}})
+		want := w.targetsOf(s, w.groups[id], caps)
 		have, known := w.have[id]
 		if !known {
 			healths, err := w.cloud.Targets(w.Context(), w.key, id)
@@ -216,9 +235,21 @@ func (w *world) keepTargets(s ingress.Snapshot) error {
 	return nil
 }
 
+// targetsOf is where requests for a backend go: nowhere if there is no such Service.
+func (w *world) targetsOf(s ingress.Snapshot, b routing.Backend, caps lb.Capabilities) []lb.Target {
+	now := ingress.Behind{Nodes: w.Nodes}
+	if at := slices.IndexFunc(w.Services, func(s *corev1.Service) bool { return "shop/"+s.Name == b.Service }); at >= 0 {
+		now.Service, now.Slices = w.Services[at], []*discoveryv1.EndpointSlice{w.EndpointSlices[at]}
+	}
+	return caps.Targets(b.TargetType, s.Class.Targets(b, now))
+}
+
 func sameTargets(a, b []lb.Target) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(t lb.Target) bool { return !slices.Contains(b, t) })
 }
+
+// patience is how long the operator waits before it asks again for what the cloud was not ready for.
+const patience = 5 * time.Second
 
 // settle reconciles until there is nothing to do, as the operator does.
 func (w *world) settle() {
@@ -230,10 +261,11 @@ func (w *world) settle() {
 			time.Sleep(time.Second)
 		case err == nil && todo.Empty():
 			return
+		case w.refused:
 		case err != nil && !errors.Is(err, providers.ErrPending):
 			w.Fatal(err)
 		case err != nil:
-			time.Sleep(time.Second)
+			time.Sleep(patience)
 		}
 	}
 	w.Fatal("it does not come to rest")

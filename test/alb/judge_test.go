@@ -1,0 +1,229 @@
+package alb
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/albsim"
+)
+
+// This file sends requests to the data plane while a load balancer changes, and judges the answers:
+// each is that of before the change or that of after it.
+
+// A request is one that is sent again and again.
+type request struct {
+	port int32 // 443 speaks TLS
+	host string
+	path string
+}
+
+func (r request) String() string { return fmt.Sprintf("%s:%d%s", r.host, r.port, r.path) }
+
+// header is the Host header that a client sends.
+func (r request) header() string {
+	if r.port == 80 || r.port == 443 {
+		return r.host
+	}
+	return fmt.Sprintf("%s:%d", r.host, r.port)
+}
+
+// requests are those to all hosts and paths on all ports.
+func requests(ports []int32, hosts, paths []string) []request {
+	var out []request
+	for _, port := range ports {
+		for _, host := range hosts {
+			for _, path := range paths {
+				out = append(out, request{port, host, path})
+			}
+		}
+	}
+	return out
+}
+
+// A verdict is what the objects of a moment ask for.
+type verdict struct {
+	open    map[int32]bool      // the ports
+	answers map[request]string  // the specification's, in words
+	pods    map[string][]string // by target group, where its requests may end
+}
+
+// verdict reads the objects as they are, without looking at rules: what is asked for is what
+// routing.Table.Match says.
+func (w *world) verdict(asked []request) verdict {
+	s := w.snapshot()
+	caps := w.caps(s)
+	built := model.Compile(s, lb.Facts{}, caps)
+	v := verdict{map[int32]bool{}, map[request]string{}, map[string][]string{}}
+	for _, l := range built.Table.Listeners {
+		v.open[l.Port] = true
+	}
+	for _, r := range asked {
+		v.answers[r] = "refused"
+		if v.open[r.port] {
+			sent := routing.Request{Port: r.port, Host: r.header(), Path: r.path}
+			v.answers[r] = wanted(built.Table.Match(sent).Action, sent)
+		}
+	}
+	for _, b := range built.Table.Backends {
+		v.pods[string(b.ID)] = []string{}
+		for _, t := range w.targetsOf(s, b, caps) {
+			v.pods[string(b.ID)] = append(v.pods[string(b.ID)], t.String())
+		}
+	}
+	return v
+}
+
+// wanted is an action in words.
+func wanted(a routing.Action, r routing.Request) string {
+	switch {
+	case a.Fixed != nil:
+		return fmt.Sprintf("%d %q", a.Fixed.Status, a.Fixed.Body)
+	case a.Redirect != nil:
+		return fmt.Sprintf("%d to %s", a.Redirect.Status, a.Redirect.Location(r, map[bool]string{true: "https", false: "http"}[r.Port == 443], ""))
+	}
+	shares := map[string]int32{}
+	for _, f := range a.Forward {
+		shares[string(f.Backend)] += f.Weight
+	}
+	return forwarded(shares)
+}
+
+// got is an answer in the same words.
+func got(a albsim.Answer) string {
+	switch {
+	case a.Refused:
+		return "refused"
+	case a.Location != "":
+		return fmt.Sprintf("%d to %s", a.Status, a.Location)
+	case len(a.Forward) == 0:
+		return fmt.Sprintf("%d %q", a.Status, a.Body)
+	}
+	shares := map[string]int32{}
+	for _, s := range a.Forward {
+		shares[s.Tags["fairlead.dev/target-group"]] += s.Weight
+	}
+	return forwarded(shares)
+}
+
+// forwarded is who gets which share of the requests: who gets all of them has the share 1.
+func forwarded(shares map[string]int32) string {
+	maps.DeleteFunc(shares, func(_ string, weight int32) bool { return weight == 0 })
+	var out []string
+	for _, group := range slices.Sorted(maps.Keys(shares)) {
+		if len(shares) == 1 {
+			shares[group] = 1
+		}
+		out = append(out, fmt.Sprintf("%s*%d", group, shares[group]))
+	}
+	return "forward to " + strings.Join(out, " ")
+}
+
+// A judge compares answers with the verdicts of before and after a change.
+type judge struct {
+	*world
+	how     albsim.Reading
+	asks    []request
+	address string // of the load balancer
+
+	mu            sync.Mutex
+	before, after verdict
+	excused       bool // a full load balancer makes room, as its plan says
+	astray        bool
+	*tally
+}
+
+// rest begins anew: what is asked for now is all that may be answered.
+func (j *judge) rest() {
+	j.before = j.verdict(j.asks)
+	j.after = j.before
+	j.excused = false
+}
+
+// ask sends every request, and tells of the first that goes astray.
+func (j *judge) ask(when string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.excused {
+		return
+	}
+	for _, r := range j.asks {
+		if wrong := j.wrong(r); wrong != "" {
+			j.astray = true
+			j.Errorf("%s: %s %s", when, r, wrong)
+			return
+		}
+	}
+}
+
+// wrong says what is wrong with the answer to a request, or "".
+func (j *judge) wrong(r request) string {
+	answer := j.send(r)
+	j.tally.asked.Add(1)
+	if r.port == 443 && len(answer.Forward) > 0 {
+		j.tally.secure.Add(1)
+	}
+	if j.before.open[r.port] != j.after.open[r.port] {
+		return "" // a port that comes or goes is used by nobody who was not redirected to it
+	}
+	said, before, after := got(answer), j.before.answers[r], j.after.answers[r]
+	if said != before && said != after {
+		return fmt.Sprintf("is answered with %s, neither with %s nor with %s", said, before, after)
+	}
+	for _, share := range answer.Forward {
+		if wrong := j.wrongPods(share); wrong != "" {
+			return wrong
+		}
+	}
+	if r.port == 443 && len(answer.Forward) > 0 && !slices.ContainsFunc(j.sim.Hosts(answer.Certificate), func(name string) bool {
+		return routing.Host(name).Covers(routing.Host(r.host))
+	}) {
+		return fmt.Sprintf("is shown the certificate of %v", j.sim.Hosts(answer.Certificate))
+	}
+	behind := request{443, r.host, r.path}
+	switch leads := strings.HasPrefix(answer.Location, "https:"); {
+	case leads && j.after.open[443] && !j.before.open[443] && said != before:
+		return j.wrongBehind(behind, j.after)
+	case leads && j.before.open[443] && !j.after.open[443] && said != after:
+		return j.wrongBehind(behind, j.before)
+	}
+	return ""
+}
+
+// wrongPods says what is wrong with where a share of the requests ends, or "".
+func (j *judge) wrongPods(s albsim.Share) string {
+	group := s.Tags["fairlead.dev/target-group"]
+	before, existed := j.before.pods[group]
+	after, exists := j.after.pods[group]
+	if len(s.Targets) == 0 {
+		if existed && len(before) == 0 || exists && len(after) == 0 {
+			return "" // the Service has nobody
+		}
+		return "finds nobody in " + group
+	}
+	for _, t := range s.Targets {
+		if !slices.Contains(before, t) && !slices.Contains(after, t) {
+			return fmt.Sprintf("may get to %s, which is none of %s", t, group)
+		}
+	}
+	return ""
+}
+
+// wrongBehind says what is wrong with the answer that a redirect leads to, or "": the port has to be as it
+// is on the side of the change that the redirect is of.
+func (j *judge) wrongBehind(r request, side verdict) string {
+	j.tally.followed.Add(1)
+	if said := got(j.send(r)); said != side.answers[r] {
+		return fmt.Sprintf("is redirected to where %s answers and not %s", said, side.answers[r])
+	}
+	return ""
+}
+
+func (j *judge) send(r request) albsim.Answer {
+	return j.sim.Ask(j.address, albsim.Request{Port: r.port, TLS: r.port == 443, SNI: r.host, Host: r.header(), Path: r.path, Source: "203.0.113.7"}, j.how)
+}
