@@ -133,26 +133,27 @@ type judge struct {
 
 	mu            sync.Mutex
 	before, after verdict
-	excused       bool // a full load balancer makes room, as its plan says
-	astray        bool
+	// excused are the requests that the plan under way says may go astray; nil for none.
+	excused func(request) bool
+	astray  bool
 	*tally
 }
 
-// rest begins anew: what is asked for now is all that may be answered.
-func (j *judge) rest() {
+// begin begins anew: what is asked for now is all that may be answered.
+func (j *judge) begin() {
 	j.before = j.verdict(j.asks)
 	j.after = j.before
-	j.excused = false
+	j.excused = nil
 }
 
 // ask sends every request, and tells of the first that goes astray.
 func (j *judge) ask(when string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.excused {
-		return
-	}
 	for _, r := range j.asks {
+		if j.excused != nil && j.excused(r) {
+			continue
+		}
 		if wrong := j.wrong(r); wrong != "" {
 			j.astray = true
 			j.Errorf("%s: %s %s", when, r, wrong)
@@ -180,9 +181,7 @@ func (j *judge) wrong(r request) string {
 			return wrong
 		}
 	}
-	if r.port == 443 && len(answer.Forward) > 0 && !slices.ContainsFunc(j.sim.Hosts(answer.Certificate), func(name string) bool {
-		return routing.Host(name).Covers(routing.Host(r.host))
-	}) {
+	if r.port == 443 && strings.HasPrefix(before, "forward") && strings.HasPrefix(after, "forward") && !j.trusted(answer, r.host) {
 		return fmt.Sprintf("is shown the certificate of %v", j.sim.Hosts(answer.Certificate))
 	}
 	behind := request{443, r.host, r.path}
@@ -193,6 +192,11 @@ func (j *judge) wrong(r request) string {
 		return j.wrongBehind(behind, j.before)
 	}
 	return ""
+}
+
+// trusted reports whether a client is shown a certificate for the host that it asks for.
+func (j *judge) trusted(a albsim.Answer, host string) bool {
+	return slices.ContainsFunc(j.sim.Hosts(a.Certificate), func(name string) bool { return routing.Host(name).Covers(routing.Host(host)) })
 }
 
 // wrongPods says what is wrong with where a share of the requests ends, or "".

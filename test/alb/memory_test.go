@@ -1,6 +1,7 @@
 package alb
 
 import (
+	"maps"
 	"slices"
 
 	"fairlead.dev/fairlead/model"
@@ -25,7 +26,14 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 	}
 	for _, m := range s.Members {
 		who := m.Owner.String()
-		known := s.Memory.Members[who]
+		known, arrived := s.Memory.Members[who]
+		if m.Leaving {
+			members[who] = known
+			continue
+		}
+		if !arrived {
+			known.Previous = w.homeOf(who)
+		}
 		for _, r := range o.Rejections {
 			if slices.ContainsFunc(r.Origin, func(from diag.Source) bool { return from.At("") == m.Source() }) {
 				known.Rejections = append(slices.Clone(known.Rejections), ingress.Rejection{Version: ingress.Version(m.Ingress), Message: r.Err.Error()})
@@ -38,6 +46,37 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 		}
 		members[who] = known
 	}
-	w.Memories = map[routing.Key]ingress.Memory{w.key: {Members: members}}
+	w.Memories = maps.Clone(w.Memories)
+	if w.Memories == nil {
+		w.Memories = map[routing.Key]ingress.Memory{}
+	}
+	w.Memories[w.key] = ingress.Memory{Members: members}
 	return learned
+}
+
+// homeOf is the other load balancer that an Ingress is served by, or "".
+func (w *world) homeOf(who string) routing.Key {
+	for key, m := range w.Memories {
+		if key != w.key && m.Members[who].Served {
+			return key
+		}
+	}
+	return ""
+}
+
+// forget ends the moves from a load balancer: clients have had the time to follow.
+func (w *world) forget() {
+	from := w.key
+	w.Memories = maps.Clone(w.Memories)
+	delete(w.Memories, from)
+	for key, m := range w.Memories {
+		members := maps.Clone(m.Members)
+		for who, r := range members {
+			if r.Previous == from {
+				r.Previous = ""
+				members[who] = r
+			}
+		}
+		w.Memories[key] = ingress.Memory{Members: members}
+	}
 }

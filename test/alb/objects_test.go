@@ -53,6 +53,13 @@ func (w *world) drop(service string) {
 	w.Services, w.EndpointSlices = slices.Delete(w.Services, at, at+1), slices.Delete(w.EndpointSlices, at, at+1)
 }
 
+// replacePods exchanges all pods of a Service for others.
+func (w *world) replacePods(service string) {
+	w.serial++
+	w.numbers[service] = w.serial
+	w.service(service, 2)
+}
+
 // nodes adds nodes, which are instances too.
 func (w *world) nodes(number int) {
 	for i := range number {

@@ -79,6 +79,12 @@ func (w *world) restart() {
 	w.seen, w.groups, w.have = nil, map[lb.GroupID]routing.Backend{}, map[lb.GroupID][]lb.Target{}
 }
 
+// turn turns to another load balancer of the same objects, of which nothing is known.
+func (w *world) turn(key lb.Key) {
+	w.restart()
+	w.key = key
+}
+
 // serve adds an Ingress with its own host, each of its paths to a Service.
 func (w *world) serve(name string, paths map[string]string) *networkingv1.Ingress {
 	prefix := networkingv1.PathTypePrefix
@@ -254,19 +260,24 @@ const patience = 5 * time.Second
 // settle reconciles until there is nothing to do, as the operator does.
 func (w *world) settle() {
 	w.Helper()
+	if err := w.rest(); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// rest reconciles until there is nothing to do, or until trying again is in vain.
+func (w *world) rest() error {
 	for range 1000 {
 		todo, _, err := w.reconcile()
 		switch {
-		case err == nil && todo.Empty() && w.seen.Exists && !w.seen.Active:
-			time.Sleep(time.Second)
 		case err == nil && todo.Empty():
-			return
+			return nil
 		case w.refused:
 		case err != nil && !errors.Is(err, providers.ErrPending):
-			w.Fatal(err)
+			return err
 		case err != nil:
 			time.Sleep(patience)
 		}
 	}
-	w.Fatal("it does not come to rest")
+	return errors.New("it does not come to rest")
 }
