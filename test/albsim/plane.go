@@ -337,8 +337,20 @@ func expression(text string) *regexp.Regexp {
 	return compiled
 }
 
+// globs keeps the expressions of values.
+var globs sync.Map
+
 // glob is the expression of a value with * and ?.
 func glob(value string) *regexp.Regexp {
+	if known, ok := globs.Load(value); ok {
+		return known.(*regexp.Regexp)
+	}
+	made := expression(globText(value))
+	globs.Store(value, made)
+	return made
+}
+
+func globText(value string) string {
 	var b strings.Builder
 	b.WriteString(`(?s)^`)
 	for _, c := range value {
@@ -352,7 +364,7 @@ func glob(value string) *regexp.Regexp {
 		}
 	}
 	b.WriteString("$")
-	return expression(b.String())
+	return b.String()
 }
 
 // plainOf is a value as it travels, without what is left out.

@@ -1,0 +1,141 @@
+package alb
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/albsim"
+)
+
+// This file compares what AWS was told with what was asked for: random Ingresses are put into the account
+// over the API, and the data plane, which knows nothing of the model, answers each request as the
+// specification does, however AWS reads what it leaves undocumented.
+
+// sets is how many sets of Ingresses are compared.
+const sets = 150
+
+// What random Ingresses are made of: easy and awkward hosts and paths.
+var (
+	manyHosts = []string{"", "a.example.com", "b.example.com", "*.example.com", "*.a.example.com", "single", "with.digit1", "x-1.example.com",
+		strings.Repeat("long.", 30) + "example.com"}
+	manyPaths = []string{"/", "/a", "/a/", "/a/b", "/A", "/b", "/c,1", "/p(1)", "/d.e/f", "/~u", "/star*", "/q?q", "/a/b/c/d/e/f", "/é", "/a%20b",
+		"/" + strings.Repeat("l", 126), "/" + strings.Repeat("m", 140)}
+	manyGlobs = []string{"/a*", "/*/b", "/*.php", "/a?c", "/*", "/img/*/thumb"}
+)
+
+// anyIngresses are some, with paths of all types and default backends.
+func anyIngresses(w *world, rng *rand.Rand) {
+	for i := range 1 + rng.IntN(5) {
+		name := fmt.Sprintf("ingress-%d", i)
+		w.serve(name, map[string]string{"/": "service-0"})
+		w.change(name, func(ing *networkingv1.Ingress) {
+			ing.CreationTimestamp.Time = time.Unix(int64(1_700_000_000+rng.IntN(3)), 0)
+			ing.Spec.Rules = nil
+			for range rng.IntN(4) {
+				ing.Spec.Rules = append(ing.Spec.Rules, anyRule(rng))
+			}
+			if ing.Spec.Rules == nil || rng.IntN(4) == 0 {
+				to := anyService(rng)
+				ing.Spec.DefaultBackend = &to
+			}
+			switch rng.IntN(4) {
+			case 0:
+				ing.Annotations["fairlead.dev/listen-ports"] = `[{"HTTP":80},{"HTTP":8080}]`
+			case 1:
+				tls("tls", "a.example.com", "b.example.com")(ing)
+			}
+		})
+	}
+}
+
+func anyRule(rng *rand.Rand) networkingv1.IngressRule {
+	rule := networkingv1.IngressRule{Host: manyHosts[rng.IntN(len(manyHosts))]}
+	if rng.IntN(10) == 0 && rule.Host != "" {
+		return rule // it names the host, and nothing more
+	}
+	rule.HTTP = &networkingv1.HTTPIngressRuleValue{}
+	for range 1 + rng.IntN(6) {
+		kind := []networkingv1.PathType{networkingv1.PathTypePrefix, networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific}[rng.IntN(3)]
+		path := manyPaths[rng.IntN(len(manyPaths))]
+		if kind == networkingv1.PathTypeImplementationSpecific {
+			path = manyGlobs[rng.IntN(len(manyGlobs))]
+		}
+		rule.HTTP.Paths = append(rule.HTTP.Paths, networkingv1.HTTPIngressPath{Path: path, PathType: &kind, Backend: anyService(rng)})
+	}
+	return rule
+}
+
+func anyService(rng *rand.Rand) networkingv1.IngressBackend {
+	if rng.IntN(8) == 0 {
+		return toResource("canary")
+	}
+	return networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
+		Name: fmt.Sprintf("service-%d", rng.IntN(4)), Port: networkingv1.ServiceBackendPort{Number: 80},
+	}}
+}
+
+// variations are requests that come near what Ingresses ask for: to their own hosts and paths, to those
+// that almost match, with and without a port, in other cases.
+func variations() []request {
+	hosts := []string{"a.example.com", "A.Example.COM", "b.example.com", "x.example.com", "x.a.example.com", "x.y.example.com", "example.com", "single", "with.digit1", "x-1.example.com", "other.net",
+		strings.Repeat("long.", 30) + "example.com"}
+	var paths []string
+	for _, p := range slices.Concat(manyPaths, []string{"/abc", "/axc", "/x/b", "/x/y.php", "/img/1/thumb", "/starx", "/%C3%A9"}) {
+		if strings.ContainsAny(p, "?é") {
+			continue // no path looks like this on the wire
+		}
+		paths = append(paths, p, p+"x", strings.TrimSuffix(p, "/")+"/x")
+	}
+	return requests([]int32{80, 443, 8080}, hosts, paths)
+}
+
+func TestRulesInAWSAreTheSpecification(t *testing.T) {
+	asked := variations()
+	forwarded := 0
+	for set := range sets {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(4, uint64(set)))
+			w := newWorld(t, albsim.Options{})
+			for i := range 4 {
+				w.service(fmt.Sprintf("service-%d", i), 1)
+			}
+			w.backend("canary", weighted("service-0", 1, "service-1", 3))
+			w.secret("tls", 0, "a.example.com", "b.example.com")
+			anyIngresses(w, rng)
+			w.settle()
+			s := w.snapshot()
+			table := model.Compile(s, lb.Facts{}, w.caps(s)).Table
+			for _, how := range []albsim.Reading{{}, {HostWithPort: true}, {HostAsSent: true}, {Decoded: true}, {HostWithPort: true, HostAsSent: true, Decoded: true}} {
+				j := &judge{world: w, address: w.seen.Address.Hostname, how: how}
+				for _, r := range asked {
+					want := "refused"
+					if slices.ContainsFunc(table.Listeners, func(l routing.Listener) bool { return l.Port == r.port }) {
+						sent := routing.Request{Port: r.port, Host: r.header(), Path: r.path}
+						want = wanted(table.Match(sent).Action, sent)
+					}
+					if said := got(j.send(r)); said != want {
+						t.Fatalf("set %d, reading %+v: %s is answered with %s, not with %s", set, how, r, said, want)
+					} else if strings.HasPrefix(said, "forward") {
+						forwarded++
+					}
+				}
+			}
+		})
+		if t.Failed() {
+			return
+		}
+	}
+	if forwarded < 10_000*sets/150 {
+		t.Errorf("%d answers of %d were forwarded: that shows little", forwarded, 5*sets*len(asked))
+	}
+}

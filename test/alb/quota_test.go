@@ -1,0 +1,185 @@
+package alb
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/test/albsim"
+)
+
+// This file fills accounts: at each quota what is served stays, the change that does not fit is refused by
+// name, with the quota and how far it is exceeded, and deleting works and makes room.
+
+// A quota is one of an account, and Ingresses that fill it.
+type quota struct {
+	name   string
+	limits albsim.Limits
+	limit  func(*lb.Capabilities)
+	// another adds the Ingress of a number, which takes another place: there are three.
+	another func(w *world, number int)
+	says    string
+}
+
+func quotas() []quota {
+	return []quota{
+		{
+			name: "rules", limits: albsim.Limits{RulesPerLoadBalancer: 3}, limit: func(c *lb.Capabilities) { c.Rules = 3 },
+			another: func(w *world, n int) { w.serve(site(n), map[string]string{"/": fmt.Sprintf("service-%d", n)}) },
+			says:    "4 rules, and alb allows 3",
+		},
+		{
+			name: "target groups", limits: albsim.Limits{TargetGroupsPerLoadBalancer: 3}, limit: func(c *lb.Capabilities) { c.TargetGroups = 3 },
+			another: func(w *world, n int) { w.serve(site(n), map[string]string{"/": fmt.Sprintf("service-%d", n)}) },
+			says:    "4 target groups, and alb allows 3",
+		},
+		{
+			name: "certificates", limits: albsim.Limits{CertificatesPerLoadBalancer: 2}, limit: func(c *lb.Capabilities) { c.Certificates = 2 },
+			another: func(w *world, n int) {
+				w.serve(site(n), map[string]string{"/": "service-0"})
+				w.secret(site(n), 0, site(n)+".example.com")
+				w.change(site(n), tls(site(n), site(n)+".example.com"))
+			},
+			says: "3 certificates besides the default ones, and alb allows 2",
+		},
+		{
+			name: "listeners", limits: albsim.Limits{ListenersPerLoadBalancer: 3}, limit: func(c *lb.Capabilities) { c.Listeners = 3 },
+			another: func(w *world, n int) {
+				w.serve(site(n), map[string]string{"/": "service-0"})
+				w.change(site(n), func(ing *networkingv1.Ingress) {
+					ing.Annotations["fairlead.dev/listen-ports"] = fmt.Sprintf(`[{"HTTP":%d}]`, 8000+n)
+				})
+			},
+			says: "4 listeners, and alb allows 3",
+		},
+	}
+}
+
+// site is the name of an Ingress.
+func site(number int) string { return fmt.Sprintf("site-%d", number) }
+
+func TestQuotas(t *testing.T) {
+	for _, q := range quotas() {
+		t.Run(q.name, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { q.fill(t) }) })
+	}
+}
+
+func (q quota) fill(t *testing.T) {
+	o := slow()
+	o.Limits = q.limits
+	w := newWorld(t, o)
+	w.limit = q.limit
+	for n := range 4 {
+		w.service(fmt.Sprintf("service-%d", n), 1)
+	}
+	for n := range 3 {
+		q.another(w, n)
+		w.Ingresses[n].CreationTimestamp.Time = time.Unix(int64(1_700_000_000+n), 0)
+	}
+	w.settle()
+	time.Sleep(2 * time.Minute)
+	j := &judge{world: w, address: w.seen.Address.Hostname, tally: &tally{}}
+	for n := range 3 {
+		j.asks = append(j.asks, requests([]int32{80, 443, 8000, 8001, 8002}, []string{site(n) + ".example.com"}, []string{"/"})...)
+	}
+	j.begin()
+	w.sim.Watch(func(c albsim.Call) { j.ask("with one too many, after " + c.String()) })
+
+	q.another(w, 3)
+	w.Ingresses[3].CreationTimestamp.Time = time.Unix(1_700_000_009, 0)
+	j.after = j.verdict(j.asks)
+	if why := q.refusal(w, site(3)); !strings.Contains(why, q.says) {
+		t.Errorf("the refusal of %s is %q, and does not say %q", site(3), why, q.says)
+	}
+	w.settle()
+	j.ask("with one too many")
+
+	w.sim.Watch(nil)
+	w.remove(site(1))
+	w.settle()
+	time.Sleep(2 * time.Minute)
+	if why := q.refusal(w, site(3)); why != "" {
+		t.Errorf("%s is refused though there is room: %s", site(3), why)
+	}
+	j.asks = requests([]int32{80, 443, 8003}, []string{site(3) + ".example.com"}, []string{"/"})
+	j.begin()
+	if !slices.ContainsFunc(j.asks, func(r request) bool { return strings.HasPrefix(j.before.answers[r], "forward") }) {
+		t.Error("what has room now is not asked for")
+	}
+	j.ask("once there is room")
+
+	w.Ingresses = nil
+	w.settle()
+	if left := w.sim.Inventory(); left["load balancers"]+left["target groups"]+left["certificates"] > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// refusal is what is said to an Ingress that is left out, or "".
+func (q quota) refusal(w *world, name string) string {
+	_, built, err := w.reconcile()
+	if err != nil && !onlyPending(err) {
+		w.Error(err)
+	}
+	for _, d := range built.Diagnostics {
+		if d.Reason == diag.QuotaExceeded && d.Source.Name == name {
+			return d.Message
+		}
+	}
+	return ""
+}
+
+// A rule can hold five values, and an Ingress that needs more in one is refused alone.
+func TestQuotaOfValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, slow())
+		w.service("web", 1)
+		w.serve("good", map[string]string{"/": "web"})
+		w.serve("many", map[string]string{"/": "web"})
+		w.change("many", func(ing *networkingv1.Ingress) {
+			ing.Annotations["fairlead.dev/conditions"] = `[{"backend": "web", "method": ["GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"]}]`
+		})
+		w.settle()
+		time.Sleep(2 * time.Minute)
+		j := &judge{world: w, address: w.seen.Address.Hostname, tally: &tally{}, asks: requests([]int32{80}, []string{"good.example.com", "many.example.com"}, []string{"/"})}
+		j.begin()
+		j.ask("at rest")
+		_, built, err := w.reconcile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(built.Diagnostics, func(d diag.Diagnostic) bool {
+			return d.Reason == diag.NotExpressible && d.Source.Name == "many" && strings.Contains(d.Message, "6 values")
+		}) || j.before.answers[j.asks[0]] != "forward to shop/web:80*1" {
+			t.Errorf("%v; the neighbour is answered with %s", built.Diagnostics, j.before.answers[j.asks[0]])
+		}
+	})
+}
+
+// A target group that is full keeps its members, and the other groups go on.
+func TestQuotaOfTargets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := slow()
+		o.Limits.TargetsPerGroup = 4
+		w := newWorld(t, o)
+		w.service("big", 3)
+		w.service("small", 1)
+		w.serve("shop", map[string]string{"/": "big", "/api": "small"})
+		w.settle()
+		time.Sleep(2 * time.Minute)
+		w.service("big", 6)
+		w.service("small", 2)
+		_, built, err := w.reconcile()
+		t.Log(err, built.Diagnostics)
+		t.Log(w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 80, Host: "shop.example.com", Path: "/"}, albsim.Reading{}))
+		t.Log(w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 80, Host: "shop.example.com", Path: "/api"}, albsim.Reading{}))
+		w.sim.Forget()
+	})
+}
