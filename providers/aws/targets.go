@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file is the members of target groups and their health.
@@ -116,10 +118,15 @@ func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID,
 			surplus = append(surplus, h.Target)
 		}
 	}
-	if err := p.register(ctx, arn, missing); err != nil {
-		return err
+	refused := p.register(ctx, arn, missing)
+	if refused != nil && !errors.Is(refused, providers.ErrRejected) {
+		return refused
 	}
-	return p.deregister(ctx, arn, surplus)
+	// A group that is full has no room before those have left it that nobody wants any more.
+	if err := p.deregister(ctx, arn, surplus); err != nil || refused == nil {
+		return errors.Join(refused, err)
+	}
+	return fmt.Errorf("%d targets are wanted, and %d were there: %w", len(want), len(have), refused)
 }
 
 func (p *Provider) register(ctx context.Context, group string, targets []lb.Target) error {

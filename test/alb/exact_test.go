@@ -109,7 +109,7 @@ func TestRulesInAWSAreTheSpecification(t *testing.T) {
 			for i := range 4 {
 				w.service(fmt.Sprintf("service-%d", i), 1)
 			}
-			w.backend("canary", weighted("service-0", 1, "service-1", 3))
+			w.backendNamed("canary", weighted("service-0", 1, "service-1", 3))
 			w.secret("tls", 0, "a.example.com", "b.example.com")
 			anyIngresses(w, rng)
 			w.settle()

@@ -86,7 +86,7 @@ var moves = []move{
 		})
 	}},
 	{"other weights", func(w *world, rng *rand.Rand) {
-		w.backend("canary", weighted("service-0", int32(rng.IntN(3)), "service-1", int32(1+rng.IntN(3))))
+		w.backendNamed("canary", weighted("service-0", int32(rng.IntN(3)), "service-1", int32(1+rng.IntN(3))))
 	}},
 	{"a Service scales", func(w *world, rng *rand.Rand) { w.service(fmt.Sprintf("service-%d", rng.IntN(6)), 1+rng.IntN(4)) }},
 	{"a Service is made anew", func(w *world, rng *rand.Rand) {
@@ -163,8 +163,8 @@ func born(t *testing.T, life int, rng *rand.Rand) *judge {
 	for host, secret := range secretOf {
 		w.secret("tls-"+secret, 0, host)
 	}
-	w.backend("canary", weighted("service-0", 1, "service-1", 3))
-	w.backend("to-https", v1alpha1.BackendSpec{Redirect: &v1alpha1.Redirect{Scheme: "https", StatusCode: 301}})
+	w.backendNamed("canary", weighted("service-0", 1, "service-1", 3))
+	w.backendNamed("to-https", v1alpha1.BackendSpec{Redirect: &v1alpha1.Redirect{Scheme: "https", StatusCode: 301}})
 	w.serve("first", map[string]string{"/": "service-0"})
 	w.settle()
 	time.Sleep(time.Minute)

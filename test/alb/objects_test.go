@@ -76,8 +76,8 @@ func (w *world) nodes(number int) {
 	}
 }
 
-// backend adds a Backend, or replaces it.
-func (w *world) backend(name string, spec v1alpha1.BackendSpec) {
+// backendNamed adds a Backend, or replaces it.
+func (w *world) backendNamed(name string, spec v1alpha1.BackendSpec) {
 	w.Backends = slices.DeleteFunc(slices.Clone(w.Backends), func(b *v1alpha1.Backend) bool { return b.Name == name })
 	w.Backends = append(w.Backends, &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Spec: spec})
 }

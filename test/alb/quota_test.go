@@ -1,6 +1,7 @@
 package alb
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -144,7 +146,7 @@ func TestQuotaOfValues(t *testing.T) {
 		w.serve("good", map[string]string{"/": "web"})
 		w.serve("many", map[string]string{"/": "web"})
 		w.change("many", func(ing *networkingv1.Ingress) {
-			ing.Annotations["fairlead.dev/conditions"] = `[{"backend": "web", "method": ["GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"]}]`
+			ing.Annotations["fairlead.dev/conditions"] = `[{"backend": "web", "header": {"A": ["1"], "B": ["1"], "C": ["1"]}, "query": {"x": ["1"], "y": ["1"], "z": ["1"]}}]`
 		})
 		w.settle()
 		time.Sleep(2 * time.Minute)
@@ -156,14 +158,15 @@ func TestQuotaOfValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.ContainsFunc(built.Diagnostics, func(d diag.Diagnostic) bool {
-			return d.Reason == diag.NotExpressible && d.Source.Name == "many" && strings.Contains(d.Message, "6 values")
+			return d.Reason == diag.NotExpressible && d.Source.Name == "many" && strings.Contains(d.Message, "6 conditions, and a rule of alb has room for 3")
 		}) || j.before.answers[j.asks[0]] != "forward to shop/web:80*1" {
 			t.Errorf("%v; the neighbour is answered with %s", built.Diagnostics, j.before.answers[j.asks[0]])
 		}
 	})
 }
 
-// A target group that is full keeps its members, and the other groups go on.
+// A target group that is full keeps its members, is told how many are wanted, and gets those in whose
+// place others have left; the other groups go on.
 func TestQuotaOfTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := slow()
@@ -174,12 +177,29 @@ func TestQuotaOfTargets(t *testing.T) {
 		w.serve("shop", map[string]string{"/": "big", "/api": "small"})
 		w.settle()
 		time.Sleep(2 * time.Minute)
+		address := w.seen.Address.Hostname
+		behind := func(path string) int {
+			answer := w.sim.Ask(address, albsim.Request{Port: 80, Host: "shop.example.com", Path: path}, albsim.Reading{})
+			return len(answer.Forward[0].Targets)
+		}
+
 		w.service("big", 6)
 		w.service("small", 2)
-		_, built, err := w.reconcile()
-		t.Log(err, built.Diagnostics)
-		t.Log(w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 80, Host: "shop.example.com", Path: "/"}, albsim.Reading{}))
-		t.Log(w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 80, Host: "shop.example.com", Path: "/api"}, albsim.Reading{}))
-		w.sim.Forget()
+		_, _, err := w.reconcile()
+		if !errors.Is(err, providers.ErrRejected) || !strings.Contains(fmt.Sprint(err), "TooManyTargets") || !strings.Contains(fmt.Sprint(err), "6 targets are wanted, and 3 were there") {
+			t.Errorf("six where four are allowed: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if behind("/") != 3 || behind("/api") != 2 {
+			t.Errorf("%d pods are behind the group that is full, and %d behind the other", behind("/"), behind("/api"))
+		}
+
+		w.service("big", 2)
+		w.settle()
+		if behind("/") != 2 {
+			t.Errorf("%d pods once there is room", behind("/"))
+		}
+		w.replacePods("big")
+		w.settle()
 	})
 }

@@ -216,14 +216,17 @@ func (w *world) track(built model.Built) {
 }
 
 // keepTargets makes the members of groups what their Services say.
+// A group that fails keeps no other from getting its own.
 func (w *world) keepTargets(s ingress.Snapshot, caps lb.Capabilities) error {
+	var errs []error
 	for _, id := range slices.Sorted(maps.Keys(w.groups)) {
 		want := w.targetsOf(s, w.groups[id], caps)
 		have, known := w.have[id]
 		if !known {
 			healths, err := w.cloud.Targets(w.Context(), w.key, id)
 			if err != nil {
-				return err
+				errs = append(errs, err)
+				continue
 			}
 			for _, h := range healths {
 				if h.State != "draining" {
@@ -233,12 +236,14 @@ func (w *world) keepTargets(s ingress.Snapshot, caps lb.Capabilities) error {
 		}
 		if !sameTargets(have, want) {
 			if err := w.cloud.SetTargets(w.Context(), w.key, id, want); err != nil {
-				return err
+				errs = append(errs, err)
+				delete(w.have, id)
+				continue
 			}
 		}
 		w.have[id] = want
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // targetsOf is where requests for a backend go: nowhere if there is no such Service.
@@ -270,12 +275,12 @@ func (w *world) rest() error {
 	for range 1000 {
 		todo, _, err := w.reconcile()
 		switch {
-		case err == nil && todo.Empty():
+		case err == nil && todo.Empty() && (w.seen.Active || !w.seen.Exists):
 			return nil
 		case w.refused:
 		case err != nil && !errors.Is(err, providers.ErrPending):
 			return err
-		case err != nil:
+		case err != nil || todo.Empty(): // it is still being provisioned
 			time.Sleep(patience)
 		}
 	}
