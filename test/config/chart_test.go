@@ -75,6 +75,7 @@ func TestChartIsWhatKustomizeBuilds(t *testing.T) {
 		"no Secrets":                {`secrets: none`, []string{"rbac/secrets/none"}},
 		"a class of its own making": {`ingressClass: {managed: true}`, []string{"rbac/secrets/all", "rbac/manage-class"}},
 		"with alerts":               {`metrics: {serviceMonitor: {enabled: true}, rules: {enabled: true}}`, []string{"rbac/secrets/all", "prometheus"}},
+		"with a dashboard":          {`metrics: {dashboard: {enabled: true}}`, []string{"rbac/secrets/all", "grafana"}},
 	}
 	t.Run("one namespace", func(t *testing.T) {
 		rights := func(objects []object) map[string]any {
@@ -159,7 +160,7 @@ tolerations: [{key: edge, operator: Exists, effect: NoSchedule}]
 affinity: {podAntiAffinity: {}}
 priorityClassName: system-cluster-critical
 networkPolicy: {egress: [{ports: [{port: 8443, protocol: TCP}]}]}
-metrics: {serviceMonitor: {enabled: true, interval: 1m, labels: {release: prometheus}}, rules: {enabled: true, labels: {release: prometheus}}}
+metrics: {serviceMonitor: {enabled: true, interval: 1m, labels: {release: prometheus}}, rules: {enabled: true, labels: {release: prometheus}}, dashboard: {enabled: true, labels: {grafana_folder: edge}}}
 `
 
 const digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"

@@ -61,7 +61,7 @@ func TestAlertsSayWhatToDo(t *testing.T) {
 }
 
 // TestTheDashboardIsFound: Grafana's sidecar takes what has its label and holds JSON. What the
-// dashboard asks for is tested in tools/alerts.
+// dashboard asks for is tested in test/alerts.
 func TestTheDashboardIsFound(t *testing.T) {
 	maps := only[*corev1.ConfigMap](with(t, "grafana"))
 	at := slices.IndexFunc(maps, func(m *corev1.ConfigMap) bool { return m.Name == "fairlead-dashboard" })

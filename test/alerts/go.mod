@@ -1,4 +1,4 @@
-module fairlead.dev/fairlead/tools/alerts
+module fairlead.dev/fairlead/test/alerts
 
 go 1.26.0
 
