@@ -109,16 +109,13 @@ type input struct {
 	provider     string
 }
 
-// manifestFlags say which Ingresses are meant. Without files of its own a command needs the flag.
+// manifestFlags say which Ingresses are meant.
 func (in *input) manifestFlags(cmd *cobra.Command, files ...string) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&in.files, "filename", "f", files, "`FILE` or directory with manifests, - for standard input; can be repeated")
 	flags.StringVar(&in.className, "class-name", "fairlead", "`NAME` of an IngressClass that is taken to exist and to be Fairlead's if the files hold none of this name")
 	flags.BoolVar(&in.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")
 	must(cmd.MarkFlagFilename("filename", "yaml", "yml", "json"))
-	if len(files) == 0 {
-		must(cmd.MarkFlagRequired("filename"))
-	}
 }
 
 // providerFlag says which cloud to compile for.

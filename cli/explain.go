@@ -59,6 +59,7 @@ would be given. If the two differ, that is an error in Fairlead and explain fail
 		},
 	}
 	in.manifestFlags(cmd)
+	must(cmd.MarkFlagRequired("filename"))
 	in.providerFlag(cmd, with)
 	outputFlag(cmd, &output)
 	cmd.Flags().StringVarP(&method, "request", "X", http.MethodGet, "`METHOD` of the request")

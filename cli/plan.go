@@ -8,19 +8,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/providers"
 )
 
 func newPlan(with Providers) *cobra.Command {
 	var (
 		in     input
-		state  string
+		from   sources
 		output string
 	)
 	cmd := &cobra.Command{
-		Use:   "plan -f FILE|DIR...",
+		Use:   "plan -f FILE|DIR... | --live",
 		Short: "Print what would be done to the cloud",
 		Long: `Compile the Ingresses in the files, compare the result with what the cloud is said to
 have (nothing, without --observed) and print the difference as steps in a safe order.
+
+With --live, what the cloud has is read from the cloud itself, and the Ingresses from the cluster where
+no files are given. It is what the operator would do. Nothing is written, there or here.
 
 Exit code 0: nothing to do; 2: something to do; 1: error.`,
 		Example: `  # What would it take to serve these manifests from nothing?
@@ -30,38 +35,46 @@ Exit code 0: nothing to do; 2: something to do; 1: error.`,
   fairlead plan -f ingress.yaml --provider aws -o json
 
   # What would change, given what is there?
-  fairlead plan -f config/samples --observed state.json`,
+  fairlead plan -f config/samples --observed state.json
+
+  # What would the operator do in the cluster of the current kubeconfig?
+  fairlead plan --provider aws --live --aws-region eu-west-1 --aws-vpc-id vpc-0123`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.files = append(in.files, args...) // -f *.yaml, as a shell expands it
-			return runPlan(cmd, with, in, state, output)
+			return runPlan(cmd, with, in, from, output)
 		},
 	}
 	in.manifestFlags(cmd)
 	in.providerFlag(cmd, with)
 	outputFlag(cmd, &output)
-	cmd.Flags().StringVar(&state, "observed", "", "JSON `FILE` with what the cloud has, by load balancer: the fake's state file or one like it")
+	cmd.Flags().StringVar(&from.state, "observed", "", "JSON `FILE` with what the cloud has, by load balancer: the fake's state file or one like it")
 	must(cmd.MarkFlagFilename("observed", "json"))
+	cmd.Flags().BoolVar(&from.live, "live", false, "read what the cloud has from the cloud, and write nothing")
+	from.home.flags(cmd.Flags())
+	from.options.awsFlags(cmd.Flags())
+	cmd.MarkFlagsOneRequired("filename", "live")
+	cmd.MarkFlagsMutuallyExclusive("observed", "live")
 	return cmd
 }
 
-func runPlan(cmd *cobra.Command, with Providers, in input, state, output string) error {
+// sources are where a plan finds what there is.
+type sources struct {
+	state   string // the file that says so
+	live    bool   // or the cloud itself
+	home    home
+	options LiveOptions
+}
+
+func runPlan(cmd *cobra.Command, with Providers, in input, from sources, output string) error {
 	json, err := asJSON(output)
 	if err != nil {
 		return err
 	}
-	cloud, err := in.cloud(with)
-	if err != nil {
-		return err
+	compiled := planFiles
+	if from.live {
+		compiled = planLive
 	}
-	seen, err := observed(state)
-	if err != nil {
-		return err
-	}
-	objects, err := load(in.files, cmd.InOrStdin())
-	if err != nil && (len(seen) == 0 || !errors.Is(err, errNoIngress)) { // the last Ingress may be gone
-		return err
-	}
-	programs, diagnostics, err := compile(cmd.Context(), cloud, objects, in.options(), seen)
+	programs, diagnostics, err := compiled(cmd, with, in, from)
 	if err != nil {
 		return err
 	}
@@ -80,6 +93,51 @@ func runPlan(cmd *cobra.Command, with Providers, in input, state, output string)
 		}
 	}
 	return nil
+}
+
+// planFiles plans from what files say there is.
+func planFiles(cmd *cobra.Command, with Providers, in input, from sources) ([]program, []diag.Diagnostic, error) {
+	cloud, err := in.cloud(with)
+	if err != nil {
+		return nil, nil, err
+	}
+	seen, err := observed(from.state)
+	if err != nil {
+		return nil, nil, err
+	}
+	objects, err := load(in.files, cmd.InOrStdin())
+	if err != nil && (len(seen) == 0 || !errors.Is(err, errNoIngress)) { // the last Ingress may be gone
+		return nil, nil, err
+	}
+	return compile(cmd.Context(), cloud, objects, in.options(), seen)
+}
+
+// planLive plans from what there is.
+func planLive(cmd *cobra.Command, with Providers, in input, from sources) ([]program, []diag.Diagnostic, error) {
+	ctx := cmd.Context()
+	var objects ingress.Objects
+	var err error
+	options := in.options()
+	if len(in.files) > 0 {
+		objects, err = load(in.files, cmd.InOrStdin())
+	} else {
+		options.AssumeClass = "" // a cluster knows its classes
+		objects, err = from.home.objects(ctx)
+	}
+	if err != nil && !errors.Is(err, errNoIngress) {
+		return nil, nil, err
+	}
+	opened, err := from.home.open(ctx, with, in.provider, from.options)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer opened.Close()
+	cloud := providers.ReadOnly(opened)
+	seen, err := there(ctx, cloud, objects, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	return compile(ctx, cloud, objects, options, seen)
 }
 
 // printPlans prints what a person reads in a pull request.

@@ -22,25 +22,45 @@ import (
 // Class is the name of the IngressClass that comes with an operator.
 const Class = "fairlead"
 
-// startOperator starts one more operator. The first one is built, and gets the class.
+// startOperator starts one more operator. The first one gets the class.
 func (c *Cluster) startOperator(ctx context.Context, flags []string) (*process, error) {
-	if c.commands[operator] == "" {
-		root, err := moduleRoot()
-		if err != nil {
-			return nil, err
-		}
-		if err := c.installClass(ctx, root); err != nil {
-			return nil, err
-		}
-		command := filepath.Join(c.dir, operator)
-		build := exec.CommandContext(ctx, "go", "build", "-o", command, ".")
-		build.Dir = root
-		if said, err := build.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("building the operator: %w\n%s", err, said)
-		}
-		c.commands[operator] = command
+	if err := c.build(ctx); err != nil {
+		return nil, err
 	}
 	return c.command(operator, append([]string{"run", "--kubeconfig=" + c.Kubeconfig}, flags...))
+}
+
+// build builds the operator once, and installs its class.
+func (c *Cluster) build(ctx context.Context) error {
+	if c.commands[operator] != "" {
+		return nil
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	if err := c.installClass(ctx, root); err != nil {
+		return err
+	}
+	command := filepath.Join(c.dir, operator)
+	build := exec.CommandContext(ctx, "go", "build", "-o", command, ".")
+	build.Dir = root
+	if said, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the operator: %w\n%s", err, said)
+	}
+	c.commands[operator] = command
+	return nil
+}
+
+// Command is the path of what is built from this tree.
+func (c *Cluster) Command(t testing.TB) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := c.build(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return c.commands[operator]
 }
 
 // A Replica is an operator that a test can end.

@@ -23,7 +23,8 @@ func TestIngressesAreServedFromAWS(t *testing.T) {
 	for name, account := range map[string]func(*testing.T) account{"albsim": simulated, "moto": emulated} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, account(t))
-			w.start(t)
+			w.environment(t)
+			w.replace(t)
 			w.ask(t, path("/", "web"))
 			kube.Eventually(t, "the Ingress says where it is reached", func() bool {
 				b := w.balancer(t)

@@ -121,8 +121,8 @@ func (w *world) serve(t *testing.T, service string, addresses ...string) {
 	w.create(t, slice)
 }
 
-// start starts the operator. It finds credentials and AWS by its environment, and the VPC by a node.
-func (w *world) start(t *testing.T) {
+// environment is what a process finds AWS by: credentials, where it is, and a node in its VPC.
+func (w *world) environment(t *testing.T) {
 	t.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.node}, Spec: corev1.NodeSpec{ProviderID: "aws:///" + w.region + "a/" + w.node}}
 	w.create(t, node)
@@ -134,14 +134,13 @@ func (w *world) start(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	t.Cleanup(func() {
-		if t.Failed() {
+		if t.Failed() && w.replica != nil {
 			t.Log(w.replica.Log())
 		}
 	})
-	w.replace(t)
 }
 
-// replace starts the operator, after a crash of the one before.
+// replace starts the operator, after a crash of the one before, if there was one.
 func (w *world) replace(t *testing.T) {
 	t.Helper()
 	if w.replica != nil {
