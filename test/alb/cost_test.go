@@ -6,6 +6,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -47,6 +51,12 @@ func TestCost(t *testing.T) {
 				}
 			}},
 			{"scale a Service from 2 to 12 pods", 3, 1, func() { w.service("service-7", 12) }},
+			{"a member with a bad annotation", 0, 0, func() {
+				w.change("site-07", func(ing *networkingv1.Ingress) {
+					ing.Annotations["fairlead.dev/health-check-interval-seconds"] = "often"
+				})
+			}},
+			{"a good one behind it", 2, 1, func() { w.serve("z-last", map[string]string{"/": "service-1"}) }},
 			{"delete everything", 30, 26, func() { w.Ingresses = nil }},
 		} {
 			time.Sleep(time.Minute) // for the targets to be healthy
@@ -63,6 +73,61 @@ func TestCost(t *testing.T) {
 				}
 				t.Log(by)
 			}
+			if c.work == "a good one behind it" {
+				time.Sleep(time.Minute) // for the rule to be deployed
+				answer := w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 80, Host: "z-last.example.com", Path: "/"}, albsim.Reading{})
+				if len(answer.Forward) == 0 {
+					t.Errorf("%s is not served: %+v", c.work, answer)
+				}
+			}
 		}
 	})
+}
+
+// What one change costs does not depend on how many rules there are, and what a restart costs only on how
+// many target groups.
+func TestCostDoesNotGrow(t *testing.T) {
+	for _, rules := range []int{20, 100, 1000} {
+		t.Run(fmt.Sprint(rules), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const services = 10
+				w := newWorld(t, albsim.Options{Limits: albsim.Limits{RulesPerLoadBalancer: 2000}})
+				w.limit = func(c *lb.Capabilities) { c.Rules = 2000 }
+				for i := range services {
+					w.service(fmt.Sprintf("service-%d", i), 2)
+				}
+				for i := range rules {
+					name := fmt.Sprintf("site-%04d", i)
+					w.serve(name, map[string]string{"/": fmt.Sprintf("service-%d", i)})
+					if i >= services { // an answer of its own, so that no other rule can say it too
+						w.backendNamed(name, v1alpha1.BackendSpec{FixedResponse: &v1alpha1.FixedResponse{StatusCode: 200, Body: name}})
+						w.change(name, func(ing *networkingv1.Ingress) { ing.Spec.Rules[0].HTTP.Paths[0].Backend = toResource(name) })
+					}
+				}
+				w.settle()
+				if n := len(w.seen.Listener(80).Rules); n != rules {
+					t.Fatalf("%d rules", n)
+				}
+				for _, c := range []struct {
+					work         string
+					total, write int
+					do           func()
+				}{
+					{"a restart", 11 + services, 0, w.restart},
+					{"an Ingress that sorts first", 1, 1, func() { w.serve("a-first", map[string]string{"/": "service-0"}) }},
+					{"another Service", 2, 2, func() { w.point("site-0007", "service-0") }},
+					{"one less", 1, 1, func() { w.remove("a-first") }},
+				} {
+					time.Sleep(time.Minute)
+					w.sim.Forget()
+					c.do()
+					w.settle()
+					if total, write := w.sim.Cost(); total > c.total || write > c.write {
+						t.Errorf("%s: %d calls, %d of them writes; at most %d and %d", c.work, total, write, c.total, c.write)
+						t.Log(w.sim.Calls())
+					}
+				}
+			})
+		})
+	}
 }

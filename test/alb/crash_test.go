@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/albsim"
@@ -53,6 +54,15 @@ func scenarios() []scenario {
 				w.Ingresses[i].Annotations["fairlead.dev/listen-ports"] = `[{"HTTP":8080}]`
 			}
 		}},
+		{"TLS, with two certificates", few, func(w *world) { secure(w, "one"); secure(w, "three") }},
+		{"no TLS any more", func(w *world) { few(w); secure(w, "one"); secure(w, "three") }, func(w *world) {
+			for _, name := range []string{"one", "three"} {
+				w.change(name, func(ing *networkingv1.Ingress) { ing.Spec.TLS = nil })
+			}
+		}},
+		{"another certificate for a host", func(w *world) { few(w); secure(w, "one"); secure(w, "three") }, func(w *world) {
+			w.secret("one", 1, "one.example.com")
+		}},
 		{"another health check", few, func(w *world) {
 			for i := range w.Ingresses {
 				w.Ingresses[i] = w.Ingresses[i].DeepCopy()
@@ -60,6 +70,12 @@ func scenarios() []scenario {
 			}
 		}},
 	}
+}
+
+// secure lets an Ingress be served over HTTPS.
+func secure(w *world, name string) {
+	w.secret(name, 0, name+".example.com")
+	w.change(name, tls(name, name+".example.com"))
 }
 
 // usual is how AWS takes its time.
@@ -147,6 +163,18 @@ func TestCutOffAtEveryCall(t *testing.T) {
 	}
 }
 
+// busiest is the most calls that there are within a second.
+func busiest(calls []albsim.Call) int {
+	most, first := 0, 0
+	for i, c := range calls {
+		for c.At.Sub(calls[first].At) >= time.Second {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}
+
 func TestThrottledAndLost(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
@@ -185,6 +213,9 @@ func TestThrottledAndLost(t *testing.T) {
 				}
 				if most := 200 + int(10*took.Seconds()); len(calls) > most {
 					t.Errorf("%d calls in %s", len(calls), took)
+				}
+				if n := busiest(calls); n > 60 {
+					t.Errorf("%d calls within a second", n)
 				}
 			})
 		})
