@@ -175,6 +175,49 @@ func busiest(calls []albsim.Call) int {
 	return most
 }
 
+// Any single answer is lost while the operator lives on: what it asks for again is understood to be there,
+// so that no plan fails for it, and nothing is there twice.
+func TestOneLostAnswer(t *testing.T) {
+	for _, s := range scenarios() {
+		t.Run(s.name, func(t *testing.T) {
+			var want *lb.Observed
+			var left map[string]int
+			calls := 1
+			for lost := -1; lost < calls; lost++ {
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, usual())
+					s.from(w)
+					w.settle()
+					time.Sleep(time.Minute)
+					s.to(w)
+					w.sim.Forget()
+					n := -1
+					w.sim.Break(func(albsim.Call) albsim.Fault {
+						if n++; n == lost {
+							return albsim.LostAfter
+						}
+						return albsim.NoFault
+					})
+					w.settle()
+					w.sim.Break(nil)
+					if lost < 0 {
+						calls, _ = w.sim.Cost()
+						want, left = ended(w)
+						return
+					}
+					got, found := ended(w)
+					if diff := cmp.Diff(want, got, content); diff != "" {
+						t.Errorf("the answer to call %d is lost (-kept +lost):\n%s", lost, diff)
+					}
+					if diff := cmp.Diff(left, found); diff != "" {
+						t.Errorf("the answer to call %d is lost, the account (-kept +lost):\n%s", lost, diff)
+					}
+				})
+			}
+		})
+	}
+}
+
 func TestThrottledAndLost(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
