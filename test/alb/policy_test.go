@@ -2,10 +2,12 @@ package alb
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"maps"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"regexp"
@@ -96,6 +98,23 @@ func TestContractUnderThePolicy(t *testing.T) {
 		port++
 		return lb.Target{Address: "10.0.0.9", Port: port}
 	})
+}
+
+// TestOpenUnderThePolicy finds the VPC by a node, as an operator does that cannot ask its instance.
+func TestOpenUnderThePolicy(t *testing.T) {
+	sim := albsim.New(albsim.Options{Authorize: operator().allow})
+	sim.AddInstance("i-0123456789abcdef0", "subnet-private0", "10.0.100.7")
+	server := httptest.NewServer(sim)
+	defer server.Close()
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": "AKIDSIMULATED", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_EC2_METADATA_DISABLED": "true",
+	} {
+		t.Setenv(name, value)
+	}
+	nodes := func(context.Context) ([]string, error) { return []string{"i-0123456789abcdef0"}, nil }
+	if _, err := aws.Open(t.Context(), aws.Access{Installation: "test", Region: albsim.Region, Nodes: nodes}); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestAttributesOfAPortAreWritten has the provider write what no setting asks for by itself.

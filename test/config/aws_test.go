@@ -1,0 +1,142 @@
+package config
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/cli"
+	"fairlead.dev/fairlead/providers/aws"
+)
+
+// This file does what the guide to AWS tells people to do, as far as that goes without AWS.
+
+// TestGuideToAWS builds the guide's kustomization and renders its release: they are the same objects.
+func TestGuideToAWS(t *testing.T) {
+	const guide = "../../docs/aws/README.md"
+	written := documented(t, guide, "(?s)```yaml\n(.*?)```")
+	command := documented(t, guide, `(?m)^helm install .*$`)
+	top := t.TempDir()
+	config, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(top, "config"), os.DirFS(config)); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(top, "fairlead")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(written), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := byName(t, build(t, dir))
+	delete(want, "Namespace /"+home)
+
+	args := strings.Fields(strings.ReplaceAll(command, "config/", root+"/"))
+	rendered, err := helm(t, append([]string{"template"}, args[2:]...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, byName(t, decode(t, []byte(rendered)))); diff != "" {
+		t.Errorf("-kustomize +helm:\n%s", diff)
+	}
+}
+
+// TestGuidePlansItsIngress runs the guide's plan: there is something to do, and nothing to complain about.
+func TestGuidePlansItsIngress(t *testing.T) {
+	t.Chdir("../..")
+	command := documented(t, "docs/aws/README.md", `(?m)^go run \. (plan .*)$`)
+	out, said, code := fairlead(t, command)
+	if code != 2 || said != "" || !strings.Contains(out, "create load balancer fairlead/default/echo/internet-facing") || strings.Contains(out, "warning") {
+		t.Errorf("code %d, said %q, planned:\n%s", code, said, out)
+	}
+}
+
+// TestMigrationGuideLooksFirst runs what the guide has people run before anything is changed, on what they
+// have: an Ingress of another controller.
+func TestMigrationGuideLooksFirst(t *testing.T) {
+	const guide = "../../docs/aws/migrating.md"
+	change := documented(t, guide, `(?m)^ +(sed .*)$`)
+	plan := documented(t, guide, `(?m)^ +fairlead (plan .*)$`)
+	explain := documented(t, guide, `(?m)^ +fairlead (explain .*--all.*)$`)
+	config, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.Symlink(config, "config"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("now.yaml", []byte(ofAnother), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.Command("bash", "-euc", change).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", change, err, said)
+	}
+	out, said, code := fairlead(t, plan)
+	if code != 2 || !strings.Contains(out+said, "create rule 80/") || !strings.Contains(out+said, "host = shop.example.com") {
+		t.Errorf("code %d, said %q, planned:\n%s", code, said, out)
+	}
+	if out, said, code := fairlead(t, explain); code != 0 {
+		t.Errorf("code %d, said %q, explained:\n%s", code, said, out)
+	}
+}
+
+// ofAnother is what kubectl prints of a cluster that another controller serves.
+const ofAnother = `apiVersion: v1
+kind: List
+items:
+- apiVersion: networking.k8s.io/v1
+  kind: Ingress
+  metadata:
+    namespace: shop
+    name: web
+    annotations:
+      alb.ingress.kubernetes.io/scheme: internet-facing
+      alb.ingress.kubernetes.io/target-type: ip
+  spec:
+    ingressClassName: alb
+    rules:
+    - host: shop.example.com
+      http:
+        paths:
+        - path: /
+          pathType: Prefix
+          backend: {service: {name: web, port: {number: 80}}}
+- apiVersion: v1
+  kind: Service
+  metadata: {namespace: shop, name: web}
+  spec:
+    ports: [{port: 80}]
+`
+
+// documented is what a pattern finds in a guide.
+func documented(t *testing.T, guide, pattern string) string {
+	t.Helper()
+	text, err := os.ReadFile(guide)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(pattern).FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("%s has nothing like %s", guide, pattern)
+	}
+	return string(found[len(found)-1])
+}
+
+// fairlead runs a command.
+func fairlead(t *testing.T, command string) (out, said string, code int) {
+	t.Helper()
+	var prints, errs bytes.Buffer
+	plugged := cli.Providers{Offline: map[string]func() (cli.Offline, error){"aws": func() (cli.Offline, error) { return aws.Offline{}, nil }}}
+	code = cli.Run(t.Context(), strings.Fields(command), plugged, cli.Streams{In: strings.NewReader(""), Out: &prints, Err: &errs})
+	return prints.String(), errs.String(), code
+}
