@@ -3,6 +3,7 @@ package aws
 import (
 	"cmp"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,6 +28,10 @@ type Options struct {
 	VPC string
 	// Settle is how long what was let go of may be said to be in use. Zero is what AWS takes at most.
 	Settle time.Duration
+	// Rates are how fast AWS is asked; see Published. A class without one is asked without limit.
+	Rates providers.Rates
+	// Requested is told of each call, if it is not nil.
+	Requested func(Request)
 }
 
 // A Provider keeps Application Load Balancers.
@@ -59,6 +64,7 @@ type groupName struct {
 
 // New makes a Provider. It makes no calls.
 func New(o Options) *Provider {
+	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), newPacer(o.Rates, o.Requested).into)
 	return &Provider{
 		installation: o.Installation, vpc: o.VPC, settle: cmp.Or(o.Settle, lb.ALB().Settle),
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),

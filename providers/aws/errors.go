@@ -59,6 +59,11 @@ func codeOf(err error) string {
 // is reports whether an error is one of those that AWS calls by the given names.
 func is(err error, codes ...string) bool { return err != nil && slices.Contains(codes, codeOf(err)) }
 
+// throttled reports whether AWS refuses a call because there are too many.
+func throttled(code string) bool {
+	return strings.HasPrefix(code, "Throttl") || slices.Contains([]string{"RequestLimitExceeded", "TooManyRequests", "RequestThrottled", "SlowDown"}, code)
+}
+
 // classify is the class of an error and what to do about it.
 func classify(code string) (advice string, class error) {
 	switch {
@@ -66,8 +71,8 @@ func classify(code string) (advice string, class error) {
 		return "", nil
 	case slices.Contains([]string{"AccessDenied", "UnauthorizedOperation", "UnrecognizedClient", "ExpiredToken", "InvalidClientTokenId", "SignatureDoesNotMatch", "AuthFailure", "OptInRequired"}, code):
 		return "the operator's role lacks a permission", providers.ErrDenied
-	case strings.HasPrefix(code, "Throttl"), code == "RequestLimitExceeded", code == "TooManyRequests":
-		return "", nil
+	case throttled(code):
+		return "who else works in this account shares its rates", providers.ErrThrottled
 	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"), code == "LimitExceeded", code == "TargetGroupAssociationLimit":
 		return "a quota is used up: ask AWS to raise it, or serve less from this load balancer", providers.ErrRejected
 	case slices.Contains([]string{"ResourceInUse", "DependencyViolation"}, code):

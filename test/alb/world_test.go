@@ -49,6 +49,8 @@ type world struct {
 	planned func(plan.Plan)
 	// refused says that the last plan met with a refusal that the next compilation knows of.
 	refused bool
+	// requested is told of each call, if it is not nil.
+	requested func(aws.Request)
 }
 
 func newWorld(t *testing.T, o albsim.Options) *world {
@@ -75,7 +77,7 @@ func (w *world) class(change func(*v1alpha1.LoadBalancerClassSpec)) {
 
 // restart makes a new operator, which knows nothing.
 func (w *world) restart() {
-	w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC})
+	w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Rates: aws.Published(), Requested: w.requested})
 	w.seen, w.groups, w.have = nil, map[lb.GroupID]routing.Backend{}, map[lb.GroupID][]lb.Target{}
 }
 
@@ -278,7 +280,7 @@ func (w *world) rest() error {
 		case err == nil && todo.Empty() && (w.seen.Active || !w.seen.Exists):
 			return nil
 		case w.refused:
-		case err != nil && !errors.Is(err, providers.ErrPending):
+		case err != nil && !errors.Is(err, providers.ErrPending) && !errors.Is(err, providers.ErrThrottled):
 			return err
 		case err != nil || todo.Empty(): // it is still being provisioned
 			time.Sleep(patience)

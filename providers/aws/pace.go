@@ -1,0 +1,147 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/smithy-go/middleware"
+	"golang.org/x/time/rate"
+
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file keeps calls within the rates that AWS grants an account, counts them, and slows down where AWS
+// says that it is too fast after all: an account's rates are shared with whoever else works in it.
+//
+// Those who wait are served in the order in which they came. That is fair enough between load balancers,
+// for none of them has more than a handful of calls under way, however long its plan is.
+
+// Published are the rates of classes of calls. Those of Elastic Load Balancing are AWS's published ones for
+// reads, changes and targets; where AWS publishes none they are careful guesses.
+func Published() providers.Rates {
+	return providers.Rates{
+		"read":      {PerSecond: 50, Burst: 200},
+		"modify":    {PerSecond: 3, Burst: 20},
+		"targets":   {PerSecond: 4, Burst: 20},
+		"write":     {PerSecond: 3, Burst: 20}, // creates, deletes, sets and tags
+		"ec2-read":  {PerSecond: 20, Burst: 100},
+		"ec2-write": {PerSecond: 5, Burst: 50},
+		"acm-read":  {PerSecond: 8, Burst: 16},
+		"acm-write": {PerSecond: 1, Burst: 5},
+		"waf":       {PerSecond: 0.5, Burst: 1},
+		"other":     {PerSecond: 5, Burst: 10},
+	}
+}
+
+// classOf is the class of a call.
+func classOf(service, operation string) string {
+	reads := slices.ContainsFunc([]string{"Describe", "List", "Get"}, func(p string) bool { return strings.HasPrefix(operation, p) })
+	kind := "write"
+	if reads {
+		kind = "read"
+	}
+	switch service {
+	case "Elastic Load Balancing v2":
+		switch {
+		case strings.HasSuffix(operation, "isterTargets"):
+			return "targets"
+		case strings.HasPrefix(operation, "Modify"):
+			return "modify"
+		}
+		return kind
+	case "EC2":
+		return "ec2-" + kind
+	case "ACM":
+		return "acm-" + kind
+	case "WAFV2":
+		return "waf"
+	}
+	return "other"
+}
+
+// A Request is a call that was made, an attempt that is made again included.
+type Request struct {
+	Service, Operation string
+	Result             string        // ok, AWS's name of an error, or lost where there was no answer
+	Waited             time.Duration // for its turn
+}
+
+// A pacer makes calls wait for their turn.
+type pacer struct {
+	buckets map[string]*bucket
+	tell    func(Request) // may be nil
+}
+
+func newPacer(rates providers.Rates, tell func(Request)) *pacer {
+	p := &pacer{buckets: map[string]*bucket{}, tell: tell}
+	for class, r := range rates {
+		p.buckets[class] = &bucket{limiter: rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst), full: rate.Limit(r.PerSecond)}
+	}
+	return p
+}
+
+// into puts the pacer where the SDK makes each attempt of a call.
+func (p *pacer) into(stack *middleware.Stack) error {
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Pace", p.pace), "Retry", middleware.After)
+}
+
+func (p *pacer) pace(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+	r := Request{Service: awsmiddleware.GetServiceID(ctx), Operation: awsmiddleware.GetOperationName(ctx)}
+	b := p.buckets[classOf(r.Service, r.Operation)]
+	came := time.Now()
+	if b != nil {
+		if err := b.limiter.Wait(ctx); err != nil {
+			return middleware.FinalizeOutput{}, middleware.Metadata{}, fmt.Errorf("waiting for a turn to call %s: %w", r.Operation, err)
+		}
+	}
+	r.Waited = time.Since(came)
+	out, metadata, err := next.HandleFinalize(ctx, in)
+	if r.Result = codeOf(err); err == nil {
+		r.Result = "ok"
+	} else if r.Result == "" {
+		r.Result = "lost"
+	}
+	if b != nil {
+		b.heard(throttled(r.Result))
+	}
+	if p.tell != nil {
+		p.tell(r)
+	}
+	return out, metadata, err
+}
+
+// A bucket is the rate of a class, and how much of it AWS seems to grant at the moment.
+type bucket struct {
+	limiter *rate.Limiter
+	full    rate.Limit
+
+	mu     sync.Mutex
+	slowed time.Time
+}
+
+// The least that is left of a rate, how long one refusal stands for all that come with it, and how many
+// calls that are granted make up for a rate that was lost.
+const (
+	leastShare = 10
+	oneRefusal = time.Second
+	recovery   = 60
+)
+
+// heard halves the rate when AWS refuses a call for it, and raises it again by and by.
+func (b *bucket) heard(refused bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now, limit := time.Now(), b.limiter.Limit()
+	switch {
+	case !refused:
+		b.limiter.SetLimit(min(b.full, limit+b.full/recovery))
+	case now.Sub(b.slowed) >= oneRefusal:
+		b.slowed = now
+		b.limiter.SetLimit(max(b.full/leastShare, limit/2))
+	}
+}
