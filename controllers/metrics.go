@@ -28,6 +28,8 @@ var (
 		"Steps of plans that were tried."}
 	providerCalls = metric{"fairlead_provider_calls_total", "counter", []string{"call", "result"},
 		"Calls of the provider. Each step of a plan is one Apply."}
+	cloudRequests = metric{"fairlead_cloud_requests_total", "counter", []string{"service", "operation", "outcome"},
+		"Requests to the cloud's API, those that are made again included. A call of the provider is one or a few, or none."}
 	providerSeconds = metric{"fairlead_provider_call_seconds", "histogram", []string{"call"},
 		"How long calls of the provider take, waiting for their turn included."}
 )
@@ -60,7 +62,7 @@ var (
 
 // table is all metrics, in the order of the reference.
 var table = []metric{
-	compileSeconds, planSteps, providerCalls, providerSeconds, loadBalancersGauge, degradedGauge, rulesGauge, ruleLimitGauge,
+	compileSeconds, planSteps, providerCalls, providerSeconds, cloudRequests, loadBalancersGauge, degradedGauge, rulesGauge, ruleLimitGauge,
 	parkedGauge, takenOverGauge, servedGauge, unclassedGauge, unclassedSinceGauge, diagnosticsGauge, orphansGauge,
 }
 
@@ -73,9 +75,12 @@ var meanings = map[string]string{
 	"kind":              "what a step is about, such as `rule` or `target group`",
 	"load_balancer":     "the key of a load balancer, as `spec.key` of its LoadBalancer says",
 	"op":                "what a step does, such as `create`, `modify` or `delete`",
+	"operation":         "what is asked of the cloud's API, by its own name",
+	"outcome":           "`ok`, the API's own name of an error, or `lost` where there was no answer",
 	"reason":            "why it is so: of a condition or of a diagnostic",
 	"result":            "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), `denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the operator was told to stop) or `error`",
 	"served":            "`true` or `false`",
+	"service":           "the API of the cloud that is asked, by its own name",
 	"severity":          "`error`, `warning` or `info`",
 	"status":            "`True` or `False`",
 }
@@ -88,10 +93,11 @@ type metrics struct {
 	steps     *prometheus.CounterVec
 	calls     *prometheus.CounterVec
 	durations *prometheus.HistogramVec
+	requests  *Requests
 	gauges    func(emit func(m metric, value float64, labels ...string))
 }
 
-func newMetrics(gauges func(emit func(m metric, value float64, labels ...string))) *metrics {
+func newMetrics(requests *Requests, gauges func(emit func(m metric, value float64, labels ...string))) *metrics {
 	counter := func(m metric) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.name, Help: m.meaning}, m.labels)
 	}
@@ -103,6 +109,7 @@ func newMetrics(gauges func(emit func(m metric, value float64, labels ...string)
 		steps:     counter(planSteps),
 		calls:     counter(providerCalls),
 		durations: prometheus.NewHistogramVec(histogram(providerSeconds, 0.002), providerSeconds.labels),
+		requests:  requests,
 		gauges:    gauges,
 	}
 }
@@ -116,7 +123,7 @@ func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 
 // Collect counts the gauges.
 func (m *metrics) Collect(to chan<- prometheus.Metric) {
-	for _, c := range []prometheus.Collector{m.compiles, m.steps, m.calls, m.durations} {
+	for _, c := range []prometheus.Collector{m.compiles, m.steps, m.calls, m.durations, m.requests.counter} {
 		c.Collect(to)
 	}
 	m.gauges(func(row metric, value float64, labels ...string) {

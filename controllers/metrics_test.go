@@ -17,6 +17,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -38,7 +39,9 @@ func TestMetricsMove(t *testing.T) {
 	t.Cleanup(cloud.Close)
 	w.cloud = &meter{Cloud: cloud}
 	registry := prometheus.NewRegistry()
-	w.run(func(s *settings) { s.operator.Metrics = registry })
+	requests := controllers.NewRequests()
+	requests.Count("Elastic Load Balancing v2", "CreateRule", "ok") // as a provider does
+	w.run(func(s *settings) { s.operator.Metrics, s.operator.Requests = registry, requests })
 	found := map[string]string{} // some are there for a while only
 	read := func() map[string]*dto.MetricFamily {
 		families := gathered(t, registry)
@@ -61,6 +64,7 @@ func TestMetricsMove(t *testing.T) {
 	w.answers("leaves", "http://leaves.example/", "web-1")
 	shop := w.class + "/" + w.namespace + "/shop/internal"
 	shows("fairlead_compile_seconds")
+	shows("fairlead_cloud_requests_total", "Elastic Load Balancing v2", "CreateRule", "ok")
 	shows("fairlead_plan_steps_total", "create", "rule", "ok")
 	for _, call := range []string{"Lookup", "Observe", "Apply", "Targets", "List"} {
 		shows("fairlead_provider_calls_total", call, "ok")

@@ -45,6 +45,8 @@ type Options struct {
 	OrphanInterval time.Duration
 	// Metrics is where metrics are registered; controller-runtime's registry if it is nil.
 	Metrics prometheus.Registerer
+	// Requests is where the cloud's provider counts its requests; nil if it does not.
+	Requests *Requests
 	// ManageClass is the IngressClass to make if it is missing; none if it is empty.
 	ManageClass string
 	// Workers is how many load balancers are reconciled at a time, and TargetWorkers how many
@@ -96,7 +98,10 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 	}
 	strays := &straysReconciler{reconciler: r}
-	r.metrics = newMetrics(census{r, strays}.take)
+	if o.Requests == nil {
+		o.Requests = NewRequests()
+	}
+	r.metrics = newMetrics(o.Requests, census{r, strays}.take)
 	r.cloud = metered{o.Cloud, r.metrics}
 	if err := m.Add(exposition{r.metrics, o.Metrics}); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
