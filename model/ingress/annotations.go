@@ -28,6 +28,7 @@ const (
 	targetTypeAnnotation = prefix + "target-type"
 	protocolAnnotation   = prefix + "backend-protocol"
 	versionAnnotation    = prefix + "backend-protocol-version"
+	attributesAnnotation = prefix + "target-group-attributes"
 	portsAnnotation      = prefix + "listen-ports"
 )
 
@@ -129,6 +130,17 @@ var annotations = []annotation{
 		},
 	},
 	{
+		name: attributesAnnotation, kind: "list of `name=value`", fallback: "the cloud's defaults", on: onIngress,
+		merge: mergeOldest, needs: "attributes of target groups of these names, which AWS has",
+		example: "deregistration_delay.timeout_seconds=30,stickiness.enabled=true",
+		doc: "Attributes of target groups, in the cloud's own terms. They change in place, and one that is removed goes back to the cloud's default. " +
+			"One that the cloud does not have, or not with that value, is left out, and its author is told.",
+		read: func(s *settings, v string) (err error) {
+			s.attributes, err = parseAttributes(v)
+			return err
+		},
+	},
+	{
 		name: portsAnnotation, kind: "list of `HTTP:port` and `HTTPS:port`, or the same as JSON", fallback: "`listenPorts` of the class, else `HTTP:80`", on: onIngress,
 		merge: "each Ingress is served on its own; where two want different protocols on a port, the oldest decides", needs: needsNone, example: "HTTP:80,HTTPS:443",
 		doc: "The ports that serve the Ingress. Hosts that `spec.tls` covers are served on the HTTPS ports besides, on 443 if none is listed. " +
@@ -215,6 +227,7 @@ type settings struct {
 	scheme     string
 	targetType string
 	speech     speech
+	attributes map[string]string // of target groups
 	ports      []v1alpha1.ListenPort
 	narrowings []narrowing
 	health     map[string]string // by annotation

@@ -114,6 +114,7 @@ func (v *visit) forward(ref reference, field string) routing.BackendID {
 	if len(v.settings.health) > 0 {
 		v.claimHealth(entry)
 	}
+	v.claimAttributes(entry)
 	return r.backend.ID
 }
 

@@ -29,6 +29,9 @@ type Capabilities struct {
 	Certificates      int  // per load balancer, default certificates not counted
 	Listeners         int
 
+	// GroupAttributes are the attributes of target groups that can be set, by name.
+	GroupAttributes map[string]Attribute
+
 	// HTTP2NeedsTLS: targets that speak HTTP2 or GRPC can be reached on HTTPS listeners only.
 	HTTP2NeedsTLS bool
 
@@ -100,9 +103,9 @@ func ALB() Capabilities {
 
 		ValueLength: 128, NameLength: 40, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
 		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, BodyLength: 1024, NoFixed3xx: true, Certificates: 25, Listeners: 50,
-		HTTP2NeedsTLS: true,
-		InstanceIDs:   true,
-		MinPriority:   1, MaxPriority: 50000,
+		GroupAttributes: albGroupAttributes(), HTTP2NeedsTLS: true,
+		InstanceIDs: true,
+		MinPriority: 1, MaxPriority: 50000,
 		Settle: 60 * time.Second,
 	}
 }

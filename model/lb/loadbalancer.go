@@ -131,10 +131,11 @@ type TargetGroup struct {
 	Protocol   string              `json:"protocol,omitempty"`
 	Version    string              `json:"version,omitempty"`
 	Family     string              `json:"family,omitempty"`
-	Digest     Digest              `json:"digest,omitempty"` // of Health
+	Digest     Digest              `json:"digest,omitempty"` // of GroupSettings
 
-	Health  routing.HealthCheck `json:"-"` // desired side only
-	Targets []Target            `json:"-"` // desired side only: what to register first
+	Health     routing.HealthCheck `json:"-"` // desired side only
+	Attributes map[string]string   `json:"-"` // desired side only
+	Targets    []Target            `json:"-"` // desired side only: what to register first
 }
 
 // A Certificate is one that the provider holds for this load balancer because an Ingress brought

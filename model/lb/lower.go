@@ -30,9 +30,10 @@ func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Re
 		out.Listeners = append(out.Listeners, lowerListener(served, l, c, paths))
 	}
 	slices.SortFunc(out.Listeners, func(a, b Listener) int { return int(a.Port - b.Port) })
-	out.TargetGroups = targetGroups(served, out.Listeners, c)
+	var unheard []Refusal
+	out.TargetGroups, unheard = targetGroups(served, out.Listeners, c)
 	out.Certificates = certificates(served, out.Listeners)
-	return out, served, refusals
+	return out, served, append(slices.Clip(refusals), unheard...)
 }
 
 func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *pathSets) Listener {
@@ -118,8 +119,8 @@ func (c *claims) unnamed() []claim {
 	return append(c.level(c.table.Level(c.port, routing.Any)), last)
 }
 
-// targetGroups are those that a rule or a default forwards to.
-func targetGroups(t *routing.Table, listeners []Listener, c Capabilities) []TargetGroup {
+// targetGroups are those that a rule or a default forwards to, and what was asked of them in vain.
+func targetGroups(t *routing.Table, listeners []Listener, c Capabilities) (groups []TargetGroup, refusals []Refusal) {
 	used := map[GroupID]bool{}
 	for _, l := range listeners {
 		for _, id := range l.Default.Groups() {
@@ -131,15 +132,17 @@ func targetGroups(t *routing.Table, listeners []Listener, c Capabilities) []Targ
 			}
 		}
 	}
-	groups := make([]TargetGroup, 0, len(used))
+	groups = make([]TargetGroup, 0, len(used))
 	for _, id := range slices.Sorted(maps.Keys(used)) {
 		b := t.Backends[id]
+		attributes, refused := c.attributes(b)
+		refusals = append(refusals, refused...)
 		groups = append(groups, TargetGroup{
 			ID: id, Service: b.Service, Port: b.Port, TargetType: b.TargetType, Protocol: b.Protocol,
-			Version: b.Version, Family: b.Family, Digest: DigestOf(b.Health), Health: b.Health, Targets: c.Targets(b.TargetType, b.Targets),
+			Version: b.Version, Family: b.Family, Digest: DigestOf(GroupSettings{b.Health, attributes}), Health: b.Health, Attributes: attributes, Targets: c.Targets(b.TargetType, b.Targets),
 		})
 	}
-	return groups
+	return groups, refusals
 }
 
 // certificates are those of the listeners that the provider must be given.

@@ -85,7 +85,7 @@ func (s ReplaceCertificate) Detail() string {
 }
 func (s DeleteCertificate) Detail() string { return "" }
 func (s CreateTargetGroup) Detail() string { return s.Group.Protocol + " " + s.Group.TargetType }
-func (s ModifyTargetGroup) Detail() string { return "health check " + string(s.Group.Digest) }
+func (s ModifyTargetGroup) Detail() string { return "settings " + string(s.Group.Digest) }
 func (s RegisterTargets) Detail() string {
 	const shown = 4
 	var names []string

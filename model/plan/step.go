@@ -172,14 +172,14 @@ func (s CreateTargetGroup) Do(o *lb.Observed, r Result) {
 		return
 	}
 	seen := lb.ObservedTargetGroup{TargetGroup: s.Group, Handle: r.Handle}
-	seen.Health, seen.Targets = routing.HealthCheck{}, nil
+	seen.Health, seen.Attributes, seen.Targets = routing.HealthCheck{}, nil, nil
 	at, _ := slices.BinarySearchFunc(o.TargetGroups, s.Group.ID, func(g lb.ObservedTargetGroup, id lb.GroupID) int {
 		return cmp.Compare(g.ID, id)
 	})
 	o.TargetGroups = slices.Insert(o.TargetGroups, at, seen)
 }
 
-// Do replaces the health check.
+// Do replaces the settings.
 func (s ModifyTargetGroup) Do(o *lb.Observed, _ Result) {
 	if g := o.TargetGroup(s.Group.ID); g != nil {
 		g.Digest = s.Group.Digest

@@ -3,6 +3,8 @@ package routing
 import (
 	"encoding/json"
 	"strconv"
+
+	"fairlead.dev/fairlead/model/diag"
 )
 
 // A BackendID identifies a backend within one load balancer by what cannot change in place:
@@ -21,7 +23,15 @@ type Backend struct {
 	Version    string      // HTTP1, HTTP2 or GRPC
 	Family     string      // ipv4 or ipv6
 	Health     HealthCheck // mutable: not part of the identity
+	Attributes []Attribute // mutable too; by name
 	Targets    []Target    // the endpoints to register first, sorted
+}
+
+// An Attribute is a setting in the cloud's own terms, and who asks for it.
+type Attribute struct {
+	Name, Value string
+	Owner       Owner
+	Source      diag.Source
 }
 
 // A ServicePort is the number of a Service's port, or a name that no port of the Service has.

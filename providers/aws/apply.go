@@ -144,60 +144,6 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 	return explained("deleting load balancer "+seen.Handle, err)
 }
 
-func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) (plan.Result, error) {
-	name := p.targetGroupName(seen.Key, g.ID)
-	health := g.Health
-	in := &elbapi.CreateTargetGroupInput{
-		Name: aws.String(name), VpcId: aws.String(p.vpc), Port: aws.Int32(80), Protocol: elb.ProtocolEnum(g.Protocol),
-		ProtocolVersion: aws.String(g.Version), TargetType: elb.TargetTypeEnum(g.TargetType), IpAddressType: elb.TargetGroupIpAddressTypeEnum(g.Family),
-		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
-		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)),
-		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)),
-		Matcher: toMatcher(g),
-		Tags: elbTags(p.owned(seen.Key, map[string]string{
-			tagGroup: string(g.ID), tagService: g.Service, tagPort: string(g.Port), tagDigest: string(g.Digest),
-		})),
-	}
-	out, err := p.elb.CreateTargetGroup(ctx, in)
-	if is(err, "DuplicateTargetGroupName") { // made before, with another health check
-		arn, err := p.groupARN(ctx, seen.Key, g.ID)
-		if err != nil {
-			return plan.Result{}, err
-		}
-		return plan.Result{Handle: arn}, p.writeHealth(ctx, arn, g)
-	}
-	if err != nil {
-		return plan.Result{}, explained("creating target group "+name, err)
-	}
-	arn := aws.ToString(out.TargetGroups[0].TargetGroupArn)
-	p.know(seen.Key, g.ID, arn)
-	p.look(arn, nil)
-	return plan.Result{Handle: arn}, nil
-}
-
-func (p *Provider) modifyTargetGroup(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) error {
-	arn, err := p.groupARN(ctx, seen.Key, g.ID)
-	if err != nil {
-		return err
-	}
-	return p.writeHealth(ctx, arn, g)
-}
-
-// writeHealth writes the health check of a target group, and then the digest that says so.
-func (p *Provider) writeHealth(ctx context.Context, arn string, g lb.TargetGroup) error {
-	health := g.Health
-	_, err := p.elb.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
-		TargetGroupArn: aws.String(arn), Matcher: toMatcher(g),
-		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
-		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)),
-		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)),
-	})
-	if err != nil {
-		return explained("changing target group "+arn, err)
-	}
-	return p.tag(ctx, arn, map[string]string{tagDigest: string(g.Digest)})
-}
-
 // awaitTargets is nil once a target group has a healthy target.
 func (p *Provider) awaitTargets(ctx context.Context, key lb.Key, id lb.GroupID) error {
 	arn, err := p.groupARN(ctx, key, id)

@@ -24,24 +24,25 @@ const atOnce = 8
 
 // A look is the load balancer under a key, as it is being read.
 type look struct {
-	key        lb.Key
-	deep       bool
-	balancer   *elb.LoadBalancer
-	listeners  []elb.Listener
-	rules      map[string][]elb.Rule // by listener
-	served     map[string][]elb.Certificate
-	groups     []elb.TargetGroup
-	health     map[string][]lb.TargetHealth // by target group
-	tags       map[string]map[string]string
-	imported   map[string]lb.ObservedCertificate // by ARN
-	attributes map[string]string                 // of the load balancer, looked at deeply
+	key             lb.Key
+	deep            bool
+	balancer        *elb.LoadBalancer
+	listeners       []elb.Listener
+	rules           map[string][]elb.Rule // by listener
+	served          map[string][]elb.Certificate
+	groups          []elb.TargetGroup
+	health          map[string][]lb.TargetHealth // by target group
+	tags            map[string]map[string]string
+	imported        map[string]lb.ObservedCertificate // by ARN
+	groupAttributes map[string]map[string]string      // those of target groups that were written, looked at deeply
+	attributes      map[string]string                 // of the load balancer, looked at deeply
 }
 
 // Observe reads what is under a key.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	l := &look{
 		key: key, deep: deep, rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{},
-		health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
+		groupAttributes: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
 	}
 	strewn, err := p.find(ctx, p.owned(key, nil), "elasticloadbalancing:targetgroup", "acm:certificate")
 	if err != nil {
@@ -51,7 +52,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		return nil, err
 	}
 	for _, read := range []func(context.Context, *look, map[string]map[string]string) error{
-		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readSettings, p.readCertificates,
+		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readGroupAttributes, p.readSettings, p.readCertificates,
 	} {
 		if err := read(ctx, l, strewn); err != nil {
 			return nil, err
@@ -280,8 +281,8 @@ func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
 		ID: l.idOf(arn), Service: tags[tagService], Port: routing.ServicePort(tags[tagPort]), TargetType: string(g.TargetType),
 		Protocol: string(g.Protocol), Version: aws.ToString(g.ProtocolVersion), Family: string(g.IpAddressType), Digest: lb.Digest(tags[tagDigest]),
 	}}
-	if l.deep {
-		out.Digest = lb.DigestOf(fromHealth(g))
+	if l.deep && out.Digest != "" { // without one they were not written to the end
+		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: fromHealth(g), Attributes: l.groupAttributes[arn]})
 	}
 	for _, t := range l.health[arn] {
 		if t.State != "draining" {

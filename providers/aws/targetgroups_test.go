@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -43,22 +45,94 @@ func TestKindsOfTargetGroups(t *testing.T) {
 			g.ID, g.Service, g.Port = "shop/web:80/"+lb.GroupID(strings.ReplaceAll(name, " ", "-")), "shop/web", "80"
 			g.Digest = lb.DigestOf(g.Health)
 			seen := &lb.Observed{Key: key}
-			for _, step := range []plan.Step{plan.CreateTargetGroup{Group: g}, plan.RegisterTargets{Group: g.ID, Targets: g.Targets}} {
-				result, err := cloud.Apply(t.Context(), seen, step)
-				if err != nil {
-					t.Fatal(err)
-				}
-				step.Do(seen, result)
-			}
-			for _, deep := range []bool{false, true} {
-				got, err := cloud.Observe(t.Context(), key, deep)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff(seen, got); diff != "" {
-					t.Errorf("deep %v: (-kept +observed)\n%s", deep, diff)
-				}
-			}
+			apply(t, cloud, seen, plan.CreateTargetGroup{Group: g}, plan.RegisterTargets{Group: g.ID, Targets: g.Targets})
+			sees(t, cloud, seen)
 		})
 	}
+}
+
+// apply carries out steps and keeps what was seen true.
+func apply(t *testing.T, cloud *aws.Provider, seen *lb.Observed, steps ...plan.Step) {
+	t.Helper()
+	for _, step := range steps {
+		result, err := cloud.Apply(t.Context(), seen, step)
+		if err != nil {
+			t.Fatal(err)
+		}
+		step.Do(seen, result)
+	}
+}
+
+// sees compares what AWS has with what was kept, however deep the look.
+func sees(t *testing.T, cloud *aws.Provider, kept *lb.Observed) {
+	t.Helper()
+	for _, deep := range []bool{false, true} {
+		got, err := cloud.Observe(t.Context(), key, deep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(kept, got); diff != "" {
+			t.Errorf("deep %v: (-kept +observed)\n%s", deep, diff)
+		}
+	}
+}
+
+// Attributes are written, changed in place, and put back to AWS's defaults when they are not asked for any
+// more, though what somebody else has set is left alone. A deep look finds what somebody has changed.
+func TestAttributesOfTargetGroups(t *testing.T) {
+	const delay, sticky, algorithm = "deregistration_delay.timeout_seconds", "stickiness.enabled", "load_balancing.algorithm.type"
+	sim, cloud := newCloud(albsim.Options{})
+	g := lb.TargetGroup{ID: "shop/web:80", Service: "shop/web", Port: "80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1", Family: "ipv4", Health: routing.HealthCheck{
+		Path: "/", Port: "traffic-port", Protocol: "HTTP", IntervalSeconds: 15, TimeoutSeconds: 5, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200",
+	}}
+	client := elb.NewFromConfig(sim.Config())
+	seen := &lb.Observed{Key: key}
+	has := func(want map[string]string) {
+		t.Helper()
+		out, err := client.DescribeTargetGroupAttributes(t.Context(), &elb.DescribeTargetGroupAttributesInput{TargetGroupArn: &seen.TargetGroups[0].Handle})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, a := range out.Attributes {
+			if _, asked := want[*a.Key]; asked {
+				got[*a.Key] = *a.Value
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("attributes (-want +got)\n%s", diff)
+		}
+	}
+	with := func(attributes map[string]string) lb.TargetGroup {
+		g := g
+		g.Attributes, g.Digest = attributes, lb.DigestOf(lb.GroupSettings{HealthCheck: g.Health, Attributes: attributes})
+		return g
+	}
+
+	apply(t, cloud, seen, plan.CreateTargetGroup{Group: with(map[string]string{delay: "30", sticky: "true"})})
+	has(map[string]string{delay: "30", sticky: "true", algorithm: "round_robin"})
+	sees(t, cloud, seen)
+
+	apply(t, cloud, seen, plan.ModifyTargetGroup{Group: with(map[string]string{delay: "60"})})
+	has(map[string]string{delay: "60", sticky: "false"})
+	sees(t, cloud, seen)
+
+	foreign := func(name, value string) {
+		_, err := client.ModifyTargetGroupAttributes(t.Context(), &elb.ModifyTargetGroupAttributesInput{
+			TargetGroupArn: &seen.TargetGroups[0].Handle, Attributes: []types.TargetGroupAttribute{{Key: &name, Value: &value}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	foreign(algorithm, "weighted_random")
+	sees(t, cloud, seen)
+	foreign(delay, "5")
+	if got, err := cloud.Observe(t.Context(), key, true); err != nil || got.TargetGroups[0].Digest == seen.TargetGroups[0].Digest {
+		t.Errorf("a deep look does not see that an attribute was changed: %v", err)
+	}
+
+	apply(t, cloud, seen, plan.ModifyTargetGroup{Group: with(nil)})
+	has(map[string]string{delay: "300", sticky: "false", algorithm: "weighted_random"})
+	sees(t, cloud, seen)
 }
