@@ -12,6 +12,8 @@
 //	plane.go      the data plane: what has been deployed, and what it does with a request
 //	ec2.go, acm.go, sts.go, wafv2.go, shield.go, tagging.go  the other services, as far as used
 //
+// The command in cmd serves it to other processes.
+//
 // Control plane and data plane are apart, as they are in AWS: a change of rules is live only once it
 // is deployed, which happens some time after the first change and takes along those made meanwhile.
 // The clock is that of package time: in a testing/synctest bubble nothing waits.
