@@ -43,9 +43,9 @@ func actionOf(input reflect.Type) string {
 }
 
 // authorize refuses a call that the test does not allow. What does not exist has no tags to be asked
-// about: such a call goes on, to be told so.
+// about: such a call goes on, to be told so. Who asks for its own name needs no permission.
 func (s *Sim) authorize(action string, in any) error {
-	if s.options.Authorize == nil {
+	if s.options.Authorize == nil || action == "sts:GetCallerIdentity" {
 		return nil
 	}
 	for _, a := range s.asks(action, in) {
