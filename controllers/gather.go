@@ -301,10 +301,13 @@ func (r references) addTo(namespace string, b *networkingv1.IngressBackend) {
 	}
 }
 
-// addBackend notes the Services that a Backend shares requests among.
+// addBackend notes the Services that a Backend shares requests among, and the Secret that it needs.
 func (r references) addBackend(b *v1alpha1.Backend) {
 	for _, s := range b.Spec.Services {
 		r.note(kindService, b.Namespace, s.Name)
+	}
+	if secret := ingress.SecretOf(b); secret != "" {
+		r.note(kindSecret, b.Namespace, secret)
 	}
 }
 

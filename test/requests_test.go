@@ -99,6 +99,11 @@ func parseRequest(line string) (request, error) {
 
 // outcomeOf is an action of the routing table as a request line spells it.
 func (r request) outcomeOf(a routing.Action) string {
+	if a.Auth != nil {
+		behind := a
+		behind.Auth = nil
+		return "after " + a.Auth.String() + " " + r.outcomeOf(behind)
+	}
 	switch {
 	case a.Redirect != nil:
 		return fmt.Sprintf("redirect %d %s", a.Redirect.Status, a.Redirect.Location(r.routing, r.protocol, r.query))
@@ -126,15 +131,25 @@ func (r request) answer(listeners []lb.Listener, d lb.Dialect) string {
 			continue
 		}
 		_, action := l.Match(r.routing, d)
-		switch {
-		case action.Redirect != nil:
-			return fmt.Sprintf("redirect %d %s", action.Status, action.Redirect.Location(r.routing, r.protocol, r.query))
-		case action.Kind == "fixed":
-			return strconv.Itoa(action.Status)
-		}
-		rewrite := action.Rewrite
-		action.Rewrite = nil
-		return strings.TrimPrefix(action.String(), "forward ") + r.rewrittenBy(rewrite)
+		return r.answerOf(action)
 	}
 	return refused
+}
+
+// answerOf is an action of a rule, spelt in the same way.
+func (r request) answerOf(action lb.Action) string {
+	if action.Auth != nil {
+		behind := action
+		behind.Auth = nil
+		return "after " + action.Auth.String() + " " + r.answerOf(behind)
+	}
+	switch {
+	case action.Redirect != nil:
+		return fmt.Sprintf("redirect %d %s", action.Status, action.Redirect.Location(r.routing, r.protocol, r.query))
+	case action.Kind == "fixed":
+		return strconv.Itoa(action.Status)
+	}
+	rewrite := action.Rewrite
+	action.Rewrite = nil
+	return strings.TrimPrefix(action.String(), "forward ") + r.rewrittenBy(rewrite)
 }

@@ -26,6 +26,10 @@ type BackendSpec struct {
 	Stickiness *Stickiness `json:"stickiness,omitempty"`
 	// Rewrite changes requests on their way to the Services.
 	Rewrite *Rewrite `json:"rewrite,omitempty"`
+	// Authenticate lets only those through who are signed in. That needs HTTPS: on other ports
+	// requests are sent to the HTTPS port of their host, or answered 503 where it has none. What keeps
+	// a user from signing in has requests answered 503, and is never left out.
+	Authenticate *Authenticate `json:"authenticate,omitempty"`
 }
 
 // Stickiness is for how long.

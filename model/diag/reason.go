@@ -40,6 +40,7 @@ const (
 	NoNodes             Reason = "NoNodes"
 	ResourceUnknown     Reason = "ResourceUnknown"
 	ResourceMissing     Reason = "ResourceMissing"
+	AuthUnavailable     Reason = "AuthUnavailable"
 
 	// Certificates.
 
@@ -88,6 +89,7 @@ var Reasons = []Doc{
 	{NoNodes, "Targets are instances, and no node can be sent requests for the Service; they are answered 503 until one can.", "Check that nodes are there, have an internal address, and lack the label `node.kubernetes.io/exclude-from-external-load-balancers`; with `externalTrafficPolicy: Local`, that they run a ready pod."},
 	{ResourceUnknown, "The backend refers to a kind of resource that is not supported.", "Use a Service, or a `Backend` of `fairlead.dev`."},
 	{ResourceMissing, "The resource that the backend refers to does not exist.", "Create it in the Ingress's namespace."},
+	{AuthUnavailable, "Users would have to sign in and cannot; requests are answered 503, and never let through.", "Create the Secret with the keys `clientID` and `clientSecret`, or have the host served over HTTPS."},
 	{CertificateMissing, "No certificate is found for the host, so it is left out of the HTTPS port; other ports serve it.", "Create the Secret; it is picked up when it appears."},
 	{CertificateInvalid, "The Secret does not hold a certificate and its key.", "Store a PEM certificate chain in `tls.crt` and its key in `tls.key`."},
 	{CertificateUnused, "A host in `spec.tls` is not a host of any rule, so nothing is served for it over HTTPS.", "Add a rule for the host, or list no hosts to cover everything."},

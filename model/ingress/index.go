@@ -128,6 +128,9 @@ func (x *index) takeBackend(from *index, namespace string, b *networkingv1.Ingre
 		for _, s := range resource.Spec.Services {
 			x.takeService(from, name{namespace, s.Name})
 		}
+		if secret := SecretOf(resource); secret != "" {
+			pick(x.secrets, from.secrets, name{namespace, secret})
+		}
 	}
 }
 

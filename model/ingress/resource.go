@@ -39,7 +39,7 @@ func (v *visit) resource(ref *corev1.TypedLocalObjectReference, field string) ro
 		v.tell(diag.Error, diag.Invalid, field, fmt.Sprintf("Backend %s/%s is invalid; requests are answered 503", object.Namespace, object.Name))
 		return routing.Status(503)
 	}
-	return v.doing(&object.Spec, field)
+	return v.guard(v.doing(&object.Spec, field), object.Spec.Authenticate, field)
 }
 
 // doing is what a valid Backend does.
@@ -133,6 +133,9 @@ func validateBackend(spec *v1alpha1.BackendSpec) field.ErrorList {
 	}
 	if s := spec.Stickiness; s != nil && (s.DurationSeconds < 1 || s.DurationSeconds > 604800) {
 		errs = append(errs, field.Invalid(at.Child("stickiness", "durationSeconds"), s.DurationSeconds, validation.InclusiveRangeError(1, 604800)))
+	}
+	if spec.Authenticate != nil {
+		errs = append(errs, validateAuthenticate(spec.Authenticate, at.Child("authenticate"))...)
 	}
 	if spec.Rewrite != nil {
 		errs = append(errs, validateRewrite(spec.Rewrite, at.Child("rewrite"))...)

@@ -12,6 +12,9 @@ func TestResourceBackends(t *testing.T) {
 	service := func(name string, weight *int32) v1alpha1.WeightedService {
 		return v1alpha1.WeightedService{Name: name, Port: v1alpha1.ServicePort{Number: 80}, Weight: weight}
 	}
+	rewrite := func(pattern, replacement string) *v1alpha1.Replacement {
+		return &v1alpha1.Replacement{Pattern: pattern, Replacement: replacement}
+	}
 	const ours = "fairlead.dev/Backend/b"
 	cases := map[string]struct {
 		ref  string
@@ -30,6 +33,15 @@ func TestResourceBackends(t *testing.T) {
 			routing.Action{Fixed: &routing.Fixed{Status: 200, ContentType: "text/html", Body: "<p>"}}, nil},
 		"Services by weight": {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{service("web", new(int32(9))), service("api", nil)}},
 			routing.Action{Forward: []routing.Weighted{{Backend: "shop/api:80", Weight: 1}, {Backend: "shop/web:80", Weight: 9}}}, nil},
+		"Services that keep their clients": {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{service("web", nil)}, Stickiness: &v1alpha1.Stickiness{DurationSeconds: 60}},
+			routing.Action{Forward: []routing.Weighted{{Backend: "shop/web:80", Weight: 1}}, StickySeconds: 60}, nil},
+		"a rewrite": {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{service("web", nil)}, Rewrite: &v1alpha1.Rewrite{URL: rewrite("^/a", "/b"), Host: rewrite("^(.*)$", "in.$1")}},
+			routing.Action{Forward: []routing.Weighted{{Backend: "shop/web:80", Weight: 1}}, Rewrite: &routing.Rewrite{URL: "^/a", URLReplacement: "/b", Host: "^(.*)$", HostReplacement: "in.$1"}}, nil},
+		"a rewrite of nothing":            {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{service("web", nil)}, Rewrite: &v1alpha1.Rewrite{}}, routing.Status(503), []string{"error Invalid Backend shop/b spec.rewrite", "error Invalid" + at}},
+		"a rewrite of a redirect":         {ours, v1alpha1.BackendSpec{Redirect: &v1alpha1.Redirect{Scheme: "https"}, Rewrite: &v1alpha1.Rewrite{URL: rewrite("^/a", "/b")}}, routing.Status(503), []string{"error Invalid Backend shop/b spec", "error Invalid" + at}},
+		"a rewrite with a group too many": {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{service("web", nil)}, Rewrite: &v1alpha1.Rewrite{URL: rewrite("^/a", "/$1")}}, routing.Status(503), []string{"error Invalid Backend shop/b spec.rewrite.url", "error Invalid" + at}},
+		"a rewrite to what is not a path": {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{service("web", nil)}, Rewrite: &v1alpha1.Rewrite{URL: rewrite("^/a", "b")}}, routing.Status(503), []string{"error Invalid Backend shop/b spec.rewrite.url.replacement", "error Invalid" + at}},
+		"stickiness of more than a week":  {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{service("web", nil)}, Stickiness: &v1alpha1.Stickiness{DurationSeconds: 604801}}, routing.Status(503), []string{"error Invalid Backend shop/b spec.stickiness.durationSeconds", "error Invalid" + at}},
 		"one Service twice": {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{service("web", new(int32(9))), service("web", nil)}},
 			routing.Action{Forward: []routing.Weighted{{Backend: "shop/web:80", Weight: 10}}}, nil},
 		"a Service that is missing keeps its share": {ours, v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{service("web", nil), service("gone", nil)}},

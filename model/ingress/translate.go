@@ -133,7 +133,7 @@ func (v *visit) route(r rule, i, index int) {
 		return
 	}
 	v.config.Routes = append(v.config.Routes, routing.Route{
-		Host: r.host, Path: path, When: v.settings.when(p), Action: v.action(&p.Backend, field+".backend"), Ports: v.ports.of(r.host),
+		Host: r.host, Path: path, When: v.settings.when(p), Action: v.signIn(v.action(&p.Backend, field+".backend"), r.host, field+".backend"), Ports: v.ports.of(r.host),
 		Owner: v.Owner, Index: index, Spelt: p.Path, Source: v.source.At(field),
 	})
 }
@@ -142,7 +142,7 @@ func (v *visit) route(r rule, i, index int) {
 // requests for hosts that nobody names are a claim of their own, which the class has to allow.
 func (v *visit) fallback(forAnyHost bool) {
 	const field = "spec.defaultBackend"
-	d := routing.Default{Action: v.action(v.Spec.DefaultBackend, field), Owner: v.Owner, Source: v.source.At(field)}
+	d := routing.Default{Action: v.signIn(v.action(v.Spec.DefaultBackend, field), routing.Any, field), Owner: v.Owner, Source: v.source.At(field)}
 	if forAnyHost {
 		d.Ports = v.ports.of(routing.Any)
 	} else {

@@ -66,10 +66,14 @@ func (a Action) Key() string {
 
 // String is the action in a few words.
 func (a Action) String() string {
-	if a.Rewrite != nil {
-		return a.last() + ", rewriting " + a.Rewrite.String()
+	said := a.last()
+	if a.Auth != nil {
+		said = "after " + a.Auth.String() + " " + said
 	}
-	return a.last()
+	if a.Rewrite != nil {
+		said += ", rewriting " + a.Rewrite.String()
+	}
+	return said
 }
 
 // last is what is done in the end.

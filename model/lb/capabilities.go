@@ -11,6 +11,7 @@ type Capabilities struct {
 
 	Regex    bool // conditions may hold regular expressions, in Go's syntax
 	Rewrites bool // requests can be rewritten on their way to targets
+	Auth     bool // users can be asked to sign in, on HTTPS listeners
 
 	HostValue      string // an anchored regular expression for the host values that are accepted; "" for any
 	PathCharacters string // those that path values may consist of; "" for any
@@ -96,7 +97,7 @@ func ALB() Capabilities {
 	return Capabilities{
 		Name:    "alb",
 		Dialect: Dialect{Doubt: Doubt{HostPort: true, HostCase: true, Decoding: true}},
-		Regex:   true, Rewrites: true,
+		Regex:   true, Rewrites: true, Auth: true,
 		// At least one dot, and only letters behind the last.
 		HostValue:      `^[A-Za-z0-9_*?-][A-Za-z0-9_.*?-]*\.[A-Za-z*?]+$`,
 		PathCharacters: `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.$/~"'@:+&*?`,

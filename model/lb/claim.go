@@ -30,14 +30,15 @@ type group struct{ owner, action, when string }
 type claims struct {
 	table    *routing.Table
 	port     int32
+	protocol string
 	paths    *pathSets
 	byHost   map[routing.Host][]claim // levels as they are, before anything is left out
 	fallback claim                    // the listener's default
 	groups   map[group]*group
 }
 
-func newClaims(t *routing.Table, port int32, paths *pathSets) *claims {
-	c := &claims{table: t, port: port, paths: paths, byHost: map[routing.Host][]claim{}, groups: map[group]*group{}}
+func newClaims(t *routing.Table, port int32, protocol string, paths *pathSets) *claims {
+	c := &claims{table: t, port: port, protocol: protocol, paths: paths, byHost: map[routing.Host][]claim{}, groups: map[group]*group{}}
 	c.fallback = c.miss(t.Level(port, routing.Any))
 	routes := c.routes(t.Level(port, routing.Any))
 	if c.fallback.action.Rewrite != nil { // which a listener's default does not do
@@ -139,7 +140,7 @@ func (c *claims) routes(l *routing.Level) []claim {
 }
 
 func (c *claims) claim(r *routing.Route) claim {
-	action, path := FromRouting(r.Action), r.Path
+	action, path := FromRouting(r.Action.On(c.protocol)), r.Path
 	if path.Type == routing.Glob && path.Value != "/" && strings.TrimRight(path.Value, "*") == "/" {
 		path = routing.Root // the same paths, and it needs no condition
 	}
@@ -150,6 +151,9 @@ func (c *claims) claim(r *routing.Route) claim {
 // group is the group of an owner's claims of one action.
 func (c *claims) group(owner string, a Action, when routing.Conditions) *group {
 	g := group{owner, a.Key(), when.Key()}
+	if a.Auth != nil {
+		g.action += a.Auth.ClientSecret.Digest() // which is not part of what rules are known by
+	}
 	known := c.groups[g]
 	if known == nil {
 		known = &g
@@ -164,7 +168,7 @@ func (c *claims) miss(l *routing.Level) claim {
 		action := FromRouting(routing.NotFound())
 		return claim{path: routing.Root, action: action, guard: true, group: c.group("", action, nil)}
 	}
-	action := FromRouting(l.Miss.Action)
+	action := FromRouting(l.Miss.Action.On(c.protocol))
 	return claim{path: routing.Root, action: action, guard: true, origin: l.Miss.Source,
 		group: c.group(l.Miss.Owner.String(), action, nil)}
 }

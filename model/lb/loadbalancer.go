@@ -56,6 +56,8 @@ type Listener struct {
 type ListenerSettings struct {
 	TLSPolicy  string            `json:"tlsPolicy,omitempty"`
 	Attributes map[string]string `json:"attributes,omitempty"`
+	// ClientSecrets stands for the secrets of all actions: a change of one is one of the listener.
+	ClientSecrets Digest `json:"clientSecrets,omitempty"`
 }
 
 // A Rule sends the requests that fulfil all its conditions to its action. Its content is its

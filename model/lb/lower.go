@@ -37,12 +37,8 @@ func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Re
 }
 
 func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *pathSets) Listener {
-	settings := ListenerSettings{TLSPolicy: l.TLSPolicy, Attributes: l.Attributes}
-	out := Listener{
-		Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates,
-		Digest: DigestOf(settings), Settings: settings, Rules: []Rule{},
-	}
-	claims := newClaims(t, l.Port, paths)
+	out := Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates, Rules: []Rule{}}
+	claims := newClaims(t, l.Port, l.Protocol, paths)
 	spell := newSpeller(c, l.Port)
 	out.Default = claims.fallback.action
 	for _, section := range sections(t.Levels(l.Port), spell) {
@@ -50,7 +46,28 @@ func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *
 			out.Rules = append(out.Rules, spell.rules(b)...)
 		}
 	}
+	out.Settings = ListenerSettings{TLSPolicy: l.TLSPolicy, Attributes: l.Attributes, ClientSecrets: clientSecrets(out)}
+	out.Digest = DigestOf(out.Settings)
 	return out
+}
+
+// clientSecrets is a digest of the secrets that a listener's actions were given, which nobody can read
+// back from them; "" where there are none.
+func clientSecrets(l Listener) Digest {
+	given := map[string]bool{}
+	note := func(a Action) {
+		if a.Auth != nil && a.Auth.ClientSecret != "" {
+			given[a.Auth.Key()+a.Auth.ClientSecret.Digest()] = true
+		}
+	}
+	note(l.Default)
+	for _, r := range l.Rules {
+		note(r.Action)
+	}
+	if len(given) == 0 {
+		return ""
+	}
+	return DigestOf(slices.Sorted(maps.Keys(given)))
 }
 
 // A section is levels whose rules are put into one order. Guard marks the section that keeps

@@ -54,6 +54,10 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 
 	config.Routes = make([]routing.Route, 0, len(t.Routes))
 	for _, r := range t.Routes {
+		if why := c.cannotSignIn(t, r.Action); why != "" {
+			refusals = append(refusals, Refusal{r.Owner, r.Source, nil, why + unanswered})
+			r.Action = routing.Status(503)
+		}
 		var refused []int32
 		why := ""
 		kept := r.Ports[:0:0]
@@ -92,6 +96,10 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 
 	config.Defaults = nil
 	for _, d := range t.Defaults {
+		if why := c.cannotSignIn(t, d.Action); why != "" {
+			refusals = append(refusals, Refusal{d.Owner, d.Source, nil, why + unanswered})
+			d.Action = routing.Status(503)
+		}
 		if why := cmp.Or(c.cannotDo(d.Action), reach.cannotDefault(d)); why != "" {
 			refusals = append(refusals, Refusal{d.Owner, d.Source, nil, why})
 			continue
@@ -159,6 +167,25 @@ func (s *speller) limits() string {
 		limits += ", and regular expressions are off"
 	}
 	return limits
+}
+
+// unanswered is what becomes of requests that should be behind a sign-in.
+const unanswered = "; requests are answered 503"
+
+// cannotSignIn says why nobody can be let through behind a sign-in, or "".
+func (c Capabilities) cannotSignIn(t *routing.Table, a routing.Action) string {
+	if a.Auth == nil {
+		return ""
+	}
+	if !c.Auth {
+		return c.Name + " does not ask users to sign in"
+	}
+	for _, w := range a.Forward {
+		if v := t.Backends[w.Backend].Version; v != "" && v != "HTTP1" {
+			return fmt.Sprintf("%s does not ask users to sign in on the way to %s, which speaks %s", c.Name, w.Backend, v)
+		}
+	}
+	return c.cannotDo(a)
 }
 
 // cannotDo says why an action is beyond the cloud, or "".

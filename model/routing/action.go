@@ -47,21 +47,11 @@ type Redirect struct {
 	Scheme, Host, Port, Path, Query string
 }
 
-// Auth asks for a signed-in user before anything else is done.
-type Auth struct {
-	Kind         string // oidc, cognito, jwt
-	Issuer       string
-	ClientID     string
-	ClientSecret string // a digest; the secret itself rides with the settings
-	Scope        string
-	OnMissing    string // authenticate, deny, allow
-}
-
 // Key is equal for equal actions and only for them, so actions can be grouped and compared.
 func (a Action) Key() string {
 	var b strings.Builder
 	if a.Auth != nil {
-		fmt.Fprintf(&b, "auth(%q,%q,%q,%q,%q,%q) ", a.Auth.Kind, a.Auth.Issuer, a.Auth.ClientID, a.Auth.ClientSecret, a.Auth.Scope, a.Auth.OnMissing)
+		fmt.Fprintf(&b, "auth(%s, secret %s) ", a.Auth.Key(), a.Auth.ClientSecret.Digest())
 	}
 	if a.Rewrite != nil {
 		fmt.Fprintf(&b, "rewrite(%s) ", a.Rewrite)

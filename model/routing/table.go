@@ -18,8 +18,9 @@ type Table struct {
 
 // portTable is what one port knows.
 type portTable struct {
-	levels map[Host]*Level // the named hosts, and Any
-	unsaid map[Host]bool   // hosts that are named, but that the port's rules cannot say
+	protocol string
+	levels   map[Host]*Level // the named hosts, and Any
+	unsaid   map[Host]bool   // hosts that are named, but that the port's rules cannot say
 }
 
 // A Level is one host of one port: the first one that stands for a request's host decides.
@@ -37,7 +38,7 @@ type Level struct {
 func New(c Config) *Table {
 	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners))}
 	for _, l := range c.Listeners {
-		t.ports[l.Port] = &portTable{levels: map[Host]*Level{Any: {Host: Any}}, unsaid: map[Host]bool{}}
+		t.ports[l.Port] = &portTable{protocol: l.Protocol, levels: map[Host]*Level{Any: {Host: Any}}, unsaid: map[Host]bool{}}
 	}
 	t.nameHosts()
 	t.placeRoutes()
@@ -187,6 +188,7 @@ func (t *Table) Match(r Request) Outcome {
 		}
 	}
 	outcome := t.decide(chain, r)
+	outcome.Action = outcome.Action.On(pt.protocol)
 	if h := Levels(r.Hostname())[0]; pt.unsaid[h] {
 		outcome.Why = fmt.Sprintf("the rules of port %d cannot say host %s; %s", r.Port, h, outcome.Why)
 	}

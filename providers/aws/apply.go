@@ -299,6 +299,11 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 			return err
 		}
 	}
+	if l.Digest != want.Digest {
+		if err := p.writeSecrets(ctx, seen, l, want); err != nil {
+			return err
+		}
+	}
 	return p.writeListenerSettings(ctx, l.Handle, want)
 }
 

@@ -109,8 +109,19 @@ type (
 	ids  func(arn string) lb.GroupID
 )
 
-// toActions are the actions of a rule.
+// toActions are the actions of a rule: the sign-in, where there is one, and what is done behind it.
 func toActions(a lb.Action, find arns) ([]elb.Action, error) {
+	last, err := toLast(a, find)
+	if err != nil || a.Auth == nil {
+		return []elb.Action{last}, err
+	}
+	first := toAuth(*a.Auth)
+	first.Order, last.Order = aws.Int32(1), aws.Int32(2)
+	return []elb.Action{first, last}, nil
+}
+
+// toLast is what is done in the end.
+func toLast(a lb.Action, find arns) (elb.Action, error) {
 	switch a.Kind {
 	case "fixed":
 		fixed := &elb.FixedResponseActionConfig{StatusCode: aws.String(strconv.Itoa(a.Status))}
@@ -120,22 +131,22 @@ func toActions(a lb.Action, find arns) ([]elb.Action, error) {
 		if a.Body != "" {
 			fixed.MessageBody = aws.String(a.Body)
 		}
-		return []elb.Action{{Type: elb.ActionTypeEnumFixedResponse, FixedResponseConfig: fixed}}, nil
+		return elb.Action{Type: elb.ActionTypeEnumFixedResponse, FixedResponseConfig: fixed}, nil
 	case "redirect":
-		return []elb.Action{{Type: elb.ActionTypeEnumRedirect, RedirectConfig: toRedirect(*a.Redirect)}}, nil
+		return elb.Action{Type: elb.ActionTypeEnumRedirect, RedirectConfig: toRedirect(*a.Redirect)}, nil
 	}
 	forward := &elb.ForwardActionConfig{}
 	for _, t := range a.Targets {
 		arn, err := find(t.Group)
 		if err != nil {
-			return nil, err
+			return elb.Action{}, err
 		}
 		forward.TargetGroups = append(forward.TargetGroups, elb.TargetGroupTuple{TargetGroupArn: aws.String(arn), Weight: aws.Int32(t.Weight)})
 	}
 	if a.StickySeconds > 0 {
 		forward.TargetGroupStickinessConfig = &elb.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: aws.Int32(a.StickySeconds)}
 	}
-	return []elb.Action{{Type: elb.ActionTypeEnumForward, ForwardConfig: forward}}, nil
+	return elb.Action{Type: elb.ActionTypeEnumForward, ForwardConfig: forward}, nil
 }
 
 // toTransforms are the transforms of a rule.
@@ -183,6 +194,17 @@ func fromRule(r elb.Rule, find ids) lb.Rule {
 
 // fromActions is the action of a rule. One that Fairlead does not make has a kind of its own.
 func fromActions(actions []elb.Action, find ids) lb.Action {
+	if len(actions) == 2 {
+		first, last := actions[0], actions[1]
+		if aws.ToInt32(first.Order) > aws.ToInt32(last.Order) {
+			first, last = last, first
+		}
+		if auth := fromAuth(first); auth != nil {
+			out := fromActions([]elb.Action{last}, find)
+			out.Auth = auth
+			return out
+		}
+	}
 	if len(actions) != 1 {
 		return lb.Action{Kind: fmt.Sprintf("%d actions", len(actions))}
 	}

@@ -26,7 +26,7 @@ func TestRulesAreUnderstoodAsTheyWereSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := lb.Rule{Conditions: fromConditions(shuffled(rng, toConditions(want.Conditions))), Action: fromActions(actions, id)}
+		got := lb.Rule{Conditions: fromConditions(shuffled(rng, toConditions(want.Conditions))), Action: fromActions(shuffled(rng, actions), id)}
 		got.Action.Rewrite = fromTransforms(shuffled(rng, toTransforms(want.Action.Rewrite)))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("said (-) and understood (+):\n%s", diff)
@@ -99,7 +99,35 @@ func randomAction(rng *rand.Rand) lb.Action {
 			a.Rewrite = &r
 		}
 	}
+	if rng.IntN(2) == 0 {
+		a.Auth = randomAuth(rng, maybe)
+	}
 	return lb.FromRouting(a)
+}
+
+// randomAuth has no secret: AWS tells none.
+func randomAuth(rng *rand.Rand, maybe func(string) string) *routing.Auth {
+	out := &routing.Auth{Kind: []string{routing.OIDC, routing.Cognito, routing.JWT}[rng.IntN(3)]}
+	if out.Kind != routing.Cognito {
+		out.Issuer = "https://idp.test"
+	}
+	if out.Kind == routing.JWT {
+		out.KeysEndpoint = "https://idp.test/keys"
+		for i := range rng.IntN(3) {
+			out.Claims = append(out.Claims, routing.Claim{Name: fmt.Sprint("claim-", i), Format: "string-array", Values: []string{"a", "b"}})
+		}
+		return out
+	}
+	out.ClientID, out.OnMissing, out.Scope, out.Cookie, out.TimeoutSeconds = "me", "deny", "openid", "cookie", int64(1+rng.IntN(100))
+	if value := maybe("x"); value != "" {
+		out.Parameters = map[string]string{"prompt": value}
+	}
+	if out.Kind == routing.OIDC {
+		out.AuthorizationEndpoint, out.TokenEndpoint, out.UserInfoEndpoint = "https://idp.test/a", "https://idp.test/t", "https://idp.test/u"
+	} else {
+		out.UserPool, out.UserPoolDomain = "arn:aws:cognito-idp:eu-west-1:1:userpool/a", "pool"
+	}
+	return out
 }
 
 func TestWhatFairleadDoesNotSayIsLikeNothingThatIsWanted(t *testing.T) {

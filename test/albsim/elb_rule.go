@@ -81,7 +81,7 @@ func (s *Sim) createRule(in *api.CreateRuleInput) (*api.CreateRuleOutput, error)
 	made := &rule{serial: s.serial, listener: l.arn(), priority: priority, about: about}
 	s.rules[made.arn()] = made
 	s.touch(lb.arn())
-	return &api.CreateRuleOutput{Rules: []elb.Rule{made.described()}}, nil
+	return &api.CreateRuleOutput{Rules: []elb.Rule{answered(made.described())}}, nil
 }
 
 // ruleCount is the number of rules over all listeners of a load balancer, the default ones not counted.
@@ -140,14 +140,7 @@ func (s *Sim) describeRules(in *api.DescribeRulesInput) (*api.DescribeRulesOutpu
 
 // answered is a rule as it is read back: secrets are not.
 func answered(r elb.Rule) elb.Rule {
-	r.Actions = slices.Clone(r.Actions)
-	for i, a := range r.Actions {
-		if a.AuthenticateOidcConfig != nil {
-			oidc := *a.AuthenticateOidcConfig
-			oidc.ClientSecret = nil
-			r.Actions[i].AuthenticateOidcConfig = &oidc
-		}
-	}
+	r.Actions = untold(r.Actions)
 	return r
 }
 
@@ -184,24 +177,6 @@ func (s *Sim) modifyRule(in *api.ModifyRuleInput) (*api.ModifyRuleOutput, error)
 	r.about = about
 	s.touch(l.loadBalancer())
 	return &api.ModifyRuleOutput{Rules: []elb.Rule{answered(r.described())}}, nil
-}
-
-// keepSecrets fills in the client secret that an action asks to keep.
-func keepSecrets(old, actions []elb.Action) []elb.Action {
-	out := slices.Clone(actions)
-	for i, a := range out {
-		if a.AuthenticateOidcConfig == nil || !aws.ToBool(a.AuthenticateOidcConfig.UseExistingClientSecret) {
-			continue
-		}
-		for _, o := range old {
-			if o.AuthenticateOidcConfig != nil {
-				oidc := *a.AuthenticateOidcConfig
-				oidc.ClientSecret, oidc.UseExistingClientSecret = o.AuthenticateOidcConfig.ClientSecret, nil
-				out[i].AuthenticateOidcConfig = &oidc
-			}
-		}
-	}
-	return out
 }
 
 func (s *Sim) deleteRule(in *api.DeleteRuleInput) (*api.DeleteRuleOutput, error) {
@@ -291,18 +266,8 @@ func (s *Sim) checkActions(lb *loadBalancer, protocol elb.ProtocolEnum, actions 
 }
 
 func (s *Sim) checkAction(lb *loadBalancer, protocol elb.ProtocolEnum, a *elb.Action, last bool) error {
-	switch a.Type {
-	case elb.ActionTypeEnumAuthenticateOidc, elb.ActionTypeEnumAuthenticateCognito, elb.ActionTypeEnumJwtValidation:
-		switch {
-		case last:
-			return refuse("InvalidLoadBalancerAction", "The last action must be a forward, redirect or fixed-response action")
-		case protocol != elb.ProtocolEnumHttps:
-			return refuse("InvalidLoadBalancerAction", "Authentication actions are supported only on HTTPS listeners")
-		}
-		if o := a.AuthenticateOidcConfig; o != nil && aws.ToString(o.ClientSecret) == "" {
-			return refuse("ValidationError", "A client secret must be specified")
-		}
-		return nil
+	if isAuth(a.Type) {
+		return checkAuth(protocol, a, last)
 	}
 	if !last {
 		return refuse("InvalidLoadBalancerAction", "Only the last action can be a '%s' action", a.Type)

@@ -110,6 +110,7 @@ type Answer struct {
 	Sticky      int32   // for how many seconds a client stays with the target group that it got
 	Host, URL   string  // as a target gets them
 	Auth        string  // what has to be passed first
+	Secret      string  // that the load balancer has for it
 }
 
 // A Share is a target group that a request may be forwarded to, and those of its targets that may
@@ -191,6 +192,9 @@ func (s *Sim) act(out *Answer, a elb.Action, l *liveListener, r Request) {
 		}
 	default:
 		out.Auth = string(a.Type)
+		if a.AuthenticateOidcConfig != nil {
+			out.Secret = aws.ToString(a.AuthenticateOidcConfig.ClientSecret)
+		}
 	}
 }
 

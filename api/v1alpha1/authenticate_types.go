@@ -1,0 +1,107 @@
+package v1alpha1
+
+// This file is how a Backend has users sign in.
+
+// Authenticate is exactly one of its fields.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.oidc), has(self.cognito), has(self.jwt)].filter(set, set).size() == 1",message="exactly one of `oidc`, `cognito` and `jwt` must be specified"
+type Authenticate struct {
+	// OIDC has users sign in at a provider that speaks OpenID Connect.
+	OIDC *OIDC `json:"oidc,omitempty"`
+	// Cognito has users sign in at an Amazon Cognito user pool.
+	Cognito *Cognito `json:"cognito,omitempty"`
+	// JWT asks for a token in the Authorization header, and answers 401 without a valid one.
+	JWT *JWT `json:"jwt,omitempty"`
+}
+
+// OIDC is a provider, and who we are to it.
+type OIDC struct {
+	// Issuer is the provider's identifier.
+	// +kubebuilder:validation:Pattern=`^https://`
+	Issuer string `json:"issuer"`
+	// AuthorizationEndpoint is where users sign in.
+	// +kubebuilder:validation:Pattern=`^https://`
+	AuthorizationEndpoint string `json:"authorizationEndpoint"`
+	// TokenEndpoint is where a sign-in becomes a token.
+	// +kubebuilder:validation:Pattern=`^https://`
+	TokenEndpoint string `json:"tokenEndpoint"`
+	// UserInfoEndpoint is where a token becomes a user.
+	// +kubebuilder:validation:Pattern=`^https://`
+	UserInfoEndpoint string `json:"userInfoEndpoint"`
+	// SecretName is a Secret of the Backend's namespace with the keys clientID and clientSecret.
+	// +kubebuilder:validation:MinLength=1
+	SecretName string `json:"secretName"`
+
+	Session `json:",inline"`
+}
+
+// Cognito is a user pool, and who we are to it.
+type Cognito struct {
+	// UserPoolARN is the pool's Amazon Resource Name.
+	// +kubebuilder:validation:Pattern=`^arn:`
+	UserPoolARN string `json:"userPoolARN"`
+	// UserPoolClientID is the pool's client.
+	// +kubebuilder:validation:MinLength=1
+	UserPoolClientID string `json:"userPoolClientID"`
+	// UserPoolDomain is the prefix of the pool's domain, or all of it.
+	// +kubebuilder:validation:MinLength=1
+	UserPoolDomain string `json:"userPoolDomain"`
+
+	Session `json:",inline"`
+}
+
+// Session is what a sign-in asks for and how long it lasts.
+type Session struct {
+	// OnUnauthenticatedRequest says what becomes of who is not signed in: authenticate sends them to
+	// sign in, deny answers 401, allow lets them through.
+	// +kubebuilder:validation:Enum=authenticate;deny;allow
+	// +kubebuilder:default=authenticate
+	OnUnauthenticatedRequest string `json:"onUnauthenticatedRequest,omitempty"`
+	// Scope is the claims to ask for, separated by spaces.
+	// +kubebuilder:default=openid
+	Scope string `json:"scope,omitempty"`
+	// CookieName is the cookie that keeps the session.
+	// +kubebuilder:default=AWSELBAuthSessionCookie
+	CookieName string `json:"cookieName,omitempty"`
+	// TimeoutSeconds is how long the session lasts; a week unless said otherwise.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=604800
+	// +kubebuilder:default=604800
+	TimeoutSeconds int64 `json:"timeoutSeconds,omitempty"`
+	// Parameters are added to the request that sends users to sign in.
+	// +kubebuilder:validation:MaxProperties=10
+	Parameters map[string]string `json:"parameters,omitempty"`
+}
+
+// JWT is whose tokens are valid.
+type JWT struct {
+	// Issuer of the tokens.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=256
+	Issuer string `json:"issuer"`
+	// KeysEndpoint is where the keys are published (JWKS) that the tokens are signed with.
+	// +kubebuilder:validation:Pattern=`^https://`
+	// +kubebuilder:validation:MaxLength=256
+	KeysEndpoint string `json:"keysEndpoint"`
+	// Claims that a token has to make besides being valid at the time.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Claims []Claim `json:"claims,omitempty"`
+}
+
+// Claim is one that a token has to make, with one of some values.
+type Claim struct {
+	// Name of the claim. The issuer and the times are validated anyway.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:XValidation:rule="!(self in ['exp', 'iss', 'nbf', 'iat'])",message="is validated anyway"
+	Name string `json:"name"`
+	// Format of its value.
+	// +kubebuilder:validation:Enum=single-string;string-array;space-separated-values
+	// +kubebuilder:default=single-string
+	Format string `json:"format,omitempty"`
+	// Values, of which a token has to have one.
+	// +listType=atomic
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=10
+	Values []string `json:"values"`
+}

@@ -1,0 +1,194 @@
+package ingress
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file has users sign in. Whatever is in the way of that has requests answered 503.
+
+// The keys of the Secret that says who we are to a provider.
+const (
+	clientIDKey     = "clientID"
+	clientSecretKey = "clientSecret"
+)
+
+// SecretOf is the name of the Secret that a Backend needs, or "".
+func SecretOf(b *v1alpha1.Backend) string {
+	if a := b.Spec.Authenticate; a != nil && a.OIDC != nil {
+		return a.OIDC.SecretName
+	}
+	return ""
+}
+
+// guard puts the sign-in of a Backend in front of what it does.
+func (v *visit) guard(a routing.Action, with *v1alpha1.Authenticate, field string) routing.Action {
+	if with == nil {
+		return a
+	}
+	auth, err := v.auth(with)
+	if err != nil {
+		v.tell(diag.Error, diag.AuthUnavailable, field, err.Error()+"; requests are answered 503")
+		return routing.Status(503)
+	}
+	a.Auth = auth
+	return a
+}
+
+func (v *visit) auth(with *v1alpha1.Authenticate) (*routing.Auth, error) {
+	switch {
+	case with.OIDC != nil:
+		return v.oidc(with.OIDC)
+	case with.Cognito != nil:
+		c := with.Cognito
+		out := session(c.Session)
+		out.Kind, out.UserPool, out.ClientID, out.UserPoolDomain = routing.Cognito, c.UserPoolARN, c.UserPoolClientID, c.UserPoolDomain
+		return out, nil
+	}
+	out := &routing.Auth{Kind: routing.JWT, Issuer: with.JWT.Issuer, KeysEndpoint: with.JWT.KeysEndpoint}
+	for _, c := range with.JWT.Claims {
+		out.Claims = append(out.Claims, routing.Claim{Name: c.Name, Format: cmp.Or(c.Format, "single-string"), Values: c.Values})
+	}
+	return out, nil
+}
+
+func (v *visit) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
+	n := name{v.Namespace, o.SecretName}
+	object := v.secrets[n]
+	switch {
+	case object == nil && v.withheld != "":
+		return nil, fmt.Errorf("there is no Secret %s that may be served: %s", n, v.withheld)
+	case object == nil:
+		return nil, fmt.Errorf("there is no Secret %s", n)
+	case len(object.Data[clientIDKey]) == 0 || len(object.Data[clientSecretKey]) == 0:
+		return nil, fmt.Errorf("Secret %s does not have the keys %s and %s", n, clientIDKey, clientSecretKey)
+	}
+	out := session(o.Session)
+	out.Kind, out.Issuer, out.ClientID = routing.OIDC, o.Issuer, strings.TrimSpace(string(object.Data[clientIDKey]))
+	out.AuthorizationEndpoint, out.TokenEndpoint, out.UserInfoEndpoint = o.AuthorizationEndpoint, o.TokenEndpoint, o.UserInfoEndpoint
+	out.ClientSecret = routing.Secret(strings.TrimSpace(string(object.Data[clientSecretKey])))
+	return out, nil
+}
+
+// session is what holds if nothing is said, said.
+func session(s v1alpha1.Session) *routing.Auth {
+	out := &routing.Auth{
+		OnMissing: cmp.Or(s.OnUnauthenticatedRequest, "authenticate"), Scope: cmp.Or(s.Scope, "openid"),
+		Cookie: cmp.Or(s.CookieName, "AWSELBAuthSessionCookie"), TimeoutSeconds: cmp.Or(s.TimeoutSeconds, 604800),
+	}
+	if len(s.Parameters) > 0 {
+		out.Parameters = s.Parameters
+	}
+	return out
+}
+
+// signIn finds the port where users of a host sign in. A token is not to be sent in the clear first, so
+// whoever did so is not helped on.
+func (v *visit) signIn(a routing.Action, h routing.Host, field string) routing.Action {
+	if a.Auth == nil {
+		return a
+	}
+	secure := v.ports.secureOf(h)
+	if len(secure) == 0 {
+		v.tell(diag.Error, diag.AuthUnavailable, field, describeHost(h)+" is not served over HTTPS, without which nobody can sign in; requests are answered 503")
+		return a
+	}
+	if a.Auth.Kind != routing.JWT {
+		auth := *a.Auth
+		auth.SecurePort = secure[0]
+		a.Auth = &auth
+	}
+	return a
+}
+
+// secureOf are the HTTPS ports of a host, ascending.
+func (s served) secureOf(h routing.Host) []int32 {
+	return slices.DeleteFunc(slices.Clone(s.secure[h]), func(p int32) bool { return slices.Contains(s.plain, p) })
+}
+
+// validateAuthenticate is what is wrong with a sign-in.
+func validateAuthenticate(a *v1alpha1.Authenticate, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	kinds := 0
+	needs := func(at *field.Path, value, begins string, most int) {
+		switch {
+		case value == "":
+			errs = append(errs, field.Required(at, ""))
+		case !strings.HasPrefix(value, begins):
+			errs = append(errs, field.Invalid(at, value, "must begin with "+begins))
+		case most > 0 && len(value) > most:
+			errs = append(errs, field.TooLong(at, "", most))
+		}
+	}
+	if o := a.OIDC; o != nil {
+		kinds++
+		at := at.Child("oidc")
+		needs(at.Child("issuer"), o.Issuer, "https://", 0)
+		needs(at.Child("authorizationEndpoint"), o.AuthorizationEndpoint, "https://", 0)
+		needs(at.Child("tokenEndpoint"), o.TokenEndpoint, "https://", 0)
+		needs(at.Child("userInfoEndpoint"), o.UserInfoEndpoint, "https://", 0)
+		needs(at.Child("secretName"), o.SecretName, "", 0)
+		errs = append(errs, validateSession(o.Session, at)...)
+	}
+	if c := a.Cognito; c != nil {
+		kinds++
+		at := at.Child("cognito")
+		needs(at.Child("userPoolARN"), c.UserPoolARN, "arn:", 0)
+		needs(at.Child("userPoolClientID"), c.UserPoolClientID, "", 0)
+		needs(at.Child("userPoolDomain"), c.UserPoolDomain, "", 0)
+		errs = append(errs, validateSession(c.Session, at)...)
+	}
+	if j := a.JWT; j != nil {
+		kinds++
+		at := at.Child("jwt")
+		needs(at.Child("issuer"), j.Issuer, "", 256)
+		needs(at.Child("keysEndpoint"), j.KeysEndpoint, "https://", 256)
+		if len(j.Claims) > 10 {
+			errs = append(errs, field.TooMany(at.Child("claims"), len(j.Claims), 10))
+		}
+		for i, c := range j.Claims {
+			errs = append(errs, validateClaim(c, at.Child("claims").Index(i))...)
+		}
+	}
+	if kinds != 1 {
+		errs = append(errs, field.Invalid(at, "", "exactly one of `oidc`, `cognito` and `jwt` must be specified"))
+	}
+	return errs
+}
+
+func validateSession(s v1alpha1.Session, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if known := []string{"", "authenticate", "deny", "allow"}; !slices.Contains(known, s.OnUnauthenticatedRequest) {
+		errs = append(errs, field.NotSupported(at.Child("onUnauthenticatedRequest"), s.OnUnauthenticatedRequest, known[1:]))
+	}
+	if s.TimeoutSeconds < 0 || s.TimeoutSeconds > 604800 {
+		errs = append(errs, field.Invalid(at.Child("timeoutSeconds"), s.TimeoutSeconds, validation.InclusiveRangeError(1, 604800)))
+	}
+	if len(s.Parameters) > 10 {
+		errs = append(errs, field.TooMany(at.Child("parameters"), len(s.Parameters), 10))
+	}
+	return errs
+}
+
+func validateClaim(c v1alpha1.Claim, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if c.Name == "" || slices.Contains([]string{"exp", "iss", "nbf", "iat"}, c.Name) {
+		errs = append(errs, field.Invalid(at.Child("name"), c.Name, "must be a claim that is not validated anyway"))
+	}
+	if known := []string{"", "single-string", "string-array", "space-separated-values"}; !slices.Contains(known, c.Format) {
+		errs = append(errs, field.NotSupported(at.Child("format"), c.Format, known[1:]))
+	}
+	if len(c.Values) < 1 || len(c.Values) > 10 {
+		errs = append(errs, field.Invalid(at.Child("values"), len(c.Values), "must be 1 to 10"))
+	}
+	return errs
+}

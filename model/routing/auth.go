@@ -1,0 +1,93 @@
+package routing
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+)
+
+// This file is about users who have to be signed in. Where nobody can be, requests are answered 503:
+// nothing is let through for want of a way to ask.
+
+// The kinds of authentication.
+const (
+	OIDC    = "oidc"
+	Cognito = "cognito"
+	JWT     = "jwt"
+)
+
+// Auth asks for a signed-in user before anything else is done.
+type Auth struct {
+	Kind string `json:"kind"`
+
+	Issuer                string  `json:"issuer,omitempty"`                // oidc, jwt
+	AuthorizationEndpoint string  `json:"authorizationEndpoint,omitempty"` // oidc
+	TokenEndpoint         string  `json:"tokenEndpoint,omitempty"`         // oidc
+	UserInfoEndpoint      string  `json:"userInfoEndpoint,omitempty"`      // oidc
+	KeysEndpoint          string  `json:"keysEndpoint,omitempty"`          // jwt
+	Claims                []Claim `json:"claims,omitempty"`                // jwt
+	UserPool              string  `json:"userPool,omitempty"`              // cognito
+	UserPoolDomain        string  `json:"userPoolDomain,omitempty"`        // cognito
+
+	ClientID       string            `json:"clientID,omitempty"` // oidc, cognito, and all below
+	OnMissing      string            `json:"onMissing,omitempty"`
+	Scope          string            `json:"scope,omitempty"`
+	Cookie         string            `json:"cookie,omitempty"`
+	TimeoutSeconds int64             `json:"timeoutSeconds,omitempty"`
+	Parameters     map[string]string `json:"parameters,omitempty"`
+
+	// ClientSecret can be written to a cloud and not be read again.
+	ClientSecret Secret `json:"-"`
+	// SecurePort is where requests are sent that came without HTTPS; 0: they are answered 503.
+	SecurePort int32 `json:"-"`
+}
+
+// A Claim is one that a token has to make.
+type Claim struct {
+	Name   string   `json:"name"`
+	Format string   `json:"format"`
+	Values []string `json:"values"`
+}
+
+// Key is equal for what a cloud tells of itself in equal words: all but the secret.
+func (a Auth) Key() string {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Sprintf("%+v", a) // plain data always marshals
+	}
+	return string(text)
+}
+
+// String is the authentication in a few words.
+func (a Auth) String() string {
+	if a.Kind == Cognito {
+		return a.Kind + " " + a.UserPool
+	}
+	return a.Kind + " " + a.Issuer
+}
+
+// On is what an action is on a listener: where nobody can sign in, the way to where they can, or 503.
+func (a Action) On(protocol string) Action {
+	switch {
+	case a.Auth == nil || protocol == "HTTPS":
+		return a
+	case a.Auth.SecurePort == 0:
+		return Status(503)
+	}
+	return Action{Redirect: &Redirect{Status: 302, Scheme: "https", Port: strconv.Itoa(int(a.Auth.SecurePort))}}
+}
+
+// A Secret never prints itself.
+type Secret string
+
+func (Secret) String() string               { return "[redacted]" }
+func (Secret) GoString() string             { return "[redacted]" }
+func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"[redacted]"`), nil }
+
+// Digest is equal for equal secrets, and tells nothing else of them.
+func (s Secret) Digest() string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:8])
+}
