@@ -77,6 +77,7 @@ var mistakes = map[string]mistake{
 	"external-name":        {backend("external", 80), diag.ExternalNameRefused, service, "/external"},
 	"a-strange-resource":   {resource("example.com", "Bucket", "web"), diag.ResourceUnknown, path + ".backend.resource", "example.com/Bucket"},
 	"no-resource":          {resource(v1alpha1.Group, v1alpha1.KindBackend, "nothing"), diag.ResourceMissing, path + ".backend.resource", "/nothing"},
+	"nobody-can-sign-in":   {resource(v1alpha1.Group, v1alpha1.KindBackend, "locked"), diag.AuthUnavailable, path + ".backend.resource", "/nothing"},
 	"a-redirect-to-itself": {resource(v1alpha1.Group, v1alpha1.KindBackend, "circle"), diag.RedirectLoop, path, "try http://a-redirect-to-itself.test/"},
 
 	"no-secret":         {secured("nothing", "no-secret.test"), diag.CertificateMissing, "spec.tls[0].secretName", "/nothing"},
@@ -301,6 +302,12 @@ func (w *world) makeBackends() {
 		&corev1.Service{ObjectMeta: meta("nodeport"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort, Ports: []corev1.ServicePort{{Port: 80}}}},
 		&corev1.Service{ObjectMeta: meta("external"), Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeExternalName, ExternalName: "elsewhere.test"}},
 		&v1alpha1.Backend{ObjectMeta: meta("circle"), Spec: v1alpha1.BackendSpec{Redirect: &v1alpha1.Redirect{Host: "a-redirect-to-itself.test"}}},
+		&v1alpha1.Backend{ObjectMeta: meta("locked"), Spec: v1alpha1.BackendSpec{
+			Services: []v1alpha1.WeightedService{{Name: "web", Port: v1alpha1.ServicePort{Number: 80}}},
+			Authenticate: &v1alpha1.Authenticate{OIDC: &v1alpha1.OIDC{
+				Issuer: "https://idp.test", AuthorizationEndpoint: "https://idp.test/a", TokenEndpoint: "https://idp.test/t", UserInfoEndpoint: "https://idp.test/u", SecretName: "nothing",
+			}},
+		}},
 		&corev1.Secret{ObjectMeta: meta("garbage"), Type: corev1.SecretTypeTLS, Data: map[string][]byte{corev1.TLSCertKey: []byte("x"), corev1.TLSPrivateKeyKey: []byte("y")}},
 		w.pod("nodeport", "node-1"),
 		w.secret("tls", "other.test"),

@@ -23,7 +23,7 @@ type placedOnHost struct {
 // lowerBound is the size of such a set, found greedily from several starting points.
 func lowerBound(t *routing.Table, port int32) int {
 	sets := newPathSets()
-	c := newClaims(t, port, sets)
+	c := newClaims(t, routing.Listener{Port: port}, sets)
 	var all []placedOnHost
 	have := map[string]bool{}
 	for _, l := range t.Levels(port) {

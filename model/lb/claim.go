@@ -37,8 +37,9 @@ type claims struct {
 	groups   map[group]*group
 }
 
-func newClaims(t *routing.Table, port int32, protocol string, paths *pathSets) *claims {
-	c := &claims{table: t, port: port, protocol: protocol, paths: paths, byHost: map[routing.Host][]claim{}, groups: map[group]*group{}}
+func newClaims(t *routing.Table, l routing.Listener, paths *pathSets) *claims {
+	port := l.Port
+	c := &claims{table: t, port: port, protocol: l.Protocol, paths: paths, byHost: map[routing.Host][]claim{}, groups: map[group]*group{}}
 	c.fallback = c.miss(t.Level(port, routing.Any))
 	routes := c.routes(t.Level(port, routing.Any))
 	if c.fallback.action.Rewrite != nil { // which a listener's default does not do

@@ -38,7 +38,7 @@ func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Re
 
 func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *pathSets) Listener {
 	out := Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates, Rules: []Rule{}}
-	claims := newClaims(t, l.Port, l.Protocol, paths)
+	claims := newClaims(t, l, paths)
 	spell := newSpeller(c, l.Port)
 	out.Default = claims.fallback.action
 	for _, section := range sections(t.Levels(l.Port), spell) {
