@@ -67,7 +67,7 @@ func TestNarrowedTablesAreExact(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(3, uint64(i)))
-			for n := range 120 {
+			for n := range 60 {
 				table := randomTable(rng, 3+n%12)
 				config := table.Config
 				for j := range config.Routes {
