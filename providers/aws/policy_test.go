@@ -135,6 +135,11 @@ var statements = []statement{
 		resources: []string{arn("ec2", "security-group/*")}, condition: tagged("Resource"),
 	},
 	{
+		sid: "SignIn", why: "Where users sign in at a Cognito user pool, AWS looks at the pool's client, in the name of who says so.",
+		actions:   []string{"cognito-idp:DescribeUserPoolClient"},
+		resources: []string{arn("cognito-idp", "userpool/*")},
+	},
+	{
 		sid: "Protect", why: "A load balancer is joined to the web ACL and to the protection of Shield Advanced that its class names. Neither knows its tags.",
 		actions:   []string{"shield:CreateProtection", "shield:DeleteProtection", "wafv2:AssociateWebACL", "wafv2:DisassociateWebACL"},
 		resources: []string{"*"},
@@ -146,6 +151,7 @@ var implied = map[string][]string{
 	"acm:ImportCertificate":                   {"acm:AddTagsToCertificate"},
 	"ec2:CreateSecurityGroup":                 {"ec2:CreateTags"},
 	"elasticloadbalancing:CreateLoadBalancer": {"elasticloadbalancing:AddTags"},
+	"elasticloadbalancing:CreateRule":         {"cognito-idp:DescribeUserPoolClient"},
 	"wafv2:AssociateWebACL":                   {"elasticloadbalancing:CreateWebACLAssociation"},
 	"wafv2:DisassociateWebACL":                {"elasticloadbalancing:DeleteWebACLAssociation"},
 	"wafv2:GetWebACLForResource":              {"elasticloadbalancing:GetLoadBalancerWebACL"},

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/acm"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/aws-sdk-go-v2/service/wafv2"
 )
@@ -48,7 +49,7 @@ func (s *Sim) authorize(action string, in any) error {
 	if s.options.Authorize == nil || action == "sts:GetCallerIdentity" {
 		return nil
 	}
-	for _, a := range s.asks(action, in) {
+	for _, a := range append(s.asks(action, in), s.pools(reflect.ValueOf(in).Elem())...) {
 		if !s.options.Authorize(a) {
 			return denied(a)
 		}
@@ -149,6 +150,23 @@ func (s *Sim) ask(action, resource string, tags map[string]string) Ask {
 		about["aws:RequestTag/"+key] = value
 	}
 	return Ask{Action: action, Resource: resource, Context: about}
+}
+
+// pools are what is asked for about the Cognito user pools that a call has users sign in at.
+func (s *Sim) pools(in reflect.Value) []Ask {
+	var out []Ask
+	for _, field := range []string{"Actions", "DefaultActions"} {
+		actions := in.FieldByName(field)
+		if !actions.IsValid() {
+			continue
+		}
+		for i := range actions.Len() {
+			if a, ok := actions.Index(i).Interface().(types.Action); ok && a.AuthenticateCognitoConfig != nil {
+				out = append(out, s.ask("cognito-idp:DescribeUserPoolClient", aws.ToString(a.AuthenticateCognitoConfig.UserPoolArn), nil))
+			}
+		}
+	}
+	return out
 }
 
 // subjects are the ARNs of what a call names.
