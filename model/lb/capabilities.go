@@ -27,8 +27,13 @@ type Capabilities struct {
 	TargetsPerForward int  // target groups in one action
 	BodyLength        int  // of a fixed response
 	NoFixed3xx        bool // a fixed response cannot have a status of 300 to 399
-	Certificates      int  // per load balancer, default certificates not counted
-	Listeners         int
+	// ContentTypes are those that a fixed response can have; none: any.
+	ContentTypes []string
+	// StrictRedirects: a redirect changes more than the query, and does not lead from HTTPS to HTTP.
+	StrictRedirects bool
+
+	Certificates int // per load balancer, default certificates not counted
+	Listeners    int
 
 	// GroupAttributes are the attributes of target groups that can be set, by name.
 	GroupAttributes map[string]Attribute
@@ -103,7 +108,9 @@ func ALB() Capabilities {
 		PathCharacters: `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.$/~"'@:+&*?`,
 
 		ValueLength: 128, NameLength: 40, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
-		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, BodyLength: 1024, NoFixed3xx: true, Certificates: 25, Listeners: 50,
+		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, BodyLength: 1024, NoFixed3xx: true, StrictRedirects: true,
+		ContentTypes: []string{"text/plain", "text/css", "text/html", "application/javascript", "application/json"},
+		Certificates: 25, Listeners: 50,
 		GroupAttributes: albGroupAttributes(), HTTP2NeedsTLS: true,
 		InstanceIDs: true,
 		MinPriority: 1, MaxPriority: 50000,

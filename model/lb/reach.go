@@ -3,23 +3,28 @@ package lb
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds what a port cannot pass on: some clouds speak HTTP/2 to targets only for clients that came
-// over TLS.
+// This file finds what a port cannot do that another one can: some clouds speak HTTP/2 to targets only for
+// clients that came over TLS, and send nobody from HTTPS to HTTP.
 
-// A reach knows which ports reach which backends.
+// A reach knows which ports reach which backends, and where redirects lead to.
 type reach struct {
-	table *routing.Table
-	cloud string
-	plain map[int32]bool // ports that do not reach backends that speak HTTP2 or GRPC
+	table     *routing.Table
+	cloud     string
+	plain     map[int32]bool   // ports that do not reach backends that speak HTTP2 or GRPC
+	protocols map[int32]string // of ports that are strict about redirects
 }
 
 func newReach(t *routing.Table, c Capabilities) reach {
-	r := reach{table: t, cloud: c.Name, plain: map[int32]bool{}}
+	r := reach{table: t, cloud: c.Name, plain: map[int32]bool{}, protocols: map[int32]string{}}
 	for _, l := range t.Listeners {
+		if c.StrictRedirects {
+			r.protocols[l.Port] = l.Protocol
+		}
 		if c.HTTP2NeedsTLS && l.Protocol == "HTTP" {
 			r.plain[l.Port] = true
 		}
@@ -29,6 +34,9 @@ func newReach(t *routing.Table, c Capabilities) reach {
 
 // cannot says why an action cannot be carried out on a port, or "".
 func (r reach) cannot(a routing.Action, port int32) string {
+	if protocol := r.protocols[port]; a.Redirect != nil && protocol != "" {
+		return r.cannotRedirect(*a.Redirect, protocol)
+	}
 	if !r.plain[port] {
 		return ""
 	}
@@ -36,6 +44,19 @@ func (r reach) cannot(a routing.Action, port int32) string {
 		if b := r.table.Backends[w.Backend]; b.Version == "HTTP2" || b.Version == "GRPC" {
 			return fmt.Sprintf("Service %s speaks %s, which %s serves on HTTPS ports only", b.Service, b.Version, r.cloud)
 		}
+	}
+	return ""
+}
+
+// cannotRedirect says why a redirect cannot be made of requests over a protocol, or "".
+func (r reach) cannotRedirect(to routing.Redirect, protocol string) string {
+	scheme := strings.ToUpper(to.Scheme)
+	keeps := func(value, placeholder string) bool { return value == "" || value == placeholder }
+	switch {
+	case protocol == "HTTPS" && scheme == "HTTP":
+		return r.cloud + " sends nobody from HTTPS to HTTP"
+	case (scheme == "" || scheme == protocol) && keeps(to.Host, "#{host}") && keeps(to.Port, "#{port}") && keeps(to.Path, "/#{path}"):
+		return r.cloud + " makes a redirect only if it changes the scheme, the host, the port or the path"
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package lb
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,13 +23,17 @@ func TestWhatARuleCannotSayIsRefusedByName(t *testing.T) {
 		route routing.Route
 		why   string // under alb; "" if it is served
 	}{
-		"five targets":           {doing(routing.Action{Forward: six.Forward[:5]}), ""},
-		"six targets":            {doing(six), "to 6 Services, and a rule of alb to at most 5"},
-		"an answer of its own":   {doing(routing.Status(204)), ""},
-		"a redirect in disguise": {doing(routing.Status(302)), "a fixed response of alb cannot have status 302"},
-		"a body of a kilobyte":   {doing(routing.Action{Fixed: &routing.Fixed{Status: 200, Body: strings.Repeat("x", 1024)}}), ""},
-		"a longer body":          {doing(routing.Action{Fixed: &routing.Fixed{Status: 200, Body: strings.Repeat("x", 1025)}}), "1025 bytes, and alb allows 1024"},
-		"a long redirect":        {doing(routing.Action{Redirect: &routing.Redirect{Status: 301, Path: "/" + strings.Repeat("x", 128)}}), "longer than the 128 characters"},
+		"five targets":            {doing(routing.Action{Forward: six.Forward[:5]}), ""},
+		"six targets":             {doing(six), "to 6 Services, and a rule of alb to at most 5"},
+		"an answer of its own":    {doing(routing.Status(204)), ""},
+		"a redirect in disguise":  {doing(routing.Status(302)), "a fixed response of alb cannot have status 302"},
+		"a body of another type":  {doing(routing.Action{Fixed: &routing.Fixed{Status: 200, ContentType: "text/xml", Body: "<a/>"}}), "cannot be text/xml, but one of text/plain"},
+		"a redirect of the query": {doing(routing.Action{Redirect: &routing.Redirect{Status: 301, Query: "a=b", Path: "/#{path}"}}), "only if it changes the scheme, the host, the port or the path"},
+		"a redirect to itself":    {doing(routing.Action{Redirect: &routing.Redirect{Status: 301, Scheme: "http"}}), "only if it changes"},
+		"a redirect to HTTPS":     {doing(routing.Action{Redirect: &routing.Redirect{Status: 301, Scheme: "https"}}), ""},
+		"a body of a kilobyte":    {doing(routing.Action{Fixed: &routing.Fixed{Status: 200, ContentType: "text/plain", Body: strings.Repeat("x", 1024)}}), ""},
+		"a longer body":           {doing(routing.Action{Fixed: &routing.Fixed{Status: 200, ContentType: "text/plain", Body: strings.Repeat("x", 1025)}}), "1025 bytes, and alb allows 1024"},
+		"a long redirect":         {doing(routing.Action{Redirect: &routing.Redirect{Status: 301, Path: "/" + strings.Repeat("x", 128)}}), "longer than the 128 characters"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -47,5 +52,15 @@ func TestWhatARuleCannotSayIsRefusedByName(t *testing.T) {
 				t.Errorf("a cloud without limits refuses %v", refusals)
 			}
 		})
+	}
+}
+
+func TestNobodyIsSentFromHTTPSToHTTP(t *testing.T) {
+	down := aRoute("one", "x.a.test", routing.Root, "A", 0, 80, 443)
+	down.Action = routing.Action{Redirect: &routing.Redirect{Status: 302, Scheme: "http", Host: "b.test", Port: "80"}}
+	config := routing.Config{Routes: []routing.Route{down}, Listeners: []routing.Listener{{Port: 80, Protocol: "HTTP"}, {Port: 443, Protocol: "HTTPS"}}}
+	_, served, refusals := Lower(tableOf(config), ALB())
+	if len(refusals) != 1 || !slices.Equal(refusals[0].Ports, []int32{443}) || !slices.Equal(served.Routes[0].Ports, []int32{80}) {
+		t.Errorf("refused: %v", refusals)
 	}
 }

@@ -194,13 +194,9 @@ func fromRule(r elb.Rule, find ids) lb.Rule {
 
 // fromActions is the action of a rule. One that Fairlead does not make has a kind of its own.
 func fromActions(actions []elb.Action, find ids) lb.Action {
-	if len(actions) == 2 {
-		first, last := actions[0], actions[1]
-		if aws.ToInt32(first.Order) > aws.ToInt32(last.Order) {
-			first, last = last, first
-		}
-		if auth := fromAuth(first); auth != nil {
-			out := fromActions([]elb.Action{last}, find)
+	if ordered := inOrder(actions); len(ordered) == 2 {
+		if auth := fromAuth(ordered[0]); auth != nil {
+			out := fromActions(ordered[1:], find)
 			out.Auth = auth
 			return out
 		}
@@ -219,6 +215,13 @@ func fromActions(actions []elb.Action, find ids) lb.Action {
 	default:
 		return lb.Action{Kind: string(a.Type)}
 	}
+}
+
+// inOrder are actions in the order in which they are done.
+func inOrder(actions []elb.Action) []elb.Action {
+	return slices.SortedStableFunc(slices.Values(actions), func(a, b elb.Action) int {
+		return cmp.Compare(aws.ToInt32(a.Order), aws.ToInt32(b.Order))
+	})
 }
 
 func fromFixed(c elb.FixedResponseActionConfig) lb.Action {
