@@ -1,12 +1,6 @@
 package alb
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -24,34 +17,11 @@ import (
 // This file has users sign in, changes how, and takes away what that needs: nobody is ever let through
 // who should have signed in.
 
-// tlsSecret adds a Secret with a certificate for a host.
-func (w *world) tlsSecret(name, host string) {
-	w.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		w.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{host},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(365 * 24 * time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		w.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		w.Fatal(err)
-	}
-	w.secret(name, map[string][]byte{
-		corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}),
-	})
-}
-
-// secret makes a Secret what it is to be; nil removes it.
-func (w *world) secret(name string, data map[string][]byte) {
-	w.Secrets = slices.DeleteFunc(w.Secrets, func(s *corev1.Secret) bool { return s.Name == name })
+// client makes the Secret of the client what it is to be; nil removes it.
+func (w *world) client(data map[string][]byte) {
+	w.Secrets = slices.DeleteFunc(slices.Clone(w.Secrets), func(s *corev1.Secret) bool { return s.Name == "client" })
 	if data != nil {
-		w.Secrets = append(w.Secrets, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Data: data})
+		w.Secrets = append(w.Secrets, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "client"}, Data: data})
 	}
 }
 
@@ -95,22 +65,20 @@ func TestNobodyIsLetThroughUnasked(t *testing.T) {
 		w := newWorld(t, albsim.Options{})
 		w.service("web", 1)
 		w.service("admin", 1)
-		w.tlsSecret("tls", "guarded.example.com")
+		w.secret("tls", 1, "guarded.example.com")
 		ing := w.serve("guarded", map[string]string{"/": "web", "/admin": "admin"})
-		ing.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"guarded.example.com"}, SecretName: "tls"}}
-		ing.Spec.Rules[0].HTTP.Paths[1].Backend = networkingv1.IngressBackend{
-			Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindBackend, Name: "special"},
-		}
+		tls("tls", "guarded.example.com")(ing)
+		ing.Spec.Rules[0].HTTP.Paths[1].Backend = toResource("special")
 		guarded := func(port int32) albsim.Answer {
 			return w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: port, TLS: port == 443, SNI: "guarded.example.com",
 				Host: "guarded.example.com", Path: "/admin", Source: "8.8.8.8"}, albsim.Reading{})
 		}
 		for _, stage := range stages {
-			w.backend(v1alpha1.BackendSpec{
+			w.backendNamed("special", v1alpha1.BackendSpec{
 				Services:     []v1alpha1.WeightedService{{Name: "admin", Port: v1alpha1.ServicePort{Number: 80}}},
 				Authenticate: stage.asks,
 			})
-			w.secret("client", stage.client)
+			w.client(stage.client)
 			rules := 0
 			w.sim.Watch(func(c albsim.Call) {
 				if strings.HasSuffix(c.Action, "Rule") {

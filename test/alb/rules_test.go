@@ -9,9 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/routing"
@@ -20,11 +18,6 @@ import (
 
 // This file has rules say everything that they can, one thing after the other, and asks the data plane
 // whether it does so.
-
-// backend makes the Backend that all requests of the world go to what it is to be.
-func (w *world) backend(spec v1alpha1.BackendSpec) {
-	w.Backends = []*v1alpha1.Backend{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "special"}, Spec: spec}}
-}
 
 // expected is what a table does with a request, as said below.
 func expected(t *routing.Table, r albsim.Request) string {
@@ -118,10 +111,10 @@ func TestRulesDoWhatTheySay(t *testing.T) {
 		ing := w.serve("special", map[string]string{"/": "other", "/a": "other"})
 		ing.Spec.Rules[0].HTTP.Paths = append(ing.Spec.Rules[0].HTTP.Paths, networkingv1.HTTPIngressPath{
 			Path: "/a/", PathType: ing.Spec.Rules[0].HTTP.Paths[0].PathType, // the longer spelling of /a
-			Backend: networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindBackend, Name: "special"}},
+			Backend: toResource("special"),
 		})
 		for _, stage := range stages {
-			w.backend(stage.backend)
+			w.backendNamed("special", stage.backend)
 			delete(ing.Annotations, "fairlead.dev/conditions")
 			if stage.conditions != "" {
 				ing.Annotations["fairlead.dev/conditions"] = stage.conditions
