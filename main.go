@@ -41,7 +41,11 @@ func plugged() cli.Providers {
 				if err != nil {
 					return nil, err
 				}
-				cloud, err := aws.Open(ctx, aws.Access{Installation: installation, Region: o.Region, VPC: o.VPC, Nodes: o.Nodes})
+				access := aws.Access{Installation: installation, Region: o.Region, VPC: o.VPC, Nodes: o.Nodes, Rates: o.Rates}
+				if o.Requested != nil {
+					access.Requested = func(r aws.Request) { o.Requested(r.Service, r.Operation, r.Result) }
+				}
+				cloud, err := aws.Open(ctx, access)
 				return lasting{cloud}, err
 			},
 			"fake": func(_ context.Context, o cli.LiveOptions) (cli.Local, error) {

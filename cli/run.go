@@ -33,6 +33,10 @@ type LiveOptions struct {
 	Nodes        func(context.Context) ([]string, error)
 	// Region and VPC are where load balancers of AWS stand.
 	Region, VPC string
+	// Rates are how fast AWS is asked, where not as fast as it publishes that it may be.
+	Rates providers.Rates
+	// Requested is told of each request to the cloud's API.
+	Requested func(service, operation, result string)
 	// State is the file that a fake cloud outlives the process in, and shares with others.
 	State string
 	// Network is where load balancers of the fake cloud get their addresses from.
@@ -87,6 +91,8 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	if err != nil {
 		return err
 	}
+	requests := controllers.NewRequests()
+	o.live.Requested = requests.Count
 	cloud, err := o.home.open(ctx, with, o.provider, o.live)
 	if err != nil {
 		return err
@@ -107,6 +113,7 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 		Classes:       ingress.Options{WithoutClass: o.withoutClass},
 		DriftInterval: o.driftInterval,
 		ManageClass:   o.manageClass,
+		Requests:      requests,
 		Workers:       o.workers,
 		TargetWorkers: o.targetWorkers,
 	})

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file is the table of what can be set of the operator. A row is a flag of run, a variable of
@@ -83,10 +84,11 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	return flags
 }
 
-// awsFlags say where in AWS load balancers stand.
+// awsFlags say where in AWS load balancers stand, and how fast it is asked.
 func (o *LiveOptions) awsFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Region, "aws-region", "", "`REGION` of AWS; unset: AWS_REGION, else that of the instance around this process")
 	flags.StringVar(&o.VPC, "aws-vpc-id", "", "`VPC` of AWS that load balancers stand in; unset: that of the instance, else of the cluster's nodes")
+	flags.TextVar(&o.Rates, "aws-rates", providers.Rates{}, "`RATES` at which AWS is asked, by class of calls, such as write=3/20,modify=3/20 for 3 a second and 20 at once; unset: those that AWS publishes")
 }
 
 // flags say which cluster is meant, or which part of it.

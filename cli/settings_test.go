@@ -18,6 +18,8 @@ func TestSettingsCanBeMadeAnywhere(t *testing.T) {
 			return c.values[slices.IndexFunc(c.values, func(v string) bool { return v != f.DefValue })]
 		case ok:
 			return c.values[0]
+		case f.Name == "aws-rates":
+			return "write=3.5/7"
 		}
 		return map[string]string{"bool": "true", "duration": "1h23m0s", "string": "1.2.3.4:5", "int": "7", "name": "theirs", "float64": "7.5", "": "192.0.2.0/24"}[f.Value.Type()]
 	}

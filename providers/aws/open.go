@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file finds AWS from within a process: credentials, endpoints, region and VPC, and says what is
@@ -31,6 +33,10 @@ type Access struct {
 	VPC string
 	// Nodes are the instances that the cluster runs on. They are asked for to find the VPC by.
 	Nodes func(context.Context) ([]string, error)
+	// Rates are how fast AWS is asked; those that are missing are the published ones.
+	Rates providers.Rates
+	// Requested is told of each call, if it is not nil.
+	Requested func(Request)
 }
 
 // askingInstance is how long the instance may take to answer. In a pod, it often cannot be reached.
@@ -38,6 +44,10 @@ const askingInstance = 5 * time.Second
 
 // Open makes a Provider of the process's own credentials, if they are good for something.
 func Open(ctx context.Context, a Access) (*Provider, error) {
+	rates, err := Published().With(a.Rates)
+	if err != nil {
+		return nil, fmt.Errorf("reading the rates of calls: %w", err)
+	}
 	sdk, err := config.LoadDefaultConfig(ctx, config.WithRegion(a.Region))
 	if err != nil {
 		return nil, fmt.Errorf("reading the settings of AWS: %w", err)
@@ -56,7 +66,7 @@ func Open(ctx context.Context, a Access) (*Provider, error) {
 			return nil, fmt.Errorf("finding the VPC: name it with --aws-vpc-id, for neither the instance nor a node tells: %w", err)
 		}
 	}
-	p := New(Options{Config: sdk, Installation: a.Installation, VPC: a.VPC})
+	p := New(Options{Config: sdk, Installation: a.Installation, VPC: a.VPC, Rates: rates, Requested: a.Requested})
 	subnets, err := p.subnetsOf(ctx)
 	if err == nil && len(subnets) == 0 {
 		err = fmt.Errorf("%s has no subnets in %s: is it in another region or account?", a.VPC, sdk.Region)
