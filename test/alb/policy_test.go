@@ -131,6 +131,18 @@ func TestAttributesOfAPortAreWritten(t *testing.T) {
 	})
 }
 
+// TestRulesAreRenumbered has the provider make room between rules, which seldom runs out.
+func TestRulesAreRenumbered(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.settle()
+		port := w.seen.Listeners[0]
+		from := port.Rules[0].Priority
+		if _, err := w.cloud.Apply(w.Context(), w.seen, plan.RespaceRules{Port: port.Port, To: map[int]int{from: from + 1}}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // TestPolicyOfOneInstallation narrows the policy with the command of the guide.
 func TestPolicyOfOneInstallation(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/aws/iam.md")
