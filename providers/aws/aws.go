@@ -50,6 +50,8 @@ type Provider struct {
 	looked map[string][]lb.TargetHealth
 	places map[lb.Key]place // where load balancers are to stand
 
+	shelf shelf // the certificates that the account holds
+
 	released  waitingRoom // target groups and certificates that were let go of
 	inactive  waitingRoom // load balancers that are being set up
 	unhealthy waitingRoom // target groups that have no healthy target yet
@@ -78,7 +80,11 @@ func (p *Provider) Capabilities(class lb.Class) lb.Capabilities { return lb.ALB(
 
 // Lookup answers what compiling needs to know.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
-	var facts lb.Facts
-	err := p.stand(ctx, q.Network, &facts)
+	certificates, err := p.discovered(ctx, q.CertificateHosts)
+	if err != nil {
+		return lb.Facts{}, err
+	}
+	facts := lb.Facts{Certificates: certificates}
+	err = p.stand(ctx, q.Network, &facts)
 	return facts, err
 }

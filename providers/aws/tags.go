@@ -47,12 +47,16 @@ func elbTags(tags map[string]string) []elb.Tag {
 	return out
 }
 
-// find lists the ARNs of resources with tags, and their tags. What was made or deleted a moment ago may
+// find lists the ARNs of resources with tags, and their tags; an empty value stands for any. What was made or deleted a moment ago may
 // be missing or still be there.
 func (p *Provider) find(ctx context.Context, tags map[string]string, types ...string) (map[string]map[string]string, error) {
 	in := &resourcegroupstaggingapi.GetResourcesInput{ResourceTypeFilters: types, ResourcesPerPage: aws.Int32(100)}
 	for _, k := range slices.Sorted(maps.Keys(tags)) {
-		in.TagFilters = append(in.TagFilters, tagging.TagFilter{Key: aws.String(k), Values: []string{tags[k]}})
+		filter := tagging.TagFilter{Key: aws.String(k)}
+		if tags[k] != "" {
+			filter.Values = []string{tags[k]}
+		}
+		in.TagFilters = append(in.TagFilters, filter)
 	}
 	out := map[string]map[string]string{}
 	pages := resourcegroupstaggingapi.NewGetResourcesPaginator(p.tagging, in)

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -73,6 +74,12 @@ func (w *world) class(change func(*v1alpha1.LoadBalancerClassSpec)) {
 		w.ClusterLoadBalancerClasses = []*v1alpha1.ClusterLoadBalancerClass{{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}}}
 	}
 	change(&w.ClusterLoadBalancerClasses[0].Spec)
+}
+
+// inBubble runs a test in a bubble of its own, in which time passes when everybody waits.
+func inBubble(t *testing.T, o albsim.Options, do func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { do(newWorld(t, o)) })
 }
 
 // restart makes a new operator, which knows nothing.

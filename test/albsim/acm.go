@@ -1,6 +1,7 @@
 package albsim
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/rsa"
 	"crypto/tls"
@@ -137,17 +138,21 @@ func (s *Sim) sortedCertificates() []*certificate {
 func (s *Sim) listCertificates(in *api.ListCertificatesInput) (*api.ListCertificatesOutput, error) {
 	var all []acm.CertificateSummary
 	for _, c := range s.sortedCertificates() {
-		if in.CertificateStatuses != nil && !slices.Contains(in.CertificateStatuses, c.status) {
+		if in.CertificateStatuses != nil && !slices.Contains(in.CertificateStatuses, c.status) || !listedAs(in.Includes, c.algorithm()) {
 			continue
 		}
 		all = append(all, acm.CertificateSummary{
 			CertificateArn: aws.String(c.arn), DomainName: aws.String(c.hosts[0]), SubjectAlternativeNameSummaries: c.hosts[:min(100, len(c.hosts))],
 			HasAdditionalSubjectAlternativeNames: aws.Bool(len(c.hosts) > 100), Status: c.status, Type: c.kind,
-			KeyAlgorithm: acm.KeyAlgorithmEcPrime256v1, InUse: aws.Bool(len(s.certificateUsers(c.arn)) > 0),
+			KeyAlgorithm: c.algorithm(), InUse: aws.Bool(len(s.certificateUsers(c.arn)) > 0),
 			NotBefore: aws.Time(c.from), NotAfter: aws.Time(c.to), CreatedAt: aws.Time(c.from),
 		})
 	}
-	part, next, err := page(all, in.NextToken, in.MaxItems, 1000)
+	size := cmp.Or(aws.ToInt32(in.MaxItems), 1000)
+	if size < 1 || size > 1000 {
+		return nil, refuse("ValidationException", "MaxItems must be between 1 and 1000")
+	}
+	part, next, err := page(all, in.NextToken, nil, int(size))
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +166,30 @@ func (s *Sim) describeCertificate(in *api.DescribeCertificateInput) (*api.Descri
 	}
 	return &api.DescribeCertificateOutput{Certificate: &acm.CertificateDetail{
 		CertificateArn: aws.String(c.arn), DomainName: aws.String(c.hosts[0]), SubjectAlternativeNames: c.hosts, Status: c.status, Type: c.kind,
-		NotBefore: aws.Time(c.from), NotAfter: aws.Time(c.to), InUseBy: s.certificateUsers(c.arn), KeyAlgorithm: acm.KeyAlgorithmEcPrime256v1,
+		NotBefore: aws.Time(c.from), NotAfter: aws.Time(c.to), InUseBy: s.certificateUsers(c.arn), KeyAlgorithm: c.algorithm(),
 	}}, nil
+}
+
+// listedAs reports whether a filter lets keys of an algorithm through. Unless they are asked for, only
+// short RSA keys are listed.
+func listedAs(f *acm.Filters, algorithm acm.KeyAlgorithm) bool {
+	if f != nil && f.KeyTypes != nil {
+		return slices.Contains(f.KeyTypes, algorithm)
+	}
+	return algorithm == acm.KeyAlgorithmRsa1024 || algorithm == acm.KeyAlgorithmRsa2048
+}
+
+// algorithm is that of the certificate's key, in ACM's words. Those that Amazon issued here have RSA keys.
+func (c *certificate) algorithm() acm.KeyAlgorithm {
+	switch c.key {
+	case "EC P-256":
+		return acm.KeyAlgorithmEcPrime256v1
+	case "EC P-384":
+		return acm.KeyAlgorithmEcSecp384r1
+	case "RSA 4096":
+		return acm.KeyAlgorithmRsa4096
+	}
+	return acm.KeyAlgorithmRsa2048
 }
 
 func (s *Sim) getCertificate(in *api.GetCertificateInput) (*api.GetCertificateOutput, error) {

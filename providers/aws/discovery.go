@@ -1,0 +1,198 @@
+package aws
+
+import (
+	"cmp"
+	"context"
+	"crypto/x509"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/acm"
+	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/singleflight"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file finds certificates for hosts among those that the account holds. They are read once for all
+// hosts and all load balancers.
+
+// How long what was read holds: for hosts that it has a certificate for, and for others, whose certificate
+// may just have been issued. A certificate has to be valid for some time to come, unless it is in use
+// already: what is served stays.
+const (
+	shelfLife   = 10 * time.Minute
+	missingLife = time.Minute
+	leastLeft   = 7 * 24 * time.Hour
+)
+
+// A shelf is the certificates that the account holds, as they were read last.
+type shelf struct {
+	reads singleflight.Group
+
+	mu   sync.Mutex
+	held []held
+	at   time.Time // when they were read
+}
+
+// A held certificate is one that Fairlead did not import.
+type held struct {
+	arn      string
+	hosts    []string
+	from, to time.Time
+	inUse    bool
+}
+
+// discovered finds the certificates for each host, the best first.
+func (p *Provider) discovered(ctx context.Context, hosts []string) (map[string][]lb.CertificateID, error) {
+	if len(hosts) == 0 {
+		return nil, nil
+	}
+	all, err := p.heldSince(ctx, time.Now().Add(-shelfLife))
+	if err != nil {
+		return nil, err
+	}
+	found := among(all, hosts)
+	if len(found) == len(hosts) {
+		return found, nil
+	}
+	if all, err = p.heldSince(ctx, time.Now().Add(-missingLife)); err != nil {
+		return nil, err
+	}
+	return among(all, hosts), nil
+}
+
+// heldSince are the certificates that the account holds, read no earlier than at some time. Those who ask
+// at the same time share one reading.
+func (p *Provider) heldSince(ctx context.Context, when time.Time) ([]held, error) {
+	p.shelf.mu.Lock()
+	known, fresh := p.shelf.held, p.shelf.at.After(when)
+	p.shelf.mu.Unlock()
+	if fresh {
+		return known, nil
+	}
+	read, err, _ := p.shelf.reads.Do("", func() (any, error) {
+		now := time.Now()
+		all, err := p.readHeld(ctx)
+		if err == nil {
+			p.shelf.mu.Lock()
+			p.shelf.held, p.shelf.at = all, now
+			p.shelf.mu.Unlock()
+		}
+		return all, err
+	})
+	all, _ := read.([]held)
+	return all, err
+}
+
+// readHeld reads the certificates that can be served and that nobody's Fairlead imported: these come and
+// go with their Secrets.
+func (p *Provider) readHeld(ctx context.Context) ([]held, error) {
+	imported, err := p.find(ctx, map[string]string{tagInstallation: ""}, "acm:certificate")
+	if err != nil {
+		return nil, err
+	}
+	pages := acm.NewListCertificatesPaginator(p.acm, &acm.ListCertificatesInput{
+		CertificateStatuses: []acmtypes.CertificateStatus{acmtypes.CertificateStatusIssued},
+		// Unless it is told, AWS lists certificates with short RSA keys only.
+		Includes: &acmtypes.Filters{KeyTypes: []acmtypes.KeyAlgorithm{
+			acmtypes.KeyAlgorithmRsa2048, acmtypes.KeyAlgorithmRsa3072, acmtypes.KeyAlgorithmRsa4096,
+			acmtypes.KeyAlgorithmEcPrime256v1, acmtypes.KeyAlgorithmEcSecp384r1, acmtypes.KeyAlgorithmEcSecp521r1,
+		}},
+		MaxItems: aws.Int32(1000),
+	})
+	var all []held
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, explained("listing certificates", err)
+		}
+		for _, c := range page.CertificateSummaryList {
+			if _, ours := imported[aws.ToString(c.CertificateArn)]; !ours {
+				all = append(all, toHeld(c))
+			}
+		}
+	}
+	return all, p.readHosts(ctx, all)
+}
+
+func toHeld(c acmtypes.CertificateSummary) held {
+	out := held{arn: aws.ToString(c.CertificateArn), from: aws.ToTime(c.NotBefore), to: aws.ToTime(c.NotAfter), inUse: aws.ToBool(c.InUse)}
+	if !aws.ToBool(c.HasAdditionalSubjectAlternativeNames) {
+		out.hosts = lower(c.SubjectAlternativeNameSummaries)
+	}
+	return out
+}
+
+// readHosts reads the hosts of certificates of which the list does not say them all.
+func (p *Provider) readHosts(ctx context.Context, all []held) error {
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(atOnce)
+	for i := range all {
+		if c := &all[i]; len(c.hosts) == 0 {
+			reads.Go(func() error {
+				out, err := p.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(c.arn)})
+				if is(err, "ResourceNotFound") {
+					return nil // deleted a moment ago
+				}
+				if err != nil {
+					return explained("reading certificate "+c.arn, err)
+				}
+				d := out.Certificate
+				c.hosts, c.from, c.to, c.inUse = lower(d.SubjectAlternativeNames), aws.ToTime(d.NotBefore), aws.ToTime(d.NotAfter), len(d.InUseBy) > 0
+				return nil
+			})
+		}
+	}
+	return reads.Wait()
+}
+
+// among chooses certificates for hosts.
+func among(all []held, hosts []string) map[string][]lb.CertificateID {
+	found := map[string][]lb.CertificateID{}
+	for _, host := range hosts {
+		for _, c := range ranked(all, host, time.Now()) {
+			found[host] = append(found[host], lb.CertificateID(c.arn))
+		}
+	}
+	return found
+}
+
+// ranked are the certificates that can be served for a host: first those that name it, then those with a
+// wildcard, the newest first.
+func ranked(all []held, host string, now time.Time) []held {
+	fit := slices.DeleteFunc(slices.Clone(all), func(c held) bool {
+		left := c.to.Sub(now)
+		return now.Before(c.from) || left <= 0 || left < leastLeft && !c.inUse || !c.isFor(host)
+	})
+	slices.SortFunc(fit, func(a, b held) int {
+		switch named := slices.Contains(a.hosts, host); {
+		case named == slices.Contains(b.hosts, host):
+			return cmp.Or(b.from.Compare(a.from), strings.Compare(a.arn, b.arn))
+		case named:
+			return -1
+		}
+		return 1
+	})
+	return fit
+}
+
+// isFor reports whether clients take the certificate for a host, or for all hosts of a wildcard.
+func (c held) isFor(host string) bool {
+	if strings.HasPrefix(host, "*.") {
+		return slices.Contains(c.hosts, host)
+	}
+	return (&x509.Certificate{DNSNames: c.hosts}).VerifyHostname(host) == nil
+}
+
+func lower(names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = strings.ToLower(n)
+	}
+	return out
+}
