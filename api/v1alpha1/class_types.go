@@ -95,6 +95,17 @@ type LoadBalancerClassSpec struct {
 	// TLSPolicy is the cloud's name of the protocols and ciphers that HTTPS ports accept.
 	TLSPolicy string `json:"tlsPolicy,omitempty"`
 
+	// Ports are settings of single ports, whoever is served there.
+	// +listType=map
+	// +listMapKey=port
+	// +kubebuilder:validation:MaxItems=50
+	Ports []PortSettings `json:"ports,omitempty"`
+
+	// CertificateDiscovery set to false keeps the cloud from being searched for certificates. Hosts
+	// without a Secret are then not served over HTTPS, unless an Ingress names a certificate.
+	// +kubebuilder:default=true
+	CertificateDiscovery *bool `json:"certificateDiscovery,omitempty"`
+
 	// Attributes of load balancers, in the cloud's own terms. One that is removed here goes back to
 	// the cloud's default.
 	Attributes map[string]string `json:"attributes,omitempty"`
@@ -138,6 +149,38 @@ type ListenPort struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
+}
+
+// PortSettings are what holds for a port of every load balancer that listens there.
+type PortSettings struct {
+	// Port that they are for.
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port"`
+	// TLSPolicy of this port, in place of the class's.
+	TLSPolicy string `json:"tlsPolicy,omitempty"`
+	// Attributes of listeners, in the cloud's own terms.
+	Attributes map[string]string `json:"attributes,omitempty"`
+	// MutualAuthentication says whether clients show certificates, too. It is for HTTPS.
+	MutualAuthentication *MutualAuthentication `json:"mutualAuthentication,omitempty"`
+}
+
+// MutualAuthentication is what is done with the certificates of clients.
+//
+// +kubebuilder:validation:XValidation:rule="(self.mode == 'verify') == has(self.trustStore)",message="a trust store is what `verify` needs, and nothing else does"
+// +kubebuilder:validation:XValidation:rule="self.mode == 'verify' || !(has(self.ignoreExpiry) && self.ignoreExpiry) && !(has(self.advertiseCANames) && self.advertiseCANames)",message="`ignoreExpiry` and `advertiseCANames` are for `verify`"
+type MutualAuthentication struct {
+	// Mode is off; passthrough, which hands the client's certificate on to the target; or verify,
+	// which lets nobody in whose certificate the trust store does not vouch for.
+	// +kubebuilder:validation:Enum=off;passthrough;verify
+	Mode string `json:"mode"`
+	// TrustStore is the name or the ARN of the trust store.
+	// +kubebuilder:validation:MinLength=1
+	TrustStore string `json:"trustStore,omitempty"`
+	// IgnoreExpiry lets certificates in that have expired.
+	IgnoreExpiry bool `json:"ignoreExpiry,omitempty"`
+	// AdvertiseCANames tells clients whose certificates are taken.
+	AdvertiseCANames bool `json:"advertiseCANames,omitempty"`
 }
 
 // SharedGroup is a load balancer that several namespaces share.
@@ -217,6 +260,10 @@ const (
 
 	ProtocolHTTP  = "HTTP"
 	ProtocolHTTPS = "HTTPS"
+
+	MutualOff         = "off"
+	MutualPassthrough = "passthrough"
+	MutualVerify      = "verify"
 
 	HostMissAnswer       = "Answer"
 	HostMissLessSpecific = "LessSpecific"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file is the table of annotations. Reading, checking, permission and the reference page
@@ -30,6 +32,8 @@ const (
 	versionAnnotation    = prefix + "backend-protocol-version"
 	attributesAnnotation = prefix + "target-group-attributes"
 	portsAnnotation      = prefix + "listen-ports"
+	policyAnnotation     = prefix + "tls-policy"
+	arnAnnotation        = prefix + "certificate-arn"
 )
 
 // An annotation is one row of the table.
@@ -170,6 +174,28 @@ var annotations = []annotation{
 		exposes: func(asked, _ settings) bool { return asked.narrowings != nil },
 	},
 	{
+		name: arnAnnotation, kind: "list of ARNs of certificates", fallback: "certificates are found by host", on: onIngress,
+		merge: "each Ingress has its own", needs: "certificates of ACM or IAM", example: "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012",
+		doc: "The certificates for those entries of `spec.tls` that name no Secret, and where there is no entry, for all of the Ingress. " +
+			"The first counts as the certificate of each of its hosts; clients are shown the one that fits. Nothing is searched for, and whether they fit is not looked at.",
+		read: func(s *settings, v string) (err error) {
+			s.arns, err = parseARNs(v)
+			return err
+		},
+	},
+	{
+		name: policyAnnotation, kind: "the cloud's name of a TLS policy", fallback: "the cloud's default", on: onIngress,
+		merge: "per port; the oldest Ingress decides, the others are told", needs: needsNone, example: "ELBSecurityPolicy-TLS13-1-2-2021-06",
+		doc: "The protocols and ciphers that are accepted on the HTTPS ports of the Ingress. Where the class sets a policy, for all ports or for one, that holds instead: an Ingress cannot weaken it.",
+		read: func(s *settings, v string) error {
+			s.tlsPolicy = v
+			if !policyName.MatchString(v) {
+				return errors.New("it is not the name of a policy: letters, digits and dashes")
+			}
+			return nil
+		},
+	},
+	{
 		name: healthPath, kind: "path", fallback: "/", on: onIngress, merge: mergeOldest, needs: needsNone, example: "/healthz",
 		doc: "The path that is requested to find out whether a target can serve. For targets that speak gRPC it is `/AWS.ALB/healthcheck` unless it is set.",
 	},
@@ -203,6 +229,9 @@ var annotations = []annotation{
 	},
 }
 
+// policyName is what the names of TLS policies look like.
+var policyName = regexp.MustCompile(`^[A-Za-z0-9-]{1,128}$`)
+
 // annotationOf is the row of a name, or nil.
 func annotationOf(name string) *annotation {
 	i := slices.IndexFunc(annotations, func(a annotation) bool { return a.name == name })
@@ -229,6 +258,8 @@ type settings struct {
 	speech     speech
 	attributes map[string]string // of target groups
 	ports      []v1alpha1.ListenPort
+	tlsPolicy  string
+	arns       []routing.CertificateID
 	narrowings []narrowing
 	health     map[string]string // by annotation
 }
@@ -313,6 +344,8 @@ func (a *annotation) note(to *settings, value string) error {
 func (c *Class) allows(a *annotation, value string) bool {
 	switch {
 	case a.name == orderAnnotation && !c.Order:
+		return false
+	case a.name == policyAnnotation && c.TLSPolicy != "" && c.TLSPolicy != value:
 		return false
 	case a.name == schemeAnnotation && c.Scheme != "" && c.Scheme != value:
 		return false

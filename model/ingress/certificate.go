@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,9 +27,15 @@ import (
 
 // CertificateHosts are the hosts for which the cloud has to be asked for certificates.
 func CertificateHosts(s Snapshot) []string {
+	if !s.Class.discovers() {
+		return nil
+	}
 	x := newIndex(Objects{Namespaces: s.Namespaces})
 	var ask []string
 	for _, m := range s.Members {
+		if len(m.settings.arns) > 0 {
+			continue
+		}
 		rules, _ := s.Class.allowance(x.labels(m.Namespace)).permitted(m)
 		for i := range m.Spec.TLS {
 			if m.Spec.TLS[i].SecretName != "" {
@@ -97,10 +104,46 @@ func (e entry) tellUnused() {
 
 // certificates are those of the covered hosts, as far as there are any.
 func (e entry) certificates(covered map[routing.Host]string) map[routing.Host]certificateUse {
-	if e.SecretName == "" {
-		return e.fromCloud(covered)
+	switch {
+	case e.SecretName != "":
+		return e.fromSecret(covered)
+	case len(e.settings.arns) > 0:
+		return e.named(covered)
 	}
-	return e.fromSecret(covered)
+	return e.fromCloud(covered)
+}
+
+// named uses the certificates that the author names, the first of them for every host.
+func (e entry) named(covered map[routing.Host]string) map[routing.Host]certificateUse {
+	for _, id := range e.settings.arns {
+		if e.known[id] == nil {
+			e.known[id] = &routing.Certificate{ID: id}
+		}
+	}
+	uses := make(map[routing.Host]certificateUse, len(covered))
+	for host := range covered {
+		uses[host] = certificateUse{e.settings.arns[0], annotationSource(e.Ingress, arnAnnotation), e.settings.arns[1:]}
+	}
+	return uses
+}
+
+// certificateARN is what the ARNs of certificates look like.
+var certificateARN = regexp.MustCompile(`^arn:[a-z0-9-]+:(acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+|iam::[0-9]{12}:server-certificate/[A-Za-z0-9+=,.@_/-]+)$`)
+
+// parseARNs reads a list of ARNs of certificates.
+func parseARNs(text string) ([]routing.CertificateID, error) {
+	var out []routing.CertificateID
+	for item := range strings.SplitSeq(text, ",") {
+		id := routing.CertificateID(strings.TrimSpace(item))
+		switch {
+		case !certificateARN.MatchString(string(id)):
+			return nil, fmt.Errorf("%q is not the ARN of a certificate", id)
+		case slices.Contains(out, id):
+			return nil, fmt.Errorf("%s is listed twice", id)
+		}
+		out = append(out, id)
+	}
+	return out, nil
 }
 
 // fromSecret uses the certificate in the Secret, whatever names are in it: that is what the author
@@ -118,7 +161,7 @@ func (e entry) fromSecret(covered map[routing.Host]string) map[routing.Host]cert
 		if _, ok := covered[host]; !ok {
 			continue
 		}
-		uses[host] = certificateUse{s.id, e.Source().At(field)}
+		uses[host] = certificateUse{id: s.id, source: e.Source().At(field)}
 		if host != routing.Any && !slices.ContainsFunc(e.known[s.id].Hosts, func(n string) bool { return routing.Host(n).Covers(host) }) {
 			unnamed = append(unnamed, string(host))
 		}
@@ -157,11 +200,15 @@ func (e entry) fromCloud(covered map[routing.Host]string) map[routing.Host]certi
 			continue
 		}
 		if len(e.inCloud[listed]) == 0 {
+			holds := "the cloud holds no certificate for " + listed
+			if !e.discovers {
+				holds = "the class does not let the cloud be searched for certificates"
+			}
 			e.tell(diag.Error, diag.CertificateMissing, e.field,
-				fmt.Sprintf("it names no Secret, and the cloud holds no certificate for %s, so %s is left out of HTTPS", listed, describeHost(host)))
+				fmt.Sprintf("it names no Secret, and %s, so %s is left out of HTTPS", holds, describeHost(host)))
 			continue
 		}
-		use := certificateUse{e.inCloud[listed][0], source}
+		use := certificateUse{id: e.inCloud[listed][0], source: source}
 		e.learn(use.id, listed)
 		uses[host] = use
 		if found == nil {

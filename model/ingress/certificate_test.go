@@ -300,3 +300,86 @@ func TestKeysThatNoClientTakes(t *testing.T) {
 		}
 	}
 }
+
+func TestCertificatesThatAreNamed(t *testing.T) {
+	const one, two = "arn:aws:acm:eu-west-1:123456789012:certificate/1", "arn:aws:iam::123456789012:server-certificate/team/two"
+	named := annotated("certificate-arn", one+", "+two)
+	held := map[string][]routing.CertificateID{"a.test": {"found"}}
+	cases := map[string]struct {
+		ing  *networkingv1.Ingress
+		want []string // certificates on 443
+		told []string
+	}{
+		"without spec.tls, for everything":    {ing: anIngress("shop/web", named, ruled("a.test"), ruled("b.test")), want: []string{one, two}},
+		"for the hosts that an entry covers":  {ing: anIngress("shop/web", named, ruled("a.test"), ruled("b.test"), secured("", "a.test")), want: []string{one, two}},
+		"beside an entry that names a Secret": {ing: anIngress("shop/web", named, ruled("a.test"), ruled("b.test"), secured("cert", "b.test"), secured("", "a.test")), want: []string{one, two, "shop/cert"}},
+		"not instead of a Secret":             {ing: anIngress("shop/web", named, ruled("a.test"), secured("cert", "a.test")), want: []string{"shop/cert"}},
+		"with ports of their own":             {ing: anIngress("shop/web", named, annotated("listen-ports", "HTTPS:443"), ruled("a.test")), want: []string{one, two}},
+		"none that is no ARN": {ing: anIngress("shop/web", annotated("certificate-arn", "mine"), ruled("a.test")),
+			told: []string{"error AnnotationInvalid Ingress shop/web metadata.annotations[fairlead.dev/certificate-arn]"}},
+		"none twice": {ing: anIngress("shop/web", annotated("certificate-arn", one+","+one), ruled("a.test")),
+			told: []string{"error AnnotationInvalid Ingress shop/web metadata.annotations[fairlead.dev/certificate-arn]"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			given := []any{c.ing, aSecret(t, "shop/cert", "a.test", "b.test")}
+			snapshots, found := Split(objects(given...), Options{AssumeClass: "fairlead"})
+			for _, s := range snapshots {
+				compare(t, "asked", len(CertificateHosts(s)), 0)
+				config, more := Translate(s, held)
+				found = append(found, more...)
+				compare(t, "certificates", sortedStrings(sourcesOf(config, 443)), c.want)
+			}
+			compare(t, "told", told(found), c.told)
+		})
+	}
+}
+
+func TestAClassThatDoesNotDiscover(t *testing.T) {
+	off := false
+	given := []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{CertificateDiscovery: &off}), anIngress("shop/web", ruled("a.test"), secured("", "a.test"))}
+	snapshots, _ := Split(objects(given...), Options{})
+	compare(t, "asked", len(CertificateHosts(snapshots[0])), 0)
+	_, found := Translate(snapshots[0], nil)
+	want := "it names no Secret, and the class does not let the cloud be searched for certificates, so host a.test is left out of HTTPS"
+	if len(found) != 1 || found[0].Message != want {
+		t.Errorf("told %v, want %q", found, want)
+	}
+}
+
+func TestSettingsOfPorts(t *testing.T) {
+	group := annotated("group", "g")
+	an := func(name string, age int64, policy string, with ...func(*networkingv1.Ingress)) *networkingv1.Ingress {
+		with = append(with, group, aged(age), ruled(name+".test"), secured("cert"))
+		if policy != "" {
+			with = append(with, annotated("tls-policy", policy))
+		}
+		return anIngress("shop/"+name, with...)
+	}
+	conflict := func(name string) []string {
+		return []string{"warning SettingConflict Ingress shop/" + name + " metadata.annotations[fairlead.dev/tls-policy]"}
+	}
+	for name, c := range map[string]struct {
+		class v1alpha1.LoadBalancerClassSpec
+		given []any
+		want  string
+		told  []string
+	}{
+		"nobody's":            {given: []any{an("a", 1, "")}},
+		"an author's":         {given: []any{an("a", 1, ""), an("b", 2, "strict")}, want: "strict"},
+		"the oldest author's": {given: []any{an("a", 2, "strict"), an("b", 1, "lax")}, want: "strict", told: conflict("b")},
+		"the class's":         {class: v1alpha1.LoadBalancerClassSpec{TLSPolicy: "strict"}, given: []any{an("a", 1, "")}, want: "strict"},
+		"the class's of the port": {class: v1alpha1.LoadBalancerClassSpec{TLSPolicy: "strict", Ports: []v1alpha1.PortSettings{{Port: 443, TLSPolicy: "stricter"}}},
+			given: []any{an("a", 1, "")}, want: "stricter"},
+		"not an author's against the class": {class: v1alpha1.LoadBalancerClassSpec{TLSPolicy: "strict"}, given: []any{an("a", 1, "lax")}, want: "strict",
+			told: []string{"warning AnnotationNotAllowed Ingress shop/a metadata.annotations[fairlead.dev/tls-policy]"}},
+		"none that is no name": {given: []any{an("a", 1, ""), an("b", 2, "not a name")},
+			told: []string{"error AnnotationInvalid Ingress shop/b metadata.annotations[fairlead.dev/tls-policy]"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config, found := translated(t, nil, append(c.given, aClass("fairlead", c.class), aSecret(t, "shop/cert", "a.test", "b.test"))...)
+			compare(t, "policy", config.Listeners[1].TLSPolicy, c.want)
+			compare(t, "told", told(found), c.told)
+		})
+	}
+}

@@ -85,6 +85,7 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 		errs = append(errs, field.Invalid(at.Child("subnetTags"), spec.SubnetTags, "subnets are either named or selected by tags"))
 	}
 	errs = append(errs, validateTags(spec.Tags, at.Child("tags"))...)
+	errs = append(errs, validatePorts(spec.Ports, at.Child("ports"))...)
 	if spec.ValuesPerCondition < 0 {
 		errs = append(errs, field.Invalid(at.Child("valuesPerCondition"), spec.ValuesPerCondition, "must not be negative"))
 	}
@@ -100,6 +101,32 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 	errs = append(errs, validateAllowedHosts(spec.AllowedHosts, at.Child("allowedHosts"))...)
 	errs = append(errs, validateAnnotationNames(spec.Annotations, at.Child("annotations"))...)
 	return append(errs, validateHealthCheck(spec.HealthCheck, at.Child("healthCheck"))...)
+}
+
+func validatePorts(ports []v1alpha1.PortSettings, at *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for i, p := range ports {
+		if p.Port < 1 || p.Port > 65535 {
+			errs = append(errs, field.Invalid(at.Index(i).Child("port"), p.Port, "ports are 1 to 65535"))
+		}
+		if slices.ContainsFunc(ports[:i], func(other v1alpha1.PortSettings) bool { return other.Port == p.Port }) {
+			errs = append(errs, field.Duplicate(at.Index(i).Child("port"), p.Port))
+		}
+		m, under := p.MutualAuthentication, at.Index(i).Child("mutualAuthentication")
+		if m == nil {
+			continue
+		}
+		if known := []string{v1alpha1.MutualOff, v1alpha1.MutualPassthrough, v1alpha1.MutualVerify}; !slices.Contains(known, m.Mode) {
+			errs = append(errs, field.NotSupported(under.Child("mode"), m.Mode, known))
+		}
+		if (m.Mode == v1alpha1.MutualVerify) != (m.TrustStore != "") {
+			errs = append(errs, field.Invalid(under.Child("trustStore"), m.TrustStore, "a trust store is what `verify` needs, and nothing else does"))
+		}
+		if m.Mode != v1alpha1.MutualVerify && (m.IgnoreExpiry || m.AdvertiseCANames) {
+			errs = append(errs, field.Invalid(under, m.Mode, "`ignoreExpiry` and `advertiseCANames` are for `verify`"))
+		}
+	}
+	return errs
 }
 
 func validateGroups(groups []v1alpha1.SharedGroup, at *field.Path) field.ErrorList {
@@ -162,6 +189,18 @@ func (c *Class) hostMiss() routing.HostMiss {
 func (c *Class) settings(scheme string) routing.Settings {
 	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes, Tags: c.Tags}
 }
+
+// port is what the class says of a single port.
+func (c *Class) port(number int32) v1alpha1.PortSettings {
+	at := slices.IndexFunc(c.Ports, func(p v1alpha1.PortSettings) bool { return p.Port == number })
+	if at < 0 {
+		return v1alpha1.PortSettings{}
+	}
+	return c.Ports[at]
+}
+
+// discovers reports whether the cloud is searched for certificates.
+func (c *Class) discovers() bool { return c.CertificateDiscovery == nil || *c.CertificateDiscovery }
 
 // NetworkOf is where the load balancer of a snapshot is to stand.
 func NetworkOf(s Snapshot) routing.Network {

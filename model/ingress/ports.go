@@ -89,7 +89,7 @@ func portsOf(ports []v1alpha1.ListenPort, protocol string) []int32 {
 // SecurePorts are those on which the Ingress asks to be served over HTTPS, whether or not there is
 // a certificate.
 func (m Member) SecurePorts() []int32 {
-	if len(m.Spec.TLS) == 0 {
+	if len(m.tls()) == 0 {
 		return nil
 	}
 	if listed := portsOf(m.settings.ports, v1alpha1.ProtocolHTTPS); listed != nil {

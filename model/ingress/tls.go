@@ -22,16 +22,19 @@ import (
 // doors are the ports of a load balancer with their certificates, as they are opened member by
 // member.
 type doors struct {
-	inCloud map[string][]routing.CertificateID // what the cloud holds, by host
-	ports   map[int32]*door
-	secrets map[name]secret // read so far
-	known   map[routing.CertificateID]*routing.Certificate
+	inCloud   map[string][]routing.CertificateID // what the cloud holds, by host
+	discovers bool                               // whether the cloud was asked
+	ports     map[int32]*door
+	secrets   map[name]secret // read so far
+	known     map[routing.CertificateID]*routing.Certificate
 }
 
 // A door is one port.
 type door struct {
 	protocol string
 	opener   routing.Owner                   // who decided the protocol
+	policy   string                          // the TLS policy that an author asks for
+	decided  routing.Owner                   // who asked for it
 	by       map[routing.Host]certificateUse // the certificate of each host
 	order    []routing.CertificateID         // as they were attached
 }
@@ -40,11 +43,12 @@ type door struct {
 type certificateUse struct {
 	id     routing.CertificateID
 	source diag.Source
+	beside []routing.CertificateID // more that are attached with it
 }
 
-func newDoors(inCloud map[string][]routing.CertificateID) *doors {
+func newDoors(inCloud map[string][]routing.CertificateID, c *Class) *doors {
 	return &doors{
-		inCloud: inCloud,
+		inCloud: inCloud, discovers: c.discovers(),
 		ports:   map[int32]*door{},
 		secrets: map[name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},
@@ -80,6 +84,7 @@ func (d *doors) open(x *index, m Member, rules []rule, forAnyHost bool) (served,
 		return s, o.found
 	}
 	claimed := o.claim(listed, v1alpha1.ProtocolHTTPS)
+	o.choosePolicy(claimed)
 	o.attach(claimed, uses)
 	ports := slices.Concat(s.plain, claimed)
 	slices.Sort(ports)
@@ -141,8 +146,8 @@ func (o *opening) claim(ports []int32, protocol string) []int32 {
 // certificates finds a certificate for each host that an entry covers: the first that can be used.
 func (o *opening) certificates() map[routing.Host]certificateUse {
 	uses := map[routing.Host]certificateUse{}
-	for i := range o.Spec.TLS {
-		e := entry{o, &o.Spec.TLS[i], fmt.Sprintf("spec.tls[%d]", i)}
+	for i, t := range o.Member.tls() {
+		e := entry{o, &t, fmt.Sprintf("spec.tls[%d]", i)}
 		e.tellUnused()
 		covered := e.covered()
 		if len(covered) == 0 {
@@ -164,6 +169,31 @@ func (o *opening) certificates() map[routing.Host]certificateUse {
 	return uses
 }
 
+// choosePolicy asks for a TLS policy on ports where nobody before asks for another one.
+func (o *opening) choosePolicy(ports []int32) {
+	policy := o.settings.tlsPolicy
+	if policy == "" {
+		return
+	}
+	for _, port := range ports {
+		switch at := o.ports[port]; {
+		case at.policy == "":
+			at.policy, at.decided = policy, o.Owner
+		case at.policy != policy:
+			o.found = append(o.found, about(o.Ingress, policyAnnotation, diag.Warning, diag.SettingConflict,
+				fmt.Sprintf("port %d has the policy %s of %s already, which is kept", port, at.policy, at.decided)))
+		}
+	}
+}
+
+// tls is spec.tls; one entry for everything where there is none, and certificates are named.
+func (m Member) tls() []networkingv1.IngressTLS {
+	if len(m.Spec.TLS) == 0 && len(m.settings.arns) > 0 {
+		return []networkingv1.IngressTLS{{}}
+	}
+	return m.Spec.TLS
+}
+
 // attach puts certificates on ports. Where an older Ingress has brought another one for a host,
 // that stays, for all of them.
 func (o *opening) attach(ports []int32, uses map[routing.Host]certificateUse) {
@@ -178,8 +208,10 @@ func (o *opening) attach(ports []int32, uses map[routing.Host]certificateUse) {
 			switch {
 			case !taken:
 				at.by[host] = use
-				if !slices.Contains(at.order, use.id) {
-					at.order = append(at.order, use.id)
+				for _, id := range append([]routing.CertificateID{use.id}, use.beside...) {
+					if !slices.Contains(at.order, id) {
+						at.order = append(at.order, id)
+					}
 				}
 			case before.id != use.id:
 				o.tellSecond(host, use, before)
@@ -198,7 +230,7 @@ func (o *opening) tellSecond(host routing.Host, second, first certificateUse) {
 // tellUncovered tells the author of HTTPS ports which hosts are not served on them.
 func (o *opening) tellUncovered(rules []rule) {
 	for _, r := range rules {
-		if !slices.ContainsFunc(o.Spec.TLS, func(t networkingv1.IngressTLS) bool { _, ok := covers(&t, r.host); return ok }) {
+		if !slices.ContainsFunc(o.Member.tls(), func(t networkingv1.IngressTLS) bool { _, ok := covers(&t, r.host); return ok }) {
 			o.tell(diag.Warning, diag.HostNotCovered, r.field()+".host",
 				fmt.Sprintf("no entry of spec.tls covers %s, so it is not served over HTTPS", describeHost(r.host)))
 		}
@@ -213,14 +245,16 @@ func describeHost(h routing.Host) string {
 }
 
 // listeners are the ports that were opened, and the certificates that they serve.
-func (d *doors) listeners(policy string) ([]routing.Listener, []routing.Certificate) {
+func (d *doors) listeners(c *Class) ([]routing.Listener, []routing.Certificate) {
 	var listeners []routing.Listener
 	used := map[routing.CertificateID]bool{}
 	for _, port := range slices.Sorted(maps.Keys(d.ports)) {
 		at := d.ports[port]
-		l := routing.Listener{Port: port, Protocol: at.protocol}
+		own := c.port(port)
+		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes}
 		if at.protocol == v1alpha1.ProtocolHTTPS {
-			l.TLSPolicy = policy
+			l.TLSPolicy = first(own.TLSPolicy, c.TLSPolicy, at.policy)
+			l.Mutual = (*routing.MutualAuthentication)(own.MutualAuthentication)
 			l.Certificates = at.order
 			slices.Sort(l.Certificates[1:])
 		}

@@ -23,7 +23,7 @@ func Translate(s Snapshot, certificates map[string][]routing.CertificateID) (rou
 	t := &translation{
 		index: newIndex(s.Objects),
 		class: &s.Class,
-		doors: newDoors(certificates),
+		doors: newDoors(certificates, &s.Class),
 		pool:  newPool(&s.Class),
 		found: slices.Clone(s.Diagnostics),
 		config: routing.Config{
@@ -36,7 +36,7 @@ func Translate(s Snapshot, certificates map[string][]routing.CertificateID) (rou
 	for _, m := range s.Members {
 		t.member(m)
 	}
-	t.config.Listeners, t.config.Certificates = t.doors.listeners(s.Class.TLSPolicy)
+	t.config.Listeners, t.config.Certificates = t.doors.listeners(&s.Class)
 	t.config.Backends = t.pool.backends()
 	return t.config, diag.Sort(t.found)
 }

@@ -19,6 +19,8 @@ type (
 	CertificateID = routing.CertificateID
 	Target        = routing.Target
 	KeyPair       = routing.KeyPair
+
+	MutualAuthentication = routing.MutualAuthentication
 )
 
 // A LoadBalancer is what Lower wants a cloud to have. Two load balancers that do the same are
@@ -54,8 +56,9 @@ type Listener struct {
 
 // ListenerSettings are what holds for a whole port.
 type ListenerSettings struct {
-	TLSPolicy  string            `json:"tlsPolicy,omitempty"`
-	Attributes map[string]string `json:"attributes,omitempty"`
+	TLSPolicy  string                `json:"tlsPolicy,omitempty"`
+	Attributes map[string]string     `json:"attributes,omitempty"`
+	Mutual     *MutualAuthentication `json:"mutualAuthentication,omitempty"`
 	// ClientSecrets stands for the secrets of all actions: a change of one is one of the listener.
 	ClientSecrets Digest `json:"clientSecrets,omitempty"`
 }

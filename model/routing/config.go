@@ -41,6 +41,15 @@ type Listener struct {
 	Certificates []CertificateID // the first is the default certificate; the others sorted
 	TLSPolicy    string
 	Attributes   map[string]string
+	Mutual       *MutualAuthentication // nil for what the cloud does of itself
+}
+
+// MutualAuthentication is what is done with the certificates of clients.
+type MutualAuthentication struct {
+	Mode             string `json:"mode"`                 // off, passthrough or verify
+	TrustStore       string `json:"trustStore,omitempty"` // its name, or the cloud's own name for it
+	IgnoreExpiry     bool   `json:"ignoreExpiry,omitempty"`
+	AdvertiseCANames bool   `json:"advertiseCANames,omitempty"`
 }
 
 // Settings are what holds for a whole load balancer. What is empty is left to the cloud.

@@ -188,14 +188,15 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 	whole := len(want.Certificates) < 2 && len(want.Settings.Attributes) == 0
 	tags := p.owned(seen.Key, nil)
 	if whole {
-		tags[tagDigest] = string(want.Digest)
+		tags = p.listenerTags(seen.Key, want)
+	}
+	secure, err := p.security(ctx, seen, want, nil)
+	if err != nil {
+		return plan.Result{}, err
 	}
 	in := &elbapi.CreateListenerInput{
 		LoadBalancerArn: aws.String(seen.Handle), Port: aws.Int32(want.Port), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
-		Tags: elbTags(tags),
-	}
-	if in.Certificates, in.SslPolicy, err = security(seen, want); err != nil {
-		return plan.Result{}, err
+		Tags: elbTags(tags), Certificates: secure.certificates, SslPolicy: secure.policy, MutualAuthentication: secure.mutual,
 	}
 	out, err := p.elb.CreateListener(ctx, in)
 	var arn string
@@ -204,6 +205,13 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 		arn, err = p.listenerOn(ctx, seen, want.Port)
 		if err != nil {
 			return plan.Result{}, err
+		}
+		_, err = p.elb.ModifyListener(ctx, &elbapi.ModifyListenerInput{
+			ListenerArn: aws.String(arn), Protocol: in.Protocol, DefaultActions: in.DefaultActions,
+			Certificates: in.Certificates, SslPolicy: in.SslPolicy, MutualAuthentication: in.MutualAuthentication,
+		})
+		if err != nil {
+			return plan.Result{}, explained(fmt.Sprintf("changing listener %d, which was made before", want.Port), err)
 		}
 	case err != nil:
 		return plan.Result{}, explained(fmt.Sprintf("creating listener %d", want.Port), err)
@@ -220,23 +228,7 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 			return plan.Result{}, err
 		}
 	}
-	return plan.Result{Handle: arn}, p.writeListenerSettings(ctx, arn, want)
-}
-
-// security is the default certificate of a listener and its TLS policy.
-func security(seen *lb.Observed, want lb.Listener) ([]elb.Certificate, *string, error) {
-	if want.Protocol != "HTTPS" || len(want.Certificates) == 0 {
-		return nil, nil, nil
-	}
-	arn, err := certificateARN(seen, want.Certificates[0])
-	if err != nil {
-		return nil, nil, err
-	}
-	var policy *string
-	if want.Settings.TLSPolicy != "" {
-		policy = aws.String(want.Settings.TLSPolicy)
-	}
-	return []elb.Certificate{{CertificateArn: aws.String(arn)}}, policy, nil
+	return plan.Result{Handle: arn}, p.writeListenerSettings(ctx, seen.Key, arn, want, tags, nil)
 }
 
 // listenerOn finds the listener on a port.
@@ -252,20 +244,6 @@ func (p *Provider) listenerOn(ctx context.Context, seen *lb.Observed, port int32
 	return aws.ToString(l.listeners[at].ListenerArn), nil
 }
 
-// writeListenerSettings writes the attributes of a listener, and then the digest that says so.
-func (p *Provider) writeListenerSettings(ctx context.Context, arn string, want lb.Listener) error {
-	var attributes []elb.ListenerAttribute
-	for _, key := range sorted(want.Settings.Attributes) {
-		attributes = append(attributes, elb.ListenerAttribute{Key: aws.String(key), Value: aws.String(want.Settings.Attributes[key])})
-	}
-	for part := range slices.Chunk(attributes, 20) {
-		if _, err := p.elb.ModifyListenerAttributes(ctx, &elbapi.ModifyListenerAttributesInput{ListenerArn: aws.String(arn), Attributes: part}); err != nil {
-			return explained("setting the attributes of "+arn, err)
-		}
-	}
-	return p.tag(ctx, arn, map[string]string{tagDigest: string(want.Digest)})
-}
-
 func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want lb.Listener) error {
 	l := seen.Listener(want.Port)
 	if l == nil {
@@ -275,9 +253,23 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	if err != nil {
 		return err
 	}
-	in := &elbapi.ModifyListenerInput{ListenerArn: aws.String(l.Handle), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions}
-	if in.Certificates, in.SslPolicy, err = security(seen, want); err != nil {
+	same := l.Digest == want.Digest
+	var before map[string]string
+	if !same {
+		tags, err := p.tagsOf(ctx, []string{l.Handle})
+		if err != nil {
+			return err
+		}
+		before = tags[l.Handle]
+	}
+	gone := slices.DeleteFunc(writtenIn(before), func(name string) bool { return slices.Contains(writtenOfListener(want.Settings), name) })
+	secure, err := p.security(ctx, seen, want, gone)
+	if err != nil {
 		return err
+	}
+	in := &elbapi.ModifyListenerInput{
+		ListenerArn: aws.String(l.Handle), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
+		Certificates: secure.certificates, SslPolicy: secure.policy, MutualAuthentication: secure.mutual,
 	}
 	// A default certificate that another one follows goes on being served by name, if it is to. If not, it
 	// may be served by name since before it was the default, and is no more.
@@ -299,12 +291,13 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 			return err
 		}
 	}
-	if l.Digest != want.Digest {
-		if err := p.writeSecrets(ctx, seen, l, want); err != nil {
-			return err
-		}
+	if same {
+		return nil
 	}
-	return p.writeListenerSettings(ctx, l.Handle, want)
+	if err := p.writeSecrets(ctx, seen, l, want); err != nil {
+		return err
+	}
+	return p.writeListenerSettings(ctx, seen.Key, l.Handle, want, before, gone)
 }
 
 func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port int32) error {

@@ -36,13 +36,14 @@ type look struct {
 	imported        map[string]lb.ObservedCertificate // by ARN
 	groupAttributes map[string]map[string]string      // those of target groups that were written, looked at deeply
 	attributes      map[string]string                 // of the load balancer, looked at deeply
+	portAttributes  map[string]map[string]string      // those of listeners that were written, looked at deeply
 }
 
 // Observe reads what is under a key.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	l := &look{
 		key: key, deep: deep, rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{},
-		groupAttributes: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
+		groupAttributes: map[string]map[string]string{}, portAttributes: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
 	}
 	strewn, err := p.find(ctx, p.owned(key, nil), "elasticloadbalancing:targetgroup", "acm:certificate")
 	if err != nil {
@@ -52,7 +53,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		return nil, err
 	}
 	for _, read := range []func(context.Context, *look, map[string]map[string]string) error{
-		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readGroupAttributes, p.readSettings, p.readCertificates,
+		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readGroupAttributes, p.readPortAttributes, p.readSettings, p.readCertificates,
 	} {
 		if err := read(ctx, l, strewn); err != nil {
 			return nil, err
@@ -306,7 +307,7 @@ func (l *look) idOf(arn string) lb.GroupID {
 func (l *look) listener(of elb.Listener) lb.ObservedListener {
 	arn := aws.ToString(of.ListenerArn)
 	out := lb.ObservedListener{
-		Port: aws.ToInt32(of.Port), Protocol: string(of.Protocol), Handle: arn, Digest: lb.Digest(l.tags[arn][tagDigest]),
+		Port: aws.ToInt32(of.Port), Protocol: string(of.Protocol), Handle: arn, Digest: l.listenerDigest(of),
 		Default: fromActions(of.DefaultActions, l.idOf),
 	}
 	var rest []lb.CertificateID

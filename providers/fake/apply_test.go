@@ -58,7 +58,10 @@ func TestApplyRefuses(t *testing.T) {
 		"the default, taken off":   {plan.DetachCertificate{Port: 443, Certificate: "sha256:1"}, conflict, "sha256:1 is the default certificate of port 443"},
 		"one for a port not there": {plan.AttachCertificate{Port: 81, Certificate: "sha256:1"}, conflict, "no listener on port 81"},
 
-		"a third port":              {plan.CreateListener{Listener: lb.Listener{Port: 81, Protocol: "HTTP", Default: fixed(404)}}, "rejected", "too many listeners: 3, the limit is 2: rejected"},
+		"a third port":           {plan.CreateListener{Listener: lb.Listener{Port: 81, Protocol: "HTTP", Default: fixed(404)}}, "rejected", "too many listeners: 3, the limit is 2: rejected"},
+		"a certificate of AWS's": {plan.AttachCertificate{Port: 443, Certificate: "arn:aws:acm:1"}, "rejected", "certificate arn:aws:acm:1 is not one of this cloud's: rejected"},
+		"asking clients for certificates": {plan.ModifyListener{Listener: lb.Listener{Port: 443, Protocol: "HTTPS", Default: fixed(404),
+			Settings: lb.ListenerSettings{Mutual: &lb.MutualAuthentication{Mode: "verify", TrustStore: "partners"}}}}, "rejected", "port 443: mutual authentication (verify) is not supported: rejected"},
 		"HTTPS without certificate": {plan.ModifyListener{Listener: lb.Listener{Port: 443, Protocol: "HTTPS", Default: fixed(404)}}, "rejected", "port 443: an HTTPS listener needs a certificate: rejected"},
 		"an unknown protocol":       {plan.ModifyListener{Listener: lb.Listener{Port: 80, Protocol: "QUIC", Default: fixed(404)}}, "rejected", `port 80: protocol "QUIC" is not supported: rejected`},
 		"a port that is not open":   {plan.ModifyListener{Listener: lb.Listener{Port: 81, Protocol: "HTTP", Default: fixed(404)}}, conflict, "no listener on port 81"},

@@ -155,7 +155,7 @@ func (c *Cloud) refuseListener(o *lb.Observed, l lb.Listener) error {
 	}
 	for _, id := range l.Certificates {
 		if !holds(o, id) {
-			return fmt.Errorf("no certificate %s", id)
+			return missing(id)
 		}
 	}
 	return errors.Join(
@@ -176,10 +176,12 @@ func (c *Cloud) refuseSettings(o *lb.Observed, l lb.Listener) error {
 	switch {
 	case l.Protocol != "HTTP" && l.Protocol != "HTTPS":
 		return rejected("port %d: protocol %q is not supported", l.Port, l.Protocol)
+	case l.Settings.Mutual != nil && l.Settings.Mutual.Mode != "off":
+		return rejected("port %d: mutual authentication (%s) is not supported", l.Port, l.Settings.Mutual.Mode)
 	case l.Protocol == "HTTPS" && len(l.Certificates) == 0:
 		return rejected("port %d: an HTTPS listener needs a certificate", l.Port)
 	case l.Protocol == "HTTPS" && !holds(o, l.Certificates[0]):
-		return fmt.Errorf("no certificate %s", l.Certificates[0])
+		return missing(l.Certificates[0])
 	}
 	return c.refuseAction(o, l.Default)
 }
@@ -192,7 +194,7 @@ func (c *Cloud) refuseCertificate(o *lb.Observed, port int32, id lb.CertificateI
 	case slices.Contains(l.Certificates, id):
 		return nil
 	case !holds(o, id):
-		return fmt.Errorf("no certificate %s", id)
+		return missing(id)
 	}
 	return room("certificates", extraCertificates(o)+1, c.options.Capabilities.Certificates)
 }
@@ -201,6 +203,14 @@ func (c *Cloud) refuseCertificate(o *lb.Observed, port int32, id lb.CertificateI
 func holds(o *lb.Observed, id lb.CertificateID) bool {
 	_, own := ownHost(id)
 	return own || o.Certificate(id) != nil
+}
+
+// missing is the error about a certificate that is not there. One of AWS's never will be.
+func missing(id lb.CertificateID) error {
+	if strings.HasPrefix(string(id), "arn:") {
+		return rejected("certificate %s is not one of this cloud's", id)
+	}
+	return fmt.Errorf("no certificate %s", id)
 }
 
 // extraCertificates is the number of certificates that listeners have besides their default ones.

@@ -28,7 +28,7 @@ func covers(names []string, host string) bool {
 // one host to another certificate (W6 of what the incumbent does wrong), looking after every call.
 func TestNoHostIsShownAnothersCertificate(t *testing.T) {
 	for name, change := range map[string]func(w *world){
-		"a Secret is renewed": func(w *world) { w.secret("one", 0, "one.example.com") },
+		"a Secret is renewed": func(w *world) { w.secret("one", 1, "one.example.com") },
 		"the default certificate is another": func(w *world) {
 			w.secret("new", 0, "one.example.com", "two.example.com")
 			w.secured(w.Ingresses[0], "new")

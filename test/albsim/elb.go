@@ -32,6 +32,7 @@ func elbCalls() map[string]handler {
 		"DeleteListener":               on((*Sim).deleteListener),
 		"AddListenerCertificates":      on((*Sim).addListenerCertificates),
 		"RemoveListenerCertificates":   on((*Sim).removeListenerCertificates),
+		"DescribeTrustStores":          on((*Sim).describeTrustStores),
 		"DescribeListenerCertificates": on((*Sim).describeListenerCertificates),
 		"DescribeListenerAttributes":   on((*Sim).describeListenerAttributes),
 		"ModifyListenerAttributes":     on((*Sim).modifyListenerAttributes),

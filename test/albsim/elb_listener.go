@@ -103,6 +103,9 @@ func (s *Sim) checkListener(lb *loadBalancer, l *elb.Listener) error {
 		if l.MutualAuthentication == nil {
 			l.MutualAuthentication = &elb.MutualAuthenticationAttributes{Mode: aws.String("off")}
 		}
+		if err := s.checkMutual(l.MutualAuthentication); err != nil {
+			return err
+		}
 	default:
 		return refuse("ValidationError", "Protocol '%s' is not supported for application load balancers", l.Protocol)
 	}

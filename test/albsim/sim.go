@@ -69,6 +69,7 @@ type Sim struct {
 	certificates  map[string]*certificate
 	webACLs       map[string]string // by the ARN of the load balancer
 	protections   map[string]string // of Shield, by the ARN of the resource
+	trustStores   map[string]string // names, by ARN
 }
 
 // New is an account with a VPC and nothing else.
@@ -79,6 +80,7 @@ func New(o Options) *Sim {
 		loadBalancers: map[string]*loadBalancer{}, listeners: map[string]*listener{}, rules: map[string]*rule{},
 		targetGroups: map[string]*targetGroup{}, tags: map[string]map[string]string{}, lingering: map[string]time.Time{},
 		certificates: map[string]*certificate{}, webACLs: map[string]string{}, protections: map[string]string{},
+		trustStores: map[string]string{},
 	}
 	s.net = newNetwork(s)
 	return s

@@ -1,0 +1,224 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file writes the settings of listeners and reads them back, as settings.go does those of load
+// balancers: a tag lists what was written, so that what is not wanted any more goes back to AWS's default.
+
+// What of a listener can be written besides attributes. A trust store that was asked for by its name is
+// read back as its name.
+const (
+	writtenPolicy     = "tls-policy"
+	writtenMutual     = "mutual-authentication"
+	writtenTrustNamed = "trust-store-by-name"
+	writtenSecrets    = "client-secrets:" // and their digest, for they cannot be read back
+)
+
+// usualPolicy is what HTTPS listeners have that are not told.
+const usualPolicy = "ELBSecurityPolicy-2016-08"
+
+// usualHeaders are AWS's defaults of the attributes that give headers their names. The others hold
+// values of headers, of which there are none, except for this one.
+var usualHeaders = map[string]string{
+	"routing.http.request.x_amzn_mtls_clientcert_serial_number.header_name": "X-Amzn-Mtls-Clientcert-Serial-Number",
+	"routing.http.request.x_amzn_mtls_clientcert_issuer.header_name":        "X-Amzn-Mtls-Clientcert-Issuer",
+	"routing.http.request.x_amzn_mtls_clientcert_subject.header_name":       "X-Amzn-Mtls-Clientcert-Subject",
+	"routing.http.request.x_amzn_mtls_clientcert_validity.header_name":      "X-Amzn-Mtls-Clientcert-Validity",
+	"routing.http.request.x_amzn_mtls_clientcert_leaf.header_name":          "X-Amzn-Mtls-Clientcert-Leaf",
+	"routing.http.request.x_amzn_mtls_clientcert.header_name":               "X-Amzn-Mtls-Clientcert",
+	"routing.http.request.x_amzn_tls_version.header_name":                   "X-Amzn-Tls-Version",
+	"routing.http.request.x_amzn_tls_cipher_suite.header_name":              "X-Amzn-Tls-Cipher-Suite",
+	"routing.http.response.server.enabled":                                  "true",
+}
+
+// writtenOfListener lists what the settings of a listener say, sorted.
+func writtenOfListener(s lb.ListenerSettings) []string {
+	out := sorted(s.Attributes)
+	if s.TLSPolicy != "" {
+		out = append(out, writtenPolicy)
+	}
+	if s.Mutual != nil {
+		out = append(out, writtenMutual)
+		if s.Mutual.TrustStore != "" && !strings.HasPrefix(s.Mutual.TrustStore, "arn:") {
+			out = append(out, writtenTrustNamed)
+		}
+	}
+	if s.ClientSecrets != "" {
+		out = append(out, writtenSecrets+string(s.ClientSecrets))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// listenerTags are the tags of a listener whose settings are written.
+func (p *Provider) listenerTags(key lb.Key, want lb.Listener) map[string]string {
+	tags := p.owned(key, nil)
+	noteWritten(tags, writtenOfListener(want.Settings))
+	tags[tagDigest] = string(want.Digest)
+	return tags
+}
+
+// security is what HTTPS needs of a listener: its default certificate, its TLS policy, and what is done
+// with the certificates of clients. What was written before and is gone has AWS's default.
+type security struct {
+	certificates []elb.Certificate
+	policy       *string
+	mutual       *elb.MutualAuthenticationAttributes
+}
+
+func (p *Provider) security(ctx context.Context, seen *lb.Observed, want lb.Listener, gone []string) (security, error) {
+	if want.Protocol != "HTTPS" || len(want.Certificates) == 0 {
+		return security{}, nil
+	}
+	arn, err := certificateARN(seen, want.Certificates[0])
+	if err != nil {
+		return security{}, err
+	}
+	out := security{certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}}}
+	switch {
+	case want.Settings.TLSPolicy != "":
+		out.policy = aws.String(want.Settings.TLSPolicy)
+	case slices.Contains(gone, writtenPolicy):
+		out.policy = aws.String(usualPolicy)
+	}
+	switch {
+	case want.Settings.Mutual != nil:
+		out.mutual, err = p.toMutual(ctx, *want.Settings.Mutual)
+	case slices.Contains(gone, writtenMutual):
+		out.mutual = &elb.MutualAuthenticationAttributes{Mode: aws.String("off")}
+	}
+	return out, err
+}
+
+// toMutual says in AWS's words what is done with the certificates of clients.
+func (p *Provider) toMutual(ctx context.Context, m lb.MutualAuthentication) (*elb.MutualAuthenticationAttributes, error) {
+	out := &elb.MutualAuthenticationAttributes{Mode: aws.String(m.Mode)}
+	if m.Mode != "verify" {
+		return out, nil
+	}
+	out.IgnoreClientCertificateExpiry = aws.Bool(m.IgnoreExpiry)
+	if out.AdvertiseTrustStoreCaNames = elb.AdvertiseTrustStoreCaNamesEnumOff; m.AdvertiseCANames {
+		out.AdvertiseTrustStoreCaNames = elb.AdvertiseTrustStoreCaNamesEnumOn
+	}
+	if out.TrustStoreArn = aws.String(m.TrustStore); strings.HasPrefix(m.TrustStore, "arn:") {
+		return out, nil
+	}
+	found, err := p.elb.DescribeTrustStores(ctx, &elbapi.DescribeTrustStoresInput{Names: []string{m.TrustStore}})
+	if err != nil {
+		return nil, explained("finding trust store "+m.TrustStore, err)
+	}
+	if len(found.TrustStores) == 0 {
+		return nil, fmt.Errorf("there is no trust store %s: %w", m.TrustStore, providers.ErrRejected)
+	}
+	out.TrustStoreArn = found.TrustStores[0].TrustStoreArn
+	return out, nil
+}
+
+// fromMutual is what was written of it, read back.
+func fromMutual(a *elb.MutualAuthenticationAttributes, named bool) *lb.MutualAuthentication {
+	if a == nil {
+		return nil
+	}
+	out := &lb.MutualAuthentication{
+		Mode: aws.ToString(a.Mode), TrustStore: aws.ToString(a.TrustStoreArn), IgnoreExpiry: aws.ToBool(a.IgnoreClientCertificateExpiry),
+		AdvertiseCANames: a.AdvertiseTrustStoreCaNames == elb.AdvertiseTrustStoreCaNamesEnumOn,
+	}
+	if parts := strings.Split(out.TrustStore, "/"); named && len(parts) == 3 { // arn:…:truststore/name/id
+		out.TrustStore = parts[1]
+	}
+	return out
+}
+
+// writeListenerSettings writes the attributes of a listener, AWS's defaults of those that are gone, and
+// then the tags that say so: before are those that it has.
+func (p *Provider) writeListenerSettings(ctx context.Context, key lb.Key, arn string, want lb.Listener, before map[string]string, gone []string) error {
+	values := maps.Clone(want.Settings.Attributes)
+	for _, name := range gone {
+		if strings.Contains(name, ".") {
+			if values == nil {
+				values = map[string]string{}
+			}
+			values[name] = usualHeaders[name]
+		}
+	}
+	var attributes []elb.ListenerAttribute
+	for _, name := range sorted(values) {
+		attributes = append(attributes, elb.ListenerAttribute{Key: aws.String(name), Value: aws.String(values[name])})
+	}
+	for part := range slices.Chunk(attributes, attributeBatch) {
+		if _, err := p.elb.ModifyListenerAttributes(ctx, &elbapi.ModifyListenerAttributesInput{ListenerArn: aws.String(arn), Attributes: part}); err != nil {
+			return explained("setting the attributes of "+arn, err)
+		}
+	}
+	tags := p.listenerTags(key, want)
+	surplus := surplusWritten(before, tags)
+	if err := p.tag(ctx, arn, tags); err != nil || len(surplus) == 0 {
+		return err
+	}
+	_, err := p.elb.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: surplus})
+	return explained("removing tags of "+arn, err)
+}
+
+// readPortAttributes reads what a deep look compares, as far as it was written.
+func (p *Provider) readPortAttributes(ctx context.Context, l *look, _ map[string]map[string]string) error {
+	if !l.deep {
+		return nil
+	}
+	for _, listener := range l.listeners {
+		arn := aws.ToString(listener.ListenerArn)
+		if !slices.ContainsFunc(writtenIn(l.tags[arn]), func(name string) bool { return strings.Contains(name, ".") }) {
+			continue
+		}
+		out, err := p.elb.DescribeListenerAttributes(ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: listener.ListenerArn})
+		if err != nil {
+			return explained("reading the attributes of "+arn, err)
+		}
+		values := map[string]string{}
+		for _, a := range out.Attributes {
+			values[aws.ToString(a.Key)] = aws.ToString(a.Value)
+		}
+		l.portAttributes[arn] = values
+	}
+	return nil
+}
+
+// listenerDigest is that of the settings: what the tag says, or, looked at deeply, of what is there of
+// that which was written.
+func (l *look) listenerDigest(of elb.Listener) lb.Digest {
+	arn := aws.ToString(of.ListenerArn)
+	tags := l.tags[arn]
+	if !l.deep || tags[tagDigest] == "" {
+		return lb.Digest(tags[tagDigest])
+	}
+	written := writtenIn(tags)
+	var s lb.ListenerSettings
+	for _, name := range written {
+		if secrets, is := strings.CutPrefix(name, writtenSecrets); is {
+			s.ClientSecrets = lb.Digest(secrets)
+			continue
+		}
+		switch name {
+		case writtenPolicy:
+			s.TLSPolicy = aws.ToString(of.SslPolicy)
+		case writtenMutual:
+			s.Mutual = fromMutual(of.MutualAuthentication, slices.Contains(written, writtenTrustNamed))
+		case writtenTrustNamed:
+		default:
+			note(&s.Attributes, name, l.portAttributes[arn])
+		}
+	}
+	return lb.DigestOf(s)
+}
