@@ -110,7 +110,7 @@ func (d *difference) takers(ch *change) []lb.GroupID {
 			need(ch.want.Rules[l.new].Action)
 		}
 	}
-	if ch.seen.Default.Kind == "forward" && !sameAction(ch.seen.Default, ch.want.Default) {
+	if d.reaches(ch.seen.Default) && !sameAction(ch.seen.Default, ch.want.Default) {
 		need(ch.want.Default)
 	}
 	return out
@@ -149,19 +149,28 @@ func (d *difference) warms(a lb.Action) bool {
 	return slices.ContainsFunc(a.Groups(), func(g lb.GroupID) bool { _, waits := d.warm[g]; return waits })
 }
 
-// takes reports whether a line that comes or grows can meet requests that are forwarded now.
+// reaches reports whether requests are forwarded to targets now: where there never were any, nothing is
+// lost by changing at once.
+func (d *difference) reaches(a lb.Action) bool {
+	return slices.ContainsFunc(a.Groups(), func(g lb.GroupID) bool {
+		seen := d.seen.TargetGroup(g)
+		return seen != nil && (seen.Registered || seen.Ready)
+	})
+}
+
+// takes reports whether a line that comes or grows can meet requests that are answered by targets now.
 func (d *difference) takes(ch *change, i int) bool {
 	if ch.seen == nil {
 		return false
 	}
-	if ch.seen.Default.Kind == "forward" {
+	if d.reaches(ch.seen.Default) {
 		return true
 	}
 	x := ch.before()
 	r := ch.want.Rules[ch.lines[i].new]
 	return slices.ContainsFunc(x.near(r), func(position int) bool {
 		old := x.entries[position].rule
-		return old.Action.Kind == "forward" && d.pairs.overlap(old, r)
+		return d.reaches(old.Action) && d.pairs.overlap(old, r)
 	})
 }
 

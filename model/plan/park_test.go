@@ -100,6 +100,17 @@ func TestPark(t *testing.T) {
 				"delete target group A < modify rule 80/24992",
 			},
 		},
+		"from a group that never had targets": {
+			reason: "its requests are answered 503 now: whatever comes is no worse",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), group("A")),
+			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")))), group("B")),
+			alter:  func(o *lb.Observed) { o.TargetGroup("A").Ready = false },
+			want: []string{
+				"create target group B",
+				"modify rule 80/24992 < create target group B",
+				"delete target group A < modify rule 80/24992",
+			},
+		},
 		"a group without targets that gets no requests": {
 			reason: "nobody is sent there, so nobody waits",
 			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
