@@ -24,7 +24,7 @@ demo: ## Serve the samples on this machine: no cluster, no cloud
 
 # What the image is made of is compiled for both of its platforms, which takes minutes the first time.
 .PHONY: test
-test: controlplane moto $(BIN)/helm ## Request every sample route once, then run all tests
+test: controlplane moto $(BIN)/helm $(BIN)/kubectl ## Request every sample route once, then run all tests
 	go run . demo --once
 	go -C test/oldest/types build ./...
 	go -C test/alerts test ./...
@@ -75,7 +75,7 @@ ASSETS := $(if $(KUBEBUILDER_ASSETS),$(notdir $(wildcard $(KUBEBUILDER_ASSETS)/*
 controlplane: $(addprefix $(CONTROLPLANE)/,$(filter-out $(ASSETS),etcd kube-apiserver kube-controller-manager)) ## Build the API server that tests run on, once; takes minutes
 
 .PHONY: compat
-compat: controlplane $(OLDEST)/kube-apiserver $(BIN)/helm ## Run the operator's tests on the oldest API server that is supported
+compat: controlplane $(OLDEST)/kube-apiserver $(BIN)/helm $(BIN)/kubectl ## Run the operator's tests on the oldest API server that is supported
 	KUBEBUILDER_ASSETS=$(OLDEST) go test ./controllers ./test/config
 
 # The control plane is whatever its module pins, and says so when asked for its version.

@@ -3,13 +3,20 @@
 //
 //	operator.go    the pieces, put together; loop.go makes a controller of a reconciler
 //	watches.go     an object changed: which load balancers depend on it?
+//	directory.go   what is known of that; caches.go keeps no more of an object than is read
 //	reconcile.go   one load balancer, all the way: this is the story, the rest are its words
 //	gather.go      everything that it depends on, read once, into a Snapshot
+//	secrets.go     Secrets, of which only those are read that are named
 //	hold.go        finalizers, before anything exists to leak
 //	seen.go        what the cloud has, kept from one reconcile to the next
 //	withhold.go    which plans are reported and not carried out
 //	patience.go    target groups that a plan has waited for long enough
 //	report.go      what came of it: status, events, memory, finalizers released, when to come back
+//	record.go      the report as a value, and what is learnt for the next time
+//	status.go      where an Ingress says that it is reached
+//	requeue.go     when to come back
+//	memory.go      what is remembered; keeper.go keeps it in LoadBalancers
+//	readonly.go    the operator that only plans
 //	herald.go      events, each thing said once
 //	marks.go       what was written on Ingresses, to notice who else writes there
 //	targets.go     the members of target groups, in a loop of their own

@@ -79,6 +79,9 @@ func (c *Cluster) StartReplica(t testing.TB, flags ...string) *Replica {
 	return &Replica{p}
 }
 
+// Command is the path of what a replica runs: fairlead, built from this tree.
+func (r *Replica) Command() string { return r.process.path }
+
 // Kill ends a replica the way a crash does.
 func (r *Replica) Kill() { r.process.stop() }
 

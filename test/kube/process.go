@@ -14,6 +14,7 @@ import (
 // A process is one command of the control plane, from its start to its end.
 type process struct {
 	name string
+	path string
 	log  string
 	kill context.CancelFunc
 	done chan struct{} // closed when it has ended
@@ -25,7 +26,7 @@ type process struct {
 // startProcess appends what the command says to a log. The command ends at the latest when this
 // test does, however that ends.
 func startProcess(path, log string, flags []string) (*process, error) {
-	p := &process{name: filepath.Base(path), log: log, done: make(chan struct{})}
+	p := &process{name: filepath.Base(path), path: path, log: log, done: make(chan struct{})}
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("starting %s: %w", p.name, err)
