@@ -87,7 +87,7 @@ func newPacer(rates providers.Rates, tell func(Request)) *pacer {
 
 // into puts the pacer where the SDK makes each attempt of a call.
 func (p *pacer) into(stack *middleware.Stack) error {
-	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Pace", p.pace), "Retry", middleware.After)
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Pace", p.pace), "Retry", middleware.After) //nolint:misspell // the SDK names it so
 }
 
 func (p *pacer) pace(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {

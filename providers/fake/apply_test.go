@@ -102,7 +102,6 @@ func TestApplyRefuses(t *testing.T) {
 		"a source that is none":   {said(lb.Condition{Field: "source", Values: []string{"here"}}), `source value "here" is not an address range: rejected`},
 		"an unknown field":        {said(lb.Condition{Field: "cookie", Values: []string{"x"}}), `a condition cannot look at "cookie": rejected`},
 		"a broken expression":     {said(lb.Condition{Field: "path", Regex: []string{"^(/a$"}}), "error parsing regexp: missing closing ): `^(/a$`: rejected"},
-		"rewriting":               {does(lb.Action{Kind: "forward", Rewrite: &routing.Rewrite{}}), "rewriting requests is not supported: rejected"},
 		"an unknown action":       {does(lb.Action{Kind: "tarpit"}), `action "tarpit" is not supported: rejected`},
 		"a redirect to nowhere":   {does(lb.Action{Kind: "redirect", Status: 301}), "a redirect does not say where to: rejected"},
 		"no status":               {does(lb.Action{Kind: "fixed", Status: 42}), "42 is not a status that can be answered: rejected"},
@@ -114,6 +113,13 @@ func TestApplyRefuses(t *testing.T) {
 			expect(t, cloud, shop, c.step, "rejected", c.want)
 		})
 	}
+	t.Run("rewriting where there is none", func(t *testing.T) {
+		caps := lb.ALB()
+		caps.Rewrites = false
+		cloud := start(t, fake.Options{Capabilities: caps})
+		program(t, cloud, loadBalancer(shop, nil, http80()))
+		expect(t, cloud, shop, does(lb.Action{Kind: "forward", Rewrite: &routing.Rewrite{}}), "rejected", "rewriting requests is not supported: rejected")
+	})
 	t.Run("a regular expression where there are none", func(t *testing.T) {
 		cloud := start(t, fake.Options{Capabilities: lb.ALBGlob()})
 		program(t, cloud, loadBalancer(shop, nil, http80()))
