@@ -290,7 +290,9 @@ func (m *meter) List(ctx context.Context) ([]lb.Key, error) {
 }
 
 func (m *meter) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
-	m.writes.Add(1)
+	if _, waits := step.(plan.AwaitTargets); !waits { // which changes nothing
+		m.writes.Add(1)
+	}
 	if no := m.no.Load(); no != nil && strings.Contains(step.Detail(), no.to) {
 		m.refused.Add(1)
 		return plan.Result{}, no.err

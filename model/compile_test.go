@@ -96,3 +96,13 @@ func expectRefused(t *testing.T, o ingress.Objects, c lb.Capabilities, want ...s
 	}
 	return built
 }
+
+func TestWhatTheNetworkLacksIsSaidOfTheClass(t *testing.T) {
+	built := Compile(snapshotOf(t, many(1, false)), lb.Facts{Unmet: []string{"there is no subnet web-a"}}, lb.ALB())
+	for _, d := range built.Diagnostics {
+		if d.Reason == diag.NetworkUnmet && d.Source.Kind == "IngressClass" && d.Message == "there is no subnet web-a" {
+			return
+		}
+	}
+	t.Errorf("the class is not told: %v", built.Diagnostics)
+}

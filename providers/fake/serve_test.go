@@ -305,7 +305,10 @@ func states(a, b lb.Target, ofA, ofB string) []string {
 
 // Targets are spoken to in their own protocol.
 func TestForwardInTheTargetsProtocol(t *testing.T) {
-	says := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, r.Proto, r.TLS != nil) })
+	says := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Grpc-Status", "12") // what is asked for its health has no such method
+		fmt.Fprintln(w, r.Proto, r.TLS != nil)
+	})
 	for name, c := range map[string]struct {
 		protocol, version string
 		want              string
