@@ -291,5 +291,5 @@ func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {
 // finished reports whether there is nothing left of a load balancer, here or in the cloud.
 func (o outcome) finished(next *record) bool {
 	return o.complete() && len(o.snap.Members) == 0 && len(o.snap.departed) == 0 && len(next.Memory.Members) == 0 &&
-		!o.seen.Exists && len(o.seen.TargetGroups) == 0 && len(o.seen.Certificates) == 0
+		!o.seen.Exists && len(o.seen.TargetGroups) == 0 && len(o.seen.Certificates) == 0 && o.seen.Firewall == ""
 }

@@ -22,6 +22,7 @@ func ClassOf(s ingress.Snapshot) lb.Class {
 		Name:                 s.Class.Name,
 		NoRegularExpressions: s.Class.RegularExpressions != nil && !*s.Class.RegularExpressions,
 		ValuesPerCondition:   s.Class.ValuesPerCondition,
+		OwnSecurityGroups:    len(s.Class.SecurityGroups) > 0,
 	}
 }
 
@@ -47,7 +48,7 @@ func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 // compile is the compiler's three stages.
 func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	config, diagnostics := ingress.Translate(s, f.Certificates)
-	config.Settings.Subnets = f.Subnets
+	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
 	for _, missing := range f.Unmet {
 		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing})
 	}

@@ -9,6 +9,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // class without parameters is one with an empty spec.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.subnets) || !has(self.subnetTags)",message="subnets are either named or selected by tags"
+// +kubebuilder:validation:XValidation:rule="!has(self.securityGroups) || !has(self.inbound)",message="security groups of one's own say themselves who may connect"
 type LoadBalancerClassSpec struct {
 	// Scheme pins where load balancers are reachable from. Unset, the annotation
 	// fairlead.dev/scheme decides, and without it a load balancer is internal.
@@ -30,6 +31,21 @@ type LoadBalancerClassSpec struct {
 	// for any. It is not for classes that name their subnets.
 	// +kubebuilder:validation:MaxProperties=20
 	SubnetTags map[string]string `json:"subnetTags,omitempty"`
+
+	// SecurityGroups that load balancers have instead of one that Fairlead keeps, by ID or name. Who
+	// may connect, and what lets load balancers reach targets, is up to their owner then.
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=5
+	SecurityGroups []string `json:"securityGroups,omitempty"`
+
+	// Inbound pins who may connect: ranges of addresses (10.0.0.0/8), and lists of them that the
+	// cloud keeps (pl-0123456789abcdef0). Unset, the annotation fairlead.dev/inbound decides, and
+	// without it everybody may. It is not for classes that bring security groups of their own.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=50
+	// +kubebuilder:validation:items:MaxLength=64
+	// +kubebuilder:validation:items:Pattern=`^(pl-[0-9a-f]{8,17}|[0-9a-f.:]+/[0-9]{1,3})$`
+	Inbound []string `json:"inbound,omitempty"`
 
 	// TargetType is ip (the default) or instance, for Ingresses that do not say.
 	// +kubebuilder:validation:Enum=ip;instance

@@ -480,6 +480,16 @@ func (in *LoadBalancerClassSpec) DeepCopyInto(out *LoadBalancerClassSpec) {
 			(*out)[key] = val
 		}
 	}
+	if in.SecurityGroups != nil {
+		in, out := &in.SecurityGroups, &out.SecurityGroups
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.Inbound != nil {
+		in, out := &in.Inbound, &out.Inbound
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.ListenPorts != nil {
 		in, out := &in.ListenPorts, &out.ListenPorts
 		*out = make([]ListenPort, len(*in))

@@ -34,6 +34,7 @@ const (
 	portsAnnotation      = prefix + "listen-ports"
 	policyAnnotation     = prefix + "tls-policy"
 	arnAnnotation        = prefix + "certificate-arn"
+	inboundAnnotation    = prefix + "inbound"
 )
 
 // An annotation is one row of the table.
@@ -196,6 +197,17 @@ var annotations = []annotation{
 		},
 	},
 	{
+		name: inboundAnnotation, kind: "list of ranges of addresses, and of lists of them that the cloud keeps", fallback: "`inbound` of the class, else everybody", on: onIngress,
+		merge: "per port; the oldest Ingress that is served on it decides, the others are told", needs: "a firewall for each port", example: "10.0.0.0/8, pl-0123456789abcdef0",
+		doc: "Who may connect to the ports of the Ingress. Where the class says who may, or brings security groups of its own, nothing else can be asked for. " +
+			"A cloud that cannot keep anybody out does not serve the port.",
+		read: func(s *settings, v string) (err error) {
+			s.inbound, err = parseInbound(v)
+			return err
+		},
+		exposes: func(asked, given settings) bool { return admitsMore(given.inbound, asked.inbound) },
+	},
+	{
 		name: healthPath, kind: "path", fallback: "/", on: onIngress, merge: mergeOldest, needs: needsNone, example: "/healthz",
 		doc: "The path that is requested to find out whether a target can serve. For targets that speak gRPC it is `/AWS.ALB/healthcheck` unless it is set.",
 	},
@@ -260,6 +272,7 @@ type settings struct {
 	ports      []v1alpha1.ListenPort
 	tlsPolicy  string
 	arns       []routing.CertificateID
+	inbound    []string // nil: everybody
 	narrowings []narrowing
 	health     map[string]string // by annotation
 }
@@ -268,6 +281,10 @@ type settings struct {
 func (s settings) under(c *Class) settings {
 	s.scheme = first(c.Scheme, s.scheme, v1alpha1.SchemeInternal)
 	s.targetType = first(s.targetType, c.TargetType, v1alpha1.TargetTypeIP)
+	if c.Inbound != nil {
+		s.inbound = c.Inbound
+	}
+	s.inbound = inboundOf(s.inbound)
 	if s.ports == nil {
 		s.ports = c.ListenPorts
 	}
@@ -348,6 +365,8 @@ func (c *Class) allows(a *annotation, value string) bool {
 	case a.name == policyAnnotation && c.TLSPolicy != "" && c.TLSPolicy != value:
 		return false
 	case a.name == schemeAnnotation && c.Scheme != "" && c.Scheme != value:
+		return false
+	case a.name == inboundAnnotation && (len(c.Inbound) > 0 || len(c.SecurityGroups) > 0):
 		return false
 	case c.Annotations == nil:
 		return true

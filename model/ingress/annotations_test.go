@@ -32,6 +32,7 @@ func TestAnnotationValues(t *testing.T) {
 		"scheme":       {[]string{"internal", "internet-facing"}, []string{"", "public", "Internal"}},
 		"target-type":  {[]string{"ip", "instance"}, []string{"", "IP", "lambda"}},
 		"listen-ports": {[]string{"HTTP:80", "HTTP:80,HTTPS:443", " HTTP:80, HTTPS:8443 ", `[{"HTTP":80},{"HTTPS":443}]`, `[{"HTTP":80,"HTTPS":443}]`}, []string{"", "80", "HTTP", "HTTP:", "http:80", "HTTP:0", "HTTP:65536", "HTTP:80,HTTPS:80", "HTTP:80,", "TCP:80", "[]", "[{}]", "[80]", `[{"HTTP":"80"}]`, `[{"HTTP":80}`}},
+		"inbound":      {[]string{"10.0.0.0/8", "0.0.0.0/0, ::/0", "pl-0123456789abcdef0,2001:db8::/32"}, []string{"", "10.0.0.1/8", "10.0.0.1", "10.0.0.0/33", "pl-x", "all", "10.0.0.0/8,"}},
 		"conditions": {
 			[]string{`[{"method": ["GET"]}]`, "- path: /\n  source: [10.0.0.1]\n- backend: web\n  header: {x: [a]}\n- header: {y: [b]}"},
 			[]string{
@@ -106,6 +107,34 @@ func TestUnknownAnnotationSuggestsWhatWasMeant(t *testing.T) {
 	_, found := readAnnotations(anIngress("shop/web", annotated("healthcheck_path", "/")), &Class{})
 	if want := "no annotation has this name; did you mean fairlead.dev/health-check-path?"; found[0].Message != want {
 		t.Errorf("told %q, want %q", found[0].Message, want)
+	}
+}
+
+func TestWhoMayConnectIsNeverMoreThanIsAskedFor(t *testing.T) {
+	none := v1alpha1.LoadBalancerClassSpec{}
+	office := v1alpha1.LoadBalancerClassSpec{Inbound: []string{"10.1.0.0/16"}}
+	cases := map[string]struct {
+		class   v1alpha1.LoadBalancerClassSpec
+		asked   string
+		want    []string
+		refused bool
+	}{
+		"everybody, in other words":                      {none, "::/0,0.0.0.0/0", nil, false},
+		"some, sorted, each once":                        {none, "10.2.0.0/16, 10.1.0.0/16,10.2.0.0/16", []string{"10.1.0.0/16", "10.2.0.0/16"}, false},
+		"the class admits part of them":                  {office, "10.0.0.0/8", []string{"10.1.0.0/16"}, false},
+		"the class admits others":                        {office, "10.1.2.0/24", []string{"10.1.0.0/16"}, true},
+		"the class does not let its authors say":         {v1alpha1.LoadBalancerClassSpec{Annotations: &[]string{}}, "10.0.0.0/8", nil, true},
+		"the security groups of the class say":           {v1alpha1.LoadBalancerClassSpec{SecurityGroups: []string{"a"}}, "10.0.0.0/8", nil, true},
+		"everybody was asked for, and the class said so": {office, "0.0.0.0/0,::/0", []string{"10.1.0.0/16"}, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, found := readAnnotations(anIngress("shop/web", annotated("inbound", c.asked)), &Class{"fairlead", c.class})
+			compare(t, "who may connect", got.inbound, c.want)
+			if failed(found) != c.refused {
+				t.Errorf("refused %t, want %t: %v", failed(found), c.refused, found)
+			}
+		})
 	}
 }
 

@@ -150,6 +150,8 @@ func TestParametersThatMakeNoSense(t *testing.T) {
 		"scheme":                        {v1alpha1.LoadBalancerClassSpec{Scheme: "public"}, "spec.scheme"},
 		"IP family":                     {v1alpha1.LoadBalancerClassSpec{IPFamily: "ipv5"}, "spec.ipFamily"},
 		"subnets named and selected":    {v1alpha1.LoadBalancerClassSpec{Subnets: []string{"a"}, SubnetTags: map[string]string{"b": ""}}, "spec.subnetTags"},
+		"groups and who may connect":    {v1alpha1.LoadBalancerClassSpec{SecurityGroups: []string{"a"}, Inbound: []string{"10.0.0.0/8"}}, "spec.inbound"},
+		"who may connect":               {v1alpha1.LoadBalancerClassSpec{Inbound: []string{"10.0.0.1/8"}}, "spec.inbound"},
 		"a tag of ours":                 {v1alpha1.LoadBalancerClassSpec{Tags: map[string]string{"fairlead.dev/key": "a"}}, "spec.tags[fairlead.dev/key]"},
 		"target type":                   {v1alpha1.LoadBalancerClassSpec{TargetType: "pod"}, "spec.targetType"},
 		"path reading":                  {v1alpha1.LoadBalancerClassSpec{ImplementationSpecific: "glob"}, "spec.implementationSpecific"},

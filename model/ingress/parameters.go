@@ -84,6 +84,14 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 	if len(spec.Subnets) > 0 && len(spec.SubnetTags) > 0 {
 		errs = append(errs, field.Invalid(at.Child("subnetTags"), spec.SubnetTags, "subnets are either named or selected by tags"))
 	}
+	if len(spec.SecurityGroups) > 0 && len(spec.Inbound) > 0 {
+		errs = append(errs, field.Invalid(at.Child("inbound"), spec.Inbound, "security groups of one's own say themselves who may connect"))
+	}
+	if spec.Inbound != nil {
+		if err := checkInbound(spec.Inbound); err != nil {
+			errs = append(errs, field.Invalid(at.Child("inbound"), spec.Inbound, err.Error()))
+		}
+	}
 	errs = append(errs, validateTags(spec.Tags, at.Child("tags"))...)
 	errs = append(errs, validatePorts(spec.Ports, at.Child("ports"))...)
 	if spec.ValuesPerCondition < 0 {
@@ -205,7 +213,7 @@ func (c *Class) discovers() bool { return c.CertificateDiscovery == nil || *c.Ce
 // NetworkOf is where the load balancer of a snapshot is to stand.
 func NetworkOf(s Snapshot) routing.Network {
 	_, scheme := splitScheme(s.Key)
-	return routing.Network{Key: s.Key, Scheme: scheme, Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags}
+	return routing.Network{Key: s.Key, Scheme: scheme, Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
 }
 
 // validateTags keeps what Fairlead knows its own by out of what a class may write.

@@ -32,7 +32,8 @@ type doors struct {
 // A door is one port.
 type door struct {
 	protocol string
-	opener   routing.Owner                   // who decided the protocol
+	inbound  []string                        // who may connect; nil: everybody
+	opener   routing.Owner                   // who decided so
 	policy   string                          // the TLS policy that an author asks for
 	decided  routing.Owner                   // who asked for it
 	by       map[routing.Host]certificateUse // the certificate of each host
@@ -130,17 +131,26 @@ func (o *opening) claim(ports []int32, protocol string) []int32 {
 	for _, port := range ports {
 		at := o.ports[port]
 		if at == nil {
-			at = &door{protocol: protocol, opener: o.Owner, by: map[routing.Host]certificateUse{}}
+			at = &door{protocol: protocol, inbound: o.settings.inbound, opener: o.Owner, by: map[routing.Host]certificateUse{}}
 			o.ports[port] = at
 		}
 		if at.protocol == protocol {
 			claimed = append(claimed, port)
+			o.tellAdmitted(port, at)
 			continue
 		}
 		o.found = append(o.found, about(o.Ingress, portsAnnotation, diag.Warning, diag.SettingConflict,
 			fmt.Sprintf("it is not served over %s on port %d, which speaks %s for %s", protocol, port, at.protocol, at.opener)))
 	}
 	return claimed
+}
+
+// tellAdmitted tells a member where somebody before it decided otherwise who may connect.
+func (o *opening) tellAdmitted(port int32, at *door) {
+	if !slices.Equal(at.inbound, o.settings.inbound) {
+		o.found = append(o.found, about(o.Ingress, inboundAnnotation, diag.Warning, diag.SettingConflict,
+			fmt.Sprintf("%s decides who may connect to port %d: %s", at.opener, port, describeInbound(at.inbound))))
+	}
 }
 
 // certificates finds a certificate for each host that an entry covers: the first that can be used.
@@ -251,7 +261,7 @@ func (d *doors) listeners(c *Class) ([]routing.Listener, []routing.Certificate) 
 	for _, port := range slices.Sorted(maps.Keys(d.ports)) {
 		at := d.ports[port]
 		own := c.port(port)
-		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes}
+		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes, Inbound: at.inbound}
 		if at.protocol == v1alpha1.ProtocolHTTPS {
 			l.TLSPolicy = first(own.TLSPolicy, c.TLSPolicy, at.policy)
 			l.Mutual = (*routing.MutualAuthentication)(own.MutualAuthentication)

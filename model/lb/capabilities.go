@@ -40,6 +40,8 @@ type Capabilities struct {
 
 	// HTTP2NeedsTLS: targets that speak HTTP2 or GRPC can be reached on HTTPS listeners only.
 	HTTP2NeedsTLS bool
+	// Inbound: it can be said of a listener who may connect.
+	Inbound bool
 
 	// InstanceIDs: targets of type instance go by what the cloud calls the node, not by its address.
 	InstanceIDs bool
@@ -71,12 +73,16 @@ type Class struct {
 	Name                 string
 	NoRegularExpressions bool
 	ValuesPerCondition   int // 0: the provider's usual
+	OwnSecurityGroups    bool
 }
 
 // For is what a class leaves of the capabilities.
 func (c Capabilities) For(class Class) Capabilities {
 	if class.NoRegularExpressions && c.Regex {
 		c.Name, c.Regex = c.Name+"-glob", false
+	}
+	if class.OwnSecurityGroups { // their owner says who may connect
+		c.Inbound = false
 	}
 	if class.ValuesPerCondition > 0 {
 		c.ValuesPerCondition = class.ValuesPerCondition
@@ -112,7 +118,7 @@ func ALB() Capabilities {
 		ContentTypes: []string{"text/plain", "text/css", "text/html", "application/javascript", "application/json"},
 		Certificates: 25, Listeners: 50,
 		GroupAttributes: albGroupAttributes(), HTTP2NeedsTLS: true,
-		InstanceIDs: true,
+		Inbound: true, InstanceIDs: true,
 		MinPriority: 1, MaxPriority: 50000,
 		Settle: 60 * time.Second,
 	}

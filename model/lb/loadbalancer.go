@@ -56,6 +56,7 @@ type Listener struct {
 
 // ListenerSettings are what holds for a whole port.
 type ListenerSettings struct {
+	Inbound    []string              `json:"inbound,omitempty"` // who may connect, sorted; nil for everybody
 	TLSPolicy  string                `json:"tlsPolicy,omitempty"`
 	Attributes map[string]string     `json:"attributes,omitempty"`
 	Mutual     *MutualAuthentication `json:"mutualAuthentication,omitempty"`

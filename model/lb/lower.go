@@ -46,7 +46,7 @@ func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *
 			out.Rules = append(out.Rules, spell.rules(b)...)
 		}
 	}
-	out.Settings = ListenerSettings{TLSPolicy: l.TLSPolicy, Attributes: l.Attributes, Mutual: l.Mutual, ClientSecrets: clientSecrets(out)}
+	out.Settings = ListenerSettings{Inbound: l.Inbound, TLSPolicy: l.TLSPolicy, Attributes: l.Attributes, Mutual: l.Mutual, ClientSecrets: clientSecrets(out)}
 	out.Digest = DigestOf(out.Settings)
 	return out
 }

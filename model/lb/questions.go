@@ -20,6 +20,8 @@ type Facts struct {
 	Certificates map[string][]CertificateID
 	// Subnets are those that the network comes down to, sorted. None are left to the provider.
 	Subnets []string
+	// SecurityGroups are those that the class names, sorted.
+	SecurityGroups []string
 	// Unmet is what the class asks for and the cloud does not have, in words.
 	Unmet []string
 }

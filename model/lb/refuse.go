@@ -43,6 +43,7 @@ func joinPorts(ports []int32) string {
 
 // expressible is the table without what cannot be said, and what that is.
 func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
+	t, refusals := guarded(t, c)
 	spellers := map[int32]*speller{}
 	guards := map[int32]int{} // by port, the wildcards of hosts that what is for any host is repeated for
 	for _, l := range t.Listeners {
@@ -51,7 +52,6 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 	}
 	reach := newReach(t, c)
 	config := t.Config
-	var refusals []Refusal
 
 	config.Routes = make([]routing.Route, 0, len(t.Routes))
 	for _, r := range t.Routes {

@@ -106,7 +106,8 @@ type difference struct {
 	pairs *pairs
 	tasks []task
 
-	balancer int                          // creates the load balancer, or absent
+	balancer int                          // creates the load balancer or finishes it, or absent
+	bare     int                          // after it, nothing stands behind the firewall, or absent
 	imported map[lb.CertificateID]int     // brings the certificate: imports it, or replaces another one with it
 	usable   map[lb.GroupID]int           // after it, a group has its first targets
 	warm     map[lb.GroupID]int           // after it, a group has a healthy target
@@ -120,7 +121,7 @@ type difference struct {
 // groups, which is left out unless parking is set.
 func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, renewed []ReplaceCertificate, parking bool) (tasks []task, parked bool) {
 	d := &difference{
-		seen: seen, want: want, caps: c, pairs: known, balancer: absent,
+		seen: seen, want: want, caps: c, pairs: known, balancer: absent, bare: absent,
 		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
 		unnamed: map[lb.GroupID][]int{}, detached: map[lb.CertificateID][]int{},
 	}
@@ -170,6 +171,7 @@ func (d *difference) tearDown() {
 	}
 	taken := inUse(d.seen)
 	t := d.add(DeleteLoadBalancer{d.seen.Key}, use{rules: -taken[rules], certificates: -taken[certificates], listeners: -taken[listeners]})
+	d.bare = t
 	for _, g := range d.seen.TargetGroups {
 		d.unnamed[g.ID] = []int{t}
 	}
@@ -206,12 +208,19 @@ func (d *difference) loadBalancer() {
 	case !d.seen.Exists:
 		d.balancer = d.add(CreateLoadBalancer{d.want}, use{})
 	case differ(d.seen.Digest, d.want.Digest):
-		d.add(ModifyLoadBalancer{d.want}, use{})
+		d.bare = d.add(ModifyLoadBalancer{d.want}, use{})
+		if d.seen.Digest == "" { // it was never finished
+			d.balancer = d.bare
+		}
 	}
 }
 
-// leftovers deletes target groups and certificates that are not wanted, once nothing names them.
+// leftovers deletes target groups, certificates and the firewall where they are not wanted, once nothing
+// names them.
 func (d *difference) leftovers(want lb.LoadBalancer) {
+	if d.seen.Firewall != "" && (want.Empty() || len(want.Settings.SecurityGroups) > 0) {
+		d.add(DeleteFirewall{d.seen.Key}, use{}, d.bare)
+	}
 	wanted := map[lb.GroupID]bool{}
 	for _, g := range want.TargetGroups {
 		wanted[g.ID] = true

@@ -12,6 +12,7 @@ import (
 func (CreateLoadBalancer) step() {}
 func (ModifyLoadBalancer) step() {}
 func (DeleteLoadBalancer) step() {}
+func (DeleteFirewall) step()     {}
 func (ImportCertificate) step()  {}
 func (ReplaceCertificate) step() {}
 func (DeleteCertificate) step()  {}
@@ -33,6 +34,7 @@ func (RespaceRules) step()       {}
 func (CreateLoadBalancer) Op() string { return "create load balancer" }
 func (ModifyLoadBalancer) Op() string { return "modify load balancer" }
 func (DeleteLoadBalancer) Op() string { return "delete load balancer" }
+func (DeleteFirewall) Op() string     { return "delete firewall" }
 func (ImportCertificate) Op() string  { return "import certificate" }
 func (ReplaceCertificate) Op() string { return "replace certificate" }
 func (DeleteCertificate) Op() string  { return "delete certificate" }
@@ -54,6 +56,7 @@ func (RespaceRules) Op() string       { return "respace rules" }
 func (s CreateLoadBalancer) ID() string { return string(s.LoadBalancer.Key) }
 func (s ModifyLoadBalancer) ID() string { return string(s.LoadBalancer.Key) }
 func (s DeleteLoadBalancer) ID() string { return string(s.Key) }
+func (s DeleteFirewall) ID() string     { return string(s.Key) }
 func (s ImportCertificate) ID() string  { return string(s.Certificate.ID) }
 func (s ReplaceCertificate) ID() string { return string(s.Old) }
 func (s DeleteCertificate) ID() string  { return string(s.Certificate) }
@@ -77,6 +80,7 @@ func ruleID(port int32, priority int) string { return fmt.Sprintf("%d/%d", port,
 func (s CreateLoadBalancer) Detail() string { return s.LoadBalancer.Settings.Scheme }
 func (s ModifyLoadBalancer) Detail() string { return "settings " + string(s.LoadBalancer.Digest) }
 func (s DeleteLoadBalancer) Detail() string { return "with its listeners and rules" }
+func (DeleteFirewall) Detail() string       { return "" }
 func (s ImportCertificate) Detail() string {
 	return strings.Join(s.Certificate.Hosts, ", ") + " from Secret " + s.Certificate.Source
 }

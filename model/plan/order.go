@@ -15,8 +15,8 @@ import (
 //	replace certificate     -
 //	create target group     -
 //	register targets        its group                               there is nowhere to register
-//	create listener         load balancer, its certificates,        the cloud refuses
-//	                        the default's groups
+//	create listener         load balancer with all its settings,    the cloud refuses, or it serves
+//	                        its certificates, the default's groups  without what guards it
 //	park (create rule)      its groups' first targets, listener     the health check never starts
 //	await targets           its parking rule                        it waits for ever
 //	respace rules           its listener                            -
@@ -40,6 +40,8 @@ import (
 //	delete listener         redirects to it that go                 a redirect to a closed port
 //	delete target group     whatever named it                       the cloud refuses
 //	delete certificate      whatever named it                       the cloud refuses
+//	delete firewall         the load balancer goes, or its          the cloud refuses
+//	                        settings name others
 //
 // Besides, at a limit whatever takes a place waits for what makes it (room.go).
 

@@ -30,10 +30,11 @@ type Step interface {
 
 // A Result is what a cloud assigns when it carries out a step.
 type Result struct {
-	Handle  string     // the new object's
-	Address lb.Address // of a new load balancer
-	Active  bool       // whether a new load balancer answers already
-	Port    int32      // that a new listener is really reached at; zero for its own
+	Handle   string     // the new object's
+	Address  lb.Address // of a new load balancer
+	Active   bool       // whether a new load balancer answers already
+	Firewall string     // of a load balancer, where one is kept beside it
+	Port     int32      // that a new listener is really reached at; zero for its own
 }
 
 // The steps, in the order in which a new load balancer needs them.
@@ -42,9 +43,12 @@ type (
 	CreateLoadBalancer struct{ LoadBalancer lb.LoadBalancer }
 	// ModifyLoadBalancer changes its settings.
 	ModifyLoadBalancer struct{ LoadBalancer lb.LoadBalancer }
-	// DeleteLoadBalancer deletes it with its listeners and rules. Target groups and
-	// certificates stay for steps of their own.
+	// DeleteLoadBalancer deletes it with its listeners and rules. Target groups, certificates and
+	// the firewall stay for steps of their own.
 	DeleteLoadBalancer struct{ Key lb.Key }
+
+	// DeleteFirewall removes what said who may connect, once nothing stands behind it any more.
+	DeleteFirewall struct{ Key lb.Key }
 
 	// ImportCertificate gives the provider a certificate and its key.
 	ImportCertificate struct{ Certificate lb.Certificate }
@@ -117,16 +121,24 @@ type (
 // Do makes the load balancer exist.
 func (s CreateLoadBalancer) Do(o *lb.Observed, r Result) {
 	o.Key, o.Exists, o.Digest = s.LoadBalancer.Key, true, s.LoadBalancer.Digest
-	o.Handle, o.Address, o.Active = r.Handle, r.Address, r.Active
+	o.Handle, o.Address, o.Active, o.Firewall = r.Handle, r.Address, r.Active, r.Firewall
 }
 
 // Do replaces the settings.
-func (s ModifyLoadBalancer) Do(o *lb.Observed, _ Result) { o.Digest = s.LoadBalancer.Digest }
+func (s ModifyLoadBalancer) Do(o *lb.Observed, r Result) {
+	o.Digest = s.LoadBalancer.Digest
+	if r.Firewall != "" {
+		o.Firewall = r.Firewall
+	}
+}
 
 // Do removes the load balancer and what lies inside it.
 func (s DeleteLoadBalancer) Do(o *lb.Observed, _ Result) {
-	*o = lb.Observed{Key: s.Key, TargetGroups: o.TargetGroups, Certificates: o.Certificates}
+	*o = lb.Observed{Key: s.Key, TargetGroups: o.TargetGroups, Certificates: o.Certificates, Firewall: o.Firewall}
 }
+
+// Do forgets the firewall.
+func (s DeleteFirewall) Do(o *lb.Observed, _ Result) { o.Firewall = "" }
 
 // Do adds the certificate.
 func (s ImportCertificate) Do(o *lb.Observed, r Result) {

@@ -42,6 +42,7 @@ type Listener struct {
 	TLSPolicy    string
 	Attributes   map[string]string
 	Mutual       *MutualAuthentication // nil for what the cloud does of itself
+	Inbound      []string              // who may connect: ranges of addresses and lists of them, sorted; nil for everybody
 }
 
 // MutualAuthentication is what is done with the certificates of clients.
@@ -54,11 +55,14 @@ type MutualAuthentication struct {
 
 // Settings are what holds for a whole load balancer. What is empty is left to the cloud.
 type Settings struct {
-	Scheme     string            `json:"scheme,omitempty"` // internal or internet-facing
-	IPFamily   string            `json:"ipFamily,omitempty"`
-	Subnets    []string          `json:"subnets,omitempty"` // as the cloud calls them, sorted
-	Attributes map[string]string `json:"attributes,omitempty"`
-	Tags       map[string]string `json:"tags,omitempty"`
+	Scheme   string   `json:"scheme,omitempty"` // internal or internet-facing
+	IPFamily string   `json:"ipFamily,omitempty"`
+	Subnets  []string `json:"subnets,omitempty"` // as the cloud calls them, sorted
+	// SecurityGroups are those of the class, as the cloud calls them, sorted. None are the provider's
+	// own to keep.
+	SecurityGroups []string          `json:"securityGroups,omitempty"`
+	Attributes     map[string]string `json:"attributes,omitempty"`
+	Tags           map[string]string `json:"tags,omitempty"`
 }
 
 // A Network is where a load balancer is to stand, in the words of its class. The zero Network asks for
@@ -68,4 +72,6 @@ type Network struct {
 	Scheme     string
 	Subnets    []string          // by ID or name; nil: those with the tags
 	SubnetTags map[string]string // nil: those that suit the scheme
+	// SecurityGroups of the class, by ID or name.
+	SecurityGroups []string
 }

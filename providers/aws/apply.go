@@ -28,11 +28,13 @@ func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
-		return p.createLoadBalancer(ctx, s.LoadBalancer)
+		return p.createLoadBalancer(ctx, seen, s.LoadBalancer)
 	case plan.ModifyLoadBalancer:
-		return plan.Result{}, p.modifyLoadBalancer(ctx, s.LoadBalancer)
+		return p.modifyLoadBalancer(ctx, seen, s.LoadBalancer)
 	case plan.DeleteLoadBalancer:
 		return plan.Result{}, p.deleteLoadBalancer(ctx, seen)
+	case plan.DeleteFirewall:
+		return plan.Result{}, p.deleteFirewall(ctx, seen)
 	case plan.ImportCertificate:
 		arn, err := p.importCertificate(ctx, seen, s.Certificate)
 		return plan.Result{Handle: arn}, err
@@ -49,7 +51,7 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 		if err != nil {
 			return plan.Result{}, err
 		}
-		return plan.Result{}, p.register(ctx, arn, s.Targets)
+		return plan.Result{}, p.register(ctx, seen.Key, arn, s.Targets)
 	case plan.AwaitTargets:
 		return plan.Result{}, p.awaitTargets(ctx, seen.Key, s.Group)
 	case plan.DeleteTargetGroup:
@@ -76,7 +78,7 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	return plan.Result{}, fmt.Errorf("step %s is not known", step.Op())
 }
 
-func (p *Provider) createLoadBalancer(ctx context.Context, want lb.LoadBalancer) (plan.Result, error) {
+func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, want lb.LoadBalancer) (plan.Result, error) {
 	name := p.loadBalancerName(want.Key)
 	subnets := want.Settings.Subnets
 	if len(subnets) == 0 { // there are none that fit, or nobody looked
@@ -85,13 +87,17 @@ func (p *Provider) createLoadBalancer(ctx context.Context, want lb.LoadBalancer)
 			return plan.Result{}, err
 		}
 	}
+	groups, firewall, err := p.fence(ctx, want)
+	if err != nil {
+		return plan.Result{}, err
+	}
 	tags := p.balancerTags(want)
 	if !complete(want.Settings) {
 		tags = p.owned(want.Key, want.Settings.Tags)
 	}
 	in := &elbapi.CreateLoadBalancerInput{
 		Name: aws.String(name), Type: elb.LoadBalancerTypeEnumApplication, Scheme: elb.LoadBalancerSchemeEnum(want.Settings.Scheme),
-		IpAddressType: elb.IpAddressType(want.Settings.IPFamily), Subnets: subnets, Tags: elbTags(tags),
+		IpAddressType: elb.IpAddressType(want.Settings.IPFamily), Subnets: subnets, SecurityGroups: groups, Tags: elbTags(tags),
 	}
 	out, err := p.elb.CreateLoadBalancer(ctx, in)
 	made := &balancer{}
@@ -100,7 +106,9 @@ func (p *Provider) createLoadBalancer(ctx context.Context, want lb.LoadBalancer)
 		if made, err = p.ownBalancer(ctx, want.Key); err != nil {
 			return plan.Result{}, err
 		}
-		err = p.writeSettings(ctx, made, want)
+		if _, err = p.writeFence(ctx, made, seen, want); err == nil {
+			err = p.writeSettings(ctx, made, want)
+		}
 	case err != nil:
 		return plan.Result{}, explained("creating load balancer "+name, err)
 	default:
@@ -110,7 +118,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, want lb.LoadBalancer)
 		}
 	}
 	return plan.Result{
-		Handle: aws.ToString(made.LoadBalancerArn), Address: lb.Address{Hostname: aws.ToString(made.DNSName)},
+		Handle: aws.ToString(made.LoadBalancerArn), Firewall: firewall, Address: lb.Address{Hostname: aws.ToString(made.DNSName)},
 		Active: active(&made.LoadBalancer),
 	}, err
 }
@@ -197,6 +205,9 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 	in := &elbapi.CreateListenerInput{
 		LoadBalancerArn: aws.String(seen.Handle), Port: aws.Int32(want.Port), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
 		Tags: elbTags(tags), Certificates: secure.certificates, SslPolicy: secure.policy, MutualAuthentication: secure.mutual,
+	}
+	if err := p.openPort(ctx, seen, want); err != nil {
+		return plan.Result{}, err
 	}
 	out, err := p.elb.CreateListener(ctx, in)
 	var arn string
@@ -294,6 +305,9 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	if same {
 		return nil
 	}
+	if err := p.changePort(ctx, seen, want.Port, grantsTo(want.Port, want.Settings.Inbound)); err != nil {
+		return err
+	}
 	if err := p.writeSecrets(ctx, seen, l, want); err != nil {
 		return err
 	}
@@ -306,10 +320,10 @@ func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port i
 		return nil
 	}
 	_, err := p.elb.DeleteListener(ctx, &elbapi.DeleteListenerInput{ListenerArn: aws.String(l.Handle)})
-	if is(err, "ListenerNotFound") {
-		return nil
+	if err != nil && !is(err, "ListenerNotFound") {
+		return explained(fmt.Sprintf("deleting listener %d", port), err)
 	}
-	return explained(fmt.Sprintf("deleting listener %d", port), err)
+	return p.changePort(ctx, seen, port, nil)
 }
 
 func (p *Provider) attachCertificate(ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID) error {

@@ -13,6 +13,8 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
 
+	"golang.org/x/sync/singleflight"
+
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -26,6 +28,10 @@ type Options struct {
 	Installation string
 	// VPC is where load balancers stand.
 	VPC string
+	// Cluster is the name by which the security groups of the nodes are found; none are changed for "".
+	Cluster string
+	// Unfenced leaves all security groups alone: load balancers get the VPC's default one.
+	Unfenced bool
 	// Settle is how long what was let go of may be said to be in use. Zero is what AWS takes at most.
 	Settle time.Duration
 	// Rates are how fast AWS is asked; see Published. A class without one is asked without limit.
@@ -38,6 +44,8 @@ type Options struct {
 type Provider struct {
 	installation string
 	vpc          string
+	cluster      string
+	unfenced     bool
 	settle       time.Duration
 
 	elb     *elb.Client
@@ -51,6 +59,12 @@ type Provider struct {
 	places map[lb.Key]place // where load balancers are to stand
 
 	shelf shelf // the certificates that the account holds
+
+	shared  string          // the security group that all load balancers have, once it is known
+	fenced  map[lb.Key]bool // those that need it
+	leaving bool            // whether it is being deleted
+	reached map[int32]bool  // ports of targets that are known to be open
+	looks   singleflight.Group
 
 	released  waitingRoom // target groups and certificates that were let go of
 	inactive  waitingRoom // load balancers that are being set up
@@ -68,15 +82,19 @@ type groupName struct {
 func New(o Options) *Provider {
 	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), newPacer(o.Rates, o.Requested).into)
 	return &Provider{
-		installation: o.Installation, vpc: o.VPC, settle: cmp.Or(o.Settle, lb.ALB().Settle),
+		installation: o.Installation, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced, settle: cmp.Or(o.Settle, lb.ALB().Settle),
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config),
-		groups:  map[groupName]string{}, looked: map[string][]lb.TargetHealth{}, places: map[lb.Key]place{},
+		groups:  map[groupName]string{}, looked: map[string][]lb.TargetHealth{}, places: map[lb.Key]place{}, fenced: map[lb.Key]bool{}, reached: map[int32]bool{},
 	}
 }
 
 // Capabilities are the limits that AWS publishes, as far as the class leaves them.
-func (p *Provider) Capabilities(class lb.Class) lb.Capabilities { return lb.ALB().For(class) }
+func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
+	c := lb.ALB()
+	c.Inbound = !p.unfenced
+	return c.For(class)
+}
 
 // Lookup answers what compiling needs to know.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {

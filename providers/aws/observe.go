@@ -37,6 +37,9 @@ type look struct {
 	groupAttributes map[string]map[string]string      // those of target groups that were written, looked at deeply
 	attributes      map[string]string                 // of the load balancer, looked at deeply
 	portAttributes  map[string]map[string]string      // those of listeners that were written, looked at deeply
+	firewall        string
+	fenced          bool    // looked at deeply, whether it has the security groups that it should have
+	grants          []grant // looked at deeply, those of its firewall
 }
 
 // Observe reads what is under a key.
@@ -45,7 +48,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		key: key, deep: deep, rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{},
 		groupAttributes: map[string]map[string]string{}, portAttributes: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
 	}
-	strewn, err := p.find(ctx, p.owned(key, nil), "elasticloadbalancing:targetgroup", "acm:certificate")
+	strewn, err := p.find(ctx, p.owned(key, nil), "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +56,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		return nil, err
 	}
 	for _, read := range []func(context.Context, *look, map[string]map[string]string) error{
-		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readGroupAttributes, p.readPortAttributes, p.readSettings, p.readCertificates,
+		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readGroupAttributes, p.readPortAttributes, p.readFence, p.readSettings, p.readCertificates,
 	} {
 		if err := read(ctx, l, strewn); err != nil {
 			return nil, err
@@ -253,7 +256,7 @@ func (p *Provider) readTags(ctx context.Context, l *look, _ map[string]map[strin
 
 // observed is what was read, in canonical form.
 func (l *look) observed() *lb.Observed {
-	o := &lb.Observed{Key: l.key}
+	o := &lb.Observed{Key: l.key, Firewall: l.firewall}
 	if b := l.balancer; b != nil {
 		arn := aws.ToString(b.LoadBalancerArn)
 		o.Exists, o.Handle, o.Digest = true, arn, l.digest()

@@ -74,6 +74,9 @@ func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 // uses counts how often listeners and rules name each target group and certificate, by handle.
 func uses(o *lb.Observed) map[string]int {
 	out := map[string]int{}
+	if o.Exists && o.Firewall != "" {
+		out[o.Firewall]++
+	}
 	name := func(a lb.Action) {
 		for _, id := range a.Groups() {
 			if g := o.TargetGroup(id); g != nil {

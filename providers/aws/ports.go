@@ -205,6 +205,9 @@ func (l *look) listenerDigest(of elb.Listener) lb.Digest {
 	}
 	written := writtenIn(tags)
 	var s lb.ListenerSettings
+	if l.fenced {
+		s.Inbound = l.inboundOf(aws.ToInt32(of.Port))
+	}
 	for _, name := range written {
 		if secrets, is := strings.CutPrefix(name, writtenSecrets); is {
 			s.ClientSecrets = lb.Digest(secrets)

@@ -12,6 +12,7 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -24,6 +25,7 @@ import (
 const (
 	writtenSubnets = "subnets"
 	writtenFamily  = "ip-family"
+	writtenGroups  = "security-groups"
 	tagWritten     = "tag:"
 )
 
@@ -63,6 +65,9 @@ func writtenOf(s routing.Settings) []string {
 	if s.IPFamily != "" {
 		out = append(out, writtenFamily)
 	}
+	if len(s.SecurityGroups) > 0 {
+		out = append(out, writtenGroups)
+	}
 	slices.Sort(out)
 	return out
 }
@@ -79,12 +84,16 @@ func (p *Provider) balancerTags(want lb.LoadBalancer) map[string]string {
 func complete(s routing.Settings) bool { return len(s.Attributes) == 0 }
 
 // modifyLoadBalancer changes the settings of a load balancer.
-func (p *Provider) modifyLoadBalancer(ctx context.Context, want lb.LoadBalancer) error {
+func (p *Provider) modifyLoadBalancer(ctx context.Context, seen *lb.Observed, want lb.LoadBalancer) (plan.Result, error) {
 	there, err := p.ownBalancer(ctx, want.Key)
 	if err != nil {
-		return err
+		return plan.Result{}, err
 	}
-	return p.writeSettings(ctx, there, want)
+	firewall, err := p.writeFence(ctx, there, seen, want)
+	if err != nil {
+		return plan.Result{}, err
+	}
+	return plan.Result{Firewall: firewall}, p.writeSettings(ctx, there, want)
 }
 
 // A balancer is a load balancer of ours and its tags.
@@ -186,6 +195,7 @@ func (p *Provider) readSettings(ctx context.Context, l *look, _ map[string]map[s
 		return nil
 	}
 	p.leave(l.key) // where it is to stand is thought over, too
+	p.forgetReached()
 	written := writtenIn(l.tags[aws.ToString(l.balancer.LoadBalancerArn)])
 	if !slices.ContainsFunc(written, isAttribute) {
 		return nil
@@ -213,7 +223,7 @@ func (l *look) digest() lb.Digest {
 	if !l.deep || tags[tagDigest] == "" {
 		return lb.Digest(tags[tagDigest])
 	}
-	s := routing.Settings{Scheme: string(l.balancer.Scheme)}
+	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.strange()}
 	for _, name := range writtenIn(tags) {
 		tag, isTag := strings.CutPrefix(name, tagWritten)
 		switch {
@@ -221,6 +231,8 @@ func (l *look) digest() lb.Digest {
 			s.Subnets = subnetsIn(*l.balancer)
 		case name == writtenFamily:
 			s.IPFamily = string(l.balancer.IpAddressType)
+		case name == writtenGroups:
+			s.SecurityGroups = slices.Sorted(slices.Values(l.balancer.SecurityGroups))
 		case isTag:
 			note(&s.Tags, tag, tags)
 		default:

@@ -33,6 +33,7 @@ const leastFree = 8
 type place struct {
 	asked   lb.Network
 	subnets []string
+	groups  []string // security groups, where the class names some
 }
 
 // stand notes where a load balancer is to stand: where it does, and what is missing, if nothing fits.
@@ -44,7 +45,7 @@ func (p *Provider) stand(ctx context.Context, n lb.Network, facts *lb.Facts) err
 	known, ok := p.places[n.Key]
 	p.mu.Unlock()
 	if ok && reflect.DeepEqual(known.asked, n) {
-		facts.Subnets = known.subnets
+		facts.Subnets, facts.SecurityGroups = known.subnets, known.groups
 		return nil
 	}
 	there, err := p.balancerNamed(ctx, p.loadBalancerName(n.Key))
@@ -63,9 +64,18 @@ func (p *Provider) stand(ctx context.Context, n lb.Network, facts *lb.Facts) err
 	if err != nil {
 		return err
 	}
+	groups, err := p.namedGroups(ctx, n.SecurityGroups)
+	if errors.Is(err, providers.ErrRejected) {
+		facts.Unmet = append(facts.Unmet, err.Error())
+	} else if err != nil {
+		return err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.places[n.Key], facts.Subnets = place{n, subnets}, subnets
+	facts.Subnets, facts.SecurityGroups = subnets, groups
+	if len(facts.Unmet) == 0 {
+		p.places[n.Key] = place{n, subnets, groups}
+	}
 	return nil
 }
 

@@ -38,6 +38,9 @@ var usualGroupAttributes = map[string]string{
 }
 
 func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) (plan.Result, error) {
+	if err := p.reach(ctx, seen.Key, checkPort(g.Health)); err != nil {
+		return plan.Result{}, err
+	}
 	name := p.targetGroupName(seen.Key, g.ID)
 	health := g.Health
 	tags := p.owned(seen.Key, map[string]string{tagGroup: string(g.ID), tagService: g.Service, tagPort: string(g.Port)})
@@ -74,6 +77,9 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 func (p *Provider) modifyTargetGroup(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) error {
 	arn, err := p.groupARN(ctx, seen.Key, g.ID)
 	if err != nil {
+		return err
+	}
+	if err := p.reach(ctx, seen.Key, checkPort(g.Health)); err != nil {
 		return err
 	}
 	return p.writeGroup(ctx, arn, g)

@@ -24,6 +24,9 @@ const targetBatch = 100
 func (p *Provider) remember(l *look) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if l.firewall != "" {
+		p.fenced[l.key] = true
+	}
 	for _, g := range l.groups {
 		arn := aws.ToString(g.TargetGroupArn)
 		p.groups[groupName{l.key, l.idOf(arn)}] = arn
@@ -118,7 +121,7 @@ func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID,
 			surplus = append(surplus, h.Target)
 		}
 	}
-	refused := p.register(ctx, arn, missing)
+	refused := p.register(ctx, key, arn, missing)
 	if refused != nil && !errors.Is(refused, providers.ErrRejected) {
 		return refused
 	}
@@ -129,7 +132,15 @@ func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID,
 	return fmt.Errorf("%d targets are wanted, and %d were there: %w", len(want), len(have), refused)
 }
 
-func (p *Provider) register(ctx context.Context, group string, targets []lb.Target) error {
+// register adds targets to a group, once the load balancer can reach them.
+func (p *Provider) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) error {
+	var ports []int32
+	for _, t := range targets {
+		ports = append(ports, t.Port)
+	}
+	if err := p.reach(ctx, key, ports); err != nil {
+		return err
+	}
 	for part := range slices.Chunk(targets, targetBatch) {
 		_, err := p.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{TargetGroupArn: aws.String(group), Targets: described(part)})
 		p.joined(group, part, err)

@@ -110,7 +110,9 @@ func (c *Cloud) Close() {
 
 // Capabilities are those of the Options, as far as the class leaves them.
 func (c *Cloud) Capabilities(class lb.Class) lb.Capabilities {
-	return c.options.Capabilities.For(class)
+	caps := c.options.Capabilities.For(class)
+	caps.Inbound = false // whoever reaches its addresses may connect
+	return caps
 }
 
 // Lookup finds a certificate for every host: the cloud's own authority signs one when it is used.

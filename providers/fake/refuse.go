@@ -86,7 +86,7 @@ func (c *Cloud) refuse(r *record, step plan.Step) error {
 		}
 	case plan.RespaceRules:
 		return c.refuseNumbers(o, s)
-	case plan.CreateLoadBalancer, plan.DeleteLoadBalancer, plan.DeleteListener: // always possible
+	case plan.CreateLoadBalancer, plan.DeleteLoadBalancer, plan.DeleteFirewall, plan.DeleteListener: // always possible
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/test/albsim"
 )
@@ -279,13 +280,19 @@ func (w *world) look(deep bool) plan.Plan {
 	if err != nil {
 		w.Fatal(err)
 	}
-	facts, err := w.cloud.Lookup(w.Context(), model.Ask(s))
+	w.seen = seen
+	caps := w.cloud.Capabilities(model.ClassOf(s))
+	return plan.Diff(seen, model.Compile(s, w.facts(), caps).LoadBalancer, caps)
+}
+
+// facts are what the cloud says of the network.
+func (w *world) facts() lb.Facts {
+	w.Helper()
+	facts, err := w.cloud.Lookup(w.Context(), model.Ask(w.snapshot()))
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.seen = seen
-	caps := w.cloud.Capabilities(model.ClassOf(s))
-	return plan.Diff(seen, model.Compile(s, facts, caps).LoadBalancer, caps)
+	return facts
 }
 
 func TestADeepLookFindsWhatSomebodyElseChanged(t *testing.T) {

@@ -1,0 +1,188 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file lets load balancers reach their targets: the security groups of the cluster's nodes admit, on
+// the ports that targets really have, what comes from the group that all load balancers share.
+
+// tagCluster is the tag by which the security groups of a cluster's nodes are found, before its name.
+const tagCluster = "kubernetes.io/cluster/"
+
+func (p *Provider) sharedName() string { return name("shared", p.installation, p.vpc) }
+
+// sharedGroup is the security group that all load balancers have, for one of them. It is there until the
+// last of them goes; meanwhile those who come have to wait.
+func (p *Provider) sharedGroup(ctx context.Context, key lb.Key) (string, error) {
+	p.mu.Lock()
+	known, leaving := p.shared, p.leaving
+	if !leaving {
+		p.fenced[key] = true
+	}
+	p.mu.Unlock()
+	switch {
+	case leaving:
+		return "", fmt.Errorf("security group %s is being deleted: %w", p.sharedName(), providers.ErrPending)
+	case known != "":
+		return known, nil
+	}
+	found, err, _ := p.looks.Do("shared", func() (any, error) {
+		if known := p.knownGroup(); known != "" {
+			return known, nil
+		}
+		id, err := p.groupNamed(ctx, p.sharedName())
+		if err == nil && id == "" {
+			id, err = p.group(ctx, p.sharedName(), "Where the load balancers of Fairlead come from", map[string]string{tagInstallation: p.installation})
+		}
+		if err == nil {
+			p.mu.Lock()
+			p.shared = id
+			p.mu.Unlock()
+		}
+		return id, err
+	})
+	if err != nil {
+		return "", err
+	}
+	return found.(string), nil
+}
+
+func (p *Provider) knownGroup() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.shared
+}
+
+// nodeGroups are the security groups of the cluster's nodes.
+func (p *Provider) nodeGroups(ctx context.Context) ([]ec2types.SecurityGroup, error) {
+	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(p.inVPC(),
+		ec2types.Filter{Name: aws.String("tag-key"), Values: []string{tagCluster + p.cluster}},
+	)})
+	return slices.DeleteFunc(found, func(g ec2types.SecurityGroup) bool { return tagged(g.Tags, tagInstallation, p.installation) }), err
+}
+
+// reach makes sure that a load balancer can reach targets on some ports. Ports that are known to be open
+// cost no call, and those who ask for the same ones at once share it.
+func (p *Provider) reach(ctx context.Context, key lb.Key, ports []int32) error {
+	if p.unfenced || p.cluster == "" || len(ports) == 0 {
+		return nil
+	}
+	shared, err := p.sharedGroup(ctx, key)
+	if err != nil {
+		return err
+	}
+	closed := p.unreached(ports)
+	if len(closed) == 0 {
+		return nil
+	}
+	_, err, _ = p.looks.Do(fmt.Sprint("ports", closed), func() (any, error) {
+		if len(p.unreached(closed)) == 0 { // just now
+			return nil, nil
+		}
+		if err := p.openNodes(ctx, shared, closed); err != nil {
+			return nil, err
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, port := range closed {
+			p.reached[port] = true
+		}
+		return nil, nil
+	})
+	return err
+}
+
+// unreached are the ports that are not known to be open.
+func (p *Provider) unreached(ports []int32) []int32 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Compact(slices.DeleteFunc(slices.Sorted(slices.Values(ports)), func(port int32) bool { return p.reached[port] }))
+}
+
+// openNodes has the nodes admit a security group on some ports.
+func (p *Provider) openNodes(ctx context.Context, shared string, ports []int32) error {
+	groups, err := p.nodeGroups(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		have := grantsIn(g)
+		var missing []grant
+		for _, port := range ports {
+			if want := (grant{port, shared}); !slices.Contains(have, want) {
+				missing = append(missing, want)
+			}
+		}
+		if len(missing) == 0 {
+			continue
+		}
+		if err := p.authorize(ctx, aws.ToString(g.GroupId), missing); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetReached has ports looked at again before the next targets are registered.
+func (p *Provider) forgetReached() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.reached)
+}
+
+// leaveNodes shuts the ports of targets again and deletes the shared group, once the last load balancer is
+// gone. One that is being made may not be found by its tags yet, but then it is known here.
+func (p *Provider) leaveNodes(ctx context.Context, key lb.Key) error {
+	p.mu.Lock()
+	delete(p.fenced, key)
+	stay := p.leaving || len(p.fenced) > 0
+	if !stay {
+		p.leaving, p.shared = true, ""
+		clear(p.reached)
+	}
+	p.mu.Unlock()
+	if stay {
+		return nil
+	}
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.leaving = false
+	}()
+	found, err := p.find(ctx, map[string]string{tagInstallation: p.installation}, "elasticloadbalancing:loadbalancer")
+	if err != nil {
+		return err
+	}
+	for _, tags := range found {
+		if tags[tagKey] != string(key) {
+			return nil
+		}
+	}
+	shared, err := p.groupNamed(ctx, p.sharedName())
+	if err != nil || shared == "" {
+		return err
+	}
+	groups := []ec2types.SecurityGroup{}
+	if p.cluster != "" {
+		if groups, err = p.nodeGroups(ctx); err != nil {
+			return err
+		}
+	}
+	for _, g := range groups {
+		ours := slices.DeleteFunc(grantsIn(g), func(g grant) bool { return g.source != shared })
+		if err := p.revoke(ctx, aws.ToString(g.GroupId), ours); err != nil {
+			return err
+		}
+	}
+	return p.deleteGroup(ctx, shared)
+}

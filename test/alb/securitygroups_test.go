@@ -1,0 +1,252 @@
+package alb
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/test/albsim"
+)
+
+// This file looks at who may connect to a load balancer, and what lets it reach its targets.
+
+// fences are the security groups of the VPC, by what they are for, with who is admitted to which port.
+func (w *world) fences() map[string][]string {
+	w.Helper()
+	found, err := ec2.NewFromConfig(w.sim.Config()).DescribeSecurityGroups(w.Context(), &ec2.DescribeSecurityGroupsInput{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	roles := map[string]string{}
+	for _, g := range found.SecurityGroups {
+		switch role, _, _ := strings.Cut(*g.Description, " "); role {
+		case "Who":
+			roles[*g.GroupId] = "firewall"
+		case "Where":
+			roles[*g.GroupId] = "shared"
+		default:
+			roles[*g.GroupId] = *g.GroupName
+		}
+	}
+	out := map[string][]string{}
+	for _, g := range found.SecurityGroups {
+		role := roles[*g.GroupId]
+		out[role] = []string{}
+		for _, p := range g.IpPermissions {
+			for _, r := range p.IpRanges {
+				out[role] = append(out[role], fmt.Sprintf("%d %s", *p.FromPort, *r.CidrIp))
+			}
+			for _, r := range p.Ipv6Ranges {
+				out[role] = append(out[role], fmt.Sprintf("%d %s", *p.FromPort, *r.CidrIpv6))
+			}
+			for _, r := range p.PrefixListIds {
+				out[role] = append(out[role], fmt.Sprintf("%d %s", *p.FromPort, *r.PrefixListId))
+			}
+			for _, r := range p.UserIdGroupPairs {
+				out[role] = append(out[role], fmt.Sprintf("%d %s", *p.FromPort, roles[*r.GroupId]))
+			}
+		}
+		slices.Sort(out[role])
+	}
+	return out
+}
+
+// expectFences compares the security groups with what they should be.
+func (w *world) expectFences(when string, want map[string][]string) {
+	w.Helper()
+	if diff := cmp.Diff(want, w.fences()); diff != "" {
+		w.Errorf("security groups, %s (-want +got):\n%s", when, diff)
+	}
+}
+
+// annotate changes an annotation of the first Ingress.
+func (w *world) annotate(name, value string) {
+	w.Ingresses[0] = w.Ingresses[0].DeepCopy()
+	w.Ingresses[0].Annotations["fairlead.dev/"+name] = value
+}
+
+var everybody = []string{"80 0.0.0.0/0", "80 ::/0"}
+
+func TestPortsAreOpenForThoseWhoMayConnect(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.settle()
+		w.expectFences("without a word", map[string][]string{"firewall": everybody, "shared": {}, "nodes": {"8080 shared"}})
+
+		w.annotate("inbound", "10.0.0.0/8, pl-0123456789abcdef0")
+		w.settle()
+		w.expectFences("for some", map[string][]string{"firewall": {"80 10.0.0.0/8", "80 pl-0123456789abcdef0"}, "shared": {}, "nodes": {"8080 shared"}})
+
+		w.annotate("listen-ports", "HTTP:80,HTTP:8081")
+		w.annotate("inbound", "10.0.0.0/8")
+		w.annotate("health-check-port", "9000")
+		w.settle()
+		w.expectFences("on two ports", map[string][]string{"firewall": {"80 10.0.0.0/8", "8081 10.0.0.0/8"}, "shared": {}, "nodes": {"8080 shared", "9000 shared"}})
+
+		w.annotate("listen-ports", "HTTP:8081")
+		w.annotate("inbound", "0.0.0.0/0,::/0")
+		w.settle()
+		w.expectFences("on the other port", map[string][]string{"firewall": {"8081 0.0.0.0/0", "8081 ::/0"}, "shared": {}, "nodes": {"8080 shared", "9000 shared"}})
+		w.rests("the changes")
+	})
+}
+
+func TestClientsAreAdmittedBeforeOthersAreShutOut(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.annotate("inbound", "10.0.0.0/8")
+		w.settle()
+		w.annotate("inbound", "10.0.0.0/9")
+		w.sim.Watch(func(c albsim.Call) {
+			if c.Write && len(w.fences()["firewall"]) == 0 {
+				t.Errorf("after %s nobody may connect", c)
+			}
+		})
+		w.settle()
+	})
+}
+
+func TestTheFirewallGoesLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, usual())
+		w.service("web", 1)
+		w.serve("site", map[string]string{"/": "web"})
+		w.settle()
+		w.Ingresses = nil
+		w.sim.Forget()
+		w.settle()
+		w.expectFences("when nothing is served", map[string][]string{"nodes": {}})
+		refused := 0
+		for _, c := range w.sim.Calls() {
+			if c.Error == "DependencyViolation" {
+				refused++
+			}
+		}
+		if refused > 1 {
+			t.Errorf("a security group was in use %d times when it was deleted", refused)
+		}
+	})
+}
+
+func TestWhatIsSharedStaysForOthers(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.service("web", 1)
+		other := w.serve("other", map[string]string{"/": "web"})
+		other.Annotations["fairlead.dev/group"] = "other"
+		second := *w
+		second.key = "fairlead/shop/@other/internal"
+		w.settle()
+		second.settle()
+		w.remove("site")
+		w.settle()
+		w.expectFences("for the other one", map[string][]string{"firewall": everybody, "shared": {}, "nodes": {"8080 shared"}})
+		second.Ingresses = nil
+		second.settle()
+		w.expectFences("when both are gone", map[string][]string{"nodes": {}})
+	})
+}
+
+func TestSecurityGroupsOfTheClass(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.settle()
+		w.class(func(s *spec) { s.SecurityGroups = []string{"nodes"} })
+		w.settle()
+		w.expectFences("of the class", map[string][]string{"nodes": {}})
+		b, _, _ := w.balancer()
+		if diff := cmp.Diff([]string{albsim.NodeGroup}, b.SecurityGroups); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+		w.rests("the groups of the class were set")
+
+		w.class(func(s *spec) { s.SecurityGroups = nil })
+		w.settle()
+		w.expectFences("kept again", map[string][]string{"firewall": everybody, "shared": {}, "nodes": {"8080 shared"}})
+		w.rests("they were taken away")
+	})
+}
+
+func TestUnfencedNoSecurityGroupIsTouched(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: "test", Unfenced: true})
+		w.settle()
+		w.rests("it was made")
+		w.annotate("inbound", "10.0.0.0/8")
+		built := model.Compile(w.snapshot(), w.facts(), w.cloud.Capabilities(model.ClassOf(w.snapshot())))
+		if len(built.LoadBalancer.Listeners) != 0 || !strings.Contains(fmt.Sprint(built.Diagnostics), "cannot keep anybody out") {
+			t.Errorf("%d listeners, diagnostics %v: a port that is not for everybody has to stay closed", len(built.LoadBalancer.Listeners), built.Diagnostics)
+		}
+		w.Ingresses = nil
+		w.settle()
+		for _, c := range w.sim.Calls() {
+			if strings.Contains(c.Action, "SecurityGroup") && c.Action != "DescribeSecurityGroups" {
+				t.Error(c)
+			}
+		}
+	})
+}
+
+func TestADeepLookFindsWhoWasLetIn(t *testing.T) {
+	for name, change := range map[string]func(w *world, api *ec2.Client, firewall string) error{
+		"somebody let in": func(w *world, api *ec2.Client, firewall string) error {
+			_, err := api.AuthorizeSecurityGroupIngress(w.Context(), &ec2.AuthorizeSecurityGroupIngressInput{
+				GroupId: &firewall, IpPermissions: []ec2types.IpPermission{tcp(80, "192.0.2.0/24")},
+			})
+			return err
+		},
+		"somebody shut out": func(w *world, api *ec2.Client, firewall string) error {
+			_, err := api.RevokeSecurityGroupIngress(w.Context(), &ec2.RevokeSecurityGroupIngressInput{
+				GroupId: &firewall, IpPermissions: []ec2types.IpPermission{tcp(80, "0.0.0.0/0")},
+			})
+			return err
+		},
+		"a port opened that nobody listens on": func(w *world, api *ec2.Client, firewall string) error {
+			_, err := api.AuthorizeSecurityGroupIngress(w.Context(), &ec2.AuthorizeSecurityGroupIngressInput{
+				GroupId: &firewall, IpPermissions: []ec2types.IpPermission{tcp(22, "0.0.0.0/0")},
+			})
+			return err
+		},
+		"the security groups taken away": func(w *world, _ *ec2.Client, _ string) error {
+			b, _, _ := w.balancer()
+			_, err := elbapi.NewFromConfig(w.sim.Config()).SetSecurityGroups(w.Context(), &elbapi.SetSecurityGroupsInput{
+				LoadBalancerArn: b.LoadBalancerArn, SecurityGroups: []string{albsim.NodeGroup},
+			})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(w *world) {
+				w.settle()
+				before, _, _ := w.balancer()
+				if err := change(w, ec2.NewFromConfig(w.sim.Config()), before.SecurityGroups[0]); err != nil {
+					t.Fatal(err)
+				}
+				if todo := w.look(true); todo.Empty() {
+					t.Error("nothing is found")
+				}
+				w.settle()
+				after, _, _ := w.balancer()
+				if diff := cmp.Diff(before.SecurityGroups, after.SecurityGroups); diff != "" {
+					t.Errorf("(-before +after):\n%s", diff)
+				}
+				w.expectFences("put right", map[string][]string{"firewall": everybody, "shared": {}, "nodes": {"8080 shared"}})
+				time.Sleep(time.Minute)
+				w.rests("it was put right")
+			})
+		})
+	}
+}
+
+func tcp(port int32, from string) ec2types.IpPermission {
+	return ec2types.IpPermission{
+		IpProtocol: sdk.String("tcp"), FromPort: sdk.Int32(port), ToPort: sdk.Int32(port), IpRanges: []ec2types.IpRange{{CidrIp: sdk.String(from)}},
+	}
+}
