@@ -140,6 +140,12 @@ var statements = []statement{
 		resources: []string{arn("cognito-idp", "userpool/*")},
 	},
 	{
+		sid: "ReachTargets", why: "The security groups of the cluster's nodes admit load balancers on the ports of targets. Write the cluster's name for CLUSTER, or leave this out where nodes are opened by hand.",
+		actions:   []string{"ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress"},
+		resources: []string{arn("ec2", "security-group/*")},
+		condition: map[string]map[string]albsim.Texts{"StringLike": {"aws:ResourceTag/kubernetes.io/cluster/CLUSTER": {"*"}}},
+	},
+	{
 		sid: "Protect", why: "A load balancer is joined to the web ACL and to the protection of Shield Advanced that its class names. Neither knows its tags.",
 		actions:   []string{"shield:CreateProtection", "shield:DeleteProtection", "wafv2:AssociateWebACL", "wafv2:DisassociateWebACL"},
 		resources: []string{"*"},

@@ -176,7 +176,7 @@ func TestSecurityGroupsOfTheClass(t *testing.T) {
 
 func TestUnfencedNoSecurityGroupIsTouched(t *testing.T) {
 	inWorld(t, func(w *world) {
-		w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: "test", Unfenced: true})
+		w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: albsim.Cluster, Unfenced: true})
 		w.settle()
 		w.rests("it was made")
 		w.annotate("inbound", "10.0.0.0/8")

@@ -84,7 +84,7 @@ func inBubble(t *testing.T, o albsim.Options, do func(w *world)) {
 
 // restart makes a new operator, which knows nothing.
 func (w *world) restart() {
-	w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: "test", Rates: aws.Published(), Requested: w.requested})
+	w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: albsim.Cluster, Rates: aws.Published(), Requested: w.requested})
 	w.seen, w.groups, w.have = nil, map[lb.GroupID]routing.Backend{}, map[lb.GroupID][]lb.Target{}
 }
 

@@ -46,9 +46,10 @@ type network struct {
 }
 
 // The VPC of every account: three zones with a public and a private subnet each, and the security
-// group of its nodes.
+// group of its nodes. The cluster is called as in the policy of the documentation.
 const (
 	VPC       = "vpc-0a1b2c3d4e5f60718"
+	Cluster   = "CLUSTER"
 	NodeGroup = "sg-0de00000000000001"
 )
 
@@ -89,7 +90,7 @@ func newNetwork(s *Sim) network {
 		},
 	}
 	n.groups[NodeGroup] = &ec2.SecurityGroup{GroupId: aws.String(NodeGroup), GroupName: aws.String("nodes"), Description: aws.String("nodes"), VpcId: aws.String(VPC)}
-	s.tags[NodeGroup] = map[string]string{"kubernetes.io/cluster/test": "owned"}
+	s.tags[NodeGroup] = map[string]string{"kubernetes.io/cluster/" + Cluster: "owned"}
 	return n
 }
 
