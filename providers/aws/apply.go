@@ -227,7 +227,9 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 	case err != nil:
 		return plan.Result{}, explained(fmt.Sprintf("creating listener %d", want.Port), err)
 	case whole:
-		return plan.Result{Handle: aws.ToString(out.Listeners[0].ListenerArn)}, nil
+		arn = aws.ToString(out.Listeners[0].ListenerArn)
+		p.unfound.wait(arn, listenerPause, listenerPause) // else all rules would ask for it in vain at once
+		return plan.Result{Handle: arn}, nil
 	default:
 		arn = aws.ToString(out.Listeners[0].ListenerArn)
 	}
