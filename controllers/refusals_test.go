@@ -47,6 +47,7 @@ var badValues = map[string][]string{
 	"fairlead.dev/backend-protocol-version":         {"HTTP3", "grpc"},
 	"fairlead.dev/target-group-attributes":          {"stickiness.enabled", "=true"},
 	"fairlead.dev/certificate-arn":                  {"shop-tls", "arn:aws:s3:::bucket"},
+	"fairlead.dev/inbound":                          {"anywhere", "10.0.0.0/33"},
 	"fairlead.dev/tls-policy":                       {"TLS 1.3", ""},
 	"fairlead.dev/health-check-path":                {"healthz", "/a b"},
 	"fairlead.dev/health-check-port":                {"http", "65536"},
