@@ -2,6 +2,7 @@ package fake
 
 import (
 	"context"
+	"time"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -112,9 +113,22 @@ func (c *Cloud) keepBeside(r *record, step plan.Step) {
 		r.pools[s.Group].add(s.Targets)
 	case plan.DeleteTargetGroup:
 		if p := r.pools[s.Group]; p != nil {
-			p.set(nil)
 			delete(r.pools, s.Group)
+			c.retire(p)
 		}
 	default: // all that it brings is in the lb.Observed
 	}
+}
+
+// late is how long a request may take from the choice of a target group to that of a target.
+const late = time.Second
+
+// retire lets the members of a target group go that no rule names any more. Requests that were on their
+// way to it when it was deleted still find them.
+func (c *Cloud) retire(p *pool) {
+	time.AfterFunc(late, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		p.set(nil)
+	})
 }

@@ -3,6 +3,7 @@
 package operator
 
 import (
+	"errors"
 	"net"
 	"slices"
 	"strconv"
@@ -114,6 +115,9 @@ func (w *world) targets(t *testing.T, service string) []string {
 			continue
 		}
 		members, err := w.elb.DescribeTargetHealth(t.Context(), &elbapi.DescribeTargetHealthInput{TargetGroupArn: g.TargetGroupArn})
+		if gone := new(elb.TargetGroupNotFoundException); errors.As(err, &gone) {
+			continue // deleted since it was listed
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
