@@ -41,7 +41,7 @@ func plugged() cli.Providers {
 				if err != nil {
 					return nil, err
 				}
-				access := aws.Access{Installation: installation, Region: o.Region, VPC: o.VPC, Nodes: o.Nodes, Rates: o.Rates}
+				access := aws.Access{Installation: installation, Region: o.Region, VPC: o.VPC, Cluster: o.Cluster, Unfenced: o.SecurityGroups == "none", Nodes: o.Nodes, Rates: o.Rates}
 				if o.Requested != nil {
 					access.Requested = func(r aws.Request) { o.Requested(r.Service, r.Operation, r.Result) }
 				}

@@ -33,6 +33,10 @@ type LiveOptions struct {
 	Nodes        func(context.Context) ([]string, error)
 	// Region and VPC are where load balancers of AWS stand.
 	Region, VPC string
+	// Cluster is the name by which AWS knows the security groups of the nodes.
+	Cluster string
+	// SecurityGroups says whether those of load balancers and nodes are kept: managed or none.
+	SecurityGroups string
 	// Rates are how fast AWS is asked, where not as fast as it publishes that it may be.
 	Rates providers.Rates
 	// Requested is told of each request to the cloud's API.

@@ -31,6 +31,10 @@ type Access struct {
 	Region string
 	// VPC is where they stand; empty: that of the instance, else of the nodes.
 	VPC string
+	// Cluster is the name by which the security groups of the nodes are found; empty: none are changed.
+	Cluster string
+	// Unfenced leaves all security groups alone.
+	Unfenced bool
 	// Nodes are the instances that the cluster runs on. They are asked for to find the VPC by.
 	Nodes func(context.Context) ([]string, error)
 	// Rates are how fast AWS is asked; those that are missing are the published ones.
@@ -66,7 +70,7 @@ func Open(ctx context.Context, a Access) (*Provider, error) {
 			return nil, fmt.Errorf("finding the VPC: name it with --aws-vpc-id, for neither the instance nor a node tells: %w", err)
 		}
 	}
-	p := New(Options{Config: sdk, Installation: a.Installation, VPC: a.VPC, Rates: rates, Requested: a.Requested})
+	p := New(Options{Config: sdk, Installation: a.Installation, VPC: a.VPC, Cluster: a.Cluster, Unfenced: a.Unfenced, Rates: rates, Requested: a.Requested})
 	subnets, err := p.subnetsOf(ctx)
 	if err == nil && len(subnets) == 0 {
 		err = fmt.Errorf("%s has no subnets in %s: is it in another region or account?", a.VPC, sdk.Region)
