@@ -335,7 +335,7 @@ func (s *Sim) describeListenerAttributes(in *api.DescribeListenerAttributesInput
 	if l == nil {
 		return nil, s.noListener(aws.ToString(in.ListenerArn))
 	}
-	return &api.DescribeListenerAttributesOutput{Attributes: listenerAttributes(l.attributes)}, nil
+	return &api.DescribeListenerAttributesOutput{Attributes: listAttributes[elb.ListenerAttribute](l.attributes)}, nil
 }
 
 func (s *Sim) modifyListenerAttributes(in *api.ModifyListenerAttributesInput) (*api.ModifyListenerAttributesOutput, error) {
@@ -343,23 +343,10 @@ func (s *Sim) modifyListenerAttributes(in *api.ModifyListenerAttributesInput) (*
 	if l == nil {
 		return nil, s.noListener(aws.ToString(in.ListenerArn))
 	}
-	changes := map[string]string{}
-	for _, a := range in.Attributes {
-		changes[aws.ToString(a.Key)] = aws.ToString(a.Value)
-	}
-	if err := checkAttributes(changes, usualListenerAttributes, "Listener"); err != nil {
+	if err := changeAttributes(l.attributes, in.Attributes, usualListenerAttributes, "Listener"); err != nil {
 		return nil, err
 	}
-	maps.Copy(l.attributes, changes)
-	return &api.ModifyListenerAttributesOutput{Attributes: listenerAttributes(l.attributes)}, nil
-}
-
-func listenerAttributes(from map[string]string) []elb.ListenerAttribute {
-	var out []elb.ListenerAttribute
-	for _, key := range sortedKeys(from) {
-		out = append(out, elb.ListenerAttribute{Key: aws.String(key), Value: aws.String(from[key])})
-	}
-	return out
+	return &api.ModifyListenerAttributesOutput{Attributes: listAttributes[elb.ListenerAttribute](l.attributes)}, nil
 }
 
 // equalJSON reports whether two values travel alike.

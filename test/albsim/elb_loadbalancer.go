@@ -237,7 +237,7 @@ func (s *Sim) describeLoadBalancerAttributes(in *api.DescribeLoadBalancerAttribu
 	if l == nil {
 		return nil, s.noLoadBalancer(aws.ToString(in.LoadBalancerArn))
 	}
-	return &api.DescribeLoadBalancerAttributesOutput{Attributes: loadBalancerAttributes(l.attributes)}, nil
+	return &api.DescribeLoadBalancerAttributesOutput{Attributes: listAttributes[elb.LoadBalancerAttribute](l.attributes)}, nil
 }
 
 func (s *Sim) modifyLoadBalancerAttributes(in *api.ModifyLoadBalancerAttributesInput) (*api.ModifyLoadBalancerAttributesOutput, error) {
@@ -245,41 +245,10 @@ func (s *Sim) modifyLoadBalancerAttributes(in *api.ModifyLoadBalancerAttributesI
 	if l == nil {
 		return nil, s.noLoadBalancer(aws.ToString(in.LoadBalancerArn))
 	}
-	changes := map[string]string{}
-	for _, a := range in.Attributes {
-		changes[aws.ToString(a.Key)] = aws.ToString(a.Value)
-	}
-	if err := checkAttributes(changes, usualLoadBalancerAttributes, "Load balancer"); err != nil {
+	if err := changeAttributes(l.attributes, in.Attributes, usualLoadBalancerAttributes, "Load balancer"); err != nil {
 		return nil, err
 	}
-	maps.Copy(l.attributes, changes)
-	return &api.ModifyLoadBalancerAttributesOutput{Attributes: loadBalancerAttributes(l.attributes)}, nil
-}
-
-func loadBalancerAttributes(from map[string]string) []elb.LoadBalancerAttribute {
-	var out []elb.LoadBalancerAttribute
-	for _, key := range sortedKeys(from) {
-		out = append(out, elb.LoadBalancerAttribute{Key: aws.String(key), Value: aws.String(from[key])})
-	}
-	return out
-}
-
-// checkAttributes refuses attributes that do not exist, or too many at once.
-func checkAttributes(changes, known map[string]string, kind string) error {
-	if len(changes) > 20 {
-		return refuse("ValidationError", "1 validation error detected: Value at 'attributes' failed to satisfy constraint: Member must have length less than or equal to 20")
-	}
-	for _, key := range sortedKeys(changes) {
-		usual, ok := known[key]
-		value := changes[key]
-		switch {
-		case !ok:
-			return refuse("ValidationError", "%s attribute key '%s' is not known", kind, key)
-		case (usual == "true" || usual == "false") && value != "true" && value != "false":
-			return refuse("ValidationError", "%s attribute value '%s' for key '%s' is not valid", kind, value, key)
-		}
-	}
-	return nil
+	return &api.ModifyLoadBalancerAttributesOutput{Attributes: listAttributes[elb.LoadBalancerAttribute](l.attributes)}, nil
 }
 
 func tagMap(tags []elb.Tag) map[string]string {

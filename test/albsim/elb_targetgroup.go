@@ -254,7 +254,7 @@ func (s *Sim) describeTargetGroupAttributes(in *api.DescribeTargetGroupAttribute
 	if g == nil {
 		return nil, s.noTargetGroup(aws.ToString(in.TargetGroupArn))
 	}
-	return &api.DescribeTargetGroupAttributesOutput{Attributes: groupAttributes(g.attributes)}, nil
+	return &api.DescribeTargetGroupAttributesOutput{Attributes: listAttributes[elb.TargetGroupAttribute](g.attributes)}, nil
 }
 
 func (s *Sim) modifyTargetGroupAttributes(in *api.ModifyTargetGroupAttributesInput) (*api.ModifyTargetGroupAttributesOutput, error) {
@@ -262,23 +262,10 @@ func (s *Sim) modifyTargetGroupAttributes(in *api.ModifyTargetGroupAttributesInp
 	if g == nil {
 		return nil, s.noTargetGroup(aws.ToString(in.TargetGroupArn))
 	}
-	changes := map[string]string{}
-	for _, a := range in.Attributes {
-		changes[aws.ToString(a.Key)] = aws.ToString(a.Value)
-	}
-	if err := checkAttributes(changes, usualGroupAttributes, "Target group"); err != nil {
+	if err := changeAttributes(g.attributes, in.Attributes, usualGroupAttributes, "Target group"); err != nil {
 		return nil, err
 	}
-	maps.Copy(g.attributes, changes)
-	return &api.ModifyTargetGroupAttributesOutput{Attributes: groupAttributes(g.attributes)}, nil
-}
-
-func groupAttributes(from map[string]string) []elb.TargetGroupAttribute {
-	var out []elb.TargetGroupAttribute
-	for _, key := range sortedKeys(from) {
-		out = append(out, elb.TargetGroupAttribute{Key: aws.String(key), Value: aws.String(from[key])})
-	}
-	return out
+	return &api.ModifyTargetGroupAttributesOutput{Attributes: listAttributes[elb.TargetGroupAttribute](g.attributes)}, nil
 }
 
 // key names a target in its group; a target without a port has the group's.
