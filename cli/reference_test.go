@@ -1,14 +1,13 @@
 package cli
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"fairlead.dev/fairlead/test/page"
 )
 
 // This file writes the reference page of the operator's settings from their table, and checks that
@@ -16,25 +15,7 @@ import (
 
 //go:generate go test . -run ^TestReference$ -update
 
-var update = flag.Bool("update", false, "write the reference page")
-
-func TestReference(t *testing.T) {
-	const file = "../docs/reference/run.md"
-	page := runPage()
-	if *update {
-		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	committed, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(committed), page); diff != "" {
-		t.Errorf("%s; `make generate` writes it (-committed +generated):\n%s", file, diff)
-	}
-}
+func TestReference(t *testing.T) { page.Check(t, "../docs/reference/run.md", runPage()) }
 
 func runPage() string {
 	var b strings.Builder

@@ -1,15 +1,15 @@
 package controllers
 
 import (
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/test/page"
 )
 
 // This file writes the reference page of metrics from their table, and checks that the committed
@@ -17,25 +17,7 @@ import (
 
 //go:generate go test . -run ^TestReference$ -update
 
-var update = flag.Bool("update", false, "write the reference page")
-
-func TestReference(t *testing.T) {
-	const file = "../docs/reference/metrics.md"
-	page := metricsPage()
-	if *update {
-		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	committed, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(committed), page); diff != "" {
-		t.Errorf("%s; `make generate` writes it (-committed +generated):\n%s", file, diff)
-	}
-}
+func TestReference(t *testing.T) { page.Check(t, "../docs/reference/metrics.md", metricsPage()) }
 
 func metricsPage() string {
 	var b strings.Builder

@@ -2,7 +2,6 @@ package v1alpha1
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -14,6 +13,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/test/page"
 )
 
 // This file writes the reference page of our kinds from their generated definitions, and checks that
@@ -21,24 +22,8 @@ import (
 
 //go:generate go test . -run ^TestReference$ -update
 
-var update = flag.Bool("update", false, "write the reference page")
-
 func TestReference(t *testing.T) {
-	const file = "../../docs/reference/resources.md"
-	page := resourcesPage(t)
-	if *update {
-		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	committed, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := gocmp.Diff(string(committed), page); diff != "" {
-		t.Errorf("%s; `make generate` writes it (-committed +generated):\n%s", file, diff)
-	}
+	page.Check(t, "../../docs/reference/resources.md", resourcesPage(t))
 }
 
 func resourcesPage(t *testing.T) string {

@@ -1,16 +1,15 @@
 package ingress
 
 import (
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"strings"
 	"testing"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/test/page"
 )
 
 // This file writes the reference pages of what users see of this package, from the tables that the
@@ -18,26 +17,9 @@ import (
 
 //go:generate go test . -run ^TestReference$ -update
 
-var update = flag.Bool("update", false, "write the reference pages")
-
 func TestReference(t *testing.T) {
-	pages := map[string]string{
-		"../../docs/reference/annotations.md": annotationsPage(),
-		"../../docs/reference/diagnostics.md": diagnosticsPage(),
-	}
-	for file, page := range pages {
-		if *update {
-			if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		committed, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		compare(t, file+"; `make generate` writes it", string(committed), page)
-	}
+	page.Check(t, "../../docs/reference/annotations.md", annotationsPage())
+	page.Check(t, "../../docs/reference/diagnostics.md", diagnosticsPage())
 }
 
 func annotationsPage() string {

@@ -3,28 +3,24 @@ package aws_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"go/types"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/go/packages"
 
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/page"
 )
 
 // This file writes the policy that the operator's role needs, and the page that explains it, from the
 // calls that the code makes.
 
 //go:generate go test . -run ^TestPolicy$ -update
-
-var update = flag.Bool("update", false, "write the policy and its page")
 
 // The tag without which nothing is made, changed or deleted, and the name that what we make begins with.
 const (
@@ -179,24 +175,8 @@ func TestPolicy(t *testing.T) {
 			}
 		}
 	}
-	for file, text := range map[string][]byte{
-		"../../docs/iam-policy.json":          policy(t, needed),
-		"../../docs/reference/permissions.md": page(needed),
-	} {
-		if *update {
-			if err := os.WriteFile(file, text, 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		committed, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(text), string(committed)); diff != "" {
-			t.Errorf("%s is not what the code needs; `make generate` writes it (-needed +committed):\n%s", file, diff)
-		}
-	}
+	page.Check(t, "../../docs/iam-policy.json", string(policy(t, needed)))
+	page.Check(t, "../../docs/reference/permissions.md", string(permissionsPage(needed)))
 }
 
 // needs are the actions of a statement that are needed.
@@ -229,7 +209,7 @@ func policy(t *testing.T, needed map[string]bool) []byte {
 }
 
 // page explains the policy.
-func page(needed map[string]bool) []byte {
+func permissionsPage(needed map[string]bool) []byte {
 	var b bytes.Buffer
 	fmt.Fprint(&b, `# Permissions in AWS
 
