@@ -177,10 +177,10 @@ func (p *Provider) deleteTargetGroup(ctx context.Context, seen *lb.Observed, id 
 	if g == nil {
 		return nil
 	}
-	if p.released.early(g.Handle) {
-		return fmt.Errorf("target group %s was in use a moment ago: %w", id, providers.ErrPending)
-	}
-	_, err := p.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
+	err := p.whenReleased(ctx, g.Handle, func() error {
+		_, err := p.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
+		return err
+	})
 	if err != nil && !is(err, "TargetGroupNotFound") {
 		return explained("deleting target group "+g.Handle, err)
 	}
@@ -228,7 +228,7 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 		return plan.Result{}, explained(fmt.Sprintf("creating listener %d", want.Port), err)
 	case whole:
 		arn = aws.ToString(out.Listeners[0].ListenerArn)
-		p.unfound.wait(arn, listenerPause, listenerPause) // else all rules would ask for it in vain at once
+		p.fresh.set(arn, newGate(0, listenerPause, listenerPause))
 		return plan.Result{Handle: arn}, nil
 	default:
 		arn = aws.ToString(out.Listeners[0].ListenerArn)

@@ -32,7 +32,7 @@ type Options struct {
 	Cluster string
 	// Unfenced leaves all security groups alone: load balancers get the VPC's default one.
 	Unfenced bool
-	// Settle is how long what was let go of may be said to be in use. Zero is what AWS takes at most.
+	// Settle is how long what was let go of may be in use. Zero is what AWS takes at most.
 	Settle time.Duration
 	// Rates are how fast AWS is asked; see Published. A class without one is asked without limit.
 	Rates providers.Rates
@@ -66,10 +66,10 @@ type Provider struct {
 	reached map[int32]bool  // ports of targets that are known to be open
 	looks   singleflight.Group
 
-	released  waitingRoom // target groups and certificates that were let go of
 	inactive  waitingRoom // load balancers that are being set up
 	unhealthy waitingRoom // target groups that have no healthy target yet
-	unfound   waitingRoom // listeners that AWS does not find yet
+	released  gates       // of target groups, certificates and security groups that were let go of
+	fresh     gates       // of new listeners
 }
 
 // A groupName is a target group of a load balancer.

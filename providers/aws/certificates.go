@@ -204,10 +204,10 @@ func (p *Provider) deleteCertificate(ctx context.Context, seen *lb.Observed, id 
 	if c == nil {
 		return nil
 	}
-	if p.released.early(c.Handle) {
-		return fmt.Errorf("certificate %s was in use a moment ago: %w", id, providers.ErrPending)
-	}
-	_, err := p.acm.DeleteCertificate(ctx, &acm.DeleteCertificateInput{CertificateArn: aws.String(c.Handle)})
+	err := p.whenReleased(ctx, c.Handle, func() error {
+		_, err := p.acm.DeleteCertificate(ctx, &acm.DeleteCertificateInput{CertificateArn: aws.String(c.Handle)})
+		return err
+	})
 	if is(err, "ResourceNotFound") {
 		return nil
 	}

@@ -1,16 +1,21 @@
 package aws
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file is what Fairlead knows would be asked in vain: AWS says for a while that what was let go of
-// is in use, and targets take their time to become healthy. Who asks again too early is told so without
-// a call.
+// is in use (gate.go says how that is found out), and targets take their time to become healthy. Who asks
+// again too early is told so without a call.
 
 // A waiting room knows until when it is of no use to ask.
 type waitingRoom struct {
@@ -57,18 +62,50 @@ func (r *waitingRoom) forget(id string) {
 	delete(r.until, id)
 }
 
-// letGo notes, after a step, which target groups and certificates it stopped using somewhere: they can be
-// deleted once AWS has got over it. Other steps may be stopping to use them at the same time.
+// What a load balancer that was deleted leaves behind is asked about soon: nobody sends requests there. What
+// others may still be sent to, while rules are being deployed, is left alone for as long as that may take.
+const (
+	afterBalancer = 10 * time.Second
+	afterRefusal  = 5 * time.Second
+)
+
+// letGo notes, after a step, which target groups, certificates and security groups it stopped using
+// somewhere: they can be deleted once AWS has got over it. Other steps may be stopping to use them at the
+// same time.
 func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
+	first := p.settle
+	if _, all := step.(plan.DeleteLoadBalancer); all {
+		first = afterBalancer
+	}
 	after := seen.Clone()
 	step.Do(after, plan.Result{})
 	still := uses(after)
+	together := map[string]*gate{} // AWS gets over things of a kind at the same time
 	for id, n := range uses(seen) {
-		if still[id] < n {
-			p.released.forget(id)
-			p.released.wait(id, p.settle, p.settle)
+		if still[id] == n {
+			continue
 		}
+		kind, _, _ := strings.Cut(id, "/")
+		if together[kind] == nil {
+			together[kind] = newGate(first, afterRefusal, p.settle)
+		}
+		p.released.set(id, together[kind])
 	}
+}
+
+// whenReleased deletes something, unless it is too early or AWS says that it is in use.
+func (p *Provider) whenReleased(ctx context.Context, id string, remove func() error) error {
+	g := p.released.at(id, func() *gate { return newGate(0, afterRefusal, p.settle) })
+	err := g.through(ctx, func(err error) bool {
+		return errors.Is(err, providers.ErrPending) || is(err, "ResourceInUse", "DependencyViolation")
+	}, remove)
+	if errors.Is(err, errShut) {
+		return fmt.Errorf("deleting %s, which was in use a moment ago: %w", id, providers.ErrPending)
+	}
+	if err == nil {
+		p.released.remove(id)
+	}
+	return err
 }
 
 // uses counts how often listeners and rules name each target group and certificate, by handle.

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,8 +21,8 @@ import (
 
 // A new listener may not be found for a while by those who make rules for it.
 const (
-	listenerTries = 10
-	listenerPause = 2 * time.Second
+	listenerPause    = 2 * time.Second
+	listenerPatience = 20 * time.Second
 )
 
 func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.CreateRule) (plan.Result, error) {
@@ -50,19 +51,21 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 }
 
 // createRulePatiently creates a rule as soon as its listener is found.
-func (p *Provider) createRulePatiently(ctx context.Context, in *elbapi.CreateRuleInput) (*elbapi.CreateRuleOutput, error) {
+func (p *Provider) createRulePatiently(ctx context.Context, in *elbapi.CreateRuleInput) (out *elbapi.CreateRuleOutput, err error) {
 	listener := aws.ToString(in.ListenerArn)
-	for try := 1; ; try++ {
-		for p.unfound.early(listener) {
-			if err := pause(ctx, listenerPause/4); err != nil {
-				return nil, err
-			}
-		}
-		out, err := p.elb.CreateRule(ctx, in)
-		if !is(err, "ListenerNotFound") || try == listenerTries {
+	gate := p.fresh.at(listener, func() *gate { return newGate(0, listenerPause, listenerPause) })
+	unfound := func(err error) bool { return is(err, "ListenerNotFound") }
+	for patience := time.Now().Add(listenerPatience); ; {
+		err = gate.through(ctx, unfound, func() (err error) {
+			out, err = p.elb.CreateRule(ctx, in)
+			return err
+		})
+		if !unfound(err) && !errors.Is(err, errShut) || time.Now().After(patience) {
 			return out, err
 		}
-		p.unfound.wait(listener, listenerPause, listenerPause)
+		if err := pause(ctx, listenerPause/4); err != nil {
+			return nil, err
+		}
 	}
 }
 

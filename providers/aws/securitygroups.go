@@ -287,14 +287,13 @@ func (p *Provider) deleteFirewall(ctx context.Context, seen *lb.Observed) error 
 	if seen.Firewall == "" {
 		return nil
 	}
-	if p.released.early(seen.Firewall) {
-		return fmt.Errorf("security group %s was in use a moment ago: %w", seen.Firewall, providers.ErrPending)
-	}
-	// What is shared goes first: once the firewall is gone, nobody comes back for it.
-	if err := p.leaveNodes(ctx, seen.Key); err != nil {
-		return err
-	}
-	return p.deleteGroup(ctx, seen.Firewall)
+	return p.whenReleased(ctx, seen.Firewall, func() error {
+		// What is shared goes first: once the firewall is gone, nobody comes back for it.
+		if err := p.leaveNodes(ctx, seen.Key); err != nil {
+			return err
+		}
+		return p.deleteGroup(ctx, seen.Firewall)
+	})
 }
 
 func (p *Provider) deleteGroup(ctx context.Context, id string) error {

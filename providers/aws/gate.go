@@ -1,0 +1,102 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// This file is how calls are made that AWS may refuse for a moment: a new listener is not found yet, what was
+// let go of counts as in use. Many want to make such a call at once, and what one is told holds for all.
+
+// A gate is shut, as far as is known, until it has let somebody through. Until then one knocks at a time, and
+// after each refusal nobody does for a while.
+type gate struct {
+	knocking chan struct{} // full while somebody does
+
+	mu    sync.Mutex
+	open  bool
+	until time.Time     // when it is worth knocking again
+	next  time.Duration // how long nobody is to knock after the next refusal
+	most  time.Duration
+}
+
+// newGate makes a gate at which nobody knocks at first, and for how long not after a refusal.
+func newGate(first, next, most time.Duration) *gate {
+	return &gate{knocking: make(chan struct{}, 1), until: time.Now().Add(min(first, most)), next: min(next, most), most: most}
+}
+
+// errShut is told to those who come too early.
+var errShut = errors.New("it is too early")
+
+// through makes a call, or returns errShut without having made it.
+func (g *gate) through(ctx context.Context, refused func(error) bool, call func() error) error {
+	if open, _ := g.look(); !open {
+		select {
+		case g.knocking <- struct{}{}:
+			defer func() { <-g.knocking }()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		if open, until := g.look(); !open && time.Now().Before(until) {
+			return errShut
+		}
+	}
+	err := call()
+	g.heard(refused(err))
+	return err
+}
+
+func (g *gate) look() (open bool, until time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.open, g.until
+}
+
+// heard learns from an answer.
+func (g *gate) heard(refused bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open = !refused; refused {
+		g.until = time.Now().Add(g.next)
+		g.next = min(g.most, g.next*3/2)
+	}
+}
+
+// gates are those that are known.
+type gates struct {
+	mu    sync.Mutex
+	known map[string]*gate
+}
+
+// at is the gate of something; where none is known, the one that is made.
+func (s *gates) at(id string, otherwise func() *gate) *gate {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known[id] == nil {
+		s.put(id, otherwise())
+	}
+	return s.known[id]
+}
+
+// set sets up a gate, whatever was there.
+func (s *gates) set(id string, g *gate) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(id, g)
+}
+
+func (s *gates) put(id string, g *gate) {
+	if s.known == nil {
+		s.known = map[string]*gate{}
+	}
+	s.known[id] = g
+}
+
+// remove takes a gate away, of which nobody will want to know any more.
+func (s *gates) remove(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, id)
+}
