@@ -93,7 +93,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	}
 	tags := p.balancerTags(want)
 	if !complete(want.Settings) {
-		tags = p.owned(want.Key, want.Settings.Tags)
+		tags = unsigned(tags)
 	}
 	in := &elbapi.CreateLoadBalancerInput{
 		Name: aws.String(name), Type: elb.LoadBalancerTypeEnumApplication, Scheme: elb.LoadBalancerSchemeEnum(want.Settings.Scheme),
@@ -112,7 +112,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	case err != nil:
 		return plan.Result{}, explained("creating load balancer "+name, err)
 	default:
-		made.LoadBalancer = out.LoadBalancers[0]
+		made.LoadBalancer, made.tags = out.LoadBalancers[0], tags
 		if !complete(want.Settings) {
 			err = p.writeSettings(ctx, made, want)
 		}
@@ -194,9 +194,9 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 		return plan.Result{}, err
 	}
 	whole := len(want.Certificates) < 2 && len(want.Settings.Attributes) == 0
-	tags := p.owned(seen.Key, nil)
-	if whole {
-		tags = p.listenerTags(seen.Key, want)
+	tags := p.listenerTags(seen.Key, want)
+	if !whole {
+		tags = unsigned(tags)
 	}
 	secure, err := p.security(ctx, seen, want, nil)
 	if err != nil {
@@ -224,6 +224,11 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 		if err != nil {
 			return plan.Result{}, explained(fmt.Sprintf("changing listener %d, which was made before", want.Port), err)
 		}
+		found, err := p.tagsOf(ctx, []string{arn})
+		if err != nil {
+			return plan.Result{}, err
+		}
+		tags = found[arn]
 	case err != nil:
 		return plan.Result{}, explained(fmt.Sprintf("creating listener %d", want.Port), err)
 	case whole:
@@ -241,7 +246,7 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 			return plan.Result{}, err
 		}
 	}
-	return plan.Result{Handle: arn}, p.writeListenerSettings(ctx, seen.Key, arn, want, tags, nil)
+	return plan.Result{Handle: arn}, p.writeAttributes(ctx, p.listenerAttributes(), arn, want.Settings.Attributes, tags, p.listenerTags(seen.Key, want))
 }
 
 // listenerOn finds the listener on a port.
@@ -313,7 +318,7 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	if err := p.writeSecrets(ctx, seen, l, want); err != nil {
 		return err
 	}
-	return p.writeListenerSettings(ctx, seen.Key, l.Handle, want, before, gone)
+	return p.writeAttributes(ctx, p.listenerAttributes(), l.Handle, want.Settings.Attributes, before, p.listenerTags(seen.Key, want))
 }
 
 func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port int32) error {

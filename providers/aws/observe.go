@@ -24,29 +24,27 @@ const atOnce = 8
 
 // A look is the load balancer under a key, as it is being read.
 type look struct {
-	key             lb.Key
-	deep            bool
-	balancer        *elb.LoadBalancer
-	listeners       []elb.Listener
-	rules           map[string][]elb.Rule // by listener
-	served          map[string][]elb.Certificate
-	groups          []elb.TargetGroup
-	health          map[string][]lb.TargetHealth // by target group
-	tags            map[string]map[string]string
-	imported        map[string]lb.ObservedCertificate // by ARN
-	groupAttributes map[string]map[string]string      // those of target groups that were written, looked at deeply
-	attributes      map[string]string                 // of the load balancer, looked at deeply
-	portAttributes  map[string]map[string]string      // those of listeners that were written, looked at deeply
-	firewall        string
-	fenced          bool    // looked at deeply, whether it has the security groups that it should have
-	grants          []grant // looked at deeply, those of its firewall
+	key        lb.Key
+	deep       bool
+	balancer   *elb.LoadBalancer
+	listeners  []elb.Listener
+	rules      map[string][]elb.Rule // by listener
+	served     map[string][]elb.Certificate
+	groups     []elb.TargetGroup
+	health     map[string][]lb.TargetHealth // by target group
+	tags       map[string]map[string]string
+	imported   map[string]lb.ObservedCertificate // by ARN
+	attributes map[string]map[string]string      // those that were written, looked at deeply, by ARN
+	firewall   string
+	fenced     bool    // looked at deeply, whether it has the security groups that it should have
+	grants     []grant // looked at deeply, those of its firewall
 }
 
 // Observe reads what is under a key.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	l := &look{
 		key: key, deep: deep, rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{},
-		groupAttributes: map[string]map[string]string{}, portAttributes: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
+		attributes: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
 	}
 	strewn, err := p.find(ctx, p.owned(key, nil), "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
 	if err != nil {
@@ -56,12 +54,13 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		return nil, err
 	}
 	for _, read := range []func(context.Context, *look, map[string]map[string]string) error{
-		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readGroupAttributes, p.readPortAttributes, p.readFence, p.readSettings, p.readCertificates,
+		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readAttributes, p.readFence, p.readCertificates,
 	} {
 		if err := read(ctx, l, strewn); err != nil {
 			return nil, err
 		}
 	}
+	p.forgetPlace(l)
 	p.remember(l)
 	return l.observed(), nil
 }
@@ -286,7 +285,7 @@ func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
 		Protocol: string(g.Protocol), Version: aws.ToString(g.ProtocolVersion), Family: string(g.IpAddressType), Digest: lb.Digest(tags[tagDigest]),
 	}}
 	if l.deep && out.Digest != "" { // without one they were not written to the end
-		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: fromHealth(g), Attributes: l.groupAttributes[arn]})
+		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: fromHealth(g), Attributes: l.attributes[arn]})
 	}
 	for _, t := range l.health[arn] {
 		if t.State != "draining" {

@@ -3,7 +3,6 @@ package aws
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +15,7 @@ import (
 )
 
 // This file writes the settings of listeners and reads them back, as settings.go does those of load
-// balancers: a tag lists what was written, so that what is not wanted any more goes back to AWS's default.
+// balancers.
 
 // What of a listener can be written besides attributes. A trust store that was asked for by its name is
 // read back as its name.
@@ -142,59 +141,6 @@ func fromMutual(a *elb.MutualAuthenticationAttributes, named bool) *lb.MutualAut
 	return out
 }
 
-// writeListenerSettings writes the attributes of a listener, AWS's defaults of those that are gone, and
-// then the tags that say so: before are those that it has.
-func (p *Provider) writeListenerSettings(ctx context.Context, key lb.Key, arn string, want lb.Listener, before map[string]string, gone []string) error {
-	values := maps.Clone(want.Settings.Attributes)
-	for _, name := range gone {
-		if strings.Contains(name, ".") {
-			if values == nil {
-				values = map[string]string{}
-			}
-			values[name] = usualHeaders[name]
-		}
-	}
-	var attributes []elb.ListenerAttribute
-	for _, name := range sorted(values) {
-		attributes = append(attributes, elb.ListenerAttribute{Key: aws.String(name), Value: aws.String(values[name])})
-	}
-	for part := range slices.Chunk(attributes, attributeBatch) {
-		if _, err := p.elb.ModifyListenerAttributes(ctx, &elbapi.ModifyListenerAttributesInput{ListenerArn: aws.String(arn), Attributes: part}); err != nil {
-			return explained("setting the attributes of "+arn, err)
-		}
-	}
-	tags := p.listenerTags(key, want)
-	surplus := surplusWritten(before, tags)
-	if err := p.tag(ctx, arn, tags); err != nil || len(surplus) == 0 {
-		return err
-	}
-	_, err := p.elb.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: surplus})
-	return explained("removing tags of "+arn, err)
-}
-
-// readPortAttributes reads what a deep look compares, as far as it was written.
-func (p *Provider) readPortAttributes(ctx context.Context, l *look, _ map[string]map[string]string) error {
-	if !l.deep {
-		return nil
-	}
-	for _, listener := range l.listeners {
-		arn := aws.ToString(listener.ListenerArn)
-		if !slices.ContainsFunc(writtenIn(l.tags[arn]), func(name string) bool { return strings.Contains(name, ".") }) {
-			continue
-		}
-		out, err := p.elb.DescribeListenerAttributes(ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: listener.ListenerArn})
-		if err != nil {
-			return explained("reading the attributes of "+arn, err)
-		}
-		values := map[string]string{}
-		for _, a := range out.Attributes {
-			values[aws.ToString(a.Key)] = aws.ToString(a.Value)
-		}
-		l.portAttributes[arn] = values
-	}
-	return nil
-}
-
 // listenerDigest is that of the settings: what the tag says, or, looked at deeply, of what is there of
 // that which was written.
 func (l *look) listenerDigest(of elb.Listener) lb.Digest {
@@ -204,7 +150,7 @@ func (l *look) listenerDigest(of elb.Listener) lb.Digest {
 		return lb.Digest(tags[tagDigest])
 	}
 	written := writtenIn(tags)
-	var s lb.ListenerSettings
+	s := lb.ListenerSettings{Attributes: l.attributes[arn]}
 	if l.fenced {
 		s.Inbound = l.inboundOf(aws.ToInt32(of.Port))
 	}
@@ -218,9 +164,6 @@ func (l *look) listenerDigest(of elb.Listener) lb.Digest {
 			s.TLSPolicy = aws.ToString(of.SslPolicy)
 		case writtenMutual:
 			s.Mutual = fromMutual(of.MutualAuthentication, slices.Contains(written, writtenTrustNamed))
-		case writtenTrustNamed:
-		default:
-			note(&s.Attributes, name, l.portAttributes[arn])
 		}
 	}
 	return lb.DigestOf(s)

@@ -3,7 +3,6 @@ package aws
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,9 +15,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file writes the settings of load balancers and reads them back. What a class says is written, what
-// it does not say any more goes back to AWS's default, and what it never said is left to whoever did. A
-// tag tells them apart: it lists what was written.
+// This file writes the settings of load balancers and reads them back, as attributes.go does theirs: a tag
+// lists what was written, so that what a class does not say any more goes back to AWS's default.
 
 // What of a load balancer a class may set, as the list of what was written names it: these, attributes by
 // their own names, and tags behind tagWritten.
@@ -111,10 +109,7 @@ func (p *Provider) writeSettings(ctx context.Context, b *balancer, want lb.LoadB
 	if err := p.writeNetwork(ctx, b, want.Settings, gone); err != nil {
 		return err
 	}
-	if err := p.writeAttributes(ctx, b.arn(), want.Settings.Attributes, gone); err != nil {
-		return err
-	}
-	return p.writeTags(ctx, b, want, gone)
+	return p.writeAttributes(ctx, p.balancerAttributes(), b.arn(), want.Settings.Attributes, b.tags, p.balancerTags(want))
 }
 
 // writeNetwork puts a load balancer into its subnets, with its IP family.
@@ -147,73 +142,12 @@ func subnetsIn(b elb.LoadBalancer) []string {
 	return out
 }
 
-// attributeBatch is how many attributes AWS takes at once.
-const attributeBatch = 20
-
-// writeAttributes writes attributes, and the defaults of those that are gone.
-func (p *Provider) writeAttributes(ctx context.Context, arn string, want map[string]string, gone []string) error {
-	values := maps.Clone(want)
-	for _, name := range gone {
-		if usual, known := usualAttributes[name]; known {
-			if values == nil {
-				values = map[string]string{}
-			}
-			values[name] = usual
-		}
+// forgetPlace has a deep look think over where the load balancer is to stand, too.
+func (p *Provider) forgetPlace(l *look) {
+	if l.balancer != nil && l.deep {
+		p.leave(l.key)
+		p.forgetReached()
 	}
-	var attributes []elb.LoadBalancerAttribute
-	for _, name := range sorted(values) {
-		attributes = append(attributes, elb.LoadBalancerAttribute{Key: aws.String(name), Value: aws.String(values[name])})
-	}
-	for part := range slices.Chunk(attributes, attributeBatch) {
-		if _, err := p.elb.ModifyLoadBalancerAttributes(ctx, &elbapi.ModifyLoadBalancerAttributesInput{LoadBalancerArn: aws.String(arn), Attributes: part}); err != nil {
-			return explained("setting the attributes of "+arn, err)
-		}
-	}
-	return nil
-}
-
-// writeTags removes the tags that are gone and writes the others, the digest among them.
-func (p *Provider) writeTags(ctx context.Context, b *balancer, want lb.LoadBalancer, gone []string) error {
-	tags := p.balancerTags(want)
-	surplus := surplusWritten(b.tags, tags)
-	for _, name := range gone {
-		if name, isTag := strings.CutPrefix(name, tagWritten); isTag {
-			surplus = append(surplus, name)
-		}
-	}
-	if err := p.tag(ctx, b.arn(), tags); err != nil || len(surplus) == 0 {
-		return err
-	}
-	_, err := p.elb.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: []string{b.arn()}, TagKeys: surplus})
-	return explained("removing tags of "+b.arn(), err)
-}
-
-// readSettings reads what a deep look compares, as far as it was written.
-func (p *Provider) readSettings(ctx context.Context, l *look, _ map[string]map[string]string) error {
-	if l.balancer == nil || !l.deep {
-		return nil
-	}
-	p.leave(l.key) // where it is to stand is thought over, too
-	p.forgetReached()
-	written := writtenIn(l.tags[aws.ToString(l.balancer.LoadBalancerArn)])
-	if !slices.ContainsFunc(written, isAttribute) {
-		return nil
-	}
-	out, err := p.elb.DescribeLoadBalancerAttributes(ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
-	if err != nil {
-		return explained("reading the attributes of "+aws.ToString(l.balancer.LoadBalancerArn), err)
-	}
-	l.attributes = map[string]string{}
-	for _, a := range out.Attributes {
-		l.attributes[aws.ToString(a.Key)] = aws.ToString(a.Value)
-	}
-	return nil
-}
-
-// isAttribute reports whether something that was written is an attribute: their names have dots.
-func isAttribute(written string) bool {
-	return strings.Contains(written, ".") && !strings.HasPrefix(written, tagWritten)
 }
 
 // digest is that of the settings: what the tag says, or, looked at deeply, of what is there of that which
@@ -223,7 +157,7 @@ func (l *look) digest() lb.Digest {
 	if !l.deep || tags[tagDigest] == "" {
 		return lb.Digest(tags[tagDigest])
 	}
-	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.strange()}
+	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.strange(), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)]}
 	for _, name := range writtenIn(tags) {
 		tag, isTag := strings.CutPrefix(name, tagWritten)
 		switch {
@@ -234,22 +168,10 @@ func (l *look) digest() lb.Digest {
 		case name == writtenGroups:
 			s.SecurityGroups = slices.Sorted(slices.Values(l.balancer.SecurityGroups))
 		case isTag:
-			note(&s.Tags, tag, tags)
-		default:
-			note(&s.Attributes, name, l.attributes)
+			if value, there := tags[tag]; there {
+				s.Tags = with(s.Tags, tag, value)
+			}
 		}
 	}
 	return lb.DigestOf(s)
-}
-
-// note copies one value of a map, if it has it.
-func note(into *map[string]string, name string, from map[string]string) {
-	value, there := from[name]
-	if !there {
-		return
-	}
-	if *into == nil {
-		*into = map[string]string{}
-	}
-	(*into)[name] = value
 }

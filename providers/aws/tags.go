@@ -103,3 +103,20 @@ func (p *Provider) tag(ctx context.Context, arn string, tags map[string]string) 
 	_, err := p.elb.AddTags(ctx, &elbapi.AddTagsInput{ResourceArns: []string{arn}, Tags: elbTags(tags)})
 	return explained("tagging "+arn, err)
 }
+
+// retag gives a resource the tags that it has after its settings were written, the digest among them.
+func (p *Provider) retag(ctx context.Context, arn string, before, after map[string]string) error {
+	if gone := surplus(before, after); len(gone) > 0 {
+		if _, err := p.elb.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: gone}); err != nil {
+			return explained("removing tags of "+arn, err)
+		}
+	}
+	return p.tag(ctx, arn, after)
+}
+
+// unsigned are the tags of what is made before its settings are written: all but the digest.
+func unsigned(tags map[string]string) map[string]string {
+	out := maps.Clone(tags)
+	delete(out, tagDigest)
+	return out
+}

@@ -2,19 +2,16 @@ package aws
 
 import (
 	"context"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
-	"golang.org/x/sync/errgroup"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file makes target groups and changes what of them can be changed: health checks, and attributes, of
-// which a tag lists those that were written, so that they can be put back.
+// This file makes target groups and changes what of them can be changed: health checks and attributes.
 
 // anyPort is what target groups have for a port. Each target is registered with its own, so that it says
 // nothing, and it cannot be changed.
@@ -43,9 +40,9 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 	}
 	name := p.targetGroupName(seen.Key, g.ID)
 	health := g.Health
-	tags := p.owned(seen.Key, map[string]string{tagGroup: string(g.ID), tagService: g.Service, tagPort: string(g.Port)})
-	if len(g.Attributes) == 0 {
-		tags[tagDigest] = string(g.Digest) // nothing is left to be written once it is there
+	tags := p.groupTags(seen.Key, g)
+	if len(g.Attributes) > 0 {
+		tags = unsigned(tags)
 	}
 	out, err := p.elb.CreateTargetGroup(ctx, &elbapi.CreateTargetGroupInput{
 		Name: aws.String(name), VpcId: aws.String(p.vpc), Port: aws.Int32(anyPort), Protocol: elb.ProtocolEnum(g.Protocol),
@@ -60,7 +57,7 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 		if err != nil {
 			return plan.Result{}, err
 		}
-		return plan.Result{Handle: arn}, p.writeGroup(ctx, arn, g)
+		return plan.Result{Handle: arn}, p.writeGroup(ctx, seen.Key, arn, g)
 	}
 	if err != nil {
 		return plan.Result{}, explained("creating target group "+name, err)
@@ -71,7 +68,15 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 	if len(g.Attributes) == 0 {
 		return plan.Result{Handle: arn}, nil
 	}
-	return plan.Result{Handle: arn}, p.writeGroupAttributes(ctx, arn, g, nil)
+	return plan.Result{Handle: arn}, p.writeAttributes(ctx, p.groupAttributes(), arn, g.Attributes, tags, p.groupTags(seen.Key, g))
+}
+
+// groupTags are the tags of a target group whose settings are written.
+func (p *Provider) groupTags(key lb.Key, g lb.TargetGroup) map[string]string {
+	tags := p.owned(key, map[string]string{tagGroup: string(g.ID), tagService: g.Service, tagPort: string(g.Port)})
+	noteWritten(tags, sorted(g.Attributes))
+	tags[tagDigest] = string(g.Digest)
+	return tags
 }
 
 func (p *Provider) modifyTargetGroup(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) error {
@@ -82,11 +87,11 @@ func (p *Provider) modifyTargetGroup(ctx context.Context, seen *lb.Observed, g l
 	if err := p.reach(ctx, seen.Key, checkPort(g.Health)); err != nil {
 		return err
 	}
-	return p.writeGroup(ctx, arn, g)
+	return p.writeGroup(ctx, seen.Key, arn, g)
 }
 
 // writeGroup writes the health check of a target group, and then its attributes.
-func (p *Provider) writeGroup(ctx context.Context, arn string, g lb.TargetGroup) error {
+func (p *Provider) writeGroup(ctx context.Context, key lb.Key, arn string, g lb.TargetGroup) error {
 	health := g.Health
 	_, err := p.elb.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
 		TargetGroupArn: aws.String(arn), Matcher: toMatcher(g),
@@ -101,83 +106,5 @@ func (p *Provider) writeGroup(ctx context.Context, arn string, g lb.TargetGroup)
 	if err != nil {
 		return err
 	}
-	return p.writeGroupAttributes(ctx, arn, g, tags[arn])
-}
-
-// writeGroupAttributes writes attributes, and the defaults of those that the tags say were written and that
-// are not wanted any more. Then it writes the digest that says so.
-func (p *Provider) writeGroupAttributes(ctx context.Context, arn string, g lb.TargetGroup, before map[string]string) error {
-	var attributes []elb.TargetGroupAttribute
-	for _, name := range sorted(g.Attributes) {
-		attributes = append(attributes, elb.TargetGroupAttribute{Key: aws.String(name), Value: aws.String(g.Attributes[name])})
-	}
-	for _, name := range writtenIn(before) {
-		if usual, known := usualGroupAttributes[name]; known && g.Attributes[name] == "" {
-			attributes = append(attributes, elb.TargetGroupAttribute{Key: aws.String(name), Value: aws.String(usual)})
-		}
-	}
-	tags := map[string]string{tagDigest: string(g.Digest)}
-	noteWritten(tags, sorted(g.Attributes))
-	// What will have been written is listed first, so that it can be put back whatever happens.
-	if len(attributes) > 0 {
-		listed := map[string]string{}
-		noteWritten(listed, union(writtenIn(before), sorted(g.Attributes)))
-		if err := p.tag(ctx, arn, listed); err != nil {
-			return err
-		}
-		if _, err := p.elb.ModifyTargetGroupAttributes(ctx, &elbapi.ModifyTargetGroupAttributesInput{TargetGroupArn: aws.String(arn), Attributes: attributes}); err != nil {
-			return explained("setting the attributes of "+arn, err)
-		}
-		before = listed
-	}
-	if surplus := surplusWritten(before, tags); len(surplus) > 0 {
-		if _, err := p.elb.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: surplus}); err != nil {
-			return explained("removing tags of "+arn, err)
-		}
-	}
-	return p.tag(ctx, arn, tags)
-}
-
-// union is what is in either list, sorted.
-func union(a, b []string) []string {
-	all := slices.Concat(a, b)
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// readGroupAttributes reads what a deep look compares, side by side: the attributes that were written.
-func (p *Provider) readGroupAttributes(ctx context.Context, l *look, _ map[string]map[string]string) error {
-	if !l.deep {
-		return nil
-	}
-	found := make([]map[string]string, len(l.groups))
-	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(atOnce)
-	for i, g := range l.groups {
-		arn := aws.ToString(g.TargetGroupArn)
-		written := writtenIn(l.tags[arn])
-		if len(written) == 0 {
-			continue
-		}
-		reads.Go(func() error {
-			out, err := p.elb.DescribeTargetGroupAttributes(ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(arn)})
-			if err != nil {
-				return explained("reading the attributes of "+arn, err)
-			}
-			found[i] = map[string]string{}
-			for _, a := range out.Attributes {
-				if slices.Contains(written, aws.ToString(a.Key)) {
-					found[i][aws.ToString(a.Key)] = aws.ToString(a.Value)
-				}
-			}
-			return nil
-		})
-	}
-	if err := reads.Wait(); err != nil {
-		return err
-	}
-	for i, g := range l.groups {
-		l.groupAttributes[aws.ToString(g.TargetGroupArn)] = found[i]
-	}
-	return nil
+	return p.writeAttributes(ctx, p.groupAttributes(), arn, g.Attributes, tags[arn], p.groupTags(key, g))
 }

@@ -48,15 +48,17 @@ func writtenIn(tags map[string]string) []string {
 	return names
 }
 
-// surplusWritten are the tags that a longer list left behind.
-func surplusWritten(before, now map[string]string) []string {
+// surplus are the tags of before that a shorter list leaves behind, and those that the list says were
+// written and that are no more.
+func surplus(before, after map[string]string) []string {
 	var out []string
 	for _, name := range sorted(before) {
-		if strings.HasPrefix(name, tagWrittenList) && now[name] == "" {
+		_, stays := after[name]
+		if !stays && (strings.HasPrefix(name, tagWrittenList) || slices.Contains(writtenIn(before), tagWritten+name)) {
 			out = append(out, name)
 		}
 	}
-	return slices.Clip(out)
+	return out
 }
 
 func writtenTag(part int) string {

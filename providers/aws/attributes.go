@@ -1,0 +1,189 @@
+package aws
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"golang.org/x/sync/errgroup"
+)
+
+// This file writes attributes and reads them back. Load balancers, listeners and target groups have them
+// in the same way: what is wanted is written, what is not wanted any more goes back to AWS's default, and
+// what was never written is left to whoever did. A tag tells them apart: it lists what was written.
+
+// An attribute is a name and a value. The other kinds' have the same shape.
+type attribute = elb.TargetGroupAttribute
+
+// attributes are those of one kind of resource.
+type attributes struct {
+	usual map[string]string // AWS's defaults; what only counts beside another one has none
+	blank bool              // whether AWS's default is nothing for all others
+	write func(ctx context.Context, arn string, some []attribute) error
+	read  func(ctx context.Context, arn string) ([]attribute, error)
+}
+
+func (p *Provider) balancerAttributes() attributes {
+	return attributes{
+		usual: usualAttributes,
+		write: func(ctx context.Context, arn string, some []attribute) error {
+			_, err := p.elb.ModifyLoadBalancerAttributes(ctx, &elbapi.ModifyLoadBalancerAttributesInput{
+				LoadBalancerArn: aws.String(arn), Attributes: each(some, func(a attribute) elb.LoadBalancerAttribute { return elb.LoadBalancerAttribute(a) }),
+			})
+			return err
+		},
+		read: func(ctx context.Context, arn string) ([]attribute, error) {
+			out, err := p.elb.DescribeLoadBalancerAttributes(ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: aws.String(arn)})
+			if err != nil {
+				return nil, err
+			}
+			return each(out.Attributes, func(a elb.LoadBalancerAttribute) attribute { return attribute(a) }), nil
+		},
+	}
+}
+
+func (p *Provider) listenerAttributes() attributes {
+	return attributes{
+		usual: usualHeaders,
+		blank: true,
+		write: func(ctx context.Context, arn string, some []attribute) error {
+			_, err := p.elb.ModifyListenerAttributes(ctx, &elbapi.ModifyListenerAttributesInput{
+				ListenerArn: aws.String(arn), Attributes: each(some, func(a attribute) elb.ListenerAttribute { return elb.ListenerAttribute(a) }),
+			})
+			return err
+		},
+		read: func(ctx context.Context, arn string) ([]attribute, error) {
+			out, err := p.elb.DescribeListenerAttributes(ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: aws.String(arn)})
+			if err != nil {
+				return nil, err
+			}
+			return each(out.Attributes, func(a elb.ListenerAttribute) attribute { return attribute(a) }), nil
+		},
+	}
+}
+
+func (p *Provider) groupAttributes() attributes {
+	return attributes{
+		usual: usualGroupAttributes,
+		write: func(ctx context.Context, arn string, some []attribute) error {
+			_, err := p.elb.ModifyTargetGroupAttributes(ctx, &elbapi.ModifyTargetGroupAttributesInput{TargetGroupArn: aws.String(arn), Attributes: some})
+			return err
+		},
+		read: func(ctx context.Context, arn string) ([]attribute, error) {
+			out, err := p.elb.DescribeTargetGroupAttributes(ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(arn)})
+			if err != nil {
+				return nil, err
+			}
+			return out.Attributes, nil
+		},
+	}
+}
+
+func each[A, B any](in []A, f func(A) B) []B {
+	var out []B
+	for _, a := range in {
+		out = append(out, f(a))
+	}
+	return out
+}
+
+// attributeBatch is how many attributes AWS takes at once.
+const attributeBatch = 20
+
+// isAttribute reports whether something that was written is an attribute: their names have dots.
+func isAttribute(written string) bool {
+	return strings.Contains(written, ".") && !strings.HasPrefix(written, tagWritten)
+}
+
+// writeAttributes writes what is wanted, and the defaults of what the tags say was written and is gone.
+// Then it writes the tags that say so. What will have been written is listed before it is, so that it can
+// be put back whatever happens.
+func (p *Provider) writeAttributes(ctx context.Context, of attributes, arn string, want map[string]string, before, after map[string]string) error {
+	listed := writtenIn(before)
+	values, before := maps.Clone(want), maps.Clone(before)
+	for _, name := range listed {
+		usual, known := of.usual[name]
+		if _, wanted := want[name]; !wanted && isAttribute(name) && (known || of.blank) {
+			values = with(values, name, usual)
+		}
+	}
+	if all := union(listed, sorted(want)); len(all) > len(listed) {
+		noted := map[string]string{}
+		noteWritten(noted, all)
+		if err := p.tag(ctx, arn, noted); err != nil {
+			return err
+		}
+		for name, value := range noted {
+			before = with(before, name, value)
+		}
+	}
+	var some []attribute
+	for _, name := range sorted(values) {
+		some = append(some, attribute{Key: aws.String(name), Value: aws.String(values[name])})
+	}
+	for part := range slices.Chunk(some, attributeBatch) {
+		if err := of.write(ctx, arn, part); err != nil {
+			return explained("setting the attributes of "+arn, err)
+		}
+	}
+	return p.retag(ctx, arn, before, after)
+}
+
+// with puts a value into a map, which may be nil.
+func with(m map[string]string, name, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[name] = value
+	return m
+}
+
+// union is what is in either list, sorted.
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// readAttributes reads what a deep look compares, side by side: the attributes that were written.
+func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map[string]string) error {
+	if !l.deep {
+		return nil
+	}
+	of := map[string]attributes{}
+	if l.balancer != nil {
+		of[aws.ToString(l.balancer.LoadBalancerArn)] = p.balancerAttributes()
+	}
+	for _, listener := range l.listeners {
+		of[aws.ToString(listener.ListenerArn)] = p.listenerAttributes()
+	}
+	for _, g := range l.groups {
+		of[aws.ToString(g.TargetGroupArn)] = p.groupAttributes()
+	}
+	arns := slices.DeleteFunc(sorted(of), func(arn string) bool { return !slices.ContainsFunc(writtenIn(l.tags[arn]), isAttribute) })
+	found := make([][]attribute, len(arns))
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(atOnce)
+	for i, arn := range arns {
+		reads.Go(func() (err error) {
+			found[i], err = of[arn].read(ctx, arn)
+			return explained("reading the attributes of "+arn, err)
+		})
+	}
+	if err := reads.Wait(); err != nil {
+		return err
+	}
+	for i, arn := range arns {
+		written := writtenIn(l.tags[arn])
+		for _, a := range found[i] {
+			if slices.Contains(written, aws.ToString(a.Key)) {
+				l.attributes[arn] = with(l.attributes[arn], aws.ToString(a.Key), aws.ToString(a.Value))
+			}
+		}
+	}
+	return nil
+}
