@@ -51,6 +51,61 @@ func (d *difference) certificates(renewed []ReplaceCertificate) {
 	}
 }
 
+// secure reports whether a listener speaks TLS, and goes on doing so.
+func (ch *change) secure() bool {
+	return ch.seen != nil && ch.want != nil && ch.seen.Protocol == "HTTPS" && ch.want.Protocol == "HTTPS"
+}
+
+// show brings the certificates that a listener lacks, ahead of the rules for their hosts. Where its default
+// certificate is another one, it gets its settings in the same step; a default action that changes, too,
+// follows in a step of its own, behind the rules.
+func (d *difference) show(ch *change) {
+	seen, want := ch.seen, ch.want
+	ch.shown = map[lb.CertificateID]int{}
+	for _, id := range want.Certificates {
+		if t, ok := d.imported[id]; ok {
+			ch.shown[id] = t // in the place of another one that is served
+		}
+	}
+	ch.attached = d.attach(ch, absent)
+	for _, t := range ch.attached {
+		ch.shown[d.tasks[t].step.(AttachCertificate).Certificate] = t
+	}
+	if slices.Equal(standard(seen.Certificates), standard(want.Certificates)) {
+		return
+	}
+	next := *want
+	next.Default = seen.Default
+	if !ch.elsewhere() {
+		next.Default = want.Default
+	}
+	ch.swapped = d.add(ModifyListener{next}, use{}, append(slices.Clone(ch.attached), d.importsOf(want.Certificates)...)...)
+	ch.shown[want.Certificates[0]] = ch.swapped
+}
+
+// shownTo are the tasks after which a port has the certificates that clients of a rule need.
+func (d *difference) shownTo(ch *change, r lb.Rule) []int {
+	var tasks []int
+	for _, c := range d.want.Certificates {
+		if t, ok := ch.shown[c.ID]; ok && d.concerns(c.Hosts, r) {
+			tasks = append(tasks, t)
+		}
+	}
+	for id, t := range ch.shown {
+		if !slices.ContainsFunc(d.want.Certificates, func(c lb.Certificate) bool { return c.ID == id }) {
+			tasks = append(tasks, t) // the cloud's own, for hosts that nobody told
+		}
+	}
+	slices.Sort(tasks)
+	return tasks
+}
+
+// concerns reports whether clients of a rule may ask for one of the hosts of a certificate. One that names
+// none may be for any.
+func (d *difference) concerns(hosts []string, r lb.Rule) bool {
+	return len(hosts) == 0 || d.pairs.overlap(r, lb.Rule{Conditions: []lb.Condition{{Field: "host", Values: hosts}}})
+}
+
 // attach adds certificates that a listener lacks besides its default one.
 func (d *difference) attach(ch *change, after int) []int {
 	var tasks []int
@@ -62,23 +117,86 @@ func (d *difference) attach(ch *change, after int) []int {
 	return tasks
 }
 
-// detach takes away certificates that are not wanted, after others have been attached. One
-// that was the default goes with the step that replaces it.
-func (d *difference) detach(ch *change, modify int, attached []int) {
+// hide takes away certificates that are not wanted, after others have been attached and the rules for
+// their hosts are gone. One that was the default goes with the step that replaces it; where rules for its
+// hosts outlast that step, it is served beside the new one until they are gone, if there is room for both.
+func (d *difference) hide(ch *change) {
 	for i, id := range ch.seen.Certificates {
+		if slices.Contains(ch.want.Certificates, id) {
+			continue
+		}
+		last := d.lastClients(ch, id)
+		t := ch.swapped
 		switch {
-		case slices.Contains(ch.want.Certificates, id):
-		case i == 0:
-			d.detached[id] = append(d.detached[id], modify)
-		default:
-			t := d.add(DetachCertificate{ch.port, id}, use{certificates: -1}, d.importsOf([]lb.CertificateID{id})...)
-			d.tasks[t].rather = append(slices.Clone(attached), d.importsOf(ch.want.Certificates)...)
-			if modify != absent {
-				d.tasks[t].rather = append(d.tasks[t].rather, modify)
+		case i > 0:
+			t = d.detach(ch, id)
+		case slices.ContainsFunc(last, func(client int) bool { return d.waits(client, t) }) && d.spare(certificates):
+			both := d.tasks[t].step.(ModifyListener).Listener
+			both.Certificates = append(slices.Clip(both.Certificates), id)
+			d.tasks[t].step, d.tasks[t].use = ModifyListener{both}, use{certificates: 1}
+			t = d.detach(ch, id)
+			d.tasks[t].after = append(d.tasks[t].after, ch.swapped)
+		}
+		for _, client := range last {
+			if !d.waits(client, t) {
+				d.prefer(t, client)
 			}
-			d.detached[id] = append(d.detached[id], t)
+		}
+		d.detached[id] = append(d.detached[id], t)
+	}
+}
+
+// detach takes a certificate away that is not the default one.
+func (d *difference) detach(ch *change, id lb.CertificateID) int {
+	t := d.add(DetachCertificate{ch.port, id}, use{certificates: -1}, d.importsOf([]lb.CertificateID{id})...)
+	d.tasks[t].rather = append(slices.Clone(ch.attached), d.importsOf(ch.want.Certificates)...)
+	if ch.swapped != absent {
+		d.tasks[t].rather = append(d.tasks[t].rather, ch.swapped)
+	}
+	return t
+}
+
+// spare reports whether there is a place besides all that are taken and needed.
+func (d *difference) spare(kind int) bool {
+	limit, places := limits(d.caps)[kind], inUse(d.seen)[kind]+1
+	for _, t := range d.tasks {
+		places += max(0, t.use[kind])
+	}
+	return limit == 0 || places <= limit
+}
+
+// lastClients are the tasks that end what clients needed a certificate for.
+func (d *difference) lastClients(ch *change, id lb.CertificateID) []int {
+	var hosts []string
+	if c := d.seen.Certificate(id); c != nil {
+		hosts = c.Hosts
+	}
+	var tasks []int
+	for _, m := range ch.steps {
+		if (m.fate == goes || m.fate == shrinks) && d.concerns(hosts, m.rule) {
+			tasks = append(tasks, m.at)
 		}
 	}
+	return tasks
+}
+
+// waits reports whether a task comes behind another in any case.
+func (d *difference) waits(later, earlier int) bool {
+	passed := map[int]bool{later: true}
+	for stack := []int{later}; len(stack) > 0; {
+		t := d.tasks[stack[len(stack)-1]]
+		stack = stack[:len(stack)-1]
+		for _, before := range append(slices.Clone(t.after), t.rather...) {
+			if before == earlier {
+				return true
+			}
+			if !passed[before] {
+				passed[before] = true
+				stack = append(stack, before)
+			}
+		}
+	}
+	return false
 }
 
 // importsOf are the tasks that bring certificates.

@@ -146,3 +146,75 @@ func valid(o *lb.Observed, port int32, host string) bool {
 		return c != nil && slices.ContainsFunc(c.Hosts, func(name string) bool { return routing.Host(name).Covers(routing.Host(host)) })
 	})
 }
+
+// A host whose rule comes, goes or changes is answered with a certificate for it all the same: by its
+// new rule as soon as there is one, and by its old rule as long as there is one.
+func TestNobodyIsShownTheCertificateOfAnother(t *testing.T) {
+	c := lb.ALB()
+	w := newWorld(t, c.Dialect)
+	r := rand.New(rand.NewPCG(5, 6))
+	hosts := []string{"a.test", "b.test", "c.test", "*.test"}
+	var all []lb.Certificate
+	for i := range 16 {
+		c := lb.Certificate{ID: lb.CertificateID(fmt.Sprintf("%02d", i)), Kind: []string{"ECDSA", "RSA"}[r.IntN(2)]}
+		for _, h := range hosts {
+			if r.IntN(3) == 0 {
+				c.Hosts = append(c.Hosts, h)
+			}
+		}
+		all = append(all, c)
+	}
+	draw := func() lb.LoadBalancer {
+		var served []lb.Certificate
+		for range 1 + r.IntN(4) {
+			served = append(served, all[r.IntN(len(all))])
+		}
+		l := certified(443, served...)
+		l.Certificates = slices.Compact(l.Certificates)
+		l.Default = fixed(404 + r.IntN(2))
+		covered := built(holding(all, l), c)
+		for range r.IntN(5) {
+			if host := hosts[r.IntN(len(hosts))]; valid(covered, 443, host) { // else it is left out of the port
+				l.Rules = append(l.Rules, rule(host, []string{"", "/x"}[r.IntN(2)], forward(lb.GroupID("AB"[r.IntN(2):][:1]))))
+			}
+		}
+		l.Rules = distinct(l.Rules)
+		return w.withGroups(holding(all, l))
+	}
+	tried := 0
+	for range 10000 {
+		seen, want := built(draw(), c), draw()
+		goal := built(want, c)
+		p := Diff(seen, want, c)
+		if len(p.Diagnostics) > 0 {
+			t.Fatalf("%v\n%s", p.Diagnostics, w.describe(seen, want, p))
+		}
+		for _, pick := range []func(int) int{inOrder, r.IntN} {
+			w.arrived(w.followed(seen, p, pick, func(o *lb.Observed, step int) {
+				for _, h := range hosts[:3] {
+					for _, path := range []string{"/", "/x"} {
+						ask := routing.Request{Port: 443, Host: h, Path: path}
+						before, after, now := answer(seen, ask, c), answer(goal, ask, c), answer(o, ask, c)
+						needed := now != before && valid(goal, 443, h) || now != after && valid(seen, 443, h)
+						if tried++; needed && strings.HasPrefix(now, "forward") && !valid(o, 443, h) {
+							t.Fatalf("after step %d %s%s gets %s and no certificate for it\n%s", step, h, path, now, w.describe(seen, want, p))
+						}
+					}
+				}
+			}), want, c)
+		}
+	}
+	if tried < 100000 {
+		t.Errorf("only %d answers were looked at", tried)
+	}
+}
+
+// answer is what a request gets, in words.
+func answer(o *lb.Observed, r routing.Request, c lb.Capabilities) string {
+	l := o.Listener(r.Port).Plain()
+	at, _ := lb.NewMatcher(l, c.Dialect).Match(r)
+	if at < 0 {
+		return l.Default.Key()
+	}
+	return l.Rules[at].Action.Key()
+}

@@ -147,6 +147,11 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 		d.listener(ch)
 	}
 	d.redirects()
+	for _, ch := range d.changes {
+		if ch.secure() {
+			d.hide(ch)
+		}
+	}
 	d.unpark()
 	d.leftovers(want)
 	return d.tasks, parked

@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -15,12 +13,16 @@ type change struct {
 	steps []move // everything that changes where requests go
 	parks []park // the parking rules on it
 
+	attached []int                    // these add certificates to those that a port serves
+	swapped  int                      // replaces the default certificate, or absent
+	shown    map[lb.CertificateID]int // after it, a port that has others serves the certificate
+
 	before, after, moved func() *index // lines by their old and by their new rules, steps by their requests
 }
 
 // newChange has nothing to do yet. Its indices are made when they are first looked into.
 func newChange(co comparison, p *pairs) *change {
-	ch := &change{comparison: co, ready: absent}
+	ch := &change{comparison: co, ready: absent, swapped: absent}
 	ch.before = lazily(func() *index { return co.oldRules(p) })
 	ch.after = lazily(func() *index { return co.newRules(p) })
 	ch.moved = lazily(func() *index { return ch.movedRules(p) })
@@ -74,6 +76,9 @@ func (d *difference) listener(ch *change) {
 	case len(ch.moves) > 0:
 		ch.ready = d.add(RespaceRules{ch.port, ch.moves}, use{}, ch.ready)
 	}
+	if ch.secure() {
+		d.show(ch)
+	}
 	order := newLanes(d.pairs)
 	turned := d.topDown(ch, order)
 	if ch.seen != nil {
@@ -90,7 +95,7 @@ func (d *difference) topDown(ch *change, order *lanes) map[int]entry {
 			continue
 		}
 		e := entry{at: len(d.tasks), rule: ch.want.Rules[l.new]}
-		after := d.targetsOf(e.rule.Action, d.warms(e.rule.Action) && d.takes(ch, i))
+		after := append(d.targetsOf(e.rule.Action, d.warms(e.rule.Action) && d.takes(ch, i)), d.shownTo(ch, e.rule)...)
 		if l.fate == turns {
 			turned[i] = e
 			after = append(after, order.pass(e.rule)...)
@@ -152,23 +157,14 @@ func (d *difference) close(ch *change) {
 	ch.steps = append(ch.steps, move{entry{at: t}, absent, goes})
 }
 
-// settings corrects a listener's certificates, protocol, settings and default action. It comes
-// between the two passes over the rules if requests are answered differently for it.
+// settings corrects a listener's protocol, settings and default action. It comes between the two passes
+// over the rules if requests are answered differently for it.
 func (d *difference) settings(ch *change, order *lanes) {
 	seen, want := ch.seen, ch.want
-	both := seen.Protocol == "HTTPS" && want.Protocol == "HTTPS"
-	var attached []int
-	if both {
-		attached = d.attach(ch, absent)
-	}
-	elsewhere := seen.Protocol != want.Protocol || !sameAction(seen.Default, want.Default)
-	swaps := both && !slices.Equal(standard(seen.Certificates), standard(want.Certificates))
+	elsewhere := ch.elsewhere()
 	at := absent
-	if elsewhere || swaps || differ(seen.Digest, want.Digest) {
-		after := d.importsOf(standard(want.Certificates))
-		if swaps {
-			after = append(slices.Clone(attached), d.importsOf(want.Certificates)...)
-		}
+	if elsewhere || ch.swapped == absent && differ(seen.Digest, want.Digest) {
+		after := append(d.importsOf(standard(want.Certificates)), ch.swapped)
 		if elsewhere {
 			after = append(after, order.bar(len(d.tasks))...)
 			after = append(after, d.targetsOf(want.Default, seen.Default.Kind == "forward")...)
@@ -178,8 +174,7 @@ func (d *difference) settings(ch *change, order *lanes) {
 		d.unnames(at, seen.Default)
 	}
 	switch {
-	case both:
-		d.detach(ch, at, attached)
+	case ch.secure():
 	case want.Protocol == "HTTPS":
 		d.attach(ch, at)
 	case seen.Protocol == "HTTPS":
@@ -188,6 +183,11 @@ func (d *difference) settings(ch *change, order *lanes) {
 			d.detached[id] = append(d.detached[id], at)
 		}
 	}
+}
+
+// elsewhere reports whether what no rule is for is answered differently.
+func (ch *change) elsewhere() bool {
+	return ch.seen.Protocol != ch.want.Protocol || !sameAction(ch.seen.Default, ch.want.Default)
 }
 
 // targetsOf are the tasks after which an action's target groups can be forwarded to: they have

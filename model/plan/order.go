@@ -23,17 +23,21 @@ import (
 //	rule comes, grows,      its listener, the new numbers           the cloud refuses
 //	or turns                its groups' first targets               503 where there was an answer
 //	                        await, if it takes served requests      503 where there was an answer
+//	                        the certificates of its hosts           clients are shown another one
 //	                        overlapping ones above it               a request reaches a rule that
 //	                                                                neither table sends it to
 //	attach certificate      its import, its listener                the cloud refuses
 //	what names a successor  its predecessor is replaced             it is not there
 //	modify listener         rules that come or grow, if the         404 for requests whose rule
-//	                        default changes                         is not there yet
+//	                        default action changes                  is not there yet
 //	                        attached certificates                   a host loses its certificate
+//	                        rules that go, if it drops the          clients are shown another one
+//	                        default certificate of their hosts
 //	rule shrinks or goes    modify listener, if the default changes the old default answers
 //	                        overlapping ones that come or grow,     404, or a rule that neither
 //	                        overlapping ones below it               table sends the request to
 //	detach certificate      attached ones, modify listener          a host loses its certificate
+//	                        rules of its hosts that go              clients are shown another one
 //	a redirect to a port    what changes there for its requests     a redirect to an old answer
 //	what changes at a port  redirects that leave it alone from now  a redirect to a new answer
 //	unpark (delete rule)    the rules that take its groups over     targets lose their health

@@ -181,7 +181,7 @@ func (j *judge) wrong(r request) string {
 			return wrong
 		}
 	}
-	if r.port == 443 && strings.HasPrefix(before, "forward") && strings.HasPrefix(after, "forward") && !j.trusted(answer, r.host) {
+	if r.port == 443 && strings.HasPrefix(said, "forward") && !j.trusted(answer, r.host) {
 		return fmt.Sprintf("is shown the certificate of %v", j.sim.Hosts(answer.Certificate))
 	}
 	behind := request{443, r.host, r.path}

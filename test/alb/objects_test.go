@@ -114,6 +114,13 @@ func tls(secret string, hosts ...string) func(*networkingv1.Ingress) {
 	}
 }
 
+// fallBackTo gives an Ingress a default backend.
+func fallBackTo(service string) func(*networkingv1.Ingress) {
+	return func(ing *networkingv1.Ingress) {
+		ing.Spec.DefaultBackend = &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: service, Port: networkingv1.ServiceBackendPort{Number: 80}}}
+	}
+}
+
 // certificates keeps those that were made: the same edition for the same hosts is the same certificate.
 var certificates sync.Map
 

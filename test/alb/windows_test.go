@@ -232,6 +232,23 @@ func windows() []window {
 			},
 		},
 		{
+			name: "W6: a host takes the place of another one, each with a certificate and a default backend of its own",
+			from: func(w *world) {
+				services(w, "web", "old")
+				w.secret("one", 0, "shop.example.com")
+				w.serve("shop", map[string]string{"/": "web"})
+				w.change("shop", tls("one", "shop.example.com"))
+				w.change("shop", fallBackTo("old"))
+			},
+			to: func(w *world) {
+				w.remove("shop")
+				w.secret("two", 0, "blog.example.com")
+				w.serve("blog", map[string]string{"/": "web"})
+				w.change("blog", tls("two", "blog.example.com"))
+				w.change("blog", fallBackTo("web"))
+			},
+		},
+		{
 			name: "W8: AWS fails in the middle of a change, and goes on failing for minutes",
 			from: func(w *world) {
 				services(w, "web", "api", "cart")
