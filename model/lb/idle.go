@@ -1,0 +1,132 @@
+package lb
+
+import (
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file finds the claims of a level that make no difference: idle ones, whose requests would get the
+// same without them, and those that no request reaches.
+
+// A claimIndex finds the claims of one level that may overlap a given one without looking at all
+// of them: exact paths and prefixes by walking up the path, the others one by one.
+type claimIndex struct {
+	sets    *pathSets
+	all     []claim
+	dropped []bool
+	ranked  bool // by precedence throughout: nothing that lies deeper comes later
+	named   map[routing.Path][]int
+	globs   []int // and regular expressions
+}
+
+func newClaimIndex(all []claim, ranked bool, sets *pathSets) *claimIndex {
+	x := &claimIndex{sets: sets, all: all, dropped: make([]bool, len(all)), ranked: ranked, named: make(map[routing.Path][]int, len(all))}
+	for i, cl := range all {
+		if isGlob(cl.path) {
+			x.globs = append(x.globs, i)
+		} else {
+			x.named[cl.path] = append(x.named[cl.path], i)
+		}
+	}
+	return x
+}
+
+func isGlob(p routing.Path) bool { return p.Type == routing.Glob || p.Type == routing.Regex }
+
+// idle reports whether the requests that reach claim i would get the same without it.
+func (x *claimIndex) idle(i int, later []claim) bool {
+	for _, j := range x.above(x.all[i].path) {
+		if j > i && !x.dropped[j] {
+			if same, decided := x.decides(i, &x.all[j]); decided {
+				return same
+			}
+		}
+	}
+	for j := range later {
+		if same, decided := x.decides(i, &later[j]); decided {
+			return same
+		}
+	}
+	return false
+}
+
+// decides reports whether next settles what the requests of claim i would get without it, and
+// whether that is the same. A guard is nobody's, so anybody may do what it does.
+func (x *claimIndex) decides(i int, next *claim) (same, decided bool) {
+	cl := &x.all[i]
+	if !x.sets.overlap(cl.path, next.path) {
+		return false, false
+	}
+	if next.group.action == cl.group.action && (cl.guard || next.group.owner == cl.group.owner) {
+		covered := len(next.when) == 0 && x.sets.contains(next.path, cl.path)
+		return covered, covered
+	}
+	return false, x.reaches(i, next.path)
+}
+
+// above are the claims that may overlap a path without lying below it, in order: what a claim
+// of the level can meet further down.
+func (x *claimIndex) above(p routing.Path) []int {
+	if !x.ranked || isGlob(p) {
+		all := make([]int, len(x.all))
+		for i := range all {
+			all[i] = i
+		}
+		return all
+	}
+	var at []int
+	for up := range routing.Ancestors(p.Value) {
+		at = append(at, x.named[routing.Path{Type: routing.Prefix, Value: up}]...)
+	}
+	at = append(at, x.globs...)
+	slices.Sort(at)
+	return at
+}
+
+// reaches reports whether a request for both claim i and a path passes all claims before i.
+func (x *claimIndex) reaches(i int, path routing.Path) bool {
+	own := x.all[i].path
+	both := []routing.Path{own, path}
+	switch {
+	case x.sets.contains(path, own):
+		both = both[:1]
+	case x.sets.contains(own, path):
+		both = both[1:]
+	}
+	if len(both) == 1 && !isGlob(both[0]) {
+		p := both[0]
+		if x.before(i, p) {
+			return false
+		}
+		for up := range routing.Ancestors(p.Value) {
+			if x.before(i, routing.Path{Type: routing.Prefix, Value: up}) {
+				return false
+			}
+		}
+		if !slices.ContainsFunc(x.globs, func(g int) bool { return g < i && x.sets.overlap(x.all[g].path, p) }) {
+			return true // finitely many exact paths and longer prefixes never use a prefix up
+		}
+	}
+	in := []string{routing.PathUniverse}
+	for _, p := range both {
+		in = append(in, p.Pattern())
+	}
+	var out []string
+	for _, cl := range x.all[:i] {
+		if len(cl.when) == 0 && x.sets.overlap(cl.path, both[0]) {
+			out = append(out, cl.path.Pattern())
+		}
+	}
+	if len(out) == 0 {
+		return true
+	}
+	_, verdict := routing.Find(in, []string{strings.Join(out, "|")})
+	return verdict != routing.None
+}
+
+// before reports whether one of the claims before i has exactly this path, for every request.
+func (x *claimIndex) before(i int, p routing.Path) bool {
+	return slices.ContainsFunc(x.named[p], func(j int) bool { return j < i && len(x.all[j].when) == 0 })
+}
