@@ -120,6 +120,9 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 		Requests:      requests,
 		Workers:       o.workers,
 		TargetWorkers: o.targetWorkers,
+
+		ReadinessGates:   o.gates,
+		ReadinessTimeout: o.gateTimeout,
 	})
 	if err != nil {
 		return err

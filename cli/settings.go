@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/providers"
 )
@@ -45,6 +46,8 @@ type running struct {
 	cloudBurst    int
 	workers       int
 	targetWorkers int
+	gates         bool
+	gateTimeout   time.Duration
 	logFormat     string
 	verbose       bool
 }
@@ -78,6 +81,8 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.Var(atLeastOne(&o.cloudBurst, 10), "cloud-burst", "how many calls can be made at once where there were fewer than the rate before")
 	flags.Var(atLeastOne(&o.workers, 4), "workers", "how many load balancers are worked on at a time")
 	flags.Var(atLeastOne(&o.targetWorkers, 4), "target-workers", "how many target groups have their members changed at a time")
+	flags.BoolVar(&o.gates, "readiness-gates", false, "keep the readiness gate "+v1alpha1.TargetHealthGate+": a pod that declares it is ready once the load balancers that have it for a target find it healthy. Watches all pods")
+	flags.Var(positive(&o.gateTimeout, 10*time.Minute), "readiness-timeout", "how long such a pod waits before it is ready all the same")
 	flags.Var(positive(&o.shutdown, 30*time.Second), "shutdown-timeout", "how long steps under way may take once the operator is told to stop")
 	flags.Var(oneOf(&o.logFormat, "json", "console", "json"), "log-format", "`FORMAT` of logs: json or console")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "log every step of every plan")

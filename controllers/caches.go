@@ -23,7 +23,7 @@ import (
 // if it is one.
 func Cache(secrets SecretsMode, namespace string) cache.Options {
 	o := cache.Options{DefaultTransform: slim}
-	o.ByObject = map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: slimNode}}
+	o.ByObject = map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: slimNode}, &corev1.Pod{}: {Transform: slimPod}}
 	if secrets == SecretsLabelled {
 		o.ByObject[secretMetadata()] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set(labelledSecrets))}
 	}

@@ -21,6 +21,7 @@ const (
 	kindBackend   = "Backend"
 	kindIngress   = "Ingress"
 	kindNamespace = "Namespace"
+	kindPod       = "Pod"
 	kindSecret    = "Secret"
 	kindService   = "Service"
 )

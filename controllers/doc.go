@@ -20,7 +20,8 @@
 //	herald.go      events, each thing said once
 //	marks.go       what was written on Ingresses, to notice who else writes there
 //	targets.go     the members of target groups, in a loop of their own
-//	nodes.go       the Nodes that some of these are
+//	nodes.go       the Nodes that some of these are; pods.go the Pods that wait to be healthy
+//	gates.go       the readiness gates of those, opened as verdict.go says
 //	ownclass.go    an IngressClass that is there whenever it is missing
 //	strays.go      Ingresses that belong to no load balancer, and why
 //	orphans.go     load balancers that nobody asks for, and nobody remembers

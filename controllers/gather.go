@@ -42,6 +42,7 @@ type gatherer struct {
 	cache     client.Reader // everything that is watched
 	server    client.Reader // what the cache may be behind of
 	secrets   secretReader
+	pods      podReader
 	directory *directory
 	memories  *memories
 	scope     string // the namespace that the operator looks after, or "" for all
@@ -237,6 +238,9 @@ func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 			return err
 		}
 		o.EndpointSlices = append(o.EndpointSlices, found...)
+	}
+	if o.Pods, err = g.pods.behind(ctx, o.EndpointSlices); err != nil {
+		return err
 	}
 	o.SecretsWithheld = g.secrets.withheld()
 	if o.Secrets, err = g.secrets.read(ctx, named[kindSecret]); err != nil {

@@ -36,6 +36,10 @@ type Options struct {
 	Namespace string
 	// Secrets says which Secrets may be served; all if it is empty.
 	Secrets SecretsMode
+	// ReadinessGates has Pods watched, and made ready that declare v1alpha1.TargetHealthGate.
+	ReadinessGates bool
+	// ReadinessTimeout is how long such a Pod waits at the most; zero is 10 minutes.
+	ReadinessTimeout time.Duration
 	// ReadOnly plans and reports, and writes nothing else, to the cloud or the cluster.
 	ReadOnly bool
 	// DriftInterval is how long what was seen of the cloud is believed; zero is 10 hours.
@@ -71,6 +75,13 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, sliceService, serviceOfSlice); err != nil {
 		return fmt.Errorf("indexing EndpointSlices by Service: %w", err)
 	}
+	var pods podReader
+	if o.ReadinessGates {
+		if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, slicePods, podsOfSlice); err != nil {
+			return fmt.Errorf("indexing EndpointSlices by Pod: %w", err)
+		}
+		pods = podReader{m.GetClient()}
+	}
 	if o.DriftInterval == 0 {
 		o.DriftInterval = 10 * time.Hour
 	}
@@ -87,7 +98,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	r := &reconciler{
 		gatherer: &gatherer{
 			cache: m.GetClient(), server: m.GetAPIReader(), secrets: secretReader{o.Secrets, m.GetAPIReader()}, directory: newDirectory(),
-			memories: newMemories(kept), scope: o.Namespace, options: o.Classes,
+			pods: pods, memories: newMemories(kept), scope: o.Namespace, options: o.Classes,
 		},
 		observer: observer{every: o.DriftInterval},
 		readOnly: o.ReadOnly,
@@ -113,7 +124,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := balancerLoop.addTo(ctx, m); err != nil || o.ReadOnly {
 		return err
 	}
-	targets := &registrar{cache: m.GetClient(), cloud: r.cloud, book: r.targets, reconsider: r.reconsider}
+	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, reconsider: r.reconsider}
 	targetsLoop := loop[groupKey]{
 		name: "targets", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: targets, sources: targets.sources(m.GetCache()),
 		about: func(k groupKey) []any { return []any{"loadBalancer", k.key, "targetGroup", k.id} },
@@ -124,6 +135,16 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	if err := errors.Join(targetsLoop.addTo(ctx, m), straysLoop.addTo(ctx, m)); err != nil {
 		return err
+	}
+	if o.ReadinessGates {
+		gates := &gatekeeper{reconciler: r, limit: cmp.Or(o.ReadinessTimeout, 10*time.Minute)}
+		gatesLoop := loop[types.NamespacedName]{
+			name: "gates", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: gates, sources: gates.sources(m.GetCache()),
+			about: func(name types.NamespacedName) []any { return []any{"pod", name.String()} },
+		}
+		if err := gatesLoop.addTo(ctx, m); err != nil {
+			return err
+		}
 	}
 	if err := m.Add(&sweeper{m.GetAPIReader(), m.GetClient(), o.Namespace}); err != nil {
 		return fmt.Errorf("adding the sweeper of plans: %w", err)

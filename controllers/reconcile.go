@@ -56,7 +56,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	built := r.compile(snap.Snapshot, facts, caps)                          // the load balancer and diagnostics; cannot fail
 	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // what to do, in a safe order
 	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo}
-	if o.withheld = r.withheld(snap, seen, todo); o.withheld == "" {
+	o.withheld = r.withheld(snap, seen, todo)
+	r.targets.expect(key, o.groups()) // which target groups there will be: Pods may wait for them
+	if o.withheld == "" {
 		o.run, o.err = providers.Run(ctx, r.cloud, seen, todo, providers.Options{}) // do it
 	}
 	return r.report(context.WithoutCancel(ctx), o) // status, events, memory, finalizers released, when to come back

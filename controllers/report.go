@@ -64,6 +64,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	if o.finished(&next) && err == nil {
 		r.forget(key)
 		r.herald.forget(key)
+		r.targets.forget(key)
 		err := r.memories.drop(ctx, key)
 		r.awaken(ctx, ended)
 		return reconcile.Result{}, err
@@ -119,6 +120,19 @@ func (r *reconciler) lookAfter(ctx context.Context, ingresses []string) {
 
 // complete reports whether the cloud has all that was accepted.
 func (o outcome) complete() bool { return o.err == nil && o.withheld == "" }
+
+// groups are the target groups that there will be: what a plan that is withheld would add or take away
+// is as it was.
+func (o outcome) groups() []lb.TargetGroup {
+	if o.withheld == "" {
+		return o.built.LoadBalancer.TargetGroups
+	}
+	var out []lb.TargetGroup
+	for _, g := range o.seen.TargetGroups {
+		out = append(out, g.TargetGroup)
+	}
+	return out
+}
 
 func (o outcome) log(ctx context.Context) {
 	if o.withheld != "" {

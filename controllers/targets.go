@@ -47,6 +47,9 @@ type targetBook struct {
 	mu     sync.Mutex
 	groups map[groupKey]*tracked
 	by     map[ref]map[groupKey]bool // Service
+	// wanted are the Services of the groups of Pods that load balancers are to have, of all load
+	// balancers that have been compiled.
+	wanted map[lb.Key]map[lb.GroupID]ref
 	wake   chan event.TypedGenericEvent[groupKey]
 	// instances is closed once a group has had Nodes for targets.
 	instances chan struct{}
@@ -55,7 +58,7 @@ type targetBook struct {
 
 func newTargetBook() *targetBook {
 	return &targetBook{
-		groups: map[groupKey]*tracked{}, by: map[ref]map[groupKey]bool{},
+		groups: map[groupKey]*tracked{}, by: map[ref]map[groupKey]bool{}, wanted: map[lb.Key]map[lb.GroupID]ref{},
 		wake:      make(chan event.TypedGenericEvent[groupKey], 1024),
 		instances: make(chan struct{}),
 	}
@@ -90,6 +93,45 @@ func (b *targetBook) track(key lb.Key, class *ingress.Class, caps lb.Capabilitie
 	for _, k := range fresh {
 		b.wake <- event.TypedGenericEvent[groupKey]{Object: k}
 	}
+}
+
+// expect notes which target groups a load balancer is going to have, before it has them.
+func (b *targetBook) expect(key lb.Key, groups []lb.TargetGroup) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wanted[key] = map[lb.GroupID]ref{}
+	for _, g := range groups {
+		if g.TargetType != v1alpha1.TargetTypeInstance {
+			b.wanted[key][g.ID] = refFrom(kindService, g.Service)
+		}
+	}
+}
+
+// forget forgets a load balancer that is no more.
+func (b *targetBook) forget(key lb.Key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.wanted, key)
+}
+
+// compiled reports whether it is known what a load balancer is going to have.
+func (b *targetBook) compiled(key lb.Key) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.wanted[key] != nil
+}
+
+// expected are the groups of a Service's Pods that a load balancer is going to have.
+func (b *targetBook) expected(key lb.Key, service ref) []lb.GroupID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []lb.GroupID
+	for id, s := range b.wanted[key] {
+		if s == service {
+			out = append(out, id)
+		}
+	}
+	return out
 }
 
 // of are the target groups of a Service.
@@ -139,6 +181,7 @@ func (b *targetBook) note(k groupKey, change func(*tracked)) {
 // A registrar makes the members of a target group what its Service says.
 type registrar struct {
 	cache client.Reader
+	pods  podReader
 	cloud providers.Provider
 	book  *targetBook
 	// reconsider has a load balancer looked at afresh.
@@ -197,7 +240,10 @@ func (r *registrar) want(ctx context.Context, t tracked) (targets []lb.Target, c
 		return nil, false, err
 	}
 	if t.backend.TargetType != v1alpha1.TargetTypeInstance {
-		return t.class.Targets(t.backend, now), ingress.Coming(now.Slices), nil
+		if now.Pods, err = r.pods.behind(ctx, now.Slices); err != nil {
+			return nil, false, err
+		}
+		return t.class.Targets(t.backend, now), now.Coming(), nil
 	}
 	if now.Nodes, err = nodesIn(ctx, r.cache); err != nil {
 		return nil, false, err

@@ -257,6 +257,8 @@ type meter struct {
 	look     atomic.Pointer[func(*lb.Observed) (*lb.Observed, error)] // what a look comes back as
 	list     atomic.Pointer[func([]lb.Key) ([]lb.Key, error)]
 	mute     atomic.Pointer[error] // what questions are answered with
+	asked    atomic.Int32          // how often the health of targets is asked for
+	sick     atomic.Pointer[func(lb.Key, []lb.TargetHealth)]
 }
 
 // A refusal is what a cloud says to steps whose detail holds a text.
@@ -319,6 +321,10 @@ func (m *meter) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb
 	healths, err := m.Cloud.Targets(ctx, key, group)
 	for i := range healths {
 		healths[i].Target = translate([]lb.Target{healths[i].Target}, podsListenIn, podsKnownIn)[0]
+	}
+	m.asked.Add(1)
+	if sick := m.sick.Load(); sick != nil {
+		(*sick)(key, healths)
 	}
 	return healths, err
 }

@@ -201,9 +201,11 @@ func (c *Class) lookUp(r *resolution, ref reference, behind Behind) {
 // yet, as the Services of files, needs no warning.
 func (r *resolution) find(behind Behind, port *corev1.ServicePort) {
 	endpoints := behind.Slices.targets(port, r.backend.Family)
-	r.backend.Targets = endpoints
 	if r.backend.TargetType == v1alpha1.TargetTypeInstance {
 		r.backend.Targets = behind.nodePort(port, r.backend.Family)
+	} else {
+		endpoints = sortedTargets(append(endpoints, behind.knocking(port, r.backend.Family)...))
+		r.backend.Targets = endpoints
 	}
 	runs := !behind.Service.CreationTimestamp.IsZero()
 	switch {

@@ -162,7 +162,7 @@ func TestComingEndpointsAreThoseThatAreNotReadyYet(t *testing.T) {
 		"one leaves":            {with(discoveryv1.EndpointConditions{Ready: new(false), Terminating: new(true)}), false},
 		"there are none at all": {nil, false},
 	} {
-		if got := Coming(c.slices); got != c.want {
+		if got := (Behind{Slices: c.slices}).Coming(); got != c.want {
 			t.Errorf("%s: coming is %v, want %v", name, got, c.want)
 		}
 	}

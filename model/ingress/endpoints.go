@@ -24,6 +24,7 @@ type Behind struct {
 	Service *corev1.Service // nil if there is none
 	Slices  sliceList
 	Nodes   []*corev1.Node // where targets are instances
+	Pods    []*corev1.Pod  // of endpoints that are not ready, as far as they are known
 }
 
 // A sliceList is the EndpointSlices of one Service.
@@ -78,12 +79,15 @@ func sortedTargets(targets []routing.Target) []routing.Target {
 	return slices.Compact(targets)
 }
 
-// Coming reports whether endpoints are listed that are not ready yet.
-func Coming(slicesOf []*discoveryv1.EndpointSlice) bool {
-	return slices.ContainsFunc(slicesOf, func(s *discoveryv1.EndpointSlice) bool {
-		return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return !isReady(e) && !isTerminating(e) })
+// Coming reports whether endpoints are listed that cannot be sent requests yet.
+func (b Behind) Coming() bool {
+	return slices.ContainsFunc(b.Slices, func(s *discoveryv1.EndpointSlice) bool {
+		return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return IsUnready(e) && !b.knocks(s, e) })
 	})
 }
+
+// IsUnready reports whether an endpoint is not ready, though it is to stay.
+func IsUnready(e discoveryv1.Endpoint) bool { return !isReady(e) && !isTerminating(e) }
 
 // isReady is the API's reading: what is not known counts as ready. Where a Service publishes
 // addresses that are not ready, all of its endpoints are, those that terminate included.

@@ -36,6 +36,7 @@ type index struct {
 	withheld   string
 	namespaces map[name]*corev1.Namespace
 	nodes      []*corev1.Node
+	pods       map[name]*corev1.Pod
 }
 
 func newIndex(o Objects) *index {
@@ -47,6 +48,7 @@ func newIndex(o Objects) *index {
 		withheld:   o.SecretsWithheld,
 		namespaces: byName(o.Namespaces),
 		nodes:      o.Nodes,
+		pods:       byName(o.Pods),
 	}
 	for _, s := range o.EndpointSlices {
 		service := name{s.Namespace, s.Labels[discoveryv1.LabelServiceName]}
@@ -72,6 +74,7 @@ func (x *index) objects() Objects {
 		SecretsWithheld: x.withheld,
 		Namespaces:      sorted(x.namespaces),
 		Nodes:           x.nodes,
+		Pods:            sorted(x.pods),
 	}
 	for _, slicesOfService := range sorted(x.slices) {
 		o.EndpointSlices = append(o.EndpointSlices, slicesOfService...)
@@ -91,7 +94,20 @@ func sorted[T any](m map[name]T) []T {
 
 // behind is a Service with what stands behind it.
 func (x *index) behind(service name) Behind {
-	return Behind{x.services[service], x.slices[service], x.nodes}
+	return Behind{x.services[service], x.slices[service], x.nodes, slices.Collect(maps.Values(x.podsOf(service)))}
+}
+
+// podsOf are the Pods that are known of the endpoints of a Service.
+func (x *index) podsOf(service name) map[name]*corev1.Pod {
+	out := map[name]*corev1.Pod{}
+	for _, s := range x.slices[service] {
+		for _, e := range s.Endpoints {
+			if e.TargetRef != nil && e.TargetRef.Kind == "Pod" {
+				pick(out, x.pods, name{s.Namespace, e.TargetRef.Name})
+			}
+		}
+	}
+	return out
 }
 
 // labels are those of a namespace. The API server labels every namespace with its name, so that
@@ -137,6 +153,7 @@ func (x *index) takeBackend(from *index, namespace string, b *networkingv1.Ingre
 func (x *index) takeService(from *index, n name) {
 	pick(x.services, from.services, n)
 	pick(x.slices, from.slices, n)
+	maps.Copy(x.pods, from.podsOf(n))
 }
 
 func pick[T any](to, from map[name]T, n name) {

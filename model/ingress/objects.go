@@ -22,6 +22,7 @@ type Objects struct {
 	SecretsWithheld            string // which of those that are there are not among these; "" for none
 	Namespaces                 []*corev1.Namespace
 	Nodes                      []*corev1.Node // read only where targets are instances
+	Pods                       []*corev1.Pod  // read only where endpoints are not ready
 
 	// Memories are what is remembered of each load balancer.
 	Memories map[routing.Key]Memory

@@ -74,6 +74,7 @@ func TestChartIsWhatKustomizeBuilds(t *testing.T) {
 		"labelled Secrets only":     {`secrets: labelled`, []string{"rbac/secrets/labelled"}},
 		"no Secrets":                {`secrets: none`, []string{"rbac/secrets/none"}},
 		"a class of its own making": {`ingressClass: {managed: true}`, []string{"rbac/secrets/all", "rbac/manage-class"}},
+		"with readiness gates":      {`readinessGates: true`, []string{"rbac/secrets/all", "rbac/readiness-gates"}},
 		"on AWS":                    {`provider: aws`, []string{"rbac/secrets/all", "aws"}},
 		"with alerts":               {`metrics: {serviceMonitor: {enabled: true}, rules: {enabled: true}}`, []string{"rbac/secrets/all", "prometheus"}},
 		"with a dashboard":          {`metrics: {dashboard: {enabled: true}}`, []string{"rbac/secrets/all", "grafana"}},

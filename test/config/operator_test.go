@@ -111,13 +111,14 @@ func TestOperatorWorksAsDeployed(t *testing.T) {
 	for name, components := range choices {
 		t.Run(name, func(t *testing.T) {
 			// What another choice permits must not help this one.
-			unbind(t, c, "fairlead-secrets", "fairlead-manage-class")
+			unbind(t, c, "fairlead-secrets", "fairlead-manage-class", "fairlead-readiness-gates")
 			objects := with(t, components...)
 			install(t, c, objects)
 			reads := name == "all" || name == "labelled"
 			eventually(t, "the operator has the rights of the choice", func() bool {
 				return may(t, c, "list", "", "secrets", "") == reads && may(t, c, "get", "", "secrets", "") == (name == "all") &&
-					may(t, c, "create", networkingv1.GroupName, "ingressclasses", "") == (name == "manage-class")
+					may(t, c, "create", networkingv1.GroupName, "ingressclasses", "") == (name == "manage-class") &&
+					may(t, c, "patch", "", "pods/status", "") == (name == "gates")
 			})
 			if name == "manage-class" {
 				if err := c.Client(t).NetworkingV1().IngressClasses().Delete(t.Context(), "fairlead", metav1.DeleteOptions{}); err != nil {
@@ -129,6 +130,9 @@ func TestOperatorWorksAsDeployed(t *testing.T) {
 			followIngress(t, c, namespace, "")
 			followSecret(t, c, namespace, "plain", nil, name == "all")
 			followSecret(t, c, namespace, "labelled", map[string]string{controllers.SecretLabel: "true"}, reads)
+			if name == "gates" {
+				followGate(t, c, namespace)
+			}
 		})
 	}
 }
@@ -138,7 +142,7 @@ func TestOperatorOfOneNamespace(t *testing.T) {
 	c := kube.Shared(t)
 	const shop = "shop"
 	makeNamespace(t, c, shop)
-	unbind(t, c, "fairlead-operator", "fairlead-secrets", "fairlead-manage-class")
+	unbind(t, c, "fairlead-operator", "fairlead-secrets", "fairlead-manage-class", "fairlead-readiness-gates")
 	objects := build(t, filepath.Join(root, "namespaced"))
 	install(t, c, objects)
 	eventually(t, "the operator has rights in one namespace", func() bool {
@@ -157,6 +161,32 @@ func TestOperatorOfOneNamespace(t *testing.T) {
 	if err != nil || after.ResourceVersion != foreign.ResourceVersion {
 		t.Errorf("an Ingress of another namespace was written: %+v, error %v", after, err)
 	}
+}
+
+// followGate waits until a Pod is let go on that waits for load balancers, and that none has.
+func followGate(t *testing.T, c *kube.Cluster, namespace string) {
+	t.Helper()
+	pods := c.Client(t).CoreV1().Pods(namespace)
+	pod, err := pods.Create(t.Context(), &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: corev1.PodSpec{
+			Containers:     []corev1.Container{{Name: "echo", Image: "echo.test/echo"}},
+			ReadinessGates: []corev1.PodReadinessGate{{ConditionType: v1alpha1.TargetHealthGate}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}}
+	if _, err := pods.UpdateStatus(t.Context(), pod, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the Pod's gate is open", func() bool {
+		stored, err := pods.Get(t.Context(), "web", metav1.GetOptions{})
+		return err == nil && slices.ContainsFunc(stored.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == v1alpha1.TargetHealthGate && c.Reason == v1alpha1.ReasonNotServed
+		})
+	})
 }
 
 // makeNamespace makes a namespace of a name that is not the test's to choose.

@@ -3,6 +3,7 @@ package config
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +19,7 @@ var choices = map[string][]string{
 	"labelled":     {"rbac/secrets/labelled"},
 	"none":         {"rbac/secrets/none"},
 	"manage-class": {"rbac/secrets/none", "rbac/manage-class"},
+	"gates":        {"rbac/secrets/none", "rbac/readiness-gates"},
 }
 
 func TestNobodyMayEverything(t *testing.T) {
@@ -43,7 +45,7 @@ func TestNobodyMayEverything(t *testing.T) {
 
 // TestSecretsByChoice: nobody writes a Secret, and only the chosen verbs read them.
 func TestSecretsByChoice(t *testing.T) {
-	for name, want := range map[string][]string{"all": {"get", "list", "watch"}, "labelled": {"list", "watch"}, "none": nil, "manage-class": nil} {
+	for name, want := range map[string][]string{"all": {"get", "list", "watch"}, "labelled": {"list", "watch"}, "none": nil, "manage-class": nil, "gates": nil} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
 			for _, rules := range roles(with(t, choices[name]...)) {
@@ -57,6 +59,29 @@ func TestSecretsByChoice(t *testing.T) {
 				t.Errorf("verbs on Secrets (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestPodsAreWatchedForGatesAlone: nobody reads Pods or writes their status where no gates are kept.
+func TestPodsAreWatchedForGatesAlone(t *testing.T) {
+	for name, components := range choices {
+		got := map[string][]string{}
+		for _, rules := range roles(with(t, components...)) {
+			for _, rule := range rules {
+				for _, r := range rule.Resources {
+					if strings.HasPrefix(r, "pods") {
+						got[r] = append(got[r], rule.Verbs...)
+					}
+				}
+			}
+		}
+		want := map[string][]string{}
+		if name == "gates" {
+			want = map[string][]string{"pods": {"list", "watch"}, "pods/status": {"patch"}}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: verbs on Pods (-want +got):\n%s", name, diff)
+		}
 	}
 }
 

@@ -1,0 +1,241 @@
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file opens the readiness gates of Pods: one that declares ours is ready once the load balancers
+// that have it for a target find it healthy. The targets loop has made it a target before; the cloud is
+// asked only while somebody waits. See docs/decisions/0008.
+
+// A gatekeeper takes one Pod at a time, for as long as it waits.
+type gatekeeper struct {
+	*reconciler
+	limit     time.Duration // how long a Pod waits at the most
+	inquiries inquiries
+	// since is when this replica began to work: a Pod that nobody looked after meanwhile waits anew.
+	since time.Time
+}
+
+// Reconcile says of a Pod that waits what it waits for, until its gate is open. What is open is nobody's
+// business any more: health is the load balancer's from then on.
+func (g *gatekeeper) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
+	pod, err := get[corev1.Pod](ctx, g.cache, ref{kindPod, name.Namespace, name.Name})
+	if err != nil || pod == nil || !atGate(pod) {
+		return reconcile.Result{}, err
+	}
+	v, failure := g.visit(ctx, pod)
+	verdict := v.verdict()
+	if v.news(pod, verdict) {
+		if err := g.say(ctx, pod, verdict); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	switch {
+	case verdict.Reason == v1alpha1.ReasonTimedOut:
+		log.FromContext(ctx).Info("a Pod is ready though it is not healthy as a target, for it has waited long enough", "why", verdict.Message)
+		return reconcile.Result{}, nil
+	case verdict.Status == corev1.ConditionTrue:
+		return reconcile.Result{}, nil
+	case failure != nil:
+		return reconcile.Result{}, failure
+	}
+	return reconcile.Result{RequeueAfter: v.again()}, nil
+}
+
+// atGate reports whether a Pod lacks nothing to be ready but that its gate is opened.
+func atGate(pod *corev1.Pod) bool { return ingress.Knocks(pod) && !ingress.Opened(pod) }
+
+// visit finds out how a Pod is as a target of each group that has it, or will have. The error is of what
+// could not be found out.
+func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) {
+	since := ingress.KnocksSince(pod)
+	if since.Before(g.since) {
+		since = g.since
+	}
+	v := visit{waited: time.Since(since), limit: g.limit}
+	services, err := g.pods.services(ctx, pod)
+	if err != nil {
+		return v, err
+	}
+	if v.settled, err = g.settled(ctx, pod.Namespace, services); err != nil {
+		return v, err
+	}
+	var errs []error
+	for _, s := range services {
+		for _, key := range g.directory.on(s) {
+			for _, id := range g.targets.expected(key, s) {
+				state, err := g.state(ctx, pod, groupKey{key, id})
+				v.findings, errs = append(v.findings, finding{groupKey{key, id}, state}), append(errs, err)
+			}
+		}
+	}
+	slices.SortFunc(v.findings, func(a, b finding) int { return cmp.Compare(a.group.String(), b.group.String()) })
+	return v, errors.Join(errs...)
+}
+
+// settled reports whether all load balancers have been compiled whose Ingresses name any of some Services.
+func (g *gatekeeper) settled(ctx context.Context, namespace string, services []ref) (bool, error) {
+	var list networkingv1.IngressList
+	if err := g.cache.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("listing Ingresses of %s: %w", namespace, err)
+	}
+	for i := range list.Items {
+		named, err := g.named(ctx, &list.Items[i])
+		if err != nil {
+			return false, err
+		}
+		for _, s := range services {
+			if !named[s] {
+				continue
+			}
+			keys, _, err := g.homes(ctx, &list.Items[i])
+			if err != nil {
+				return false, err
+			}
+			for _, key := range keys {
+				if !g.targets.compiled(key) || !slices.Contains(g.directory.on(s), key) {
+					return false, nil
+				}
+			}
+		}
+	}
+	return true, nil
+}
+
+// named are the Services that an Ingress sends requests to, by itself or by a Backend.
+func (g *gatekeeper) named(ctx context.Context, ing *networkingv1.Ingress) (map[ref]bool, error) {
+	named := references{}
+	named.add(ing.Namespace, &ing.Spec)
+	backends, err := readAll[v1alpha1.Backend](ctx, g.cache, named[kindBackend], nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range backends {
+		named.addBackend(b)
+	}
+	return named[kindService], nil
+}
+
+// state is how a Pod is as a target of a group. The cloud is asked only about those that are registered.
+func (g *gatekeeper) state(ctx context.Context, pod *corev1.Pod, k groupKey) (string, error) {
+	t, ok := g.targets.look(k)
+	if !ok {
+		return stateMissing, nil
+	}
+	if !slices.ContainsFunc(t.members, func(m lb.Target) bool { return hasAddress(pod, m.Address) }) {
+		return stateUnregistered, nil
+	}
+	said, err := g.inquiries.ask(ctx, g.cloud, k)
+	if err != nil {
+		return stateUnknown, fmt.Errorf("asking how the targets of %s are: %w", k, err)
+	}
+	return stateOf(pod, said), nil
+}
+
+// say writes the one condition of a Pod that is ours.
+func (g *gatekeeper) say(ctx context.Context, pod *corev1.Pod, c corev1.PodCondition) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": pod.UID}, // and not of one that has its name since
+		"status":   map[string]any{"conditions": []corev1.PodCondition{c}},
+	})
+	if err != nil {
+		return fmt.Errorf("writing the condition of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	to := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
+	if err := g.writer.Status().Patch(ctx, to, client.RawPatch(types.StrategicMergePatchType, patch)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("writing the condition of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
+	}
+	return nil
+}
+
+// sources are what the gatekeeper is woken by.
+func (g *gatekeeper) sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
+	return []source.TypedSource[types.NamespacedName]{
+		source.TypedFunc[types.NamespacedName](func(context.Context, queue[types.NamespacedName]) error {
+			g.since = time.Now()
+			return nil
+		}),
+		watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
+			return !atGate(before.(*corev1.Pod)) && atGate(after.(*corev1.Pod))
+		}, func(_ context.Context, pod *corev1.Pod) []types.NamespacedName {
+			if !atGate(pod) {
+				return nil
+			}
+			return []types.NamespacedName{client.ObjectKeyFromObject(pod)}
+		}),
+	}
+}
+
+// inquiries are what the cloud said of the targets of groups. Pods that wait for the same group share
+// the answer.
+type inquiries struct {
+	mu sync.Mutex
+	of map[groupKey]*inquiry
+}
+
+// An inquiry is one answer, good for a while.
+type inquiry struct {
+	mu   sync.Mutex
+	at   time.Time
+	said []lb.TargetHealth
+	err  error
+}
+
+// ask asks no more often than once in a while.
+func (i *inquiries) ask(ctx context.Context, cloud providers.Provider, k groupKey) ([]lb.TargetHealth, error) {
+	q := i.about(k)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if time.Since(q.at) >= soonest {
+		q.said, q.err = cloud.Targets(ctx, k.key, k.id)
+		q.at = time.Now()
+	}
+	return q.said, q.err
+}
+
+// about is the answer of a group. Those that nobody has asked for lately are dropped.
+func (i *inquiries) about(k groupKey) *inquiry {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.of[k] == nil {
+		maps.DeleteFunc(i.of, func(_ groupKey, q *inquiry) bool { return q.old() })
+		if i.of == nil {
+			i.of = map[groupKey]*inquiry{}
+		}
+		i.of[k] = &inquiry{}
+	}
+	return i.of[k]
+}
+
+// old reports whether an answer is of no use any more; never while somebody is asking.
+func (q *inquiry) old() bool {
+	if !q.mu.TryLock() {
+		return false
+	}
+	defer q.mu.Unlock()
+	return time.Since(q.at) > latest
+}
