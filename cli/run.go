@@ -1,11 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/netip"
 	"os"
 	"time"
@@ -89,12 +89,15 @@ over the file.`,
 func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error {
 	handler := o.logs(logs)
 	logger := logr.FromSlogHandler(handler)
-	log.SetLogger(logger)
-	klog.SetSlogLogger(slog.New(handler)) // the client library's
+	libraries := logr.FromSlogHandler(quiet{handler})
+	log.SetLogger(libraries)
+	klog.SetLoggerWithOptions(libraries, klog.ContextualLogger(true))
 	config, err := o.home.config()
 	if err != nil {
 		return err
 	}
+	logger.Info("starting", "version", source(), "provider", o.provider, "cluster", config.Host,
+		"namespace", cmp.Or(o.home.namespace, "all"), "readOnly", o.readOnly, "leaderElect", o.leaderElect)
 	requests := controllers.NewRequests()
 	o.live.Requested = requests.Count
 	cloud, err := o.home.open(ctx, with, o.provider, o.live)
@@ -102,15 +105,19 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 		return err
 	}
 	defer cloud.Close()
-	m, err := manager.New(config, o.manager(logger))
+	m, err := manager.New(config, o.manager(libraries))
 	if err != nil {
 		return fmt.Errorf("starting the operator: %w", err)
 	}
 	if err := addProbes(m); err != nil {
 		return err
 	}
+	if err := m.Add(crier{m, logger, o.leaderElect}); err != nil {
+		return fmt.Errorf("adding what says how far it is: %w", err)
+	}
 	err = controllers.Add(ctx, m, controllers.Options{
 		Cloud:         providers.InTurns(cloud, o.cloudRate, o.cloudBurst),
+		Logger:        logger,
 		Namespace:     o.home.namespace,
 		ReadOnly:      o.readOnly,
 		Secrets:       controllers.SecretsMode(o.secrets),
@@ -135,6 +142,7 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	if err := untilTold(ctx, m.Start, filled, o.shutdown); err != nil {
 		return fmt.Errorf("running the operator: %w", err)
 	}
+	logger.Info("stopped")
 	return nil
 }
 
@@ -163,18 +171,6 @@ func untilTold(ctx context.Context, run func(context.Context) error, filled func
 		return nil
 	}
 	return fmt.Errorf("stopping: what was under way is not done after %s", patience)
-}
-
-// logs is where log lines go and how they look.
-func (o *running) logs(w io.Writer) slog.Handler {
-	options := &slog.HandlerOptions{}
-	if o.verbose {
-		options.Level = slog.LevelDebug
-	}
-	if o.logFormat == "console" {
-		return slog.NewTextHandler(w, options)
-	}
-	return slog.NewJSONHandler(w, options)
 }
 
 // manager is what runs the controllers.

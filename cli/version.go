@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -21,28 +22,28 @@ func newVersion() *cobra.Command {
 		Example: "  fairlead version",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			info, ok := debug.ReadBuildInfo()
-			if !ok {
-				return fmt.Errorf("this binary was built without its build information")
-			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), version(info))
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "fairlead %s %s, for Kubernetes %s\n", source(), runtime.Version(), kubernetes)
 			return err
 		},
 	}
 }
 
-// version is one line of what the Go tool recorded at the build.
-func version(info *debug.BuildInfo) string {
+// source is which version this is, and of which sources, as far as the Go tool recorded it.
+func source() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return cmp.Or(release, "(unknown)")
+	}
 	setting := map[string]string{}
 	for _, s := range info.Settings {
 		setting[s.Key] = s.Value
 	}
-	line := "fairlead " + cmp.Or(release, info.Main.Version)
+	out := cmp.Or(release, info.Main.Version)
 	if revision := setting["vcs.revision"]; revision != "" {
-		line += " " + revision
+		out += " " + revision
 	}
 	if setting["vcs.modified"] == "true" {
-		line += " with uncommitted changes"
+		out += " with uncommitted changes"
 	}
-	return line + " " + info.GoVersion + ", for Kubernetes " + kubernetes
+	return out
 }

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -15,6 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/kube"
 )
@@ -74,6 +76,30 @@ func TestLogsSayWhatTheyAreAbout(t *testing.T) {
 		if strings.Contains(said.String(), secret) {
 			t.Errorf("the logs hold %q", secret)
 		}
+	}
+}
+
+// TestAFailureIsLoggedOnce has the cloud fail again and again, each time about another request.
+func TestAFailureIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	w := emptyWorld(t, kube.Shared(t))
+	said := &logs{}
+	var tried atomic.Int32
+	w.cloud.look.Store(new(func(*lb.Observed) (*lb.Observed, error) {
+		return nil, fmt.Errorf("timeout of request %d", tried.Add(1))
+	}))
+	w.run(func(s *settings) { s.manager.Logger = logr.FromSlogHandler(slog.NewJSONHandler(said, nil)) })
+	w.serve("web", "web-1")
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+	w.eventually(func() error { return noError(tried.Load() > 3, "it was tried %d times", tried.Load()) })
+	w.cloud.look.Store(nil)
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.eventually(func() error {
+		return noError(strings.Contains(said.String(), "what could not be done is done"), "nobody hears that it is over:\n%s", said)
+	})
+	w.stop()
+	if n := strings.Count(said.String(), `"level":"ERROR"`); n != 1 {
+		t.Errorf("a failure is logged %d times:\n%s", n, said)
 	}
 }
 

@@ -24,14 +24,19 @@ type loop[K comparable] struct {
 }
 
 // addTo adds the loop to a manager, and begins to fill the caches of what wakes it.
-func (l loop[K]) addTo(ctx context.Context, m manager.Manager) error {
+func (l loop[K]) addTo(ctx context.Context, m manager.Manager, logger logr.Logger) error {
 	unique := true // two operators in one process, as tests have them, share their metrics
 	c, err := controller.NewTyped(l.name, m, controller.TypedOptions[K]{
-		Reconciler:              patient[K]{l.reconciler},
+		Reconciler:              &patient[K]{TypedReconciler: l.reconciler},
 		MaxConcurrentReconciles: l.parallel,
 		SkipNameValidation:      &unique,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[K](firstRetry, lastRetry),
-		LogConstructor:          func(k *K) logr.Logger { return l.logger(m.GetLogger(), k) },
+		LogConstructor: func(k *K) logr.Logger {
+			if k == nil { // the controller itself
+				return m.GetLogger().V(1)
+			}
+			return quiet(logger).WithName(l.name).WithValues(l.about(*k)...)
+		},
 	})
 	if err != nil {
 		return fmt.Errorf("making the controller of %s: %w", l.name, err)
@@ -47,13 +52,4 @@ func (l loop[K]) addTo(ctx context.Context, m manager.Manager) error {
 		}
 	}
 	return nil
-}
-
-// logger is that of one thing, or of the loop itself, which has little to say of interest.
-func (l loop[K]) logger(from logr.Logger, k *K) logr.Logger {
-	from = from.WithName(l.name)
-	if k == nil {
-		return from.V(1)
-	}
-	return from.WithValues(l.about(*k)...)
 }

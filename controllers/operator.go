@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -29,6 +30,8 @@ import (
 // Options are the choices of whoever runs the operator.
 type Options struct {
 	Cloud providers.Provider
+	// Logger is for what the operator itself says; the manager's if it is empty.
+	Logger logr.Logger
 	// Classes say which Ingresses are ours.
 	Classes ingress.Options
 	// Namespace is the only one to look after; all of them if it is empty. The manager's cache is
@@ -88,6 +91,9 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if o.OrphanInterval == 0 {
 		o.OrphanInterval = 10 * time.Minute
 	}
+	if o.Logger.IsZero() {
+		o.Logger = m.GetLogger()
+	}
 	if o.Metrics == nil {
 		o.Metrics = ctrlmetrics.Registry
 	}
@@ -121,7 +127,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		name: "loadbalancers", parallel: cmp.Or(o.Workers, 4), reconciler: r, sources: r.sources(m.GetCache()),
 		about: func(key lb.Key) []any { return []any{"loadBalancer", key} },
 	}
-	if err := balancerLoop.addTo(ctx, m); err != nil || o.ReadOnly {
+	if err := balancerLoop.addTo(ctx, m, o.Logger); err != nil || o.ReadOnly {
 		return err
 	}
 	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, reconsider: r.reconsider}
@@ -133,7 +139,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		name: "strays", parallel: 1, reconciler: strays, sources: strays.sources(m.GetCache()),
 		about: func(name types.NamespacedName) []any { return []any{"ingress", name.String()} },
 	}
-	if err := errors.Join(targetsLoop.addTo(ctx, m), straysLoop.addTo(ctx, m)); err != nil {
+	if err := errors.Join(targetsLoop.addTo(ctx, m, o.Logger), straysLoop.addTo(ctx, m, o.Logger)); err != nil {
 		return err
 	}
 	if o.ReadinessGates {
@@ -161,7 +167,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 			name: "ingressclass", parallel: 1, reconciler: class, sources: class.sources(m.GetCache()),
 			about: func(name string) []any { return []any{"ingressClass", name} },
 		}
-		return classLoop.addTo(ctx, m)
+		return classLoop.addTo(ctx, m, o.Logger)
 	}
 	return nil
 }

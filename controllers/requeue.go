@@ -28,23 +28,31 @@ const (
 	afterRejected = 10 * time.Minute // a limit may have been raised
 )
 
-// A patient reconciler comes back when it is worth it. What controller-runtime does not hear of, and
-// so does not log, is logged here, if somebody has to do something about it.
-type patient[K comparable] struct{ reconcile.TypedReconciler[K] }
+// A patient reconciler comes back when it is worth it, and logs what it could not do, once.
+type patient[K comparable] struct {
+	reconcile.TypedReconciler[K]
+	failures failures[K]
+}
 
-func (p patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, error) {
+func (p *patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, error) {
 	result, err := p.TypedReconciler.Reconcile(ctx, key)
+	l := log.FromContext(ctx)
 	if err == nil {
+		if p.failures.over(key) {
+			l.Info("what could not be done is done")
+		}
 		return result, nil
 	}
 	result, retried := comeBack(err)
-	l := log.FromContext(ctx).WithValues("again", result.RequeueAfter.String())
-	switch {
-	case retried != nil: // and logged
-	case result.RequeueAfter > afterPending:
-		l.Error(err, "not all could be done")
-	default:
-		l.V(1).Info("not all could be done yet", "why", err.Error())
+	again := result.RequeueAfter.String()
+	if retried != nil {
+		again = "soon, and then ever less often, until it is every " + lastRetry.String()
+	}
+	early := retried == nil && result.RequeueAfter <= afterPending
+	if !early && p.failures.news(key, err) {
+		l.Error(err, "not all could be done", "again", again)
+	} else {
+		l.V(1).Info("not all could be done yet", "why", err.Error(), "again", again)
 	}
 	return result, retried
 }

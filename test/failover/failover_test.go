@@ -48,6 +48,11 @@ func TestReplicasAreKilled(t *testing.T) {
 
 	leader := replica() // and has the sockets, for it is alone
 	address := c.Address(t, namespace, "small")
+	for _, step := range []string{"starting", "waiting for the lease", "working"} {
+		if !strings.Contains(leader.Log(), step) {
+			t.Errorf("the leader says nothing of %q:\n%s", step, leader.Log())
+		}
+	}
 	l := newLoad(t, address, "small.example")
 	l.more(t, 20)
 

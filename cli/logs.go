@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// This file is what the operator's log looks like, and what is not in it.
+
+// logs is where log lines go and how they look.
+func (o *running) logs(w io.Writer) slog.Handler {
+	options := &slog.HandlerOptions{}
+	if o.verbose {
+		options.Level = slog.LevelDebug
+	}
+	if o.logFormat == "console" {
+		return slog.NewTextHandler(w, options)
+	}
+	return slog.NewJSONHandler(w, options)
+}
+
+// A quiet handler is for libraries. What they are about to do is of interest to those who look for
+// mistakes in them; what goes wrong there is to everybody.
+type quiet struct{ slog.Handler }
+
+func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
+}
+
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
+
+func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
+
+// A crier says how far a replica is: whether it can work, and whether it does.
+type crier struct {
+	manager     manager.Manager
+	logger      logr.Logger
+	leaderElect bool
+}
+
+// NeedLeaderElection is false, for those who wait are heard too.
+func (crier) NeedLeaderElection() bool { return false }
+
+func (c crier) Start(ctx context.Context) error {
+	if !c.manager.GetCache().WaitForCacheSync(ctx) {
+		return nil
+	}
+	if c.leaderElect {
+		c.logger.Info("ready to work, and waiting for the lease")
+	}
+	select {
+	case <-c.manager.Elected():
+		c.logger.Info("working")
+	case <-ctx.Done():
+	}
+	return nil
+}

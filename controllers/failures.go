@@ -1,0 +1,64 @@
+package controllers
+
+import (
+	"regexp"
+	"sync"
+
+	"github.com/go-logr/logr"
+)
+
+// This file has a failure logged once. What goes on failing in the same way is tried again and again,
+// and is no news until it is over.
+
+// failures are how things failed when they were last tried.
+type failures[K comparable] struct {
+	mu   sync.Mutex
+	last map[K]string
+}
+
+// news reports whether something fails in another way than the last time.
+func (f *failures[K]) news(key K, err error) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last == nil {
+		f.last = map[K]string{}
+	}
+	before, now := f.last[key], varies.ReplaceAllString(err.Error(), "")
+	f.last[key] = now
+	return now != before
+}
+
+// over forgets a failure, and reports whether there was one.
+func (f *failures[K]) over(key K) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, failed := f.last[key]
+	delete(f.last, key)
+	return failed
+}
+
+// varies are the words of an error that differ from one attempt to the next, such as times, ports and
+// the IDs of requests.
+var varies = regexp.MustCompile(`\S*\d\S*`)
+
+// A quietSink leaves out what controller-runtime says of each error that a reconciler returns.
+type quietSink struct{ logr.LogSink }
+
+func quiet(l logr.Logger) logr.Logger {
+	if l.GetSink() == nil { // it says nothing at all
+		return l
+	}
+	return l.WithSink(quietSink{l.GetSink()})
+}
+
+func (q quietSink) Error(err error, message string, about ...any) {
+	if message != "Reconciler error" {
+		q.LogSink.Error(err, message, about...)
+	}
+}
+
+func (q quietSink) WithValues(about ...any) logr.LogSink {
+	return quietSink{q.LogSink.WithValues(about...)}
+}
+
+func (q quietSink) WithName(name string) logr.LogSink { return quietSink{q.LogSink.WithName(name)} }
