@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -233,6 +234,9 @@ func TestAClassThatDisappearsFreezesWhatItServes(t *testing.T) {
 	}
 	w.told("stays", "ClassMissing")
 	w.told("stays", "LastGood")
+	w.is("stays", v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonClassMissing)
+	w.is("stays", v1alpha1.ConditionDegraded, metav1.ConditionTrue, v1alpha1.ReasonClassMissing)
+	w.is("stays", v1alpha1.ConditionProgrammed, metav1.ConditionTrue, v1alpha1.ReasonProgrammed)
 	for _, restarted := range []bool{false, true} {
 		if restarted {
 			w.stop()
@@ -258,6 +262,13 @@ func TestAClassThatDisappearsFreezesWhatItServes(t *testing.T) {
 	w.answers("changes", "http://changes.example/", "api-1")
 	w.answers("comes", "http://comes.example/", "web-1")
 	w.answers("stays", "http://stays.example/", "web-1")
+	w.is("stays", v1alpha1.ConditionAccepted, metav1.ConditionTrue, v1alpha1.ReasonAccepted)
+	w.is("stays", v1alpha1.ConditionDegraded, metav1.ConditionFalse, v1alpha1.ReasonAsExpected)
+
+	// Who names a class that is not there has lost his own, and nobody else's.
+	w.change("stays", func(i *networkingv1.Ingress) { i.Spec.IngressClassName = new("not-there") })
+	w.is("stays", v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonMembersRefused)
+	w.is("stays", v1alpha1.ConditionDegraded, metav1.ConditionFalse, v1alpha1.ReasonAsExpected)
 }
 
 func TestAnIngressMovesToAnotherController(t *testing.T) {
@@ -299,6 +310,15 @@ func TestAClassThatIsGivenAwayIsLeft(t *testing.T) {
 	w.create(w.ingressClass(w.class, "example.com/other"))
 	w.gone()
 	w.released("shop")
+}
+
+// is waits until the load balancer of an Ingress has a condition, for a reason.
+func (w *world) is(ingress, kind string, status metav1.ConditionStatus, reason string) {
+	w.Helper()
+	w.eventually(func() error {
+		c := meta.FindStatusCondition(w.balancer(ingress).Status.Conditions, kind)
+		return noError(c != nil && c.Status == status && c.Reason == reason, "%s of %s is %+v, want %s because of %s", kind, ingress, c, status, reason)
+	})
 }
 
 func (w *world) ingressClass(name, controller string) *networkingv1.IngressClass {

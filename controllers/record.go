@@ -119,10 +119,31 @@ func (o outcome) conditions() []metav1.Condition {
 		}
 	}
 	rest := conditionsAfter(o.err)
+	if lost := o.classLost(); lost != "" {
+		lost += "; what is served is frozen until the class is back"
+		accepted = condition(v1alpha1.ConditionAccepted, false, v1alpha1.ReasonClassMissing, lost)
+		if rest[1].Status == metav1.ConditionFalse {
+			rest[1] = condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonClassMissing, lost)
+		}
+	}
 	if o.withheld != "" {
 		rest[0] = condition(v1alpha1.ConditionProgrammed, false, o.withheld, o.todo.Counts()+": "+withholding[o.withheld])
 	}
 	return append([]metav1.Condition{accepted}, rest...)
+}
+
+// classLost is why the class of the load balancer cannot be used; "" if it can.
+func (o outcome) classLost() string {
+	for _, d := range o.built.Diagnostics {
+		ing := o.snap.actual[d.Source.Object()]
+		if d.Reason != diag.ClassMissing && d.Reason != diag.ParametersMissing || d.Source.Kind != kindIngress || ing == nil {
+			continue
+		}
+		if ingress.NamesClass(ing, o.snap.Class.Name) {
+			return d.Message
+		}
+	}
+	return ""
 }
 
 // conditionsAfter are what the cloud, or its failure, makes of a load balancer: whether it is programmed,

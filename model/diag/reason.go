@@ -66,6 +66,9 @@ const (
 	RedirectOrder  Reason = "RedirectOrder"
 )
 
+// unlessServed is what becomes of requests for a backend without targets that another one has answered.
+const unlessServed = ", or go on to the backend that answered them before, for as long as the class's `warmTimeout`."
+
 // Reasons is every reason with its documentation, in the order in which the reference prints them.
 var Reasons = []Doc{
 	{Invalid, "The API server would refuse the object; it is refused here for the same reason.", "Correct the field that the message names."},
@@ -81,12 +84,12 @@ var Reasons = []Doc{
 	{HostNotAllowed, "The class does not let this namespace serve the host.", "Ask the owner of the class, or use an allowed host."},
 	{LastGood, "The object as it is now is not accepted; its last accepted version keeps being served.", "Correct the object; the other diagnostics say what is wrong."},
 	{Rejected, "The cloud refused what this Ingress asks for.", "The message carries the cloud's words; change the Ingress or the limit that it names."},
-	{ServiceMissing, "The Service does not exist; requests are answered 503 until it does.", "Create the Service or correct the name."},
-	{ServicePortMissing, "The Service has no such port; requests are answered 503 until it does.", "Correct the port's name or number."},
+	{ServiceMissing, "The Service does not exist. Until it does requests are answered 503" + unlessServed, "Create the Service or correct the name."},
+	{ServicePortMissing, "The Service has no such port. Until it does requests are answered 503" + unlessServed, "Correct the port's name or number."},
 	{ServiceUnusable, "The Service cannot be a backend in the way it is asked for.", "The message says which combination does not work."},
 	{ExternalNameRefused, "A Service of type ExternalName is a backend only where the class allows it.", "Use a Service with endpoints, or set `allowExternalNames` on the class."},
-	{NoEndpoints, "The Service has no endpoint yet; requests are answered 503 until it has one.", "Check the Service's selector and its pods."},
-	{NoNodes, "Targets are instances, and no node can be sent requests for the Service; they are answered 503 until one can.", "Check that nodes are there, have an internal address, and lack the label `node.kubernetes.io/exclude-from-external-load-balancers`; with `externalTrafficPolicy: Local`, that they run a ready pod."},
+	{NoEndpoints, "The Service has no ready endpoint. Until it has one requests are answered 503" + unlessServed, "Check the Service's selector and its pods."},
+	{NoNodes, "Targets are instances, and no node can be sent requests for the Service. Until one can they are answered 503" + unlessServed, "Check that nodes are there, have an internal address, and lack the label `node.kubernetes.io/exclude-from-external-load-balancers`; with `externalTrafficPolicy: Local`, that they run a ready pod."},
 	{ResourceUnknown, "The backend refers to a kind of resource that is not supported.", "Use a Service, or a `Backend` of `fairlead.dev`."},
 	{ResourceMissing, "The resource that the backend refers to does not exist.", "Create it in the Ingress's namespace."},
 	{AuthUnavailable, "Users would have to sign in and cannot; requests are answered 503, and never let through.", "Create the Secret with the keys `clientID` and `clientSecret`, or have the host served over HTTPS."},

@@ -134,6 +134,11 @@ func ClassName(ing *networkingv1.Ingress) string {
 	return ""
 }
 
+// NamesClass reports whether an Ingress asks for a class; one that names none asks for the literal one.
+func NamesClass(ing *networkingv1.Ingress, class string) bool {
+	return cmp.Or(ClassName(ing), classLiteral) == class
+}
+
 // FindClass is a class of ours by its name; nil if it is missing or cannot be used.
 func FindClass(o Objects, options Options, name string) *Class {
 	classes, _ := newClasses(o, options)
