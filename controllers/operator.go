@@ -148,7 +148,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 			name: "gates", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: gates, sources: gates.sources(m.GetCache()),
 			about: func(name types.NamespacedName) []any { return []any{"pod", name.String()} },
 		}
-		if err := gatesLoop.addTo(ctx, m); err != nil {
+		if err := gatesLoop.addTo(ctx, m, o.Logger); err != nil {
 			return err
 		}
 	}
