@@ -33,8 +33,9 @@ func (a Attribute) String() string {
 	return strings.Join(said, ", ")
 }
 
-// attributes are those of a backend that the cloud has, and a refusal of each other one.
-func (c Capabilities) attributes(b routing.Backend) (had map[string]string, refusals []Refusal) {
+// attributes are those of a backend that the cloud has, and a refusal of each other one. Sharer is who shares
+// requests between the backend and others, and does not care which of them a client got before; "" if nobody.
+func (c Capabilities) attributes(b routing.Backend, sharer string) (had map[string]string, refusals []Refusal) {
 	for _, asked := range b.Attributes {
 		known, ok := c.GroupAttributes[asked.Name]
 		switch {
@@ -42,6 +43,9 @@ func (c Capabilities) attributes(b routing.Backend) (had map[string]string, refu
 			refusals = append(refusals, Refusal{asked.Owner, asked.Source, nil, fmt.Sprintf("target groups of %s have no attribute %s", c.Name, asked.Name)})
 		case !known.takes(asked.Value):
 			refusals = append(refusals, Refusal{asked.Owner, asked.Source, nil, fmt.Sprintf("attribute %s of target groups cannot be %q: it has to be %s", asked.Name, asked.Value, known)})
+		case sharer != "" && c.sticks(asked.Name, asked.Value):
+			refusals = append(refusals, Refusal{asked.Owner, asked.Source, nil, fmt.Sprintf(
+				"%s keeps clients with a target of %s only where they are kept with the Service, too, and %s shares requests between it and others without `stickiness`", c.Name, b.Service, sharer)})
 		default:
 			if had == nil {
 				had = map[string]string{}
@@ -50,6 +54,16 @@ func (c Capabilities) attributes(b routing.Backend) (had map[string]string, refu
 		}
 	}
 	return had, refusals
+}
+
+// sticks reports whether an attribute has a target group keep clients with a target.
+func (c Capabilities) sticks(name, value string) bool {
+	return name == c.StickyAttribute && name != "" && value == "true"
+}
+
+// Sticks reports whether a target group keeps clients with a target.
+func (c Capabilities) Sticks(g TargetGroup) bool {
+	return c.sticks(c.StickyAttribute, g.Attributes[c.StickyAttribute])
 }
 
 // albGroupAttributes are the attributes that AWS documents for target groups of Application Load Balancers.

@@ -25,6 +25,7 @@ type Capabilities struct {
 	Rules             int  // per load balancer, over all listeners, defaults not counted
 	TargetGroups      int  // per load balancer
 	TargetsPerForward int  // target groups in one action
+	MaxWeight         int  // of one target group in an action
 	BodyLength        int  // of a fixed response
 	NoFixed3xx        bool // a fixed response cannot have a status of 300 to 399
 	// ContentTypes are those that a fixed response can have; none: any.
@@ -37,6 +38,9 @@ type Capabilities struct {
 
 	// GroupAttributes are the attributes of target groups that can be set, by name.
 	GroupAttributes map[string]Attribute
+	// StickyAttribute is the attribute that, where it is "true", has a target group keep clients with a
+	// target. Such a group shares requests with others only where clients are kept with a group, too.
+	StickyAttribute string
 
 	// HTTP2NeedsTLS: targets that speak HTTP2 or GRPC can be reached on HTTPS listeners only.
 	HTTP2NeedsTLS bool
@@ -114,10 +118,10 @@ func ALB() Capabilities {
 		PathCharacters: `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.$/~"'@:+&*?`,
 
 		ValueLength: 128, NameLength: 40, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
-		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, BodyLength: 1024, NoFixed3xx: true, StrictRedirects: true,
+		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, MaxWeight: 999, BodyLength: 1024, NoFixed3xx: true, StrictRedirects: true,
 		ContentTypes: []string{"text/plain", "text/css", "text/html", "application/javascript", "application/json"},
 		Certificates: 25, Listeners: 50,
-		GroupAttributes: albGroupAttributes(), HTTP2NeedsTLS: true,
+		GroupAttributes: albGroupAttributes(), StickyAttribute: "stickiness.enabled", HTTP2NeedsTLS: true,
 		Inbound: true, InstanceIDs: true,
 		MinPriority: 1, MaxPriority: 50000,
 		Settle: 60 * time.Second,

@@ -1,6 +1,7 @@
 package lb
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -139,20 +140,29 @@ func (c *claims) unnamed() []claim {
 // targetGroups are those that a rule or a default forwards to, and what was asked of them in vain.
 func targetGroups(t *routing.Table, listeners []Listener, c Capabilities) (groups []TargetGroup, refusals []Refusal) {
 	used := map[GroupID]bool{}
-	for _, l := range listeners {
-		for _, id := range l.Default.Groups() {
+	sharers := map[GroupID]string{}
+	use := func(a Action, who string) {
+		for _, id := range a.Groups() {
 			used[id] = true
-		}
-		for _, r := range l.Rules {
-			for _, id := range r.Action.Groups() {
-				used[id] = true
+			if a.Shares() && sharers[id] == "" {
+				sharers[id] = who
 			}
 		}
+	}
+	for _, l := range listeners {
+		for _, r := range l.Rules {
+			who := "a rule"
+			if len(r.Origin) > 0 {
+				who = r.Origin[0].String()
+			}
+			use(r.Action, who)
+		}
+		use(l.Default, fmt.Sprintf("the default of port %d", l.Port))
 	}
 	groups = make([]TargetGroup, 0, len(used))
 	for _, id := range slices.Sorted(maps.Keys(used)) {
 		b := t.Backends[id]
-		attributes, refused := c.attributes(b)
+		attributes, refused := c.attributes(b, sharers[id])
 		refusals = append(refusals, refused...)
 		groups = append(groups, TargetGroup{
 			ID: id, Service: b.Service, Port: b.Port, TargetType: b.TargetType, Protocol: b.Protocol,

@@ -14,13 +14,13 @@ import (
 // A reach knows which ports reach which backends, and where redirects lead to.
 type reach struct {
 	table     *routing.Table
-	cloud     string
+	caps      Capabilities
 	plain     map[int32]bool   // ports that do not reach backends that speak HTTP2 or GRPC
 	protocols map[int32]string // of ports that are strict about redirects
 }
 
 func newReach(t *routing.Table, c Capabilities) reach {
-	r := reach{table: t, cloud: c.Name, plain: map[int32]bool{}, protocols: map[int32]string{}}
+	r := reach{table: t, caps: c, plain: map[int32]bool{}, protocols: map[int32]string{}}
 	for _, l := range t.Listeners {
 		if c.StrictRedirects {
 			r.protocols[l.Port] = l.Protocol
@@ -41,8 +41,8 @@ func (r reach) cannot(a routing.Action, port int32) string {
 		return ""
 	}
 	for _, w := range a.Forward {
-		if b := r.table.Backends[w.Backend]; b.Version == "HTTP2" || b.Version == "GRPC" {
-			return fmt.Sprintf("Service %s speaks %s, which %s serves on HTTPS ports only", b.Service, b.Version, r.cloud)
+		if b := r.table.Backends[w.Backend]; r.caps.NeedsTLS(b.Version) {
+			return fmt.Sprintf("Service %s speaks %s, which %s serves on HTTPS ports only", b.Service, b.Version, r.caps.Name)
 		}
 	}
 	return ""
@@ -54,9 +54,9 @@ func (r reach) cannotRedirect(to routing.Redirect, protocol string) string {
 	keeps := func(value, placeholder string) bool { return value == "" || value == placeholder }
 	switch {
 	case protocol == "HTTPS" && scheme == "HTTP":
-		return r.cloud + " sends nobody from HTTPS to HTTP"
+		return r.caps.Name + " sends nobody from HTTPS to HTTP"
 	case (scheme == "" || scheme == protocol) && keeps(to.Host, "#{host}") && keeps(to.Port, "#{port}") && keeps(to.Path, "/#{path}"):
-		return r.cloud + " makes a redirect only if it changes the scheme, the host, the port or the path"
+		return r.caps.Name + " makes a redirect only if it changes the scheme, the host, the port or the path"
 	}
 	return ""
 }
@@ -76,4 +76,14 @@ func (r reach) cannotDefault(d routing.Default) string {
 		}
 	}
 	return ""
+}
+
+// NeedsProtocol reports whether an action can be carried out over one protocol only, wherever it leads.
+func (c Capabilities) NeedsProtocol(a Action) bool {
+	return a.Auth != nil || c.StrictRedirects && a.Redirect != nil
+}
+
+// NeedsTLS reports whether targets that speak some version of HTTP are reached over HTTPS only.
+func (c Capabilities) NeedsTLS(version string) bool {
+	return c.HTTP2NeedsTLS && (version == "HTTP2" || version == "GRPC")
 }

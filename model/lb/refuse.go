@@ -194,6 +194,11 @@ func (c Capabilities) cannotDo(a routing.Action) string {
 	if most := c.TargetsPerForward; most > 0 && len(a.Forward) > most {
 		return fmt.Sprintf("it forwards to %d Services, and a rule of %s to at most %d", len(a.Forward), c.Name, most)
 	}
+	for _, w := range a.Forward {
+		if c.MaxWeight > 0 && int(w.Weight) > c.MaxWeight && len(a.Forward) > 1 {
+			return fmt.Sprintf("%s has a weight of %d in all, and %s allows %d", w.Backend, w.Weight, c.Name, c.MaxWeight)
+		}
+	}
 	if a.Fixed != nil && c.BodyLength > 0 && len(a.Fixed.Body) > c.BodyLength {
 		return fmt.Sprintf("its body has %d bytes, and %s allows %d", len(a.Fixed.Body), c.Name, c.BodyLength)
 	}

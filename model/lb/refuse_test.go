@@ -25,6 +25,9 @@ func TestWhatARuleCannotSayIsRefusedByName(t *testing.T) {
 	}{
 		"five targets":            {doing(routing.Action{Forward: six.Forward[:5]}), ""},
 		"six targets":             {doing(six), "to 6 Services, and a rule of alb to at most 5"},
+		"the heaviest weight":     {doing(routing.Action{Forward: []routing.Weighted{{Backend: "A", Weight: 999}, {Backend: "B", Weight: 999}}}), ""},
+		"a weight beyond it":      {doing(routing.Action{Forward: []routing.Weighted{{Backend: "A", Weight: 1000}, {Backend: "B", Weight: 1}}}), "A has a weight of 1000 in all, and alb allows 999"},
+		"one that gets it all":    {doing(routing.Action{Forward: []routing.Weighted{{Backend: "A", Weight: 1998}}}), ""},
 		"an answer of its own":    {doing(routing.Status(204)), ""},
 		"a redirect in disguise":  {doing(routing.Status(302)), "a fixed response of alb cannot have status 302"},
 		"a body of another type":  {doing(routing.Action{Fixed: &routing.Fixed{Status: 200, ContentType: "text/xml", Body: "<a/>"}}), "cannot be text/xml, but one of text/plain"},
@@ -62,5 +65,39 @@ func TestNobodyIsSentFromHTTPSToHTTP(t *testing.T) {
 	_, served, refusals := Lower(tableOf(config), ALB())
 	if len(refusals) != 1 || !slices.Equal(refusals[0].Ports, []int32{443}) || !slices.Equal(served.Routes[0].Ports, []int32{80}) {
 		t.Errorf("refused: %v", refusals)
+	}
+}
+
+// A target group that keeps clients with a target shares requests with others only where these are kept with
+// a group, too: AWS refuses it otherwise. The requests go on, and who asked for the attribute is told.
+func TestASharedGroupKeepsNoClients(t *testing.T) {
+	alone := aRoute("one", "x.a.test", routing.Root, "A", 0, 80)
+	sharing := func(host routing.Host, seconds int32) routing.Route {
+		r := aRoute("two", host, routing.Root, "A", 1, 80)
+		r.Action = routing.Action{Forward: []routing.Weighted{{Backend: "A", Weight: 1}, {Backend: "B", Weight: 0}}, StickySeconds: seconds}
+		return r
+	}
+	asked := routing.Attribute{Name: "stickiness.enabled", Value: "true", Owner: alone.Owner, Source: alone.Source}
+	for name, c := range map[string]struct {
+		routes []routing.Route
+		sticks bool
+	}{
+		"nobody shares it":               {[]routing.Route{alone}, true},
+		"it is shared":                   {[]routing.Route{alone, sharing("y.a.test", 0)}, false},
+		"it is shared by kept clients":   {[]routing.Route{alone, sharing("y.a.test", 60)}, true},
+		"it is shared by some, not kept": {[]routing.Route{sharing("y.a.test", 60), sharing("z.a.test", 0)}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			table := tableOf(routing.Config{Routes: c.routes, Backends: map[routing.BackendID]routing.Backend{
+				"A": {ID: "A", Service: "shop/a", Attributes: []routing.Attribute{asked}}, "B": {ID: "B"},
+			}})
+			lowered, served, refusals := Lower(table, ALB())
+			if len(served.Routes) != len(table.Routes) || ALB().Sticks(lowered.TargetGroups[0]) != c.sticks {
+				t.Errorf("%d of %d routes are served, by %v", len(served.Routes), len(table.Routes), lowered.TargetGroups)
+			}
+			if told := len(refusals) == 1 && refusals[0].Source == asked.Source && strings.Contains(refusals[0].Why, "shares requests between it and others"); told == c.sticks || len(refusals) > 1 {
+				t.Errorf("told: %v", refusals)
+			}
+		})
 	}
 }

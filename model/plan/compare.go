@@ -20,20 +20,49 @@ type comparison struct {
 	fits bool // whether the range of priorities holds the old and the new rules side by side
 }
 
-// compare compares all listeners of both sides, by port.
+// compare compares all listeners of both sides, by port. One that has to be made anew is there twice: as it
+// closes, and as it opens.
 func compare(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []comparison {
 	var out []comparison
-	for i := range want.Listeners {
-		w := &want.Listeners[i]
-		out = append(out, compareRules(seen.Listener(w.Port), w, c))
-	}
+	reopened := reopens(seen, want, c)
 	for i := range seen.Listeners {
 		s := &seen.Listeners[i]
-		if !slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool { return w.Port == s.Port }) {
+		if reopened[s.Port] || !slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool { return w.Port == s.Port }) {
 			out = append(out, comparison{port: s.Port, seen: s, old: served(s), fits: true})
 		}
 	}
-	slices.SortFunc(out, func(a, b comparison) int { return int(a.port - b.port) })
+	for i := range want.Listeners {
+		w := &want.Listeners[i]
+		if reopened[w.Port] {
+			out = append(out, compareRules(nil, w, c))
+		} else {
+			out = append(out, compareRules(seen.Listener(w.Port), w, c))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b comparison) int { return int(a.port - b.port) })
+	return out
+}
+
+// reopens are the ports that get another protocol though some of what they do, or did, is done over one
+// protocol only: no rule could be changed before or after that. They close before they open.
+func reopens(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) map[int32]bool {
+	versions := map[lb.GroupID]string{}
+	for _, g := range seen.TargetGroups {
+		versions[g.ID] = g.Version
+	}
+	for _, g := range want.TargetGroups {
+		versions[g.ID] = g.Version
+	}
+	bound := func(a lb.Action) bool {
+		return c.NeedsProtocol(a) || slices.ContainsFunc(a.Groups(), func(id lb.GroupID) bool { return c.NeedsTLS(versions[id]) })
+	}
+	out := map[int32]bool{}
+	for _, w := range want.Listeners {
+		if s := seen.Listener(w.Port); s != nil && s.Protocol != w.Protocol {
+			rules := slices.Concat(s.Plain().Rules, w.Rules, []lb.Rule{{Action: s.Default}, {Action: w.Default}})
+			out[w.Port] = slices.ContainsFunc(rules, func(r lb.Rule) bool { return bound(r.Action) })
+		}
+	}
 	return out
 }
 

@@ -111,6 +111,8 @@ type difference struct {
 	imported map[lb.CertificateID]int     // brings the certificate: imports it, or replaces another one with it
 	usable   map[lb.GroupID]int           // after it, a group has its first targets
 	warm     map[lb.GroupID]int           // after it, a group has a healthy target
+	clings   map[lb.GroupID]int           // has a group keep clients with a target from now on
+	yields   map[lb.GroupID]int           // has a group keep no clients, if it did
 	unnamed  map[lb.GroupID][]int         // these stop naming a group
 	detached map[lb.CertificateID][]int   // these stop naming a certificate
 	origins  map[lb.GroupID][]diag.Source // the routes behind a group
@@ -123,6 +125,7 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 	d := &difference{
 		seen: seen, want: want, caps: c, pairs: known, balancer: absent, bare: absent,
 		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
+		clings: map[lb.GroupID]int{}, yields: map[lb.GroupID]int{},
 		unnamed: map[lb.GroupID][]int{}, detached: map[lb.CertificateID][]int{},
 	}
 	if want.Empty() {
@@ -198,6 +201,11 @@ func (d *difference) groups() {
 		case differ(seen.Digest, g.Digest):
 			t := d.add(ModifyTargetGroup{g}, use{})
 			d.tasks[t].origin = d.origins[g.ID]
+			if d.caps.Sticks(g) {
+				d.clings[g.ID] = t
+			} else {
+				d.yields[g.ID] = t
+			}
 		}
 		if len(g.Targets) > 0 && (seen == nil || !seen.Registered) {
 			at = d.add(RegisterTargets{g.ID, g.Targets}, use{}, at)

@@ -155,6 +155,11 @@ func (d *difference) close(ch *change) {
 		d.detached[id] = append(d.detached[id], t)
 	}
 	ch.steps = append(ch.steps, move{entry{at: t}, absent, goes})
+	for _, next := range d.changes {
+		if next.port == ch.port && next != ch { // it speaks another protocol
+			d.tasks[next.ready].after = append(d.tasks[next.ready].after, t)
+		}
+	}
 }
 
 // settings corrects a listener's protocol, settings and default action. It comes between the two passes
@@ -191,7 +196,7 @@ func (ch *change) elsewhere() bool {
 }
 
 // targetsOf are the tasks after which an action's target groups can be forwarded to: they have
-// targets, and if the requests are answered already, healthy ones.
+// targets, if the requests are answered already, healthy ones, and keep no clients where it does not.
 func (d *difference) targetsOf(a lb.Action, answered bool) []int {
 	var tasks []int
 	for _, g := range a.Groups() {
@@ -202,13 +207,20 @@ func (d *difference) targetsOf(a lb.Action, answered bool) []int {
 		if ok {
 			tasks = append(tasks, t)
 		}
+		if t, ok := d.yields[g]; ok && a.Shares() && d.caps.StickyAttribute != "" {
+			tasks = append(tasks, t)
+		}
 	}
 	return tasks
 }
 
-// unnames notes that a task makes a rule or default stop naming its target groups.
+// unnames notes that a task makes a rule or default stop naming its target groups. A group that has been
+// shared without keeping clients can do so from then on.
 func (d *difference) unnames(t int, a lb.Action) {
 	for _, g := range a.Groups() {
 		d.unnamed[g] = append(d.unnamed[g], t)
+		if clings, ok := d.clings[g]; ok && a.Shares() {
+			d.tasks[clings].after = append(d.tasks[clings].after, t)
+		}
 	}
 }

@@ -15,14 +15,18 @@ import (
 //	replace certificate     -
 //	create target group     -
 //	register targets        its group                               there is nowhere to register
+//	modify target group     rules that share requests between it    the cloud refuses
+//	                        and others, if it is to keep clients
 //	create listener         load balancer with all its settings,    the cloud refuses, or it serves
 //	                        its certificates, the default's groups  without what guards it
+//	                        the one of another protocol goes        the cloud refuses
 //	park (create rule)      its groups' first targets, listener     the health check never starts
 //	await targets           its parking rule                        it waits for ever
 //	respace rules           its listener                            -
 //	rule comes, grows,      its listener, the new numbers           the cloud refuses
 //	or turns                its groups' first targets               503 where there was an answer
 //	                        await, if it takes served requests      503 where there was an answer
+//	                        groups that it shares keep no clients   the cloud refuses
 //	                        the certificates of its hosts           clients are shown another one
 //	                        overlapping ones above it               a request reaches a rule that
 //	                                                                neither table sends it to

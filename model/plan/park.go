@@ -21,9 +21,13 @@ var nobody = lb.Rule{Conditions: []lb.Condition{
 // Parked reports whether a rule only keeps target groups warm.
 func Parked(r lb.Rule) bool { return sameConditions(r, nobody) }
 
-// parking is the rule that names some target groups.
+// parking is the rule that names some target groups. It keeps the clients that it never has with a group, for
+// some clouds want it where groups keep theirs with targets.
 func parking(groups []lb.GroupID) lb.Rule {
 	r := lb.Rule{Conditions: nobody.Conditions, Action: lb.Action{Kind: "forward"}}
+	if len(groups) > 1 {
+		r.Action.StickySeconds = 1
+	}
 	for _, g := range groups {
 		r.Action.Targets = append(r.Action.Targets, lb.Weighted{Group: g, Weight: 1})
 	}

@@ -99,15 +99,20 @@ func (d *difference) first(x *index, m move, otherwise lb.Action) []lb.Action {
 // and on those where it is redirected again. The rule says which requests are redirected.
 func (d *difference) landing(from *change, r lb.Rule, a lb.Action, passed ...int32) []int {
 	port := from.target(a)
-	at := slices.IndexFunc(d.changes, func(ch *change) bool { return ch.port == port })
-	if at < 0 || slices.Contains(passed, port) {
+	if slices.Contains(passed, port) {
 		return nil
 	}
-	to, there := d.changes[at], arriving(r, a)
-	tasks := to.moved().meeting(there)
-	for _, next := range to.redirects() {
-		if d.pairs.overlap(next, there) {
-			tasks = append(tasks, d.landing(to, there, next.Action, append(passed, port)...)...)
+	var tasks []int
+	there := arriving(r, a)
+	for _, to := range d.changes {
+		if to.port != port {
+			continue
+		}
+		tasks = append(tasks, to.moved().meeting(there)...)
+		for _, next := range to.redirects() {
+			if d.pairs.overlap(next, there) {
+				tasks = append(tasks, d.landing(to, there, next.Action, append(passed, port)...)...)
+			}
 		}
 	}
 	return tasks

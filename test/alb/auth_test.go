@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -111,4 +112,57 @@ func TestNobodyIsLetThroughUnasked(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A port that users sign in on becomes one that is not secure, and secure again: on the way there and back
+// nobody is let through, and AWS refuses nothing.
+func TestAPortThatIsNotSecureLetsNobodyThrough(t *testing.T) {
+	for name, c := range map[string]struct {
+		asks  *v1alpha1.Authenticate
+		plain int // what is answered over HTTP
+	}{
+		"users sign in":    {oidc("https://idp.example.com/token"), 302},
+		"a token is asked": {&v1alpha1.Authenticate{JWT: &v1alpha1.JWT{Issuer: "idp", KeysEndpoint: "https://idp.example.com/keys"}}, 503},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, albsim.Options{})
+				w.service("web", 1)
+				w.service("admin", 1)
+				w.secret("tls", 1, "guarded.example.com")
+				w.client(map[string][]byte{"clientID": []byte("me"), "clientSecret": []byte("hush-hush")})
+				w.backendNamed("special", v1alpha1.BackendSpec{
+					Services: []v1alpha1.WeightedService{{Name: "admin", Port: v1alpha1.ServicePort{Number: 80}}}, Authenticate: c.asks,
+				})
+				ing := w.serve("guarded", map[string]string{"/": "web", "/admin": "admin"})
+				tls("tls", "guarded.example.com")(ing)
+				ing.Spec.Rules[0].HTTP.Paths[1].Backend = toResource("special")
+				guarded := func(secure bool) albsim.Answer {
+					return w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 9000, TLS: secure, SNI: "guarded.example.com",
+						Host: "guarded.example.com:9000", Path: "/admin", Source: "8.8.8.8"}, albsim.Reading{})
+				}
+				w.sim.Watch(func(call albsim.Call) {
+					if strings.HasPrefix(call.Error, "Invalid") {
+						t.Errorf("AWS refuses %s: %s", call, call.Error)
+					}
+					if w.seen == nil {
+						return
+					}
+					for _, secure := range []bool{true, false} {
+						if a := guarded(secure); len(a.Forward) > 0 && a.Auth == "" {
+							t.Errorf("after %s, everybody gets through to %v", call, a.Forward)
+						}
+					}
+				})
+				for _, ports := range []string{`[{"HTTPS":9000}]`, `[{"HTTP":9000}]`, `[{"HTTPS":9000}]`} {
+					w.change("guarded", func(ing *networkingv1.Ingress) { ing.Annotations["fairlead.dev/listen-ports"] = ports })
+					w.settle()
+					secure := strings.Contains(ports, "HTTPS")
+					if a := guarded(secure); secure && a.Auth == "" || !secure && (a.Status != c.plain || len(a.Forward) > 0) {
+						t.Errorf("on %s the answer is %+v", ports, a)
+					}
+				}
+			})
+		})
+	}
 }

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/test/albsim"
 )
 
 // This file changes the settings of a target group, and reads from AWS what came of it.
@@ -45,5 +48,43 @@ func TestAttributesOfTargetGroupsComeAndGo(t *testing.T) {
 				t.Errorf("%q: looking deeply, error %v, still to do: %v", c.asked, err, todo.Counts())
 			}
 		}
+	})
+}
+
+// TestKeepingClientsTakesTurnsWithSharing has Services keep clients with a target, and share requests with
+// each other, in one change: AWS refuses both at a time.
+func TestKeepingClientsTakesTurnsWithSharing(t *testing.T) {
+	inBubble(t, slow(), func(w *world) {
+		w.service("one", 1)
+		w.service("two", 1)
+		w.serve("shop", map[string]string{"/": "one", "/two": "two"})
+		w.backendNamed("both", weighted("one", 1, "two", 1))
+		share := func(ing *networkingv1.Ingress) {
+			delete(ing.Annotations, "fairlead.dev/target-group-attributes")
+			ing.Spec.Rules[0].HTTP.Paths[0].Backend = toResource("both")
+		}
+		cling := func(ing *networkingv1.Ingress) {
+			ing.Annotations["fairlead.dev/target-group-attributes"] = "stickiness.enabled=true"
+			ing.Spec.Rules[0].HTTP.Paths[0].Backend = ing.Spec.Rules[0].HTTP.Paths[1].Backend
+		}
+		w.sim.Watch(func(c albsim.Call) {
+			if c.Error == "InvalidConfigurationRequest" {
+				t.Errorf("AWS refuses %s", c)
+			}
+		})
+		for range 2 {
+			w.change("shop", share)
+			w.settle()
+			w.change("shop", cling)
+			w.settle()
+		}
+		// New groups of which each keeps clients are waited for behind one rule.
+		w.service("three", 1)
+		w.service("four", 1)
+		w.change("shop", func(ing *networkingv1.Ingress) {
+			ing.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name = "three"
+			ing.Spec.Rules[0].HTTP.Paths[1].Backend.Service.Name = "four"
+		})
+		w.settle()
 	})
 }

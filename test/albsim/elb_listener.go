@@ -194,6 +194,11 @@ func (s *Sim) modifyListener(in *api.ModifyListenerInput) (*api.ModifyListenerOu
 	if err := s.checkRoom(lb.arn(), l.about.DefaultActions, about.DefaultActions); err != nil {
 		return nil, err
 	}
+	for _, r := range s.rulesOf(l.arn()) {
+		if _, err := s.checkActions(lb, about.Protocol, r.about.Actions); err != nil {
+			return nil, err
+		}
+	}
 	s.released(l.about.DefaultActions)
 	if about.Protocol == elb.ProtocolEnumHttp {
 		l.others = nil

@@ -262,10 +262,41 @@ func (s *Sim) modifyTargetGroupAttributes(in *api.ModifyTargetGroupAttributesInp
 	if g == nil {
 		return nil, s.noTargetGroup(aws.ToString(in.TargetGroupArn))
 	}
+	if clings(in.Attributes) && s.shared(g.arn()) {
+		return nil, refuse("InvalidConfigurationRequest", "This target group appears behind a rule with group stickiness disabled (%s). You must enable group stickiness before enabling target stickiness", g.arn())
+	}
 	if err := changeAttributes(g.attributes, in.Attributes, usualGroupAttributes, "Target group"); err != nil {
 		return nil, err
 	}
 	return &api.ModifyTargetGroupAttributesOutput{Attributes: listAttributes[elb.TargetGroupAttribute](g.attributes)}, nil
+}
+
+// clings reports whether attributes have a target group keep clients with a target.
+func clings(attributes []elb.TargetGroupAttribute) bool {
+	return slices.ContainsFunc(attributes, func(a elb.TargetGroupAttribute) bool {
+		return aws.ToString(a.Key) == "stickiness.enabled" && aws.ToString(a.Value) == "true"
+	})
+}
+
+// shared reports whether an action shares requests between a target group and others, and keeps no clients
+// with a group.
+func (s *Sim) shared(group string) bool {
+	shares := func(a elb.Action) bool {
+		c := a.ForwardConfig
+		return c != nil && len(c.TargetGroups) > 1 && !aws.ToBool(c.TargetGroupStickinessConfig.Enabled) &&
+			slices.ContainsFunc(c.TargetGroups, func(g elb.TargetGroupTuple) bool { return aws.ToString(g.TargetGroupArn) == group })
+	}
+	for _, l := range s.listeners {
+		if slices.ContainsFunc(l.about.DefaultActions, shares) {
+			return true
+		}
+	}
+	for _, r := range s.rules {
+		if slices.ContainsFunc(r.about.Actions, shares) {
+			return true
+		}
+	}
+	return false
 }
 
 // key names a target in its group; a target without a port has the group's.
