@@ -117,6 +117,37 @@ func TestEveryCommandShowsAnExample(t *testing.T) {
 	}
 }
 
+func TestWrongUseIsSaidInOneLine(t *testing.T) {
+	cases := map[string]struct {
+		args []string
+		want string
+	}{
+		"a command that is not there":   {[]string{"pln"}, `error: unknown command "pln" for "fairlead"`},
+		"a flag that is not there":      {[]string{"plan", "--filenam=x"}, "error: --filenam: there is no such flag; did you mean filename?"},
+		"a plan of nothing":             {[]string{"plan"}, "error: which Ingresses? --filename names manifests, --live stands for those of the cluster"},
+		"an answer about nothing":       {[]string{"explain", "http://a.example/"}, "error: which Ingresses? --filename names manifests, --live stands for those of the cluster"},
+		"an answer without a question":  {[]string{"explain", "--live"}, "error: explain takes one or more URLs, or --all"},
+		"a value that a flag cannot be": {[]string{"plan", "-f", "x", "-o", "xml"}, `error: --output: "xml" is neither text nor json`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := fairlead(t, c.args...); got.code != exitFail || got.err != c.want+"\n" {
+				t.Errorf("exit code %d, %q; want %q", got.code, got.err, c.want)
+			}
+		})
+	}
+}
+
+func TestHelpFitsAScreen(t *testing.T) {
+	for _, cmd := range newRoot(testProviders()).Commands() {
+		for line := range strings.Lines(fairlead(t, cmd.Name(), "--help").out) {
+			if n := len(strings.TrimRight(line, "\n")); n > columns {
+				t.Errorf("fairlead %s --help has a line of %d characters: %s", cmd.Name(), n, line)
+			}
+		}
+	}
+}
+
 func TestVersionNamesTheToolchain(t *testing.T) {
 	if got := fairlead(t, "version"); got.code != 0 || !strings.HasPrefix(got.out, "fairlead ") || !strings.Contains(got.out, "go1.") || !strings.Contains(got.out, ", for Kubernetes 1.") {
 		t.Errorf("version: %+v", got)

@@ -26,6 +26,9 @@ const (
 	exitToDo = 2
 )
 
+// columns is how wide help is: what flags do takes more than a line.
+const columns = 120
+
 // errToDo is how plan says that there is something to do.
 var errToDo = errors.New("there is something to do")
 
@@ -96,7 +99,11 @@ cloud has, and prints the difference as an ordered list of steps, each of them s
   fairlead explain http://shop.example.com/cart -f config/samples`,
 		SilenceErrors: true, // Run prints them
 		SilenceUsage:  true, // a wrong manifest is not a wrong usage
+
+		DisableSuggestions: true, // of commands, they take lines; there are few
 	}
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd.Flags(), err) })
 	root.AddCommand(newPlan(with), newExplain(with), newDemo(with), newRun(with), newVersion())
 	return root
 }
@@ -128,6 +135,26 @@ func (in *input) providerFlag(cmd *cobra.Command, with Providers) {
 // options are the operator-wide choices that the flags stand for.
 func (in *input) options() ingress.Options {
 	return ingress.Options{WithoutClass: in.withoutClass, AssumeClass: in.className}
+}
+
+// givenUnless checks that files are given, unless the cluster is asked.
+func (in *input) givenUnless(live bool) error {
+	if len(in.files) == 0 && !live {
+		return errors.New("which Ingresses? --filename names manifests, --live stands for those of the cluster")
+	}
+	return nil
+}
+
+// objects are what the files hold or, where none are given, the cluster.
+func (in *input) objects(cmd *cobra.Command, cluster home) (ingress.Objects, ingress.Options, error) {
+	options := in.options()
+	if len(in.files) > 0 {
+		objects, err := load(in.files, cmd.InOrStdin())
+		return objects, options, err
+	}
+	options.AssumeClass = "" // a cluster knows its classes
+	objects, err := cluster.objects(cmd.Context())
+	return objects, options, err
 }
 
 // cloud is the provider that the flags name.

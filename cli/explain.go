@@ -17,19 +17,27 @@ import (
 func newExplain(with Providers) *cobra.Command {
 	var (
 		in      input
+		cluster home
+		live    bool
 		output  string
 		method  string
 		headers []string
 		all     bool
 	)
 	cmd := &cobra.Command{
-		Use:   "explain URL... -f FILE|DIR...",
+		Use:   "explain URL... -f FILE|DIR... | --live",
 		Short: "Say where a request goes, and why",
 		Long: `Say which Ingress answers a request, through which rule, whom it beat and why.
 
 The answer is computed twice, from the Ingress specification and from the rules that the cloud
-would be given. If the two differ, that is an error in Fairlead and explain fails.`,
+would be given. If the two differ, that is an error in Fairlead and explain fails.
+
+With --live, the Ingresses are those of the cluster, where no files are given. Nothing is asked of the
+cloud, and nothing is written.`,
 		Example: `  fairlead explain http://shop.example.com/cart -f config/samples
+
+  # What answers this in the cluster of the current kubeconfig?
+  fairlead explain https://shop.example.com/cart --live
 
   # Several requests at once, for a program to read
   fairlead explain http://shop.example.com/ https://shop.example.com/ -f config/samples -o json
@@ -44,11 +52,14 @@ would be given. If the two differ, that is an error in Fairlead and explain fail
 			if all != (len(urls) == 0) {
 				return errors.New("explain takes one or more URLs, or --all")
 			}
+			if err := in.givenUnless(live); err != nil {
+				return err
+			}
 			asked, err := questions(urls, method, headers)
 			if err != nil {
 				return err
 			}
-			programs, diagnostics, err := in.compile(cmd, with)
+			programs, diagnostics, err := in.compile(cmd, with, cluster)
 			if err != nil {
 				return err
 			}
@@ -59,7 +70,8 @@ would be given. If the two differ, that is an error in Fairlead and explain fail
 		},
 	}
 	in.manifestFlags(cmd)
-	must(cmd.MarkFlagRequired("filename"))
+	cmd.Flags().BoolVar(&live, "live", false, "read the Ingresses from the cluster")
+	cluster.clusterFlags(cmd.Flags())
 	in.providerFlag(cmd, with)
 	outputFlag(cmd, &output)
 	cmd.Flags().StringVarP(&method, "request", "X", http.MethodGet, "`METHOD` of the request")
@@ -68,17 +80,17 @@ would be given. If the two differ, that is an error in Fairlead and explain fail
 	return cmd
 }
 
-// compile loads the files of the flags and compiles them from nothing.
-func (in *input) compile(cmd *cobra.Command, with Providers) ([]program, []diag.Diagnostic, error) {
+// compile compiles the files of the flags, or what is in the cluster, from nothing.
+func (in *input) compile(cmd *cobra.Command, with Providers, cluster home) ([]program, []diag.Diagnostic, error) {
 	cloud, err := in.cloud(with)
 	if err != nil {
 		return nil, nil, err
 	}
-	objects, err := load(in.files, cmd.InOrStdin())
+	objects, options, err := in.objects(cmd, cluster)
 	if err != nil {
 		return nil, nil, err
 	}
-	return compile(cmd.Context(), cloud, objects, in.options(), nil)
+	return compile(cmd.Context(), cloud, objects, options, nil)
 }
 
 // explainAll prints the diagnostics that are about what routes do to each other.

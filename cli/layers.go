@@ -35,7 +35,6 @@ func layered(cmd *cobra.Command, settings *pflag.FlagSet) {
 			must(cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(c.values, cobra.ShellCompDirectiveNoFileComp)))
 		}
 	})
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd.Flags(), err) })
 }
 
 // settle sets each setting to the value that wins, and returns where those came from that are not

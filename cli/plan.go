@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -40,6 +39,9 @@ Exit code 0: nothing to do; 2: something to do; 1: error.`,
   # What would the operator do in the cluster of the current kubeconfig?
   fairlead plan --provider aws --live --aws-region eu-west-1 --aws-vpc-id vpc-0123`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := in.givenUnless(from.live); err != nil {
+				return err
+			}
 			in.files = append(in.files, args...) // -f *.yaml, as a shell expands it
 			return runPlan(cmd, with, in, from, output)
 		},
@@ -52,7 +54,6 @@ Exit code 0: nothing to do; 2: something to do; 1: error.`,
 	cmd.Flags().BoolVar(&from.live, "live", false, "read what the cloud has from the cloud, and write nothing")
 	from.home.flags(cmd.Flags())
 	from.options.awsFlags(cmd.Flags())
-	cmd.MarkFlagsOneRequired("filename", "live")
 	cmd.MarkFlagsMutuallyExclusive("observed", "live")
 	return cmd
 }
@@ -115,15 +116,7 @@ func planFiles(cmd *cobra.Command, with Providers, in input, from sources) ([]pr
 // planLive plans from what there is.
 func planLive(cmd *cobra.Command, with Providers, in input, from sources) ([]program, []diag.Diagnostic, error) {
 	ctx := cmd.Context()
-	var objects ingress.Objects
-	var err error
-	options := in.options()
-	if len(in.files) > 0 {
-		objects, err = load(in.files, cmd.InOrStdin())
-	} else {
-		options.AssumeClass = "" // a cluster knows its classes
-		objects, err = from.home.objects(ctx)
-	}
+	objects, options, err := in.objects(cmd, from.home)
 	if err != nil && !errors.Is(err, errNoIngress) {
 		return nil, nil, err
 	}

@@ -100,9 +100,14 @@ func (o *LiveOptions) awsFlags(flags *pflag.FlagSet) {
 
 // flags say which cluster is meant, or which part of it.
 func (h *home) flags(flags *pflag.FlagSet) {
+	h.clusterFlags(flags)
+	flags.StringVar(&h.installation, "installation-id", "", "`TEXT` in the cloud's tags that tells what this operator makes from what others do; unset: the UID of the namespace kube-system, and the namespace that is served")
+}
+
+// clusterFlags say which cluster, and which part of it.
+func (h *home) clusterFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&h.kubeconfig, "kubeconfig", "", "`FILE` that says which cluster; unset: KUBECONFIG, else the cluster around this process")
 	flags.StringVar(&h.namespace, "namespace", "", "the only `NAMESPACE` whose Ingresses are served; unset: all")
-	flags.StringVar(&h.installation, "installation-id", "", "`TEXT` in the cloud's tags that tells what this operator makes from what others do; unset: the UID of the namespace kube-system, and the namespace that is served")
 }
 
 // ourClass is the IngressClass that config/class ships.

@@ -9,13 +9,17 @@ import (
 
 // Alive is a control plane on which everything comes alive: Deployments have Pods that echo, and
 // Ingresses are served by the operator and the fake cloud, on the ports that they ask for, at
-// addresses that nobody needs a route to.
+// addresses that nobody needs a route to. The operator's own ports are on loopback alone, for any port
+// of another address may be a Pod's.
 var Alive = Options{
 	Pods: true,
 	Controllers: []string{
 		"deployment-controller", "replicaset-controller", "endpoints-controller", "endpointslice-controller", "namespace-controller",
 	},
-	Operator: []string{"--provider=fake", "--fake-addresses=10.244.255.0/24"},
+	Operator: []string{
+		"--provider=fake", "--fake-addresses=10.244.255.0/24",
+		"--metrics-bind-address=127.0.0.1:8080", "--health-probe-bind-address=127.0.0.1:8081",
+	},
 }
 
 // Run is a control plane for as long as a command runs, which finds it by KUBECONFIG. It returns how
