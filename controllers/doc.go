@@ -3,6 +3,7 @@
 //
 //	operator.go    the pieces, put together; loop.go makes a controller of a reconciler
 //	watches.go     an object changed: which load balancers depend on it?
+//	bursts.go      changes that come together are one reconcile
 //	directory.go   what is known of that; caches.go keeps no more of an object than is read
 //	reconcile.go   one load balancer, all the way: this is the story, the rest are its words
 //	gather.go      everything that it depends on, read once, into a Snapshot

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/util/workqueue"
@@ -21,12 +22,14 @@ type loop[K comparable] struct {
 	reconciler reconcile.TypedReconciler[K]
 	sources    []source.TypedSource[K]
 	about      func(K) []any // what every log line about a thing says of it
+	// gather is how long what is to be done waits for more of the same; zero for not at all.
+	gather time.Duration
 }
 
 // addTo adds the loop to a manager, and begins to fill the caches of what wakes it.
 func (l loop[K]) addTo(ctx context.Context, m manager.Manager, logger logr.Logger) error {
 	unique := true // two operators in one process, as tests have them, share their metrics
-	c, err := controller.NewTyped(l.name, m, controller.TypedOptions[K]{
+	options := controller.TypedOptions[K]{
 		Reconciler:              &patient[K]{TypedReconciler: l.reconciler},
 		MaxConcurrentReconciles: l.parallel,
 		SkipNameValidation:      &unique,
@@ -37,7 +40,11 @@ func (l loop[K]) addTo(ctx context.Context, m manager.Manager, logger logr.Logge
 			}
 			return quiet(logger).WithName(l.name).WithValues(l.about(*k)...)
 		},
-	})
+	}
+	if l.gather > 0 {
+		options.NewQueue = inBursts[K](l.gather)
+	}
+	c, err := controller.NewTyped(l.name, m, options)
 	if err != nil {
 		return fmt.Errorf("making the controller of %s: %w", l.name, err)
 	}

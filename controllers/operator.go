@@ -125,7 +125,8 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	balancerLoop := loop[lb.Key]{
 		name: "loadbalancers", parallel: cmp.Or(o.Workers, 4), reconciler: r, sources: r.sources(m.GetCache()),
-		about: func(key lb.Key) []any { return []any{"loadBalancer", key} },
+		about:  func(key lb.Key) []any { return []any{"loadBalancer", key} },
+		gather: o.Cloud.Capabilities(lb.Class{}).Gather,
 	}
 	if err := balancerLoop.addTo(ctx, m, o.Logger); err != nil || o.ReadOnly {
 		return err

@@ -55,6 +55,9 @@ type Capabilities struct {
 	// Settle is how long a deleted reference may linger before what it referred to can be
 	// deleted.
 	Settle time.Duration
+	// Gather is how long a change waits for others that come with it, where many small plans cost
+	// more than a large one.
+	Gather time.Duration
 }
 
 // Dialect is how a cloud reads the values of conditions. What its owner leaves undocumented is a
@@ -124,7 +127,7 @@ func ALB() Capabilities {
 		GroupAttributes: albGroupAttributes(), StickyAttribute: "stickiness.enabled", HTTP2NeedsTLS: true,
 		Inbound: true, InstanceIDs: true,
 		MinPriority: 1, MaxPriority: 50000,
-		Settle: 60 * time.Second,
+		Settle: 60 * time.Second, Gather: 500 * time.Millisecond,
 	}
 }
 

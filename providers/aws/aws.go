@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/acm"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
 
@@ -53,12 +54,15 @@ type Provider struct {
 	acm     *acm.Client
 	tagging *resourcegroupstaggingapi.Client
 
-	mu     sync.Mutex
-	groups map[groupName]string // the ARNs of target groups, once they are known
-	looked map[string][]lb.TargetHealth
-	places map[lb.Key]place // where load balancers are to stand
+	mu      sync.Mutex
+	groups  map[groupName]string // the ARNs of target groups, once they are known
+	looked  map[string][]lb.TargetHealth
+	places  map[lb.Key]place // where load balancers are to stand
+	noticed map[lb.Key]sighting
 
-	shelf shelf // the certificates that the account holds
+	held    reading[[]held]                // the certificates that the account holds
+	subnets reading[[]ec2types.Subnet]     // of the VPC
+	tables  reading[[]ec2types.RouteTable] // of the VPC
 
 	shared  string          // the security group that all load balancers have, once it is known
 	fenced  map[lb.Key]bool // those that need it
@@ -85,7 +89,7 @@ func New(o Options) *Provider {
 		installation: o.Installation, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced, settle: cmp.Or(o.Settle, lb.ALB().Settle),
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config),
-		groups:  map[groupName]string{}, looked: map[string][]lb.TargetHealth{}, places: map[lb.Key]place{}, fenced: map[lb.Key]bool{}, reached: map[int32]bool{},
+		groups:  map[groupName]string{}, looked: map[string][]lb.TargetHealth{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, fenced: map[lb.Key]bool{}, reached: map[int32]bool{},
 	}
 }
 

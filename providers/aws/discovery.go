@@ -6,14 +6,12 @@ import (
 	"crypto/x509"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/acm"
 	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/singleflight"
 
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -29,15 +27,6 @@ const (
 	missingLife = time.Minute
 	leastLeft   = 7 * 24 * time.Hour
 )
-
-// A shelf is the certificates that the account holds, as they were read last.
-type shelf struct {
-	reads singleflight.Group
-
-	mu   sync.Mutex
-	held []held
-	at   time.Time // when they were read
-}
 
 // A held certificate is one that Fairlead did not import.
 type held struct {
@@ -66,27 +55,9 @@ func (p *Provider) discovered(ctx context.Context, hosts []string) (map[string][
 	return among(all, hosts), nil
 }
 
-// heldSince are the certificates that the account holds, read no earlier than at some time. Those who ask
-// at the same time share one reading.
+// heldSince are the certificates that the account held at some time, or later.
 func (p *Provider) heldSince(ctx context.Context, when time.Time) ([]held, error) {
-	p.shelf.mu.Lock()
-	known, fresh := p.shelf.held, p.shelf.at.After(when)
-	p.shelf.mu.Unlock()
-	if fresh {
-		return known, nil
-	}
-	read, err, _ := p.shelf.reads.Do("", func() (any, error) {
-		now := time.Now()
-		all, err := p.readHeld(ctx)
-		if err == nil {
-			p.shelf.mu.Lock()
-			p.shelf.held, p.shelf.at = all, now
-			p.shelf.mu.Unlock()
-		}
-		return all, err
-	})
-	all, _ := read.([]held)
-	return all, err
+	return p.held.since(when, func() ([]held, error) { return p.readHeld(ctx) })
 }
 
 // readHeld reads the certificates that can be served and that nobody's Fairlead imported: these come and

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -50,7 +51,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	if err != nil {
 		return nil, err
 	}
-	if l.balancer, err = p.balancerNamed(ctx, p.loadBalancerName(key)); err != nil {
+	if l.balancer, err = p.balancerUnder(ctx, key); err != nil {
 		return nil, err
 	}
 	for _, read := range []func(context.Context, *look, map[string]map[string]string) error{
@@ -63,6 +64,39 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	p.forgetPlace(l)
 	p.remember(l)
 	return l.observed(), nil
+}
+
+// A sighting is a load balancer as somebody has found it, or nil.
+type sighting struct {
+	balancer *elb.LoadBalancer
+	at       time.Time
+}
+
+// sightingLife is how long whoever observes takes what was found before for what is there.
+const sightingLife = 5 * time.Second
+
+// notice keeps what was found under a key for who observes it next.
+func (p *Provider) notice(key lb.Key, b *elb.LoadBalancer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.noticed[key] = sighting{b, time.Now()}
+}
+
+// unnotice forgets what was found under a key, which is about to change.
+func (p *Provider) unnotice(key lb.Key) (last sighting, known bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last, known = p.noticed[key]
+	delete(p.noticed, key)
+	return last, known
+}
+
+// balancerUnder is the load balancer under a key, or nil. What was found a moment ago is not asked for again.
+func (p *Provider) balancerUnder(ctx context.Context, key lb.Key) (*elb.LoadBalancer, error) {
+	if last, known := p.unnotice(key); known && time.Since(last.at) < sightingLife {
+		return last.balancer, nil
+	}
+	return p.balancerNamed(ctx, p.loadBalancerName(key))
 }
 
 // balancerNamed is the load balancer with a name, or nil.

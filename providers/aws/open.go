@@ -71,7 +71,7 @@ func Open(ctx context.Context, a Access) (*Provider, error) {
 		}
 	}
 	p := New(Options{Config: sdk, Installation: a.Installation, VPC: a.VPC, Cluster: a.Cluster, Unfenced: a.Unfenced, Rates: rates, Requested: a.Requested})
-	subnets, err := p.subnetsOf(ctx)
+	subnets, err := p.subnetsOf(ctx, time.Now())
 	if err == nil && len(subnets) == 0 {
 		err = fmt.Errorf("%s has no subnets in %s: is it in another region or account?", a.VPC, sdk.Region)
 	}

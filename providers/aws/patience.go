@@ -74,7 +74,8 @@ const (
 // same time.
 func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 	first := p.settle
-	if _, all := step.(plan.DeleteLoadBalancer); all {
+	_, whole := step.(plan.DeleteLoadBalancer)
+	if whole {
 		first = afterBalancer
 	}
 	after := seen.Clone()
@@ -82,7 +83,7 @@ func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 	still := uses(after)
 	together := map[string]*gate{} // AWS gets over things of a kind at the same time
 	for id, n := range uses(seen) {
-		if still[id] == n {
+		if still[id] == n && !whole { // with the load balancer goes what was to wait for its rules, too
 			continue
 		}
 		kind, _, _ := strings.Cut(id, "/")
@@ -111,6 +112,12 @@ func (p *Provider) whenReleased(ctx context.Context, id string, remove func() er
 // uses counts how often listeners and rules name each target group and certificate, by handle.
 func uses(o *lb.Observed) map[string]int {
 	out := map[string]int{}
+	for _, g := range o.TargetGroups {
+		out[g.Handle] = 0
+	}
+	for _, c := range o.Certificates {
+		out[c.Handle] = 0
+	}
 	if o.Exists && o.Firewall != "" {
 		out[o.Firewall]++
 	}

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -25,6 +26,9 @@ const (
 	tagPublicRole  = "kubernetes.io/role/elb"
 	tagPrivateRole = "kubernetes.io/role/internal-elb"
 )
+
+// networkLife is how long subnets and route tables hold that were read for another load balancer.
+const networkLife = time.Minute
 
 // leastFree is how many free addresses AWS asks of a subnet.
 const leastFree = 8
@@ -56,6 +60,7 @@ func (p *Provider) stand(ctx context.Context, n lb.Network, facts *lb.Facts) err
 	if there != nil {
 		standing = subnetsIn(*there)
 	}
+	p.notice(n.Key, there)
 	subnets, err := p.choose(ctx, n, standing)
 	if errors.Is(err, providers.ErrRejected) {
 		facts.Subnets, facts.Unmet = standing, append(facts.Unmet, err.Error())
@@ -86,16 +91,27 @@ func (p *Provider) leave(key lb.Key) {
 	delete(p.places, key)
 }
 
-// choose chooses subnets. Those that the load balancer stands in already stay, as long as they fit.
+// choose chooses subnets. Those that the load balancer stands in already stay, as long as they fit. What was
+// read a moment ago is good enough to find some, and not to say that there are none.
 func (p *Provider) choose(ctx context.Context, n lb.Network, standing []string) ([]string, error) {
-	subnets, err := p.subnetsOf(ctx)
+	now := time.Now()
+	chosen, err := p.chooseSince(ctx, now.Add(-networkLife), n, standing)
+	if errors.Is(err, providers.ErrRejected) {
+		return p.chooseSince(ctx, now, n, standing)
+	}
+	return chosen, err
+}
+
+// chooseSince chooses from what there was at some time, or later.
+func (p *Provider) chooseSince(ctx context.Context, when time.Time, n lb.Network, standing []string) ([]string, error) {
+	subnets, err := p.subnetsOf(ctx, when)
 	if err != nil {
 		return nil, err
 	}
 	if len(n.Subnets) > 0 {
 		return p.named(n.Subnets, subnets)
 	}
-	fits, what, err := p.fitting(ctx, n, subnets)
+	fits, what, err := p.fitting(ctx, when, n, subnets)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +146,7 @@ func (p *Provider) named(names []string, subnets []ec2types.Subnet) ([]string, e
 
 // fitting tells which subnets fit, and says what makes them: the tags of the class, else the role of the
 // scheme, else whether they reach the internet.
-func (p *Provider) fitting(ctx context.Context, n lb.Network, subnets []ec2types.Subnet) (fits func(ec2types.Subnet) bool, what string, err error) {
+func (p *Provider) fitting(ctx context.Context, when time.Time, n lb.Network, subnets []ec2types.Subnet) (fits func(ec2types.Subnet) bool, what string, err error) {
 	if len(n.SubnetTags) > 0 {
 		return func(s ec2types.Subnet) bool {
 			return !slices.ContainsFunc(sorted(n.SubnetTags), func(key string) bool { return !tagged(s.Tags, key, n.SubnetTags[key]) })
@@ -148,7 +164,7 @@ func (p *Provider) fitting(ctx context.Context, n lb.Network, subnets []ec2types
 	if slices.ContainsFunc(subnets, fits) {
 		return fits, "is tagged " + role, nil
 	}
-	open, err := p.reachable(ctx)
+	open, err := p.reachable(ctx, when)
 	if err != nil {
 		return nil, "", err
 	}
@@ -166,18 +182,20 @@ func tagged(tags []ec2types.Tag, key, value string) bool {
 	})
 }
 
-// subnetsOf are the subnets of the VPC.
-func (p *Provider) subnetsOf(ctx context.Context) ([]ec2types.Subnet, error) {
-	var out []ec2types.Subnet
-	pages := ec2.NewDescribeSubnetsPaginator(p.ec2, &ec2.DescribeSubnetsInput{Filters: p.inVPC()})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, explained("reading the subnets of "+p.vpc, err)
+// subnetsOf are the subnets that the VPC had at some time, or later.
+func (p *Provider) subnetsOf(ctx context.Context, when time.Time) ([]ec2types.Subnet, error) {
+	return p.subnets.since(when, func() ([]ec2types.Subnet, error) {
+		var out []ec2types.Subnet
+		pages := ec2.NewDescribeSubnetsPaginator(p.ec2, &ec2.DescribeSubnetsInput{Filters: p.inVPC()})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return nil, explained("reading the subnets of "+p.vpc, err)
+			}
+			out = append(out, page.Subnets...)
 		}
-		out = append(out, page.Subnets...)
-	}
-	return out, nil
+		return out, nil
+	})
 }
 
 func (p *Provider) inVPC() []ec2types.Filter {
@@ -201,14 +219,20 @@ func onePerZone(subnets []ec2types.Subnet, standing []string, fits func(ec2types
 }
 
 // reachable tells which subnets route to the internet by themselves.
-func (p *Provider) reachable(ctx context.Context) (func(subnet string) bool, error) {
-	out, err := p.ec2.DescribeRouteTables(ctx, &ec2.DescribeRouteTablesInput{Filters: p.inVPC()})
+func (p *Provider) reachable(ctx context.Context, when time.Time) (func(subnet string) bool, error) {
+	tables, err := p.tables.since(when, func() ([]ec2types.RouteTable, error) {
+		out, err := p.ec2.DescribeRouteTables(ctx, &ec2.DescribeRouteTablesInput{Filters: p.inVPC()})
+		if err != nil {
+			return nil, explained("reading the route tables of "+p.vpc, err)
+		}
+		return out.RouteTables, nil
+	})
 	if err != nil {
-		return nil, explained("reading the route tables of "+p.vpc, err)
+		return nil, err
 	}
 	byMain := false
 	named := map[string]bool{}
-	for _, table := range out.RouteTables {
+	for _, table := range tables {
 		open := slices.ContainsFunc(table.Routes, func(r ec2types.Route) bool { return strings.HasPrefix(aws.ToString(r.GatewayId), "igw-") })
 		for _, a := range table.Associations {
 			if aws.ToBool(a.Main) {

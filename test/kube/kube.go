@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +65,7 @@ type Cluster struct {
 
 	etcd, server, manager, operator *process
 	kubelet                         *kubelet
+	building                        sync.Mutex // held by who builds the operator
 }
 
 // Start runs a control plane for one test. Tests that do not stop the API server can share one:
@@ -171,7 +173,7 @@ func (c *Cluster) stop() {
 
 // command starts one of the commands. Its log is a file beside its data.
 func (c *Cluster) command(name string, flags []string) (*process, error) {
-	return startProcess(c.commands[name], filepath.Join(c.dir, name+".log"), flags)
+	return startProcess(c.commands[name], filepath.Join(c.dir, name+".log"), nil, flags)
 }
 
 func (c *Cluster) etcdFlags() []string {

@@ -70,7 +70,7 @@ func TestDeploymentsComeAliveAndOutliveTheServer(t *testing.T) {
 }
 
 func TestAProcessDiesWithTheTest(t *testing.T) {
-	p, err := startProcess("/bin/sleep", filepath.Join(t.TempDir(), "log"), []string{"600"})
+	p, err := startProcess("/bin/sleep", filepath.Join(t.TempDir(), "log"), nil, []string{"600"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,12 @@ func (c *Cluster) startOperator(ctx context.Context, flags []string) (*process, 
 	if err := c.build(ctx); err != nil {
 		return nil, err
 	}
-	return c.command(operator, append([]string{"run", "--kubeconfig=" + c.Kubeconfig}, flags...))
+	return c.command(operator, c.operatorFlags(flags))
+}
+
+// operatorFlags are those of an operator of this cluster.
+func (c *Cluster) operatorFlags(more []string) []string {
+	return append([]string{"run", "--kubeconfig=" + c.Kubeconfig}, more...)
 }
 
 // build builds the operator once, and installs its class.
@@ -55,6 +60,8 @@ func (c *Cluster) build(ctx context.Context) error {
 // Command is the path of what is built from this tree.
 func (c *Cluster) Command(t testing.TB) string {
 	t.Helper()
+	c.building.Lock()
+	defer c.building.Unlock()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := c.build(ctx); err != nil {
@@ -69,9 +76,14 @@ type Replica struct{ process *process }
 // StartReplica starts an operator of a test's own, which ends with the test at the latest.
 func (c *Cluster) StartReplica(t testing.TB, flags ...string) *Replica {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	p, err := c.startOperator(ctx, flags)
+	return c.StartReplicaIn(t, filepath.Join(c.dir, operator+".log"), nil, flags...)
+}
+
+// StartReplicaIn starts an operator that finds more in its environment than this test, and has a log of
+// its own.
+func (c *Cluster) StartReplicaIn(t testing.TB, log string, environment []string, flags ...string) *Replica {
+	t.Helper()
+	p, err := startProcess(c.Command(t), log, environment, c.operatorFlags(flags))
 	if err != nil {
 		t.Fatalf("starting an operator: %s", err)
 	}
@@ -85,7 +97,7 @@ func (r *Replica) Command() string { return r.process.path }
 // Kill ends a replica the way a crash does.
 func (r *Replica) Kill() { r.process.stop() }
 
-// Log is the end of what a replica says, together with its peers.
+// Log is the end of what a replica says, together with its peers of the same log.
 func (r *Replica) Log() string { return r.process.tail() }
 
 func (c *Cluster) installClass(ctx context.Context, root string) error {

@@ -23,9 +23,9 @@ type process struct {
 	leash    io.Closer
 }
 
-// startProcess appends what the command says to a log. The command ends at the latest when this
-// test does, however that ends.
-func startProcess(path, log string, flags []string) (*process, error) {
+// startProcess appends what the command says to a log, and to its environment what it is given. The
+// command ends at the latest when this test does, however that ends.
+func startProcess(path, log string, environment, flags []string) (*process, error) {
 	p := &process{name: filepath.Base(path), path: path, log: log, done: make(chan struct{})}
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -37,6 +37,7 @@ func startProcess(path, log string, flags []string) (*process, error) {
 	p.kill = kill
 	command := exec.CommandContext(ctx, path, flags...)
 	command.Stdout, command.Stderr = out, out
+	command.Env = append(os.Environ(), environment...)
 	if err := command.Start(); err != nil {
 		kill()
 		return nil, fmt.Errorf("starting %s: %w", p.name, err)

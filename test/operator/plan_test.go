@@ -1,18 +1,11 @@
 package operator
 
 import (
-	"bytes"
 	"errors"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
 	"os/exec"
-	"regexp"
+	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"fairlead.dev/fairlead/test/kube"
@@ -23,35 +16,36 @@ import (
 // TestPlanLiveWritesNothing plans an Ingress that is new, one that is served, and one that has changed.
 func TestPlanLiveWritesNothing(t *testing.T) {
 	w := newWorld(t, emulated(t))
-	w.environment(t)
-	aws := newReadOnly(t, w.url)
+	w.serve(t, "web", "10.0.0.10", "10.0.0.11")
+	w.serve(t, "api", "10.0.0.12")
+	look := newProxy(t, w.url)
+	look.forbid()
 	w.ask(t, path("/", "web"))
-	text, code := w.plan(t, aws)
+	text, code := w.plan(t, look)
 	if code != 2 || !strings.Contains(text, "create load balancer") || !strings.Contains(text, "create rule") {
 		t.Errorf("of what is new: exit code %d, %s", code, text)
 	}
 
 	w.replace(t)
-	kube.Eventually(t, "the Ingress is served", func() bool { return w.hostname(t) != "" && len(w.targets(t, "web")) == 2 })
+	kube.Eventually(t, "the Ingress is served", func() bool { return w.hostname(t, "shop") != "" && len(w.targets(t, "web")) == 2 })
 	w.replica.Kill()
-	if text, code := w.plan(t, aws); code != 0 {
+	if text, code := w.plan(t, look); code != 0 {
 		t.Errorf("of what is served: exit code %d, %s", code, text)
 	}
 	w.ask(t, path("/", "web")+", "+path("/api", "api"))
-	if text, code := w.plan(t, aws); code != 2 || strings.Contains(text, "create load balancer") || !strings.Contains(text, "rule") {
+	if text, code := w.plan(t, look); code != 2 || strings.Contains(text, "create load balancer") || !strings.Contains(text, "rule") {
 		t.Errorf("of what has changed: exit code %d, %s", code, text)
 	}
-	if aws.writes.Load() != 0 || aws.reads.Load() == 0 {
-		t.Errorf("%d calls were to write, and %d to read", aws.writes.Load(), aws.reads.Load())
+	if total, writes, which := look.cost(); writes != 0 || total == 0 {
+		t.Errorf("the calls were %s", which)
 	}
 }
 
 // plan asks for a plan, and how that ended.
-func (w *world) plan(t *testing.T, aws *readOnly) (text string, code int) {
+func (w *world) plan(t *testing.T, aws *proxy) (text string, code int) {
 	t.Helper()
-	run := exec.CommandContext(t.Context(), w.cluster.Command(t), "plan", "--provider=aws", "--live", "--kubeconfig="+w.cluster.Kubeconfig,
-		"--namespace="+w.namespace, "--aws-region="+w.region)
-	run.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+aws.url)
+	run := exec.CommandContext(t.Context(), w.cluster.Command(t), append([]string{"plan", "--live", "--kubeconfig=" + w.cluster.Kubeconfig}, w.places()...)...)
+	run.Env = slices.Concat(os.Environ(), w.environment(), []string{"AWS_ENDPOINT_URL=" + aws.url})
 	said, err := run.CombinedOutput()
 	var ended *exec.ExitError
 	switch {
@@ -61,41 +55,4 @@ func (w *world) plan(t *testing.T, aws *readOnly) (text string, code int) {
 		t.Fatalf("planning: %s", err)
 	}
 	return string(said), code
-}
-
-// A readOnly is AWS for those who may only look.
-type readOnly struct {
-	url           string
-	reads, writes atomic.Int32
-}
-
-// looking is a call that only looks, in either of AWS's protocols.
-var looking = regexp.MustCompile(`(^|&)Action=(Describe|Get|List)|^[A-Za-z0-9_]+\.(Describe|Get|List)`)
-
-func newReadOnly(t *testing.T, from string) *readOnly {
-	t.Helper()
-	to, err := url.Parse(from)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := &readOnly{}
-	proxy := httputil.NewSingleHostReverseProxy(to)
-	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
-		text, err := io.ReadAll(r.Body)
-		if err != nil {
-			http.Error(answer, err.Error(), http.StatusBadRequest)
-			return
-		}
-		if !looking.Match(text) && !looking.MatchString(r.Header.Get("X-Amz-Target")) {
-			out.writes.Add(1)
-			http.Error(answer, "this would write: "+string(text), http.StatusForbidden)
-			return
-		}
-		out.reads.Add(1)
-		r.Body = io.NopCloser(bytes.NewReader(text))
-		proxy.ServeHTTP(answer, r)
-	}))
-	t.Cleanup(server.Close)
-	out.url = server.URL
-	return out
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -34,19 +35,25 @@ type account struct {
 	url    string
 	config aws.Config
 	region string
+	vpc    string
 	// node is an instance in the VPC, by which the operator finds it.
 	node string
 	// globs says that regular expressions are not understood.
 	globs bool
+	// sim is what imitates AWS, where that is the simulator.
+	sim *albsim.Sim
 }
 
-// simulated is the simulator on a loopback port.
-func simulated(t *testing.T) account {
-	sim := albsim.New(albsim.Options{})
+// simulated is the simulator on a loopback port, where everything happens at once.
+func simulated(t *testing.T) account { return simulating(t, albsim.Options{}) }
+
+// simulating is the simulator as it is asked for.
+func simulating(t *testing.T, o albsim.Options) account {
+	sim := albsim.New(o)
 	server := httptest.NewServer(sim)
 	t.Cleanup(server.Close)
 	sim.AddInstance("i-0123456789abcdef0", "subnet-private0", "10.0.0.5")
-	return account{url: server.URL, config: sim.Config(), region: albsim.Region, node: "i-0123456789abcdef0"}
+	return account{url: server.URL, config: sim.Config(), region: albsim.Region, vpc: albsim.VPC, node: "i-0123456789abcdef0", sim: sim}
 }
 
 // emulated is moto.
@@ -59,7 +66,7 @@ func emulated(t *testing.T) account {
 	if err != nil {
 		t.Fatalf("starting an instance: %s", err)
 	}
-	return account{url: server.URL, config: a.Config, region: moto.Region, node: *out.Instances[0].InstanceId, globs: true}
+	return account{url: server.URL, config: a.Config, region: moto.Region, vpc: a.VPC, node: *out.Instances[0].InstanceId, globs: true}
 }
 
 // A world is a namespace whose Ingresses are served from an account.
@@ -69,10 +76,13 @@ type world struct {
 	cluster   *kube.Cluster
 	namespace string
 	elb       *elbapi.Client
+	proxy     *proxy // that the operator calls AWS through; the test does not
 	replica   *kube.Replica
+	log       string   // of all replicas
+	flags     []string // of the operator, besides those that all have
 }
 
-// newWorld makes a namespace with two Services, and the account's instance a node of the cluster.
+// newWorld makes a namespace with a class of its own.
 func newWorld(t *testing.T, a account) *world {
 	t.Helper()
 	cluster := kube.Shared(t)
@@ -80,7 +90,8 @@ func newWorld(t *testing.T, a account) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{account: a, Client: c, cluster: cluster, namespace: cluster.Namespace(t), elb: elbapi.NewFromConfig(a.config)}
+	w := &world{account: a, Client: c, cluster: cluster, namespace: cluster.Namespace(t), elb: elbapi.NewFromConfig(a.config), proxy: newProxy(t, a.url)}
+	w.log = filepath.Join(t.TempDir(), "operator.log")
 	w.create(t, &v1alpha1.LoadBalancerClass{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "class"},
 		Spec:       v1alpha1.LoadBalancerClassSpec{RegularExpressions: new(!a.globs)},
@@ -91,8 +102,11 @@ func newWorld(t *testing.T, a account) *world {
 			APIGroup: aws.String(v1alpha1.Group), Kind: v1alpha1.KindLoadBalancerClass, Name: "class", Scope: aws.String("Namespace"), Namespace: &w.namespace,
 		}},
 	})
-	w.serve(t, "web", "10.0.0.10", "10.0.0.11")
-	w.serve(t, "api", "10.0.0.12")
+	t.Cleanup(func() {
+		if t.Failed() && w.replica != nil {
+			t.Log(w.replica.Log())
+		}
+	})
 	return w
 }
 
@@ -106,38 +120,55 @@ func (w *world) create(t *testing.T, o client.Object) {
 // serve makes a Service with ready endpoints.
 func (w *world) serve(t *testing.T, service string, addresses ...string) {
 	t.Helper()
-	meta := metav1.ObjectMeta{Namespace: w.namespace, Name: service}
-	w.create(t, &corev1.Service{ObjectMeta: meta, Spec: corev1.ServiceSpec{
+	w.create(t, w.service(service))
+	w.create(t, w.endpoints(service, addresses...))
+}
+
+func (w *world) service(name string) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}, Spec: corev1.ServiceSpec{
 		Ports: []corev1.ServicePort{{Port: 80, TargetPort: intstr.FromInt32(8080)}},
-	}})
-	meta.Labels = map[string]string{discoveryv1.LabelServiceName: service}
+	}}
+}
+
+// endpoints are the ready ones of a Service.
+func (w *world) endpoints(service string, addresses ...string) *discoveryv1.EndpointSlice {
 	slice := &discoveryv1.EndpointSlice{
-		ObjectMeta: meta, AddressType: discoveryv1.AddressTypeIPv4,
-		Ports: []discoveryv1.EndpointPort{{Name: new(""), Port: new(int32(8080)), Protocol: new(corev1.ProtocolTCP)}},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: w.namespace, Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service},
+		},
+		AddressType: discoveryv1.AddressTypeIPv4,
+		Ports:       []discoveryv1.EndpointPort{{Name: new(""), Port: new(int32(8080)), Protocol: new(corev1.ProtocolTCP)}},
 	}
 	for _, a := range addresses {
 		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{a}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}})
 	}
-	w.create(t, slice)
+	return slice
 }
 
-// environment is what a process finds AWS by: credentials, where it is, and a node in its VPC.
-func (w *world) environment(t *testing.T) {
+// byNode has operators find the VPC by a node of the cluster, which is there for this test alone.
+func (w *world) byNode(t *testing.T) {
 	t.Helper()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: w.node}, Spec: corev1.NodeSpec{ProviderID: "aws:///" + w.region + "a/" + w.node}}
 	w.create(t, node)
 	t.Cleanup(func() { _ = w.Delete(context.Background(), node) }) // the next operator is to find its own
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": w.url, "AWS_ACCESS_KEY_ID": "AKIDOFATEST", "AWS_SECRET_ACCESS_KEY": "secret",
-		"AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": os.DevNull, "AWS_SHARED_CREDENTIALS_FILE": os.DevNull,
-	} {
-		t.Setenv(name, value)
+	w.vpc = ""
+}
+
+// environment is what a process finds AWS by.
+func (w *world) environment() []string {
+	return []string{
+		"AWS_ENDPOINT_URL=" + w.proxy.url, "AWS_ACCESS_KEY_ID=AKIDOFATEST", "AWS_SECRET_ACCESS_KEY=secret",
+		"AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE=" + os.DevNull, "AWS_SHARED_CREDENTIALS_FILE=" + os.DevNull,
 	}
-	t.Cleanup(func() {
-		if t.Failed() && w.replica != nil {
-			t.Log(w.replica.Log())
-		}
-	})
+}
+
+// places are the flags that say where AWS is.
+func (w *world) places() []string {
+	where := []string{"--provider=aws", "--aws-region=" + w.region, "--namespace=" + w.namespace}
+	if w.vpc != "" {
+		where = append(where, "--aws-vpc-id="+w.vpc)
+	}
+	return where
 }
 
 // replace starts the operator, after a crash of the one before, if there was one.
@@ -146,8 +177,8 @@ func (w *world) replace(t *testing.T) {
 	if w.replica != nil {
 		w.replica.Kill()
 	}
-	w.replica = w.cluster.StartReplica(t, "--provider=aws", "--aws-region="+w.region, "--namespace="+w.namespace,
-		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--log-format=console")
+	flags := append(w.places(), "--metrics-bind-address=0", "--health-probe-bind-address=0", "--log-format=console")
+	w.replica = w.cluster.StartReplicaIn(t, w.log, w.environment(), append(flags, w.flags...)...)
 }
 
 // path sends what begins with a path to a Service.
@@ -167,11 +198,11 @@ func (w *world) ask(t *testing.T, paths string) {
 	}
 }
 
-// hostname is where the Ingress says it is reached.
-func (w *world) hostname(t *testing.T) string {
+// hostname is where an Ingress says that it is reached; "" where it does not.
+func (w *world) hostname(t *testing.T, name string) string {
 	t.Helper()
 	ing := &networkingv1.Ingress{}
-	if err := w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "shop"}, ing); err != nil {
+	if err := w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: name}, ing); err != nil {
 		t.Fatal(err)
 	}
 	for _, at := range ing.Status.LoadBalancer.Ingress {
@@ -180,19 +211,19 @@ func (w *world) hostname(t *testing.T) string {
 	return ""
 }
 
-func (w *world) delete(t *testing.T) {
+// ingresses are how many there are.
+func (w *world) ingresses(t *testing.T) int {
 	t.Helper()
-	if err := w.Delete(t.Context(), &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "shop"}}); err != nil {
+	var list networkingv1.IngressList
+	if err := w.List(t.Context(), &list, client.InNamespace(w.namespace)); err != nil {
 		t.Fatal(err)
 	}
+	return len(list.Items)
 }
 
-// gone reports whether there is no Ingress any more.
-func (w *world) gone(t *testing.T) bool {
+func (w *world) delete(t *testing.T, o client.Object) {
 	t.Helper()
-	err := w.Get(t.Context(), client.ObjectKey{Namespace: w.namespace, Name: "shop"}, &networkingv1.Ingress{})
-	if client.IgnoreNotFound(err) != nil {
-		t.Fatal(err)
+	if err := w.Delete(t.Context(), o); err != nil {
+		t.Fatalf("deleting %T %s: %s", o, o.GetName(), err)
 	}
-	return err != nil
 }

@@ -1,0 +1,41 @@
+package aws
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// This file is what is read once for all load balancers, and holds for a while.
+
+// A reading is what was read last. Those who want it at the same time share one call.
+type reading[T any] struct {
+	calls singleflight.Group
+
+	mu    sync.Mutex
+	value T
+	at    time.Time // when it was asked for
+}
+
+// since is what there was at some time, or later.
+func (r *reading[T]) since(when time.Time, read func() (T, error)) (T, error) {
+	r.mu.Lock()
+	value, fresh := r.value, !r.at.Before(when)
+	r.mu.Unlock()
+	if fresh {
+		return value, nil
+	}
+	found, err, _ := r.calls.Do("", func() (any, error) {
+		now := time.Now()
+		found, err := read()
+		if err == nil {
+			r.mu.Lock()
+			r.value, r.at = found, now
+			r.mu.Unlock()
+		}
+		return found, err
+	})
+	value, _ = found.(T)
+	return value, err
+}

@@ -1,0 +1,207 @@
+package operator
+
+import (
+	"flag"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/kube"
+)
+
+// This file counts what the operator asks of AWS, as test/alb counts what the provider does: the same work,
+// on a real API server and over the wire, with all that an operator does besides.
+
+// sizes are how many Ingresses the group has.
+var sizes = flag.String("sizes", "5,20", "how many `Ingresses` a group has whose cost is counted, one after another")
+
+// rest is how long nobody calls AWS before work counts as done: longer than the operator waits before it looks
+// again for what is pending.
+const rest = 3 * time.Second
+
+func TestCost(t *testing.T) {
+	for size := range strings.SplitSeq(*sizes, ",") {
+		n, err := strconv.Atoi(size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(size, func(t *testing.T) {
+			t.Parallel()
+			cost(t, n)
+		})
+	}
+}
+
+func cost(t *testing.T, n int) {
+	w := newWorld(t, simulating(t, usual))
+	w.begin(t)
+	for _, c := range []work{
+		w.creation(t, n, w.siteBySite),
+		{"restart, nothing changed", n + 11, 0, func() { w.replace(t) }, func() bool { return w.proxy.asked() }},
+		{"periodic resync", 0, 0, func() { time.Sleep(2 * rest) }, func() bool { return true }},
+		{"insert an Ingress that sorts first, Service already served", 2, 1, func() {
+			w.create(t, w.ingress("a-first", backend(0), "/"))
+		}, func() bool { return w.served(t, n+1, n) }},
+		{"delete it", 2, 1, func() { w.delete(t, w.ingress("a-first", backend(0), "/")) }, func() bool { return w.served(t, n, n) }},
+		{"point one Ingress at a Service already served", 3, 2, func() { w.point(t, site(3), backend(4)) }, func() bool { return w.served(t, n, n-1) }},
+		{"point one Ingress at a new Service", 12, 7, func() {
+			w.serve(t, "service-new", "10.0.109.10", "10.0.109.11")
+			w.point(t, site(2), "service-new")
+		}, func() bool {
+			return w.served(t, n, n-1) && w.targets(t, "service-new") != nil && w.targets(t, backend(2)) == nil
+		}},
+		{"scale a Service from 2 to 12 pods", 3, 1, func() { w.resize(t, backend(1), pods(1, 12)) }, func() bool { return len(w.targets(t, backend(1))) == 12 }},
+		{"a member with a bad annotation", 0, 0, func() {
+			edit(t, w, &networkingv1.Ingress{}, site(1), func(ing *networkingv1.Ingress) {
+				ing.Annotations["fairlead.dev/health-check-interval-seconds"] = "often"
+			})
+		}, func() bool { return w.warned(t, site(1)) }},
+		{"a good one behind it", 2, 1, func() { w.create(t, w.ingress("z-last", backend(1), "/")) }, func() bool { return w.served(t, n+1, n-1) }},
+		w.deletion(t, n),
+	} {
+		w.count(t, c)
+	}
+}
+
+// usual is how AWS takes its time, in a hurry.
+var usual = albsim.Options{Provisioning: 2 * time.Second, Propagation: time.Second, Linger: 2 * time.Second, Health: 2 * time.Second}
+
+// Whatever order the objects come in, they cost the same.
+func TestCostInAnyOrder(t *testing.T) {
+	const n = 20
+	for name, populate := range map[string]func(*world, *testing.T, int){
+		"an Ingress, and what it refers to afterwards":   (*world).ingressFirst,
+		"all Ingresses, and then all that they refer to": (*world).ingressesFirst,
+		"slowly": (*world).slowly,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, simulating(t, usual))
+			w.begin(t)
+			w.count(t, w.creation(t, n, func(t *testing.T, n int) { populate(w, t, n) }))
+			w.count(t, w.deletion(t, n))
+		})
+	}
+}
+
+// A work is something that is done, until it is done, and how many calls it may take.
+type work struct {
+	what         string
+	total, write int
+	do           func()
+	done         func() bool
+}
+
+// begin has an operator that has nothing to do.
+func (w *world) begin(t *testing.T) {
+	t.Helper()
+	w.replace(t)
+	kube.Eventually(t, "the operator has nothing to do", func() bool { return w.proxy.asked() && w.proxy.quiet() > rest })
+}
+
+// count counts the calls of some work.
+func (w *world) count(t *testing.T, c work) {
+	t.Helper()
+	w.proxy.forget()
+	c.do()
+	kube.Eventually(t, c.what, func() bool { return c.done() && w.proxy.quiet() > rest })
+	total, write, which := w.proxy.cost()
+	t.Logf("%-60s %3d / %3d, at most %3d / %3d", c.what, total, write, c.total, c.write)
+	if total > c.total || write > c.write {
+		t.Errorf("%s: %d calls, %d of them writes; at most %d and %d: %s", c.what, total, write, c.total, c.write, which)
+	}
+}
+
+func (w *world) creation(t *testing.T, n int, populate func(*testing.T, int)) work {
+	return work{"create from nothing", 3*n + 25, 3*n + 8, func() { populate(t, n) }, func() bool { return w.served(t, n, n) }}
+}
+
+// deletion deletes one Ingress after the other.
+func (w *world) deletion(t *testing.T, n int) work {
+	return work{"delete everything", n + 10, n + 6, func() {
+		var list networkingv1.IngressList
+		if err := w.List(t.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range list.Items {
+			w.delete(t, &list.Items[i])
+		}
+	}, func() bool { return w.ingresses(t) == 0 && w.empty(t) }}
+}
+
+// siteBySite makes the Ingresses and all that they refer to, as they stand in a file.
+func (w *world) siteBySite(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		w.serve(t, backend(i), pods(i, 2)...)
+		w.create(t, w.sited(i))
+	}
+}
+
+// slowly makes them over some seconds.
+func (w *world) slowly(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		w.serve(t, backend(i), pods(i, 2)...)
+		w.create(t, w.sited(i))
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+func (w *world) ingressFirst(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		w.create(t, w.sited(i))
+		w.serve(t, backend(i), pods(i, 2)...)
+	}
+}
+
+func (w *world) ingressesFirst(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		w.create(t, w.sited(i))
+	}
+	for i := range n {
+		w.create(t, w.service(backend(i)))
+	}
+	for i := range n {
+		w.create(t, w.endpoints(backend(i), pods(i, 2)...))
+	}
+}
+
+// served reports whether so many Ingresses say where they are reached, and there is a rule for each, and so many
+// target groups.
+func (w *world) served(t *testing.T, ingresses, groups int) bool {
+	t.Helper()
+	var list networkingv1.IngressList
+	if err := w.List(t.Context(), &list, client.InNamespace(w.namespace)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range list.Items {
+		if len(list.Items[i].Status.LoadBalancer.Ingress) == 0 {
+			return false
+		}
+	}
+	return len(list.Items) == ingresses && len(w.groups(t)) == groups && len(w.rules(t)) == ingresses+1
+}
+
+// warned reports whether an event says that something is wrong with an Ingress.
+func (w *world) warned(t *testing.T, name string) bool {
+	t.Helper()
+	events, err := w.cluster.Client(t).EventsV1().Events(w.namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events.Items {
+		if e.Regarding.Name == name && e.Type == "Warning" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,127 @@
+package operator
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// This file stands between a process and AWS, counts what is asked for, and can forbid what writes.
+
+// A proxy passes on calls.
+type proxy struct {
+	url string
+
+	mu       sync.Mutex
+	calls    map[string]int // by operation
+	last     time.Time
+	readOnly bool
+}
+
+// What a call is named, in either of AWS's protocols, and what one is named that only looks.
+var (
+	named   = regexp.MustCompile(`(?:^|&)Action=([A-Za-z0-9]+)`)
+	looking = regexp.MustCompile(`^(Describe|Get|List)`)
+)
+
+// newProxy stands before the API at an address.
+func newProxy(t *testing.T, before string) *proxy {
+	t.Helper()
+	to, err := url.Parse(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{calls: map[string]int{}}
+	onward := httputil.NewSingleHostReverseProxy(to)
+	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(answer, err.Error(), http.StatusBadRequest)
+			return
+		}
+		if !p.pass(operation(r, text)) {
+			http.Error(answer, "this would write: "+string(text), http.StatusForbidden)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(text))
+		onward.ServeHTTP(answer, r)
+	}))
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	return p
+}
+
+// operation is the name of a call.
+func operation(r *http.Request, body []byte) string {
+	if _, name, found := strings.Cut(r.Header.Get("X-Amz-Target"), "."); found {
+		return name
+	}
+	if found := named.FindSubmatch(body); found != nil {
+		return string(found[1])
+	}
+	return r.URL.Path
+}
+
+// pass counts a call, and reports whether it may go on.
+func (p *proxy) pass(operation string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.calls[operation]++
+	p.last = time.Now()
+	return !p.readOnly || looking.MatchString(operation)
+}
+
+// forbid keeps calls that write from being passed on.
+func (p *proxy) forbid() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.readOnly = true
+}
+
+// forget counts from now on.
+func (p *proxy) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.calls)
+}
+
+// asked reports whether anybody has called.
+func (p *proxy) asked() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.calls) > 0
+}
+
+// quiet is how long nobody has called.
+func (p *proxy) quiet() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Since(p.last)
+}
+
+// cost is how many calls there were, how many of them were to write, and which.
+func (p *proxy) cost() (total, writes int, which string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(p.calls)) {
+		n := p.calls[name]
+		total += n
+		if !looking.MatchString(name) {
+			writes += n
+		}
+		list = append(list, fmt.Sprintf("%s %d", name, n))
+	}
+	return total, writes, strings.Join(list, ", ")
+}
