@@ -19,7 +19,6 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"fairlead.dev/fairlead/controllers"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -105,42 +104,9 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 		return err
 	}
 	defer cloud.Close()
-	m, err := manager.New(config, o.manager(libraries))
-	if err != nil {
-		return fmt.Errorf("starting the operator: %w", err)
-	}
-	if err := addProbes(m); err != nil {
+	t := term{o, config, providers.InTurns(cloud, o.cloudRate, o.cloudBurst), requests, logger, libraries}
+	if err := t.serve(ctx); err != nil {
 		return err
-	}
-	if err := m.Add(crier{m, logger, o.leaderElect}); err != nil {
-		return fmt.Errorf("adding what says how far it is: %w", err)
-	}
-	err = controllers.Add(ctx, m, controllers.Options{
-		Cloud:         providers.InTurns(cloud, o.cloudRate, o.cloudBurst),
-		Logger:        logger,
-		Namespace:     o.home.namespace,
-		ReadOnly:      o.readOnly,
-		Secrets:       controllers.SecretsMode(o.secrets),
-		Classes:       ingress.Options{WithoutClass: o.withoutClass},
-		DriftInterval: o.driftInterval,
-		ManageClass:   o.manageClass,
-		Requests:      requests,
-		Workers:       o.workers,
-		TargetWorkers: o.targetWorkers,
-
-		ReadinessGates:   o.gates,
-		ReadinessTimeout: o.gateTimeout,
-	})
-	if err != nil {
-		return err
-	}
-	filled := func() bool {
-		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-		defer cancel()
-		return m.GetCache().WaitForCacheSync(ctx)
-	}
-	if err := untilTold(ctx, m.Start, filled, o.shutdown); err != nil {
-		return fmt.Errorf("running the operator: %w", err)
 	}
 	logger.Info("stopped")
 	return nil
@@ -184,7 +150,7 @@ func (o *running) manager(logger logr.Logger) manager.Options {
 		LeaseDuration:                 &o.leaseLasts,
 		RenewDeadline:                 &o.leaseRenewed,
 		RetryPeriod:                   &o.leaseRetried,
-		LeaderElectionReleaseOnCancel: true, // the process ends right after: nothing works on without the lease
+		LeaderElectionReleaseOnCancel: true, // nothing works on without the lease
 		Metrics:                       metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress:        o.probes,
 		PprofBindAddress:              o.pprof,

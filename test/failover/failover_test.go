@@ -145,3 +145,34 @@ func rules(t *testing.T, state string) int {
 	}
 	return n
 }
+
+func TestTheDataPlaneOutlivesTheLease(t *testing.T) {
+	c := kube.Shared(t)
+	namespace := c.Namespace(t)
+	only := c.StartReplica(t, "--provider=fake", "--fake-addresses=10.244.254.0/24", "--namespace="+namespace,
+		"--leader-elect", "--leader-elect-namespace="+namespace,
+		"--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=500ms",
+		"--metrics-bind-address=127.0.0.1:9080", "--health-probe-bind-address=127.0.0.1:9081", "--log-format=console")
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(only.Log())
+		}
+	})
+	c.Deploy(t, namespace, "web", 2)
+	c.AwaitReady(t, namespace, "web", 2)
+	host := `{rules: [{host: %s.example, http: {paths: [` + path("/", "web") + `]}}]}`
+	c.CreateIngress(t, namespace, "before", kube.Class, fmt.Sprintf(host, "before"))
+	l := newLoad(t, c.Address(t, namespace, "before"), "before.example")
+	l.more(t, 50)
+
+	c.StopServer()
+	kube.Eventually(t, "it works no longer", func() bool { return strings.Contains(only.Log(), "works no longer") })
+	l.more(t, 200)
+	c.StartServer(t)
+	c.CreateIngress(t, namespace, "after", kube.Class, fmt.Sprintf(host, "after"))
+	after := newLoad(t, c.Address(t, namespace, "after"), "after.example")
+	after.more(t, 50)
+	if got := l.take(); got.refused+got.wrong > 0 {
+		t.Errorf("the API server was away, and that was noticed: %s", got)
+	}
+}

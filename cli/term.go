@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file is how long an operator works: a term, which ends with its lease. Whoever loses it stands
+// again in the same process, for the data plane of a cloud may live there, and has to serve on while
+// the API server is away.
+
+// A term is an operator from its start to its end.
+type term struct {
+	*running
+	config   *rest.Config
+	cloud    providers.Provider
+	requests *controllers.Requests
+
+	logger, libraries logr.Logger // what it says itself, and what is said on the way
+}
+
+// serve serves term after term until the context ends. Only an operator that worked stands again: one
+// that cannot begin says why, and ends.
+func (t term) serve(ctx context.Context) error {
+	for {
+		elected, err := t.work(ctx)
+		if err == nil || !elected || ctx.Err() != nil {
+			return err
+		}
+		t.logger.Error(err, "works no longer, and stands for election again once the API server answers")
+		if err := t.await(ctx); err != nil {
+			return nil //nolint:nilerr // it was told to stop
+		}
+	}
+}
+
+// work is one term. It reports whether the operator held a lease.
+func (t term) work(ctx context.Context) (elected bool, err error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	loan := providers.Lend(t.cloud)
+	defer loan.CallBack() // a manager without its lease waits for nothing
+	m, err := manager.New(t.config, t.manager(t.libraries))
+	if err != nil {
+		return false, fmt.Errorf("starting the operator: %w", err)
+	}
+	if err := addProbes(m); err != nil {
+		return false, err
+	}
+	if err := m.Add(crier{m, t.logger, t.leaderElect}); err != nil {
+		return false, fmt.Errorf("adding what says how far it is: %w", err)
+	}
+	err = controllers.Add(ctx, m, controllers.Options{
+		Cloud:         loan,
+		Logger:        t.logger,
+		Namespace:     t.home.namespace,
+		ReadOnly:      t.readOnly,
+		Secrets:       controllers.SecretsMode(t.secrets),
+		Classes:       ingress.Options{WithoutClass: t.withoutClass},
+		DriftInterval: t.driftInterval,
+		ManageClass:   t.manageClass,
+		Requests:      t.requests,
+		Workers:       t.workers,
+		TargetWorkers: t.targetWorkers,
+
+		ReadinessGates:   t.gates,
+		ReadinessTimeout: t.gateTimeout,
+	})
+	if err != nil {
+		return false, err
+	}
+	filled := func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		return m.GetCache().WaitForCacheSync(ctx)
+	}
+	if err := untilTold(ctx, m.Start, filled, t.shutdown); err != nil {
+		return t.leaderElect && isClosed(m.Elected()), fmt.Errorf("running the operator: %w", err)
+	}
+	return true, nil
+}
+
+// await waits until the API server serves all it has, or the context ends. By then the ports of the
+// term before are free.
+func (t term) await(ctx context.Context) error {
+	config := rest.CopyConfig(t.config)
+	config.Timeout = t.leaseRenewed
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return err
+	}
+	return wait.PollUntilContextCancel(ctx, t.leaseRetried, false, func(ctx context.Context) (bool, error) {
+		return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
+	})
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
