@@ -243,7 +243,7 @@ func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time)
 func (o outcome) refused() map[diag.Source]bool {
 	out := map[diag.Source]bool{}
 	for _, d := range o.built.Diagnostics {
-		if d.Reason == diag.QuotaExceeded || d.Reason == diag.Rejected {
+		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing}, d.Reason) {
 			out[d.Source.At("")] = true
 		}
 	}
@@ -259,6 +259,13 @@ func digestOf(c lb.Capabilities) string {
 // rejecting reports whether there is something that the cloud might take once it can do more.
 func rejecting(r *record) bool {
 	return slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return len(m.Rejections) > 0 })
+}
+
+// lacking reports whether there is something that the cloud does not have, and might have soon.
+func (o outcome) lacking() bool {
+	return slices.ContainsFunc(o.built.Diagnostics, func(d diag.Diagnostic) bool {
+		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.WebACLMissing, diag.NoShield}, d.Reason)
+	})
 }
 
 // rejected are the members of which a version was rejected that was not known to be. The next

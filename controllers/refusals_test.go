@@ -48,6 +48,8 @@ var badValues = map[string][]string{
 	"fairlead.dev/target-group-attributes":          {"stickiness.enabled", "=true"},
 	"fairlead.dev/certificate-arn":                  {"shop-tls", "arn:aws:s3:::bucket"},
 	"fairlead.dev/inbound":                          {"anywhere", "10.0.0.0/33"},
+	"fairlead.dev/wafv2-acl":                        {"", "two words", "arn:aws:wafv2:us-east-1:123456789012:global/webacl/edge/11111111-1111-1111-1111-111111111111"},
+	"fairlead.dev/shield-advanced":                  {"yes", ""},
 	"fairlead.dev/tls-policy":                       {"TLS 1.3", ""},
 	"fairlead.dev/health-check-path":                {"healthz", "/a b"},
 	"fairlead.dev/health-check-port":                {"http", "65536"},
@@ -73,6 +75,9 @@ var mistakes = map[string]mistake{
 
 	"health-of-another": {annotate("fairlead.dev/health-check-path", "/other"), diag.SettingConflict, annotation("fairlead.dev/health-check-path"), "/good decides"},
 	"port-of-another":   {both(at("other.test", "/"), both(secured("tls", "other.test"), annotate("fairlead.dev/listen-ports", "HTTPS:80"))), diag.SettingConflict, annotation("fairlead.dev/listen-ports"), "/good"},
+
+	"no-web-acl": {annotate("fairlead.dev/wafv2-acl", "edge"), diag.WebACLMissing, annotation("fairlead.dev/wafv2-acl"), "not served without it"},
+	"no-shield":  {annotate("fairlead.dev/shield-advanced", "true"), diag.NoShield, annotation("fairlead.dev/shield-advanced"), "literal has no shield"},
 
 	"no-service":           {backend("nothing", 80), diag.ServiceMissing, service, "/nothing"},
 	"no-port":              {backend("web", 81), diag.ServicePortMissing, service, "no port 81"},

@@ -78,7 +78,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		return reconcile.Result{RequeueAfter: afterConflict}, nil
 	case err == nil && o.err == nil && o.seen.Exists && !o.seen.Active:
 		return reconcile.Result{RequeueAfter: afterPending}, nil
-	case err == nil && o.err == nil && rejecting(&next):
+	case err == nil && o.err == nil && (rejecting(&next) || o.lacking()):
 		return reconcile.Result{RequeueAfter: afterRejected}, nil
 	case err == nil && o.err == nil:
 		return reconcile.Result{RequeueAfter: cmp.Or(wait, r.jittered())}, nil // to see whether the cloud has drifted

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -28,7 +30,7 @@ func ClassOf(s ingress.Snapshot) lb.Class {
 
 // Ask is what compiling a snapshot needs to know about the cloud.
 func Ask(s ingress.Snapshot) lb.Questions {
-	q := lb.Questions{CertificateHosts: ingress.CertificateHosts(s)}
+	q := lb.Questions{CertificateHosts: ingress.CertificateHosts(s), WebACLs: ingress.WebACLs(s), Shield: ingress.Shielded(s)}
 	if len(s.Members) > 0 { // else it is to go, wherever it stands
 		q.Network = ingress.NetworkOf(s)
 	}
@@ -45,9 +47,25 @@ func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	return fit(s, f, c, built)
 }
 
+// guardsOf are what the cloud has to put before load balancers.
+func guardsOf(f lb.Facts, c lb.Capabilities) ingress.Guards {
+	g := ingress.Guards{WebACLs: f.WebACLs, Unshielded: f.Unshielded}
+	if !c.WebACLs {
+		g.WebACLs, g.Unguarded = nil, c.Name+" has no web ACLs"
+	}
+	if !c.Shields {
+		g.Unshielded = c.Name + " has no shield"
+	}
+	return g
+}
+
 // compile is the compiler's three stages.
 func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
+	guards := guardsOf(f, c)
+	s, unguarded := s.Guarded(guards)
 	config, diagnostics := ingress.Translate(s, f.Certificates)
+	protection, found := ingress.Protect(s, guards)
+	config.Protection, diagnostics = protection, slices.Concat(diagnostics, unguarded, found)
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
 	for _, missing := range f.Unmet {
 		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing})

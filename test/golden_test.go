@@ -93,7 +93,8 @@ func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]
 	wanted := map[lb.Key]compiled{}
 	for _, snapshot := range snapshots {
 		caps := caps.For(model.ClassOf(snapshot))
-		built := model.Compile(snapshot, lb.Facts{Certificates: s.options.Certificates}, caps)
+		facts := lb.Facts{Certificates: s.options.Certificates, WebACLs: s.options.WebACLs, Unshielded: s.options.Unshielded}
+		built := model.Compile(snapshot, facts, caps)
 		wanted[snapshot.Key] = compiled{caps: caps, table: built.Table, want: built.LoadBalancer}
 		told.diagnostics = append(told.diagnostics, built.Diagnostics...)
 	}

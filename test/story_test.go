@@ -50,6 +50,10 @@ type options struct {
 	Secrets map[string][]string `json:"secrets"`
 	// Certificates are those that the cloud holds already, by host.
 	Certificates map[string][]lb.CertificateID `json:"certificates"`
+	// WebACLs are those that the cloud has, by what they are asked for as.
+	WebACLs map[string]string `json:"webACLs"`
+	// Unshielded is why the cloud has no shield.
+	Unshielded string `json:"unshielded"`
 	// WithoutClass adopts Ingresses that name no class.
 	WithoutClass bool `json:"withoutClass"`
 	// Rules and ValuesPerCondition lower the limits of the capability sets.

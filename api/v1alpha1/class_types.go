@@ -47,6 +47,17 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:items:Pattern=`^(pl-[0-9a-f]{8,17}|[0-9a-f.:]+/[0-9]{1,3})$`
 	Inbound []string `json:"inbound,omitempty"`
 
+	// WAFv2ACL pins the web ACL that stands before load balancers: the name or the ARN of one of their
+	// region, or none. Unset, the annotation fairlead.dev/wafv2-acl decides, and without it whoever
+	// else there is.
+	// +kubebuilder:validation:MaxLength=256
+	// +kubebuilder:validation:Pattern=`^([0-9A-Za-z_-]{1,128}|arn:aws[a-z-]*:wafv2:[a-z0-9-]+:[0-9]{12}:regional/webacl/[0-9A-Za-z_-]{1,128}/[0-9a-f-]{36})$`
+	WAFv2ACL string `json:"wafv2ACL,omitempty"`
+
+	// ShieldAdvanced pins whether load balancers have the protection of AWS Shield Advanced. Unset,
+	// the annotation fairlead.dev/shield-advanced decides, and without it whoever else there is.
+	ShieldAdvanced *bool `json:"shieldAdvanced,omitempty"`
+
 	// TargetType is ip (the default) or instance, for Ingresses that do not say.
 	// +kubebuilder:validation:Enum=ip;instance
 	// +kubebuilder:default=ip

@@ -490,6 +490,11 @@ func (in *LoadBalancerClassSpec) DeepCopyInto(out *LoadBalancerClassSpec) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.ShieldAdvanced != nil {
+		in, out := &in.ShieldAdvanced, &out.ShieldAdvanced
+		*out = new(bool)
+		**out = **in
+	}
 	if in.ListenPorts != nil {
 		in, out := &in.ListenPorts, &out.ListenPorts
 		*out = make([]ListenPort, len(*in))

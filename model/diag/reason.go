@@ -62,6 +62,8 @@ const (
 	NotExpressible Reason = "NotExpressible"
 	QuotaExceeded  Reason = "QuotaExceeded"
 	NetworkUnmet   Reason = "NetworkUnmet"
+	WebACLMissing  Reason = "WebACLMissing"
+	NoShield       Reason = "NoShield"
 	DeleteFirst    Reason = "DeleteFirst"
 	RedirectOrder  Reason = "RedirectOrder"
 )
@@ -105,6 +107,8 @@ var Reasons = []Doc{
 	{NotExpressible, "The cloud's rules cannot say this exactly, so it is not served.", "The message says which limit is in the way."},
 	{QuotaExceeded, "The load balancer has no room for this; what was served before stays.", "Raise the quota, remove routes, or use another group."},
 	{NetworkUnmet, "The cloud has no such network as the class asks for: subnets or security groups are missing. A load balancer that is there stays where it stands.", "The message says what is missing; create it, or correct the class."},
+	{WebACLMissing, "There is no such web ACL to stand before the load balancer. What is asked for anew is not served without it; what was served before stays.", "Create the web ACL in the load balancer's region, or correct its name; it is found within ten minutes."},
+	{NoShield, "The load balancer cannot have the protection that is asked for, and is served without it.", "Subscribe to AWS Shield Advanced, or do not ask for it."},
 	{DeleteFirst, "The load balancer is full, so a rule is removed before its successor exists.", "Keep room for a rule below the quota, or apply at a quiet hour."},
 	{RedirectOrder, "Ports that redirect to each other change in ways that no order of steps keeps apart.", "Change one port at a time, or apply at a quiet hour."},
 }

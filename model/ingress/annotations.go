@@ -35,6 +35,8 @@ const (
 	policyAnnotation     = prefix + "tls-policy"
 	arnAnnotation        = prefix + "certificate-arn"
 	inboundAnnotation    = prefix + "inbound"
+	webACLAnnotation     = prefix + "wafv2-acl"
+	shieldAnnotation     = prefix + "shield-advanced"
 )
 
 // An annotation is one row of the table.
@@ -208,6 +210,28 @@ var annotations = []annotation{
 		exposes: func(asked, given settings) bool { return admitsMore(given.inbound, asked.inbound) },
 	},
 	{
+		name: webACLAnnotation, kind: "name or ARN of a web ACL of the load balancer's region, or `none`", fallback: "`wafv2ACL` of the class, else whoever else there is decides", on: onIngress,
+		merge: "the oldest Ingress that names one decides for all, the others are told; `none` gives way", needs: "web ACLs, which AWS WAF has", example: "shop-edge",
+		doc: "The web ACL that stands before the load balancer. The Ingress is not served without it: where there is no such web ACL it is refused, and where it is being put there its routes wait. " +
+			"Where the class names one, no other can be asked for. `none` takes away what stands there. A load balancer of which nobody says anything is left as it is, " +
+			"and where nobody says anything any more, what was put there is taken away.",
+		read: func(s *settings, v string) error {
+			s.webACL = v
+			return checkWebACL(v)
+		},
+		exposes: func(asked, given settings) bool { return guards(asked.webACL) && !guards(given.webACL) },
+	},
+	{
+		name: shieldAnnotation, kind: "`true` or `false`", fallback: "`shieldAdvanced` of the class, else whoever else there is decides", on: onIngress,
+		merge: "one for all: `true` if any Ingress says so; who says `false` is told", needs: "AWS Shield Advanced, and a subscription to it", example: "true",
+		doc: "Whether the load balancer has the protection of AWS Shield Advanced. Where there is none to be had, requests are served without it, and the author is told. " +
+			"`false` takes away a protection that Fairlead made, and no other.",
+		read: func(s *settings, v string) error {
+			s.shield = v
+			return oneOf(v, "true", "false")
+		},
+	},
+	{
 		name: healthPath, kind: "path", fallback: "/", on: onIngress, merge: mergeOldest, needs: needsNone, example: "/healthz",
 		doc: "The path that is requested to find out whether a target can serve. For targets that speak gRPC it is `/AWS.ALB/healthcheck` unless it is set.",
 	},
@@ -273,6 +297,8 @@ type settings struct {
 	tlsPolicy  string
 	arns       []routing.CertificateID
 	inbound    []string // nil: everybody
+	webACL     string
+	shield     string // true or false
 	narrowings []narrowing
 	health     map[string]string // by annotation
 }
@@ -281,6 +307,10 @@ type settings struct {
 func (s settings) under(c *Class) settings {
 	s.scheme = first(c.Scheme, s.scheme, v1alpha1.SchemeInternal)
 	s.targetType = first(s.targetType, c.TargetType, v1alpha1.TargetTypeIP)
+	s.webACL = first(c.WAFv2ACL, s.webACL)
+	if c.ShieldAdvanced != nil {
+		s.shield = strconv.FormatBool(*c.ShieldAdvanced)
+	}
 	if c.Inbound != nil {
 		s.inbound = c.Inbound
 	}
@@ -367,6 +397,10 @@ func (c *Class) allows(a *annotation, value string) bool {
 	case a.name == schemeAnnotation && c.Scheme != "" && c.Scheme != value:
 		return false
 	case a.name == inboundAnnotation && (len(c.Inbound) > 0 || len(c.SecurityGroups) > 0):
+		return false
+	case a.name == webACLAnnotation && c.WAFv2ACL != "" && c.WAFv2ACL != value:
+		return false
+	case a.name == shieldAnnotation && c.ShieldAdvanced != nil && strconv.FormatBool(*c.ShieldAdvanced) != value:
 		return false
 	case c.Annotations == nil:
 		return true

@@ -47,6 +47,9 @@ type Capabilities struct {
 	// Inbound: it can be said of a listener who may connect.
 	Inbound bool
 
+	// WebACLs and Shields: such can be put before load balancers.
+	WebACLs, Shields bool
+
 	// InstanceIDs: targets of type instance go by what the cloud calls the node, not by its address.
 	InstanceIDs bool
 
@@ -125,7 +128,7 @@ func ALB() Capabilities {
 		ContentTypes: []string{"text/plain", "text/css", "text/html", "application/javascript", "application/json"},
 		Certificates: 25, Listeners: 50,
 		GroupAttributes: albGroupAttributes(), StickyAttribute: "stickiness.enabled", HTTP2NeedsTLS: true,
-		Inbound: true, InstanceIDs: true,
+		Inbound: true, InstanceIDs: true, WebACLs: true, Shields: true,
 		MinPriority: 1, MaxPriority: 50000,
 		Settle: 60 * time.Second, Gather: 500 * time.Millisecond,
 	}

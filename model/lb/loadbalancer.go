@@ -21,6 +21,15 @@ type (
 	KeyPair       = routing.KeyPair
 
 	MutualAuthentication = routing.MutualAuthentication
+	Protection           = routing.Protection
+)
+
+// What protection can be, besides the name of a web ACL.
+const (
+	NoWebACL  = routing.NoWebACL
+	ShieldOn  = routing.ShieldOn
+	ShieldOff = routing.ShieldOff
+	Unsettled = routing.Unsettled
 )
 
 // A LoadBalancer is what Lower wants a cloud to have. Two load balancers that do the same are
@@ -32,6 +41,7 @@ type LoadBalancer struct {
 	Listeners    []Listener    `json:"listeners"`              // by port
 	TargetGroups []TargetGroup `json:"targetGroups"`           // by ID
 	Certificates []Certificate `json:"certificates,omitempty"` // by ID; those the provider must hold
+	Protection   Protection    `json:"protection,omitzero"`
 
 	Settings routing.Settings `json:"-"` // desired side only
 	// Wanted says, on the desired side, that there are Ingresses for it. They may have nothing

@@ -22,6 +22,7 @@ func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Re
 		Key:          t.Key,
 		Digest:       DigestOf(t.Settings),
 		Settings:     t.Settings,
+		Protection:   t.Protection,
 		Wanted:       len(t.Members) > 0,
 		Listeners:    []Listener{},
 		TargetGroups: []TargetGroup{},

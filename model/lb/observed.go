@@ -18,6 +18,8 @@ type Observed struct {
 	TargetGroups []ObservedTargetGroup `json:"targetGroups,omitempty"` // by ID
 	Certificates []ObservedCertificate `json:"certificates,omitempty"` // by ID
 	Handle       string                `json:"handle,omitempty"`
+	// Protection is what was put before the load balancer, and is there.
+	Protection Protection `json:"protection,omitzero"`
 	// Firewall is the handle of what the provider keeps beside the load balancer to say who may
 	// connect, where the cloud has such a thing. It outlives the load balancer.
 	Firewall string `json:"firewall,omitempty"`

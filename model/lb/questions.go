@@ -8,6 +8,10 @@ type Questions struct {
 	// CertificateHosts are host names (wildcards too) for which no Secret is named.
 	CertificateHosts []string
 	Network          Network
+	// WebACLs are those that are asked for, by name or as the cloud calls them.
+	WebACLs []string
+	// Shield asks whether a load balancer can be shielded.
+	Shield bool
 }
 
 // A Network is where a load balancer is to stand, in the words of its class.
@@ -22,6 +26,10 @@ type Facts struct {
 	Subnets []string
 	// SecurityGroups are those that the class names, sorted.
 	SecurityGroups []string
+	// WebACLs maps what was asked for to what the cloud calls it. One that is missing is not there.
+	WebACLs map[string]string
+	// Unshielded is why load balancers cannot be shielded, in words; "" if they can.
+	Unshielded string
 	// Unmet is what the class asks for and the cloud does not have, in words.
 	Unmet []string
 }

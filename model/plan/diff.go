@@ -107,6 +107,7 @@ type difference struct {
 	tasks []task
 
 	balancer int                          // creates the load balancer or finishes it, or absent
+	guarded  int                          // after it, the web ACL that is wanted stands there, or absent
 	bare     int                          // after it, nothing stands behind the firewall, or absent
 	imported map[lb.CertificateID]int     // brings the certificate: imports it, or replaces another one with it
 	usable   map[lb.GroupID]int           // after it, a group has its first targets
@@ -123,7 +124,7 @@ type difference struct {
 // groups, which is left out unless parking is set.
 func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, renewed []ReplaceCertificate, parking bool) (tasks []task, parked bool) {
 	d := &difference{
-		seen: seen, want: want, caps: c, pairs: known, balancer: absent, bare: absent,
+		seen: seen, want: want, caps: c, pairs: known, balancer: absent, guarded: absent, bare: absent,
 		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
 		clings: map[lb.GroupID]int{}, yields: map[lb.GroupID]int{},
 		unnamed: map[lb.GroupID][]int{}, detached: map[lb.CertificateID][]int{},
@@ -137,6 +138,7 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 	d.certificates(renewed)
 	d.groups()
 	d.loadBalancer()
+	d.protect()
 	for _, co := range compared {
 		d.changes = append(d.changes, newChange(co, known))
 	}
@@ -156,6 +158,7 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 		}
 	}
 	d.unpark()
+	d.expose()
 	d.leftovers(want)
 	return d.tasks, parked
 }

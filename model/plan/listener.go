@@ -61,7 +61,7 @@ func (d *difference) open(ch *change) {
 	if ch.seen != nil || ch.want == nil {
 		return
 	}
-	after := append([]int{d.balancer}, d.importsOf(ch.want.Certificates)...)
+	after := append([]int{d.balancer, d.guarded}, d.importsOf(ch.want.Certificates)...)
 	after = append(after, d.targetsOf(ch.want.Default, false)...)
 	ch.ready = d.add(CreateListener{*ch.want}, use{listeners: 1, certificates: further(ch.want.Certificates)}, after...)
 	ch.steps = append(ch.steps, move{entry{at: ch.ready}, absent, comes})
@@ -96,6 +96,7 @@ func (d *difference) topDown(ch *change, order *lanes) map[int]entry {
 		}
 		e := entry{at: len(d.tasks), rule: ch.want.Rules[l.new]}
 		after := append(d.targetsOf(e.rule.Action, d.warms(e.rule.Action) && d.takes(ch, i)), d.shownTo(ch, e.rule)...)
+		after = append(after, d.guarded)
 		if l.fate == turns {
 			turned[i] = e
 			after = append(after, order.pass(e.rule)...)
@@ -173,6 +174,7 @@ func (d *difference) settings(ch *change, order *lanes) {
 		if elsewhere {
 			after = append(after, order.bar(len(d.tasks))...)
 			after = append(after, d.targetsOf(want.Default, seen.Default.Kind == "forward")...)
+			after = append(after, d.guarded)
 			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, absent, turns})
 		}
 		at = d.add(ModifyListener{*want}, use{}, after...)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,8 @@ import (
 func (CreateLoadBalancer) step() {}
 func (ModifyLoadBalancer) step() {}
 func (DeleteLoadBalancer) step() {}
+func (GuardLoadBalancer) step()  {}
+func (ShieldLoadBalancer) step() {}
 func (DeleteFirewall) step()     {}
 func (ImportCertificate) step()  {}
 func (ReplaceCertificate) step() {}
@@ -34,6 +37,8 @@ func (RespaceRules) step()       {}
 func (CreateLoadBalancer) Op() string { return "create load balancer" }
 func (ModifyLoadBalancer) Op() string { return "modify load balancer" }
 func (DeleteLoadBalancer) Op() string { return "delete load balancer" }
+func (GuardLoadBalancer) Op() string  { return "guard load balancer" }
+func (ShieldLoadBalancer) Op() string { return "shield load balancer" }
 func (DeleteFirewall) Op() string     { return "delete firewall" }
 func (ImportCertificate) Op() string  { return "import certificate" }
 func (ReplaceCertificate) Op() string { return "replace certificate" }
@@ -56,6 +61,8 @@ func (RespaceRules) Op() string       { return "respace rules" }
 func (s CreateLoadBalancer) ID() string { return string(s.LoadBalancer.Key) }
 func (s ModifyLoadBalancer) ID() string { return string(s.LoadBalancer.Key) }
 func (s DeleteLoadBalancer) ID() string { return string(s.Key) }
+func (s GuardLoadBalancer) ID() string  { return string(s.Key) }
+func (s ShieldLoadBalancer) ID() string { return string(s.Key) }
 func (s DeleteFirewall) ID() string     { return string(s.Key) }
 func (s ImportCertificate) ID() string  { return string(s.Certificate.ID) }
 func (s ReplaceCertificate) ID() string { return string(s.Old) }
@@ -80,7 +87,13 @@ func ruleID(port int32, priority int) string { return fmt.Sprintf("%d/%d", port,
 func (s CreateLoadBalancer) Detail() string { return s.LoadBalancer.Settings.Scheme }
 func (s ModifyLoadBalancer) Detail() string { return "settings " + string(s.LoadBalancer.Digest) }
 func (s DeleteLoadBalancer) Detail() string { return "with its listeners and rules" }
-func (DeleteFirewall) Detail() string       { return "" }
+func (s GuardLoadBalancer) Detail() string {
+	return cmp.Or(s.WebACL, "with no web ACL of ours any more")
+}
+func (s ShieldLoadBalancer) Detail() string {
+	return cmp.Or(s.Shield, "with no shield of ours any more")
+}
+func (DeleteFirewall) Detail() string { return "" }
 func (s ImportCertificate) Detail() string {
 	return strings.Join(s.Certificate.Hosts, ", ") + " from Secret " + s.Certificate.Source
 }

@@ -11,6 +11,10 @@ import (
 //	step                    waits for                               or else
 //	------------------------------------------------------------------------------------------
 //	create load balancer    -
+//	guard load balancer     the load balancer, or, where there      requests are answered without
+//	                        is to be no web ACL any more, all       the web ACL that was asked for
+//	                        that goes or changes
+//	shield load balancer    the load balancer                       -
 //	import certificate      -
 //	replace certificate     -
 //	create target group     -
@@ -18,13 +22,15 @@ import (
 //	modify target group     rules that share requests between it    the cloud refuses
 //	                        and others, if it is to keep clients
 //	create listener         load balancer with all its settings,    the cloud refuses, or it serves
-//	                        its certificates, the default's groups  without what guards it
+//	                        its web ACL, its certificates, the      without what guards it
+//	                        default's groups
 //	                        the one of another protocol goes        the cloud refuses
 //	park (create rule)      its groups' first targets, listener     the health check never starts
 //	await targets           its parking rule                        it waits for ever
 //	respace rules           its listener                            -
 //	rule comes, grows,      its listener, the new numbers           the cloud refuses
-//	or turns                its groups' first targets               503 where there was an answer
+//	or turns                the load balancer's web ACL             it is answered without it
+//	                        its groups' first targets               503 where there was an answer
 //	                        await, if it takes served requests      503 where there was an answer
 //	                        groups that it shares keep no clients   the cloud refuses
 //	                        the certificates of its hosts           clients are shown another one

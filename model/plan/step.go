@@ -47,6 +47,17 @@ type (
 	// the firewall stay for steps of their own.
 	DeleteLoadBalancer struct{ Key lb.Key }
 
+	// GuardLoadBalancer puts a web ACL before the load balancer, or takes away what was put there.
+	GuardLoadBalancer struct {
+		Key    lb.Key
+		WebACL string
+	}
+	// ShieldLoadBalancer gives the load balancer a shield, or takes away what it was given.
+	ShieldLoadBalancer struct {
+		Key    lb.Key
+		Shield string
+	}
+
 	// DeleteFirewall removes what said who may connect, once nothing stands behind it any more.
 	DeleteFirewall struct{ Key lb.Key }
 
@@ -136,6 +147,12 @@ func (s ModifyLoadBalancer) Do(o *lb.Observed, r Result) {
 func (s DeleteLoadBalancer) Do(o *lb.Observed, _ Result) {
 	*o = lb.Observed{Key: s.Key, TargetGroups: o.TargetGroups, Certificates: o.Certificates, Firewall: o.Firewall}
 }
+
+// Do notes which web ACL stands there.
+func (s GuardLoadBalancer) Do(o *lb.Observed, _ Result) { o.Protection.WebACL = s.WebACL }
+
+// Do notes whether there is a shield.
+func (s ShieldLoadBalancer) Do(o *lb.Observed, _ Result) { o.Protection.Shield = s.Shield }
 
 // Do forgets the firewall.
 func (s DeleteFirewall) Do(o *lb.Observed, _ Result) { o.Firewall = "" }

@@ -30,6 +30,7 @@ type Config struct {
 	Certificates []Certificate // those that listeners name, sorted by ID
 	HostMiss     HostMiss
 	Settings     Settings
+	Protection   Protection
 	// Members are the Ingresses behind it, oldest first.
 	Members []Owner
 }

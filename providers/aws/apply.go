@@ -34,6 +34,10 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 		return p.modifyLoadBalancer(ctx, seen, s.LoadBalancer)
 	case plan.DeleteLoadBalancer:
 		return plan.Result{}, p.deleteLoadBalancer(ctx, seen)
+	case plan.GuardLoadBalancer:
+		return plan.Result{}, p.guard(ctx, seen, s.WebACL)
+	case plan.ShieldLoadBalancer:
+		return plan.Result{}, p.shield(ctx, seen, s.Shield)
 	case plan.DeleteFirewall:
 		return plan.Result{}, p.deleteFirewall(ctx, seen)
 	case plan.ImportCertificate:
@@ -148,6 +152,11 @@ func (p *Provider) ownBalancer(ctx context.Context, key lb.Key) (*balancer, erro
 func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) error {
 	if !seen.Exists {
 		return nil
+	}
+	if seen.Protection.Shield == lb.ShieldOn { // which outlives what it protects
+		if err := p.unshield(ctx, seen); err != nil {
+			return err
+		}
 	}
 	_, err := p.elb.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(seen.Handle)})
 	return explained("deleting load balancer "+seen.Handle, err)

@@ -13,6 +13,9 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
+	"github.com/aws/aws-sdk-go-v2/service/shield"
+	shieldtypes "github.com/aws/aws-sdk-go-v2/service/shield/types"
+	"github.com/aws/aws-sdk-go-v2/service/wafv2"
 
 	"golang.org/x/sync/singleflight"
 
@@ -53,6 +56,8 @@ type Provider struct {
 	ec2     *ec2.Client
 	acm     *acm.Client
 	tagging *resourcegroupstaggingapi.Client
+	waf     *wafv2.Client
+	shields *shield.Client
 
 	mu      sync.Mutex
 	groups  map[groupName]string // the ARNs of target groups, once they are known
@@ -63,6 +68,9 @@ type Provider struct {
 	held    reading[[]held]                // the certificates that the account holds
 	subnets reading[[]ec2types.Subnet]     // of the VPC
 	tables  reading[[]ec2types.RouteTable] // of the VPC
+	acls    reading[map[string]string]     // the ARNs of the account's web ACLs, by name
+
+	subscription reading[shieldtypes.SubscriptionState] // to Shield Advanced
 
 	shared  string          // the security group that all load balancers have, once it is known
 	fenced  map[lb.Key]bool // those that need it
@@ -72,6 +80,8 @@ type Provider struct {
 
 	inactive  waitingRoom // load balancers that are being set up
 	unhealthy waitingRoom // target groups that have no healthy target yet
+	rerouted  waitingRoom // load balancers whose rules changed, and may be served by the old ones yet
+	unjoined  waitingRoom // load balancers that AWS WAF does not know yet
 	released  gates       // of target groups, certificates and security groups that were let go of
 	fresh     gates       // of new listeners
 }
@@ -88,6 +98,7 @@ func New(o Options) *Provider {
 	return &Provider{
 		installation: o.Installation, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced, settle: cmp.Or(o.Settle, lb.ALB().Settle),
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
+		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config),
 		groups:  map[groupName]string{}, looked: map[string][]lb.TargetHealth{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, fenced: map[lb.Key]bool{}, reached: map[int32]bool{},
 	}
@@ -107,6 +118,12 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		return lb.Facts{}, err
 	}
 	facts := lb.Facts{Certificates: certificates}
+	if facts.WebACLs, err = p.webACLs(ctx, q.WebACLs); err != nil {
+		return lb.Facts{}, err
+	}
+	if q.Shield {
+		facts.Unshielded = p.unshielded(ctx)
+	}
 	err = p.stand(ctx, q.Network, &facts)
 	return facts, err
 }

@@ -75,13 +75,13 @@ func classify(code string) (advice string, class error) {
 		return "who else works in this account shares its rates", providers.ErrThrottled
 	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"), code == "LimitExceeded", code == "TargetGroupAssociationLimit":
 		return "a quota is used up: ask AWS to raise it, or serve less from this load balancer", providers.ErrRejected
-	case slices.Contains([]string{"ResourceInUse", "DependencyViolation"}, code):
+	case slices.Contains([]string{"ResourceInUse", "DependencyViolation", "WAFUnavailableEntity"}, code):
 		return "", providers.ErrPending
 	case slices.Contains([]string{
 		"ValidationError", "Validation", "InvalidConfigurationRequest", "InvalidLoadBalancerAction", "InvalidTarget", "InvalidSubnet",
 		"SubnetNotFound", "InvalidSecurityGroup", "InvalidScheme", "UnsupportedProtocol", "CertificateNotFound", "UnsupportedCertificate", "SSLPolicyNotFound",
 		"IncompatibleProtocols", "OperationNotPermitted", "InvalidParameterValue", "InvalidArn", "InvalidTag", "AvailabilityZoneNotSupported",
-		"WAFNonexistentItem", "WAFInvalidParameter", "TrustStoreNotFound", "TrustStoreNotReady", "InvalidGroup.NotFound",
+		"WAFNonexistentItem", "WAFInvalidParameter", "WAFInvalidOperation", "TrustStoreNotFound", "TrustStoreNotReady", "InvalidGroup.NotFound",
 	}, code):
 		return "", providers.ErrRejected
 	}

@@ -22,7 +22,8 @@ import (
 // for none of them has more than a handful of calls under way, however long its plan is.
 
 // Published are the rates of classes of calls. Those of Elastic Load Balancing are AWS's published ones for
-// reads, changes and targets; where AWS publishes none they are careful guesses.
+// reads, changes and targets, and those of WAF for web ACLs of load balancers; where AWS publishes none they
+// are careful guesses.
 func Published() providers.Rates {
 	return providers.Rates{
 		"read":      {PerSecond: 50, Burst: 200},
@@ -33,7 +34,8 @@ func Published() providers.Rates {
 		"ec2-write": {PerSecond: 5, Burst: 50},
 		"acm-read":  {PerSecond: 8, Burst: 16},
 		"acm-write": {PerSecond: 1, Burst: 5},
-		"waf":       {PerSecond: 0.5, Burst: 1},
+		"waf-read":  {PerSecond: 1, Burst: 1},
+		"waf-write": {PerSecond: 0.5, Burst: 1},
 		"other":     {PerSecond: 5, Burst: 10},
 	}
 }
@@ -59,7 +61,7 @@ func classOf(service, operation string) string {
 	case "ACM":
 		return "acm-" + kind
 	case "WAFV2":
-		return "waf"
+		return "waf-" + kind
 	}
 	return "other"
 }

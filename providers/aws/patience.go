@@ -71,7 +71,8 @@ const (
 
 // letGo notes, after a step, which target groups, certificates and security groups it stopped using
 // somewhere: they can be deleted once AWS has got over it. Other steps may be stopping to use them at the
-// same time.
+// same time. For as long as rules are being deployed, requests may be answered by those that are gone, and
+// the web ACL that these asked for has to stay.
 func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 	first := p.settle
 	_, whole := step.(plan.DeleteLoadBalancer)
@@ -91,6 +92,14 @@ func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 			together[kind] = newGate(first, afterRefusal, p.settle)
 		}
 		p.released.set(id, together[kind])
+	}
+	switch step.(type) {
+	case plan.ModifyListener, plan.DeleteListener, plan.ModifyRule, plan.DeleteRule:
+		if seen.Protection.Guarded() {
+			p.rerouted.forget(seen.Handle)
+			p.rerouted.wait(seen.Handle, p.settle, p.settle)
+		}
+	default: // serves nobody less than before
 	}
 }
 

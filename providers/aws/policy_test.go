@@ -62,6 +62,7 @@ var statements = []statement{
 			"elasticloadbalancing:DescribeRules", "elasticloadbalancing:DescribeTags", "elasticloadbalancing:DescribeTargetGroupAttributes",
 			"elasticloadbalancing:DescribeTargetGroups", "elasticloadbalancing:DescribeTargetHealth", "elasticloadbalancing:DescribeTrustStores",
 			"elasticloadbalancing:GetLoadBalancerWebACL", "shield:DescribeProtection", "shield:GetSubscriptionState", "tag:GetResources", "wafv2:GetWebACLForResource",
+			"wafv2:ListWebACLs",
 		},
 		resources: []string{"*"},
 	},

@@ -20,7 +20,9 @@ import (
 const (
 	tagInstallation = "fairlead.dev/installation"
 	tagKey          = "fairlead.dev/key"
-	tagDigest       = "fairlead.dev/digest"       // of the settings, written after them
+	tagDigest       = "fairlead.dev/digest"    // of the settings, written after them
+	tagWebACL       = "fairlead.dev/wafv2-acl" // that was put before a load balancer
+	tagShield       = "fairlead.dev/shield-advanced"
 	tagGroup        = "fairlead.dev/target-group" // the target group's ID
 	tagService      = "fairlead.dev/service"
 	tagPort         = "fairlead.dev/service-port"
@@ -107,8 +109,8 @@ func (p *Provider) tag(ctx context.Context, arn string, tags map[string]string) 
 // retag gives a resource the tags that it has after its settings were written, the digest among them.
 func (p *Provider) retag(ctx context.Context, arn string, before, after map[string]string) error {
 	if gone := surplus(before, after); len(gone) > 0 {
-		if _, err := p.elb.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: gone}); err != nil {
-			return explained("removing tags of "+arn, err)
+		if err := p.untag(ctx, arn, gone); err != nil {
+			return err
 		}
 	}
 	return p.tag(ctx, arn, after)
@@ -119,4 +121,10 @@ func unsigned(tags map[string]string) map[string]string {
 	out := maps.Clone(tags)
 	delete(out, tagDigest)
 	return out
+}
+
+// untag takes tags from a resource of Elastic Load Balancing.
+func (p *Provider) untag(ctx context.Context, arn string, names []string) error {
+	_, err := p.elb.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: names})
+	return explained("removing tags of "+arn, err)
 }

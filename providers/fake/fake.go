@@ -112,6 +112,7 @@ func (c *Cloud) Close() {
 func (c *Cloud) Capabilities(class lb.Class) lb.Capabilities {
 	caps := c.options.Capabilities.For(class)
 	caps.Inbound = false // whoever reaches its addresses may connect
+	caps.WebACLs, caps.Shields = false, false
 	return caps
 }
 

@@ -86,6 +86,14 @@ func (c *Cloud) refuse(r *record, step plan.Step) error {
 		}
 	case plan.RespaceRules:
 		return c.refuseNumbers(o, s)
+	case plan.GuardLoadBalancer:
+		if (lb.Protection{WebACL: s.WebACL}).Guarded() {
+			return rejected("there are no web ACLs")
+		}
+	case plan.ShieldLoadBalancer:
+		if s.Shield == lb.ShieldOn {
+			return rejected("there is no shield")
+		}
 	case plan.CreateLoadBalancer, plan.DeleteLoadBalancer, plan.DeleteFirewall, plan.DeleteListener: // always possible
 	}
 	return nil

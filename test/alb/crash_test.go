@@ -63,6 +63,16 @@ func scenarios() []scenario {
 		{"another certificate for a host", func(w *world) { few(w); secure(w, "one"); secure(w, "three") }, func(w *world) {
 			w.secret("one", 1, "one.example.com")
 		}},
+		{"a web ACL and a shield", func(w *world) { few(w); w.sim.AddWebACL("edge") }, func(w *world) {
+			w.ask("one", "wafv2-acl", "edge")
+			w.ask("two", "shield-advanced", "true")
+		}},
+		{"neither of them any more", func(w *world) {
+			few(w)
+			w.sim.AddWebACL("edge")
+			w.ask("one", "wafv2-acl", "edge")
+			w.ask("two", "shield-advanced", "true")
+		}, func(w *world) { w.remove("one"); w.remove("two") }},
 		{"another health check", few, func(w *world) {
 			for i := range w.Ingresses {
 				w.Ingresses[i] = w.Ingresses[i].DeepCopy()

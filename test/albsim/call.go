@@ -112,6 +112,7 @@ func Published() Rates {
 		"describe": {200, 50},
 		"write":    {20, 3},
 		"waf":      {1, 0.5},
+		"waf-read": {1, 1},
 	}
 }
 
@@ -120,6 +121,8 @@ func classOf(c Call) string {
 	switch {
 	case c.Service == "wafv2" && c.Write:
 		return "waf"
+	case c.Service == "wafv2":
+		return "waf-read"
 	case !c.Write:
 		return c.Service + "/describe"
 	case strings.HasSuffix(c.Action, "isterTargets"):

@@ -100,6 +100,7 @@ type Request struct {
 
 // An Answer is what becomes of a request.
 type Answer struct {
+	WebACL      string // that looked at the request
 	Refused     bool   // nothing listens there
 	Certificate string // the ARN that the client is shown
 	Rule        string // the ARN of the rule that decided; empty for the default
@@ -140,7 +141,9 @@ func (s *Sim) Ask(dnsName string, r Request, how Reading) Answer {
 		}
 		for i := range lb.plane.live {
 			if l := &lb.plane.live[i]; aws.ToInt32(l.about.Port) == r.Port {
-				return s.answer(l, r, how)
+				out := s.answer(l, r, how)
+				out.WebACL = s.webACLs[lb.arn()]
+				return out
 			}
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	shield "github.com/aws/aws-sdk-go-v2/service/shield/types"
+	waf "github.com/aws/aws-sdk-go-v2/service/wafv2/types"
 )
 
 // This file is an account in one region, and what a test can say about it.
@@ -67,9 +69,11 @@ type Sim struct {
 	lingering     map[string]time.Time         // until when something deleted or detached still counts as in use
 	net           network
 	certificates  map[string]*certificate
-	webACLs       map[string]string // by the ARN of the load balancer
-	protections   map[string]string // of Shield, by the ARN of the resource
-	trustStores   map[string]string // names, by ARN
+	acls          []waf.WebACLSummary
+	webACLs       map[string]string            // by the ARN of the load balancer
+	protections   map[string]shield.Protection // of Shield, by the ARN of the resource
+	unsubscribed  bool                         // from Shield
+	trustStores   map[string]string            // names, by ARN
 }
 
 // New is an account with a VPC and nothing else.
@@ -79,7 +83,7 @@ func New(o Options) *Sim {
 		options: o, services: services(), buckets: map[string]*bucket{},
 		loadBalancers: map[string]*loadBalancer{}, listeners: map[string]*listener{}, rules: map[string]*rule{},
 		targetGroups: map[string]*targetGroup{}, tags: map[string]map[string]string{}, lingering: map[string]time.Time{},
-		certificates: map[string]*certificate{}, webACLs: map[string]string{}, protections: map[string]string{},
+		certificates: map[string]*certificate{}, webACLs: map[string]string{}, protections: map[string]shield.Protection{},
 		trustStores: map[string]string{},
 	}
 	s.net = newNetwork(s)
@@ -172,5 +176,6 @@ func (s *Sim) Inventory() map[string]int {
 	return map[string]int{
 		"load balancers": len(s.loadBalancers), "listeners": len(s.listeners), "rules": len(s.rules), "target groups": len(s.targetGroups),
 		"certificates": len(s.certificates), "security groups": len(s.net.groups),
+		"protections": len(s.protections),
 	}
 }

@@ -191,8 +191,14 @@ var classes = map[string]verdict{
 	`{deletionPolicy: Keep}`:                                                                      refused,
 	`{attributes: {"idle_timeout": "60"}, tags: {a: b}}`:                                          fine,
 	`{tags: {a: 1}}`:                                                                              refused,
-	`{tlsPolicy: modern, subnets: [a, b]}`:                                                        fine,
-	`{subnet: [a]}`:                                                                               refused,
+	`{wafv2ACL: shop-edge_1, shieldAdvanced: false}`:                                              fine,
+	`{wafv2ACL: none}`:                                                                            fine,
+	`{wafv2ACL: "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/edge/11111111-1111-1111-1111-111111111111"}`: fine,
+	`{wafv2ACL: "arn:aws:wafv2:us-east-1:123456789012:global/webacl/edge/11111111-1111-1111-1111-111111111111"}`:   refused,
+	`{wafv2ACL: "two words"}`:              refused,
+	`{shieldAdvanced: "yes"}`:              refused,
+	`{tlsPolicy: modern, subnets: [a, b]}`: fine,
+	`{subnet: [a]}`:                        refused,
 }
 
 func TestOurKindsAreCheckedAlike(t *testing.T) {

@@ -1,0 +1,32 @@
+package plan
+
+import "fairlead.dev/fairlead/model/lb"
+
+// This file puts what protects a load balancer before it. What asks for a web ACL comes behind it, and
+// goes before it does. Nothing waits for a shield.
+
+// protect puts up what is wanted.
+func (d *difference) protect() {
+	seen, want := d.seen.Protection, d.want.Protection
+	if want.Shield != seen.Shield && want.Shield != lb.Unsettled {
+		d.add(ShieldLoadBalancer{d.want.Key, want.Shield}, use{}, d.balancer)
+	}
+	settled := want.WebACL != lb.Unsettled || !d.seen.Exists // a new load balancer has nothing that could stay
+	if want.Guarded() && want.WebACL != seen.WebACL && settled {
+		d.guarded = d.add(GuardLoadBalancer{d.want.Key, want.WebACL}, use{}, d.balancer)
+	}
+}
+
+// expose takes away a web ACL that nobody asks for any more, once what changes for it has changed.
+func (d *difference) expose() {
+	if want := d.want.Protection; want.Guarded() || want.WebACL == d.seen.Protection.WebACL {
+		return
+	}
+	after := []int{d.balancer}
+	for _, ch := range d.changes {
+		for _, m := range ch.steps {
+			after = append(after, m.at)
+		}
+	}
+	d.add(GuardLoadBalancer{d.want.Key, d.want.Protection.WebACL}, use{}, after...)
+}
