@@ -30,13 +30,14 @@ func TestOfflineCapabilities(t *testing.T) {
 }
 
 func TestOfflineLookupAnswersEveryQuestion(t *testing.T) {
-	got, err := aws.Offline{}.Lookup(t.Context(), lb.Questions{CertificateHosts: []string{"a.example.com", "*.example.com"}, Network: lb.Network{Subnets: []string{"subnet-1"}}})
+	got, err := aws.Offline{}.Lookup(t.Context(), lb.Questions{CertificateHosts: []string{"a.example.com", "*.example.com"}, Network: lb.Network{Subnets: []string{"subnet-1"}}, WebACLs: []string{"edge"}, Shield: true})
 	want := lb.Facts{
 		Certificates: map[string][]lb.CertificateID{
 			"a.example.com": {"acm:discovered:a.example.com"},
 			"*.example.com": {"acm:discovered:*.example.com"},
 		},
 		Subnets: []string{"subnet-1"},
+		WebACLs: map[string]string{"edge": "edge"},
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("error %v, facts (-want +got):\n%s", err, diff)
