@@ -32,8 +32,13 @@ test: controlplane moto $(BIN)/helm $(BIN)/kubectl ## Request every sample route
 	go test ./...
 
 .PHONY: conformance
-conformance: controlplane ## Request what every Ingress controller has to answer, and print how that went
+conformance: controlplane ## Request what every Ingress controller has to answer, and print how that went; SUITE=folder runs another suite
+ifdef SUITE
+	go -C $(SUITE) test -c -o $(CURDIR)/.cache/suite .
+	go run ./test/cluster sh -c 'cd "$$0" && exec "$$@"' $(SUITE) $(CURDIR)/.cache/suite --ingress-class fairlead $(FLAGS)
+else
 	go test -count 1 -v ./test/conformance
+endif
 
 .PHONY: presubmit
 presubmit: lint verify test ## What CI runs

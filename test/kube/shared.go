@@ -3,6 +3,7 @@ package kube
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -40,6 +41,10 @@ func Main(m *testing.M, o Options) {
 	}
 	os.Exit(code)
 }
+
+// IsInside reports whether a variable of the environment marks what runs in that namespace. A command
+// that is started without it makes one of its own.
+func IsInside(variable string) bool { return strings.HasPrefix(variable, inside+"=") }
 
 // Shared is the control plane of the package. It is for tests that keep to their own namespaces,
 // and clean up what has none: what watches all namespaces sees those of the other tests.
