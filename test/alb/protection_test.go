@@ -58,6 +58,9 @@ func (w *world) about(reason diag.Reason) []diag.Diagnostic {
 	return slices.DeleteFunc(built.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason != reason })
 }
 
+// forgotten is how long it takes until what was not there is looked for again.
+const forgotten = time.Minute + time.Second
+
 // propagated lets what was changed be deployed.
 func (w *world) propagated() {
 	w.Helper()
@@ -136,7 +139,7 @@ func TestNothingIsServedWithoutAWebACLThatIsNotThere(t *testing.T) {
 		}
 
 		edge := w.sim.AddWebACL("edge")
-		time.Sleep(time.Minute)
+		time.Sleep(forgotten)
 		w.propagated()
 		if a := w.request("site"); len(a.Forward) == 0 || a.WebACL != edge {
 			t.Errorf("once it is there: %+v", a)
@@ -237,7 +240,7 @@ func TestAShield(t *testing.T) {
 			t.Errorf("without a subscription it is told %v and answered %+v", told, w.request("site"))
 		}
 		w.sim.Subscribe(true)
-		time.Sleep(time.Minute)
+		time.Sleep(forgotten)
 		for _, c := range []struct {
 			what, asked string
 			shields     int
