@@ -18,6 +18,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/test/keypair"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -32,7 +33,7 @@ func TestLogsSayWhatTheyAreAbout(t *testing.T) {
 	w.run(func(s *settings) { s.manager.Logger = logr.FromSlogHandler(slog.NewJSONHandler(said, options)) })
 
 	w.serve("web", "web-1")
-	pair := keyPair(t, "shop.example")
+	pair := keypair.Data(keypair.For(t, "shop.example"))
 	w.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "shop"}, Type: corev1.SecretTypeTLS, Data: pair})
 	shop, bad := w.ask("shop", "shop.example", "/", "web"), w.ask("bad", "bad.example", "/", "web")
 	shop.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"shop.example"}, SecretName: "shop"}}

@@ -2,20 +2,15 @@ package controllers_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
-	"math/big"
 	"net/http"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/test/keypair"
 )
 
 // This file is the life of a certificate: it comes late, and is replaced under load.
@@ -92,7 +87,7 @@ func (w *world) secret(name, host string) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name},
 		Type:       corev1.SecretTypeTLS,
-		Data:       keyPair(w.T, host),
+		Data:       keypair.Data(keypair.For(w.T, host)),
 	}
 }
 
@@ -122,29 +117,4 @@ func (w *world) shows(ip string, secret *corev1.Secret) error {
 	defer response.Body.Close()
 	want, _ := pem.Decode(secret.Data[corev1.TLSCertKey])
 	return noError(bytes.Equal(response.TLS.PeerCertificates[0].Raw, want.Bytes), "the old certificate is shown")
-}
-
-// keyPair is what a Secret holds.
-func keyPair(t *testing.T, host string) map[string][]byte {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: host}, DNSNames: []string{host},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-	}
-	chain, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return map[string][]byte{
-		"tls.crt": pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain}),
-		"tls.key": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
-	}
 }

@@ -34,7 +34,7 @@ var layers = map[string][]string{
 	"model":         {"model/diag", "model/routing", "model/ingress", "model/lb"},
 
 	"providers":              {"model/diag", "model/routing", "model/lb", "model/plan"},
-	"providers/providertest": {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
+	"providers/providertest": {"model/diag", "model/routing", "model/lb", "model/plan", "providers", "test/keypair"},
 	"providers/fake":         {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
 	"providers/aws":          {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
 	"providers/remote":       {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},

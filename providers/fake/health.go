@@ -92,17 +92,8 @@ func (p *pool) ask(ctx context.Context, m *member, h routing.HealthCheck) error 
 // call calls a gRPC method without a message. The answer's status is in its trailer, or in the header of
 // one that is nothing else.
 func call(ctx context.Context, transport *http.Transport, at, success string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, at, nil)
+	response, err := ask(ctx, transport, http.MethodPost, at, http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}})
 	if err != nil {
-		return err
-	}
-	request.Header = http.Header{"User-Agent": {"fairlead-health-check"}, "Content-Type": {"application/grpc"}, "Te": {"trailers"}}
-	response, err := transport.RoundTrip(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)); err != nil {
 		return err
 	}
 	code := cmp.Or(response.Trailer.Get("Grpc-Status"), response.Header.Get("Grpc-Status"))
@@ -113,23 +104,31 @@ func call(ctx context.Context, transport *http.Transport, at, success string) er
 }
 
 func get(ctx context.Context, transport *http.Transport, at, success string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	response, err := ask(ctx, transport, http.MethodGet, at, http.Header{})
 	if err != nil {
-		return err
-	}
-	request.Header.Set("User-Agent", "fairlead-health-check")
-	response, err := transport.RoundTrip(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)); err != nil {
 		return err
 	}
 	if !succeeds(response.StatusCode, success) {
 		return fmt.Errorf("status %d is not in %s", response.StatusCode, success)
 	}
 	return nil
+}
+
+// ask sends a request without a body, and returns its answer, whose body has been read and dropped.
+func ask(ctx context.Context, transport *http.Transport, method, at string, header http.Header) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, method, at, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header = header
+	request.Header.Set("User-Agent", "fairlead-health-check")
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
+	return response, err
 }
 
 // succeeds reports whether a status is in a list such as "200,301-399".

@@ -23,6 +23,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/providers/providertest"
+	"fairlead.dev/fairlead/test/keypair"
 )
 
 // This file is one cloud in several processes. Two that are in one process are as far apart: they
@@ -257,7 +258,7 @@ func scribble(file string) error {
 		web := group("web-"+strconv.Itoa(i), lb.Target{Address: "192.0.2.1", Port: 80})
 		web.Health = routing.HealthCheck{Path: "/" + strconv.Itoa(i)}
 		want := loadBalancer(shop, []lb.TargetGroup{web}, https443([]lb.CertificateID{id}, rule("- -", forward(string(web.ID)))))
-		pair, err := newPair("shop.example.com")
+		pair, err := keypair.New("shop.example.com")
 		if err != nil {
 			return err
 		}

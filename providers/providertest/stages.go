@@ -2,21 +2,17 @@ package providertest
 
 import (
 	"cmp"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
 	"encoding/pem"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
-	"time"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/keypair"
 )
 
 // This file is the life of a load balancer that every provider has to manage. It keeps to what any
@@ -122,24 +118,14 @@ func Listening(t *testing.T) lb.Target {
 
 // certificate is a new certificate for a host, with its key.
 func certificate(t *testing.T, host string) lb.Certificate {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	pair := keypair.For(t, host)
+	der, _ := pem.Decode(pair.Chain)
+	leaf, err := x509.ParseCertificate(der.Bytes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{host},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
-	template.PublicKey, template.PublicKeyAlgorithm = &key.PublicKey, x509.ECDSA
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	chain := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	return lb.Certificate{ID: lb.CertificateID("sha256:" + lb.DigestOf(string(chain))[len("v1:"):]), Hosts: []string{host}, Kind: routing.KindOf(template),
-		Source: "shop/" + host, Pair: &lb.KeyPair{Chain: chain, Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})}}
+	return lb.Certificate{ID: lb.CertificateID("sha256:" + lb.DigestOf(string(pair.Chain))[len("v1:"):]), Hosts: []string{host},
+		Kind: routing.KindOf(leaf), Source: "shop/" + host, Pair: pair}
 }
 
 // wanted is a wish without what only the desired side knows.

@@ -1,24 +1,18 @@
 package alb
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/keypair"
 )
 
 // This file puts into the cluster what Ingresses refer to besides Services, and changes them. What is
@@ -99,11 +93,10 @@ func toResource(name string) networkingv1.IngressBackend {
 // secret adds a TLS Secret for hosts, or replaces it; each edition is another certificate.
 func (w *world) secret(name string, edition int, hosts ...string) {
 	w.Helper()
-	chain, key := certificate(w, edition, hosts)
 	w.Secrets = slices.DeleteFunc(slices.Clone(w.Secrets), func(s *corev1.Secret) bool { return s.Name == name })
 	w.Secrets = append(w.Secrets, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Type: corev1.SecretTypeTLS,
-		Data: map[string][]byte{corev1.TLSCertKey: chain, corev1.TLSPrivateKeyKey: key},
+		Data: keypair.Data(pair(w, edition, hosts)),
 	})
 }
 
@@ -121,35 +114,15 @@ func fallBackTo(service string) func(*networkingv1.Ingress) {
 	}
 }
 
-// certificates keeps those that were made: the same edition for the same hosts is the same certificate.
-var certificates sync.Map
+// pairs keeps those that were made: the same edition for the same hosts is the same certificate.
+var pairs sync.Map
 
-type pair struct{ chain, key []byte }
-
-func certificate(w *world, edition int, hosts []string) (chain, key []byte) {
+func pair(w *world, edition int, hosts []string) *routing.KeyPair {
 	w.Helper()
 	id := fmt.Sprintf("%d %s", edition, strings.Join(hosts, " "))
-	if known, ok := certificates.Load(id); ok {
-		return known.(pair).chain, known.(pair).key
+	known, ok := pairs.Load(id)
+	if !ok {
+		known, _ = pairs.LoadOrStore(id, keypair.For(w, hosts...))
 	}
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		w.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(int64(edition)), Subject: pkix.Name{CommonName: hosts[0]}, DNSNames: hosts,
-		NotBefore: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2120, 1, 1, 0, 0, 0, 0, time.UTC),
-	}
-	leaf, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		w.Fatal(err)
-	}
-	text, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		w.Fatal(err)
-	}
-	made, _ := certificates.LoadOrStore(id, pair{
-		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: text}),
-	})
-	return made.(pair).chain, made.(pair).key
+	return known.(*routing.KeyPair)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -330,13 +329,7 @@ func (s *Sim) deleteTags(in *api.DeleteTagsInput) (*api.DeleteTagsOutput, error)
 func ec2Query() protocol {
 	const namespace = "http://ec2.amazonaws.com/doc/2016-11-15/"
 	return protocol{
-		action: func(_ *http.Request, body []byte) (string, decoder, error) {
-			values, err := url.ParseQuery(string(body))
-			if err != nil {
-				return "", nil, refuse("MalformedQueryString", "%v", err)
-			}
-			return values.Get("Action"), func(into any) error { return ec2Names.decode(values, into) }, nil
-		},
+		action: formAction(ec2Names),
 		answer: func(w http.ResponseWriter, action, id string, out any) {
 			w.Header().Set("Content-Type", "text/xml")
 			fmt.Fprintf(w, "<%sResponse xmlns=%q><requestId>%s</requestId>", action, namespace, id)

@@ -144,16 +144,21 @@ func (s *Sim) RoundTrip(r *http.Request) (answer *http.Response, err error) {
 	return w.Result(), nil
 }
 
+// formAction reads the action, and what it is about, of form values.
+func formAction(by dialect) func(*http.Request, []byte) (string, decoder, error) {
+	return func(_ *http.Request, body []byte) (string, decoder, error) {
+		form, err := url.ParseQuery(string(body))
+		if err != nil {
+			return "", nil, refuse("MalformedQueryString", "%v", err)
+		}
+		return form.Get("Action"), func(into any) error { return by.decode(form, into) }, nil
+	}
+}
+
 // query is the protocol of form values and XML.
 func query(namespace string) protocol {
 	return protocol{
-		action: func(_ *http.Request, body []byte) (string, decoder, error) {
-			form, err := url.ParseQuery(string(body))
-			if err != nil {
-				return "", nil, refuse("MalformedQueryString", "%v", err)
-			}
-			return form.Get("Action"), func(into any) error { return asNamed.decode(form, into) }, nil
-		},
+		action: formAction(asNamed),
 		answer: func(w http.ResponseWriter, action, id string, out any) {
 			w.Header().Set("Content-Type", "text/xml")
 			fmt.Fprintf(w, "<%sResponse xmlns=%q><%sResult>", action, namespace, action)

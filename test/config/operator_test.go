@@ -3,13 +3,7 @@ package config
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +25,7 @@ import (
 	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/providers/fake"
+	"fairlead.dev/fairlead/test/keypair"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -228,7 +223,7 @@ func followSecret(t *testing.T, c *kube.Cluster, namespace, name string, labels 
 	t.Helper()
 	ctx, ingresses := t.Context(), c.Client(t).NetworkingV1().Ingresses(namespace)
 	if _, err := c.Client(t).CoreV1().Secrets(namespace).Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Type: corev1.SecretTypeTLS, Data: keyPair(t, name+".example.com"),
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}, Type: corev1.SecretTypeTLS, Data: keypair.Data(keypair.For(t, name+".example.com")),
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -260,28 +255,6 @@ func followSecret(t *testing.T, c *kube.Cluster, namespace, name string, labels 
 		_, err := ingresses.Get(ctx, name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
-}
-
-// keyPair is what a Secret holds.
-func keyPair(t *testing.T, host string) map[string][]byte {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{host}, NotAfter: time.Now().Add(time.Hour)}
-	chain, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return map[string][]byte{
-		corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain}),
-		corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}),
-	}
 }
 
 // followIngress makes an Ingress, waits for all that the operator writes, and deletes it. The scope is

@@ -1,0 +1,58 @@
+// Package keypair makes what tests serve HTTPS with: certificates that sign themselves.
+package keypair
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// New is a new certificate for hosts, and its key. It is valid whatever a test takes the date for.
+func New(hosts ...string) (*routing.KeyPair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("making a key: %w", err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: hosts[0]}, DNSNames: hosts,
+		NotBefore: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), NotAfter: time.Date(2120, 1, 1, 0, 0, 0, 0, time.UTC),
+	}
+	chain, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("signing the certificate of %v: %w", hosts, err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, fmt.Errorf("writing the key of %v: %w", hosts, err)
+	}
+	return &routing.KeyPair{
+		Chain: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: chain}),
+		Key:   pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+	}, nil
+}
+
+// For is a new one for a test.
+func For(t testing.TB, hosts ...string) *routing.KeyPair {
+	t.Helper()
+	pair, err := New(hosts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair
+}
+
+// Data is what a Secret of the type kubernetes.io/tls holds.
+func Data(pair *routing.KeyPair) map[string][]byte {
+	return map[string][]byte{corev1.TLSCertKey: pair.Chain, corev1.TLSPrivateKeyKey: pair.Key}
+}
