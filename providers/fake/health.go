@@ -92,43 +92,42 @@ func (p *pool) ask(ctx context.Context, m *member, h routing.HealthCheck) error 
 // call calls a gRPC method without a message. The answer's status is in its trailer, or in the header of
 // one that is nothing else.
 func call(ctx context.Context, transport *http.Transport, at, success string) error {
-	response, err := ask(ctx, transport, http.MethodPost, at, http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}})
-	if err != nil {
-		return err
-	}
-	code := cmp.Or(response.Trailer.Get("Grpc-Status"), response.Header.Get("Grpc-Status"))
-	if n, err := strconv.Atoi(code); err != nil || !succeeds(n, success) {
-		return fmt.Errorf("gRPC status %q is not in %s", code, success)
-	}
-	return nil
+	header := http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}
+	return ask(ctx, transport, http.MethodPost, at, header, func(response *http.Response) error {
+		code := cmp.Or(response.Trailer.Get("Grpc-Status"), response.Header.Get("Grpc-Status"))
+		if n, err := strconv.Atoi(code); err != nil || !succeeds(n, success) {
+			return fmt.Errorf("gRPC status %q is not in %s", code, success)
+		}
+		return nil
+	})
 }
 
 func get(ctx context.Context, transport *http.Transport, at, success string) error {
-	response, err := ask(ctx, transport, http.MethodGet, at, http.Header{})
-	if err != nil {
-		return err
-	}
-	if !succeeds(response.StatusCode, success) {
-		return fmt.Errorf("status %d is not in %s", response.StatusCode, success)
-	}
-	return nil
+	return ask(ctx, transport, http.MethodGet, at, http.Header{}, func(response *http.Response) error {
+		if !succeeds(response.StatusCode, success) {
+			return fmt.Errorf("status %d is not in %s", response.StatusCode, success)
+		}
+		return nil
+	})
 }
 
-// ask sends a request without a body, and returns its answer, whose body has been read and dropped.
-func ask(ctx context.Context, transport *http.Transport, method, at string, header http.Header) (*http.Response, error) {
+// ask sends a request without a body, and has its answer judged once that has come to its end.
+func ask(ctx context.Context, transport *http.Transport, method, at string, header http.Header, judge func(*http.Response) error) error {
 	request, err := http.NewRequestWithContext(ctx, method, at, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	request.Header = header
 	request.Header.Set("User-Agent", "fairlead-health-check")
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer response.Body.Close()
-	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
-	return response, err
+	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10)); err != nil {
+		return err
+	}
+	return judge(response)
 }
 
 // succeeds reports whether a status is in a list such as "200,301-399".
