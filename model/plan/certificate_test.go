@@ -87,12 +87,10 @@ func TestCertificatesTakeThePlaceOfOthers(t *testing.T) {
 	}
 }
 
-func TestNoHostLosesItsCertificate(t *testing.T) {
-	w := newWorld(t, lb.ALB().Dialect)
-	r := rand.New(rand.NewPCG(3, 4))
-	hosts := []string{"a.test", "b.test", "c.test", "*.test"}
+// drawCertificates are certificates of which each is for some of the hosts.
+func drawCertificates(r *rand.Rand, n int, hosts []string) []lb.Certificate {
 	var all []lb.Certificate
-	for i := range 24 {
+	for i := range n {
 		c := lb.Certificate{ID: lb.CertificateID(fmt.Sprintf("%02d", i)), Kind: []string{"ECDSA", "RSA"}[r.IntN(2)]}
 		for _, h := range hosts {
 			if r.IntN(3) == 0 {
@@ -101,6 +99,14 @@ func TestNoHostLosesItsCertificate(t *testing.T) {
 		}
 		all = append(all, c)
 	}
+	return all
+}
+
+func TestNoHostLosesItsCertificate(t *testing.T) {
+	w := newWorld(t, lb.ALB().Dialect)
+	r := rand.New(rand.NewPCG(3, 4))
+	hosts := []string{"a.test", "b.test", "c.test", "*.test"}
+	all := drawCertificates(r, 24, hosts)
 	draw := func() lb.LoadBalancer {
 		var listeners []lb.Listener
 		for _, port := range []int32{443, 8443}[:1+r.IntN(2)] {
@@ -154,16 +160,7 @@ func TestNobodyIsShownTheCertificateOfAnother(t *testing.T) {
 	w := newWorld(t, c.Dialect)
 	r := rand.New(rand.NewPCG(5, 6))
 	hosts := []string{"a.test", "b.test", "c.test", "*.test"}
-	var all []lb.Certificate
-	for i := range 16 {
-		c := lb.Certificate{ID: lb.CertificateID(fmt.Sprintf("%02d", i)), Kind: []string{"ECDSA", "RSA"}[r.IntN(2)]}
-		for _, h := range hosts {
-			if r.IntN(3) == 0 {
-				c.Hosts = append(c.Hosts, h)
-			}
-		}
-		all = append(all, c)
-	}
+	all := drawCertificates(r, 16, hosts)
 	draw := func() lb.LoadBalancer {
 		var served []lb.Certificate
 		for range 1 + r.IntN(4) {

@@ -9,7 +9,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -77,7 +76,7 @@ func TestInstallGuide(t *testing.T) {
 // removeKinds takes away what a test's cluster begins with.
 func removeKinds(t *testing.T, c *kube.Cluster) {
 	t.Helper()
-	api := definitions(t, c)
+	api := clientOf(t, c)
 	if err := api.DeleteAllOf(t.Context(), &apiextensionsv1.CustomResourceDefinition{}); err != nil {
 		t.Fatal(err)
 	}
@@ -146,22 +145,8 @@ func TestARelease(t *testing.T) {
 func shortNames(t *testing.T, c *kube.Cluster) string {
 	t.Helper()
 	var definition apiextensionsv1.CustomResourceDefinition
-	if err := definitions(t, c).Get(t.Context(), client.ObjectKey{Name: "backends." + v1alpha1.Group}, &definition); err != nil {
+	if err := clientOf(t, c).Get(t.Context(), client.ObjectKey{Name: "backends." + v1alpha1.Group}, &definition); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Join(definition.Spec.Names.ShortNames, " ")
-}
-
-// definitions reads and writes the definitions of kinds.
-func definitions(t *testing.T, c *kube.Cluster) client.Client {
-	t.Helper()
-	scheme := runtime.NewScheme()
-	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
-	api, err := client.New(c.Config, client.Options{Scheme: scheme})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return api
 }
