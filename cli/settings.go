@@ -92,7 +92,7 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 // awsFlags say where in AWS load balancers stand, and how fast it is asked.
 func (o *LiveOptions) awsFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.Region, "aws-region", "", "`REGION` of AWS; unset: AWS_REGION, else that of the instance around this process")
-	flags.StringVar(&o.VPC, "aws-vpc-id", "", "`VPC` of AWS that load balancers stand in; unset: that of the instance, else of the cluster's nodes")
+	flags.StringVar(&o.VPC, "aws-vpc-id", "", "`VPC` of AWS that load balancers stand in; unset: that of the instance, else of the cluster's nodes, else the only one of the region")
 	flags.StringVar(&o.Cluster, "aws-cluster-name", "", "`NAME` in the tags of AWS, kubernetes.io/cluster/NAME, by which the security groups of nodes are found, so that load balancers can reach them; unset: none are changed")
 	flags.Var(oneOf(&o.SecurityGroups, "managed", "managed", "none"), "aws-security-groups", "`WHICH` security groups are kept: managed, those of load balancers and, where the cluster's name is known, of nodes; or none, and load balancers get the VPC's own")
 	flags.TextVar(&o.Rates, "aws-rates", providers.Rates{}, "`RATES` at which AWS is asked, by class of calls, such as write=3/20,modify=3/20 for 3 a second and 20 at once; unset: those that AWS publishes")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -72,6 +73,8 @@ type Provider struct {
 
 	subscription reading[shieldtypes.SubscriptionState] // to Shield Advanced
 
+	globsOnly atomic.Bool // whether regular expressions are not understood
+
 	shared  string          // the security group that all load balancers have, once it is known
 	fenced  map[lb.Key]bool // those that need it
 	leaving bool            // whether it is being deleted
@@ -108,6 +111,7 @@ func New(o Options) *Provider {
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	c := lb.ALB()
 	c.Inbound = !p.unfenced
+	class.NoRegularExpressions = class.NoRegularExpressions || p.globsOnly.Load()
 	return c.For(class)
 }
 

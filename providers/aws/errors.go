@@ -27,10 +27,19 @@ func explained(doing string, err error) error {
 		text += "; " + advice
 	}
 	if class == nil {
-		return fmt.Errorf("%s: %w", text, err)
+		return told{text, err}
 	}
 	return fmt.Errorf("%s: %w", text, class)
 }
+
+// told is an error in other words.
+type told struct {
+	text string
+	err  error
+}
+
+func (t told) Error() string { return t.text }
+func (t told) Unwrap() error { return t.err }
 
 // describe is what AWS says, and which request it says it of.
 func describe(err error) string {

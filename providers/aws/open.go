@@ -2,7 +2,6 @@ package aws
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -29,7 +28,7 @@ type Access struct {
 	Installation string
 	// Region is where load balancers are made; empty: that of the SDK's settings, else of the instance.
 	Region string
-	// VPC is where they stand; empty: that of the instance, else of the nodes.
+	// VPC is where they stand; empty: that of the instance, else of the nodes, else the only one.
 	VPC string
 	// Cluster is the name by which the security groups of the nodes are found; empty: none are changed.
 	Cluster string
@@ -67,7 +66,7 @@ func Open(ctx context.Context, a Access) (*Provider, error) {
 	}
 	if a.VPC == "" {
 		if a.VPC, err = findVPC(ctx, instance, ec2.NewFromConfig(sdk), a.Nodes); err != nil {
-			return nil, fmt.Errorf("finding the VPC: name it with --aws-vpc-id, for neither the instance nor a node tells: %w", err)
+			return nil, fmt.Errorf("finding the VPC: name it with --aws-vpc-id, for neither the instance nor a node tells, nor is there just one: %w", err)
 		}
 	}
 	p := New(Options{Config: sdk, Installation: a.Installation, VPC: a.VPC, Cluster: a.Cluster, Unfenced: a.Unfenced, Rates: rates, Requested: a.Requested})
@@ -91,39 +90,55 @@ func regionOf(ctx context.Context, instance *imds.Client) (string, error) {
 	return out.Region, nil
 }
 
-// findVPC is that of the instance which this process runs on, else that of a node.
+// findVPC is that of the instance which this process runs on, else that of a node, else the only one that
+// there is.
 func findVPC(ctx context.Context, instance *imds.Client, cloud *ec2.Client, nodes func(context.Context) ([]string, error)) (string, error) {
 	vpc, silent := vpcOf(ctx, instance)
 	if silent == nil {
 		return vpc, nil
 	}
-	vpc, err := vpcOfNode(ctx, cloud, nodes)
+	ids, err := nodes(ctx)
+	if err != nil {
+		return "", err
+	}
+	// Nodes that are no instances run on Fargate.
+	if at := slices.IndexFunc(ids, func(id string) bool { return strings.HasPrefix(id, "i-") }); at >= 0 {
+		vpc, err = vpcOfNode(ctx, cloud, ids[at])
+	} else {
+		vpc, err = onlyVPC(ctx, cloud)
+	}
 	if err != nil {
 		return "", fmt.Errorf("%w; %w", silent, err)
 	}
 	return vpc, nil
 }
 
-// vpcOfNode is where the first node is that is an instance; others run on Fargate.
-func vpcOfNode(ctx context.Context, cloud *ec2.Client, nodes func(context.Context) ([]string, error)) (string, error) {
-	ids, err := nodes(ctx)
+func vpcOfNode(ctx context.Context, cloud *ec2.Client, id string) (string, error) {
+	out, err := cloud.DescribeInstances(ctx, &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
 	if err != nil {
-		return "", err
-	}
-	at := slices.IndexFunc(ids, func(id string) bool { return strings.HasPrefix(id, "i-") })
-	if at < 0 {
-		return "", errors.New("no node is an instance")
-	}
-	out, err := cloud.DescribeInstances(ctx, &ec2.DescribeInstancesInput{InstanceIds: ids[at : at+1]})
-	if err != nil {
-		return "", explained("reading instance "+ids[at], err)
+		return "", explained("reading instance "+id, err)
 	}
 	for _, r := range out.Reservations {
 		for _, i := range r.Instances {
 			return aws.ToString(i.VpcId), nil
 		}
 	}
-	return "", fmt.Errorf("instance %s is not there", ids[at])
+	return "", fmt.Errorf("instance %s is not there", id)
+}
+
+func onlyVPC(ctx context.Context, cloud *ec2.Client) (string, error) {
+	out, err := cloud.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{})
+	if err != nil {
+		return "", explained("no node is an instance; listing VPCs", err)
+	}
+	var ids []string
+	for _, v := range out.Vpcs {
+		ids = append(ids, aws.ToString(v.VpcId))
+	}
+	if len(ids) != 1 {
+		return "", fmt.Errorf("no node is an instance; the VPCs of the region are %q", ids)
+	}
+	return ids[0], nil
 }
 
 // vpcOf is where the instance has its first interface.

@@ -145,7 +145,7 @@ func (p *Provider) named(names []string, subnets []ec2types.Subnet) ([]string, e
 }
 
 // fitting tells which subnets fit, and says what makes them: the tags of the class, else the role of the
-// scheme, else whether they reach the internet.
+// scheme, else whether they reach the internet, as far as that tells them apart.
 func (p *Provider) fitting(ctx context.Context, when time.Time, n lb.Network, subnets []ec2types.Subnet) (fits func(ec2types.Subnet) bool, what string, err error) {
 	if len(n.SubnetTags) > 0 {
 		return func(s ec2types.Subnet) bool {
@@ -168,11 +168,17 @@ func (p *Provider) fitting(ctx context.Context, when time.Time, n lb.Network, su
 	if err != nil {
 		return nil, "", err
 	}
+	fits = func(s ec2types.Subnet) bool { return open(aws.ToString(s.SubnetId)) == public }
+	if !slices.ContainsFunc(subnets, fits) {
+		// An internal load balancer can stand in public subnets, and where none reaches the internet, AWS
+		// says so itself.
+		return func(ec2types.Subnet) bool { return true }, "is in the VPC", nil
+	}
 	what = "is tagged " + role + " or has no route to an internet gateway"
 	if public {
 		what = "is tagged " + role + " or has a route to an internet gateway"
 	}
-	return func(s ec2types.Subnet) bool { return open(aws.ToString(s.SubnetId)) == public }, what, nil
+	return fits, what, nil
 }
 
 // tagged reports whether there is a tag of a key and a value. An empty value stands for any.

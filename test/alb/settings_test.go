@@ -112,6 +112,15 @@ func TestSubnetsAreChosen(t *testing.T) {
 			},
 			want: private(0, 1, 2),
 		},
+		"all of them, where all reach the internet": {
+			net: func(s *albsim.Sim) {
+				for i, id := range slices.Concat(private(0, 1, 2), []string{"subnet-public0", "subnet-public1", "subnet-public2"}) {
+					s.ChangeSubnet(id, func(n *ec2.Subnet) { n.AvailableIpAddressCount = sdk.Int32(int32(100 * (i / 3))) }, map[string]string{})
+				}
+				s.OpenToTheInternet()
+			},
+			want: []string{"subnet-public0", "subnet-public1", "subnet-public2"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {

@@ -20,6 +20,7 @@ import (
 func ec2Calls() map[string]handler {
 	return map[string]handler{
 		"DescribeSubnets":               on((*Sim).describeSubnets),
+		"DescribeVpcs":                  on((*Sim).describeVPCs),
 		"DescribeRouteTables":           on((*Sim).describeRouteTables),
 		"DescribeSecurityGroups":        on((*Sim).describeSecurityGroups),
 		"CreateSecurityGroup":           on((*Sim).createSecurityGroup),
@@ -36,6 +37,7 @@ func ec2Calls() map[string]handler {
 // A network is what EC2 knows. Its maps are by ID.
 type network struct {
 	vpc        string
+	others     []string // VPCs in which there is nothing
 	ranges     []netip.Prefix
 	subnets    map[string]*ec2.Subnet
 	tables     []ec2.RouteTable
@@ -102,6 +104,28 @@ func (n network) hasInstance(id string) bool {
 
 func (n network) contains(ip netip.Addr) bool {
 	return slices.ContainsFunc(n.ranges, func(p netip.Prefix) bool { return p.Contains(ip) })
+}
+
+// OpenToTheInternet has all subnets route there.
+func (s *Sim) OpenToTheInternet() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.net.tables[0].Routes = append(s.net.tables[0].Routes, ec2.Route{DestinationCidrBlock: aws.String("0.0.0.0/0"), GatewayId: aws.String("igw-1")})
+}
+
+// AddVPC makes one in which there is nothing.
+func (s *Sim) AddVPC(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.net.others = append(s.net.others, id)
+}
+
+func (s *Sim) describeVPCs(*api.DescribeVpcsInput) (*api.DescribeVpcsOutput, error) {
+	out := &api.DescribeVpcsOutput{}
+	for _, id := range append([]string{s.net.vpc}, s.net.others...) {
+		out.Vpcs = append(out.Vpcs, ec2.Vpc{VpcId: aws.String(id), State: ec2.VpcStateAvailable})
+	}
+	return out, nil
 }
 
 // AddInstance starts an instance in a subnet, with the security group of nodes.
@@ -376,7 +400,7 @@ var ec2Asked = map[string]string{
 }
 
 var ec2Answered = map[string]string{
-	"Subnets": "subnetSet", "SecurityGroups": "securityGroupInfo", "RouteTables": "routeTableSet", "Associations": "associationSet",
+	"Subnets": "subnetSet", "Vpcs": "vpcSet", "SecurityGroups": "securityGroupInfo", "RouteTables": "routeTableSet", "Associations": "associationSet",
 	"Routes": "routeSet", "NetworkInterfaces": "networkInterfaceSet", "Reservations": "reservationSet", "Instances": "instancesSet",
 	"Groups": "groupSet", "PrivateIpAddresses": "privateIpAddressesSet", "UserIdGroupPairs": "groups", "Tags": "tagSet",
 	"SecurityGroup.Description": "groupDescription", "Instance.SecurityGroups": "groupSet", "Instance.State": "instanceState",

@@ -69,6 +69,26 @@ func cost(t *testing.T, n int) {
 	}
 }
 
+// TestCostOnMoto counts against an API that this project did not write, with the rules that it understands.
+func TestCostOnMoto(t *testing.T) {
+	t.Parallel()
+	const n = 20
+	w := newWorld(t, emulated(t))
+	w.begin(t)
+	for _, c := range []work{
+		w.creation(t, n, w.siteBySite),
+		{"restart, nothing changed", n + 11, 0, func() { w.replace(t) }, func() bool { return w.proxy.asked() }},
+		{"insert an Ingress that sorts first, Service already served", 2, 1, func() {
+			w.create(t, w.ingress("a-first", backend(0), "/"))
+		}, func() bool { return w.served(t, n+1, n) }},
+		{"delete it", 2, 1, func() { w.delete(t, w.ingress("a-first", backend(0), "/")) }, func() bool { return w.served(t, n, n) }},
+		{"scale a Service from 2 to 12 pods", 3, 1, func() { w.resize(t, backend(1), pods(1, 12)) }, func() bool { return len(w.targets(t, backend(1))) == 12 }},
+		w.deletion(t, n),
+	} {
+		w.count(t, c)
+	}
+}
+
 // usual is how AWS takes its time, in a hurry.
 var usual = albsim.Options{Provisioning: 2 * time.Second, Propagation: time.Second, Linger: 2 * time.Second, Health: 2 * time.Second}
 
