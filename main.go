@@ -49,7 +49,7 @@ func plugged() cli.Providers {
 				return lasting{cloud}, err
 			},
 			"fake": func(_ context.Context, o cli.LiveOptions) (cli.Local, error) {
-				return fake.New(fake.Options{Serve: true, CheckEvery: time.Second, State: o.State, Network: o.Network, Latency: o.Latency})
+				return fake.New(fake.Options{Serve: true, CheckEvery: time.Second, State: o.State, Network: o.Network, Latency: o.Latency, WarmUp: o.WarmUp})
 			},
 		},
 	}

@@ -46,6 +46,8 @@ type LiveOptions struct {
 	Network netip.Prefix
 	// Latency is how long each call to a fake cloud takes.
 	Latency time.Duration
+	// WarmUp is how long a fake cloud needs to get to know a new target.
+	WarmUp time.Duration
 }
 
 func newRun(with Providers) *cobra.Command {

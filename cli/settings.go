@@ -61,6 +61,7 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.StringVar(&o.live.State, "fake-state", "", "`FILE` in which the fake cloud outlives the operator; replicas that name the same one share the cloud")
 	flags.TextVar(&o.live.Network, "fake-addresses", netip.Prefix{}, "`NETWORK` of this machine that load balancers of the fake cloud get their addresses from, such as 192.0.2.0/24 or, for a single one, 192.0.2.1/32; unset: loopback")
 	flags.DurationVar(&o.live.Latency, "fake-latency", 0, "how long each call to the fake cloud takes")
+	flags.DurationVar(&o.live.WarmUp, "fake-warm-up", 0, "how long a new target of the fake cloud is neither checked nor sent requests")
 	o.live.awsFlags(flags)
 	o.home.flags(flags)
 	flags.BoolVar(&o.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")

@@ -29,6 +29,9 @@ type Options struct {
 	Serve bool
 	// CheckEvery is the time between health checks; zero is what each target group asks for.
 	CheckEvery time.Duration
+	// WarmUp is how long a new target is neither checked nor sent requests: clouds need time to get
+	// to know one.
+	WarmUp time.Duration
 	// Drain is how long requests may go on that are under way at a target, or at a port, when it
 	// is taken away; zero is 10 seconds.
 	Drain time.Duration

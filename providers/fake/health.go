@@ -25,6 +25,11 @@ const (
 
 // watch checks a member until it leaves.
 func (p *pool) watch(ctx context.Context, m *member) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(time.Until(m.warmAt)):
+	}
 	var streak int // of checks with one result: passed above zero, failed below
 	for {
 		settings := *p.settings.Load()

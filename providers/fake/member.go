@@ -18,6 +18,7 @@ type member struct {
 	lb.Target
 	transport *http.Transport // connections are a member's own, and end with it
 	health    atomic.Value    // one of the states
+	warmAt    time.Time       // when it can be checked for the first time
 	unwatch   context.CancelFunc
 
 	mu   sync.Mutex
@@ -28,7 +29,7 @@ type member struct {
 
 // join makes a target a member and starts its checks.
 func (p *pool) join(t lb.Target) *member {
-	m := &member{Target: t, transport: p.newTransport(), unwatch: func() {}, busy: map[*errand]bool{}}
+	m := &member{Target: t, transport: p.newTransport(), unwatch: func() {}, busy: map[*errand]bool{}, warmAt: time.Now().Add(p.warmUp)}
 	m.health.Store(stateHealthy)
 	if p.checked {
 		m.health.Store(stateInitial)
@@ -45,6 +46,9 @@ func (p *pool) check(m *member) {
 	m.unwatch = unwatch
 	go p.watch(watched, m)
 }
+
+// warm reports whether the cloud has got to know a member.
+func (m *member) warm() bool { return !time.Now().Before(m.warmAt) }
 
 func (m *member) state() string { return m.health.Load().(string) }
 

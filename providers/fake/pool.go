@@ -20,6 +20,7 @@ type pool struct {
 	scheme, version string // towards the targets
 	settings        atomic.Pointer[routing.HealthCheck]
 	every           time.Duration // between health checks; zero is as the settings say
+	warmUp          time.Duration // before a member is checked for the first time, or sent requests
 	drain           time.Duration // that a member has for its requests when it leaves
 	checked         bool          // whether health is found out; otherwise it is taken for granted
 	here            bool          // whether it is found out by this process
@@ -35,7 +36,7 @@ type pool struct {
 func (c *Cloud) newPool(g lb.TargetGroup) *pool {
 	p := &pool{
 		scheme: strings.ToLower(cmp.Or(g.Protocol, "HTTP")), version: g.Version,
-		every: c.options.CheckEvery, drain: c.options.Drain, checked: c.options.Serve, here: c.here, changed: &c.health,
+		every: c.options.CheckEvery, warmUp: c.options.WarmUp, drain: c.options.Drain, checked: c.options.Serve, here: c.here, changed: &c.health,
 	}
 	p.members.Store(new([]*member))
 	p.setHealth(g.Health)
@@ -74,7 +75,7 @@ func (p *pool) setHealth(h routing.HealthCheck) { p.settings.Store(&h) }
 
 // pick sends an errand to the member whose turn it is among the healthy ones, or among all where
 // none is: a health check that is wrong costs less than an outage. Those that it tried are left
-// out. It is nil where nobody is left.
+// out, and those that are still warming up. It is nil where nobody is left.
 func (p *pool) pick(e *errand) *member {
 	for {
 		m := p.next(e.tried)
@@ -89,7 +90,7 @@ func (p *pool) next(tried []*member) *member {
 	members := *p.members.Load()
 	for _, eligible := range []func(*member) bool{
 		func(m *member) bool { return m.state() == stateHealthy && !slices.Contains(tried, m) },
-		func(m *member) bool { return !slices.Contains(tried, m) },
+		func(m *member) bool { return m.warm() && !slices.Contains(tried, m) },
 	} {
 		n := uint64(0)
 		for _, m := range members {

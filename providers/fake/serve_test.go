@@ -512,3 +512,24 @@ func TestServeChanges(t *testing.T) {
 		t.Error("the port is still open")
 	}
 }
+
+// A cloud needs time to get to know a target; until then it has nobody to ask.
+func TestNewTargetsWarmUp(t *testing.T) {
+	const warmUp = 300 * time.Millisecond
+	cloud := start(t, fake.Options{Serve: true, CheckEvery: 2 * time.Millisecond, WarmUp: warmUp})
+	o := program(t, cloud, loadBalancer(shop, []lb.TargetGroup{group("web")}, http80(rule("shop.example.com -", forward("web")))))
+	began := time.Now()
+	if err := cloud.SetTargets(t.Context(), shop, "web", []lb.Target{backend(t, "web")}); err != nil {
+		t.Fatal(err)
+	}
+	if got := get(t, o, "shop.example.com", "/"); got.status != http.StatusServiceUnavailable {
+		t.Errorf("answered %d at once", got.status)
+	}
+	everyone(t, cloud, "web", "healthy")
+	if took := time.Since(began); took < warmUp {
+		t.Errorf("healthy after %s", took)
+	}
+	if got := get(t, o, "shop.example.com", "/"); got.status != http.StatusOK || got.from != "web" {
+		t.Errorf("answered %d by %q once it is healthy", got.status, got.from)
+	}
+}

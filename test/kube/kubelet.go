@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -41,7 +42,6 @@ type kubelet struct {
 	pods   sync.WaitGroup
 
 	mu      sync.Mutex
-	last    netip.Addr                       // that was given to a Pod
 	leaving map[types.UID]context.CancelFunc // tells a Pod that it is deleted
 }
 
@@ -58,7 +58,7 @@ func (c *Cluster) startKubelet(ctx context.Context) (*kubelet, error) {
 		return nil, fmt.Errorf("making a node: %w", err)
 	}
 	running, stop := context.WithCancel(context.Background())
-	k := &kubelet{client: client, stop: stop, last: podNetwork.Addr(), leaving: map[types.UID]context.CancelFunc{}}
+	k := &kubelet{client: client, stop: stop, leaving: map[types.UID]context.CancelFunc{}}
 	factory := informers.NewSharedInformerFactory(client, 0)
 	if _, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(object any) { k.see(running, object.(*corev1.Pod)) },
@@ -93,14 +93,52 @@ func (k *kubelet) see(ctx context.Context, pod *corev1.Pod) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, known := k.leaving[pod.UID]; known || pod.DeletionTimestamp != nil {
+	if _, known := k.leaving[pod.UID]; known {
+		k.letThrough(ctx, pod)
 		return
 	}
-	k.last = k.last.Next()
-	ip := k.last
+	if pod.DeletionTimestamp != nil {
+		return
+	}
+	ip := nextAddress()
 	present, leave := context.WithCancel(ctx)
 	k.leaving[pod.UID] = leave
 	k.pods.Go(func() { k.live(ctx, present, pod.DeepCopy(), ip) })
+}
+
+// addresses are those that Pods get, of whatever control plane they are: they share a network.
+var addresses struct {
+	sync.Mutex
+	last netip.Addr
+}
+
+func nextAddress() netip.Addr {
+	addresses.Lock()
+	defer addresses.Unlock()
+	if !addresses.last.IsValid() {
+		addresses.last = podNetwork.Addr()
+	}
+	addresses.last = addresses.last.Next()
+	return addresses.last
+}
+
+// letThrough makes a Pod ready all of whose readiness gates are open by now.
+func (k *kubelet) letThrough(ctx context.Context, pod *corev1.Pod) {
+	if len(pod.Spec.ReadinessGates) == 0 || holds(pod, corev1.PodReady) || !holds(pod, corev1.ContainersReady) ||
+		slices.ContainsFunc(pod.Spec.ReadinessGates, func(g corev1.PodReadinessGate) bool { return !holds(pod, g.ConditionType) }) {
+		return
+	}
+	k.pods.Go(func() {
+		k.insist(ctx, func() error {
+			const ready = `{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}`
+			_, err := k.client.CoreV1().Pods(pod.Namespace).Patch(ctx, pod.Name, types.StrategicMergePatchType, []byte(ready), metav1.PatchOptions{}, "status")
+			return err
+		})
+	})
+}
+
+func holds(pod *corev1.Pod, kind corev1.PodConditionType) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind && c.Status == corev1.ConditionTrue })
 }
 
 func (k *kubelet) leave(uid types.UID) {
@@ -176,7 +214,7 @@ func beforeStop(ctx context.Context, pod *corev1.Pod) {
 	}
 }
 
-// ready is the status of a Pod that serves.
+// ready is the status of a Pod that serves. One that has readiness gates waits for those.
 func ready(pod *corev1.Pod, ip netip.Addr) corev1.PodStatus {
 	now := metav1.Now()
 	status := corev1.PodStatus{
@@ -185,6 +223,9 @@ func ready(pod *corev1.Pod, ip netip.Addr) corev1.PodStatus {
 	}
 	for _, c := range []corev1.PodConditionType{corev1.PodScheduled, corev1.PodInitialized, corev1.ContainersReady, corev1.PodReady} {
 		status.Conditions = append(status.Conditions, corev1.PodCondition{Type: c, Status: corev1.ConditionTrue, LastTransitionTime: now})
+	}
+	if len(pod.Spec.ReadinessGates) > 0 {
+		status.Conditions[len(status.Conditions)-1].Status = corev1.ConditionFalse
 	}
 	for _, c := range pod.Spec.Containers {
 		status.ContainerStatuses = append(status.ContainerStatuses, corev1.ContainerStatus{

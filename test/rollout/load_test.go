@@ -23,7 +23,7 @@ type load struct {
 	mu     sync.Mutex
 	asked  int
 	wrong  []string // what was not answered as it should be
-	served string   // the Service that answered last
+	served string   // the Service that answered last; "" if nobody did
 }
 
 const (
@@ -92,6 +92,7 @@ func (l *load) note(echo kube.Echo, err error) {
 	l.asked++
 	if err != nil {
 		l.wrong = append(l.wrong, fmt.Sprintf("%s: %s", time.Since(l.since).Round(time.Millisecond), err))
+		l.served = ""
 		return
 	}
 	l.served = echo.Service

@@ -29,7 +29,11 @@ const everything = `defaultBackend: {service: {name: web, port: {name: http}}}`
 // newScene has Pods of the Service "web" at work.
 func newScene(t *testing.T, pods int32, edit ...func(*corev1.PodSpec)) *scene {
 	t.Helper()
-	c := kube.Shared(t)
+	return newSceneIn(t, kube.Shared(t), pods, edit...)
+}
+
+func newSceneIn(t *testing.T, c *kube.Cluster, pods int32, edit ...func(*corev1.PodSpec)) *scene {
+	t.Helper()
 	s := &scene{Cluster: c, namespace: c.Namespace(t)}
 	s.Deploy(t, s.namespace, "web", pods, edit...)
 	s.AwaitReady(t, s.namespace, "web", int(pods))
@@ -68,12 +72,15 @@ func TestNoRequestFailsWhileAllPodsAreReplaced(t *testing.T) {
 			const pods = 10
 			s := newScene(t, pods, edit...)
 			load := startLoad(t, s.address)
-			s.patch(t, "web", `{"spec": {"template": {"spec": {"containers": [{"name": "echo", "env": [{"name": "VERSION", "value": "2"}]}]}}}}`)
+			s.patch(t, "web", `{"spec": {"template": `+secondVersion+`}}`)
 			kube.Eventually(t, "the rollout is over", func() bool { return s.rolledOut(t, pods) })
 			load.end(t)
 		})
 	}
 }
+
+// secondVersion is what replaces all Pods.
+const secondVersion = `{"spec": {"containers": [{"name": "echo", "env": [{"name": "VERSION", "value": "2"}]}]}}`
 
 // rolledOut reports whether all Pods of "web" are new, and the old ones gone.
 func (s *scene) rolledOut(t *testing.T, pods int) bool {
