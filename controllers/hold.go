@@ -56,7 +56,10 @@ func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 		case known == nil:
 			fresh = append(fresh, v1alpha1.MemberMemory{Ingress: name, Previous: string(m.From), Move: m.Move})
 		case known.Move < m.Move:
-			known.Previous, known.Move, known.PublishedAt = string(m.From), m.Move, nil
+			known.Previous, known.Earlier, known.Move, known.PublishedAt = string(m.From), nil, m.Move, nil
+			for _, key := range m.Earlier {
+				known.Earlier = append(known.Earlier, string(key))
+			}
 			returned = true
 		}
 	}

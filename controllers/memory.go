@@ -166,6 +166,9 @@ func memoryOf(r record) ingress.Memory {
 	out := ingress.Memory{Class: r.Memory.Class, Members: map[string]ingress.Remembered{}}
 	for _, m := range r.Memory.Members {
 		known := ingress.Remembered{Previous: lb.Key(m.Previous), Move: m.Move, Served: m.Served}
+		for _, key := range m.Earlier {
+			known.Earlier = append(known.Earlier, lb.Key(key))
+		}
 		if v := m.LastAccepted; v != nil {
 			known.LastAccepted = &ingress.Accepted{Annotations: v.Annotations, Spec: v.Spec}
 		}

@@ -73,6 +73,7 @@ func TestAMoveInTheMiddleOfAMoveLeavesNoGap(t *testing.T) {
 		"back": {[]func(*networkingv1.Ingress){group("first"), func(i *networkingv1.Ingress) {
 			delete(i.Annotations, "fairlead.dev/group")
 		}}, 2},
+		"on, and back from there": {[]func(*networkingv1.Ingress){group("first"), group("second"), group("first")}, 3},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

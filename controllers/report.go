@@ -268,7 +268,7 @@ func (o outcome) endMoves(next *record, now time.Time) (ended []lb.Key, wait tim
 	}
 	for _, m := range o.snap.record.Memory.Members {
 		if m.Previous != "" && memberOf(next, m.Ingress) == nil {
-			ended = append(ended, lb.Key(m.Previous))
+			ended = append(ended, left(m)...)
 		}
 	}
 	for i := range next.Memory.Members {
@@ -280,10 +280,19 @@ func (o outcome) endMoves(next *record, now time.Time) (ended []lb.Key, wait tim
 			wait = min(left, cmp.Or(wait, left))
 			continue
 		}
-		ended = append(ended, lb.Key(m.Previous))
-		m.Previous = ""
+		ended = append(ended, left(*m)...)
+		m.Previous, m.Earlier = "", nil
 	}
 	return ended, wait
+}
+
+// left are the load balancers that a member has left for this one.
+func left(m v1alpha1.MemberMemory) []lb.Key {
+	out := []lb.Key{lb.Key(m.Previous)}
+	for _, key := range m.Earlier {
+		out = append(out, lb.Key(key))
+	}
+	return out
 }
 
 // reconsider has a load balancer looked at afresh.

@@ -156,6 +156,9 @@ type MemberMemory struct {
 	Rejections []Rejection `json:"rejections,omitempty"`
 	// Previous is the key of the load balancer that the Ingress moves here from.
 	Previous string `json:"previous,omitempty"`
+	// Earlier are those that it was leaving already when it was here before, where it has come back.
+	// +listType=atomic
+	Earlier []string `json:"earlier,omitempty"`
 	// Move is the number of the move that brought the Ingress here last: of the load balancers that
 	// remember it, it belongs to the one with the highest.
 	Move int32 `json:"move,omitempty"`

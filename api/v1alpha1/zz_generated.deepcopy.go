@@ -685,6 +685,11 @@ func (in *MemberMemory) DeepCopyInto(out *MemberMemory) {
 		*out = make([]Rejection, len(*in))
 		copy(*out, *in)
 	}
+	if in.Earlier != nil {
+		in, out := &in.Earlier, &out.Earlier
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.PublishedAt != nil {
 		in, out := &in.PublishedAt, &out.PublishedAt
 		*out = (*in).DeepCopy()

@@ -37,6 +37,9 @@ type Remembered struct {
 	Rejections []Rejection
 	// Previous is the load balancer that the member moves here from, until the move is over.
 	Previous routing.Key
+	// Earlier are those that the member was leaving already when it was here before, if it has come
+	// back in the middle of that.
+	Earlier []routing.Key
 	// Move numbers the moves of the member, of which this load balancer has seen the one that brought
 	// it here last: where the number is the highest it belongs.
 	Move int32
@@ -140,16 +143,29 @@ func trails(memories map[routing.Key]Memory) map[string]trail {
 		}
 	}
 	for ing, t := range out {
-		for from := t[0].Previous; from != "" && !t.has(from); from = t[len(t)-1].Previous {
-			t = append(t, home{from, memories[from].Members[ing]})
+		for i := 0; i < len(t); i++ {
+			for _, from := range t[i].leaving() {
+				if t.at(from) < 0 {
+					t = append(t, home{from, memories[from].Members[ing]})
+				}
+			}
 		}
 		out[ing] = t
 	}
 	return out
 }
 
-func (t trail) has(key routing.Key) bool {
-	return slices.ContainsFunc(t, func(h home) bool { return h.key == key })
+// at is where on the trail a load balancer is; negative if it is not.
+func (t trail) at(key routing.Key) int {
+	return slices.IndexFunc(t, func(h home) bool { return h.key == key })
+}
+
+// leaving are the load balancers that a member leaves for the one that remembers this.
+func (r Remembered) leaving() []routing.Key {
+	if r.Previous == "" {
+		return nil
+	}
+	return append([]routing.Key{r.Previous}, r.Earlier...)
 }
 
 // Accept is the version of an Ingress to remember once it is programmed: what Fairlead reads of it.

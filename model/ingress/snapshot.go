@@ -31,9 +31,10 @@ type Member struct {
 	// serves it too until clients have had the time to follow.
 	Leaving bool
 	// From is the load balancer that the Ingress comes from, until it has left that, and Move the
-	// number of the move.
-	From routing.Key
-	Move int32
+	// number of the move. Earlier are others that it was leaving for this one when it went from here.
+	From    routing.Key
+	Earlier []routing.Key
+	Move    int32
 
 	settings settings
 }
@@ -141,6 +142,9 @@ func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found
 	}
 	if len(before) > 0 {
 		m.From = before[0].key
+	}
+	if at := trail.at(to.Key); at >= 0 {
+		m.Earlier = slices.DeleteFunc(trail[at].leaving(), func(k routing.Key) bool { return k == m.From })
 	}
 	to.join(ing, m, found)
 	for _, home := range before {

@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -211,6 +212,7 @@ func TestMoves(t *testing.T) {
 		want     map[routing.Key]string
 		from     routing.Key
 		move     int32
+		earlier  []routing.Key
 	}{
 		"never served: there is nothing to leave": {to: b, want: map[routing.Key]string{b: here}},
 		"the first time: the new load balancer does not know it yet": {
@@ -260,6 +262,26 @@ func TestMoves(t *testing.T) {
 			to: a, memories: map[routing.Key]Memory{a: served(2, b), b: served(1, a)},
 			want: map[routing.Key]string{a: here, b: leaving}, from: b, move: 2,
 		},
+		"back, in the middle of a longer one": {
+			to: b, memories: map[routing.Key]Memory{a: served(0, ""), b: served(1, a), c: served(2, b)},
+			want: map[routing.Key]string{a: leaving, b: here, c: leaving}, from: c, move: 3, earlier: []routing.Key{a},
+		},
+		"back, in the middle of a longer one: that is remembered": {
+			to: b, memories: map[routing.Key]Memory{a: served(0, ""), b: only(Remembered{Move: 3, Previous: c, Earlier: []routing.Key{a}, Served: true}), c: served(2, b)},
+			want: map[routing.Key]string{a: leaving, b: here, c: leaving}, from: c, move: 3, earlier: []routing.Key{a},
+		},
+		"back and on again": {
+			to: c, memories: map[routing.Key]Memory{a: served(0, ""), b: only(Remembered{Move: 3, Previous: c, Earlier: []routing.Key{a}, Served: true}), c: served(2, b)},
+			want: map[routing.Key]string{a: leaving, b: leaving, c: here}, from: b, move: 4,
+		},
+		"back to the first of three, and they remember": {
+			to: a, memories: map[routing.Key]Memory{a: served(4, b), b: only(Remembered{Move: 3, Previous: c, Earlier: []routing.Key{a}, Served: true}), c: served(2, b)},
+			want: map[routing.Key]string{a: here, b: leaving, c: leaving}, from: b, move: 4,
+		},
+		"back, in the middle of a longer one, and it is over": {
+			to: b, memories: map[routing.Key]Memory{a: served(0, ""), b: served(3, ""), c: served(2, b)},
+			want: map[routing.Key]string{b: here}, move: 3,
+		},
 		"back, before anything was served by the second one": {
 			to: a, memories: map[routing.Key]Memory{a: served(0, ""), b: only(Remembered{Move: 1, Previous: a})},
 			want: map[routing.Key]string{a: here}, move: 2,
@@ -281,6 +303,8 @@ func TestMoves(t *testing.T) {
 				}
 				if m := s.Members[0]; !m.Leaving && (m.From != c.from || m.Move != c.move) {
 					t.Errorf("it came from %q as move %d, want %q and %d", m.From, m.Move, c.from, c.move)
+				} else if !m.Leaving {
+					compare(t, "left earlier", slices.Concat(m.Earlier), c.earlier)
 				}
 			}
 		})

@@ -114,6 +114,11 @@ func TestTheGuideIsRight(t *testing.T) {
 	example, _, _ := strings.Cut(rest, "\n```\n")
 	c := kube.Start(t, kube.Options{Pods: true, Controllers: kube.Alive.Controllers, Operator: slow()})
 	s := &scene{Cluster: c, namespace: c.Namespace(t)}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(c.OperatorLog())
+		}
+	})
 	api, err := client.New(c.Config, client.Options{})
 	if err != nil {
 		t.Fatal(err)

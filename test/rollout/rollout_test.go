@@ -8,14 +8,19 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/test/kube"
 )
 
-func TestMain(m *testing.M) { kube.Main(m, kube.Alive) }
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // a client's, of which it says that it is missing
+	kube.Main(m, kube.Alive)
+}
 
 // A scene is a namespace with an Ingress that sends everything to one Service.
 type scene struct {
