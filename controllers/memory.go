@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -33,6 +34,7 @@ type keeper interface {
 // became the leader: what the one before it wrote until then counts.
 type memories struct {
 	keeper  keeper
+	follows bool          // what is remembered is for somebody else to say
 	reading chan struct{} // holds one thing while the records are read
 
 	mu       sync.Mutex
@@ -134,8 +136,24 @@ func (m *memories) keep(ctx context.Context, key lb.Key, r record) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.follows {
+		r.Memory = m.records[key].Memory
+	}
 	m.put(key, r)
 	return nil
+}
+
+// follow notes what somebody else remembers of a load balancer by now, and reports whether that is news.
+func (m *memories) follow(key lb.Key, known v1alpha1.Memory) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.records[key]
+	if m.records == nil || equality.Semantic.DeepEqual(r.Memory, known) {
+		return false
+	}
+	r.Memory = known
+	m.put(key, r)
+	return true
 }
 
 // drop forgets a load balancer that is no more.

@@ -114,6 +114,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 	}
+	r.memories.follows = o.ReadOnly
 	strays := &straysReconciler{reconciler: r}
 	if o.Requests == nil {
 		o.Requests = NewRequests()

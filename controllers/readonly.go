@@ -21,7 +21,8 @@ const plannedLabel = v1alpha1.Group + "/read-only"
 
 func planned(o client.Object) bool { return o.GetLabels()[plannedLabel] != "" }
 
-// A preview is a keeper of reports. What it remembers was remembered by others when it was loaded.
+// A preview is a keeper of reports. What it remembers others remember: when it is loaded, and from then
+// on as their reports change.
 type preview struct {
 	*archive
 	memory *archive
@@ -53,6 +54,27 @@ func (p preview) load(ctx context.Context) (map[lb.Key]record, error) {
 func (p preview) save(ctx context.Context, key lb.Key, r record) error {
 	r.Memory = v1alpha1.Memory{}
 	return p.archive.save(ctx, key, r)
+}
+
+// onWorker leads to the load balancer of a report of the operator that does what it plans, if that one
+// remembers something else by now: here it is planned with that.
+func (r *reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []lb.Key {
+	if planned(o) || o.Labels[scopeLabel] != r.scope {
+		return nil
+	}
+	now, err := get[v1alpha1.LoadBalancer](ctx, r.cache, refOf(v1alpha1.KindLoadBalancer, o))
+	if err != nil {
+		return nil // the cache is being stopped
+	}
+	var known v1alpha1.Memory // of what is deleted, nothing
+	if now != nil {
+		sortMembers(&now.Status)
+		known = now.Status.Memory
+	}
+	if key := lb.Key(o.Spec.Key); r.memories.follow(key, known) {
+		return []lb.Key{key}
+	}
+	return nil
 }
 
 // preview reports what there would be to do.

@@ -50,6 +50,9 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: enqueueItself[lb.Key]}),
 		source.TypedFunc[lb.Key](r.enqueueRemembered),
 	}
+	if r.readOnly {
+		all = append(all, watch(from, &v1alpha1.LoadBalancer{}, changedAtAll, r.onWorker))
+	}
 	if r.secrets.mode != SecretsNone {
 		all = append(all, watch(from, secretMetadata(), changedAtAll, onNamed[*metav1.PartialObjectMetadata](r, kindSecret)))
 	}

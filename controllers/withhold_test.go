@@ -196,3 +196,47 @@ func TestReadOnlyWritesNothingButReports(t *testing.T) {
 		t.Errorf("it remembers what never happened: %+v", report.Status.Memory)
 	}
 }
+
+func TestReadOnlyRemembersWhatTheOneBesideItDoes(t *testing.T) {
+	t.Parallel()
+	w := emptyWorld(t, kube.Shared(t))
+	w.serve("web", "web-1")
+	w.run()
+	stop := w.stop
+	w.create(w.ask("early", "early.example", "/", "web")) // so that the other one has begun
+	w.programmed("early", v1alpha1.ReasonProgrammed)
+	w.run(func(s *settings) { s.operator.ReadOnly = true })
+	defer stop()
+	planned := func(ingress string, is func(*v1alpha1.LoadBalancer) bool) {
+		t.Helper()
+		w.eventually(func() error {
+			report := &v1alpha1.LoadBalancer{}
+			if err := w.Get(t.Context(), client.ObjectKey{Name: w.reportName(ingress) + ".read-only"}, report); err != nil {
+				return err
+			}
+			return noError(is(report), "the report says %+v", report.Status)
+		})
+	}
+	programmed := func(b *v1alpha1.LoadBalancer) bool {
+		return meta.IsStatusConditionTrue(b.Status.Conditions, v1alpha1.ConditionProgrammed)
+	}
+	planned("early", programmed)
+
+	// It is served, and remembered, only after the one that plans has begun.
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+	w.answers("shop", "http://shop.example/", "web-1")
+	planned("shop", programmed)
+	w.change("shop", annotate("fairlead.dev/health-check-path", "not a path"))
+	w.told("shop", "LastGood")
+	planned("shop", func(b *v1alpha1.LoadBalancer) bool {
+		return programmed(b) && slices.ContainsFunc(b.Status.Diagnostics, func(d v1alpha1.Diagnostic) bool { return d.Reason == "LastGood" })
+	})
+	w.calm()
+	planned("shop", programmed)
+
+	w.remove("shop")
+	w.eventually(func() error {
+		err := w.Get(t.Context(), client.ObjectKey{Name: w.reportName("shop") + ".read-only"}, &v1alpha1.LoadBalancer{})
+		return noError(apierrors.IsNotFound(err), "what is no more is still planned: %v", err)
+	})
+}
