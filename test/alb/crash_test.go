@@ -2,7 +2,9 @@ package alb
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,7 +81,41 @@ func scenarios() []scenario {
 				w.Ingresses[i].Annotations["fairlead.dev/health-check-path"] = "/healthz"
 			}
 		}},
+		{"fewer who may connect, and others", func(w *world) { few(w); w.annotate("inbound", "10.0.0.0/8, 192.0.2.0/24") }, func(w *world) {
+			w.annotate("inbound", "10.0.0.0/9, pl-0123456789abcdef0")
+		}},
+		{"another port, for others", func(w *world) { few(w); w.annotate("inbound", "10.0.0.0/8") }, func(w *world) {
+			for i := range w.Ingresses {
+				w.Ingresses[i] = w.Ingresses[i].DeepCopy()
+				w.Ingresses[i].Annotations["fairlead.dev/listen-ports"] = "HTTP:8081"
+			}
+			w.annotate("inbound", "192.0.2.0/24")
+		}},
+		{"another port on the nodes", few, func(w *world) { w.annotate("health-check-port", "9000") }},
+		{"security groups of the class", few, func(w *world) { w.class(func(s *spec) { s.SecurityGroups = []string{"nodes"} }) }},
+		{"no security groups of the class any more", func(w *world) { few(w); w.class(func(s *spec) { s.SecurityGroups = []string{"nodes"} }) }, func(w *world) {
+			w.class(func(s *spec) { s.SecurityGroups = nil })
+		}},
+		{"an Ingress moves to another load balancer", few, func(w *world) { moveOut(w, "one") }},
+		{"all Ingresses move to another load balancer", few, func(w *world) { moveOut(w, "one", "two", "three") }},
 	}
+}
+
+// moveOut has Ingresses ask for another group. They are served there and where they were, until clients have
+// had the time to follow.
+func moveOut(w *world, names ...string) {
+	from := w.key
+	for _, name := range names {
+		w.change(name, func(ing *networkingv1.Ingress) { ing.Annotations["fairlead.dev/group"] = "other" })
+	}
+	w.turn("fairlead/shop/@other/internal")
+	w.later = append(w.later, func() {
+		for who, known := range w.Memories[w.key].Members {
+			known.Previous = ""
+			w.Memories[w.key].Members[who] = known
+		}
+		w.turn(from)
+	})
 }
 
 // secure lets an Ingress be served over HTTPS.
@@ -95,18 +131,22 @@ func usual() albsim.Options {
 
 // ended is what a world has come to once somebody has looked deeply: a port that was left open, for its
 // listener was deleted and nothing after that, costs nobody anything until then.
-func ended(w *world) (*lb.Observed, map[string]int) {
+func ended(w *world) ([]*lb.Observed, map[string]int) {
 	w.Helper()
-	w.settle()
+	w.finish()
 	time.Sleep(2 * time.Minute)
 	w.restart()
 	w.look(true)
 	w.settle()
-	seen, err := w.cloud.Observe(w.Context(), w.key, true)
-	if err != nil {
-		w.Fatal(err)
+	var out []*lb.Observed
+	for _, key := range slices.Sorted(maps.Keys(w.Memories)) {
+		seen, err := w.cloud.Observe(w.Context(), key, true)
+		if err != nil {
+			w.Fatal(err)
+		}
+		out = append(out, seen)
 	}
-	return seen, w.sim.Inventory()
+	return out, w.sim.Inventory()
 }
 
 // content compares load balancers, whatever their parts are called and numbered.
@@ -121,7 +161,7 @@ var content = cmp.Options{
 func TestCutOffAtEveryCall(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
-			var want *lb.Observed
+			var want []*lb.Observed
 			var left map[string]int
 			calls := 0
 			synctest.Test(t, func(t *testing.T) {
@@ -131,10 +171,11 @@ func TestCutOffAtEveryCall(t *testing.T) {
 				time.Sleep(time.Minute)
 				w.sim.Forget()
 				s.to(w)
-				w.settle()
+				w.finish()
 				calls, _ = w.sim.Cost()
 				want, left = ended(w)
 			})
+			t.Logf("%d calls, cut off before and after each", calls)
 			for cut := range 2 * calls {
 				fault := []albsim.Fault{albsim.LostBefore, albsim.LostAfter}[cut%2]
 				synctest.Test(t, func(t *testing.T) {
@@ -155,10 +196,12 @@ func TestCutOffAtEveryCall(t *testing.T) {
 						return albsim.LostBefore // it is dead
 					})
 					for range 300 {
-						if _, _, err := w.reconcile(); n > cut/2 {
+						rests, _ := w.try()
+						if n > cut/2 {
 							break
-						} else if err != nil {
-							time.Sleep(time.Second)
+						}
+						if rests && !w.goOn() {
+							t.Fatalf("it has come to rest after %d calls of %d", n, calls)
 						}
 					}
 					w.sim.Break(nil)
@@ -193,7 +236,7 @@ func busiest(calls []albsim.Call) int {
 func TestOneLostAnswer(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
-			var want *lb.Observed
+			var want []*lb.Observed
 			var left map[string]int
 			calls := 1
 			for lost := -1; lost < calls; lost++ {
@@ -211,7 +254,7 @@ func TestOneLostAnswer(t *testing.T) {
 						}
 						return albsim.NoFault
 					})
-					w.settle()
+					w.finish()
 					w.sim.Break(nil)
 					if lost < 0 {
 						calls, _ = w.sim.Cost()
@@ -254,7 +297,7 @@ func TestThrottledAndLost(t *testing.T) {
 				started := time.Now()
 				for range 200 {
 					todo, _, err := w.reconcile()
-					if err == nil && todo.Empty() {
+					if err == nil && todo.Empty() && !w.goOn() {
 						break
 					}
 					if err != nil {

@@ -50,6 +50,8 @@ type world struct {
 	planned func(plan.Plan)
 	// refused says that the last plan met with a refusal that the next compilation knows of.
 	refused bool
+	// later are the further parts of a change that takes its time, each for when the one before is done.
+	later []func()
 	// requested is told of each call, if it is not nil.
 	requested func(aws.Request)
 }
@@ -282,16 +284,43 @@ func (w *world) settle() {
 // rest reconciles until there is nothing to do, or until trying again is in vain.
 func (w *world) rest() error {
 	for range 1000 {
-		todo, _, err := w.reconcile()
-		switch {
-		case err == nil && todo.Empty() && (w.seen.Active || !w.seen.Exists):
-			return nil
-		case w.refused:
-		case err != nil && !errors.Is(err, providers.ErrPending) && !errors.Is(err, providers.ErrThrottled):
+		if rests, err := w.try(); rests || err != nil {
 			return err
-		case err != nil || todo.Empty(): // it is still being provisioned
-			time.Sleep(patience)
 		}
 	}
 	return errors.New("it does not come to rest")
+}
+
+// try reconciles once, and waits where it is too early for more. The error is one after which trying again
+// is in vain.
+func (w *world) try() (rests bool, err error) {
+	todo, _, err := w.reconcile()
+	switch {
+	case err == nil && todo.Empty() && (w.seen.Active || !w.seen.Exists):
+		return true, nil
+	case w.refused:
+	case err != nil && !errors.Is(err, providers.ErrPending) && !errors.Is(err, providers.ErrThrottled):
+		return false, err
+	case err != nil || todo.Empty(): // it is still being provisioned
+		time.Sleep(patience)
+	}
+	return false, nil
+}
+
+// finish settles a change, and all its further parts.
+func (w *world) finish() {
+	w.Helper()
+	for w.settle(); w.goOn(); w.settle() {
+	}
+}
+
+// goOn begins the next part of a change; false if there is none.
+func (w *world) goOn() bool {
+	if len(w.later) == 0 {
+		return false
+	}
+	next := w.later[0]
+	w.later = w.later[1:]
+	next()
+	return true
 }
