@@ -32,6 +32,7 @@ import (
 // A herald sends events.
 type herald struct {
 	writer client.Writer
+	server client.Reader // the API server itself
 
 	mu   sync.Mutex
 	said map[lb.Key][]diag.Diagnostic // at the last reconcile
@@ -103,14 +104,33 @@ func (h *herald) send(ctx context.Context, ing *networkingv1.Ingress, d diag.Dia
 	case !apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("sending an event to Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}
+	h.remember(first, e.EventTime.Time)
+	return nil
+}
+
+// remember notes that an event was sent.
+func (h *herald) remember(name string, at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.sent == nil {
 		h.sent = map[string]time.Time{}
 	}
 	maps.DeleteFunc(h.sent, func(_ string, at time.Time) bool { return time.Since(at) > eventsLast })
-	h.sent[first] = e.EventTime.Time
-	return nil
+	h.sent[name] = at
+}
+
+// toldBefore reports whether a process before this one has sent the event about a diagnostic. No report
+// remembers it of an Ingress that no load balancer has.
+func (h *herald) toldBefore(ctx context.Context, ing *networkingv1.Ingress, d diag.Diagnostic) bool {
+	e := eventOf(ing, d)
+	h.mu.Lock()
+	_, here := h.sent[e.Name]
+	h.mu.Unlock()
+	if here || h.server.Get(ctx, client.ObjectKeyFromObject(e), &eventsv1.Event{}) != nil {
+		return false // and if it was, the API server refuses to take it twice
+	}
+	h.remember(e.Name, e.EventTime.Time)
+	return true
 }
 
 // due reports whether an event is to be sent now, and gives it another name if it was before: what

@@ -109,7 +109,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		observer: observer{every: o.DriftInterval},
 		readOnly: o.ReadOnly,
 		writer:   m.GetClient(),
-		herald:   herald{writer: m.GetClient()},
+		herald:   herald{writer: m.GetClient(), server: m.GetAPIReader()},
 		targets:  newTargetBook(),
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),

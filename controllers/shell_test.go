@@ -100,6 +100,7 @@ func TestEventsAboutIngressesThatAreServedNowhereAreNotRepeated(t *testing.T) {
 	before := slices.Concat(w.reasons("bad"), w.reasons("missing"))
 
 	w.stop()
+	writes := w.gate.writes.Load()
 	w.run()
 	other := w.ask("other", "other.example", "/", "web") // whose event comes after theirs would
 	other.Annotations["fairlead.dev/health-check-path"] = "not a path"
@@ -108,6 +109,9 @@ func TestEventsAboutIngressesThatAreServedNowhereAreNotRepeated(t *testing.T) {
 	w.calm()
 	if diff := cmp.Diff(before, slices.Concat(w.reasons("bad"), w.reasons("missing"))); diff != "" {
 		t.Errorf("events were repeated: %s", diff)
+	}
+	if n := w.gate.writes.Load() - writes; n != 1 {
+		t.Errorf("%d writes after a restart, want that of the new event alone", n)
 	}
 }
 

@@ -44,6 +44,9 @@ func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedN
 		return reconcile.Result{}, err
 	}
 	for _, d := range s.news(name, homeless) {
+		if s.herald.toldBefore(ctx, ing, d) {
+			continue
+		}
 		if err := s.herald.send(ctx, ing, d); err != nil {
 			s.news(name, nil) // to be said once that is possible
 			return reconcile.Result{}, err

@@ -39,6 +39,7 @@ func (r right) String() string { return strings.TrimSuffix(r.verb+" "+r.resource
 var seldom = map[right]string{
 	{"get", "networking.k8s.io", "ingresses"}: "to ask for an Ingress that the watch does not show",
 	{"get", "fairlead.dev", "loadbalancers"}:  "to read a report again that somebody else wrote to",
+	{"get", "events.k8s.io", "events"}:        "to see whether an Ingress that is served nowhere was told why",
 	{"patch", "", "events"}:                   "an event of the lease that is repeated",
 	{"patch", "events.k8s.io", "events"}:      "an event that is repeated",
 }
