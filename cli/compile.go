@@ -92,11 +92,13 @@ func compileOne(ctx context.Context, cloud Offline, s ingress.Snapshot, seen *lb
 	if seen == nil {
 		seen = &lb.Observed{Key: s.Key}
 	}
-	p := program{capabilities: cloud.Capabilities(model.ClassOf(s)), matchers: map[int32]*lb.Matcher{}}
+	p := program{matchers: map[int32]*lb.Matcher{}}
 	facts, err := cloud.Lookup(ctx, model.Ask(s))
 	if err != nil {
-		return p, fmt.Errorf("looking up certificates for %s: %w", s.Key, err)
+		return p, fmt.Errorf("looking up what %s needs to know: %w", s.Key, err)
 	}
+	facts.InUse = seen.Counts()
+	p.capabilities = cloud.Capabilities(model.ClassOf(s))
 	p.Built = model.Compile(s, facts, p.capabilities)
 	p.plan = plan.Diff(seen, p.LoadBalancer, p.capabilities)
 	p.after = p.plan.Fold(seen)

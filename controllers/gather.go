@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -35,6 +36,13 @@ type gathering struct {
 	departed map[string]*networkingv1.Ingress
 	// paused says that somebody has paused the load balancer.
 	paused bool
+}
+
+// ask is what compiling needs to know about the cloud, its limits too if they were in the way last time.
+func (g *gathering) ask() lb.Questions {
+	q := model.Ask(g.Snapshot)
+	q.Limits = rejecting(&g.record)
+	return q
 }
 
 // A gatherer reads.

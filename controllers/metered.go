@@ -16,8 +16,9 @@ import (
 // This file counts and times what is asked of the compiler and of the cloud.
 
 // compile is model.Compile, timed.
-func (r *reconciler) compile(snap ingress.Snapshot, facts lb.Facts, caps lb.Capabilities) model.Built {
+func (r *reconciler) compile(snap ingress.Snapshot, facts lb.Facts, seen *lb.Observed, caps lb.Capabilities) model.Built {
 	begin := time.Now()
+	facts.InUse = seen.Counts()
 	built := model.Compile(snap, facts, caps)
 	r.metrics.compiles.Observe(time.Since(begin).Seconds())
 	return built

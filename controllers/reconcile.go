@@ -43,7 +43,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if err := r.hold(ctx, snap); err != nil { // finalizers, before anything exists to leak
 		return reconcile.Result{}, err
 	}
-	facts, err := r.cloud.Lookup(ctx, model.Ask(snap.Snapshot)) // what compiling needs to know about the cloud
+	facts, err := r.cloud.Lookup(ctx, snap.ask()) // what compiling needs to know about the cloud
 	if err != nil {
 		return r.blind(ctx, snap, err)
 	}
@@ -53,7 +53,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	}
 	r.losePatience(ctx, snap, seen) // what was waited for long enough counts as ready
 	caps := r.cloud.Capabilities(model.ClassOf(snap.Snapshot))
-	built := r.compile(snap.Snapshot, facts, caps)                          // the load balancer and diagnostics; cannot fail
+	built := r.compile(snap.Snapshot, facts, seen, caps)                    // the load balancer and diagnostics; cannot fail
 	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // what to do, in a safe order
 	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo}
 	o.withheld = r.withheld(snap, seen, todo)

@@ -243,7 +243,7 @@ func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time)
 func (o outcome) refused() map[diag.Source]bool {
 	out := map[diag.Source]bool{}
 	for _, d := range o.built.Diagnostics {
-		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing}, d.Reason) {
+		if d.Severity == diag.Error && slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing}, d.Reason) {
 			out[d.Source.At("")] = true
 		}
 	}
@@ -258,7 +258,8 @@ func digestOf(c lb.Capabilities) string {
 
 // rejecting reports whether there is something that the cloud might take once it can do more.
 func rejecting(r *record) bool {
-	return slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return len(m.Rejections) > 0 })
+	return slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return len(m.Rejections) > 0 }) ||
+		slices.ContainsFunc(r.Diagnostics, func(d v1alpha1.Diagnostic) bool { return d.Reason == string(diag.QuotaExceeded) })
 }
 
 // lacking reports whether there is something that the cloud does not have, and might have soon.

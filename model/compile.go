@@ -41,7 +41,7 @@ func Ask(s ingress.Snapshot) lb.Questions {
 // the cloud's quotas is left out, the newest member first.
 func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	built := compile(s, f, c)
-	if len(exceeded(built.LoadBalancer, c)) == 0 {
+	if len(exceeded(built.LoadBalancer, c, f.InUse)) == 0 {
 		return built
 	}
 	return fit(s, f, c, built)
@@ -76,5 +76,6 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	for _, r := range refusals {
 		diagnostics = append(diagnostics, r.Diagnostic())
 	}
+	diagnostics = append(diagnostics, crowds(balancer, c)...)
 	return Built{Table: served, LoadBalancer: balancer, Diagnostics: diag.Sort(diagnostics)}
 }

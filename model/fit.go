@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -13,46 +14,124 @@ import (
 // This file keeps a load balancer within its quotas. What is served stays: the change that does
 // not fit is refused, and of several the newest member's.
 
-// exceeded are the quotas that a load balancer breaks, in words.
-func exceeded(l lb.LoadBalancer, c lb.Capabilities) []string {
-	rules, certificates := 0, 0
-	for _, listener := range l.Listeners {
-		rules += len(listener.Rules)
-		certificates += max(0, len(listener.Certificates)-1)
-	}
+// exceeded are the quotas that a load balancer breaks, in words: there may be as many as the cloud allows, or
+// as there are, if these are more.
+func exceeded(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) []string {
+	have, most := l.Counts(), c.Limits()
 	var out []string
 	for _, q := range []struct {
-		what       string
-		have, most int
+		what              string
+		have, most, inUse int
+		name              string
 	}{
-		{"rules", rules, c.Rules},
-		{"target groups", len(l.TargetGroups), c.TargetGroups},
-		{"certificates besides the default ones", certificates, c.Certificates},
-		{"listeners", len(l.Listeners), c.Listeners},
+		{"rules", have.Rules, most.Rules, inUse.Rules, c.Quotas.Rules},
+		{"target groups", have.TargetGroups, most.TargetGroups, inUse.TargetGroups, c.Quotas.TargetGroups},
+		{"certificates besides the default ones", have.Certificates, most.Certificates, inUse.Certificates, c.Quotas.Certificates},
+		{"listeners", have.Listeners, most.Listeners, inUse.Listeners, c.Quotas.Listeners},
 	} {
-		if q.most > 0 && q.have > q.most {
-			out = append(out, fmt.Sprintf("%d %s, and %s allows %d", q.have, q.what, c.Name, q.most))
+		if q.most > 0 && q.have > max(q.most, q.inUse) {
+			out = append(out, fmt.Sprintf("%d %s, and %s allows %d%s", q.have, q.what, c.Name, q.most, named(q.name)))
 		}
 	}
 	return out
 }
 
-// fit leaves out as few of the newest changes as it takes for the rest to fit. Where what has
-// long been served does not fit either, the cloud has the last word.
+// named is the name of a quota, behind what is said of it.
+func named(quota string) string {
+	if quota == "" {
+		return ""
+	}
+	return " (quota " + quota + ")"
+}
+
+// A concession is a change that is taken back, or a member that is left out with all that was served of it.
+type concession struct {
+	ingress.Member
+	all bool
+}
+
+// fit makes as few concessions as it takes for the rest to fit. First the newest changes are taken back. Where
+// what has long been served needs more than before, as it may when a member goes whose routes came first, the
+// newest members are left out; but not for a limit that was lowered: the cloud lets stand what is there.
 func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built) Built {
+	var possible []concession
 	changes := s.Changes()
-	without := func(n int) Built { return compile(s.Refuse(changes[:n]), f, c) }
-	n := sort.Search(len(changes), func(n int) bool {
-		return len(exceeded(without(n).LoadBalancer, c)) == 0
-	})
-	built := without(n)
-	for _, refused := range changes[:n] {
-		built.Diagnostics = append(built.Diagnostics, diag.Diagnostic{
-			Severity: diag.Error, Reason: diag.QuotaExceeded, Source: refused.Source(),
-			Message: fmt.Sprintf("%s has no room for it: with everything that is asked for it would have %s; the newest is left out first",
-				s.Key, strings.Join(exceeded(whole.LoadBalancer, c), ", and ")),
-		})
+	for _, m := range changes {
+		possible = append(possible, concession{m, false})
+	}
+	for _, m := range slices.Backward(s.Refuse(changes).Members) {
+		if !m.Leaving {
+			possible = append(possible, concession{m, true})
+		}
+	}
+	compiled := func(made []concession) Built {
+		var back, out []ingress.Member
+		for _, m := range made {
+			if m.all {
+				out = append(out, m.Member)
+			} else {
+				back = append(back, m.Member)
+			}
+		}
+		return compile(s.Refuse(back).Without(out), f, c)
+	}
+	suffice := func(made []concession) bool { return len(exceeded(compiled(made).LoadBalancer, c, f.InUse)) == 0 }
+	if !suffice(possible) { // members that are leaving need more: the cloud has the last word
+		possible = possible[:len(changes)]
+	}
+	made := least(possible, suffice)
+	built := compiled(made)
+	broken := strings.Join(exceeded(whole.LoadBalancer, c, f.InUse), ", and ")
+	told := map[diag.Source]bool{}
+	for _, m := range made {
+		if source := m.Source(); !told[source] {
+			told[source] = true
+			built.Diagnostics = append(built.Diagnostics, diag.Diagnostic{
+				Severity: diag.Error, Reason: diag.QuotaExceeded, Source: source,
+				Message: fmt.Sprintf("%s has no room for it: with everything that is asked for it would have %s; the newest is left out first", s.Key, broken),
+			})
+		}
 	}
 	built.Diagnostics = diag.Sort(built.Diagnostics)
 	return built
+}
+
+// least are the first concessions that suffice, without those that it turns out not to take: one member less
+// can be rules more, and one more rules less.
+func least(possible []concession, suffice func([]concession) bool) []concession {
+	made := slices.Clone(possible[:sort.Search(len(possible), func(n int) bool { return suffice(possible[:n]) })])
+	for again := true; again; {
+		again = false
+		for i := len(made) - 1; i >= 0; i-- {
+			if others := slices.Delete(slices.Clone(made), i, i+1); suffice(others) {
+				made, again = others, true
+			}
+		}
+	}
+	return made
+}
+
+// crowds says of whom the cloud takes fewer targets than there are.
+func crowds(l lb.LoadBalancer, c lb.Capabilities) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	tell := func(groups []lb.GroupID, message string) {
+		for _, source := range l.Askers(groups) {
+			out = append(out, diag.Diagnostic{Severity: diag.Warning, Reason: diag.QuotaExceeded, Source: source, Message: message})
+		}
+	}
+	all := 0
+	var ids []lb.GroupID
+	for _, g := range l.TargetGroups {
+		all += len(g.Targets)
+		ids = append(ids, g.ID)
+		if most := c.TargetsPerGroup; most > 0 && len(g.Targets) > most {
+			tell([]lb.GroupID{g.ID}, fmt.Sprintf("Service %s has %d targets, and a target group of %s takes %d%s: the others get no requests",
+				g.Service, len(g.Targets), c.Name, most, named(c.Quotas.TargetsPerGroup)))
+		}
+	}
+	if most := c.TargetsPerLoadBalancer; most > 0 && all > most {
+		tell(ids, fmt.Sprintf("%s has %d targets in all, and %s takes %d%s: some get no requests",
+			l.Key, all, c.Name, most, named(c.Quotas.TargetsPerLoadBalancer)))
+	}
+	return out
 }

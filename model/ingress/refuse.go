@@ -46,3 +46,11 @@ func (s Snapshot) Refuse(changes []Member) Snapshot {
 	}
 	return s
 }
+
+// Without is the snapshot without some members, whatever was served of them.
+func (s Snapshot) Without(members []Member) Snapshot {
+	s.Members = slices.DeleteFunc(slices.Clone(s.Members), func(m Member) bool {
+		return slices.ContainsFunc(members, func(o Member) bool { return nameOf(o.Ingress) == nameOf(m.Ingress) })
+	})
+	return s
+}

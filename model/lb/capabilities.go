@@ -36,6 +36,12 @@ type Capabilities struct {
 	Certificates int // per load balancer, default certificates not counted
 	Listeners    int
 
+	TargetsPerGroup        int
+	TargetsPerLoadBalancer int
+
+	// Quotas is what the cloud calls its limits where an account asks it to raise one.
+	Quotas Quotas
+
 	// GroupAttributes are the attributes of target groups that can be set, by name.
 	GroupAttributes map[string]Attribute
 	// StickyAttribute is the attribute that, where it is "true", has a target group keep clients with a
@@ -61,6 +67,11 @@ type Capabilities struct {
 	// Gather is how long a change waits for others that come with it, where many small plans cost
 	// more than a large one.
 	Gather time.Duration
+}
+
+// Quotas are the names of limits, each of the one that Capabilities give under the same name.
+type Quotas struct {
+	Rules, TargetGroups, Certificates, Listeners, TargetsPerGroup, TargetsPerLoadBalancer string
 }
 
 // Dialect is how a cloud reads the values of conditions. What its owner leaves undocumented is a
@@ -126,7 +137,11 @@ func ALB() Capabilities {
 		ValueLength: 128, NameLength: 40, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
 		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, MaxWeight: 999, BodyLength: 1024, NoFixed3xx: true, StrictRedirects: true,
 		ContentTypes: []string{"text/plain", "text/css", "text/html", "application/javascript", "application/json"},
-		Certificates: 25, Listeners: 50,
+		Certificates: 25, Listeners: 50, TargetsPerGroup: 1000, TargetsPerLoadBalancer: 1000,
+		Quotas: Quotas{
+			Rules: "L-7EED9B64", TargetGroups: "L-822D1B1B", Certificates: "L-9365A611", Listeners: "L-B6DF7632",
+			TargetsPerGroup: "L-A0D0B863", TargetsPerLoadBalancer: "L-7E6692B2",
+		},
 		GroupAttributes: albGroupAttributes(), StickyAttribute: "stickiness.enabled", HTTP2NeedsTLS: true,
 		Inbound: true, InstanceIDs: true, WebACLs: true, Shields: true,
 		MinPriority: 1, MaxPriority: 50000,

@@ -52,6 +52,24 @@ type LoadBalancer struct {
 // Empty reports whether the load balancer should not exist.
 func (l LoadBalancer) Empty() bool { return len(l.Listeners) == 0 && !l.Wanted }
 
+// Askers are the routes for which rules forward to some target groups, in their order.
+func (l LoadBalancer) Askers(groups []GroupID) []diag.Source {
+	var out []diag.Source
+	for _, listener := range l.Listeners {
+		for _, r := range listener.Rules {
+			if !slices.ContainsFunc(r.Action.Groups(), func(id GroupID) bool { return slices.Contains(groups, id) }) {
+				continue
+			}
+			for _, source := range r.Origin {
+				if source = source.At(""); !slices.Contains(out, source) {
+					out = append(out, source)
+				}
+			}
+		}
+	}
+	return out
+}
+
 // A Listener answers on one port: with the first rule that matches, else with Default.
 type Listener struct {
 	Port         int32           `json:"port"`

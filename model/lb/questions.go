@@ -12,6 +12,8 @@ type Questions struct {
 	WebACLs []string
 	// Shield asks whether a load balancer can be shielded.
 	Shield bool
+	// Limits says that something did not fit last time: a limit may have been raised since.
+	Limits bool
 }
 
 // A Network is where a load balancer is to stand, in the words of its class.
@@ -30,6 +32,8 @@ type Facts struct {
 	WebACLs map[string]string
 	// Unshielded is why load balancers cannot be shielded, in words; "" if they can.
 	Unshielded string
+	// InUse is what the load balancer has now of what the cloud limits.
+	InUse Counts
 	// Unmet is what the class asks for and the cloud does not have, in words.
 	Unmet []string
 }

@@ -211,11 +211,19 @@ func (d *difference) groups() {
 			}
 		}
 		if len(g.Targets) > 0 && (seen == nil || !seen.Registered) {
-			at = d.add(RegisterTargets{g.ID, g.Targets}, use{}, at)
+			at = d.add(RegisterTargets{g.ID, d.firstTargets(g)}, use{}, at)
 			d.tasks[at].origin = d.origins[g.ID]
 		}
 		d.usable[g.ID] = at
 	}
+}
+
+// firstTargets are those that a group begins with: as many as the cloud takes.
+func (d *difference) firstTargets(g lb.TargetGroup) []lb.Target {
+	if most := d.caps.TargetsPerGroup; most > 0 && len(g.Targets) > most {
+		return g.Targets[:most]
+	}
+	return g.Targets
 }
 
 // loadBalancer creates the load balancer or corrects its settings.

@@ -83,15 +83,11 @@ const (
 )
 
 // limits are the places that there are, by kind; 0 is no limit.
-func limits(c lb.Capabilities) use {
-	return use{rules: c.Rules, groups: c.TargetGroups, certificates: c.Certificates, listeners: c.Listeners}
-}
+func limits(c lb.Capabilities) use { return byKind(c.Limits()) }
 
 // inUse are the places that are taken.
-func inUse(o *lb.Observed) use {
-	u := use{rules: o.RuleCount(), groups: len(o.TargetGroups), listeners: len(o.Listeners)}
-	for _, l := range o.Listeners {
-		u[certificates] += further(l.Certificates)
-	}
-	return u
+func inUse(o *lb.Observed) use { return byKind(o.Counts()) }
+
+func byKind(c lb.Counts) use {
+	return use{rules: c.Rules, groups: c.TargetGroups, certificates: c.Certificates, listeners: c.Listeners}
 }

@@ -70,8 +70,10 @@ type Provider struct {
 	subnets reading[[]ec2types.Subnet]     // of the VPC
 	tables  reading[[]ec2types.RouteTable] // of the VPC
 	acls    reading[map[string]string]     // the ARNs of the account's web ACLs, by name
+	limits  reading[limits]                // of the account
 
 	subscription reading[shieldtypes.SubscriptionState] // to Shield Advanced
+	limitsSince  time.Time                              // how old they may be at most
 
 	globsOnly atomic.Bool // whether regular expressions are not understood
 
@@ -102,14 +104,15 @@ func New(o Options) *Provider {
 		installation: o.Installation, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced, settle: cmp.Or(o.Settle, lb.ALB().Settle),
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
 		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
-		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config),
-		groups:  map[groupName]string{}, looked: map[string][]lb.TargetHealth{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, fenced: map[lb.Key]bool{}, reached: map[int32]bool{},
+		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
+		groups: map[groupName]string{}, looked: map[string][]lb.TargetHealth{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, fenced: map[lb.Key]bool{}, reached: map[int32]bool{},
 	}
 }
 
-// Capabilities are the limits that AWS publishes, as far as the class leaves them.
+// Capabilities are the limits of the account, those that AWS publishes until they are known, as far as the
+// class leaves them.
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
-	c := lb.ALB()
+	c := p.limits.last().within(lb.ALB())
 	c.Inbound = !p.unfenced
 	class.NoRegularExpressions = class.NoRegularExpressions || p.globsOnly.Load()
 	return c.For(class)
@@ -117,6 +120,9 @@ func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 
 // Lookup answers what compiling needs to know.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
+	if err := p.readLimits(ctx, q.Limits); err != nil {
+		return lb.Facts{}, err
+	}
 	certificates, err := p.discovered(ctx, q.CertificateHosts)
 	if err != nil {
 		return lb.Facts{}, err

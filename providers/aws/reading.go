@@ -18,6 +18,13 @@ type reading[T any] struct {
 	at    time.Time // when it was asked for
 }
 
+// last is what was read last; nothing, before anything was.
+func (r *reading[T]) last() T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.value
+}
+
 // since is what there was at some time, or later.
 func (r *reading[T]) since(when time.Time, read func() (T, error)) (T, error) {
 	r.mu.Lock()

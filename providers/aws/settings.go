@@ -147,6 +147,7 @@ func (p *Provider) forgetPlace(l *look) {
 	if l.balancer != nil && l.deep {
 		p.leave(l.key)
 		p.forgetReached()
+		p.doubtLimits()
 	}
 }
 

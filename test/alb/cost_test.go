@@ -9,7 +9,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -92,7 +91,6 @@ func TestCostDoesNotGrow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				const services = 10
 				w := newWorld(t, albsim.Options{Limits: albsim.Limits{RulesPerLoadBalancer: 2000}})
-				w.limit = func(c *lb.Capabilities) { c.Rules = 2000 }
 				for i := range services {
 					w.service(fmt.Sprintf("service-%d", i), 2)
 				}

@@ -12,7 +12,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
 )
@@ -24,7 +23,6 @@ import (
 type quota struct {
 	name   string
 	limits albsim.Limits
-	limit  func(*lb.Capabilities)
 	// another adds the Ingress of a number, which takes another place: there are three.
 	another func(w *world, number int)
 	says    string
@@ -33,33 +31,33 @@ type quota struct {
 func quotas() []quota {
 	return []quota{
 		{
-			name: "rules", limits: albsim.Limits{RulesPerLoadBalancer: 3}, limit: func(c *lb.Capabilities) { c.Rules = 3 },
+			name: "rules", limits: albsim.Limits{RulesPerLoadBalancer: 3},
 			another: func(w *world, n int) { w.serve(site(n), map[string]string{"/": fmt.Sprintf("service-%d", n)}) },
-			says:    "4 rules, and alb allows 3",
+			says:    "4 rules, and alb allows 3 (quota L-7EED9B64)",
 		},
 		{
-			name: "target groups", limits: albsim.Limits{TargetGroupsPerLoadBalancer: 3}, limit: func(c *lb.Capabilities) { c.TargetGroups = 3 },
+			name: "target groups", limits: albsim.Limits{TargetGroupsPerLoadBalancer: 3},
 			another: func(w *world, n int) { w.serve(site(n), map[string]string{"/": fmt.Sprintf("service-%d", n)}) },
-			says:    "4 target groups, and alb allows 3",
+			says:    "4 target groups, and alb allows 3 (quota L-822D1B1B)",
 		},
 		{
-			name: "certificates", limits: albsim.Limits{CertificatesPerLoadBalancer: 2}, limit: func(c *lb.Capabilities) { c.Certificates = 2 },
+			name: "certificates", limits: albsim.Limits{CertificatesPerLoadBalancer: 2},
 			another: func(w *world, n int) {
 				w.serve(site(n), map[string]string{"/": "service-0"})
 				w.secret(site(n), 0, site(n)+".example.com")
 				w.change(site(n), tls(site(n), site(n)+".example.com"))
 			},
-			says: "3 certificates besides the default ones, and alb allows 2",
+			says: "3 certificates besides the default ones, and alb allows 2 (quota L-9365A611)",
 		},
 		{
-			name: "listeners", limits: albsim.Limits{ListenersPerLoadBalancer: 3}, limit: func(c *lb.Capabilities) { c.Listeners = 3 },
+			name: "listeners", limits: albsim.Limits{ListenersPerLoadBalancer: 3},
 			another: func(w *world, n int) {
 				w.serve(site(n), map[string]string{"/": "service-0"})
 				w.change(site(n), func(ing *networkingv1.Ingress) {
 					ing.Annotations["fairlead.dev/listen-ports"] = fmt.Sprintf(`[{"HTTP":%d}]`, 8000+n)
 				})
 			},
-			says: "4 listeners, and alb allows 3",
+			says: "4 listeners, and alb allows 3 (quota L-B6DF7632)",
 		},
 	}
 }
@@ -77,7 +75,6 @@ func (q quota) fill(t *testing.T) {
 	o := slow()
 	o.Limits = q.limits
 	w := newWorld(t, o)
-	w.limit = q.limit
 	for n := range 4 {
 		w.service(fmt.Sprintf("service-%d", n), 1)
 	}
@@ -136,6 +133,60 @@ func (q quota) refusal(w *world, name string) string {
 		}
 	}
 	return ""
+}
+
+// A limit that AWS raises lets in who was kept out, once somebody looks; one that is lowered takes nothing away,
+// and what goes can go.
+func TestLimitsOfTheAccountChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := slow()
+		o.Limits = albsim.Limits{RulesPerLoadBalancer: 3}
+		w := newWorld(t, o)
+		w.service("web", 1)
+		for n := range 4 {
+			w.serve(site(n), map[string]string{"/": "web"}).CreationTimestamp.Time = time.Unix(int64(1_700_000_000+n), 0)
+		}
+		rules := func(want int) {
+			t.Helper()
+			w.settle()
+			if got := w.seen.Counts().Rules; got != want {
+				t.Errorf("%d rules, want %d", got, want)
+			}
+		}
+		rules(3)
+		w.sim.SetLimits(albsim.Limits{RulesPerLoadBalancer: 10})
+		rules(3) // nobody asks so soon
+		time.Sleep(limitsAwaited)
+		w.sim.Forget()
+		rules(4)
+		if calls := asked(w, "DescribeAccountLimits"); calls != 1 {
+			t.Errorf("the limits are read %d times", calls)
+		}
+		w.sim.SetLimits(albsim.Limits{RulesPerLoadBalancer: 2})
+		w.restart()
+		rules(4)
+		w.remove(site(1))
+		rules(3)
+		w.remove(site(2))
+		w.remove(site(3))
+		rules(1)
+		w.serve(site(5), map[string]string{"/": "web"})
+		rules(2)
+	})
+}
+
+// limitsAwaited is how long the limits are believed of which one is in the way.
+const limitsAwaited = 10 * time.Minute
+
+// asked counts the calls of an action.
+func asked(w *world, action string) int {
+	n := 0
+	for _, c := range w.sim.Calls() {
+		if c.Action == action {
+			n++
+		}
+	}
+	return n
 }
 
 // A rule can hold five values, and an Ingress that needs more in one is refused alone.

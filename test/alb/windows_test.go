@@ -8,7 +8,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/test/albsim"
 )
@@ -97,7 +96,6 @@ func windows() []window {
 		}
 	}
 	full := func(w *world) {
-		w.limit = func(c *lb.Capabilities) { c.Rules = 3 }
 		w.sim.SetLimits(albsim.Limits{RulesPerLoadBalancer: 3})
 		services(w, "a", "b", "c")
 		w.serve("shop", map[string]string{"/a": "a", "/b": "b", "/c": "c"})

@@ -19,6 +19,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -44,10 +45,10 @@ type world struct {
 	serial int
 	// numbers are the Services' own: a Service that is made anew has pods of other addresses.
 	numbers map[string]int
-	// limit changes what is known of the account's quotas; nil for not at all.
-	limit func(*lb.Capabilities)
 	// planned is told each plan before it is run; nil for nobody.
 	planned func(plan.Plan)
+	// crowded says that something did not fit the last time.
+	crowded bool
 	// refused says that the last plan met with a refusal that the next compilation knows of.
 	refused bool
 	// later are the further parts of a change that takes its time, each for when the one before is done.
@@ -165,18 +166,22 @@ func (w *world) snapshot() ingress.Snapshot {
 // reconcile goes the way from objects to AWS once.
 func (w *world) reconcile() (plan.Plan, model.Built, error) {
 	s := w.snapshot()
-	facts, err := w.cloud.Lookup(w.Context(), model.Ask(s))
+	ask := model.Ask(s)
+	ask.Limits = w.crowded
+	facts, err := w.cloud.Lookup(w.Context(), ask)
 	if err != nil {
 		return plan.Plan{}, model.Built{}, err
 	}
-	caps := w.caps(s)
-	built := model.Compile(s, facts, caps)
 	if w.seen == nil {
 		if w.seen, err = w.cloud.Observe(w.Context(), w.key, false); err != nil {
 			w.seen = nil
-			return plan.Plan{}, built, err
+			return plan.Plan{}, model.Built{}, err
 		}
 	}
+	facts.InUse = w.seen.Counts()
+	caps := w.caps(s)
+	built := model.Compile(s, facts, caps)
+	w.crowded = slices.ContainsFunc(built.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == diag.QuotaExceeded })
 	if w.seen.Exists && !w.seen.Active {
 		if w.seen.Active, err = w.cloud.Active(w.Context(), w.seen); err != nil {
 			return plan.Plan{}, built, err
@@ -200,11 +205,7 @@ func (w *world) reconcile() (plan.Plan, model.Built, error) {
 
 // caps are what AWS's rules can say, and how many there may be.
 func (w *world) caps(s ingress.Snapshot) lb.Capabilities {
-	caps := w.cloud.Capabilities(model.ClassOf(s))
-	if w.limit != nil {
-		w.limit(&caps)
-	}
-	return caps
+	return w.cloud.Capabilities(model.ClassOf(s))
 }
 
 // onlyPending reports whether all that went wrong is that it is too early.
