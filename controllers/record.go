@@ -243,7 +243,10 @@ func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time)
 func (o outcome) refused() map[diag.Source]bool {
 	out := map[diag.Source]bool{}
 	for _, d := range o.built.Diagnostics {
-		if d.Severity == diag.Error && slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing}, d.Reason) {
+		if d.Reason == diag.QuotaExceeded && d.Severity != diag.Error {
+			continue // it is served, by fewer targets than there are
+		}
+		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing}, d.Reason) {
 			out[d.Source.At("")] = true
 		}
 	}
