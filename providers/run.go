@@ -137,7 +137,11 @@ func (r *run) outcome(cancelled error) (Outcome, error) {
 	var errs []error
 	slices.SortFunc(r.failed, func(a, b applied) int { return a.index - b.index })
 	for _, f := range r.failed {
-		err := fmt.Errorf("applying %s %s: %w", f.step.Op(), f.step.ID(), f.err)
+		doing := "applying " + f.step.Op()
+		if _, waits := f.step.(plan.AwaitTargets); waits {
+			doing = "waiting for the targets of"
+		}
+		err := fmt.Errorf("%s %s: %w", doing, f.step.ID(), f.err)
 		switch {
 		case errors.Is(err, ErrRejected):
 			out.Rejections = append(out.Rejections, Rejection{f.step, r.plan.Steps[f.index].Origin, err})

@@ -60,6 +60,16 @@ func steps(lines ...string) plan.Plan {
 	return p
 }
 
+func TestAWaitSaysWhatForAndIsNoFailureToApply(t *testing.T) {
+	pending := fmt.Errorf("none is healthy: %w", providers.ErrPending)
+	cloud := &scripted{apply: func(context.Context, *lb.Observed, string) error { return pending }}
+	p := plan.Plan{Steps: []plan.Planned{{Step: plan.AwaitTargets{Group: "shop/web:80"}}}}
+	_, err := providers.Run(t.Context(), cloud, &lb.Observed{}, p, providers.Options{})
+	if want := "waiting for the targets of shop/web:80: none is healthy: not yet"; err == nil || err.Error() != want {
+		t.Errorf("it says %v, want %s", err, want)
+	}
+}
+
 func ids(o *lb.Observed) []string {
 	var out []string
 	for _, g := range o.TargetGroups {
