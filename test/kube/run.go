@@ -16,10 +16,7 @@ var Alive = Options{
 	Controllers: []string{
 		"deployment-controller", "replicaset-controller", "endpoints-controller", "endpointslice-controller", "namespace-controller",
 	},
-	Operator: []string{
-		"--provider=fake", "--fake-addresses=10.244.255.0/24",
-		"--metrics-bind-address=127.0.0.1:8080", "--health-probe-bind-address=127.0.0.1:8081",
-	},
+	Operator: []string{"--provider=fake", "--fake-addresses=10.244.255.0/24"},
 }
 
 // Run is a control plane for as long as a command runs, which finds it by KUBECONFIG. It returns how
