@@ -21,7 +21,7 @@ func explained(doing string, err error) error {
 		return nil
 	}
 	code := codeOf(err)
-	advice, class := classify(code)
+	advice, class := classify(code, err)
 	text := doing + ": " + describe(err)
 	if advice != "" {
 		text += "; " + advice
@@ -46,7 +46,7 @@ func describe(err error) string {
 	var refused smithy.APIError
 	text := err.Error()
 	if errors.As(err, &refused) {
-		text = refused.ErrorCode() + ": " + refused.ErrorMessage()
+		text = refused.ErrorCode() + ": " + readable(refused.ErrorMessage())
 	}
 	var response *http.ResponseError
 	if errors.As(err, &response) && response.ServiceRequestID() != "" {
@@ -74,16 +74,19 @@ func throttled(code string) bool {
 }
 
 // classify is the class of an error and what to do about it.
-func classify(code string) (advice string, class error) {
+func classify(code string, err error) (advice string, class error) {
+	_, useless := unusable[code]
 	switch {
 	case code == "":
 		return "", nil
-	case slices.Contains([]string{"AccessDenied", "UnauthorizedOperation", "UnrecognizedClient", "ExpiredToken", "InvalidClientTokenId", "SignatureDoesNotMatch", "AuthFailure", "OptInRequired"}, code):
-		return "the operator's role lacks a permission", providers.ErrDenied
+	case useless:
+		return renew(code), providers.ErrDenied
+	case slices.Contains([]string{"AccessDenied", "UnauthorizedOperation"}, code):
+		return permit(err), providers.ErrDenied
 	case throttled(code):
 		return "who else works in this account shares its rates", providers.ErrThrottled
 	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"), code == "LimitExceeded", code == "TargetGroupAssociationLimit":
-		return "a quota is used up: ask AWS to raise it, or serve less from this load balancer", providers.ErrRejected
+		return raise(code), providers.ErrRejected
 	case slices.Contains([]string{"ResourceInUse", "DependencyViolation", "WAFUnavailableEntity"}, code):
 		return "", providers.ErrPending
 	case slices.Contains([]string{

@@ -1,0 +1,93 @@
+package aws
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/aws/smithy-go"
+)
+
+// This file says what can be done about an error of AWS: which permission the operator's role lacks, which
+// quota is used up.
+
+// AWS says which action it refuses, and on what; or it says so in a blob that takes a permission to read.
+var (
+	refusedAction = regexp.MustCompile(`not authorized to perform: ([a-z0-9-]+:[A-Za-z0-9]+)(?: on resource: ([^ ]+))?`)
+	encoded       = regexp.MustCompile(`\s*Encoded authorization failure message: \S+`)
+)
+
+// prefixes are what the actions of services begin with in policies, by the names that the SDK gives them.
+var prefixes = map[string]string{
+	"ACM": "acm", "EC2": "ec2", "Elastic Load Balancing v2": "elasticloadbalancing", "Resource Groups Tagging API": "tag",
+	"Shield": "shield", "STS": "sts", "WAFV2": "wafv2",
+}
+
+// permit says what the operator's role has to be allowed: what AWS says, or else the action that has the
+// name of the call.
+func permit(err error) string {
+	var call *smithy.OperationError
+	action, on := "", ""
+	if said := refusedAction.FindStringSubmatch(err.Error()); said != nil {
+		if action = said[1]; said[2] != "" && said[2] != "*" {
+			on = " on " + said[2]
+		}
+	} else if errors.As(err, &call) && prefixes[call.Service()] != "" {
+		action = prefixes[call.Service()] + ":" + call.Operation()
+	}
+	if action == "" {
+		return "the operator's role lacks a permission: docs/iam-policy.json has all that it needs"
+	}
+	return fmt.Sprintf("allow the operator's role %s%s, as docs/iam-policy.json does", action, on)
+}
+
+// unusable are errors of which no policy is the cause, and what to do where it is not the credentials.
+var unusable = map[string]string{
+	"AuthFailure": "", "ExpiredToken": "", "InvalidClientTokenId": "", "SignatureDoesNotMatch": "", "UnrecognizedClient": "",
+	"OptInRequired": "enable the region, or the service, for the account",
+}
+
+// renew says what to do about credentials that are good for nothing.
+func renew(code string) string {
+	if advice := unusable[code]; advice != "" {
+		return advice
+	}
+	return "the operator's credentials are not valid: see to its service account, or to the clock of its node"
+}
+
+// A quota is one that AWS raises for whoever asks, by its code in Service Quotas.
+type quota struct{ name, code string }
+
+// quotas are what is used up where AWS says so.
+var quotas = map[string]quota{
+	"TooManyLoadBalancers":                     {"Application Load Balancers per Region", "L-53DA6B97"},
+	"TooManyRules":                             {"Rules per Application Load Balancer", "L-7EED9B64"},
+	"TooManyListeners":                         {"Listeners per Application Load Balancer", "L-B6DF7632"},
+	"TooManyCertificates":                      {"Certificates per Application Load Balancer", "L-9365A611"},
+	"TooManyTargetGroups":                      {"Target Groups per Region", "L-B22855CB"},
+	"TooManyUniqueTargetGroupsPerLoadBalancer": {"Target Groups per Application Load Balancer", "L-822D1B1B"},
+	"TooManyTargets":                           {"Targets per Target Group per Region, or Targets per Application Load Balancer", "L-A0D0B863, L-7E6692B2"},
+	"SecurityGroupLimitExceeded":               {"VPC security groups per Region", "L-E79EC296"},
+	"RulesPerSecurityGroupLimitExceeded":       {"Inbound or outbound rules per security group", "L-0EA8095F"},
+}
+
+// fixed are limits that AWS raises for nobody.
+var fixed = []string{"TargetGroupAssociationLimit", "TooManyActions", "TooManyTags", "TooManyUniqueTargetGroupsPerLoadBalancer"}
+
+// raise says which quota is used up, and whether AWS can be asked for more.
+func raise(code string) string {
+	q, known := quotas[code]
+	name := "a quota is used up"
+	if known {
+		name = fmt.Sprintf("the quota %q (%s) is used up", q.name, q.code)
+	}
+	if slices.Contains(fixed, code) {
+		return name + ", which AWS raises for nobody: serve less from this load balancer"
+	}
+	return name + ": ask AWS to raise it, or serve less"
+}
+
+// readable is what AWS says without what nobody can read.
+func readable(message string) string { return strings.TrimSpace(encoded.ReplaceAllString(message, "")) }

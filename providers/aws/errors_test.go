@@ -1,0 +1,85 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"fairlead.dev/fairlead/providers"
+)
+
+// refused is an error as the SDK gives it.
+func refused(service, operation, code, message string) error {
+	return &smithy.OperationError{ServiceID: service, OperationName: operation, Err: &awshttp.ResponseError{
+		RequestID:     "4711",
+		ResponseError: &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusBadRequest}}, Err: &smithy.GenericAPIError{Code: code, Message: message}},
+	}}
+}
+
+// TestWhatAWSRefusesIsExplained reads what people are told: AWS's words, the request, and what to do.
+func TestWhatAWSRefusesIsExplained(t *testing.T) {
+	const elbv2 = "Elastic Load Balancing v2"
+	for name, c := range map[string]struct {
+		err   error
+		class error
+		says  []string
+		hides string
+	}{
+		"an action that AWS names": {
+			refused(elbv2, "CreateRule", "AccessDenied", "User: arn:aws:sts::1:assumed-role/r/s is not authorized to perform: elasticloadbalancing:AddTags on resource: arn:aws:elb:x because no identity-based policy allows it"),
+			providers.ErrDenied, []string{"AccessDenied: User: ", "(request 4711)", "allow the operator's role elasticloadbalancing:AddTags on arn:aws:elb:x, as docs/iam-policy.json does"}, "",
+		},
+		"an action on nothing in particular": {
+			refused("ACM", "ListCertificates", "AccessDeniedException", "User: u is not authorized to perform: acm:ListCertificates on resource: *"),
+			providers.ErrDenied, []string{"allow the operator's role acm:ListCertificates, as"}, "",
+		},
+		"an action that AWS hides": {
+			refused("EC2", "AuthorizeSecurityGroupIngress", "UnauthorizedOperation", "You are not authorized to perform this operation. Encoded authorization failure message: 4HafAqB-x_y"),
+			providers.ErrDenied, []string{"UnauthorizedOperation: You are not authorized to perform this operation. (request", "allow the operator's role ec2:AuthorizeSecurityGroupIngress, as"}, "4HafAqB",
+		},
+		"a token that has run out": {
+			refused("STS", "GetCallerIdentity", "ExpiredTokenException", "The security token included in the request is expired"),
+			providers.ErrDenied, []string{"the operator's credentials are not valid"}, "",
+		},
+		"a region that is not enabled":     {refused("EC2", "DescribeSubnets", "OptInRequired", "no"), providers.ErrDenied, []string{"enable the region"}, ""},
+		"rules":                            {refused(elbv2, "CreateRule", "TooManyRules", "101"), providers.ErrRejected, []string{`"Rules per Application Load Balancer" (L-7EED9B64) is used up: ask AWS`}, ""},
+		"load balancers":                   {refused(elbv2, "CreateLoadBalancer", "TooManyLoadBalancers", "51"), providers.ErrRejected, []string{"L-53DA6B97"}, ""},
+		"listeners":                        {refused(elbv2, "CreateListener", "TooManyListeners", "51"), providers.ErrRejected, []string{"L-B6DF7632"}, ""},
+		"certificates":                     {refused(elbv2, "AddListenerCertificates", "TooManyCertificates", "26"), providers.ErrRejected, []string{"L-9365A611"}, ""},
+		"target groups of the region":      {refused(elbv2, "CreateTargetGroup", "TooManyTargetGroups", "3001"), providers.ErrRejected, []string{"L-B22855CB"}, ""},
+		"target groups of a load balancer": {refused(elbv2, "CreateRule", "TooManyUniqueTargetGroupsPerLoadBalancer", "101"), providers.ErrRejected, []string{"L-822D1B1B", "raises for nobody"}, ""},
+		"targets":                          {refused(elbv2, "RegisterTargets", "TooManyTargets", "1001"), providers.ErrRejected, []string{"L-A0D0B863", "L-7E6692B2"}, ""},
+		"security groups":                  {refused("EC2", "CreateSecurityGroup", "SecurityGroupLimitExceeded", "2501"), providers.ErrRejected, []string{"L-E79EC296"}, ""},
+		"rules of a security group":        {refused("EC2", "AuthorizeSecurityGroupIngress", "RulesPerSecurityGroupLimitExceeded", "61"), providers.ErrRejected, []string{"L-0EA8095F"}, ""},
+		"tags":                             {refused(elbv2, "AddTags", "TooManyTags", "51"), providers.ErrRejected, []string{"a quota is used up, which AWS raises for nobody"}, ""},
+		"a value that AWS does not take":   {refused(elbv2, "CreateRule", "ValidationError", "Condition value 'a' contains a character that is not valid"), providers.ErrRejected, []string{"contains a character that is not valid (request 4711)"}, ""},
+		"too many calls":                   {refused(elbv2, "CreateRule", "Throttling", "Rate exceeded"), providers.ErrThrottled, []string{"shares its rates"}, ""},
+		"too many calls, in EC2's words":   {refused("EC2", "DescribeSubnets", "RequestLimitExceeded", "no"), providers.ErrThrottled, nil, ""},
+		"what is in use":                   {refused(elbv2, "DeleteTargetGroup", "ResourceInUse", "no"), providers.ErrPending, nil, ""},
+		"what nobody knows":                {refused(elbv2, "CreateRule", "InternalFailure", "oops"), nil, []string{"InternalFailure: oops (request 4711)"}, ""},
+		"a call that was never answered":   {&smithy.OperationError{ServiceID: elbv2, OperationName: "CreateRule", Err: context.DeadlineExceeded}, context.DeadlineExceeded, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := explained("working", c.err)
+			for _, class := range []error{providers.ErrDenied, providers.ErrPending, providers.ErrRejected, providers.ErrThrottled, context.DeadlineExceeded} {
+				if is := errors.Is(got, class); is != errors.Is(c.class, class) {
+					t.Errorf("%q is %v: %v", got, class, is)
+				}
+			}
+			for _, says := range append(c.says, "working: ") {
+				if !strings.Contains(got.Error(), says) {
+					t.Errorf("%q does not say %q", got, says)
+				}
+			}
+			if c.hides != "" && strings.Contains(got.Error(), c.hides) {
+				t.Errorf("%q says what nobody can read", got)
+			}
+		})
+	}
+}
