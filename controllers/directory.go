@@ -83,6 +83,13 @@ func (d *directory) depend(key lb.Key, refs []ref) {
 	}
 }
 
+// of are the objects that the last snapshot of a load balancer was made of, besides its members.
+func (d *directory) of(key lb.Key) []ref {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.refs[key]
+}
+
 // on are the load balancers that depend on an object.
 func (d *directory) on(r ref) []lb.Key {
 	d.mu.Lock()

@@ -117,7 +117,7 @@ func (g *gatekeeper) settled(ctx context.Context, namespace string, services []r
 				return false, err
 			}
 			for _, key := range keys {
-				if !g.targets.compiled(key) || !slices.Contains(g.directory.on(s), key) {
+				if !g.targets.settled(key, s) {
 					return false, nil
 				}
 			}

@@ -57,7 +57,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // what to do, in a safe order
 	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo}
 	o.withheld = r.withheld(snap, seen, todo)
-	r.targets.expect(key, o.groups()) // which target groups there will be: Pods may wait for them
+	r.targets.expect(key, r.directory.of(key), o.groups()) // which target groups there will be: Pods may wait for them
 	if o.withheld == "" {
 		o.run, o.err = providers.Run(ctx, r.cloud, seen, todo, providers.Options{}) // do it
 	}

@@ -42,14 +42,18 @@ type tracked struct {
 	growing time.Time
 }
 
+// An expectation is what a load balancer is going to have, by when it was compiled last.
+type expectation struct {
+	from   []ref              // the objects that it was compiled from
+	groups map[lb.GroupID]ref // the Services of groups whose targets are Pods
+}
+
 // A targetBook is the target groups that exist, as the plans that made them left them.
 type targetBook struct {
 	mu     sync.Mutex
 	groups map[groupKey]*tracked
 	by     map[ref]map[groupKey]bool // Service
-	// wanted are the Services of the groups of Pods that load balancers are to have, of all load
-	// balancers that have been compiled.
-	wanted map[lb.Key]map[lb.GroupID]ref
+	wanted map[lb.Key]expectation
 	wake   chan event.TypedGenericEvent[groupKey]
 	// instances is closed once a group has had Nodes for targets.
 	instances chan struct{}
@@ -58,7 +62,7 @@ type targetBook struct {
 
 func newTargetBook() *targetBook {
 	return &targetBook{
-		groups: map[groupKey]*tracked{}, by: map[ref]map[groupKey]bool{}, wanted: map[lb.Key]map[lb.GroupID]ref{},
+		groups: map[groupKey]*tracked{}, by: map[ref]map[groupKey]bool{}, wanted: map[lb.Key]expectation{},
 		wake:      make(chan event.TypedGenericEvent[groupKey], 1024),
 		instances: make(chan struct{}),
 	}
@@ -96,15 +100,16 @@ func (b *targetBook) track(key lb.Key, class *ingress.Class, caps lb.Capabilitie
 }
 
 // expect notes which target groups a load balancer is going to have, before it has them.
-func (b *targetBook) expect(key lb.Key, groups []lb.TargetGroup) {
+func (b *targetBook) expect(key lb.Key, from []ref, groups []lb.TargetGroup) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.wanted[key] = map[lb.GroupID]ref{}
+	next := expectation{from, map[lb.GroupID]ref{}}
 	for _, g := range groups {
 		if g.TargetType != v1alpha1.TargetTypeInstance {
-			b.wanted[key][g.ID] = refFrom(kindService, g.Service)
+			next.groups[g.ID] = refFrom(kindService, g.Service)
 		}
 	}
+	b.wanted[key] = next
 }
 
 // forget forgets a load balancer that is no more.
@@ -114,11 +119,11 @@ func (b *targetBook) forget(key lb.Key) {
 	delete(b.wanted, key)
 }
 
-// compiled reports whether it is known what a load balancer is going to have.
-func (b *targetBook) compiled(key lb.Key) bool {
+// settled reports whether it is known what a load balancer is going to have of a Service.
+func (b *targetBook) settled(key lb.Key, service ref) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.wanted[key] != nil
+	return slices.Contains(b.wanted[key].from, service)
 }
 
 // expected are the groups of a Service's Pods that a load balancer is going to have.
@@ -126,7 +131,7 @@ func (b *targetBook) expected(key lb.Key, service ref) []lb.GroupID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []lb.GroupID
-	for id, s := range b.wanted[key] {
+	for id, s := range b.wanted[key].groups {
 		if s == service {
 			out = append(out, id)
 		}
