@@ -54,7 +54,9 @@ func compile(ctx context.Context, cloud Offline, objects ingress.Objects, option
 	}
 	for _, key := range slices.Sorted(maps.Keys(seen)) {
 		if !wanted[key] {
-			programs = append(programs, remove(cloud, seen[key]))
+			p := remove(cloud, classOf(key, objects, options), seen[key])
+			programs = append(programs, p)
+			diagnostics = append(diagnostics, p.plan.Diagnostics...)
 		}
 	}
 	return programs, diag.Sort(diagnostics), nil
@@ -105,11 +107,21 @@ func compileOne(ctx context.Context, cloud Offline, s ingress.Snapshot, seen *lb
 	return p, nil
 }
 
-// remove plans the end of a load balancer. Of its class only the name is left, in its key.
-func remove(cloud Offline, seen *lb.Observed) program {
-	class, _, _ := strings.Cut(string(seen.Key), "/")
-	p := program{capabilities: cloud.Capabilities(lb.Class{Name: class})}
-	p.LoadBalancer = lb.LoadBalancer{Key: seen.Key}
+// classOf is the class of a load balancer that nobody asks for any more. Of one that is missing only the
+// name is left, in the key.
+func classOf(key lb.Key, objects ingress.Objects, options ingress.Options) ingress.Class {
+	name, _, _ := strings.Cut(string(key), "/")
+	if class := ingress.FindClass(objects, options, name); class != nil {
+		return *class
+	}
+	return ingress.Class{Name: name}
+}
+
+// remove plans the end of a load balancer, unless its class protects it.
+func remove(cloud Offline, class ingress.Class, seen *lb.Observed) program {
+	s := ingress.Snapshot{Key: seen.Key, Class: class}
+	p := program{capabilities: cloud.Capabilities(model.ClassOf(s))}
+	p.LoadBalancer = model.Compile(s, lb.Facts{}, p.capabilities).LoadBalancer
 	p.plan = plan.Diff(seen, p.LoadBalancer, p.capabilities)
 	p.after = p.plan.Fold(seen)
 	return p

@@ -98,6 +98,8 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 		out.Snapshot = snapshots[at]
 	} else if class := ingress.FindClass(objects, g.options, out.Class.Name); class != nil {
 		out.Class = *class // what the cloud can do depends on it
+	} else if memory.Class != nil {
+		out.Class.LoadBalancerClassSpec = *memory.Class // and whether the load balancer is protected
 	}
 	if out.NeedsNodes() {
 		if out.Nodes, err = nodesIn(ctx, g.cache); err != nil {

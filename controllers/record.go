@@ -129,7 +129,19 @@ func (o outcome) conditions() []metav1.Condition {
 	if o.withheld != "" {
 		rest[0] = condition(v1alpha1.ConditionProgrammed, false, o.withheld, o.todo.Counts()+": "+withholding[o.withheld])
 	}
+	if d := o.protected(); d != nil {
+		rest[0] = condition(v1alpha1.ConditionProgrammed, false, v1alpha1.ReasonProtected, d.Message)
+	}
 	return append([]metav1.Condition{accepted}, rest...)
+}
+
+// protected is why a load balancer stays that nobody asks for any more; nil if none does.
+func (o outcome) protected() *diag.Diagnostic {
+	at := slices.IndexFunc(o.todo.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == diag.Protected })
+	if at < 0 {
+		return nil
+	}
+	return &o.todo.Diagnostics[at]
 }
 
 // classLost is why the class of the load balancer cannot be used; "" if it can.

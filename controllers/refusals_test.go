@@ -108,6 +108,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.ClassTaken:    "TestAClassOfSomebodyElseStaysTheirs",
 	diag.HostMiss:      "TestBothOwnersOfAHostThatMissesAreTold",
 	diag.NetworkUnmet:  "TestWhatTheNetworkLacksIsSaidOfTheClass",
+	diag.Protected:     "TestAProtectedLoadBalancerStaysUntilItsClassLetsGo",
 	diag.QuotaExceeded: "TestWhatDoesNotFitIsRefused",
 	diag.LastGood:      "TestABadVersionLeavesTheLastGoodOneServed",
 	diag.Rejected:      "TestWhatTheCloudRejectsCostsItsNeighboursNothing",

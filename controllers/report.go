@@ -217,7 +217,8 @@ func (r *reconciler) release(ctx context.Context, o outcome, next *record) error
 	return errors.Join(errs...)
 }
 
-// releaseOne leaves an Ingress alone, unless another load balancer of ours has it.
+// releaseOne leaves an Ingress alone, unless another load balancer of ours has it. It is told where what
+// served it goes on doing so.
 func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *networkingv1.Ingress) error {
 	others := slices.DeleteFunc(r.directory.on(who), func(k lb.Key) bool { return k == o.snap.Key })
 	if len(others) > 0 {
@@ -226,6 +227,11 @@ func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *ne
 	if ing == nil {
 		r.marks.letGo(who.String())
 		return nil
+	}
+	if d := o.protected(); d != nil {
+		if err := r.herald.send(ctx, ing, *d); err != nil {
+			return err
+		}
 	}
 	if ing.DeletionTimestamp.IsZero() {
 		if err := r.writeStatus(ctx, ing, without(ing.Status.LoadBalancer.Ingress, addressesOf(&o.snap.record))); err != nil {

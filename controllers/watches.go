@@ -150,12 +150,19 @@ func (r *reconciler) onIngress(ctx context.Context, ing *networkingv1.Ingress) [
 // onClasses leads to the load balancers of some classes, and to those that Ingresses come to or go
 // from because of them.
 func (r *reconciler) onClasses(ctx context.Context, names []string) []lb.Key {
-	return r.onIngresses(ctx, func(before, after []lb.Key) bool {
-		return !slices.Equal(before, after) || slices.ContainsFunc(after, func(k lb.Key) bool {
-			class, _, _ := strings.Cut(string(k), "/")
-			return slices.Contains(names, class)
-		})
+	among := func(k lb.Key) bool {
+		class, _, _ := strings.Cut(string(k), "/")
+		return slices.Contains(names, class)
+	}
+	keys := r.onIngresses(ctx, func(before, after []lb.Key) bool {
+		return !slices.Equal(before, after) || slices.ContainsFunc(after, among)
 	})
+	for _, k := range r.memories.keys() {
+		if among(k) && len(r.directory.membersOf(k)) == 0 { // its class alone keeps it
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }
 
 // onParameters leads to what the classes lead to that refer to an object.

@@ -100,7 +100,13 @@ func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]
 	}
 	for key := range seen {
 		if _, ok := wanted[key]; !ok {
-			wanted[key] = compiled{caps: caps, want: lb.LoadBalancer{Key: key}}
+			name, _, _ := strings.Cut(string(key), "/")
+			gone := ingress.Snapshot{Key: key, Class: ingress.Class{Name: name}}
+			if class := ingress.FindClass(o, ingress.Options{AssumeClass: "fairlead"}, name); class != nil {
+				gone.Class = *class
+			}
+			caps := caps.For(model.ClassOf(gone))
+			wanted[key] = compiled{caps: caps, want: model.Compile(gone, lb.Facts{}, caps).LoadBalancer}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {

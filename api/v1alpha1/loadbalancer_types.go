@@ -32,6 +32,7 @@ const (
 	ReasonPending         = "Pending"         // the cloud, or the health of targets, is waited for
 	ReasonPaused          = "Paused"          // there is, but the load balancer is paused
 	ReasonReadOnly        = "ReadOnly"        // there is, but this operator only plans
+	ReasonProtected       = "Protected"       // nobody asks for it any more, but it is protected from being deleted
 	ReasonUnconfirmed     = "Unconfirmed"     // there is, but so much would go that it is looked at again
 	ReasonClassMissing    = "ClassMissing"    // what is served is frozen until its class is back
 	ReasonProviderRefused = "ProviderRefused" // the cloud rejected a step: see the diagnostics

@@ -64,6 +64,7 @@ const (
 	NetworkUnmet   Reason = "NetworkUnmet"
 	WebACLMissing  Reason = "WebACLMissing"
 	NoShield       Reason = "NoShield"
+	Protected      Reason = "Protected"
 	DeleteFirst    Reason = "DeleteFirst"
 	RedirectOrder  Reason = "RedirectOrder"
 )
@@ -109,6 +110,7 @@ var Reasons = []Doc{
 	{NetworkUnmet, "The cloud has no such network as the class asks for: subnets or security groups are missing. A load balancer that is there stays where it stands.", "The message says what is missing; create it, or correct the class."},
 	{WebACLMissing, "There is no such web ACL to stand before the load balancer. What is asked for anew is not served without it; what was served before stays.", "Create the web ACL in the load balancer's region, or correct its name; it is found within ten minutes."},
 	{NoShield, "The load balancer cannot have the protection that is asked for, and is served without it.", "Subscribe to AWS Shield Advanced, or do not ask for it."},
+	{Protected, "Nobody asks for the load balancer any more, but it is protected from being deleted: it stays as it is, and goes on answering.", "Take the protection away where it comes from, in the attributes of the class or in the cloud, if it is to go."},
 	{DeleteFirst, "The load balancer is full, so a rule is removed before its successor exists.", "Keep room for a rule below the quota, or apply at a quiet hour."},
 	{RedirectOrder, "Ports that redirect to each other change in ways that no order of steps keeps apart.", "Change one port at a time, or apply at a quiet hour."},
 }

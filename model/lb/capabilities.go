@@ -56,6 +56,9 @@ type Capabilities struct {
 	// WebACLs and Shields: such can be put before load balancers.
 	WebACLs, Shields bool
 
+	// DeletionProtection is the attribute of load balancers that keeps them from being deleted.
+	DeletionProtection string
+
 	// InstanceIDs: targets of type instance go by what the cloud calls the node, not by its address.
 	InstanceIDs bool
 
@@ -111,15 +114,19 @@ func (c Capabilities) For(class Class) Capabilities {
 	return c
 }
 
+const deletionProtection = "deletion_protection.enabled"
+
 // Literal is a cloud that speaks Ingress: a star in a host is one label, nothing is too long,
 // nothing is too many.
 func Literal() Capabilities {
 	return Capabilities{
-		Name:        "literal",
-		Dialect:     Dialect{HostStarIsLabel: true},
-		Regex:       true,
-		Rewrites:    true,
-		MinPriority: 1, MaxPriority: 1_000_000,
+		Name:     "literal",
+		Dialect:  Dialect{HostStarIsLabel: true},
+		Regex:    true,
+		Rewrites: true,
+
+		DeletionProtection: deletionProtection,
+		MinPriority:        1, MaxPriority: 1_000_000,
 	}
 }
 
@@ -144,7 +151,8 @@ func ALB() Capabilities {
 		},
 		GroupAttributes: albGroupAttributes(), StickyAttribute: "stickiness.enabled", HTTP2NeedsTLS: true,
 		Inbound: true, InstanceIDs: true, WebACLs: true, Shields: true,
-		MinPriority: 1, MaxPriority: 50000,
+		DeletionProtection: deletionProtection,
+		MinPriority:        1, MaxPriority: 50000,
 		Settle: 60 * time.Second, Gather: 500 * time.Millisecond,
 	}
 }

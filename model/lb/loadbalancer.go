@@ -44,6 +44,8 @@ type LoadBalancer struct {
 	Protection   Protection    `json:"protection,omitzero"`
 
 	Settings routing.Settings `json:"-"` // desired side only
+	// Protected says, on the desired side, that it is not to be deleted, whoever asks for it.
+	Protected bool `json:"-"`
 	// Wanted says, on the desired side, that there are Ingresses for it. They may have nothing
 	// to serve for the moment, when the only certificate is missing.
 	Wanted bool `json:"-"`

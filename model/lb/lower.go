@@ -23,6 +23,7 @@ func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Re
 		Digest:       DigestOf(t.Settings),
 		Settings:     t.Settings,
 		Protection:   t.Protection,
+		Protected:    c.DeletionProtection != "" && t.Settings.Attributes[c.DeletionProtection] == "true",
 		Wanted:       len(t.Members) > 0,
 		Listeners:    []Listener{},
 		TargetGroups: []TargetGroup{},

@@ -20,10 +20,19 @@ type Observed struct {
 	Handle       string                `json:"handle,omitempty"`
 	// Protection is what was put before the load balancer, and is there.
 	Protection Protection `json:"protection,omitzero"`
+	// Protected is who has the cloud refuse to delete it: ByClass, ByOthers, or "" for nobody, as far
+	// as is known.
+	Protected string `json:"protected,omitempty"`
 	// Firewall is the handle of what the provider keeps beside the load balancer to say who may
 	// connect, where the cloud has such a thing. It outlives the load balancer.
 	Firewall string `json:"firewall,omitempty"`
 }
+
+// Those who can have a cloud refuse to delete a load balancer.
+const (
+	ByClass  = "class"
+	ByOthers = "others"
+)
 
 // Address is where a load balancer is reached.
 type Address struct {

@@ -15,6 +15,9 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 	if seen == nil {
 		seen = &lb.Observed{Key: want.Key}
 	}
+	if d, kept := protected(seen, want, c); kept {
+		return Plan{Key: cmp.Or(want.Key, seen.Key), Diagnostics: []diag.Diagnostic{d}}
+	}
 	known := newPairs(c.Dialect)
 	p := Plan{Key: cmp.Or(want.Key, seen.Key)}
 	for now := seen; ; now = p.Fold(seen) {

@@ -133,13 +133,24 @@ type (
 func (s CreateLoadBalancer) Do(o *lb.Observed, r Result) {
 	o.Key, o.Exists, o.Digest = s.LoadBalancer.Key, true, s.LoadBalancer.Digest
 	o.Handle, o.Address, o.Active, o.Firewall = r.Handle, r.Address, r.Active, r.Firewall
+	protect(o, s.LoadBalancer)
 }
 
 // Do replaces the settings.
 func (s ModifyLoadBalancer) Do(o *lb.Observed, r Result) {
 	o.Digest = s.LoadBalancer.Digest
+	protect(o, s.LoadBalancer)
 	if r.Firewall != "" {
 		o.Firewall = r.Firewall
+	}
+}
+
+// protect notes whether its class protects the load balancer from being deleted.
+func protect(o *lb.Observed, want lb.LoadBalancer) {
+	if want.Protected {
+		o.Protected = lb.ByClass
+	} else if o.Protected == lb.ByClass {
+		o.Protected = ""
 	}
 }
 

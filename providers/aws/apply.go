@@ -153,12 +153,22 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 	if !seen.Exists {
 		return nil
 	}
+	if seen.Protected == lb.ByClass { // which does not any more
+		if err := p.balancerAttributes().write(ctx, seen.Handle, []attribute{{Key: aws.String(deletionProtection), Value: aws.String("false")}}); err != nil {
+			return explained("letting load balancer "+seen.Handle+" be deleted", err)
+		}
+	}
 	if seen.Protection.Shield == lb.ShieldOn { // which outlives what it protects
 		if err := p.unshield(ctx, seen); err != nil {
 			return err
 		}
 	}
 	_, err := p.elb.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(seen.Handle)})
+	if is(err, "OperationNotPermitted") { // somebody protects it, most likely: whoever observes it next looks
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.resisted[seen.Handle] = true
+	}
 	return explained("deleting load balancer "+seen.Handle, err)
 }
 

@@ -65,6 +65,8 @@ type Provider struct {
 	looked  map[string][]lb.TargetHealth
 	places  map[lb.Key]place // where load balancers are to stand
 	noticed map[lb.Key]sighting
+	// resisted are the load balancers that AWS would not delete.
+	resisted map[string]bool
 
 	held    reading[[]held]                // the certificates that the account holds
 	subnets reading[[]ec2types.Subnet]     // of the VPC
@@ -105,7 +107,7 @@ func New(o Options) *Provider {
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
 		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
-		groups: map[groupName]string{}, looked: map[string][]lb.TargetHealth{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, fenced: map[lb.Key]bool{}, reached: map[int32]bool{},
+		groups: map[groupName]string{}, looked: map[string][]lb.TargetHealth{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, reached: map[int32]bool{},
 	}
 }
 

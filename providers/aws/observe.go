@@ -37,6 +37,7 @@ type look struct {
 	imported   map[string]lb.ObservedCertificate // by ARN
 	attributes map[string]map[string]string      // those that were written, looked at deeply, by ARN
 	protection lb.Protection
+	protected  string
 	firewall   string
 	fenced     bool    // looked at deeply, whether it has the security groups that it should have
 	grants     []grant // looked at deeply, those of its firewall
@@ -56,7 +57,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		return nil, err
 	}
 	for _, read := range []func(context.Context, *look, map[string]map[string]string) error{
-		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readAttributes, p.readFence, p.readWebACL, p.readShield, p.readCertificates,
+		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readAttributes, p.readFence, p.readWebACL, p.readShield, p.readDeletionProtection, p.readCertificates,
 	} {
 		if err := read(ctx, l, strewn); err != nil {
 			return nil, err
@@ -294,7 +295,7 @@ func (l *look) observed() *lb.Observed {
 	if b := l.balancer; b != nil {
 		arn := aws.ToString(b.LoadBalancerArn)
 		o.Exists, o.Handle, o.Digest = true, arn, l.digest()
-		o.Active, o.Protection = active(b), l.protection
+		o.Active, o.Protection, o.Protected = active(b), l.protection, l.protected
 		o.Address = lb.Address{Hostname: aws.ToString(b.DNSName)}
 	}
 	for _, g := range l.groups {

@@ -176,3 +176,36 @@ func (l *look) digest() lb.Digest {
 	}
 	return lb.DigestOf(s)
 }
+
+// deletionProtection is the attribute that keeps a load balancer from being deleted.
+const deletionProtection = "deletion_protection.enabled"
+
+// readDeletionProtection reads whether the load balancer is protected from being deleted, where its class
+// ever said so, or AWS would not delete it.
+func (p *Provider) readDeletionProtection(ctx context.Context, l *look, _ map[string]map[string]string) error {
+	if l.balancer == nil {
+		return nil
+	}
+	arn := aws.ToString(l.balancer.LoadBalancerArn)
+	ours := slices.Contains(writtenIn(l.tags[arn]), deletionProtection)
+	p.mu.Lock()
+	resisted := p.resisted[arn]
+	p.mu.Unlock()
+	if !ours && !resisted {
+		return nil
+	}
+	all, err := p.balancerAttributes().read(ctx, arn)
+	if err != nil {
+		return explained("reading the attributes of "+arn, err)
+	}
+	set := slices.ContainsFunc(all, func(a attribute) bool {
+		return aws.ToString(a.Key) == deletionProtection && aws.ToString(a.Value) == "true"
+	})
+	switch {
+	case set && ours:
+		l.protected = lb.ByClass
+	case set:
+		l.protected = lb.ByOthers
+	}
+	return nil
+}

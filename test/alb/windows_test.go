@@ -276,8 +276,8 @@ func windows() []window {
 	}
 }
 
-// W7: a scheme changes, which takes another load balancer: the old one serves on until the other one does,
-// and one that is protected stays.
+// W7: a scheme changes, which takes another load balancer: the old one serves on until the other one does.
+// One that is protected stays: TestAProtectedLoadBalancerStays.
 func TestWindowW7(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, slow())

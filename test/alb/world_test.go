@@ -160,7 +160,7 @@ func (w *world) snapshot() ingress.Snapshot {
 	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == w.key }); at >= 0 {
 		return snapshots[at]
 	}
-	return ingress.Snapshot{Key: w.key, Class: ingress.Class{Name: "fairlead"}}
+	return ingress.Snapshot{Key: w.key, Class: *ingress.FindClass(w.Objects, ingress.Options{}, "fairlead")}
 }
 
 // reconcile goes the way from objects to AWS once.
