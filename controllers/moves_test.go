@@ -170,48 +170,33 @@ func TestALoadBalancerCanBeLeftWorking(t *testing.T) {
 }
 
 func TestAProtectedLoadBalancerStaysUntilItsClassLetsGo(t *testing.T) {
-	for name, ends := range map[string]func(w *world){
-		"its protection is taken from the class": func(w *world) {
-			parameters := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}}
-			if err := w.Patch(w.Context(), parameters, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"attributes":null}}`))); err != nil {
-				w.Fatal(err)
-			}
-		},
-		"it is asked for again, and its class is another one": func(w *world) {
-			w.create(w.ask("shop", "shop.example", "/", "web"))
-			w.answers("shop", "http://shop.example/", "web-1")
-			w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{})
-			w.calm()
-			w.remove("shop")
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{Attributes: map[string]string{"deletion_protection.enabled": "true"}})
-			w.serve("web", "web-1")
-			w.create(w.ask("shop", "shop.example", "/", "web"))
-			w.answers("shop", "http://shop.example/", "web-1")
-			at := w.address("shop")
-			w.calm()
-			writes := w.cloud.writes.Load()
-			w.remove("shop")
-			w.calm() // for longer than two looks for orphans
-			w.stop()
-			w.run()
-			w.calm()
-			if err := w.request(at, "http://shop.example/", "web-1"); err != nil {
-				t.Errorf("it does not work any more: %s", err)
-			}
-			if n := w.cloud.writes.Load() - writes; n > 0 {
-				t.Errorf("%d writes to leave something as it is", n)
-			}
-			w.told("shop", "Protected")
-			w.is("shop", v1alpha1.ConditionProgrammed, metav1.ConditionFalse, v1alpha1.ReasonProtected)
-
-			ends(w)
-			w.gone()
-		})
+	w := newWorld(t)
+	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{Attributes: map[string]string{"deletion_protection.enabled": "true"}})
+	w.serve("web", "web-1")
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+	w.answers("shop", "http://shop.example/", "web-1")
+	at := w.address("shop")
+	w.calm()
+	writes := w.cloud.writes.Load()
+	w.remove("shop")
+	w.calm() // for longer than two looks for orphans
+	w.stop()
+	w.run()
+	w.calm()
+	if err := w.request(at, "http://shop.example/", "web-1"); err != nil {
+		t.Errorf("it does not work any more: %s", err)
 	}
+	if n := w.cloud.writes.Load() - writes; n > 0 {
+		t.Errorf("%d writes to leave something as it is", n)
+	}
+	w.told("shop", "Protected")
+	w.is("shop", v1alpha1.ConditionProgrammed, metav1.ConditionFalse, v1alpha1.ReasonProtected)
+
+	parameters := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}}
+	if err := w.Patch(w.Context(), parameters, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"attributes":null}}`))); err != nil {
+		t.Fatal(err)
+	}
+	w.gone()
 }
 
 func TestAReadThatComesBackShortDeletesNothing(t *testing.T) {
