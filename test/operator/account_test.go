@@ -35,6 +35,16 @@ func (w *world) balancer(t *testing.T) *elb.LoadBalancer {
 	return nil
 }
 
+// balancers are how many load balancers there are.
+func (w *world) balancers(t *testing.T) int {
+	t.Helper()
+	out, err := w.elb.DescribeLoadBalancers(t.Context(), &elbapi.DescribeLoadBalancersInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(out.LoadBalancers)
+}
+
 // rules are those of the listener on port 80, the last of them its default; none where nobody listens.
 func (w *world) rules(t *testing.T) []elb.Rule {
 	t.Helper()
