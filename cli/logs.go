@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"sync"
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -34,6 +35,26 @@ func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
 func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
 
 func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
+
+// A warner passes on what the API server warns of, such as fields that it does not know because the
+// kinds are older than the operator: each warning once.
+type warner struct {
+	logger logr.Logger
+	passed sync.Map // by their text
+}
+
+// warning is the code of those that are for people.
+const warning = 299
+
+// HandleWarningHeader is called with every warning.
+func (w *warner) HandleWarningHeader(code int, _, text string) {
+	if code != warning {
+		return
+	}
+	if _, passed := w.passed.LoadOrStore(text, true); !passed {
+		w.logger.Info("the API server warns", "of", text)
+	}
+}
 
 // A crier says how far a replica is: whether it can work, and whether it does.
 type crier struct {

@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/go-logr/logr"
 )
 
 func TestLibrariesAreHeardOnlyIfSomethingIsWrong(t *testing.T) {
@@ -17,5 +19,18 @@ func TestLibrariesAreHeardOnlyIfSomethingIsWrong(t *testing.T) {
 		if n := strings.Count(said.String(), "\n"); n != 1 || !strings.Contains(said.String(), "the lease is lost") {
 			t.Errorf("%+v: a library says\n%s", o, said.String())
 		}
+	}
+}
+
+func TestAWarningOfTheAPIServerIsPassedOnOnce(t *testing.T) {
+	var said bytes.Buffer
+	w := &warner{logger: logr.FromSlogHandler((&running{}).logs(&said))}
+	for range 3 {
+		w.HandleWarningHeader(299, "-", `unknown field "status.rules"`)
+		w.HandleWarningHeader(299, "-", `unknown field "status.ips"`)
+		w.HandleWarningHeader(199, "-", "not for people")
+	}
+	if n := strings.Count(said.String(), "unknown field"); n != 2 || strings.Contains(said.String(), "not for people") {
+		t.Errorf("it is passed on as\n%s", said.String())
 	}
 }

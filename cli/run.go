@@ -97,6 +97,7 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	if err != nil {
 		return err
 	}
+	config.WarningHandler = &warner{logger: logger}
 	logger.Info("starting", "version", source(), "provider", o.provider, "cluster", config.Host,
 		"namespace", cmp.Or(o.home.namespace, "all"), "readOnly", o.readOnly, "leaderElect", o.leaderElect)
 	requests := controllers.NewRequests()
