@@ -184,7 +184,8 @@ func service(namespace, name string) []client.Object {
 // of its load balancer's first plan. It returns when that was.
 func (f *fleet) programmed(t testing.TB) time.Time {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	most := f.times(patience)
+	ctx, cancel := context.WithTimeout(t.Context(), most)
 	defer cancel()
 	told := map[string]bool{}
 	see := func(o runtime.Object) {
@@ -214,6 +215,6 @@ func (f *fleet) programmed(t testing.TB) time.Time {
 			}
 		}
 	}
-	t.Fatalf("%d of %d Ingresses are programmed after %s", len(told), f.ingresses, patience)
+	t.Fatalf("%d of %d Ingresses are programmed after %s", len(told), f.ingresses, most)
 	return time.Time{}
 }

@@ -45,7 +45,8 @@ const (
 // mostDelay is how long one change may take.
 const mostDelay = 200 * time.Millisecond
 
-// patience is how long to wait for anything at all. A busy machine is slow, not broken.
+// patience is how long to wait for anything at all, or for 2,000 Ingresses. A busy machine is slow, not
+// broken.
 const patience = 5 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -113,8 +114,8 @@ func (w *world) coldStart(t *testing.T, made time.Duration) {
 }
 
 // times is a limit for as many Ingresses as there are.
-func (w *world) times(most time.Duration) time.Duration {
-	return most * time.Duration(max(2000, w.ingresses)) / 2000
+func (f *fleet) times(most time.Duration) time.Duration {
+	return most * time.Duration(max(2000, f.ingresses)) / 2000
 }
 
 // frugal holds the operator's process to its limits.
