@@ -46,8 +46,8 @@ func TestCertificatesAreDiscovered(t *testing.T) {
 		if diff := cmp.Diff(want, facts.Certificates); err != nil || diff != "" {
 			w.Errorf("error %v (-want +got):\n%s", err, diff)
 		}
-		if total, _ := w.sim.Cost(); total != 3 {
-			w.Errorf("%d calls, want the list, the tags of those that were imported, and the one certificate with more hosts than a list shows", total)
+		if total, _ := w.sim.Cost(); total != 4 {
+			w.Errorf("%d calls, want the account's limits, the list, the tags of those that were imported, and the one certificate with more hosts than a list shows", total)
 		}
 	})
 }
@@ -74,7 +74,7 @@ func TestCertificatesAreReadOnceForAll(t *testing.T) {
 			together.Go(func() { ask("a.test") })
 		}
 		together.Wait()
-		cost(2, "ten who ask at the same time")
+		cost(3, "ten who ask at the same time, and for the account's limits, too")
 		time.Sleep(5 * time.Minute)
 		ask("a.test")
 		cost(0, "a known host, some minutes later")
