@@ -41,7 +41,6 @@ func TestCertificatesAreDiscovered(t *testing.T) {
 			"a.shop.test": {newer, named, old, wild}, "b.shop.test": {wild}, "shop.test": {wild}, "*.shop.test": {wild}, "last.test": {long},
 		}
 		hosts := []string{"a.shop.test", "b.shop.test", "shop.test", "*.shop.test", "last.test", "x.y.shop.test", "soon.test", "pending.test", "nobody.test"}
-		w.facts() // which reads the account's limits, too
 		w.sim.Forget()
 		facts, err := w.cloud.Lookup(w.Context(), lb.Questions{CertificateHosts: hosts})
 		if diff := cmp.Diff(want, facts.Certificates); err != nil || diff != "" {
@@ -70,8 +69,6 @@ func TestCertificatesAreReadOnceForAll(t *testing.T) {
 			}
 			w.sim.Forget()
 		}
-		w.facts() // which reads the account's limits, too
-		w.sim.Forget()
 		var together sync.WaitGroup
 		for range 10 {
 			together.Go(func() { ask("a.test") })
