@@ -197,7 +197,7 @@ func (p *Provider) deleteTargetGroup(ctx context.Context, seen *lb.Observed, id 
 	if g == nil {
 		return nil
 	}
-	err := p.whenReleased(ctx, g.Handle, func() error {
+	err := p.whenReleased(ctx, seen, g.Handle, func() error {
 		_, err := p.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
 		return err
 	})

@@ -103,9 +103,16 @@ func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 	}
 }
 
-// whenReleased deletes something, unless it is too early or AWS says that it is in use.
-func (p *Provider) whenReleased(ctx context.Context, id string, remove func() error) error {
-	g := p.released.at(id, func() *gate { return newGate(0, afterRefusal, p.settle) })
+// whenReleased deletes something, unless it is too early or AWS says that it is in use. What another process
+// let go of is taken for let go of just now, as long as there is a load balancer that may still send requests
+// there.
+func (p *Provider) whenReleased(ctx context.Context, seen *lb.Observed, id string, remove func() error) error {
+	g := p.released.at(id, func() *gate {
+		if seen.Exists {
+			return newGate(p.settle, afterRefusal, p.settle)
+		}
+		return newGate(0, afterRefusal, p.settle)
+	})
 	err := g.through(ctx, func(err error) bool {
 		return errors.Is(err, providers.ErrPending) || is(err, "ResourceInUse", "DependencyViolation")
 	}, remove)

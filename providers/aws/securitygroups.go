@@ -287,7 +287,7 @@ func (p *Provider) deleteFirewall(ctx context.Context, seen *lb.Observed) error 
 	if seen.Firewall == "" {
 		return nil
 	}
-	return p.whenReleased(ctx, seen.Firewall, func() error {
+	return p.whenReleased(ctx, seen, seen.Firewall, func() error {
 		// What is shared goes first: once the firewall is gone, nobody comes back for it.
 		if err := p.leaveNodes(ctx, seen.Key); err != nil {
 			return err
