@@ -3,6 +3,7 @@
 package operator
 
 import (
+	"flag"
 	"slices"
 	"testing"
 
@@ -17,6 +18,9 @@ import (
 
 func TestMain(m *testing.M) {
 	log.SetLogger(logr.Discard()) // of the tests' own client, which has nothing to say
+	if err := flag.Set("test.parallel", "8"); err != nil { // they wait, most of the time
+		panic(err)
+	}
 	kube.Main(m, kube.Options{})
 }
 
