@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	log.SetLogger(logr.Discard()) // of the tests' own client, which has nothing to say
+	log.SetLogger(logr.Discard())                          // of the tests' own client, which has nothing to say
 	if err := flag.Set("test.parallel", "8"); err != nil { // they wait, most of the time
 		panic(err)
 	}
