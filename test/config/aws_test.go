@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +38,11 @@ func TestGuideToAWS(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(written), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want := byName(t, build(t, dir))
+	made := build(t, dir)
+	if !slices.ContainsFunc(made, func(o object) bool { return bytes.Contains(o.text, []byte("--aws-cluster-name=my-cluster")) }) {
+		t.Error("the operator is not told the cluster's name: nodes do not let load balancers in")
+	}
+	want := byName(t, made)
 	delete(want, "Namespace /"+home)
 
 	args := strings.Fields(strings.ReplaceAll(command, "config/", root+"/"))
