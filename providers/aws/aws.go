@@ -68,6 +68,7 @@ type Provider struct {
 	// resisted are the load balancers that AWS would not delete.
 	resisted map[string]bool
 
+	imports imports                        // that AWS was asked for
 	held    reading[[]held]                // the certificates that the account holds
 	subnets reading[[]ec2types.Subnet]     // of the VPC
 	tables  reading[[]ec2types.RouteTable] // of the VPC

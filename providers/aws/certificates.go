@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/acm"
 	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
 	"golang.org/x/sync/errgroup"
@@ -95,7 +97,8 @@ func certificateARN(seen *lb.Observed, id lb.CertificateID) (string, error) {
 	return "", fmt.Errorf("certificate %s is not there", id)
 }
 
-// importCertificate gives AWS a certificate with its key.
+// importCertificate gives AWS a certificate with its key. AWS would import it as often as it is asked to: so
+// whoever has asked before, or got no answer, looks for what came of it.
 func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c lb.Certificate) (string, error) {
 	if known := seen.Certificate(c.ID); known != nil {
 		return known.Handle, nil
@@ -104,19 +107,65 @@ func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c l
 	if err != nil {
 		return "", err
 	}
-	made, err := p.find(ctx, tags, "acm:certificate")
-	if err != nil {
-		return "", err
-	}
-	if there := sorted(made); len(there) > 0 { // before an answer was lost
-		return there[0], nil
+	if p.imports.again(seen.Key, c.ID) {
+		if arn, err := p.importedAs(ctx, tags); arn != "" || err != nil {
+			return arn, err
+		}
 	}
 	in.Tags = acmTags(tags)
-	out, err := p.acm.ImportCertificate(ctx, in)
-	if err != nil {
-		return "", explained("importing certificate "+string(c.ID), err)
+	out, err := p.acm.ImportCertificate(ctx, in, onlyRefused)
+	if err == nil {
+		return aws.ToString(out.CertificateArn), nil
 	}
-	return aws.ToString(out.CertificateArn), nil
+	if codeOf(err) == "" {
+		if arn, unknown := p.importedAs(ctx, tags); unknown == nil && arn != "" {
+			return arn, nil
+		}
+	}
+	return "", explained("importing certificate "+string(c.ID), err)
+}
+
+// importedAs is what AWS calls a certificate that was imported with some tags, or "".
+func (p *Provider) importedAs(ctx context.Context, tags map[string]string) (string, error) {
+	made, err := p.find(ctx, tags, "acm:certificate")
+	if err != nil || len(made) == 0 {
+		return "", err
+	}
+	return sorted(made)[0], nil
+}
+
+// Imports are the certificates that AWS was asked to import.
+type imports struct {
+	mu    sync.Mutex
+	asked map[string]bool
+}
+
+// again notes that AWS is asked for one, and reports whether it has been before.
+func (i *imports) again(key lb.Key, id lb.CertificateID) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.asked == nil {
+		i.asked = map[string]bool{}
+	}
+	name := string(key) + " " + string(id)
+	before := i.asked[name]
+	i.asked[name] = true
+	return before
+}
+
+// over notes that one is gone: if it is asked for again, it is a new one.
+func (i *imports) over(key lb.Key, id lb.CertificateID) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.asked, string(key)+" "+string(id))
+}
+
+// onlyRefused has the SDK make a call again where AWS refused it for its rate, and not where the answer was
+// lost: AWS imports a certificate as often as it is asked to.
+func onlyRefused(o *acm.Options) {
+	o.Retryer = retry.NewStandard(func(s *retry.StandardOptions) {
+		s.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes}}
+	})
 }
 
 // replaceCertificate imports a certificate in the place of another one, which keeps its ARN and with it
@@ -208,7 +257,8 @@ func (p *Provider) deleteCertificate(ctx context.Context, seen *lb.Observed, id 
 		_, err := p.acm.DeleteCertificate(ctx, &acm.DeleteCertificateInput{CertificateArn: aws.String(c.Handle)})
 		return err
 	})
-	if is(err, "ResourceNotFound") {
+	if err == nil || is(err, "ResourceNotFound") {
+		p.imports.over(seen.Key, id)
 		return nil
 	}
 	return explained("deleting certificate "+c.Handle, err)

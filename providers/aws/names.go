@@ -19,7 +19,7 @@ func (p *Provider) loadBalancerName(key lb.Key) string {
 	return name(string(key), p.installation, string(key))
 }
 
-// groupName is the name of a target group.
+// targetGroupName is the name of a target group.
 func (p *Provider) targetGroupName(key lb.Key, id lb.GroupID) string {
 	return name(string(id), p.installation, string(key), string(id))
 }

@@ -357,7 +357,6 @@ func (l *look) listener(of elb.Listener) lb.ObservedListener {
 			rest = append(rest, id)
 		}
 	}
-	rest = slices.DeleteFunc(rest, func(id lb.CertificateID) bool { return slices.Contains(out.Certificates, id) }) // it can be named as one of the others, too
 	slices.Sort(rest)
 	for _, id := range slices.Compact(rest) {
 		if !slices.Contains(out.Certificates, id) { // the default one can be among the others, too

@@ -23,14 +23,35 @@ func twenty(w *world) {
 	}
 }
 
+// A job is work, and how many calls it may take at most, and how many of them that write.
+type job struct {
+	work         string
+	total, write int
+	do           func()
+}
+
+// costs does a job, when targets have had the time to be healthy, and counts.
+func (w *world) costs(j job) {
+	w.Helper()
+	time.Sleep(time.Minute)
+	w.sim.Forget()
+	j.do()
+	w.settle()
+	total, write := w.sim.Cost()
+	w.Logf("%-60s %3d / %3d", j.work, total, write)
+	if total > j.total || write > j.write {
+		w.Errorf("%s: %d calls, %d of them writes; at most %d and %d", j.work, total, write, j.total, j.write)
+		by := map[string]int{}
+		for _, call := range w.sim.Calls() {
+			by[call.Action+call.Error]++
+		}
+		w.Log(by)
+	}
+}
+
 func TestCost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, albsim.Options{Provisioning: 2 * time.Minute, Propagation: 10 * time.Second, Linger: 8 * time.Second, Health: 20 * time.Second})
-		for _, c := range []struct {
-			work         string
-			total, write int
-			do           func()
-		}{
+	inBubble(t, albsim.Options{Provisioning: 2 * time.Minute, Propagation: 10 * time.Second, Linger: 8 * time.Second, Health: 20 * time.Second}, func(w *world) {
+		for _, j := range []job{
 			{"create from nothing", 85, 68, func() { twenty(w) }},
 			{"restart, nothing changed", 31, 0, func() { w.restart() }},
 			{"periodic resync", 0, 0, func() {}},
@@ -58,27 +79,42 @@ func TestCost(t *testing.T) {
 			{"a good one behind it", 2, 1, func() { w.serve("z-last", map[string]string{"/": "service-1"}) }},
 			{"delete everything", 30, 26, func() { w.Ingresses = nil }},
 		} {
-			time.Sleep(time.Minute) // for the targets to be healthy
-			w.sim.Forget()
-			c.do()
-			w.settle()
-			total, write := w.sim.Cost()
-			t.Logf("%-60s %3d / %3d", c.work, total, write)
-			if total > c.total || write > c.write {
-				t.Errorf("%s: %d calls, %d of them writes; at most %d and %d", c.work, total, write, c.total, c.write)
-				by := map[string]int{}
-				for _, call := range w.sim.Calls() {
-					by[call.Action+call.Error]++
-				}
-				t.Log(by)
-			}
-			if c.work == "a good one behind it" {
+			w.costs(j)
+			if j.work == "a good one behind it" {
 				time.Sleep(time.Minute) // for the rule to be deployed
 				answer := w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 80, Host: "z-last.example.com", Path: "/"}, albsim.Reading{})
 				if len(answer.Forward) == 0 {
-					t.Errorf("%s is not served: %+v", c.work, answer)
+					t.Errorf("%s is not served: %+v", j.work, answer)
 				}
 			}
+		}
+	})
+}
+
+// The same with a Secret for each host: each certificate is imported and shown, and read at a start.
+func TestCostOverTLS(t *testing.T) {
+	inBubble(t, usual(), func(w *world) {
+		for _, j := range []job{
+			{"create from nothing", 140, 130, func() {
+				twenty(w)
+				for _, ing := range w.Ingresses {
+					secure(w, ing.Name)
+				}
+			}},
+			{"restart, nothing changed", 51, 0, func() { w.restart() }},
+			{"periodic resync", 0, 0, func() {}},
+			{"renew two certificates", 4, 4, func() {
+				w.secret("site-03", 1, "site-03.example.com")
+				w.secret("site-04", 1, "site-04.example.com")
+			}},
+			{"one Ingress more, Service already served", 4, 4, func() {
+				w.serve("site-99", map[string]string{"/": "service-0"})
+				secure(w, "site-99")
+			}},
+			{"delete it", 4, 4, func() { w.remove("site-99") }},
+			{"delete everything", 49, 45, func() { w.Ingresses = nil }},
+		} {
+			w.costs(j)
 		}
 	})
 }
@@ -106,24 +142,13 @@ func TestCostDoesNotGrow(t *testing.T) {
 				if n := len(w.seen.Listener(80).Rules); n != rules {
 					t.Fatalf("%d rules", n)
 				}
-				for _, c := range []struct {
-					work         string
-					total, write int
-					do           func()
-				}{
+				for _, j := range []job{
 					{"a restart", 11 + services, 0, w.restart},
 					{"an Ingress that sorts first", 1, 1, func() { w.serve("a-first", map[string]string{"/": "service-0"}) }},
 					{"another Service", 2, 2, func() { w.point("site-0007", "service-0") }},
 					{"one less", 1, 1, func() { w.remove("a-first") }},
 				} {
-					time.Sleep(time.Minute)
-					w.sim.Forget()
-					c.do()
-					w.settle()
-					if total, write := w.sim.Cost(); total > c.total || write > c.write {
-						t.Errorf("%s: %d calls, %d of them writes; at most %d and %d", c.work, total, write, c.total, c.write)
-						t.Log(w.sim.Calls())
-					}
+					w.costs(j)
 				}
 			})
 		})

@@ -130,3 +130,30 @@ func TestARenewalThatWasCutShort(t *testing.T) {
 		}
 	})
 }
+
+// TestACertificateIsImportedOnce loses the answer to an import: what was imported is found, and not imported
+// a second time.
+func TestACertificateIsImportedOnce(t *testing.T) {
+	for name, fault := range map[string]albsim.Fault{"before it was carried out": albsim.LostBefore, "after that": albsim.LostAfter} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, usual(), func(w *world) {
+				w.service("service-0", 1)
+				w.serve("one", map[string]string{"/": "service-0"})
+				secure(w, "one")
+				lost := false
+				w.sim.Break(func(c albsim.Call) albsim.Fault {
+					if lost || c.Action != "ImportCertificate" {
+						return albsim.NoFault
+					}
+					lost = true
+					return fault
+				})
+				_ = w.rest() // which ends where nothing was imported: it is looked again then
+				w.finish()
+				if !lost || w.sim.Inventory()["certificates"] != 1 || w.seen.Listener(443) == nil {
+					t.Errorf("lost: %t; the account has %v", lost, w.sim.Inventory())
+				}
+			})
+		})
+	}
+}
