@@ -52,6 +52,7 @@ generate: $(BIN)/controller-gen ## Write what is generated from code, and tidy g
 	go generate ./...
 	tools/chart
 	go mod tidy
+	go -C test/oldest/types mod tidy
 
 .PHONY: verify
 verify: $(BIN)/controller-gen ## Check that what is generated is what is committed

@@ -3,6 +3,7 @@ package aws
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -272,8 +273,9 @@ func (p *Provider) certificatesOf(ctx context.Context, listener string) ([]elb.C
 	return out, nil
 }
 
-// readTags reads the tags of everything that carries a digest or a name of ours.
-func (p *Provider) readTags(ctx context.Context, l *look, _ map[string]map[string]string) error {
+// readTags reads the tags of everything that carries a digest or a name of ours. What was found by its tags
+// has them with it: true of a target group as long as nobody here writes them, for they may be a little old.
+func (p *Provider) readTags(ctx context.Context, l *look, strewn map[string]map[string]string) error {
 	var arns []string
 	if l.balancer != nil {
 		arns = append(arns, aws.ToString(l.balancer.LoadBalancerArn))
@@ -281,11 +283,18 @@ func (p *Provider) readTags(ctx context.Context, l *look, _ map[string]map[strin
 	for _, listener := range l.listeners {
 		arns = append(arns, aws.ToString(listener.ListenerArn))
 	}
+	found := map[string]map[string]string{}
 	for _, g := range l.groups {
-		arns = append(arns, aws.ToString(g.TargetGroupArn))
+		arn := aws.ToString(g.TargetGroupArn)
+		if tags := strewn[arn]; l.deep || tags[tagDigest] == "" || p.knows(l.key, arn) {
+			arns = append(arns, arn)
+		} else {
+			found[arn] = tags
+		}
 	}
-	var err error
-	l.tags, err = p.tagsOf(ctx, arns)
+	read, err := p.tagsOf(ctx, arns)
+	maps.Copy(found, read)
+	l.tags = found
 	return err
 }
 

@@ -63,6 +63,18 @@ func (p *Provider) know(key lb.Key, id lb.GroupID, arn string) {
 	}
 }
 
+// knows reports whether a target group was made or seen before, and may have been written since.
+func (p *Provider) knows(key lb.Key, arn string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, known := range p.groups {
+		if name.key == key && known == arn {
+			return true
+		}
+	}
+	return false
+}
+
 // look keeps what is known of the members of a target group, for those who ask next.
 func (p *Provider) look(arn string, members []lb.TargetHealth) {
 	p.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -125,7 +126,7 @@ func TestCostDoesNotGrow(t *testing.T) {
 	for _, rules := range []int{20, 100, 1000} {
 		t.Run(fmt.Sprint(rules), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				const services = 10
+				services := min(rules, lb.ALB().TargetGroups)
 				w := newWorld(t, albsim.Options{Limits: albsim.Limits{RulesPerLoadBalancer: 2000}})
 				for i := range services {
 					w.service(fmt.Sprintf("service-%d", i), 2)
