@@ -73,6 +73,25 @@ func TestAtTheQuotaWhatIsServedStays(t *testing.T) {
 			t.Errorf("what was served before is answered by %s", got.Action.Key())
 		}
 	})
+	t.Run("what only the version that stays depends on is at hand", func(t *testing.T) {
+		o := ten
+		o.Memories = served(ten, key)
+		o.Ingresses = append([]*networkingv1.Ingress{}, ten.Ingresses...)
+		grown := ten.Ingresses[3].DeepCopy()
+		for p := range grown.Spec.Rules[0].HTTP.Paths {
+			grown.Spec.Rules[0].HTTP.Paths[p].Backend.Service.Name = "app-00004"
+		}
+		more := *grown.Spec.Rules[0].DeepCopy()
+		more.Host = "second.example.test"
+		more.HTTP.Paths = more.HTTP.Paths[:1]
+		more.HTTP.Paths[0].Backend.Service.Name = "app-00005"
+		grown.Spec.Rules = append(grown.Spec.Rules, more)
+		o.Ingresses[3] = grown
+		built := expectRefused(t, o, caps, "app-00003")
+		if slices.ContainsFunc(built.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == diag.ServiceMissing }) {
+			t.Errorf("the Service of what is served is missing: %v", built.Diagnostics)
+		}
+	})
 	t.Run("a member that goes makes room", func(t *testing.T) {
 		o := twelve
 		o.Ingresses = twelve.Ingresses[2:]

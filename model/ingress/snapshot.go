@@ -188,7 +188,7 @@ func (s *splitter) classOf(key routing.Key) *Class {
 func (s *splitter) finish(snapshot *Snapshot) Snapshot {
 	slices.SortFunc(snapshot.Members, func(a, b Member) int { return routing.Older(a.Owner, b.Owner) })
 	needed := newIndex(Objects{SecretsWithheld: s.withheld})
-	for _, m := range snapshot.Members {
+	for _, m := range slices.Concat(snapshot.Members, snapshot.before()) {
 		needed.take(s.index, m.Ingress)
 	}
 	if snapshot.NeedsNodes() {
@@ -200,9 +200,13 @@ func (s *splitter) finish(snapshot *Snapshot) Snapshot {
 	return *snapshot
 }
 
+// before are the members as they were last accepted. What these depend on has to be at hand, too: what is
+// served stays, where a change of it does not fit.
+func (s Snapshot) before() []Member { return s.Refuse(s.Changes()).Members }
+
 // NeedsNodes reports whether requests of some member are sent to Nodes.
 func (s Snapshot) NeedsNodes() bool {
-	return slices.ContainsFunc(s.Members, func(m Member) bool { return m.settings.targetType == v1alpha1.TargetTypeInstance })
+	return slices.ContainsFunc(slices.Concat(s.Members, s.before()), func(m Member) bool { return m.settings.targetType == v1alpha1.TargetTypeInstance })
 }
 
 // sourceOf is where diagnostics about an Ingress point.
