@@ -137,9 +137,14 @@ type LoadBalancerClassSpec struct {
 	// the cloud's default.
 	Attributes map[string]string `json:"attributes,omitempty"`
 
-	// Tags for load balancers. Names that start with fairlead.dev/ are Fairlead's own.
+	// Tags for load balancers and all that is made for one of them alone: its listeners, target groups,
+	// security group and imported certificates. Names that start with fairlead.dev/ are Fairlead's own,
+	// those that start with aws: are the cloud's.
 	// +kubebuilder:validation:MaxProperties=40
 	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.startsWith('fairlead.dev/'))",message="names that start with fairlead.dev/ are Fairlead's own"
+	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.matches('^(?i)aws:'))",message="names that start with aws: are the cloud's own"
+	// +kubebuilder:validation:XValidation:rule="self.all(name, size(name) > 0 && size(name) <= 128)",message="names have 1 to 128 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(name, size(self[name]) <= 256)",message="values have at most 256 characters"
 	Tags map[string]string `json:"tags,omitempty"`
 
 	// HealthCheck is how targets are checked for Ingresses that do not say.

@@ -1,6 +1,8 @@
 package ingress
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -140,6 +142,14 @@ func TestParametersOfAClass(t *testing.T) {
 	}
 }
 
+func manyTags(n int) map[string]string {
+	out := map[string]string{}
+	for i := range n {
+		out[fmt.Sprintf("tag-%d", i)] = ""
+	}
+	return out
+}
+
 func TestParametersThatMakeNoSense(t *testing.T) {
 	negative := metav1.Duration{Duration: -1}
 	selector := metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}}
@@ -153,6 +163,12 @@ func TestParametersThatMakeNoSense(t *testing.T) {
 		"groups and who may connect":    {v1alpha1.LoadBalancerClassSpec{SecurityGroups: []string{"a"}, Inbound: []string{"10.0.0.0/8"}}, "spec.inbound"},
 		"who may connect":               {v1alpha1.LoadBalancerClassSpec{Inbound: []string{"10.0.0.1/8"}}, "spec.inbound"},
 		"a tag of ours":                 {v1alpha1.LoadBalancerClassSpec{Tags: map[string]string{"fairlead.dev/key": "a"}}, "spec.tags[fairlead.dev/key]"},
+		"a tag of the cloud's":          {v1alpha1.LoadBalancerClassSpec{Tags: map[string]string{"AWS:key": "a"}}, "spec.tags[AWS:key]"},
+		"a tag without a name":          {v1alpha1.LoadBalancerClassSpec{Tags: map[string]string{"": "a"}}, "spec.tags[]"},
+		"a tag of a long name":          {v1alpha1.LoadBalancerClassSpec{Tags: map[string]string{strings.Repeat("é", 129): "a"}}, "spec.tags[" + strings.Repeat("é", 129) + "]"},
+		"a tag of a long value":         {v1alpha1.LoadBalancerClassSpec{Tags: map[string]string{"a": strings.Repeat("é", 257)}}, "spec.tags[a]"},
+		"a tag of other characters":     {v1alpha1.LoadBalancerClassSpec{Tags: map[string]string{"a": "b&c"}}, "spec.tags[a]"},
+		"more tags than there is room":  {v1alpha1.LoadBalancerClassSpec{Tags: manyTags(41)}, "spec.tags"},
 		"target type":                   {v1alpha1.LoadBalancerClassSpec{TargetType: "pod"}, "spec.targetType"},
 		"path reading":                  {v1alpha1.LoadBalancerClassSpec{ImplementationSpecific: "glob"}, "spec.implementationSpecific"},
 		"deletion policy":               {v1alpha1.LoadBalancerClassSpec{DeletionPolicy: "Keep"}, "spec.deletionPolicy"},

@@ -1,9 +1,12 @@
 package ingress
 
 import (
+	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -221,13 +224,40 @@ func NetworkOf(s Snapshot) routing.Network {
 	return routing.Network{Key: s.Key, Scheme: scheme, Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
 }
 
-// validateTags keeps what Fairlead knows its own by out of what a class may write.
+// What tags may be. Clouds take 50 of each object, of which Fairlead's own are some.
+const (
+	mostTags      = 40
+	longestTag    = 128
+	longestTagged = 256
+)
+
+// tagCharacters are those that clouds take in the names and values of tags.
+var tagCharacters = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
+
+// validateTags keeps what Fairlead knows its own by out of what a class may write, and what a cloud would
+// refuse of every object.
 func validateTags(tags map[string]string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	if len(tags) > mostTags {
+		errs = append(errs, field.TooMany(at, len(tags), mostTags))
+	}
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
-		if strings.HasPrefix(name, prefix) {
-			errs = append(errs, field.Invalid(at.Key(name), name, "names that start with "+prefix+" are Fairlead's own"))
+		why := ""
+		switch value := tags[name]; {
+		case strings.HasPrefix(name, prefix):
+			why = "names that start with " + prefix + " are Fairlead's own"
+		case strings.HasPrefix(strings.ToLower(name), "aws:"):
+			why = "names that start with aws: are the cloud's own"
+		case name == "" || utf8.RuneCountInString(name) > longestTag:
+			why = fmt.Sprintf("names have 1 to %d characters", longestTag)
+		case utf8.RuneCountInString(value) > longestTagged:
+			why = fmt.Sprintf("values have at most %d characters", longestTagged)
+		case !tagCharacters.MatchString(name) || !tagCharacters.MatchString(value):
+			why = "names and values are of letters, digits, spaces and _.:/=+-@"
+		default:
+			continue
 		}
+		errs = append(errs, field.Invalid(at.Key(name), name, why))
 	}
 	return errs
 }

@@ -89,9 +89,10 @@ func albGroupAttributes() map[string]Attribute {
 	}
 }
 
-// GroupSettings are what of a target group changes in place. Without attributes they are told as health
-// checks alone.
+// GroupSettings are what of a target group changes in place. Without attributes and tags they are told as
+// health checks alone.
 type GroupSettings struct {
 	routing.HealthCheck
 	Attributes map[string]string `json:"attributes,omitempty"`
+	Tags       map[string]string `json:"tags,omitempty"`
 }

@@ -90,6 +90,7 @@ type ListenerSettings struct {
 	TLSPolicy  string                `json:"tlsPolicy,omitempty"`
 	Attributes map[string]string     `json:"attributes,omitempty"`
 	Mutual     *MutualAuthentication `json:"mutualAuthentication,omitempty"`
+	Tags       map[string]string     `json:"tags,omitempty"`
 	// ClientSecrets stands for the secrets of all actions: a change of one is one of the listener.
 	ClientSecrets Digest `json:"clientSecrets,omitempty"`
 }
@@ -171,18 +172,34 @@ type TargetGroup struct {
 
 	Health     routing.HealthCheck `json:"-"` // desired side only
 	Attributes map[string]string   `json:"-"` // desired side only
+	Tags       map[string]string   `json:"-"` // desired side only
 	Targets    []Target            `json:"-"` // desired side only: what to register first
 }
 
 // A Certificate is one that the provider holds for this load balancer because an Ingress brought
 // it. Those that the cloud has of itself are only named by listeners.
 type Certificate struct {
-	ID    CertificateID `json:"id"`
-	Hosts []string      `json:"hosts"`
-	Kind  string        `json:"kind,omitempty"` // what does not change when it is renewed
+	ID     CertificateID `json:"id"`
+	Hosts  []string      `json:"hosts"`
+	Kind   string        `json:"kind,omitempty"`   // what does not change when it is renewed
+	Digest Digest        `json:"digest,omitempty"` // of CertificateSettings; none without any
 
-	Source string   `json:"-"` // desired side only: the Secret
-	Pair   *KeyPair `json:"-"` // desired side only
+	Source string            `json:"-"` // desired side only: the Secret
+	Pair   *KeyPair          `json:"-"` // desired side only
+	Tags   map[string]string `json:"-"` // desired side only
+}
+
+// CertificateSettings are what of a certificate changes while it stays the same.
+type CertificateSettings struct {
+	Tags map[string]string `json:"tags"`
+}
+
+// Digest is that of the settings, "" where there are none.
+func (s CertificateSettings) Digest() Digest {
+	if len(s.Tags) == 0 {
+		return ""
+	}
+	return DigestOf(s)
 }
 
 // Succeeds reports whether the certificate can take the place of another one wherever that is

@@ -49,7 +49,7 @@ func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *
 			out.Rules = append(out.Rules, spell.rules(b)...)
 		}
 	}
-	out.Settings = ListenerSettings{Inbound: l.Inbound, TLSPolicy: l.TLSPolicy, Attributes: l.Attributes, Mutual: l.Mutual, ClientSecrets: clientSecrets(out)}
+	out.Settings = ListenerSettings{Inbound: l.Inbound, TLSPolicy: l.TLSPolicy, Attributes: l.Attributes, Mutual: l.Mutual, Tags: t.Settings.Tags, ClientSecrets: clientSecrets(out)}
 	out.Digest = DigestOf(out.Settings)
 	return out
 }
@@ -168,7 +168,8 @@ func targetGroups(t *routing.Table, listeners []Listener, c Capabilities) (group
 		refusals = append(refusals, refused...)
 		groups = append(groups, TargetGroup{
 			ID: id, Service: b.Service, Port: b.Port, TargetType: b.TargetType, Protocol: b.Protocol,
-			Version: b.Version, Family: b.Family, Digest: DigestOf(GroupSettings{b.Health, attributes}), Health: b.Health, Attributes: attributes, Targets: c.Targets(b.TargetType, b.Targets),
+			Version: b.Version, Family: b.Family, Digest: DigestOf(GroupSettings{b.Health, attributes, t.Settings.Tags}),
+			Health: b.Health, Attributes: attributes, Tags: t.Settings.Tags, Targets: c.Targets(b.TargetType, b.Targets),
 		})
 	}
 	return groups, refusals
@@ -185,7 +186,9 @@ func certificates(t *routing.Table, listeners []Listener) []Certificate {
 	var out []Certificate
 	for _, c := range t.Certificates {
 		if used[c.ID] && c.Pair != nil {
-			out = append(out, Certificate{ID: c.ID, Hosts: c.Hosts, Kind: c.Kind, Source: c.Source, Pair: c.Pair})
+			out = append(out, Certificate{
+				ID: c.ID, Hosts: c.Hosts, Kind: c.Kind, Digest: CertificateSettings{t.Settings.Tags}.Digest(), Source: c.Source, Pair: c.Pair, Tags: t.Settings.Tags,
+			})
 		}
 	}
 	slices.SortFunc(out, func(a, b Certificate) int { return strings.Compare(string(a.ID), string(b.ID)) })

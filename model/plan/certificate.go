@@ -39,14 +39,17 @@ func renew(seen *lb.Observed, want lb.LoadBalancer) (*lb.Observed, []ReplaceCert
 	return after, renewed
 }
 
-// certificates brings those that are missing.
+// certificates brings those that are missing, and corrects the tags of the others.
 func (d *difference) certificates(renewed []ReplaceCertificate) {
 	for _, r := range renewed {
 		d.imported[r.New.ID] = d.add(r, use{})
 	}
 	for _, c := range d.want.Certificates {
-		if d.seen.Certificate(c.ID) == nil {
+		switch seen := d.seen.Certificate(c.ID); {
+		case seen == nil:
 			d.imported[c.ID] = d.add(ImportCertificate{c}, use{})
+		case seen.Digest != c.Digest && (c.Digest == "" || differ(seen.Digest, c.Digest)):
+			d.add(ModifyCertificate{c}, use{})
 		}
 	}
 }

@@ -18,6 +18,7 @@ func (ShieldLoadBalancer) step() {}
 func (DeleteFirewall) step()     {}
 func (ImportCertificate) step()  {}
 func (ReplaceCertificate) step() {}
+func (ModifyCertificate) step()  {}
 func (DeleteCertificate) step()  {}
 func (CreateTargetGroup) step()  {}
 func (ModifyTargetGroup) step()  {}
@@ -42,6 +43,7 @@ func (ShieldLoadBalancer) Op() string { return "shield load balancer" }
 func (DeleteFirewall) Op() string     { return "delete firewall" }
 func (ImportCertificate) Op() string  { return "import certificate" }
 func (ReplaceCertificate) Op() string { return "replace certificate" }
+func (ModifyCertificate) Op() string  { return "modify certificate" }
 func (DeleteCertificate) Op() string  { return "delete certificate" }
 func (CreateTargetGroup) Op() string  { return "create target group" }
 func (ModifyTargetGroup) Op() string  { return "modify target group" }
@@ -66,6 +68,7 @@ func (s ShieldLoadBalancer) ID() string { return string(s.Key) }
 func (s DeleteFirewall) ID() string     { return string(s.Key) }
 func (s ImportCertificate) ID() string  { return string(s.Certificate.ID) }
 func (s ReplaceCertificate) ID() string { return string(s.Old) }
+func (s ModifyCertificate) ID() string  { return string(s.Certificate.ID) }
 func (s DeleteCertificate) ID() string  { return string(s.Certificate) }
 func (s CreateTargetGroup) ID() string  { return string(s.Group.ID) }
 func (s ModifyTargetGroup) ID() string  { return string(s.Group.ID) }
@@ -99,6 +102,9 @@ func (s ImportCertificate) Detail() string {
 }
 func (s ReplaceCertificate) Detail() string {
 	return "with " + string(s.New.ID) + ", " + ImportCertificate{s.New}.Detail()
+}
+func (s ModifyCertificate) Detail() string {
+	return strings.TrimSpace("settings " + string(s.Certificate.Digest))
 }
 func (s DeleteCertificate) Detail() string { return "" }
 func (s CreateTargetGroup) Detail() string { return s.Group.Protocol + " " + s.Group.TargetType }

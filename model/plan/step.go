@@ -69,12 +69,14 @@ type (
 		Old lb.CertificateID
 		New lb.Certificate
 	}
+	// ModifyCertificate changes its tags.
+	ModifyCertificate struct{ Certificate lb.Certificate }
 	// DeleteCertificate removes one that nothing uses any more.
 	DeleteCertificate struct{ Certificate lb.CertificateID }
 
 	// CreateTargetGroup makes a target group without targets.
 	CreateTargetGroup struct{ Group lb.TargetGroup }
-	// ModifyTargetGroup changes its health check.
+	// ModifyTargetGroup changes its settings: health check, attributes and tags.
 	ModifyTargetGroup struct{ Group lb.TargetGroup }
 	// RegisterTargets registers a target group's first targets.
 	RegisterTargets struct {
@@ -171,7 +173,7 @@ func (s DeleteFirewall) Do(o *lb.Observed, _ Result) { o.Firewall = "" }
 // Do adds the certificate.
 func (s ImportCertificate) Do(o *lb.Observed, r Result) {
 	seen := lb.ObservedCertificate{Certificate: s.Certificate, Handle: r.Handle}
-	seen.Source, seen.Pair = "", nil
+	seen.Source, seen.Pair, seen.Tags = "", nil, nil
 	if old := o.Certificate(s.Certificate.ID); old != nil {
 		*old = seen
 		return
@@ -201,6 +203,13 @@ func (s ReplaceCertificate) Do(o *lb.Observed, _ Result) {
 	}
 }
 
+// Do replaces the settings.
+func (s ModifyCertificate) Do(o *lb.Observed, _ Result) {
+	if c := o.Certificate(s.Certificate.ID); c != nil {
+		c.Digest = s.Certificate.Digest
+	}
+}
+
 // Do removes the certificate.
 func (s DeleteCertificate) Do(o *lb.Observed, _ Result) {
 	o.Certificates = slices.DeleteFunc(o.Certificates, func(c lb.ObservedCertificate) bool { return c.ID == s.Certificate })
@@ -212,7 +221,7 @@ func (s CreateTargetGroup) Do(o *lb.Observed, r Result) {
 		return
 	}
 	seen := lb.ObservedTargetGroup{TargetGroup: s.Group, Handle: r.Handle}
-	seen.Health, seen.Attributes, seen.Targets = routing.HealthCheck{}, nil, nil
+	seen.Health, seen.Attributes, seen.Tags, seen.Targets = routing.HealthCheck{}, nil, nil, nil
 	at, _ := slices.BinarySearchFunc(o.TargetGroups, s.Group.ID, func(g lb.ObservedTargetGroup, id lb.GroupID) int {
 		return cmp.Compare(g.ID, id)
 	})

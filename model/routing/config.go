@@ -63,7 +63,7 @@ type Settings struct {
 	// own to keep.
 	SecurityGroups []string          `json:"securityGroups,omitempty"`
 	Attributes     map[string]string `json:"attributes,omitempty"`
-	Tags           map[string]string `json:"tags,omitempty"`
+	Tags           map[string]string `json:"tags,omitempty"` // of the load balancer and of what is made for it alone
 }
 
 // A Network is where a load balancer is to stand, in the words of its class. The zero Network asks for

@@ -45,6 +45,8 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 		return plan.Result{Handle: arn}, err
 	case plan.ReplaceCertificate:
 		return plan.Result{}, p.replaceCertificate(ctx, seen, s)
+	case plan.ModifyCertificate:
+		return plan.Result{}, p.modifyCertificate(ctx, seen, s.Certificate)
 	case plan.DeleteCertificate:
 		return plan.Result{}, p.deleteCertificate(ctx, seen, s.Certificate)
 	case plan.CreateTargetGroup:

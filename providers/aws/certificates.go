@@ -8,6 +8,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -35,7 +36,7 @@ func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[str
 	reads.SetLimit(atOnce)
 	for i, arn := range arns {
 		reads.Go(func() (err error) {
-			found[i], err = p.readCertificate(ctx, arn, strewn[arn])
+			found[i], err = p.readCertificate(ctx, arn, strewn[arn], l.deep)
 			return err
 		})
 	}
@@ -59,7 +60,7 @@ func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[str
 // readCertificate reads one that is tagged as ours, or nil where it is gone. Its ID is in a tag, which
 // is written after it was imported again: where the tags tell of another certificate, it is known by its
 // ARN, which nobody wants, until it is imported once more.
-func (p *Provider) readCertificate(ctx context.Context, arn string, tags map[string]string) (*lb.ObservedCertificate, error) {
+func (p *Provider) readCertificate(ctx context.Context, arn string, tags map[string]string, deep bool) (*lb.ObservedCertificate, error) {
 	out, err := p.acm.GetCertificate(ctx, &acm.GetCertificateInput{CertificateArn: aws.String(arn)})
 	if is(err, "ResourceNotFound") {
 		return nil, nil // deleted a moment ago
@@ -71,7 +72,10 @@ func (p *Provider) readCertificate(ctx context.Context, arn string, tags map[str
 	if err != nil {
 		return nil, fmt.Errorf("reading certificate %s: %w", arn, err)
 	}
-	c := lb.Certificate{ID: lb.CertificateID(tags[tagCertificate]), Hosts: routing.NamesIn(leaf), Kind: routing.KindOf(leaf)}
+	c := lb.Certificate{ID: lb.CertificateID(tags[tagCertificate]), Hosts: routing.NamesIn(leaf), Kind: routing.KindOf(leaf), Digest: lb.Digest(tags[tagDigest])}
+	if deep && c.Digest != "" {
+		c.Digest = lb.CertificateSettings{Tags: writtenTags(tags)}.Digest()
+	}
 	if c.ID == "" || tags[tagLeaf] != fingerprint(leaf) {
 		c.ID = lb.CertificateID(arn)
 	}
@@ -100,38 +104,44 @@ func certificateARN(seen *lb.Observed, id lb.CertificateID) (string, error) {
 // importCertificate gives AWS a certificate with its key. AWS would import it as often as it is asked to: so
 // whoever has asked before, or got no answer, looks for what came of it.
 func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c lb.Certificate) (string, error) {
-	if known := seen.Certificate(c.ID); known != nil {
-		return known.Handle, nil
+	if there := seen.Certificate(c.ID); there != nil {
+		return there.Handle, nil
 	}
-	in, tags, err := p.toImport(seen.Key, c)
+	in, known, err := p.toImport(seen.Key, c)
 	if err != nil {
 		return "", err
 	}
 	if p.imports.again(seen.Key, c.ID) {
-		if arn, err := p.importedAs(ctx, tags); arn != "" || err != nil {
+		if arn, err := p.importedAs(ctx, known, c); arn != "" || err != nil {
 			return arn, err
 		}
 	}
-	in.Tags = acmTags(tags)
+	in.Tags = acmTags(certificateTags(known, c))
 	out, err := p.acm.ImportCertificate(ctx, in, onlyRefused)
 	if err == nil {
 		return aws.ToString(out.CertificateArn), nil
 	}
 	if codeOf(err) == "" {
-		if arn, unknown := p.importedAs(ctx, tags); unknown == nil && arn != "" {
+		if arn, unknown := p.importedAs(ctx, known, c); unknown == nil && arn != "" {
 			return arn, nil
 		}
 	}
 	return "", explained("importing certificate "+string(c.ID), err)
 }
 
-// importedAs is what AWS calls a certificate that was imported with some tags, or "".
-func (p *Provider) importedAs(ctx context.Context, tags map[string]string) (string, error) {
-	made, err := p.find(ctx, tags, "acm:certificate")
+// importedAs is what AWS calls a certificate that was imported before, or "". It gets the tags that it is to
+// have by now.
+func (p *Provider) importedAs(ctx context.Context, known map[string]string, c lb.Certificate) (string, error) {
+	made, err := p.find(ctx, known, "acm:certificate")
 	if err != nil || len(made) == 0 {
 		return "", err
 	}
-	return sorted(made)[0], nil
+	arn := sorted(made)[0]
+	before := lb.Digest(made[arn][tagDigest])
+	if before == c.Digest {
+		return arn, nil
+	}
+	return arn, p.retagCertificate(ctx, arn, before, certificateTags(known, c))
 }
 
 // Imports are the certificates that AWS was asked to import.
@@ -178,7 +188,7 @@ func (p *Provider) replaceCertificate(ctx context.Context, seen *lb.Observed, s 
 		}
 		return fmt.Errorf("certificate %s is not there", s.Old)
 	}
-	in, tags, err := p.toImport(seen.Key, s.New)
+	in, known, err := p.toImport(seen.Key, s.New)
 	if err != nil {
 		return err
 	}
@@ -186,8 +196,61 @@ func (p *Provider) replaceCertificate(ctx context.Context, seen *lb.Observed, s 
 	if _, err := p.acm.ImportCertificate(ctx, in); err != nil {
 		return explained("importing certificate "+string(s.New.ID)+" in the place of "+old.Handle, err)
 	}
-	_, err = p.acm.AddTagsToCertificate(ctx, &acm.AddTagsToCertificateInput{CertificateArn: in.CertificateArn, Tags: acmTags(tags)})
-	return explained("tagging "+old.Handle, err)
+	return p.retagCertificate(ctx, old.Handle, old.Digest, certificateTags(known, s.New))
+}
+
+// modifyCertificate changes the tags of a certificate.
+func (p *Provider) modifyCertificate(ctx context.Context, seen *lb.Observed, c lb.Certificate) error {
+	there := seen.Certificate(c.ID)
+	if there == nil {
+		return fmt.Errorf("certificate %s is not there", c.ID)
+	}
+	return p.retagCertificate(ctx, there.Handle, there.Digest, certificateTags(p.owned(seen.Key, nil), c))
+}
+
+// certificateTags are the tags of a certificate whose settings are written: those that it is known by, and
+// those that it is given.
+func certificateTags(known map[string]string, c lb.Certificate) map[string]string {
+	tags := maps.Clone(known)
+	maps.Copy(tags, c.Tags)
+	noteWritten(tags, listed(c.Tags))
+	if c.Digest != "" {
+		tags[tagDigest] = string(c.Digest)
+	}
+	return tags
+}
+
+// retagCertificate gives a certificate tags, and takes away those that it was given before: none where it
+// has no digest.
+func (p *Provider) retagCertificate(ctx context.Context, arn string, before lb.Digest, after map[string]string) error {
+	if before != "" {
+		if err := p.untagCertificate(ctx, arn, after); err != nil {
+			return err
+		}
+	}
+	_, err := p.acm.AddTagsToCertificate(ctx, &acm.AddTagsToCertificateInput{CertificateArn: aws.String(arn), Tags: acmTags(after)})
+	return explained("tagging "+arn, err)
+}
+
+// untagCertificate takes away the tags that a certificate was given and is not to have any more.
+func (p *Provider) untagCertificate(ctx context.Context, arn string, after map[string]string) error {
+	out, err := p.acm.ListTagsForCertificate(ctx, &acm.ListTagsForCertificateInput{CertificateArn: aws.String(arn)})
+	if err != nil {
+		return explained("reading the tags of "+arn, err)
+	}
+	before := map[string]string{}
+	for _, t := range out.Tags {
+		before[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	var gone []acmtypes.Tag
+	for _, name := range surplus(before, after) {
+		gone = append(gone, acmtypes.Tag{Key: aws.String(name)})
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	_, err = p.acm.RemoveTagsFromCertificate(ctx, &acm.RemoveTagsFromCertificateInput{CertificateArn: aws.String(arn), Tags: gone})
+	return explained("removing tags of "+arn, err)
 }
 
 // toImport is a certificate as AWS takes it, and the tags that it is known by. AWS refuses one that is

@@ -40,8 +40,9 @@ type look struct {
 	protection lb.Protection
 	protected  string
 	firewall   string
-	fenced     bool    // looked at deeply, whether it has the security groups that it should have
-	grants     []grant // looked at deeply, those of its firewall
+	fenced     bool              // looked at deeply, whether it has the security groups that it should have
+	grants     []grant           // looked at deeply, those of its firewall
+	fenceTags  map[string]string // looked at deeply, those of its firewall
 }
 
 // Observe reads what is under a key.
@@ -330,7 +331,7 @@ func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
 		Protocol: string(g.Protocol), Version: aws.ToString(g.ProtocolVersion), Family: string(g.IpAddressType), Digest: lb.Digest(tags[tagDigest]),
 	}}
 	if l.deep && out.Digest != "" { // without one they were not written to the end
-		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: fromHealth(g), Attributes: l.attributes[arn]})
+		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: fromHealth(g), Attributes: l.attributes[arn], Tags: writtenTags(tags)})
 	}
 	for _, t := range l.health[arn] {
 		if t.State != "draining" {

@@ -104,8 +104,8 @@ var statements = []statement{
 		resources: []string{arn("acm", "certificate/*")}, condition: tagged("Request"),
 	},
 	{
-		sid: "ChangeCertificates", why: "Certificates with the tag are read, imported again when their Secret changes, and deleted when nothing needs them.",
-		actions:   []string{"acm:DeleteCertificate", "acm:GetCertificate", "acm:ImportCertificate"},
+		sid: "ChangeCertificates", why: "Certificates with the tag are read, given the tags of their class, imported again when their Secret changes, and deleted when nothing needs them.",
+		actions:   []string{"acm:DeleteCertificate", "acm:GetCertificate", "acm:ImportCertificate", "acm:ListTagsForCertificate", "acm:RemoveTagsFromCertificate"},
 		resources: []string{arn("acm", "certificate/*")}, condition: tagged("Resource"),
 	},
 	{
@@ -119,14 +119,14 @@ var statements = []statement{
 		resources: []string{arn("ec2", "vpc/*")},
 	},
 	{
-		sid: "TagSecurityGroups", why: "The tags of a security group come with the call that makes it.",
+		sid: "TagSecurityGroups", why: "The first tags of a security group come with the call that makes it.",
 		actions:   []string{"ec2:CreateTags"},
 		resources: []string{arn("ec2", "security-group/*")}, condition: making("ec2", "CreateSecurityGroup"),
 	},
 	{
 		sid: "ChangeSecurityGroups", why: "Security groups that have the tag are changed and deleted.",
 		actions: []string{
-			"ec2:AuthorizeSecurityGroupEgress", "ec2:AuthorizeSecurityGroupIngress", "ec2:DeleteSecurityGroup", "ec2:DeleteTags",
+			"ec2:AuthorizeSecurityGroupEgress", "ec2:AuthorizeSecurityGroupIngress", "ec2:CreateTags", "ec2:DeleteSecurityGroup", "ec2:DeleteTags",
 			"ec2:RevokeSecurityGroupEgress", "ec2:RevokeSecurityGroupIngress",
 		},
 		resources: []string{arn("ec2", "security-group/*")}, condition: tagged("Resource"),

@@ -45,7 +45,7 @@ var usualHeaders = map[string]string{
 
 // writtenOfListener lists what the settings of a listener say, sorted.
 func writtenOfListener(s lb.ListenerSettings) []string {
-	out := sorted(s.Attributes)
+	out := append(sorted(s.Attributes), listed(s.Tags)...)
 	if s.TLSPolicy != "" {
 		out = append(out, writtenPolicy)
 	}
@@ -64,7 +64,7 @@ func writtenOfListener(s lb.ListenerSettings) []string {
 
 // listenerTags are the tags of a listener whose settings are written.
 func (p *Provider) listenerTags(key lb.Key, want lb.Listener) map[string]string {
-	tags := p.owned(key, nil)
+	tags := p.owned(key, want.Settings.Tags)
 	noteWritten(tags, writtenOfListener(want.Settings))
 	tags[tagDigest] = string(want.Digest)
 	return tags
@@ -150,7 +150,7 @@ func (l *look) listenerDigest(of elb.Listener) lb.Digest {
 		return lb.Digest(tags[tagDigest])
 	}
 	written := writtenIn(tags)
-	s := lb.ListenerSettings{Attributes: l.attributes[arn]}
+	s := lb.ListenerSettings{Attributes: l.attributes[arn], Tags: writtenTags(tags)}
 	if l.fenced {
 		s.Inbound = l.inboundOf(aws.ToInt32(of.Port))
 	}

@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -90,6 +91,7 @@ func (p *Provider) fence(ctx context.Context, want lb.LoadBalancer) (groups []st
 		return want.Settings.SecurityGroups, "", nil
 	}
 	tags := p.owned(want.Key, want.Settings.Tags)
+	noteWritten(tags, listed(want.Settings.Tags))
 	if firewall, err = p.group(ctx, p.loadBalancerName(want.Key), "Who may connect to "+string(want.Key), tags); err != nil {
 		return nil, "", err
 	}
@@ -204,21 +206,20 @@ func (p *Provider) revoke(ctx context.Context, group string, grants []grant) err
 	return explained("shutting out of security group "+group, err)
 }
 
-// group makes a security group, or finds the one of ours that has the name already.
+// group makes a security group with tags, or gives them to the one of ours that has the name already.
 func (p *Provider) group(ctx context.Context, name, about string, tags map[string]string) (string, error) {
 	in := &ec2.CreateSecurityGroupInput{GroupName: aws.String(name), Description: aws.String(about), VpcId: aws.String(p.vpc)}
-	spec := ec2types.TagSpecification{ResourceType: ec2types.ResourceTypeSecurityGroup}
-	for _, key := range sorted(tags) {
-		spec.Tags = append(spec.Tags, ec2types.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
-	}
-	in.TagSpecifications = []ec2types.TagSpecification{spec}
+	in.TagSpecifications = []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeSecurityGroup, Tags: ec2Tags(tags)}}
 	out, err := p.ec2.CreateSecurityGroup(ctx, in)
 	if is(err, "InvalidGroup.Duplicate") { // made before
-		found, err := p.groupNamed(ctx, name)
-		if err != nil || found != "" {
-			return found, err
+		found, err := p.ownGroup(ctx, name)
+		if err != nil {
+			return "", err
 		}
-		return "", fmt.Errorf("security group %s is somebody else's: %w", name, providers.ErrRejected)
+		if found == nil {
+			return "", fmt.Errorf("security group %s is somebody else's: %w", name, providers.ErrRejected)
+		}
+		return aws.ToString(found.GroupId), p.retagGroup(ctx, *found, tags)
 	}
 	if err != nil {
 		return "", explained("creating security group "+name, err)
@@ -226,16 +227,67 @@ func (p *Provider) group(ctx context.Context, name, about string, tags map[strin
 	return aws.ToString(out.GroupId), nil
 }
 
-// groupNamed is the security group of ours that has a name, or "".
+// ec2Tags are tags as EC2 takes them.
+func ec2Tags(tags map[string]string) []ec2types.Tag {
+	var out []ec2types.Tag
+	for _, key := range sorted(tags) {
+		out = append(out, ec2types.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
+	}
+	return out
+}
+
+// tagsIn are the tags of a security group.
+func tagsIn(g ec2types.SecurityGroup) map[string]string {
+	out := map[string]string{}
+	for _, t := range g.Tags {
+		out[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return out
+}
+
+// retagGroup gives a security group the tags that it lacks, and takes away those that it was given before.
+func (p *Provider) retagGroup(ctx context.Context, g ec2types.SecurityGroup, after map[string]string) error {
+	before, id := tagsIn(g), aws.ToString(g.GroupId)
+	var gone []ec2types.Tag
+	for _, name := range surplus(before, after) {
+		gone = append(gone, ec2types.Tag{Key: aws.String(name)})
+	}
+	if len(gone) > 0 {
+		if _, err := p.ec2.DeleteTags(ctx, &ec2.DeleteTagsInput{Resources: []string{id}, Tags: gone}); err != nil {
+			return explained("removing tags of security group "+id, err)
+		}
+	}
+	missing := maps.Clone(after)
+	maps.DeleteFunc(missing, func(name, value string) bool {
+		there, has := before[name]
+		return has && there == value
+	})
+	if len(missing) == 0 {
+		return nil
+	}
+	_, err := p.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: ec2Tags(missing)})
+	return explained("tagging security group "+id, err)
+}
+
+// groupNamed is the ID of the security group of ours that has a name, or "".
 func (p *Provider) groupNamed(ctx context.Context, name string) (string, error) {
+	found, err := p.ownGroup(ctx, name)
+	if err != nil || found == nil {
+		return "", err
+	}
+	return aws.ToString(found.GroupId), nil
+}
+
+// ownGroup is the security group of ours that has a name, or nil.
+func (p *Provider) ownGroup(ctx context.Context, name string) (*ec2types.SecurityGroup, error) {
 	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(p.inVPC(),
 		ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}},
 		ec2types.Filter{Name: aws.String("tag:" + tagInstallation), Values: []string{p.installation}},
 	)})
 	if err != nil || len(found) == 0 {
-		return "", err
+		return nil, err
 	}
-	return aws.ToString(found[0].GroupId), nil
+	return &found[0], nil
 }
 
 func (p *Provider) groupsWith(ctx context.Context, in *ec2.DescribeSecurityGroupsInput) ([]ec2types.SecurityGroup, error) {
@@ -327,7 +379,7 @@ func (p *Provider) readFence(ctx context.Context, l *look, strewn map[string]map
 	for _, g := range found {
 		switch {
 		case aws.ToString(g.GroupId) == l.firewall:
-			l.grants, l.fenced = grantsIn(g), true
+			l.grants, l.fenceTags, l.fenced = grantsIn(g), tagsIn(g), true
 		case aws.ToString(g.GroupName) != p.sharedName() || !tagged(g.Tags, tagInstallation, p.installation):
 			l.fenced = false
 			return nil

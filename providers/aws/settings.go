@@ -19,12 +19,11 @@ import (
 // lists what was written, so that what a class does not say any more goes back to AWS's default.
 
 // What of a load balancer a class may set, as the list of what was written names it: these, attributes by
-// their own names, and tags behind tagWritten.
+// their own names, and tags.
 const (
 	writtenSubnets = "subnets"
 	writtenFamily  = "ip-family"
 	writtenGroups  = "security-groups"
-	tagWritten     = "tag:"
 )
 
 // usualFamily is what load balancers have that nothing else is asked of.
@@ -53,10 +52,7 @@ var usualAttributes = map[string]string{
 
 // writtenOf lists what settings say, sorted.
 func writtenOf(s routing.Settings) []string {
-	out := sorted(s.Attributes)
-	for _, name := range sorted(s.Tags) {
-		out = append(out, tagWritten+name)
-	}
+	out := append(sorted(s.Attributes), listed(s.Tags)...)
 	if len(s.Subnets) > 0 {
 		out = append(out, writtenSubnets)
 	}
@@ -158,23 +154,32 @@ func (l *look) digest() lb.Digest {
 	if !l.deep || tags[tagDigest] == "" {
 		return lb.Digest(tags[tagDigest])
 	}
-	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.strange(), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)]}
+	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.strange(), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)], Tags: l.tagsThroughout(writtenTags(tags))}
 	for _, name := range writtenIn(tags) {
-		tag, isTag := strings.CutPrefix(name, tagWritten)
-		switch {
-		case name == writtenSubnets:
+		switch name {
+		case writtenSubnets:
 			s.Subnets = subnetsIn(*l.balancer)
-		case name == writtenFamily:
+		case writtenFamily:
 			s.IPFamily = string(l.balancer.IpAddressType)
-		case name == writtenGroups:
+		case writtenGroups:
 			s.SecurityGroups = slices.Sorted(slices.Values(l.balancer.SecurityGroups))
-		case isTag:
-			if value, there := tags[tag]; there {
-				s.Tags = with(s.Tags, tag, value)
-			}
 		}
 	}
 	return lb.DigestOf(s)
+}
+
+// tagsThroughout are those of some tags that the firewall of the load balancer has, too, if it has one.
+func (l *look) tagsThroughout(tags map[string]string) map[string]string {
+	if l.firewall == "" {
+		return tags
+	}
+	var out map[string]string
+	for name, value := range tags {
+		if there, has := l.fenceTags[name]; has && there == value {
+			out = with(out, name, value)
+		}
+	}
+	return out
 }
 
 // deletionProtection is the attribute that keeps a load balancer from being deleted.

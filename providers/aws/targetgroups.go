@@ -73,8 +73,9 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 
 // groupTags are the tags of a target group whose settings are written.
 func (p *Provider) groupTags(key lb.Key, g lb.TargetGroup) map[string]string {
-	tags := p.owned(key, map[string]string{tagGroup: string(g.ID), tagService: g.Service, tagPort: string(g.Port)})
-	noteWritten(tags, sorted(g.Attributes))
+	tags := p.owned(key, g.Tags)
+	tags[tagGroup], tags[tagService], tags[tagPort] = string(g.ID), g.Service, string(g.Port)
+	noteWritten(tags, append(sorted(g.Attributes), listed(g.Tags)...))
 	tags[tagDigest] = string(g.Digest)
 	return tags
 }

@@ -21,6 +21,9 @@ var (
 	unquote = strings.NewReplacer("=3D", "=", "=20", " ")
 )
 
+// tagWritten is what tags of a class stand behind in the list.
+const tagWritten = "tag:"
+
 // noteWritten puts a list into tags.
 func noteWritten(tags map[string]string, names []string) {
 	line, part := "", 0
@@ -48,13 +51,34 @@ func writtenIn(tags map[string]string) []string {
 	return names
 }
 
-// surplus are the tags of before that a shorter list leaves behind, and those that the list says were
-// written and that are no more.
+// writtenTags are the tags of a class that the list in tags says were written, as far as they are there.
+func writtenTags(tags map[string]string) map[string]string {
+	var out map[string]string
+	for _, name := range writtenIn(tags) {
+		tag, isTag := strings.CutPrefix(name, tagWritten)
+		if value, there := tags[tag]; isTag && there {
+			out = with(out, tag, value)
+		}
+	}
+	return out
+}
+
+// listed are tags of a class as the list of what was written names them.
+func listed(tags map[string]string) []string {
+	var out []string
+	for _, name := range sorted(tags) {
+		out = append(out, tagWritten+name)
+	}
+	return out
+}
+
+// surplus are the tags of before that a shorter list leaves behind, those that the list says were written
+// and that are no more, and a digest of what has no settings any more.
 func surplus(before, after map[string]string) []string {
 	var out []string
 	for _, name := range sorted(before) {
 		_, stays := after[name]
-		if !stays && (strings.HasPrefix(name, tagWrittenList) || slices.Contains(writtenIn(before), tagWritten+name)) {
+		if !stays && (strings.HasPrefix(name, tagWrittenList) || name == tagDigest || slices.Contains(writtenIn(before), tagWritten+name)) {
 			out = append(out, name)
 		}
 	}

@@ -49,6 +49,7 @@ func TestApplyRefuses(t *testing.T) {
 			"certificate sha256:2 cannot be used: it has no private key: rejected"},
 		"a certificate that is none": {plan.ImportCertificate{Certificate: lb.Certificate{ID: "sha256:2", Pair: &lb.KeyPair{}}}, "rejected",
 			"certificate sha256:2 cannot be used: tls: failed to find any PEM data in certificate input: rejected"},
+		"other tags of an unknown one":              {plan.ModifyCertificate{Certificate: lb.Certificate{ID: "sha256:3"}}, conflict, "no certificate sha256:3"},
 		"another in place of one that is not there": {plan.ReplaceCertificate{Old: "sha256:3", New: lb.Certificate{ID: "sha256:4"}}, conflict, "no certificate sha256:3"},
 		"another without its key": {plan.ReplaceCertificate{Old: "sha256:1", New: lb.Certificate{ID: "sha256:4"}}, "rejected",
 			"certificate sha256:4 cannot be used: it has no private key: rejected"},

@@ -38,6 +38,10 @@ func (c *Cloud) refuse(r *record, step plan.Step) error {
 			return fmt.Errorf("no certificate %s", s.Old)
 		}
 		return usable(s.New)
+	case plan.ModifyCertificate:
+		if o.Certificate(s.Certificate.ID) == nil {
+			return fmt.Errorf("no certificate %s", s.Certificate.ID)
+		}
 	case plan.DeleteCertificate:
 		if port := certificateUser(o, s.Certificate); port != 0 {
 			return fmt.Errorf("certificate %s is in use on port %d: %w", s.Certificate, port, providers.ErrPending)

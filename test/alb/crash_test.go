@@ -96,6 +96,11 @@ func scenarios() []scenario {
 		{"no security groups of the class any more", func(w *world) { few(w); w.class(func(s *spec) { s.SecurityGroups = []string{"nodes"} }) }, func(w *world) {
 			w.class(func(s *spec) { s.SecurityGroups = nil })
 		}},
+		{"other tags of the class", func(w *world) {
+			few(w)
+			secure(w, "one")
+			w.class(func(s *spec) { s.Tags = map[string]string{"team": "web", "stage": "one"} })
+		}, func(w *world) { w.class(func(s *spec) { s.Tags = map[string]string{"team": "shop", "cost centre": "42"} }) }},
 		{"an Ingress moves to another load balancer", few, func(w *world) { moveOut(w, "one") }},
 		{"all Ingresses move to another load balancer", few, func(w *world) { moveOut(w, "one", "two", "three") }},
 	}

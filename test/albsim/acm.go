@@ -71,6 +71,9 @@ func (s *Sim) importCertificate(in *api.ImportCertificateInput) (*api.ImportCert
 	if err != nil {
 		return nil, err
 	}
+	if err := checkCertificateTags(nil, in.Tags); err != nil {
+		return nil, err
+	}
 	hosts := leaf.DNSNames
 	if len(hosts) == 0 {
 		hosts = []string{leaf.Subject.CommonName}
@@ -238,10 +241,31 @@ func (s *Sim) deleteCertificate(in *api.DeleteCertificateInput) (*api.DeleteCert
 	return &api.DeleteCertificateOutput{}, nil
 }
 
+// checkCertificateTags checks tags that are to be added to others.
+func checkCertificateTags(have map[string]string, tags []acm.Tag) error {
+	count := len(have)
+	for _, t := range tags {
+		key, value := aws.ToString(t.Key), aws.ToString(t.Value)
+		if !validTag(key, value) {
+			return refuse("InvalidTagException", "Tag '%s' with value '%s' is not valid", key, value)
+		}
+		if _, known := have[key]; !known {
+			count++
+		}
+	}
+	if count > 50 {
+		return refuse("TooManyTagsException", "A certificate has at most 50 tags")
+	}
+	return nil
+}
+
 func (s *Sim) tagCertificate(in *api.AddTagsToCertificateInput) (*api.AddTagsToCertificateOutput, error) {
 	arn := aws.ToString(in.CertificateArn)
 	if s.certificates[arn] == nil {
 		return nil, noCertificate(arn)
+	}
+	if err := checkCertificateTags(s.tags[arn], in.Tags); err != nil {
+		return nil, err
 	}
 	for _, t := range in.Tags {
 		s.tags[arn][aws.ToString(t.Key)] = aws.ToString(t.Value)

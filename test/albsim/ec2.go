@@ -2,6 +2,7 @@ package albsim
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/netip"
 	"reflect"
@@ -325,6 +326,23 @@ func (s *Sim) describeInterfaces(in *api.DescribeNetworkInterfacesInput) (*api.D
 	return out, nil
 }
 
+// tagInEC2 adds tags to a resource of EC2.
+func (s *Sim) tagInEC2(id string, tags []ec2.Tag) error {
+	after := maps.Clone(s.tags[id])
+	for _, t := range tags {
+		key, value := aws.ToString(t.Key), aws.ToString(t.Value)
+		if !validTag(key, value) {
+			return refuse("InvalidParameterValue", "Tag '%s' with value '%s' is not valid", key, value)
+		}
+		after[key] = value
+	}
+	if len(after) > 50 {
+		return refuse("TagLimitExceeded", "You have reached the maximum number of tags of '%s': 50", id)
+	}
+	s.tags[id] = after
+	return nil
+}
+
 func (s *Sim) createTags(in *api.CreateTagsInput) (*api.CreateTagsOutput, error) {
 	for _, id := range in.Resources {
 		if s.net.groups[id] == nil && s.net.subnets[id] == nil {
@@ -333,8 +351,8 @@ func (s *Sim) createTags(in *api.CreateTagsInput) (*api.CreateTagsOutput, error)
 		if s.tags[id] == nil {
 			s.tags[id] = map[string]string{}
 		}
-		for _, t := range in.Tags {
-			s.tags[id][aws.ToString(t.Key)] = aws.ToString(t.Value)
+		if err := s.tagInEC2(id, in.Tags); err != nil {
+			return nil, err
 		}
 	}
 	return &api.CreateTagsOutput{}, nil

@@ -28,13 +28,14 @@ func (s *Sim) createSecurityGroup(in *api.CreateSecurityGroupInput) (*api.Create
 		}
 	}
 	id := "sg-0" + s.nextID()
-	s.net.groups[id] = &ec2.SecurityGroup{GroupId: aws.String(id), GroupName: in.GroupName, Description: in.Description, VpcId: in.VpcId}
 	s.tags[id] = map[string]string{}
 	for _, spec := range in.TagSpecifications {
-		for _, t := range spec.Tags {
-			s.tags[id][aws.ToString(t.Key)] = aws.ToString(t.Value)
+		if err := s.tagInEC2(id, spec.Tags); err != nil {
+			delete(s.tags, id)
+			return nil, err
 		}
 	}
+	s.net.groups[id] = &ec2.SecurityGroup{GroupId: aws.String(id), GroupName: in.GroupName, Description: in.Description, VpcId: in.VpcId}
 	return &api.CreateSecurityGroupOutput{GroupId: aws.String(id), Tags: s.ec2Tags(id)}, nil
 }
 

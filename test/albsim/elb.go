@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	api "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -115,6 +116,12 @@ func (s *Sim) setTags(id string, tags []elb.Tag) error {
 
 var tagCharacters = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 
+// validTag reports whether AWS takes a tag.
+func validTag(key, value string) bool {
+	return key != "" && utf8.RuneCountInString(key) <= 128 && utf8.RuneCountInString(value) <= 256 && !strings.HasPrefix(strings.ToLower(key), "aws:") &&
+		tagCharacters.MatchString(key) && tagCharacters.MatchString(value)
+}
+
 // checkTags checks tags that are to be added to others.
 func checkTags(have map[string]string, tags []elb.Tag) error {
 	count := len(have)
@@ -124,7 +131,7 @@ func checkTags(have map[string]string, tags []elb.Tag) error {
 		switch {
 		case seen[key]:
 			return refuse("DuplicateTagKeys", "Tag keys must be unique: '%s'", key)
-		case key == "" || len(key) > 128 || len(value) > 256 || !tagCharacters.MatchString(key) || !tagCharacters.MatchString(value):
+		case !validTag(key, value):
 			return refuse("ValidationError", "Tag '%s' with value '%s' is not valid", key, value)
 		}
 		seen[key] = true
