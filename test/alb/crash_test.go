@@ -100,7 +100,9 @@ func scenarios() []scenario {
 			few(w)
 			secure(w, "one")
 			w.class(func(s *spec) { s.Tags = map[string]string{"team": "web", "stage": "one"} })
-		}, func(w *world) { w.class(func(s *spec) { s.Tags = map[string]string{"team": "shop", "cost centre": "42"} }) }},
+		}, func(w *world) {
+			w.class(func(s *spec) { s.Tags = map[string]string{"team": "shop", "cost centre": "42"} })
+		}},
 		{"an Ingress moves to another load balancer", few, func(w *world) { moveOut(w, "one") }},
 		{"all Ingresses move to another load balancer", few, func(w *world) { moveOut(w, "one", "two", "three") }},
 	}

@@ -171,15 +171,16 @@ func TestALostImportHasTheTagsOfItsClass(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		secureSite(w)
 		w.class(func(s *spec) { s.Tags = map[string]string{"team": "web"} })
-		imports := 0
+		lost := false
 		w.sim.Break(func(c albsim.Call) albsim.Fault {
-			if c.Action != "ImportCertificate" {
-				return albsim.NoFault
-			}
-			if imports++; imports == 1 {
+			switch {
+			case c.Action == "ImportCertificate":
+				lost = true
 				return albsim.LostAfter
+			case lost && c.Action == "GetResources": // nor is it found
+				return albsim.Unavailable
 			}
-			return albsim.LostBefore
+			return albsim.NoFault
 		})
 		if _, _, err := w.reconcile(); err == nil {
 			t.Fatal("nothing was lost")

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -220,7 +221,14 @@ var classes = map[string]verdict{
 	`{ports: [{port: 443, mutualAuthentication: {mode: passthrough, ignoreExpiry: false, advertiseCANames: false}}]}`:         fine,
 	`{subnets: [a, b], subnetTags: {role: web}}`:                                                                              refused,
 	`{securityGroups: [a], inbound: ["10.0.0.0/8"]}`:                                                                          refused,
-	`{subnet: [a]}`: refused,
+	`{subnet: [a]}`:                          refused,
+	`{tags: {team: web, "cost centre": ""}}`: fine,
+	`{tags: {Aws:name: a}}`:                  refused,
+	`{tags: {"": a}}`:                        refused,
+	`{tags: {` + strings.Repeat("a", 128) + `: ` + strings.Repeat("b", 256) + `}}`: fine,
+	`{tags: {` + strings.Repeat("a", 129) + `: b}}`:                                refused,
+	`{tags: {a: ` + strings.Repeat("b", 257) + `}}`:                                refused,
+	`{tags: {a: "b&c"}}`: byCompiler,
 }
 
 func TestOurKindsAreCheckedAlike(t *testing.T) {
