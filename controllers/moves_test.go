@@ -169,6 +169,42 @@ func TestALoadBalancerCanBeLeftWorking(t *testing.T) {
 	}
 }
 
+func TestALoadBalancerThatWasLeftWorkingGoesOnceItsClassLetsGo(t *testing.T) {
+	for name, meanwhile := range map[string]func(*world){
+		"while the operator works":     func(*world) {},
+		"though the operator was away": func(w *world) { w.stop(); w.run() },
+		"though what was remembered of it is lost": func(w *world) {
+			w.stop()
+			if err := w.Delete(w.Context(), w.balancer("shop")); err != nil {
+				w.Fatal(err)
+			}
+			w.run()
+			w.balancer("shop") // nobody asks for it, and it is no orphan
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{DeletionPolicy: v1alpha1.DeletionPolicyRetain})
+			w.serve("web", "web-1")
+			w.create(w.ask("shop", "shop.example", "/", "web"))
+			w.answers("shop", "http://shop.example/", "web-1")
+			at := w.address("shop")
+			w.remove("shop")
+			meanwhile(w)
+			w.calm() // for longer than two looks for orphans
+			if err := w.request(at, "http://shop.example/", "web-1"); err != nil {
+				t.Errorf("it does not work any more: %s", err)
+			}
+
+			parameters := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: w.class}}
+			if err := w.Patch(w.Context(), parameters, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionPolicy":null}}`))); err != nil {
+				t.Fatal(err)
+			}
+			w.gone()
+		})
+	}
+}
+
 func TestAProtectedLoadBalancerStaysUntilItsClassLetsGo(t *testing.T) {
 	w := newWorld(t)
 	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{Attributes: map[string]string{"deletion_protection.enabled": "true"}})

@@ -57,10 +57,10 @@ func unlessRetained(g *gathering, p plan.Plan) plan.Plan {
 	return p
 }
 
-// retained reports whether a load balancer that nobody asks for any more is to stay as it is.
+// retained reports whether a load balancer that nobody asks for any more is to stay as it is. Its class
+// decides, as it is now; one that is gone, as it was.
 func retained(g *gathering) bool {
-	class := g.Memory.Class
-	return len(g.Members) == 0 && class != nil && class.DeletionPolicy == v1alpha1.DeletionPolicyRetain
+	return len(g.Members) == 0 && g.Class.DeletionPolicy == v1alpha1.DeletionPolicyRetain
 }
 
 // changed reports whether an Ingress came, went or asks for something else since the last plan.
