@@ -83,8 +83,13 @@ func TestChartIsWhatKustomizeBuilds(t *testing.T) {
 		rights := func(objects []object) map[string]any {
 			return byName(t, slices.DeleteFunc(objects, func(o object) bool { return !strings.HasPrefix(o.APIVersion, rbacv1.GroupName) }))
 		}
-		if diff := cmp.Diff(rights(build(t, filepath.Join(root, "namespaced"))), rights(mustRender(t, `namespace: shop`))); diff != "" {
-			t.Errorf("rights -kustomize +helm:\n%s", diff)
+		for values, components := range map[string][]string{
+			`namespace: shop`:                         nil,
+			`{namespace: shop, readinessGates: true}`: {"rbac/readiness-gates"},
+		} {
+			if diff := cmp.Diff(rights(namespaced(t, components...)), rights(mustRender(t, values))); diff != "" {
+				t.Errorf("%s: rights -kustomize +helm:\n%s", values, diff)
+			}
 		}
 	})
 	for name, c := range cases {

@@ -138,7 +138,7 @@ func TestOperatorOfOneNamespace(t *testing.T) {
 	const shop = "shop"
 	makeNamespace(t, c, shop)
 	unbind(t, c, "fairlead-operator", "fairlead-secrets", "fairlead-manage-class", "fairlead-readiness-gates")
-	objects := build(t, filepath.Join(root, "namespaced"))
+	objects := namespaced(t, "rbac/readiness-gates")
 	install(t, c, objects)
 	eventually(t, "the operator has rights in one namespace", func() bool {
 		return may(t, c, "list", networkingv1.GroupName, "ingresses", shop) && !may(t, c, "list", networkingv1.GroupName, "ingresses", "") &&
@@ -152,6 +152,7 @@ func TestOperatorOfOneNamespace(t *testing.T) {
 	run(t, c, only[*appsv1.Deployment](objects)[0])
 	followIngress(t, c, shop, shop)
 	followSecret(t, c, shop, "plain", nil, true)
+	followGate(t, c, shop)
 	after, err := c.Client(t).NetworkingV1().Ingresses(elsewhere).Get(t.Context(), "web", metav1.GetOptions{})
 	if err != nil || after.ResourceVersion != foreign.ResourceVersion {
 		t.Errorf("an Ingress of another namespace was written: %+v, error %v", after, err)

@@ -148,25 +148,40 @@ func TestNobodyChangesAClass(t *testing.T) {
 
 // TestOneNamespaceIsOne: an operator of one namespace has no right in all of them but to what has none.
 func TestOneNamespaceIsOne(t *testing.T) {
-	objects := build(t, filepath.Join(root, "namespaced"))
-	var wide []string
-	for _, b := range only[*rbacv1.ClusterRoleBinding](objects) {
-		wide = append(wide, b.RoleRef.Name)
-	}
-	if diff := cmp.Diff([]string{"fairlead-cluster"}, wide); diff != "" {
-		t.Errorf("bound in the whole cluster (-want +got):\n%s", diff)
-	}
-	narrow := map[string]string{}
-	for _, b := range only[*rbacv1.RoleBinding](objects) {
-		narrow[b.RoleRef.Name] = b.Namespace
-	}
-	if diff := cmp.Diff(map[string]string{"fairlead-operator": "shop", "fairlead-secrets": "shop", "fairlead-leader-election": home}, narrow); diff != "" {
-		t.Errorf("bound in a namespace (-want +got):\n%s", diff)
-	}
-	for _, rule := range roles(objects)["ClusterRole fairlead-cluster"] {
-		if slices.Contains(rule.Resources, "namespaces") && !slices.Equal(rule.ResourceNames, []string{"shop"}) {
-			t.Errorf("it reads the namespaces %v, want shop alone", rule.ResourceNames)
-		}
+	for name, c := range map[string]struct {
+		components []string
+		more       string // role that is bound in the namespace
+	}{
+		"as it is":             {nil, ""},
+		"with readiness gates": {[]string{"rbac/readiness-gates"}, "fairlead-readiness-gates"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := namespaced(t, c.components...)
+			checkBindings(t, objects)
+			var wide []string
+			for _, b := range only[*rbacv1.ClusterRoleBinding](objects) {
+				wide = append(wide, b.RoleRef.Name)
+			}
+			if diff := cmp.Diff([]string{"fairlead-cluster"}, wide); diff != "" {
+				t.Errorf("bound in the whole cluster (-want +got):\n%s", diff)
+			}
+			narrow := map[string]string{}
+			for _, b := range only[*rbacv1.RoleBinding](objects) {
+				narrow[b.RoleRef.Name] = b.Namespace
+			}
+			want := map[string]string{"fairlead-operator": "shop", "fairlead-secrets": "shop", "fairlead-leader-election": home}
+			if c.more != "" {
+				want[c.more] = "shop"
+			}
+			if diff := cmp.Diff(want, narrow); diff != "" {
+				t.Errorf("bound in a namespace (-want +got):\n%s", diff)
+			}
+			for _, rule := range roles(objects)["ClusterRole fairlead-cluster"] {
+				if slices.Contains(rule.Resources, "namespaces") && !slices.Equal(rule.ResourceNames, []string{"shop"}) {
+					t.Errorf("it reads the namespaces %v, want shop alone", rule.ResourceNames)
+				}
+			}
+		})
 	}
 }
 

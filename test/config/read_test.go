@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
@@ -111,6 +112,42 @@ func build(t *testing.T, dir string) []object {
 // with is what kustomize makes of what config/default has, with the components in place of its own.
 func with(t *testing.T, components ...string) []object {
 	t.Helper()
+	k := types.Kustomization{
+		TypeMeta:   types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
+		Labels:     []types.Label{{Pairs: map[string]string{"app.kubernetes.io/name": "fairlead", "app.kubernetes.io/part-of": "fairlead"}}},
+		Resources:  []string{"crd", "rbac", "manager", "policy", "class"},
+		Components: components,
+	}
+	if slices.Contains(components, "rbac/manage-class") {
+		k.Resources = k.Resources[:4] // the operator makes the class
+	}
+	return compose(t, k)
+}
+
+// namespaced is what kustomize makes of a copy of config/namespaced that names more components, where its
+// comments say.
+func namespaced(t *testing.T, components ...string) []object {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "namespaced", "kustomization.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var k types.Kustomization
+	if err := yaml.UnmarshalStrict(text, &k); err != nil {
+		t.Fatal(err)
+	}
+	for _, paths := range [][]string{k.Resources, k.Components} {
+		for i := range paths {
+			paths[i] = strings.TrimPrefix(paths[i], "../")
+		}
+	}
+	k.Components = slices.Insert(k.Components, slices.Index(k.Components, "rbac/namespaced"), components...)
+	return compose(t, k)
+}
+
+// compose is what kustomize makes of a file of somebody's own, whose paths are of what is below config/.
+func compose(t *testing.T, k types.Kustomization) []object {
+	t.Helper()
 	dir := t.TempDir()
 	from, err := filepath.Abs(root)
 	if err != nil {
@@ -120,19 +157,11 @@ func with(t *testing.T, components ...string) []object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := types.Kustomization{
-		TypeMeta: types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
-		Labels:   []types.Label{{Pairs: map[string]string{"app.kubernetes.io/name": "fairlead", "app.kubernetes.io/part-of": "fairlead"}}},
-	}
-	has := []string{"crd", "rbac", "manager", "policy", "class"}
-	if slices.Contains(components, "rbac/manage-class") {
-		has = has[:4] // the operator makes the class
-	}
-	for _, resources := range has {
-		k.Resources = append(k.Resources, filepath.Join(up, resources))
-	}
-	for _, c := range components {
-		k.Components = append(k.Components, filepath.Join(up, c))
+	k.Resources, k.Components = slices.Clone(k.Resources), slices.Clone(k.Components)
+	for _, paths := range [][]string{k.Resources, k.Components} {
+		for i := range paths {
+			paths[i] = filepath.Join(up, paths[i])
+		}
 	}
 	text, err := yaml.Marshal(k)
 	if err != nil {
