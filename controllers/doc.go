@@ -18,7 +18,7 @@
 //	requeue.go     when to come back
 //	memory.go      what is remembered; keeper.go keeps it in LoadBalancers
 //	readonly.go    the operator that only plans
-//	herald.go      events, each thing said once
+//	herald.go      events, each thing said once; notice.go is what they say
 //	marks.go       what was written on Ingresses, to notice who else writes there
 //	targets.go     the members of target groups, in a loop of their own
 //	nodes.go       the Nodes that some of these are; pods.go the Pods that wait to be healthy

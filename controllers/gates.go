@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -56,8 +55,7 @@ func (g *gatekeeper) Reconcile(ctx context.Context, name types.NamespacedName) (
 	}
 	switch {
 	case verdict.Reason == v1alpha1.ReasonTimedOut:
-		log.FromContext(ctx).Info("a Pod is ready though it is not healthy as a target, for it has waited long enough", "why", verdict.Message)
-		return reconcile.Result{}, nil
+		return reconcile.Result{}, g.herald.send(ctx, letGoOn(pod, verdict))
 	case verdict.Status == corev1.ConditionTrue:
 		return reconcile.Result{}, nil
 	case failure != nil:

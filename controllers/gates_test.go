@@ -197,6 +197,10 @@ func TestAPodDoesNotWaitForEver(t *testing.T) {
 	w.gated("web", "web-1")
 	w.staysShut("web-1", 2*time.Second)
 	w.opened("web-1", v1alpha1.ReasonTimedOut)
+	told := w.eventOf("Pod", "web-1", v1alpha1.ReasonTimedOut)
+	if told.Type != corev1.EventTypeWarning || !strings.Contains(told.Note, "/shop/internal: unhealthy") {
+		t.Errorf("its owner is told %s: %s", told.Type, told.Note)
+	}
 }
 
 func TestAGateOutlivesTheOperator(t *testing.T) {

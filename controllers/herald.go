@@ -1,24 +1,17 @@
 package controllers
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -26,8 +19,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file tells the owners of Ingresses what there is to say, each thing once. An event is named
-// for what it says: one that a process before this one has sent is there already, and stays alone.
+// This file tells the owners of objects what there is to say, each thing once. An event is named for
+// what it says: one that a process before this one has sent is there already, and stays alone.
 
 // A herald sends events.
 type herald struct {
@@ -61,8 +54,7 @@ func (h *herald) tell(ctx context.Context, o outcome) error {
 		if d.Source.Kind != kindIngress || ing == nil {
 			continue
 		}
-		about := log.FromContext(ctx).WithValues("ingress", d.Source.Object())
-		if err := h.send(log.IntoContext(ctx, about), ing, d); err != nil {
+		if err := h.send(about(ctx, ing), noticeOf(ing, d)); err != nil {
 			h.note(o.snap.Key, found[:i])
 			return err
 		}
@@ -87,9 +79,9 @@ func (h *herald) forget(key lb.Key) {
 	delete(h.said, key)
 }
 
-// send is an event about one diagnostic.
-func (h *herald) send(ctx context.Context, ing *networkingv1.Ingress, d diag.Diagnostic) error {
-	e := eventOf(ing, d)
+// send makes an event of a notice.
+func (h *herald) send(ctx context.Context, n notice) error {
+	e := n.event()
 	first := e.Name
 	if !h.due(e) {
 		return nil
@@ -98,11 +90,11 @@ func (h *herald) send(ctx context.Context, ing *networkingv1.Ingress, d diag.Dia
 	err := h.writer.Create(ctx, e)
 	switch {
 	case err == nil: // and events last an hour
-		l.Info("told an Ingress", "severity", d.Severity, "reason", d.Reason, "what", e.Note)
+		l.Info("told "+n.to, "severity", n.severity, "reason", n.reason, "what", e.Note)
 	case apierrors.IsForbidden(err): // the namespace is about to go, or nobody is to be told
 		l.V(1).Info("sending an event", "problem", err.Error())
 	case !apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("sending an event to Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+		return fmt.Errorf("sending an event to %s %s/%s: %w", n.about.Kind, n.about.Namespace, n.about.Name, err)
 	}
 	h.remember(first, e.EventTime.Time)
 	return nil
@@ -122,7 +114,7 @@ func (h *herald) remember(name string, at time.Time) {
 // toldBefore reports whether a process before this one has sent the event about a diagnostic. No report
 // remembers it of an Ingress that no load balancer has.
 func (h *herald) toldBefore(ctx context.Context, ing *networkingv1.Ingress, d diag.Diagnostic) bool {
-	e := eventOf(ing, d)
+	e := noticeOf(ing, d).event()
 	h.mu.Lock()
 	_, here := h.sent[e.Name]
 	h.mu.Unlock()
@@ -143,33 +135,4 @@ func (h *herald) due(e *eventsv1.Event) bool {
 		e.Name += "." + strconv.FormatInt(e.EventTime.Unix(), 36)
 	}
 	return !again || e.EventTime.Sub(at) >= noSooner
-}
-
-// eventOf is what to say of a diagnostic.
-func eventOf(ing *networkingv1.Ingress, d diag.Diagnostic) *eventsv1.Event {
-	kind := corev1.EventTypeWarning
-	if d.Severity == diag.Info {
-		kind = corev1.EventTypeNormal
-	}
-	text := d.Message
-	if d.Source.Field != "" {
-		text = d.Source.Field + ": " + text
-	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{string(ing.UID), string(d.Reason), text}, "\n")))
-	readable := strings.TrimRight(ing.Name[:min(len(ing.Name), 200)], ".-") // a name holds 253 characters
-	here, _ := os.Hostname()
-	return &eventsv1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: ing.Namespace, Name: readable + "." + hex.EncodeToString(sum[:8])},
-		EventTime:           metav1.NowMicro(),
-		ReportingController: "fairlead",
-		ReportingInstance:   cmp.Or(here, "fairlead"),
-		Type:                kind,
-		Reason:              string(d.Reason),
-		Action:              "Compile",
-		Note:                shorten(text),
-		Regarding: corev1.ObjectReference{
-			APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: kindIngress, ResourceVersion: ing.ResourceVersion,
-			Namespace: ing.Namespace, Name: ing.Name, UID: ing.UID,
-		},
-	}
 }

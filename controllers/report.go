@@ -229,7 +229,7 @@ func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *ne
 		return nil
 	}
 	if d := o.protected(); d != nil {
-		if err := r.herald.send(ctx, ing, *d); err != nil {
+		if err := r.herald.send(about(ctx, ing), noticeOf(ing, *d)); err != nil {
 			return err
 		}
 	}

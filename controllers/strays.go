@@ -47,7 +47,7 @@ func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedN
 		if s.herald.toldBefore(ctx, ing, d) {
 			continue
 		}
-		if err := s.herald.send(ctx, ing, d); err != nil {
+		if err := s.herald.send(ctx, noticeOf(ing, d)); err != nil {
 			s.news(name, nil) // to be said once that is possible
 			return reconcile.Result{}, err
 		}

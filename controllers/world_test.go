@@ -553,11 +553,32 @@ func (w *world) reasons(ingress string) []string {
 // events are those about Ingresses.
 func (w *world) events() []eventsv1.Event {
 	w.Helper()
+	return slices.DeleteFunc(w.allEvents(), func(e eventsv1.Event) bool { return e.Regarding.Kind != "Ingress" })
+}
+
+func (w *world) allEvents() []eventsv1.Event {
+	w.Helper()
 	var list eventsv1.EventList
 	if err := w.List(w.Context(), &list, client.InNamespace(w.namespace)); err != nil {
 		w.Fatal(err)
 	}
-	return slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool { return e.Regarding.Kind != "Ingress" })
+	return list.Items
+}
+
+// eventOf waits for an event about an object, and checks that there is one of the kind.
+func (w *world) eventOf(kind, name, reason string) eventsv1.Event {
+	w.Helper()
+	var found []eventsv1.Event
+	w.eventually(func() error {
+		found = slices.DeleteFunc(w.allEvents(), func(e eventsv1.Event) bool {
+			return e.Regarding.Kind != kind || e.Regarding.Name != name || e.Reason != reason
+		})
+		return noError(len(found) > 0, "%s %s is not told %s", kind, name, reason)
+	})
+	if len(found) > 1 || found[0].Series != nil {
+		w.Errorf("%s %s is told %s more than once: %+v", kind, name, reason, found)
+	}
+	return found[0]
 }
 
 // told waits for an event.
