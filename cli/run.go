@@ -98,6 +98,7 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 		return err
 	}
 	config.WarningHandler = &warner{logger: logger}
+	config.Wrap((&listener{logger: logger}).hear)
 	logger.Info("starting", "version", source(), "provider", o.provider, "cluster", config.Host,
 		"namespace", cmp.Or(o.home.namespace, "all"), "readOnly", o.readOnly, "leaderElect", o.leaderElect)
 	requests := controllers.NewRequests()
