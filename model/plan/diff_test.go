@@ -161,6 +161,13 @@ func TestDiff(t *testing.T) {
 			to:     balancer(listener(80, rule("a.example.com", "", fixed(200)))),
 			want:   []string{"modify rule 80/24992", "delete listener 443"},
 		},
+		"redirects to a port that goes, old and new": {
+			reason: "what is redirected there from now on does not keep it from closing last",
+			from: balancer(listener(80, rule("a.example.com", "/x", redirectTo(443)), rule("a.example.com", "", fixed(404)), rule("", "", redirectTo(443))),
+				secure(listener(443, rule("a.example.com", "", fixed(200))), "C")),
+			to:   balancer(listener(80, rule("", "", redirectTo(443)))),
+			want: []string{"delete rule 80/24992", "delete rule 80/12496", "delete listener 443"},
+		},
 		"a group that goes": {
 			reason: "a target group is deleted when no rule names it any more",
 			from:   with(balancer(listener(80, shop)), group("A")), to: balancer(listener(80, rule("a.example.com", "/x", fixed(200)))),

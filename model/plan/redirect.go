@@ -10,7 +10,8 @@ import (
 
 // This file orders what happens at ports that redirect to each other. A client that follows a
 // redirect meets two listeners, and must find both as they were or both as they will be: what
-// changes at a port comes before new redirects to it, and after redirects to it that go.
+// changes at a port comes before new redirects to it, and after redirects to it that go. A port that closes
+// answers nobody afterwards: new redirects to it wait for nothing.
 
 // redirects adds those orders, where a load balancer redirects to itself.
 func (d *difference) redirects() {
@@ -21,7 +22,7 @@ func (d *difference) redirects() {
 		for _, m := range ch.steps {
 			from, to := d.answers(ch, m)
 			for _, a := range to {
-				if a.Redirect != nil && !onlyAnswer(from, a) {
+				if a.Redirect != nil && !onlyAnswer(from, a) && !d.closes(ch.target(a)) {
 					for _, t := range d.landing(ch, m.rule, a) {
 						d.prefer(m.at, t)
 					}
@@ -36,6 +37,11 @@ func (d *difference) redirects() {
 			}
 		}
 	}
+}
+
+// closes reports whether a port is open now and will not be.
+func (d *difference) closes(port int32) bool {
+	return slices.ContainsFunc(d.changes, func(ch *change) bool { return ch.port == port && ch.want == nil })
 }
 
 // prefer puts a task behind another if that is possible.
