@@ -87,8 +87,18 @@ var moves = []move{
 			}
 		})
 	}},
-	{"other weights", func(w *world, rng *rand.Rand) {
-		w.backendNamed("canary", weighted("service-0", int32(rng.IntN(3)), "service-1", int32(1+rng.IntN(3))))
+	{"other weights", special},
+	{"users sign in, or requests are rewritten, or not any more", special},
+	{"a route is for some only, or for all", func(w *world, rng *rand.Rand) {
+		conditions := []string{"", "", `"header": {"X-Canary": ["always"]}`, `"source": ["203.0.113.0/24"]`, `"method": ["POST"]`}
+		of, backends := conditions[rng.IntN(len(conditions))], []string{"canary", "service-0", "service-1", "service-2"}
+		if of != "" {
+			of = fmt.Sprintf(`[{"backend": %q, %s}]`, backends[rng.IntN(len(backends))], of)
+		}
+		w.ask(picked(w, rng), "conditions", of)
+	}},
+	{"another web ACL", func(w *world, rng *rand.Rand) {
+		w.ask(picked(w, rng), "wafv2-acl", []string{"", "", "edge", "other", "none"}[rng.IntN(5)])
 	}},
 	{"a Service scales", func(w *world, rng *rand.Rand) { w.service(fmt.Sprintf("service-%d", rng.IntN(6)), 1+rng.IntN(4)) }},
 	{"a Service is made anew", func(w *world, rng *rand.Rand) {
@@ -106,6 +116,22 @@ var moves = []move{
 			ing.Annotations["fairlead.dev/health-check-path"] = fmt.Sprintf("/health/%d", rng.IntN(2))
 		})
 	}},
+}
+
+// special makes the Backend named canary something else: other weights, and whether users sign in and
+// requests are rewritten.
+func special(w *world, rng *rand.Rand) {
+	spec := weighted("service-0", int32(rng.IntN(3)), "service-1", int32(1+rng.IntN(3)))
+	if rng.IntN(3) == 0 {
+		spec.Authenticate = oidc(fmt.Sprintf("https://idp.example.com/token/%d", rng.IntN(2)))
+	}
+	switch rng.IntN(4) {
+	case 0:
+		spec.Rewrite = &v1alpha1.Rewrite{URL: &v1alpha1.Replacement{Pattern: "^/(.*)$", Replacement: "/old/$1"}}
+	case 1:
+		spec.Rewrite = &v1alpha1.Rewrite{Host: &v1alpha1.Replacement{Pattern: `^[^.]*\.`, Replacement: "inside."}}
+	}
+	w.backendNamed("canary", spec)
 }
 
 // secretOf names the Secret of a host.
@@ -163,6 +189,8 @@ func born(t *testing.T, life int, rng *rand.Rand) *judge {
 	}
 	w.backendNamed("canary", weighted("service-0", 1, "service-1", 3))
 	w.backendNamed("to-https", v1alpha1.BackendSpec{Redirect: &v1alpha1.Redirect{Scheme: "https", StatusCode: 301}})
+	w.client(map[string][]byte{"clientID": []byte("me"), "clientSecret": []byte("hush")})
+	w.webACLs = map[string]string{"edge": w.sim.AddWebACL("edge"), "other": w.sim.AddWebACL("other")}
 	w.serve("first", map[string]string{"/": "service-0"})
 	w.settle()
 	time.Sleep(time.Minute)

@@ -3,6 +3,7 @@ package alb
 import (
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +25,20 @@ type request struct {
 }
 
 func (r request) String() string { return fmt.Sprintf("%s:%d%s", r.host, r.port, r.path) }
+
+// sent is the request as the specification reads it. Who asks for a directory is a canary.
+func (r request) sent() routing.Request {
+	return routing.Request{Port: r.port, Host: r.header(), Path: r.path, Method: "GET", Header: map[string][]string{canary: {r.herald()}}, Source: client}
+}
+
+// canary is a header that rules can be for, and client is where all requests come from.
+const canary = "X-Canary"
+
+var client = netip.MustParseAddr("203.0.113.7")
+
+func (r request) herald() string {
+	return map[bool]string{true: "always", false: "never"}[strings.HasSuffix(r.path, "/")]
+}
 
 // header is the Host header that a client sends.
 func (r request) header() string {
@@ -51,6 +66,7 @@ type verdict struct {
 	open    map[int32]bool      // the ports
 	answers map[request]string  // the specification's, in words
 	pods    map[string][]string // by target group, where its requests may end
+	webACL  string              // that stands before all of it; "" for none
 }
 
 // verdict reads the objects as they are, without looking at rules: what is asked for is what
@@ -58,16 +74,20 @@ type verdict struct {
 func (w *world) verdict(asked []request) verdict {
 	s := w.snapshot()
 	caps := w.caps(s)
-	built := model.Compile(s, lb.Facts{}, caps)
-	v := verdict{map[int32]bool{}, map[request]string{}, map[string][]string{}}
+	built := model.Compile(s, lb.Facts{WebACLs: w.webACLs}, caps)
+	v := verdict{open: map[int32]bool{}, answers: map[request]string{}, pods: map[string][]string{}}
+	if guards := built.LoadBalancer.Protection; guards.Guarded() {
+		v.webACL = guards.WebACL
+	}
+	speaks := map[int32]string{}
 	for _, l := range built.Table.Listeners {
-		v.open[l.Port] = true
+		v.open[l.Port], speaks[l.Port] = true, l.Protocol
 	}
 	for _, r := range asked {
 		v.answers[r] = "refused"
 		if v.open[r.port] {
-			sent := routing.Request{Port: r.port, Host: r.header(), Path: r.path}
-			v.answers[r] = wanted(built.Table.Match(sent).Action, sent)
+			sent := r.sent()
+			v.answers[r] = wanted(built.Table.Match(sent).Action.On(speaks[r.port]), sent)
 		}
 	}
 	for _, b := range built.Table.Backends {
@@ -91,7 +111,15 @@ func wanted(a routing.Action, r routing.Request) string {
 	for _, f := range a.Forward {
 		shares[string(f.Backend)] += f.Weight
 	}
-	return forwarded(shares)
+	var auth string
+	if a.Auth != nil {
+		auth = a.Auth.Kind
+	}
+	host, url := r.Host, r.Path
+	if a.Rewrite != nil {
+		host, url = a.Rewrite.Apply(host, url)
+	}
+	return forwarded(auth, host+url, shares)
 }
 
 // got is an answer in the same words.
@@ -108,11 +136,12 @@ func got(a albsim.Answer) string {
 	for _, s := range a.Forward {
 		shares[s.Tags["fairlead.dev/target-group"]] += s.Weight
 	}
-	return forwarded(shares)
+	return forwarded(strings.TrimPrefix(a.Auth, "authenticate-"), a.Host+a.URL, shares)
 }
 
-// forwarded is who gets which share of the requests: who gets all of them has the share 1.
-func forwarded(shares map[string]int32) string {
+// forwarded is what has to be passed first, what is asked for then, and who gets which share of the requests:
+// who gets all of them has the share 1.
+func forwarded(auth, what string, shares map[string]int32) string {
 	maps.DeleteFunc(shares, func(_ string, weight int32) bool { return weight == 0 })
 	var out []string
 	for _, group := range slices.Sorted(maps.Keys(shares)) {
@@ -121,7 +150,7 @@ func forwarded(shares map[string]int32) string {
 		}
 		out = append(out, fmt.Sprintf("%s*%d", group, shares[group]))
 	}
-	return "forward to " + strings.Join(out, " ")
+	return strings.TrimSpace(auth + " forward " + what + " to " + strings.Join(out, " "))
 }
 
 // A judge compares answers with the verdicts of before and after a change.
@@ -141,6 +170,9 @@ type judge struct {
 
 // begin begins anew: what is asked for now is all that may be answered.
 func (j *judge) begin() {
+	if j.seen != nil && j.seen.Exists {
+		j.address = j.seen.Address.Hostname // it may have been made anew, after nobody was served
+	}
 	j.before = j.verdict(j.asks)
 	j.after = j.before
 	j.excused = nil
@@ -181,7 +213,10 @@ func (j *judge) wrong(r request) string {
 			return wrong
 		}
 	}
-	if r.port == 443 && strings.HasPrefix(said, "forward") && !j.trusted(answer, r.host) {
+	if len(answer.Forward) > 0 && answer.WebACL != j.before.webACL && answer.WebACL != j.after.webACL {
+		return fmt.Sprintf("passes the web ACL %q, which is neither %q nor %q", answer.WebACL, j.before.webACL, j.after.webACL)
+	}
+	if r.port == 443 && len(answer.Forward) > 0 && !j.trusted(answer, r.host) {
 		return fmt.Sprintf("is shown the certificate of %v", j.sim.Hosts(answer.Certificate))
 	}
 	behind := request{443, r.host, r.path}
@@ -229,5 +264,6 @@ func (j *judge) wrongBehind(r request, side verdict) string {
 }
 
 func (j *judge) send(r request) albsim.Answer {
-	return j.sim.Ask(j.address, albsim.Request{Port: r.port, TLS: r.port == 443, SNI: r.host, Host: r.header(), Path: r.path, Source: "203.0.113.7"}, j.how)
+	return j.sim.Ask(j.address, albsim.Request{Port: r.port, TLS: r.port == 443, SNI: r.host, Host: r.header(), Path: r.path,
+		Headers: map[string]string{strings.ToLower(canary): r.herald()}, Source: client.String()}, j.how)
 }

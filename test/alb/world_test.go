@@ -55,6 +55,8 @@ type world struct {
 	later []func()
 	// requested is told of each call, if it is not nil.
 	requested func(aws.Request)
+	// webACLs are those that Ingresses ask for, as the account will answer.
+	webACLs map[string]string
 }
 
 func newWorld(t *testing.T, o albsim.Options) *world {
@@ -225,6 +227,7 @@ func (w *world) track(built model.Built) {
 			w.have[g.ID] = nil
 		}
 	}
+	maps.DeleteFunc(w.have, func(id lb.GroupID, _ []lb.Target) bool { _, there := w.groups[id]; return !there })
 }
 
 // keepTargets makes the members of groups what their Services say.
