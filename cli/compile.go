@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
@@ -110,11 +109,10 @@ func compileOne(ctx context.Context, cloud Offline, s ingress.Snapshot, seen *lb
 // classOf is the class of a load balancer that nobody asks for any more. Of one that is missing only the
 // name is left, in the key.
 func classOf(key lb.Key, objects ingress.Objects, options ingress.Options) ingress.Class {
-	name, _, _ := strings.Cut(string(key), "/")
-	if class := ingress.FindClass(objects, options, name); class != nil {
+	if class := ingress.FindClass(objects, options, key.Class()); class != nil {
 		return *class
 	}
-	return ingress.Class{Name: name}
+	return ingress.Class{Name: key.Class()}
 }
 
 // remove plans the end of a load balancer, unless its class protects it.

@@ -32,11 +32,12 @@ type directory struct {
 	mu         sync.Mutex
 	dependents map[ref]map[lb.Key]bool
 	members    map[lb.Key]map[string]bool // Ingresses by namespace/name
+	groups     map[string]map[lb.Key]bool // those that have members, by whose they are
 	refs       map[lb.Key][]ref           // what was read for the last snapshot
 }
 
 func newDirectory() *directory {
-	return &directory{dependents: map[ref]map[lb.Key]bool{}, members: map[lb.Key]map[string]bool{}, refs: map[lb.Key][]ref{}}
+	return &directory{dependents: map[ref]map[lb.Key]bool{}, members: map[lb.Key]map[string]bool{}, groups: map[string]map[lb.Key]bool{}, refs: map[lb.Key][]ref{}}
 }
 
 // place notes where an Ingress belongs and returns every load balancer that has to know: those, and
@@ -47,6 +48,7 @@ func (d *directory) place(ingress ref, keys []lb.Key) []lb.Key {
 	for _, key := range keys {
 		add(d.dependents, ingress, key)
 		add(d.members, key, ingress.String())
+		add(d.groups, key.Whose(), key)
 	}
 	return d.sortedDependents(ingress)
 }
@@ -57,6 +59,9 @@ func (d *directory) letGo(ingress ref, key lb.Key) {
 	defer d.mu.Unlock()
 	remove(d.dependents, ingress, key)
 	remove(d.members, key, ingress.String())
+	if d.members[key] == nil {
+		remove(d.groups, key.Whose(), key)
+	}
 }
 
 // membersOf are the Ingresses that belong to a load balancer, or did and are not let go of yet.
@@ -64,6 +69,20 @@ func (d *directory) membersOf(key lb.Key) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Sorted(maps.Keys(d.members[key]))
+}
+
+// beside are the Ingresses of the other load balancers that a group is, because members differ in what
+// cannot change in place. The members of all of them are told.
+func (d *directory) beside(key lb.Key) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []string
+	for other := range d.groups[key.Whose()] {
+		if other != key {
+			out = slices.AppendSeq(out, maps.Keys(d.members[other]))
+		}
+	}
+	return out
 }
 
 // depend notes what a load balancer depends on besides its members. It is told before these objects

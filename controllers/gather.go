@@ -79,11 +79,11 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if err := g.askAgain(ctx, known, memory); err != nil {
 		return nil, err
 	}
-	beside, err := g.ingresses(ctx, g.directory.membersOf(otherScheme(key)))
+	beside, err := g.ingresses(ctx, g.directory.beside(key))
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(beside, known) // one that moves between the two is among both
+	maps.Copy(beside, known) // one that moves between two of them is among both
 	objects.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(beside)), func(i *networkingv1.Ingress) bool { return i == nil })
 	if err := g.references(ctx, key, known, memory, &objects); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	objects.Memories[key] = memory
 
 	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, paused: paused}
-	out.Class.Name, _, _ = strings.Cut(string(key), "/")
+	out.Class.Name = key.Class()
 	snapshots, _ := ingress.Split(objects, g.options)
 	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == key }); at >= 0 {
 		out.Snapshot = snapshots[at]
@@ -131,16 +131,6 @@ func (g *gathering) names() []string {
 		out = append(out, m.Owner.String())
 	}
 	return out
-}
-
-// otherScheme is the key of the load balancer that a group would be if it asked for the other
-// scheme. The members of both are told.
-func otherScheme(key lb.Key) lb.Key {
-	cut := strings.LastIndexByte(string(key), '/') + 1
-	if string(key[cut:]) == v1alpha1.SchemeInternal {
-		return key[:cut] + v1alpha1.SchemeInternetFacing
-	}
-	return key[:cut] + v1alpha1.SchemeInternal
 }
 
 // homes are the load balancers that an Ingress belongs to, and what is to be said if there are

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -169,15 +170,24 @@ func TestWithout(t *testing.T) {
 	}
 }
 
-func TestOtherScheme(t *testing.T) {
-	for key, want := range map[lb.Key]lb.Key{
-		"fairlead/ns/shop/internal":       "fairlead/ns/shop/internet-facing",
-		"fairlead/@group/internet-facing": "fairlead/@group/internal",
+func TestBeside(t *testing.T) {
+	d := newDirectory()
+	const key, elsewhere lb.Key = "fairlead/ns/@all/internal", "fairlead/ns/@some/internal=edge"
+	for ing, in := range map[string]lb.Key{
+		"own": key, "facing": "fairlead/ns/@all/internet-facing", "named": "fairlead/ns/@all/internal=edge", "other": elsewhere,
 	} {
-		if got := otherScheme(key); got != want {
-			t.Errorf("otherScheme(%s) = %s, want %s", key, got, want)
+		d.place(ref{kindIngress, "ns", ing}, []lb.Key{in})
+	}
+	want := func(what string, of lb.Key, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, slices.Sorted(slices.Values(d.beside(of)))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
+	want("those that ask for another scheme or name", key, "ns/facing", "ns/named")
+	want("nobody", elsewhere)
+	d.letGo(ref{kindIngress, "ns", "named"}, "fairlead/ns/@all/internal=edge")
+	want("without those that were let go of", key, "ns/facing")
 }
 
 func TestChangedReach(t *testing.T) {

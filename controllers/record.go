@@ -258,7 +258,7 @@ func (o outcome) refused() map[diag.Source]bool {
 		if d.Reason == diag.QuotaExceeded && d.Severity != diag.Error {
 			continue // it is served, by fewer targets than there are
 		}
-		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing}, d.Reason) {
+		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing, diag.NameTaken}, d.Reason) {
 			out[d.Source.At("")] = true
 		}
 	}
@@ -280,7 +280,7 @@ func rejecting(r *record) bool {
 // lacking reports whether there is something that the cloud does not have, and might have soon.
 func (o outcome) lacking() bool {
 	return slices.ContainsFunc(o.built.Diagnostics, func(d diag.Diagnostic) bool {
-		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.WebACLMissing, diag.NoShield}, d.Reason)
+		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.NameTaken, diag.WebACLMissing, diag.NoShield}, d.Reason)
 	})
 }
 

@@ -40,6 +40,7 @@ var badValues = map[string][]string{
 	"fairlead.dev/group":                            {"Shop", "a.b", "@all", "-a"},
 	"fairlead.dev/order":                            {"first", "1001"},
 	"fairlead.dev/scheme":                           {"public", "Internal"},
+	"fairlead.dev/load-balancer-name":               {"", "shop_edge", "-edge", "edge-", "internal-edge", "fl-edge", "a-name-of-thirty-three-characters"},
 	"fairlead.dev/target-type":                      {"lambda", "IP"},
 	"fairlead.dev/listen-ports":                     {"80", "http:80", "HTTP:0", "HTTP:80,HTTPS:80", `[{"HTTP":"80"}]`},
 	"fairlead.dev/conditions":                       {"backend: web", "[]", `[{"backend": "nobody", "method": ["GET"]}]`, `[{"method": ["get"]}]`},

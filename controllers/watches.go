@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -151,8 +150,7 @@ func (r *reconciler) onIngress(ctx context.Context, ing *networkingv1.Ingress) [
 // from because of them.
 func (r *reconciler) onClasses(ctx context.Context, names []string) []lb.Key {
 	among := func(k lb.Key) bool {
-		class, _, _ := strings.Cut(string(k), "/")
-		return slices.Contains(names, class)
+		return slices.Contains(names, k.Class())
 	}
 	keys := r.onIngresses(ctx, func(before, after []lb.Key) bool {
 		return !slices.Equal(before, after) || slices.ContainsFunc(after, among)

@@ -37,7 +37,7 @@
 //	Rule        conditions and an action, behind a listener
 //	Listener    a port of a load balancer
 //	TargetGroup a Service port as a cloud sees it
-//	Key         which load balancer: class, group or Ingress, scheme
+//	Key         which load balancer: class, group or Ingress, scheme, a name of its own
 //	Observed    what a cloud has under a key
 //	Step        one change to it
 package model

@@ -93,14 +93,14 @@ func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]
 	wanted := map[lb.Key]compiled{}
 	for _, snapshot := range snapshots {
 		caps := caps.For(model.ClassOf(snapshot))
-		facts := lb.Facts{Certificates: s.options.Certificates, WebACLs: s.options.WebACLs, Unshielded: s.options.Unshielded}
+		facts := lb.Facts{Certificates: s.options.Certificates, WebACLs: s.options.WebACLs, Unshielded: s.options.Unshielded, NameTaken: s.options.NamesTaken[snapshot.Key.Name()]}
 		built := model.Compile(snapshot, facts, caps)
 		wanted[snapshot.Key] = compiled{caps: caps, table: built.Table, want: built.LoadBalancer}
 		told.diagnostics = append(told.diagnostics, built.Diagnostics...)
 	}
 	for key := range seen {
 		if _, ok := wanted[key]; !ok {
-			name, _, _ := strings.Cut(string(key), "/")
+			name := key.Class()
 			gone := ingress.Snapshot{Key: key, Class: ingress.Class{Name: name}}
 			if class := ingress.FindClass(o, ingress.Options{AssumeClass: "fairlead"}, name); class != nil {
 				gone.Class = *class

@@ -54,6 +54,8 @@ type options struct {
 	WebACLs map[string]string `json:"webACLs"`
 	// Unshielded is why the cloud has no shield.
 	Unshielded string `json:"unshielded"`
+	// NamesTaken are what has the names that load balancers are to have.
+	NamesTaken map[string]string `json:"namesTaken"`
 	// WithoutClass adopts Ingresses that name no class.
 	WithoutClass bool `json:"withoutClass"`
 	// Rules and ValuesPerCondition lower the limits of the capability sets.

@@ -16,6 +16,14 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:Enum=internal;internet-facing
 	Scheme string `json:"scheme,omitempty"`
 
+	// LoadBalancerName pins what the load balancer is called in the cloud. It is for classes of one
+	// load balancer, for no two can have one name. Unset, the annotation fairlead.dev/load-balancer-name
+	// decides, and without it the name is made of what the load balancer is for.
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[0-9A-Za-z]([0-9A-Za-z-]{0,30}[0-9A-Za-z])?$`
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^(?i)(fl|internal)-')",message="names that begin with fl- are those that Fairlead gives, and with internal- AWS lets names of its own begin"
+	LoadBalancerName string `json:"loadBalancerName,omitempty"`
+
 	// IPFamily is ipv4, dualstack, or dualstack-without-public-ipv4 for load balancers that face the
 	// internet over IPv6 only. Unset, it is the cloud's default.
 	// +kubebuilder:validation:Enum=ipv4;dualstack;dualstack-without-public-ipv4

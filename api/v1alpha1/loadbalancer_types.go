@@ -43,7 +43,8 @@ const (
 
 // LoadBalancerSpec says which load balancer an object is about.
 type LoadBalancerSpec struct {
-	// Key is class, group or Ingress, and scheme, with slashes between them.
+	// Key is class, group or Ingress, and scheme, with slashes between them, and behind an equals sign
+	// the name of a load balancer that has one of its own.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="is what the object is about and cannot change"

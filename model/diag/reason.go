@@ -62,6 +62,7 @@ const (
 	NotExpressible Reason = "NotExpressible"
 	QuotaExceeded  Reason = "QuotaExceeded"
 	NetworkUnmet   Reason = "NetworkUnmet"
+	NameTaken      Reason = "NameTaken"
 	WebACLMissing  Reason = "WebACLMissing"
 	NoShield       Reason = "NoShield"
 	Protected      Reason = "Protected"
@@ -108,6 +109,7 @@ var Reasons = []Doc{
 	{NotExpressible, "The cloud's rules cannot say this exactly, so it is not served.", "The message says which limit is in the way."},
 	{QuotaExceeded, "The load balancer has no room for this; what was served before stays.", "Raise the quota, remove routes, or use another group."},
 	{NetworkUnmet, "The cloud has no such network as the class asks for: subnets or security groups are missing. A load balancer that is there stays where it stands.", "The message says what is missing; create it, or correct the class."},
+	{NameTaken, "Another load balancer has the name that this one is to have. What asks for it anew is not served; what was served before stays.", "Ask for another name, or let the other load balancer go; a name that is free is found to be so within ten minutes."},
 	{WebACLMissing, "There is no such web ACL to stand before the load balancer. What is asked for anew is not served without it; what was served before stays.", "Create the web ACL in the load balancer's region, or correct its name; it is found within ten minutes."},
 	{NoShield, "The load balancer cannot have the protection that is asked for, and is served without it.", "Subscribe to AWS Shield Advanced, or do not ask for it."},
 	{Protected, "Nobody asks for the load balancer any more, but it is protected from being deleted: it stays as it is, and goes on answering.", "Take the protection away where it comes from, in the attributes of the class or in the cloud, if it is to go."},

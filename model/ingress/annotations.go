@@ -27,6 +27,7 @@ const (
 	groupAnnotation      = prefix + "group"
 	orderAnnotation      = prefix + "order"
 	schemeAnnotation     = prefix + "scheme"
+	nameAnnotation       = prefix + "load-balancer-name"
 	targetTypeAnnotation = prefix + "target-type"
 	protocolAnnotation   = prefix + "backend-protocol"
 	versionAnnotation    = prefix + "backend-protocol-version"
@@ -103,6 +104,17 @@ var annotations = []annotation{
 		},
 		exposes: func(asked, given settings) bool {
 			return asked.scheme == v1alpha1.SchemeInternal && given.scheme != v1alpha1.SchemeInternal
+		},
+	},
+	{
+		name: nameAnnotation, kind: "name: letters, digits and dashes, at most 32", fallback: "`loadBalancerName` of the class, else one that is made of its key", on: onIngress,
+		merge: "members of a group that differ are on several load balancers, and are told", needs: needsNone, example: "shop-edge",
+		doc: "What the load balancer is called in the cloud. Where the class sets a name, no other can be asked for. It has no dash at either end, and begins with neither `fl-`, as the others do, nor `internal-`. " +
+			"Nothing else in the account may have it: an Ingress that asks for a name that is taken is told so, and is served once it is free. " +
+			"A change is a move to another load balancer, and so is a change of the group or the scheme, with which the name has to change.",
+		read: func(s *settings, v string) error {
+			s.ownName = v
+			return checkOwnName(v)
 		},
 	},
 	{
@@ -290,6 +302,7 @@ type settings struct {
 	group      string
 	order      int
 	scheme     string
+	ownName    string // of the load balancer
 	targetType string
 	speech     speech
 	attributes map[string]string // of target groups
@@ -306,6 +319,7 @@ type settings struct {
 // under completes settings with what the class says, and with what holds if nobody says anything.
 func (s settings) under(c *Class) settings {
 	s.scheme = first(c.Scheme, s.scheme, v1alpha1.SchemeInternal)
+	s.ownName = first(c.LoadBalancerName, s.ownName)
 	s.targetType = first(s.targetType, c.TargetType, v1alpha1.TargetTypeIP)
 	s.webACL = first(c.WAFv2ACL, s.webACL)
 	if c.ShieldAdvanced != nil {
@@ -395,6 +409,8 @@ func (c *Class) allows(a *annotation, value string) bool {
 	case a.name == policyAnnotation && c.TLSPolicy != "" && c.TLSPolicy != value:
 		return false
 	case a.name == schemeAnnotation && c.Scheme != "" && c.Scheme != value:
+		return false
+	case a.name == nameAnnotation && c.LoadBalancerName != "" && c.LoadBalancerName != value:
 		return false
 	case a.name == inboundAnnotation && (len(c.Inbound) > 0 || len(c.SecurityGroups) > 0):
 		return false

@@ -86,6 +86,8 @@ func TestAnnotationPermission(t *testing.T) {
 		"more exposed than asked for is refused":         {v1alpha1.LoadBalancerClassSpec{Scheme: "internet-facing"}, anIngress("shop/web", annotated("scheme", "internal")), []string{"error AnnotationNotAllowed" + at + "scheme]"}},
 		"conditions that are not allowed are refused":    {permitted(), anIngress("shop/web", annotated("conditions", `[{"method": ["GET"]}]`)), []string{"error AnnotationNotAllowed" + at + "conditions]"}},
 		"the class pins the scheme":                      {v1alpha1.LoadBalancerClassSpec{Scheme: "internal"}, anIngress("shop/web", annotated("scheme", "internet-facing")), []string{"warning AnnotationNotAllowed" + at + "scheme]"}},
+		"the class pins the name":                        {v1alpha1.LoadBalancerClassSpec{LoadBalancerName: "edge"}, anIngress("shop/web", annotated("load-balancer-name", "other")), []string{"warning AnnotationNotAllowed" + at + "load-balancer-name]"}},
+		"the pinned name may be said":                    {v1alpha1.LoadBalancerClassSpec{LoadBalancerName: "edge"}, anIngress("shop/web", annotated("load-balancer-name", "edge")), nil},
 		"the pinned scheme may be said":                  {v1alpha1.LoadBalancerClassSpec{Scheme: "internal"}, anIngress("shop/web", annotated("scheme", "internal")), nil},
 		"fewer ports than asked for are ignored":         {permitted(), anIngress("shop/web", annotated("listen-ports", "HTTP:80,HTTP:81")), []string{"warning AnnotationNotAllowed" + at + "listen-ports]"}},
 		"a port that was not asked for is refused":       {permitted(), anIngress("shop/web", annotated("listen-ports", "HTTPS:443")), []string{"error AnnotationNotAllowed" + at + "listen-ports]"}},

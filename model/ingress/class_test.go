@@ -158,6 +158,7 @@ func TestParametersThatMakeNoSense(t *testing.T) {
 		want string
 	}{
 		"scheme":                        {v1alpha1.LoadBalancerClassSpec{Scheme: "public"}, "spec.scheme"},
+		"a name that is no name":        {v1alpha1.LoadBalancerClassSpec{LoadBalancerName: "shop_edge"}, "spec.loadBalancerName"},
 		"IP family":                     {v1alpha1.LoadBalancerClassSpec{IPFamily: "ipv5"}, "spec.ipFamily"},
 		"subnets named and selected":    {v1alpha1.LoadBalancerClassSpec{Subnets: []string{"a"}, SubnetTags: map[string]string{"b": ""}}, "spec.subnetTags"},
 		"groups and who may connect":    {v1alpha1.LoadBalancerClassSpec{SecurityGroups: []string{"a"}, Inbound: []string{"10.0.0.0/8"}}, "spec.inbound"},

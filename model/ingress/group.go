@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
 
@@ -18,9 +17,9 @@ import (
 // keyOf is the load balancer of an Ingress of the class, whose namespace has the given labels; a
 // diagnostic says that it may not join its group.
 func (c *Class) keyOf(ing *networkingv1.Ingress, s settings, namespace map[string]string) (routing.Key, *diag.Diagnostic) {
-	parts := []string{c.Name, ing.Namespace, ing.Name, s.scheme}
+	whose := []string{c.Name, ing.Namespace, ing.Name}
 	if s.group != "" {
-		parts[2] = "@" + s.group
+		whose[2] = "@" + s.group
 		for _, g := range c.Groups {
 			if g.Name != s.group {
 				continue
@@ -30,50 +29,41 @@ func (c *Class) keyOf(ing *networkingv1.Ingress, s settings, namespace map[strin
 					fmt.Sprintf("class %s does not let namespace %s join its group %s", c.Name, ing.Namespace, s.group))
 				return "", &d
 			}
-			parts = []string{c.Name, "@" + s.group, s.scheme}
+			whose = []string{c.Name, "@" + s.group}
 		}
 	}
-	return routing.Key(strings.Join(parts, "/")), nil
+	return routing.NewKey(whose, s.scheme, s.ownName), nil
 }
 
-// className is the class in a key.
-func className(k routing.Key) string {
-	class, _, _ := strings.Cut(string(k), "/")
-	return class
-}
-
-// splitScheme is a key up to its scheme, and the scheme.
-func splitScheme(k routing.Key) (string, string) {
-	cut := strings.LastIndexByte(string(k), '/') + 1
-	return string(k[:cut]), string(k[cut:])
-}
-
-// tellSchemes tells the members of groups that are two load balancers because they ask for
-// different schemes.
-func tellSchemes(snapshots map[routing.Key]*Snapshot) {
-	schemes := map[string][]routing.Key{}
+// tellGroups tells the members of groups that are several load balancers because they ask for
+// different schemes or names.
+func tellGroups(snapshots map[routing.Key]*Snapshot) {
+	groups := map[string][]routing.Key{}
 	for _, key := range slices.Sorted(maps.Keys(snapshots)) {
-		group, _ := splitScheme(key)
-		schemes[group] = append(schemes[group], key)
+		groups[key.Whose()] = append(groups[key.Whose()], key)
 	}
-	for _, keys := range schemes {
+	for _, keys := range groups {
 		for _, key := range keys {
-			snapshots[key].tellOtherSchemes(keys, snapshots)
+			snapshots[key].tellOthers(keys, snapshots)
 		}
 	}
 }
 
-func (s *Snapshot) tellOtherSchemes(keys []routing.Key, snapshots map[routing.Key]*Snapshot) {
+// tellOthers tells the members of one load balancer of a group which others there are.
+func (s *Snapshot) tellOthers(keys []routing.Key, snapshots map[routing.Key]*Snapshot) {
 	for _, other := range keys {
 		staying := slices.IndexFunc(snapshots[other].Members, func(m Member) bool { return !m.Leaving })
 		if other == s.Key || staying < 0 {
 			continue
 		}
-		_, scheme := splitScheme(other)
+		annotation, why := schemeAnnotation, fmt.Sprintf("%s is %s", snapshots[other].Members[staying].Owner, other.Scheme())
+		if s.Key.Scheme() == other.Scheme() {
+			annotation, why = nameAnnotation, fmt.Sprintf("%s asks for %s", snapshots[other].Members[staying].Owner, inWords(other.Name()))
+		}
 		for _, m := range s.Members {
 			if !m.Leaving {
-				s.Diagnostics = append(s.Diagnostics, about(m.Ingress, schemeAnnotation, diag.Warning, diag.SettingConflict,
-					fmt.Sprintf("the group is two load balancers, because %s is %s", snapshots[other].Members[staying].Owner, scheme)))
+				s.Diagnostics = append(s.Diagnostics, about(m.Ingress, annotation, diag.Warning, diag.SettingConflict,
+					"the group is several load balancers, because "+why))
 			}
 		}
 	}

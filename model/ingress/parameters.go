@@ -79,6 +79,11 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 			errs = append(errs, field.NotSupported(at.Child(enum.field), enum.value, enum.known))
 		}
 	}
+	if spec.LoadBalancerName != "" {
+		if err := checkOwnName(spec.LoadBalancerName); err != nil {
+			errs = append(errs, field.Invalid(at.Child("loadBalancerName"), spec.LoadBalancerName, err.Error()))
+		}
+	}
 	if spec.ListenPorts != nil {
 		if err := checkPorts(spec.ListenPorts); err != nil {
 			errs = append(errs, field.Invalid(at.Child("listenPorts"), spec.ListenPorts, err.Error()))
@@ -220,8 +225,7 @@ func (c *Class) discovers() bool { return c.CertificateDiscovery == nil || *c.Ce
 
 // NetworkOf is where the load balancer of a snapshot is to stand.
 func NetworkOf(s Snapshot) routing.Network {
-	_, scheme := splitScheme(s.Key)
-	return routing.Network{Key: s.Key, Scheme: scheme, Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
+	return routing.Network{Key: s.Key, Scheme: s.Key.Scheme(), Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
 }
 
 // What tags may be. Clouds take 50 of each object, of which Fairlead's own are some.

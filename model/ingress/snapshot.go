@@ -49,7 +49,7 @@ func Split(o Objects, options Options) ([]Snapshot, []diag.Diagnostic) {
 			s.place(ing)
 		}
 	}
-	tellSchemes(s.snapshots)
+	tellGroups(s.snapshots)
 	out := make([]Snapshot, 0, len(s.snapshots))
 	for _, key := range slices.Sorted(maps.Keys(s.snapshots)) {
 		out = append(out, s.finish(s.snapshots[key]))
@@ -171,7 +171,7 @@ func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnost
 
 // classOf is the class of a load balancer that exists: as it is, or else as it is remembered.
 func (s *splitter) classOf(key routing.Key) *Class {
-	class := className(key)
+	class := key.Class()
 	if c := s.classes.named(class); c != nil {
 		return c
 	}

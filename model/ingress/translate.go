@@ -19,7 +19,6 @@ import (
 // Translate makes a routing.Config of a snapshot. The certificates are those that the cloud holds,
 // by the hosts that CertificateHosts asks for, the best first.
 func Translate(s Snapshot, certificates map[string][]routing.CertificateID) (routing.Config, []diag.Diagnostic) {
-	_, scheme := splitScheme(s.Key)
 	t := &translation{
 		index: newIndex(s.Objects),
 		class: &s.Class,
@@ -29,7 +28,7 @@ func Translate(s Snapshot, certificates map[string][]routing.CertificateID) (rou
 		config: routing.Config{
 			Key:      s.Key,
 			HostMiss: s.Class.hostMiss(),
-			Settings: s.Class.settings(scheme),
+			Settings: s.Class.settings(s.Key.Scheme()),
 		},
 	}
 	t.config.Routes = make([]routing.Route, 0, s.paths())

@@ -28,6 +28,8 @@ type Facts struct {
 	Subnets []string
 	// SecurityGroups are those that the class names, sorted.
 	SecurityGroups []string
+	// NameTaken says, in words, that something else has the name that the load balancer is to have.
+	NameTaken string
 	// WebACLs maps what was asked for to what the cloud calls it. One that is missing is not there.
 	WebACLs map[string]string
 	// Unshielded is why load balancers cannot be shielded, in words; "" if they can.

@@ -1,11 +1,5 @@
 package routing
 
-// A Key identifies a load balancer by what cannot change in place. It reads
-// "class/namespace/name/scheme" for the load balancer of one Ingress,
-// "class/namespace/@group/scheme" for a group within a namespace, and
-// "class/@group/scheme" for a group across namespaces.
-type Key string
-
 // HostMiss says what becomes of a request whose host is named but whose path matches nothing
 // there.
 type HostMiss uint8

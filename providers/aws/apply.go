@@ -125,7 +125,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 		}
 	}
 	return plan.Result{
-		Handle: aws.ToString(made.LoadBalancerArn), Firewall: firewall, Address: lb.Address{Hostname: aws.ToString(made.DNSName)},
+		Handle: aws.ToString(made.LoadBalancerArn), Firewall: firewall, Address: addressOf(&made.LoadBalancer),
 		Active: active(&made.LoadBalancer),
 	}, err
 }
@@ -145,10 +145,14 @@ func (p *Provider) ownBalancer(ctx context.Context, key lb.Key) (*balancer, erro
 	if err != nil {
 		return nil, err
 	}
-	if tags[arn][tagInstallation] != p.installation || tags[arn][tagKey] != string(key) {
-		return nil, fmt.Errorf("load balancer %s is somebody else's: %w", name, providers.ErrRejected)
+	switch {
+	case p.owns(key, tags[arn]):
+		return &balancer{*there, tags[arn]}, nil
+	case key.Name() != "": // who looks again finds the name taken, and tells those who ask for it
+		p.leave(key)
+		return nil, fmt.Errorf("the name %s was taken a moment ago", name)
 	}
-	return &balancer{*there, tags[arn]}, nil
+	return nil, fmt.Errorf("load balancer %s is somebody else's: %w", name, providers.ErrRejected)
 }
 
 func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) error {

@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"strings"
@@ -14,8 +15,14 @@ import (
 // nameLength is the longest name of a load balancer or a target group.
 const nameLength = 32
 
-// loadBalancerName is the name of the load balancer under a key.
+// loadBalancerName is the name of the load balancer under a key: the one that its Ingresses ask for, or one
+// that nobody else makes.
 func (p *Provider) loadBalancerName(key lb.Key) string {
+	return cmp.Or(key.Name(), p.derivedName(key))
+}
+
+// derivedName is the name of what a load balancer has one of, whatever its own name is.
+func (p *Provider) derivedName(key lb.Key) string {
 	return name(string(key), p.installation, string(key))
 }
 

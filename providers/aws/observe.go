@@ -3,6 +3,7 @@ package aws
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -100,7 +101,29 @@ func (p *Provider) balancerUnder(ctx context.Context, key lb.Key) (*elb.LoadBala
 	if last, known := p.unnotice(key); known && time.Since(last.at) < sightingLife {
 		return last.balancer, nil
 	}
-	return p.balancerNamed(ctx, p.loadBalancerName(key))
+	there, _, err := p.balancerOf(ctx, key)
+	return there, err
+}
+
+// balancerOf reads the load balancer under a key, or nil, and says in words what else has the name that it is
+// to have; "" for nothing. A name that we made is nobody else's: nothing more is asked about it.
+func (p *Provider) balancerOf(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, taken string, err error) {
+	name := p.loadBalancerName(key)
+	there, err = p.balancerNamed(ctx, name)
+	if err != nil || there == nil || key.Name() == "" {
+		return there, "", err
+	}
+	arn := aws.ToString(there.LoadBalancerArn)
+	tags, err := p.tagsOf(ctx, []string{arn})
+	switch {
+	case err != nil:
+		return nil, "", err
+	case p.owns(key, tags[arn]):
+		return there, "", nil
+	case tags[arn][tagInstallation] == p.installation:
+		return nil, fmt.Sprintf("%s has the name %s", tags[arn][tagKey], name), nil
+	}
+	return nil, "a load balancer of somebody else has the name " + name, nil
 }
 
 // balancerNamed is the load balancer with a name, or nil.
@@ -135,6 +158,12 @@ func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) 
 // active reports whether a load balancer answers.
 func active(b *elb.LoadBalancer) bool {
 	return b.State != nil && b.State.Code == elb.LoadBalancerStateEnumActive
+}
+
+// addressOf is where a load balancer is reached. Host names hold its name as it is written; Kubernetes has them
+// in lower case.
+func addressOf(b *elb.LoadBalancer) lb.Address {
+	return lb.Address{Hostname: strings.ToLower(aws.ToString(b.DNSName))}
 }
 
 func (p *Provider) readListeners(ctx context.Context, l *look, _ map[string]map[string]string) error {
@@ -306,7 +335,7 @@ func (l *look) observed() *lb.Observed {
 		arn := aws.ToString(b.LoadBalancerArn)
 		o.Exists, o.Handle, o.Digest = true, arn, l.digest()
 		o.Active, o.Protection, o.Protected = active(b), l.protection, l.protected
-		o.Address = lb.Address{Hostname: aws.ToString(b.DNSName)}
+		o.Address = addressOf(b)
 	}
 	for _, g := range l.groups {
 		o.TargetGroups = append(o.TargetGroups, l.group(g))

@@ -92,7 +92,7 @@ func (p *Provider) fence(ctx context.Context, want lb.LoadBalancer) (groups []st
 	}
 	tags := p.owned(want.Key, want.Settings.Tags)
 	noteWritten(tags, listed(want.Settings.Tags))
-	if firewall, err = p.group(ctx, p.loadBalancerName(want.Key), "Who may connect to "+string(want.Key), tags); err != nil {
+	if firewall, err = p.group(ctx, p.derivedName(want.Key), "Who may connect to "+string(want.Key), tags); err != nil {
 		return nil, "", err
 	}
 	shared, err := p.sharedGroup(ctx, want.Key)

@@ -62,7 +62,7 @@ func (p *Provider) shield(ctx context.Context, seen *lb.Observed, want string) e
 }
 
 // shieldName is what the protection of a load balancer is called that we give it.
-func (p *Provider) shieldName(key lb.Key) string { return "fairlead " + p.loadBalancerName(key) }
+func (p *Provider) shieldName(key lb.Key) string { return "fairlead " + p.derivedName(key) }
 
 // unshield takes away the protection that a load balancer was given.
 func (p *Provider) unshield(ctx context.Context, seen *lb.Observed) error {

@@ -40,7 +40,8 @@ type place struct {
 	groups  []string // security groups, where the class names some
 }
 
-// stand notes where a load balancer is to stand: where it does, and what is missing, if nothing fits.
+// stand notes where a load balancer is to stand: where it does, and what is missing, if nothing fits, or if it
+// cannot have its name.
 func (p *Provider) stand(ctx context.Context, n lb.Network, facts *lb.Facts) error {
 	if n.Key == "" {
 		return nil
@@ -52,15 +53,18 @@ func (p *Provider) stand(ctx context.Context, n lb.Network, facts *lb.Facts) err
 		facts.Subnets, facts.SecurityGroups = known.subnets, known.groups
 		return nil
 	}
-	there, err := p.balancerNamed(ctx, p.loadBalancerName(n.Key))
+	there, taken, err := p.balancerOf(ctx, n.Key)
 	if err != nil {
 		return err
+	}
+	p.notice(n.Key, there)
+	if facts.NameTaken = taken; taken != "" {
+		return nil
 	}
 	var standing []string
 	if there != nil {
 		standing = subnetsIn(*there)
 	}
-	p.notice(n.Key, there)
 	subnets, err := p.choose(ctx, n, standing)
 	if errors.Is(err, providers.ErrRejected) {
 		facts.Subnets, facts.Unmet = standing, append(facts.Unmet, err.Error())

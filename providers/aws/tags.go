@@ -40,6 +40,11 @@ func (p *Provider) owned(key lb.Key, more map[string]string) map[string]string {
 	return out
 }
 
+// owns reports whether tags are those of what belongs to a load balancer.
+func (p *Provider) owns(key lb.Key, tags map[string]string) bool {
+	return tags[tagInstallation] == p.installation && tags[tagKey] == string(key)
+}
+
 // elbTags are tags as Elastic Load Balancing takes them.
 func elbTags(tags map[string]string) []elb.Tag {
 	var out []elb.Tag

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -85,7 +87,7 @@ func (c *Cloud) address(key lb.Key) lb.Address {
 	if c.options.Serve && c.network == loopback && !bindable(ip) {
 		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1}) // some systems have no other
 	}
-	return lb.Address{Hostname: fmt.Sprintf("lb-%x.fake.fairlead.localhost", sum[:4]), IPs: []string{ip.String()}}
+	return lb.Address{Hostname: fmt.Sprintf("%s-%x.fake.fairlead.localhost", cmp.Or(strings.ToLower(key.Name()), "lb"), sum[:4]), IPs: []string{ip.String()}}
 }
 
 // bindable reports whether listeners can be opened at an address.

@@ -136,7 +136,7 @@ func (s *Sim) Ask(dnsName string, r Request, how Reading) Answer {
 	defer s.mu.Unlock()
 	s.advance()
 	for _, lb := range s.loadBalancers {
-		if aws.ToString(lb.about.DNSName) != dnsName || s.now().Before(lb.activeAt) {
+		if !strings.EqualFold(aws.ToString(lb.about.DNSName), dnsName) || s.now().Before(lb.activeAt) {
 			continue
 		}
 		for i := range lb.plane.live {

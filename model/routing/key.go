@@ -1,0 +1,48 @@
+package routing
+
+import "strings"
+
+// This file is the keys of load balancers.
+
+// A Key identifies a load balancer by what cannot change in place. It reads
+// "class/namespace/name/scheme" for the load balancer of one Ingress,
+// "class/namespace/@group/scheme" for a group within a namespace, and
+// "class/@group/scheme" for a group across namespaces. A load balancer with a name of its own
+// has that at the end: "class/namespace/name/scheme=name".
+type Key string
+
+// NewKey makes the key of a load balancer from whose it is, from the class on, and from what its
+// Ingresses ask for. The name is "" for one without a name of its own.
+func NewKey(whose []string, scheme, name string) Key {
+	key := strings.Join(append(whose, scheme), "/")
+	if name != "" {
+		key += "=" + name
+	}
+	return Key(key)
+}
+
+// Class is the name of the class.
+func (k Key) Class() string {
+	class, _, _ := strings.Cut(string(k), "/")
+	return class
+}
+
+// Whose is the key up to what its Ingresses ask for: equal for all load balancers that a group is.
+func (k Key) Whose() string { return string(k[:strings.LastIndexByte(string(k), '/')+1]) }
+
+// Scheme is the scheme.
+func (k Key) Scheme() string {
+	scheme, _ := k.asked()
+	return scheme
+}
+
+// Name is the name that its Ingresses ask for, or "".
+func (k Key) Name() string {
+	_, name := k.asked()
+	return name
+}
+
+func (k Key) asked() (scheme, name string) {
+	scheme, name, _ = strings.Cut(string(k[len(k.Whose()):]), "=")
+	return scheme, name
+}

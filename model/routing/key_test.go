@@ -1,0 +1,28 @@
+package routing
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestKey(t *testing.T) {
+	for text, want := range map[Key][4]string{
+		"fairlead/shop/web/internal":               {"fairlead", "fairlead/shop/web/", "internal", ""},
+		"fairlead/shop/web/internal=shop-edge":     {"fairlead", "fairlead/shop/web/", "internal", "shop-edge"},
+		"fairlead/@all/internet-facing":            {"fairlead", "fairlead/@all/", "internet-facing", ""},
+		"fairlead/shop/@all/internet-facing=Shop1": {"fairlead", "fairlead/shop/@all/", "internet-facing", "Shop1"},
+	} {
+		if diff := cmp.Diff(want, [4]string{text.Class(), text.Whose(), text.Scheme(), text.Name()}); diff != "" {
+			t.Errorf("class, whose, scheme and name of %s (-want +got):\n%s", text, diff)
+		}
+	}
+	for want, got := range map[Key]Key{
+		"fairlead/shop/web/internal":      NewKey([]string{"fairlead", "shop", "web"}, "internal", ""),
+		"fairlead/@all/internal=shop-one": NewKey([]string{"fairlead", "@all"}, "internal", "shop-one"),
+	} {
+		if got != want {
+			t.Errorf("the key is %s, want %s", got, want)
+		}
+	}
+}
