@@ -30,6 +30,9 @@ func TestAMoveLeavesNoGap(t *testing.T) {
 		"to another scheme": func(*world) func(*networkingv1.Ingress) {
 			return annotate("fairlead.dev/scheme", "internet-facing")
 		},
+		"to another name": func(*world) func(*networkingv1.Ingress) {
+			return annotate("fairlead.dev/load-balancer-name", "shop-edge")
+		},
 		"to another class": func(w *world) func(*networkingv1.Ingress) {
 			second := w.class + "-second"
 			w.parameterize(second, &v1alpha1.LoadBalancerClassSpec{MoveGrace: &metav1.Duration{Duration: 3 * time.Second}})

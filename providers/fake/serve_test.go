@@ -459,7 +459,10 @@ func TestServeChangesProtocol(t *testing.T) {
 func TestServeAtAddresses(t *testing.T) {
 	cloud := serve(t)
 	one := program(t, cloud, loadBalancer("fairlead/a/one/internal", nil, http80(rule("- -", fixed(201)))))
-	two := program(t, cloud, loadBalancer("fairlead/a/two/internal", nil, http80(rule("- -", fixed(202)))))
+	two := program(t, cloud, loadBalancer("fairlead/a/two/internal=Shop-2", nil, http80(rule("- -", fixed(202)))))
+	if !strings.HasPrefix(two.Address.Hostname, "shop-2-") {
+		t.Errorf("a load balancer with a name of its own is at %s", two.Address.Hostname)
+	}
 	if one.Address.IPs[0] == two.Address.IPs[0] || one.Address.Hostname == two.Address.Hostname {
 		t.Fatalf("one at %+v, two at %+v", one.Address, two.Address)
 	}
