@@ -108,6 +108,7 @@ var mistakes = map[string]mistake{
 var elsewhere = map[diag.Reason]string{
 	diag.ClassTaken:    "TestAClassOfSomebodyElseStaysTheirs",
 	diag.HostMiss:      "TestBothOwnersOfAHostThatMissesAreTold",
+	diag.NameTaken:     "TestANameThatIsTaken",
 	diag.NetworkUnmet:  "TestWhatTheNetworkLacksIsSaidOfTheClass",
 	diag.Protected:     "TestAProtectedLoadBalancerStaysUntilItsClassLetsGo",
 	diag.QuotaExceeded: "TestWhatDoesNotFitIsRefused",
