@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
@@ -130,13 +131,18 @@ func (s *Server) Default(t testing.TB) *Account {
 	return a
 }
 
-// config is how the SDK reaches moto. What fails is a test's to see, so nothing is tried again.
+// config is how the SDK reaches moto. What moto answers is a test's to see, so nothing of it is tried
+// again; only a connection that breaks is, as everywhere, for its server drops one now and then.
 func (s *Server) config() aws.Config {
 	return aws.Config{
 		Region:       Region,
 		Credentials:  credentials.NewStaticCredentialsProvider("AKIDEMULATED", "secret", ""),
 		BaseEndpoint: aws.String(s.URL),
-		Retryer:      func() aws.Retryer { return aws.NopRetryer{} },
+		Retryer: func() aws.Retryer {
+			return retry.NewStandard(func(o *retry.StandardOptions) {
+				o.Retryables = []retry.IsErrorRetryable{retry.NoRetryCanceledError{}, retry.RetryableConnectionError{}}
+			})
+		},
 	}
 }
 
