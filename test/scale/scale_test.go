@@ -327,7 +327,7 @@ func (w *world) oneClass(t *testing.T) {
 	from := len(w.journal(0))
 	class := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: rare}}
 	changed := class.DeepCopy()
-	changed.Spec.Tags = map[string]string{"changed": "yes"}
+	changed.Spec.Attributes = map[string]string{"idle_timeout.timeout_seconds": "61"} // of the load balancer alone
 	if err := w.Patch(t.Context(), changed, client.MergeFrom(class)); err != nil {
 		t.Fatal(err)
 	}
