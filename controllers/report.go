@@ -301,9 +301,10 @@ func left(m v1alpha1.MemberMemory) []lb.Key {
 	return out
 }
 
-// reconsider has a load balancer looked at afresh.
-func (r *reconciler) reconsider(ctx context.Context, key lb.Key) {
-	r.forget(key)
+// registered has a load balancer reconciled of which a target group has got its first members, or lost its
+// last.
+func (r *reconciler) registered(ctx context.Context, key lb.Key, group lb.GroupID, some bool) {
+	r.tell(key, group, some)
 	r.awaken(ctx, []lb.Key{key})
 }
 

@@ -27,13 +27,12 @@ type observer struct {
 type sight struct {
 	seen  *lb.Observed
 	until time.Time
+	told  map[lb.GroupID]bool // which target groups have got members since, or lost all of them
 }
 
 // seen is what is under a key.
 func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
-	o.mu.Lock()
-	s := o.kept[key]
-	o.mu.Unlock()
+	s := o.recall(key)
 	if s.seen != nil && time.Now().Before(s.until) {
 		return s.seen, o.await(ctx, s.seen)
 	}
@@ -48,8 +47,38 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 	if o.kept == nil {
 		o.kept = map[lb.Key]sight{}
 	}
-	o.kept[key] = sight{seen, time.Now().Add(o.jittered())}
+	o.kept[key] = sight{seen: seen, until: time.Now().Add(o.jittered())}
 	return seen, nil
+}
+
+// recall is what was seen of a key, and told since.
+func (o *observer) recall(key lb.Key) sight {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := o.kept[key]
+	for id, registered := range s.told {
+		if g := s.seen.TargetGroup(id); g != nil {
+			g.Registered, g.Ready = registered, false // whether they are healthy is asked where it matters
+		}
+	}
+	clear(s.told)
+	return s
+}
+
+// tell notes whether a target group has members from now on. Whoever uses what was seen may be at work with
+// it, so that it is changed only for who comes next.
+func (o *observer) tell(key lb.Key, group lb.GroupID, registered bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s, kept := o.kept[key]
+	if !kept {
+		return // the next look is a fresh one
+	}
+	if s.told == nil {
+		s.told = map[lb.GroupID]bool{}
+		o.kept[key] = s
+	}
+	s.told[group] = registered
 }
 
 // await notes that a load balancer is active, once the cloud has finished setting it up.

@@ -189,8 +189,8 @@ type registrar struct {
 	pods  podReader
 	cloud providers.Provider
 	book  *targetBook
-	// reconsider has a load balancer looked at afresh.
-	reconsider func(context.Context, lb.Key)
+	// registered is told when a target group has got its first members, or lost its last.
+	registered func(ctx context.Context, key lb.Key, group lb.GroupID, some bool)
 }
 
 // Reconcile brings one target group up to date. Additions are gathered while more are coming, removals never
@@ -229,7 +229,7 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 	}
 	r.book.note(k, func(known *tracked) { known.members, known.known, known.growing = want, true, time.Time{} })
 	if (len(t.members) == 0) != (len(want) == 0) {
-		r.reconsider(ctx, k.key) // what was seen of the group, and what is said of it, is not true any more
+		r.registered(ctx, k.key, k.id, len(want) > 0)
 	}
 	return reconcile.Result{}, nil
 }
