@@ -54,6 +54,33 @@ func TestAnIngressLives(t *testing.T) {
 	})
 }
 
+// A backend whose pods come late, and all go again, is told to the load balancer without another look at it.
+func TestTheFirstPodsAndTheLastCostNoLook(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web")
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+	w.told("shop", "NoEndpoints")
+	w.calm()
+	looks := w.cloud.observed.Load()
+
+	w.create(w.pod("web", "web-1"))
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.calm()
+	pod := w.pod("web", "unused")
+	pod.Name = "web-1"
+	if err := w.Delete(t.Context(), pod); err != nil {
+		t.Fatal(err)
+	}
+	w.told("shop", "NoEndpoints")
+	w.calm()
+	w.create(w.pod("web", "web-2"))
+	w.answers("shop", "http://shop.example/", "web-2")
+	w.calm()
+	if n := w.cloud.observed.Load() - looks; n > 0 {
+		t.Errorf("the load balancer was looked at %d times", n)
+	}
+}
+
 func TestPodsComeAndGoWithoutReconcilingALoadBalancer(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web", "web-1")
