@@ -69,6 +69,7 @@ type Provider struct {
 	resisted map[string]bool
 
 	imports imports                        // that AWS was asked for
+	labels  labels                         // of certificates, that were changed
 	held    reading[[]held]                // the certificates that the account holds
 	subnets reading[[]ec2types.Subnet]     // of the VPC
 	tables  reading[[]ec2types.RouteTable] // of the VPC

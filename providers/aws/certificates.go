@@ -2,9 +2,7 @@ package aws
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/x509"
-	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -18,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/acm"
 	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"golang.org/x/sync/errgroup"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -28,7 +27,7 @@ import (
 
 // This file keeps the certificates that Secrets brought, in AWS Certificate Manager.
 
-// readCertificates reads those of a load balancer.
+// readCertificates finds out about those of a load balancer.
 func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[string]map[string]string) error {
 	arns := slices.DeleteFunc(sorted(strewn), func(arn string) bool { return !strings.Contains(arn, ":acm:") })
 	found := make([]*lb.ObservedCertificate, len(arns))
@@ -36,7 +35,7 @@ func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[str
 	reads.SetLimit(atOnce)
 	for i, arn := range arns {
 		reads.Go(func() (err error) {
-			found[i], err = p.readCertificate(ctx, arn, strewn[arn], l.deep)
+			found[i], err = p.observeCertificate(ctx, l, arn, strewn[arn])
 			return err
 		})
 	}
@@ -57,13 +56,55 @@ func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[str
 	return nil
 }
 
-// readCertificate reads one that is tagged as ours, or nil where it is gone. Its ID is in a tag, which
-// is written after it was imported again: where the tags tell of another certificate, it is known by its
-// ARN, which nobody wants, until it is imported once more.
-func (p *Provider) readCertificate(ctx context.Context, arn string, tags map[string]string, deep bool) (*lb.ObservedCertificate, error) {
+// observeCertificate is one that is tagged as ours, or nil where it is gone. It is what its label says, as long as a
+// listener serves it; one that none does may be gone since its tags were looked at, and is read, as is one
+// whose label does not say all, or is not to be believed without looking. One that is not what its label says, or
+// has none, is known by its ARN, which nobody wants, until it is imported once more.
+func (p *Provider) observeCertificate(ctx context.Context, l *look, arn string, tags map[string]string) (*lb.ObservedCertificate, error) {
+	if p.labels.outdated(arn, tags[tagLabel]) {
+		var err error
+		if tags, err = p.tagsOfCertificate(ctx, arn); is(err, "ResourceNotFound") {
+			return nil, nil // deleted a moment ago
+		} else if err != nil {
+			return nil, explained("reading the tags of "+arn, err)
+		}
+	}
+	c := lb.Certificate{ID: lb.CertificateID(tags[tagCertificate]), Digest: lb.Digest(tags[tagDigest])}
+	if l.deep && c.Digest != "" {
+		c.Digest = lb.CertificateSettings{Tags: writtenTags(tags)}.Digest()
+	}
+	var whole bool
+	if c.Kind, c.Hosts, whole = readLabel(tags[tagLabel]); !whole || l.deep || !l.serves(arn) {
+		leaf, err := p.readCertificate(ctx, arn)
+		if leaf == nil {
+			return nil, err
+		}
+		c.Kind, c.Hosts = routing.KindOf(leaf), routing.NamesIn(leaf)
+		if !isOf(tags[tagLabel], leaf) {
+			c.ID = ""
+		}
+	}
+	if c.ID == "" {
+		c.ID = lb.CertificateID(arn)
+	}
+	return &lb.ObservedCertificate{Handle: arn, Certificate: c}, nil
+}
+
+// serves reports whether a listener serves a certificate.
+func (l *look) serves(arn string) bool {
+	for _, served := range l.served {
+		if slices.ContainsFunc(served, func(c elb.Certificate) bool { return aws.ToString(c.CertificateArn) == arn }) {
+			return true
+		}
+	}
+	return false
+}
+
+// readCertificate reads one that was imported; nil where it is gone.
+func (p *Provider) readCertificate(ctx context.Context, arn string) (*x509.Certificate, error) {
 	out, err := p.acm.GetCertificate(ctx, &acm.GetCertificateInput{CertificateArn: aws.String(arn)})
 	if is(err, "ResourceNotFound") {
-		return nil, nil // deleted a moment ago
+		return nil, nil
 	}
 	if err != nil {
 		return nil, explained("reading certificate "+arn, err)
@@ -72,14 +113,7 @@ func (p *Provider) readCertificate(ctx context.Context, arn string, tags map[str
 	if err != nil {
 		return nil, fmt.Errorf("reading certificate %s: %w", arn, err)
 	}
-	c := lb.Certificate{ID: lb.CertificateID(tags[tagCertificate]), Hosts: routing.NamesIn(leaf), Kind: routing.KindOf(leaf), Digest: lb.Digest(tags[tagDigest])}
-	if deep && c.Digest != "" {
-		c.Digest = lb.CertificateSettings{Tags: writtenTags(tags)}.Digest()
-	}
-	if c.ID == "" || tags[tagLeaf] != fingerprint(leaf) {
-		c.ID = lb.CertificateID(arn)
-	}
-	return &lb.ObservedCertificate{Handle: arn, Certificate: c}, nil
+	return leaf, nil
 }
 
 // certificateID is the ID of a certificate: our own, or what AWS calls it.
@@ -179,7 +213,7 @@ func onlyRefused(o *acm.Options) {
 }
 
 // replaceCertificate imports a certificate in the place of another one, which keeps its ARN and with it
-// everything that serves it. AWS takes no tags then, so these follow.
+// everything that serves it. AWS takes no tags then, so these follow, and in between the label says nothing.
 func (p *Provider) replaceCertificate(ctx context.Context, seen *lb.Observed, s plan.ReplaceCertificate) error {
 	old := seen.Certificate(s.Old)
 	if old == nil {
@@ -190,6 +224,9 @@ func (p *Provider) replaceCertificate(ctx context.Context, seen *lb.Observed, s 
 	}
 	in, known, err := p.toImport(seen.Key, s.New)
 	if err != nil {
+		return err
+	}
+	if err := p.label(ctx, old.Handle, p.owned(seen.Key, map[string]string{tagLabel: noLabel})); err != nil {
 		return err
 	}
 	in.CertificateArn = aws.String(old.Handle)
@@ -228,19 +265,36 @@ func (p *Provider) retagCertificate(ctx context.Context, arn string, before lb.D
 			return err
 		}
 	}
-	_, err := p.acm.AddTagsToCertificate(ctx, &acm.AddTagsToCertificateInput{CertificateArn: aws.String(arn), Tags: acmTags(after)})
+	return p.label(ctx, arn, after)
+}
+
+// label adds tags to a certificate, a label among them where they come with one.
+func (p *Provider) label(ctx context.Context, arn string, tags map[string]string) error {
+	if label, has := tags[tagLabel]; has {
+		p.labels.write(arn, label)
+	}
+	_, err := p.acm.AddTagsToCertificate(ctx, &acm.AddTagsToCertificateInput{CertificateArn: aws.String(arn), Tags: acmTags(tags)})
 	return explained("tagging "+arn, err)
+}
+
+// tagsOfCertificate are the tags that a certificate has at this moment.
+func (p *Provider) tagsOfCertificate(ctx context.Context, arn string) (map[string]string, error) {
+	out, err := p.acm.ListTagsForCertificate(ctx, &acm.ListTagsForCertificateInput{CertificateArn: aws.String(arn)})
+	if err != nil {
+		return nil, err
+	}
+	tags := map[string]string{}
+	for _, t := range out.Tags {
+		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return tags, nil
 }
 
 // untagCertificate takes away the tags that a certificate was given and is not to have any more.
 func (p *Provider) untagCertificate(ctx context.Context, arn string, after map[string]string) error {
-	out, err := p.acm.ListTagsForCertificate(ctx, &acm.ListTagsForCertificateInput{CertificateArn: aws.String(arn)})
+	before, err := p.tagsOfCertificate(ctx, arn)
 	if err != nil {
 		return explained("reading the tags of "+arn, err)
-	}
-	before := map[string]string{}
-	for _, t := range out.Tags {
-		before[aws.ToString(t.Key)] = aws.ToString(t.Value)
 	}
 	var gone []acmtypes.Tag
 	for _, name := range surplus(before, after) {
@@ -274,7 +328,7 @@ func (p *Provider) toImport(key lb.Key, c lb.Certificate) (*acm.ImportCertificat
 	}
 	own, above := split(c.Pair.Chain)
 	in := &acm.ImportCertificateInput{Certificate: own, CertificateChain: above, PrivateKey: c.Pair.Key}
-	return in, p.owned(key, map[string]string{tagCertificate: string(c.ID), tagLeaf: fingerprint(leaf)}), nil
+	return in, p.owned(key, map[string]string{tagCertificate: string(c.ID), tagLabel: labelOf(leaf)}), nil
 }
 
 // acmTags are tags as Certificate Manager takes them.
@@ -293,12 +347,6 @@ func parseLeaf(chain []byte) (*x509.Certificate, error) {
 		return nil, errors.New("there is no PEM block")
 	}
 	return x509.ParseCertificate(block.Bytes)
-}
-
-// fingerprint tells a certificate from all others.
-func fingerprint(leaf *x509.Certificate) string {
-	sum := sha256.Sum256(leaf.Raw)
-	return hex.EncodeToString(sum[:16])
 }
 
 // split takes a chain apart into the certificate and what is above it.
@@ -322,6 +370,7 @@ func (p *Provider) deleteCertificate(ctx context.Context, seen *lb.Observed, id 
 	})
 	if err == nil || is(err, "ResourceNotFound") {
 		p.imports.over(seen.Key, id)
+		p.labels.forget(c.Handle)
 		return nil
 	}
 	return explained("deleting certificate "+c.Handle, err)

@@ -27,7 +27,7 @@ const (
 	tagService      = "fairlead.dev/service"
 	tagPort         = "fairlead.dev/service-port"
 	tagCertificate  = "fairlead.dev/certificate"      // the certificate's ID
-	tagLeaf         = "fairlead.dev/certificate-leaf" // which certificate that is the ID of
+	tagLabel        = "fairlead.dev/certificate-leaf" // which certificate that is the ID of, and what for
 )
 
 // owned are the tags of what belongs to a load balancer, and more.

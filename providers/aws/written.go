@@ -1,6 +1,8 @@
 package aws
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,12 +17,6 @@ const tagWrittenList = "fairlead.dev/written"
 // valueLength is the longest value of a tag.
 const valueLength = 256
 
-// Names stand between spaces. What a name may have of them is quoted.
-var (
-	quote   = strings.NewReplacer("=", "=3D", " ", "=20")
-	unquote = strings.NewReplacer("=3D", "=", "=20", " ")
-)
-
 // tagWritten is what tags of a class stand behind in the list.
 const tagWritten = "tag:"
 
@@ -28,7 +24,7 @@ const tagWritten = "tag:"
 func noteWritten(tags map[string]string, names []string) {
 	line, part := "", 0
 	for _, name := range names {
-		name = quote.Replace(name)
+		name = quote(name)
 		if line != "" && len(line)+1+len(name) > valueLength {
 			tags[writtenTag(part)] = line
 			line, part = "", part+1
@@ -45,7 +41,7 @@ func writtenIn(tags map[string]string) []string {
 	var names []string
 	for part := 0; tags[writtenTag(part)] != ""; part++ {
 		for name := range strings.FieldsSeq(tags[writtenTag(part)]) {
-			names = append(names, unquote.Replace(name))
+			names = append(names, unquote(name))
 		}
 	}
 	return names
@@ -83,6 +79,34 @@ func surplus(before, after map[string]string) []string {
 		}
 	}
 	return out
+}
+
+// quote spells a word with characters that stand between spaces in the value of a tag. Others are numbers.
+func quote(word string) string {
+	var out strings.Builder
+	for i := range len(word) {
+		switch c := word[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("_.:/+-@", c) >= 0:
+			out.WriteByte(c)
+		default:
+			fmt.Fprintf(&out, "=%02X", c)
+		}
+	}
+	return out.String()
+}
+
+// quoted is a character that stands as a number.
+var quoted = regexp.MustCompile(`=[0-9A-F]{2}`)
+
+// unquote is a word as it was.
+func unquote(word string) string {
+	return quoted.ReplaceAllStringFunc(word, func(number string) string {
+		c, err := strconv.ParseUint(number[1:], 16, 8)
+		if err != nil {
+			return number
+		}
+		return string([]byte{byte(c)})
+	})
 }
 
 func writtenTag(part int) string {

@@ -93,10 +93,15 @@ func toResource(name string) networkingv1.IngressBackend {
 // secret adds a TLS Secret for hosts, or replaces it; each edition is another certificate.
 func (w *world) secret(name string, edition int, hosts ...string) {
 	w.Helper()
+	w.keep(name, pair(w, edition, hosts))
+}
+
+// keep puts a certificate into a TLS Secret.
+func (w *world) keep(name string, pair *routing.KeyPair) {
 	w.Secrets = slices.DeleteFunc(slices.Clone(w.Secrets), func(s *corev1.Secret) bool { return s.Name == name })
 	w.Secrets = append(w.Secrets, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name}, Type: corev1.SecretTypeTLS,
-		Data: keypair.Data(pair(w, edition, hosts)),
+		Data: keypair.Data(pair),
 	})
 }
 

@@ -1,14 +1,19 @@
 package alb
 
 import (
+	"encoding/pem"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/acm"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/keypair"
 )
 
 // This file renews and exchanges certificates, one after the other, and looks which of them clients are
@@ -77,8 +82,8 @@ func TestNoHostIsShownAnothersCertificate(t *testing.T) {
 	}
 }
 
-// TestARenewedSecretKeepsItsARN counts what a rotation costs: one import and the tags that AWS does not
-// take with it.
+// TestARenewedSecretKeepsItsARN counts what a rotation costs: one import, and the tags that AWS does not take
+// with it, of which one goes before.
 func TestARenewedSecretKeepsItsARN(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		w.service("service-0", 1)
@@ -92,43 +97,135 @@ func TestARenewedSecretKeepsItsARN(t *testing.T) {
 		if after := w.seen.Certificates[0]; after.Handle != before.Handle || after.ID == before.ID {
 			w.Errorf("%v became %v, which is not another certificate with the same ARN", before, after)
 		}
-		if total, _ := w.sim.Cost(); total != 2 {
+		if total, _ := w.sim.Cost(); total != 3 {
 			w.Errorf("it took %d calls: %v", total, w.sim.Calls())
 		}
 	})
 }
 
-// TestARenewalThatWasCutShort comes back to the certificate that was there before, which by its tags AWS
-// still has.
+// TestARenewalThatWasCutShort ends the operator before and after each call of a renewal. Whatever the Secret holds
+// by then, AWS comes to hold the same, under the same ARN, and then nobody has to look.
 func TestARenewalThatWasCutShort(t *testing.T) {
-	inBubble(t, usual(), func(w *world) {
-		w.service("service-0", 1)
-		w.secret("one", 0, "one.example.com")
-		w.secured(w.serve("one", map[string]string{"/": "service-0"}), "one")
-		w.settle()
-		want, first := w.seen, w.Secrets[0]
-		w.secret("one", 1, "one.example.com")
-		w.sim.Break(func(c albsim.Call) albsim.Fault {
-			if c.Action == "AddTagsToCertificate" {
-				return albsim.LostBefore
+	const host = "one.example.com"
+	issued := keypair.Issued(t, host)
+	_, rest := pem.Decode(issued.Chain)
+	alone := &routing.KeyPair{Chain: issued.Chain[:len(issued.Chain)-len(rest)], Key: issued.Key}
+	first, next, third := keypair.For(t, host), keypair.For(t, host), keypair.For(t, host)
+	for _, c := range []struct {
+		reason            string
+		first, next, then *routing.KeyPair
+	}{
+		{"the Secret is as it was to be", first, next, next},
+		{"the Secret is as it was before", first, next, first},
+		{"the Secret has been renewed once more", first, next, third},
+		{"there is another chain, and the certificate is the same", alone, issued, issued},
+		{"there was to be another chain, and is not any more", alone, issued, alone},
+	} {
+		for call := range 3 {
+			for when, fault := range map[string]albsim.Fault{"before": albsim.LostBefore, "after": albsim.LostAfter} {
+				t.Run(fmt.Sprintf("%s call %d: %s", when, call, c.reason), func(t *testing.T) {
+					inBubble(t, usual(), func(w *world) {
+						w.service("service-0", 1)
+						w.keep("one", c.first)
+						w.secured(w.serve("one", map[string]string{"/": "service-0"}), "one")
+						w.settle()
+						arn := w.seen.Certificates[0].Handle
+						w.keep("one", c.next)
+						w.cutOff(call, fault)
+						w.restart()
+						w.keep("one", c.then)
+						w.settle()
+						if len(w.seen.Certificates) != 1 || w.seen.Certificates[0].Handle != arn {
+							w.Errorf("there is %v, and not %s alone", w.seen.Certificates, arn)
+						}
+						if held := w.held(arn); held != string(c.then.Chain) {
+							w.Errorf("AWS holds\n%s\nand the Secret\n%s", held, c.then.Chain)
+						}
+						w.restart()
+						w.sim.Forget()
+						w.settle()
+						if _, writes := w.sim.Cost(); writes+asked(w, "GetCertificate") > 0 {
+							w.Errorf("that was not all: %v", w.sim.Calls())
+						}
+					})
+				})
 			}
+		}
+	}
+}
+
+// cutOff reconciles, and ends the operator at a call that writes.
+func (w *world) cutOff(call int, fault albsim.Fault) {
+	w.Helper()
+	n := -1
+	w.sim.Break(func(c albsim.Call) albsim.Fault {
+		if c.Write {
+			n++
+		}
+		switch {
+		case n < call:
 			return albsim.NoFault
-		})
-		if _, _, err := w.reconcile(); err == nil {
-			w.Fatal("nothing was lost")
+		case n == call:
+			return fault
 		}
-		w.sim.Break(nil)
-		w.restart()
-		w.Secrets[0] = first
-		w.sim.Forget()
-		w.settle()
-		if got := w.seen.Certificates[0]; got.ID != want.Certificates[0].ID || got.Handle != want.Certificates[0].Handle {
-			w.Errorf("%v, want %v", got, want.Certificates[0])
-		}
-		if !slices.ContainsFunc(w.sim.Calls(), func(c albsim.Call) bool { return c.Action == "ImportCertificate" }) {
-			w.Error("the certificate was not imported again, so that AWS has the other one")
-		}
+		return albsim.LostBefore // it is dead
 	})
+	if _, _, err := w.reconcile(); err == nil {
+		w.Fatalf("there are %d calls, and none was cut off", n+1)
+	}
+	w.sim.Break(nil)
+}
+
+// held is the chain that AWS holds under an ARN.
+func (w *world) held(arn string) string {
+	w.Helper()
+	out, err := acm.NewFromConfig(w.sim.Config()).GetCertificate(w.Context(), &acm.GetCertificateInput{CertificateArn: &arn})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return *out.Certificate + sdk.ToString(out.CertificateChain)
+}
+
+// TestTheIndexOfTagsIsBehind has resources found by the tags that they had a while ago: a certificate that was
+// renewed since, or is gone, is not taken for the one of before.
+func TestTheIndexOfTagsIsBehind(t *testing.T) {
+	for reason, change := range map[string]func(w *world){
+		"a certificate is renewed, and then it is the one of before": func(w *world) {
+			before := w.Secrets[0]
+			w.secret("one", 1, "one.example.com")
+			w.settle()
+			w.Secrets[0] = before
+		},
+		"a certificate is deleted, and then it is wanted again": func(w *world) {
+			before := w.Ingresses[0]
+			w.Ingresses[0] = before.DeepCopy()
+			w.Ingresses[0].Spec.TLS = nil
+			w.settle()
+			w.Ingresses[0] = before
+		},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			o := usual()
+			o.Indexing = 10 * time.Minute
+			inBubble(t, o, func(w *world) {
+				w.service("service-0", 1)
+				w.secret("one", 0, "one.example.com")
+				w.secured(w.serve("one", map[string]string{"/": "service-0"}), "one")
+				w.settle()
+				time.Sleep(2 * o.Indexing)
+				change(w)
+				w.seen = nil // something failed
+				w.settle()
+				served := w.seen.Listener(443).Certificates
+				if len(served) != 1 || w.seen.Certificate(served[0]) == nil {
+					w.Fatalf("%v is served, and there is %v", served, w.seen.Certificates)
+				}
+				if held, want := w.held(w.seen.Certificate(served[0]).Handle), string(w.Secrets[0].Data["tls.crt"]); held != want {
+					w.Errorf("AWS holds\n%s\nand the Secret\n%s", held, want)
+				}
+			})
+		})
+	}
 }
 
 // TestACertificateIsImportedOnce loses the answer to an import: what was imported is found, and not imported

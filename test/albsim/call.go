@@ -80,8 +80,12 @@ func (s *Sim) carryOut(c Call, fault Fault, do handler, decode decoder) (any, er
 		return nil, refuse("Throttling", "Rate exceeded")
 	}
 	s.advance()
+	s.reindex()
 	out, err := do(s, decode)
 	s.changed()
+	if c.Write {
+		s.outdate()
+	}
 	return out, err
 }
 

@@ -39,6 +39,9 @@ type Options struct {
 	// Linger is how long what was detached is still said to be in use, and how long a new listener
 	// is not found by those who ask for it at once.
 	Linger time.Duration
+	// Indexing is how long after the first change of tags resources are found by these, and by those that were
+	// changed meanwhile.
+	Indexing time.Duration
 	// Health is how long a target takes to be healthy once its group is in use.
 	Health time.Duration
 	// Sick reports whether a target fails its checks. It has to be safe for concurrent use.
@@ -66,6 +69,7 @@ type Sim struct {
 	rules         map[string]*rule
 	targetGroups  map[string]*targetGroup
 	tags          map[string]map[string]string // by ARN, or by ID for EC2's
+	index         index                        // what they are found by
 	lingering     map[string]time.Time         // until when something deleted or detached still counts as in use
 	net           network
 	certificates  map[string]*certificate

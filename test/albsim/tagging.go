@@ -1,8 +1,10 @@
 package albsim
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	api "github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
@@ -11,23 +13,52 @@ import (
 
 // This file finds resources by their tags, across services.
 
+// An index is what resources are found by, which follows their tags. The first change starts a window; at the end of
+// it everything is found as it is then.
+type index struct {
+	due  time.Time // when the open window ends; zero if there is none
+	tags map[string]map[string]string
+}
+
+// reindex brings the index to the present.
+func (s *Sim) reindex() {
+	if due := s.index.due; due.IsZero() || s.now().Before(due) {
+		return
+	}
+	s.index = index{tags: map[string]map[string]string{}}
+	for id, tags := range s.tags {
+		s.index.tags[id] = maps.Clone(tags)
+	}
+}
+
+// outdate notes that the index may have to follow.
+func (s *Sim) outdate() {
+	if s.options.Indexing > 0 && s.index.due.IsZero() {
+		s.index.due = s.now().Add(s.options.Indexing)
+	}
+}
+
 func taggingCalls() map[string]handler {
 	return map[string]handler{"GetResources": on((*Sim).getResources)}
 }
 
 func (s *Sim) getResources(in *api.GetResourcesInput) (*api.GetResourcesOutput, error) {
 	var all []tagging.ResourceTagMapping
-	for _, id := range sortedKeys(s.tags) {
+	known := s.index.tags
+	if s.options.Indexing == 0 {
+		known = s.tags
+	}
+	for _, id := range sortedKeys(known) {
 		arn := id
 		if strings.HasPrefix(id, "sg-") {
 			arn = "arn:aws:ec2:" + Region + ":" + Account + ":security-group/" + id
 		}
-		if !strings.HasPrefix(arn, "arn:") || len(s.tags[id]) == 0 || !ofType(arn, in.ResourceTypeFilters) || !hasTags(s.tags[id], in.TagFilters) {
+		if !strings.HasPrefix(arn, "arn:") || len(known[id]) == 0 || !ofType(arn, in.ResourceTypeFilters) || !hasTags(known[id], in.TagFilters) {
 			continue
 		}
 		m := tagging.ResourceTagMapping{ResourceARN: aws.String(arn)}
-		for _, key := range sortedKeys(s.tags[id]) {
-			m.Tags = append(m.Tags, tagging.Tag{Key: aws.String(key), Value: aws.String(s.tags[id][key])})
+		for _, key := range sortedKeys(known[id]) {
+			m.Tags = append(m.Tags, tagging.Tag{Key: aws.String(key), Value: aws.String(known[id][key])})
 		}
 		all = append(all, m)
 	}

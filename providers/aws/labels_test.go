@@ -1,0 +1,71 @@
+package aws
+
+import (
+	"crypto/x509"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/keypair"
+)
+
+// tagValue is what AWS takes for the value of a tag.
+var tagValue = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
+
+// leafFor is a certificate for hosts.
+func leafFor(t *testing.T, hosts ...string) *x509.Certificate {
+	t.Helper()
+	leaf, err := parseLeaf(keypair.For(t, hosts...).Chain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return leaf
+}
+
+// hostsOfLength are the names of so many hosts.
+func hostsOfLength(n int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("host-%03d.example.com", i))
+	}
+	return out
+}
+
+func TestLabelsSayAllThatIsRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		reason string
+		hosts  []string
+		whole  bool
+	}{
+		"one host":              {"is said", []string{"a.example.com"}, true},
+		"a wildcard beside it":  {"has a star, which no tag takes", []string{"*.example.com", "example.com"}, true},
+		"what is no host":       {"is said nevertheless, whatever characters it has", []string{"a=2A b~%.example.com"}, true},
+		"as many as find room":  {"are said", hostsOfLength(9), true},
+		"more than find room":   {"are not said, so that the certificate has to be read", hostsOfLength(12), false},
+		"one with a long name":  {"finds room", []string{strings.Repeat("a", 60) + ".example.com"}, true},
+		"upper and lower cases": {"are said in lower case, as they are read", []string{"Shop.Example.com"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			leaf := leafFor(t, c.hosts...)
+			label := labelOf(leaf)
+			if len(label) > valueLength || !tagValue.MatchString(label) {
+				t.Errorf("%q is no value of a tag", label)
+			}
+			kind, hosts, whole := readLabel(label)
+			if whole != c.whole {
+				t.Fatalf("%s %s: %q", name, c.reason, label)
+			}
+			if !isOf(label, leaf) || isOf(label, leafFor(t, c.hosts...)) {
+				t.Errorf("%q is not of the certificate, or of others, too", label)
+			}
+			if whole && (kind != routing.KindOf(leaf) || !slices.Equal(hosts, routing.NamesIn(leaf))) {
+				t.Errorf("%q says %s and %v", label, kind, cmp.Diff(routing.NamesIn(leaf), hosts))
+			}
+		})
+	}
+}
