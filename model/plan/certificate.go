@@ -70,7 +70,7 @@ func (d *difference) show(ch *change) {
 			ch.shown[id] = t // in the place of another one that is served
 		}
 	}
-	ch.attached = d.attach(ch, absent)
+	ch.attached = d.attach(ch)
 	for _, t := range ch.attached {
 		ch.shown[d.tasks[t].step.(AttachCertificate).Certificate] = t
 	}
@@ -110,11 +110,11 @@ func (d *difference) concerns(hosts []string, r lb.Rule) bool {
 }
 
 // attach adds certificates that a listener lacks besides its default one.
-func (d *difference) attach(ch *change, after int) []int {
+func (d *difference) attach(ch *change) []int {
 	var tasks []int
 	for _, id := range ch.want.Certificates[len(standard(ch.want.Certificates)):] {
-		if after != absent || !slices.Contains(ch.seen.Certificates, id) {
-			tasks = append(tasks, d.add(AttachCertificate{ch.port, id}, use{certificates: 1}, append(d.importsOf([]lb.CertificateID{id}), after)...))
+		if !slices.Contains(ch.seen.Certificates, id) {
+			tasks = append(tasks, d.add(AttachCertificate{ch.port, id}, use{certificates: 1}, d.importsOf([]lb.CertificateID{id})...))
 		}
 	}
 	return tasks

@@ -43,8 +43,10 @@ func compare(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []compa
 	return out
 }
 
-// reopens are the ports that get another protocol though some of what they do, or did, is done over one
-// protocol only: no rule could be changed before or after that. They close before they open.
+// reopens are the ports that get another protocol and cannot change to it: where some of what they do, or did, is
+// done over one protocol only, no rule could be changed before or after that; where they are to have several
+// certificates, all but the first can only follow, and clients would be shown that one meanwhile. They close before
+// they open.
 func reopens(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) map[int32]bool {
 	versions := map[lb.GroupID]string{}
 	for _, g := range seen.TargetGroups {
@@ -60,7 +62,7 @@ func reopens(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) map[int
 	for _, w := range want.Listeners {
 		if s := seen.Listener(w.Port); s != nil && s.Protocol != w.Protocol {
 			rules := slices.Concat(s.Plain().Rules, w.Rules, []lb.Rule{{Action: s.Default}, {Action: w.Default}})
-			out[w.Port] = slices.ContainsFunc(rules, func(r lb.Rule) bool { return bound(r.Action) })
+			out[w.Port] = further(w.Certificates) > 0 || slices.ContainsFunc(rules, func(r lb.Rule) bool { return bound(r.Action) })
 		}
 	}
 	return out

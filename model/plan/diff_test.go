@@ -134,9 +134,14 @@ func TestDiff(t *testing.T) {
 				"detach certificate 443 B", "delete certificate A", "delete certificate B"},
 		},
 		"a secure port": {
-			reason: "a protocol changes in place, and further certificates follow",
-			from:   balancer(listener(443)), to: balancer(secure(listener(443), "A", "B")),
-			want: []string{"modify listener 443", "attach certificate 443 B"},
+			reason: "a protocol changes in place",
+			from:   balancer(listener(443, shop)), to: balancer(secure(listener(443, shop), "A")),
+			want: []string{"modify listener 443"},
+		},
+		"a secure port with several certificates": {
+			reason: "further certificates could only follow, so that the port closes and opens with all of them",
+			from:   balancer(listener(443, shop)), to: balancer(secure(listener(443, shop), "A", "B")),
+			want: []string{"delete listener 443", "create listener 443", "create rule 443/24992"},
 		},
 		"a port that is no longer secure": {
 			reason: "certificates go with the protocol",

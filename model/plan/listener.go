@@ -180,11 +180,7 @@ func (d *difference) settings(ch *change, order *lanes) {
 		at = d.add(ModifyListener{*want}, use{}, after...)
 		d.unnames(at, seen.Default)
 	}
-	switch {
-	case ch.secure():
-	case want.Protocol == "HTTPS":
-		d.attach(ch, at)
-	case seen.Protocol == "HTTPS":
+	if seen.Protocol == "HTTPS" && want.Protocol != "HTTPS" {
 		d.tasks[at].use[certificates] = -further(seen.Certificates)
 		for _, id := range seen.Certificates {
 			d.detached[id] = append(d.detached[id], at)

@@ -36,7 +36,7 @@ import (
 //	                        the certificates of its hosts           clients are shown another one
 //	                        overlapping ones above it               a request reaches a rule that
 //	                                                                neither table sends it to
-//	attach certificate      its import, its listener                the cloud refuses
+//	attach certificate      its import                              the cloud refuses
 //	what names a successor  its predecessor is replaced             it is not there
 //	modify listener         rules that come or grow, if the         404 for requests whose rule
 //	                        default action changes                  is not there yet

@@ -219,9 +219,8 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 	if err != nil {
 		return plan.Result{}, err
 	}
-	whole := len(want.Certificates) < 2 && len(want.Settings.Attributes) == 0
 	tags := p.listenerTags(seen.Key, want)
-	if !whole {
+	if len(want.Settings.Attributes) > 0 {
 		tags = unsigned(tags)
 	}
 	secure, err := p.security(ctx, seen, want, nil)
@@ -235,44 +234,46 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 	if err := p.openPort(ctx, seen, want); err != nil {
 		return plan.Result{}, err
 	}
-	out, err := p.elb.CreateListener(ctx, in)
-	var arn string
-	switch {
-	case is(err, "DuplicateListener"): // made before, and not to the end
-		arn, err = p.listenerOn(ctx, seen, want.Port)
-		if err != nil {
-			return plan.Result{}, err
-		}
-		_, err = p.elb.ModifyListener(ctx, &elbapi.ModifyListenerInput{
-			ListenerArn: aws.String(arn), Protocol: in.Protocol, DefaultActions: in.DefaultActions,
-			Certificates: in.Certificates, SslPolicy: in.SslPolicy, MutualAuthentication: in.MutualAuthentication,
-		})
-		if err != nil {
-			return plan.Result{}, explained(fmt.Sprintf("changing listener %d, which was made before", want.Port), err)
-		}
-		found, err := p.tagsOf(ctx, []string{arn})
-		if err != nil {
-			return plan.Result{}, err
-		}
-		tags = found[arn]
-	case err != nil:
-		return plan.Result{}, explained(fmt.Sprintf("creating listener %d", want.Port), err)
-	case whole:
-		arn = aws.ToString(out.Listeners[0].ListenerArn)
-		p.fresh.set(arn, newGate(0, listenerPause, listenerPause))
-		return plan.Result{Handle: arn}, nil
-	default:
-		arn = aws.ToString(out.Listeners[0].ListenerArn)
+	arn, tags, err := p.makeListener(ctx, seen, in, tags)
+	if err != nil {
+		return plan.Result{}, err
 	}
-	for i, id := range want.Certificates {
-		if i == 0 {
-			continue
-		}
+	for _, id := range want.Certificates[min(1, len(want.Certificates)):] {
 		if err := p.addCertificate(ctx, seen, arn, id); err != nil {
 			return plan.Result{}, err
 		}
 	}
+	if digest, signed := tags[tagDigest]; signed && digest == string(want.Digest) {
+		return plan.Result{Handle: arn}, nil
+	}
 	return plan.Result{Handle: arn}, p.writeAttributes(ctx, p.listenerAttributes(), arn, want.Settings.Attributes, tags, p.listenerTags(seen.Key, want))
+}
+
+// makeListener makes a listener, or changes the one that was made before and not to the end. It returns the tags
+// that this has by then.
+func (p *Provider) makeListener(ctx context.Context, seen *lb.Observed, in *elbapi.CreateListenerInput, tags map[string]string) (string, map[string]string, error) {
+	port := aws.ToInt32(in.Port)
+	out, err := p.elb.CreateListener(ctx, in)
+	if err == nil {
+		arn := aws.ToString(out.Listeners[0].ListenerArn)
+		p.fresh.set(arn, newGate(0, listenerPause, listenerPause))
+		return arn, tags, nil
+	}
+	if !is(err, "DuplicateListener") {
+		return "", nil, explained(fmt.Sprintf("creating listener %d", port), err)
+	}
+	arn, err := p.listenerOn(ctx, seen, port)
+	if err != nil {
+		return "", nil, err
+	}
+	if _, err := p.elb.ModifyListener(ctx, &elbapi.ModifyListenerInput{
+		ListenerArn: aws.String(arn), Protocol: in.Protocol, DefaultActions: in.DefaultActions,
+		Certificates: in.Certificates, SslPolicy: in.SslPolicy, MutualAuthentication: in.MutualAuthentication,
+	}); err != nil {
+		return "", nil, explained(fmt.Sprintf("changing listener %d, which was made before", port), err)
+	}
+	found, err := p.tagsOf(ctx, []string{arn})
+	return arn, found[arn], err
 }
 
 // listenerOn finds the listener on a port.

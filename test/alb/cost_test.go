@@ -96,7 +96,7 @@ func TestCost(t *testing.T) {
 func TestCostOverTLS(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		for _, j := range []job{
-			{"create from nothing", 140, 130, func() {
+			{"create from nothing", 138, 128, func() {
 				twenty(w)
 				for _, ing := range w.Ingresses {
 					secure(w, ing.Name)

@@ -82,6 +82,66 @@ func TestNoHostIsShownAnothersCertificate(t *testing.T) {
 	}
 }
 
+// TestAPortSpeaksTLSFromNowOn looks after every call while a port that was served in the clear gets certificates: a
+// client is answered as before as long as it is, and who is answered over TLS is shown the certificate of the host
+// that it asks for.
+func TestAPortSpeaksTLSFromNowOn(t *testing.T) {
+	inBubble(t, usual(), func(w *world) {
+		hosts := []string{"one", "two", "three"}
+		speak := func(protocol string) {
+			for _, host := range hosts {
+				w.change(host, func(ing *networkingv1.Ingress) {
+					ing.Annotations["fairlead.dev/listen-ports"] = fmt.Sprintf(`[{%q:443}]`, protocol)
+				})
+			}
+		}
+		w.service("service-0", 1)
+		for _, host := range hosts {
+			w.secret(host, 0, host+".example.com")
+			w.serve(host, map[string]string{"/": "service-0"})
+		}
+		speak("HTTP")
+		w.settle()
+		time.Sleep(time.Minute)
+
+		for i, host := range hosts {
+			w.secured(w.Ingresses[i], host)
+		}
+		speak("HTTPS")
+		secured := 0
+		look := func(when string) {
+			for _, host := range hosts {
+				name := host + ".example.com"
+				ask := func(secure bool) albsim.Answer {
+					return w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 443, TLS: secure, SNI: name, Host: name, Path: "/"}, albsim.Reading{})
+				}
+				switch plain, secure := ask(false), ask(true); {
+				case plain.Refused || len(plain.Forward) > 0:
+				case plain.Status != 400:
+					w.Errorf("%s: %s is answered with %+v in the clear", when, name, plain)
+				case len(secure.Forward) == 0: // no rule is there yet
+				case !covers(w.sim.Hosts(secure.Certificate), name):
+					w.Errorf("%s: %s is shown the certificate of %v", when, name, w.sim.Hosts(secure.Certificate))
+				default:
+					secured++
+				}
+			}
+		}
+		w.sim.Watch(func(c albsim.Call) {
+			look("after " + c.String())
+			time.Sleep(6 * time.Second)
+			look("some time after " + c.String())
+		})
+		w.settle()
+		w.sim.Watch(nil)
+		time.Sleep(time.Minute)
+		secured = 0
+		if look("in the end"); secured != len(hosts) {
+			w.Errorf("%d of %d hosts are served over TLS", secured, len(hosts))
+		}
+	})
+}
+
 // TestARenewedSecretKeepsItsARN counts what a rotation costs: one import, and the tags that AWS does not take
 // with it, of which one goes before.
 func TestARenewedSecretKeepsItsARN(t *testing.T) {
