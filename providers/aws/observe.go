@@ -338,7 +338,9 @@ func (l *look) observed() *lb.Observed {
 		o.Address = addressOf(b)
 	}
 	for _, g := range l.groups {
-		o.TargetGroups = append(o.TargetGroups, l.group(g))
+		if l.ours(g) { // what somebody else's rule forwards to is somebody else's
+			o.TargetGroups = append(o.TargetGroups, l.group(g))
+		}
 	}
 	slices.SortFunc(o.TargetGroups, func(a, b lb.ObservedTargetGroup) int { return cmp.Compare(a.ID, b.ID) })
 	for _, listener := range l.listeners {
@@ -371,6 +373,11 @@ func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
 		}
 	}
 	return out
+}
+
+// ours reports whether a target group was made for this load balancer.
+func (l *look) ours(g elb.TargetGroup) bool {
+	return l.tags[aws.ToString(g.TargetGroupArn)][tagKey] == string(l.key)
 }
 
 // idOf is the ID of a target group; its ARN, which nobody can want, where it is somebody else's.
