@@ -20,10 +20,41 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 )
 
 // This file tests the parts that need no API server.
+
+func TestAServiceThatIsMissingIsNotWaitedForLong(t *testing.T) {
+	const key, group = lb.Key("fairlead/shop/web/internal"), lb.GroupID("shop/web:80")
+	service := func(port corev1.ServicePort) []*corev1.Service {
+		return []*corev1.Service{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{port}}}}
+	}
+	for name, c := range map[string]struct {
+		services []*corev1.Service
+		port     routing.ServicePort
+		waited   time.Duration
+		over     bool
+	}{
+		"there is a Service, whose pods may come":            {services: service(corev1.ServicePort{Port: 80}), port: "80", waited: absentTimeout},
+		"and enough is enough":                               {services: service(corev1.ServicePort{Port: 80}), port: "80", waited: warmTimeout, over: true},
+		"its port has a name":                                {services: service(corev1.ServicePort{Name: "http", Port: 80}), port: "http", waited: absentTimeout},
+		"there is none":                                      {port: "80", waited: absentTimeout, over: true},
+		"it may be applied in a moment":                      {port: "80", waited: absentTimeout - time.Second},
+		"it lacks the port, so that no pod can listen on it": {services: service(corev1.ServicePort{Port: 81}), port: "80", waited: absentTimeout, over: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := &reconciler{waits: waits{since: map[groupKey]time.Time{{key, group}: time.Now().Add(-c.waited)}}}
+			seen := &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: group, Service: "shop/web", Port: c.port}}}}
+			snap := &gathering{Snapshot: ingress.Snapshot{Key: key, Objects: ingress.Objects{Services: c.services}}}
+			r.losePatience(t.Context(), snap, seen)
+			if got := seen.TargetGroups[0].Ready; got != c.over {
+				t.Errorf("taken for healthy: %t, want %t", got, c.over)
+			}
+		})
+	}
+}
 
 func TestDue(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

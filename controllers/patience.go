@@ -2,9 +2,12 @@ package controllers
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -14,8 +17,13 @@ import (
 // This file ends waits: a plan has target groups healthy before they take over, but what their owner
 // asked for does not wait for ever.
 
-// warmTimeout is how long a target group is waited for where the class does not say.
-const warmTimeout = 5 * time.Minute
+// warmTimeout is how long a target group is waited for where the class does not say. Where there is no Service,
+// or no such port, nothing is on its way to being healthy: it is waited for only as long as it takes somebody to
+// apply what belongs together.
+const (
+	warmTimeout   = 5 * time.Minute
+	absentTimeout = 30 * time.Second
+)
 
 // waits are since when target groups have been waited for.
 type waits struct {
@@ -62,9 +70,22 @@ func (r *reconciler) losePatience(ctx context.Context, g *gathering, seen *lb.Ob
 		limit = t.Duration
 	}
 	for _, group := range seen.TargetGroups {
+		limit := limit
+		if !g.hasPort(group.TargetGroup) {
+			limit = min(limit, absentTimeout)
+		}
 		if !group.Ready && r.waits.over(groupKey{g.Key, group.ID}, limit, time.Now()) {
 			log.FromContext(ctx).Info("a target group takes over without a healthy target, for it was waited for long enough", "group", group.ID)
 			plan.AwaitTargets{Group: group.ID}.Do(seen, plan.Result{})
 		}
 	}
+}
+
+// hasPort reports whether there is the port of a Service that a target group stands for.
+func (g *gathering) hasPort(group lb.TargetGroup) bool {
+	return slices.ContainsFunc(g.Services, func(s *corev1.Service) bool {
+		return s.Namespace+"/"+s.Name == group.Service && slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
+			return strconv.Itoa(int(p.Port)) == string(group.Port) || p.Name == string(group.Port)
+		})
+	})
 }

@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -53,6 +54,30 @@ func TestWhatOnlyTakesTimeIsNotLookedAtAgain(t *testing.T) {
 	if n := w.cloud.observed.Load(); n != 1 {
 		t.Errorf("the load balancer is observed %d times, want once", n)
 	}
+}
+
+// A cloud takes its time to let go of what nothing uses any more. Whoever joins meanwhile is served, and told
+// so.
+func TestNobodyWaitsForWhatIsLeftOver(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	w.serve("next", "next-1")
+	shop, late := w.ask("shop", "shop.example", "/", "web"), w.ask("late", "late.example", "/", "next")
+	annotate("fairlead.dev/group", "all")(shop)
+	annotate("fairlead.dev/group", "all")(late)
+	w.create(shop)
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.cloud.no.Store(&refusal{"delete target group", providers.ErrPending})
+	w.change("shop", sendTo("next"))
+	w.answers("shop", "http://shop.example/", "next-1")
+	w.eventually(func() error { return noError(w.cloud.refused.Load() > 0, "nothing is left over") })
+
+	w.create(late)
+	w.answers("late", "http://late.example/", "next-1")
+	w.eventually(func() error {
+		known := w.balancer("@all").Status.Memory.Members
+		return noError(!slices.ContainsFunc(known, func(m v1alpha1.MemberMemory) bool { return m.LastAccepted == nil }), "not all have a version to fall back to: %+v", known)
+	})
 }
 
 func TestABackendWithoutPodsYetIsWaitedFor(t *testing.T) {

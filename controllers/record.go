@@ -212,7 +212,8 @@ func (o outcome) learn(next *record, now time.Time) {
 			return r.Capabilities != "" && r.Capabilities != digestOf(o.caps)
 		})
 	}
-	if o.complete() && len(o.snap.Members) > 0 {
+	served := o.served()
+	if served && len(o.snap.Members) > 0 {
 		next.Memory.Class = o.snap.Class.DeepCopy()
 	}
 	refused := o.refused()
@@ -222,7 +223,7 @@ func (o outcome) learn(next *record, now time.Time) {
 		}
 		known := memberOf(next, m.Owner.String()) // hold enrolled it
 		o.learnRejections(m, known)
-		if o.complete() && !refused[m.Source()] {
+		if served && !refused[m.Source()] {
 			learnVersion(m, known, now)
 		}
 	}

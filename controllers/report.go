@@ -118,8 +118,26 @@ func (r *reconciler) lookAfter(ctx context.Context, ingresses []string) {
 	}
 }
 
-// complete reports whether the cloud has all that was accepted.
+// complete reports whether the cloud has all that was accepted, and nothing else.
 func (o outcome) complete() bool { return o.err == nil && o.withheld == "" }
+
+// served reports whether the cloud has all that was accepted. What nothing uses any more may be there still:
+// some clouds take a minute to let go of it, and nobody is to wait for that.
+func (o outcome) served() bool {
+	return o.complete() || o.withheld == "" && onlyPending(o.err) && tidies(plan.Diff(o.seen, o.built.LoadBalancer, o.caps))
+}
+
+// tidies reports whether a plan only deletes what nothing uses any more.
+func tidies(p plan.Plan) bool {
+	return !slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {
+		switch s.Step.(type) {
+		case plan.DeleteTargetGroup, plan.DeleteCertificate, plan.DeleteFirewall:
+			return false
+		default:
+			return true
+		}
+	})
+}
 
 // groups are the target groups that there will be: what a plan that is withheld would add or take away
 // is as it was.
@@ -149,7 +167,7 @@ func (o outcome) log(ctx context.Context) {
 
 // publish writes where each member is reached, once everything that it asks for is there.
 func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error {
-	if !o.seen.Exists || !o.seen.Active || !o.complete() {
+	if !o.seen.Exists || !o.seen.Active || !o.served() {
 		return nil
 	}
 	if !slices.Equal(addressesOf(next), addressesOf(&o.snap.record)) {

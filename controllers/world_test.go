@@ -261,7 +261,7 @@ type meter struct {
 	sick     atomic.Pointer[func(lb.Key, []lb.TargetHealth)]
 }
 
-// A refusal is what a cloud says to steps whose detail holds a text.
+// A refusal is what a cloud says to steps whose name and detail hold a text.
 type refusal struct {
 	to  string
 	err error
@@ -295,7 +295,7 @@ func (m *meter) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (p
 	if _, waits := step.(plan.AwaitTargets); !waits { // which changes nothing
 		m.writes.Add(1)
 	}
-	if no := m.no.Load(); no != nil && strings.Contains(step.Detail(), no.to) {
+	if no := m.no.Load(); no != nil && strings.Contains(step.Op()+" "+step.Detail(), no.to) {
 		m.refused.Add(1)
 		return plan.Result{}, no.err
 	}

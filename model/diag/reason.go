@@ -70,8 +70,11 @@ const (
 	RedirectOrder  Reason = "RedirectOrder"
 )
 
-// unlessServed is what becomes of requests for a backend without targets that another one has answered.
-const unlessServed = ", or go on to the backend that answered them before, for as long as the class's `warmTimeout`."
+// What becomes of requests for a backend without targets that another one has answered.
+const (
+	unlessServed = ", or go on to the backend that answered them before, for as long as the class's `warmTimeout`."
+	unlessMissed = ", or go on to the backend that answered them before, for half a minute."
+)
 
 // Reasons is every reason with its documentation, in the order in which the reference prints them.
 var Reasons = []Doc{
@@ -88,8 +91,8 @@ var Reasons = []Doc{
 	{HostNotAllowed, "The class does not let this namespace serve the host.", "Ask the owner of the class, or use an allowed host."},
 	{LastGood, "The object as it is now is not accepted; its last accepted version keeps being served.", "Correct the object; the other diagnostics say what is wrong."},
 	{Rejected, "The cloud refused what this Ingress asks for.", "The message carries the cloud's words; change the Ingress or the limit that it names."},
-	{ServiceMissing, "The Service does not exist. Until it does requests are answered 503" + unlessServed, "Create the Service or correct the name."},
-	{ServicePortMissing, "The Service has no such port. Until it does requests are answered 503" + unlessServed, "Correct the port's name or number."},
+	{ServiceMissing, "The Service does not exist. Until it does requests are answered 503" + unlessMissed, "Create the Service or correct the name."},
+	{ServicePortMissing, "The Service has no such port. Until it does requests are answered 503" + unlessMissed, "Correct the port's name or number."},
 	{ServiceUnusable, "The Service cannot be a backend in the way it is asked for.", "The message says which combination does not work."},
 	{ExternalNameRefused, "A Service of type ExternalName is a backend only where the class allows it.", "Use a Service with endpoints, or set `allowExternalNames` on the class."},
 	{NoEndpoints, "The Service has no ready endpoint. Until it has one requests are answered 503" + unlessServed, "Check the Service's selector and its pods."},
