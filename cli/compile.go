@@ -98,7 +98,7 @@ func compileOne(ctx context.Context, cloud Offline, s ingress.Snapshot, seen *lb
 	if err != nil {
 		return p, fmt.Errorf("looking up what %s needs to know: %w", s.Key, err)
 	}
-	facts.InUse = seen.Counts()
+	facts.Know(seen)
 	p.capabilities = cloud.Capabilities(model.ClassOf(s))
 	p.Built = model.Compile(s, facts, p.capabilities)
 	p.plan = plan.Diff(seen, p.LoadBalancer, p.capabilities)

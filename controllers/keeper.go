@@ -60,7 +60,7 @@ func (a *archive) load(ctx context.Context) (map[lb.Key]record, error) {
 
 func (a *archive) save(ctx context.Context, key lb.Key, r record) error {
 	stored, err := a.stored(ctx, key)
-	if err != nil || equality.Semantic.DeepEqual(stored.Status, r) {
+	if err != nil || equality.Semantic.DeepEqual(stored.Status, r) || onlyGains(&stored.Status, r) {
 		return err
 	}
 	to := stored.DeepCopy()
@@ -72,6 +72,17 @@ func (a *archive) save(ctx context.Context, key lb.Key, r record) error {
 	}
 	a.note(to)
 	return nil
+}
+
+// onlyGains reports whether nothing is new but which certificates the cloud has of Secrets, where the record
+// does not name any. An earlier version has written it: one that takes its place is not to write every
+// record for that, and sees for itself which they are. They are written with the next change.
+func onlyGains(before *record, now record) bool {
+	if len(before.Memory.Certificates) > 0 {
+		return false
+	}
+	now.Memory.Certificates = nil
+	return equality.Semantic.DeepEqual(*before, now)
 }
 
 // stored is the object of a key as the API server has it. Where there is none, one is made.

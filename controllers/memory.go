@@ -181,7 +181,7 @@ func (m *memories) put(key lb.Key, r record) {
 
 // memoryOf is the part of a record that the compiler reads.
 func memoryOf(r record) ingress.Memory {
-	out := ingress.Memory{Class: r.Memory.Class, Members: map[string]ingress.Remembered{}}
+	out := ingress.Memory{Class: r.Memory.Class, Members: map[string]ingress.Remembered{}, Certificates: map[string]lb.CertificateID{}}
 	for _, m := range r.Memory.Members {
 		known := ingress.Remembered{Previous: lb.Key(m.Previous), Move: m.Move, Served: m.Served}
 		for _, key := range m.Earlier {
@@ -194,6 +194,9 @@ func memoryOf(r record) ingress.Memory {
 			known.Rejections = append(known.Rejections, ingress.Rejection{Version: x.Version, Message: x.Message})
 		}
 		out.Members[m.Ingress] = known
+	}
+	for _, c := range r.Memory.Certificates {
+		out.Certificates[c.Secret] = lb.CertificateID(c.ID)
 	}
 	return out
 }

@@ -18,7 +18,7 @@ import (
 // compile is model.Compile, timed.
 func (r *reconciler) compile(snap ingress.Snapshot, facts lb.Facts, seen *lb.Observed, caps lb.Capabilities) model.Built {
 	begin := time.Now()
-	facts.InUse = seen.Counts()
+	facts.Know(seen)
 	built := model.Compile(snap, facts, caps)
 	r.metrics.compiles.Observe(time.Since(begin).Seconds())
 	return built

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -203,7 +205,7 @@ func reasonOf(err error) string {
 	return worst
 }
 
-// learn notes of each member what the next compilation needs to know. What was rejected by a cloud that
+// learn notes what the next compilation needs to know. What was rejected by a cloud that
 // could do something else is to be tried again.
 func (o outcome) learn(next *record, now time.Time) {
 	for i := range next.Memory.Members {
@@ -216,6 +218,7 @@ func (o outcome) learn(next *record, now time.Time) {
 	if served && len(o.snap.Members) > 0 {
 		next.Memory.Class = o.snap.Class.DeepCopy()
 	}
+	o.learnCertificates(&next.Memory)
 	refused := o.refused()
 	for _, m := range o.snap.Members {
 		if m.Leaving {
@@ -239,6 +242,16 @@ func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory)
 			known.Rejections = append(known.Rejections, v1alpha1.Rejection{Version: version, Message: shorten(r.Err.Error()), Capabilities: digestOf(o.caps)})
 			known.Rejections = known.Rejections[max(0, len(known.Rejections)-most):]
 		}
+	}
+}
+
+// learnCertificates notes which certificates the cloud has of Secrets, even where not all of the plan was
+// done.
+func (o outcome) learnCertificates(known *v1alpha1.Memory) {
+	held := model.Held(o.built.LoadBalancer, o.seen, o.snap.Memory.Certificates)
+	known.Certificates = nil
+	for _, secret := range slices.Sorted(maps.Keys(held)) {
+		known.Certificates = append(known.Certificates, v1alpha1.SecretCertificate{Secret: secret, ID: string(held[secret])})
 	}
 }
 

@@ -4,16 +4,21 @@ import (
 	"bytes"
 	"encoding/pem"
 	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/test/keypair"
 )
 
-// This file is the life of a certificate: it comes late, and is replaced under load.
+// This file is the life of a certificate: it comes late, is replaced under load, stays where its Secret turns
+// bad, and goes with it.
 
 func TestASecretThatComesLate(t *testing.T) {
 	w := newWorld(t)
@@ -72,6 +77,105 @@ func TestACertificateIsReplacedUnderLoad(t *testing.T) {
 	if n := ends(); n < 100 {
 		t.Errorf("only %d requests were made", n)
 	}
+}
+
+// TestABadSecretCostsNothingThatIsServed breaks a Secret in every way, with requests under way that use it and
+// an operator that stops and starts in between, then puts a good one in its place. A Secret that is deleted
+// takes its certificate with it.
+func TestABadSecretCostsNothingThatIsServed(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	good, other := w.secret("tls", "shop.example"), w.secret("tls", "shop.example")
+	w.create(good.DeepCopy(), w.askSecurely("shop", "shop.example", "web"))
+	w.answers("shop", "https://shop.example/", "web-1")
+	w.calm()
+
+	ip := w.address("shop")
+	fresh := w.dials(ip)
+	fresh.DisableKeepAlives = true
+	var served atomic.Int32
+	ends := w.load(func() error {
+		defer served.Add(1)
+		return w.get(fresh, "https://shop.example/", "web-1")
+	})
+	goesOn := func() {
+		t.Helper()
+		before := served.Load()
+		w.eventually(func() error { return noError(served.Load() > before+5, "no requests are made") })
+	}
+	writes := w.cloud.writes.Load()
+	with := func(crt, key []byte) *corev1.Secret {
+		s := good.DeepCopy()
+		s.Data = map[string][]byte{corev1.TLSCertKey: crt, corev1.TLSPrivateKeyKey: key}
+		return s
+	}
+	chain, key := good.Data[corev1.TLSCertKey], good.Data[corev1.TLSPrivateKeyKey]
+	for _, bad := range []struct {
+		secret *corev1.Secret
+		why    string
+	}{
+		{with(chain, other.Data[corev1.TLSPrivateKeyKey]), "private key does not match"},
+		{with([]byte("certificate"), key), "failed to find any PEM data"},
+		{with(nil, nil), corev1.TLSCertKey + " is missing"},
+	} {
+		if err := w.Update(t.Context(), bad.secret); err != nil {
+			t.Fatal(err)
+		}
+		w.keeps(bad.why)
+		goesOn()
+	}
+	w.told("shop", "CertificateInvalid")
+	w.stop()
+	if err := w.Update(t.Context(), with(other.Data[corev1.TLSCertKey], key)); err != nil {
+		t.Fatal(err)
+	}
+	w.run()
+	w.keeps("private key does not match")
+	goesOn()
+	if err := w.shows(ip, good); err != nil {
+		t.Error(err)
+	}
+	if problem := w.portError("shop", 443); problem != "fairlead.dev/CertificateInvalid" {
+		t.Errorf("port 443, whose Secret is bad, has the error %q", problem)
+	}
+	if n := w.cloud.writes.Load() - writes; n > 0 {
+		t.Errorf("%d writes to the cloud while there was no good Secret", n)
+	}
+
+	if err := w.Update(t.Context(), other.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	w.eventually(func() error { return w.shows(ip, other) })
+	w.eventually(func() error {
+		found := w.balancer("shop").Status.Diagnostics
+		return noError(len(found) == 0, "there is still something to say: %v", found)
+	})
+	goesOn()
+	ends()
+
+	if err := w.Delete(t.Context(), other.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	w.told("shop", "CertificateMissing")
+	w.eventually(func() error {
+		problem, r := w.portError("shop", 443), w.balancer("shop").Status
+		return noError(problem == "fairlead.dev/CertificateMissing" && len(r.Listeners) == 1 && len(r.Memory.Certificates) == 0,
+			"of a Secret that is gone there are the ports %v, the error %q and the certificates %v", r.Listeners, problem, r.Memory.Certificates)
+	})
+}
+
+// keeps waits until the report of the Ingress shop says that its Secret is not good any more, why, and what
+// is served all the same.
+func (w *world) keeps(why string) {
+	w.Helper()
+	w.eventually(func() error {
+		found := w.balancer("shop").Status.Diagnostics
+		told := slices.ContainsFunc(found, func(d v1alpha1.Diagnostic) bool {
+			return d.Severity == "error" && d.Reason == "CertificateInvalid" && strings.Contains(d.Message, why) &&
+				strings.Contains(d.Message, "host shop.example is served with the last certificate that it held")
+		})
+		return noError(told, "the report says %v, want %s", found, why)
+	})
 }
 
 // askSecurely is an Ingress whose host is covered by the Secret "tls".

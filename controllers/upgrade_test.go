@@ -98,6 +98,44 @@ func TestANewerVersionWasHere(t *testing.T) {
 	}
 }
 
+// TestCertificatesThatNoReportNames are those of a version that did not say which it has of Secrets. To learn
+// them writes nothing: they are in the report with the next change.
+func TestCertificatesThatNoReportNames(t *testing.T) {
+	w := newWorld(t)
+	w.serve("web", "web-1")
+	secret := w.secret("tls", "shop.example")
+	w.create(secret, w.askSecurely("shop", "shop.example", "web"))
+	w.answers("shop", "https://shop.example/", "web-1")
+	w.quiet()
+	w.stop()
+	report := w.balancer("shop")
+	named := report.Status.Memory.Certificates
+	if len(named) != 1 {
+		t.Fatalf("the report names the certificates %v", named)
+	}
+	without := report.DeepCopy()
+	without.Status.Memory.Certificates = nil
+	if err := w.Status().Patch(t.Context(), without, client.MergeFrom(report)); err != nil {
+		t.Fatal(err)
+	}
+
+	observed, writes := w.cloud.observed.Load(), w.gate.writes.Load()
+	w.run()
+	w.eventually(func() error { return noError(w.cloud.observed.Load() > observed, "it has not looked") })
+	w.quiet()
+	if n := w.gate.writes.Load() - writes; n > 0 {
+		t.Errorf("%d writes to the API server to learn a certificate", n)
+	}
+	secret.Data[corev1.TLSCertKey] = []byte("certificate")
+	if err := w.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	w.keeps("failed to find any PEM data")
+	if diff := cmp.Diff(named, w.balancer("shop").Status.Memory.Certificates); diff != "" {
+		t.Errorf("certificates that the report names (-before +after):\n%s", diff)
+	}
+}
+
 // whereTheFirstVersionWas is a cluster and a cloud as it left them, with no operator yet.
 func whereTheFirstVersionWas(t *testing.T) *world {
 	t.Helper()
@@ -198,6 +236,13 @@ func (w *world) runOverAll() {
 	w.eventually(func() error {
 		return noError(w.cloud.observed.Load()-observed >= 2, "it has not looked at both load balancers")
 	})
+	w.quiet()
+	w.stop()
+}
+
+// quiet waits until nothing has been written to the API server for a while.
+func (w *world) quiet() {
+	w.Helper()
 	last, since := w.gate.writes.Load(), time.Now()
 	w.eventually(func() error {
 		if n := w.gate.writes.Load(); n != last {
@@ -205,7 +250,6 @@ func (w *world) runOverAll() {
 		}
 		return noError(time.Since(since) > 1500*time.Millisecond, "it is still writing")
 	})
-	w.stop()
 }
 
 // An inventory is what users see of an operator.

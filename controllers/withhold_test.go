@@ -179,8 +179,8 @@ func TestReadOnlyWritesNothingButReports(t *testing.T) {
 
 	// Beside the one that does what it plans, and after a change that one does not see.
 	w.programmed("shop", v1alpha1.ReasonProgrammed)
-	served := w.report(w.reportName("shop"))
 	w.stop()
+	served := w.report(w.reportName("shop"))
 	w.change("shop", func(i *networkingv1.Ingress) { i.Spec.Rules[0].Host = "other.example" })
 	w.run(readOnly)
 	w.eventually(func() error {

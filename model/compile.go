@@ -59,12 +59,21 @@ func guardsOf(f lb.Facts, c lb.Capabilities) ingress.Guards {
 	return g
 }
 
+// certificatesOf are the certificates that the cloud has.
+func certificatesOf(f lb.Facts) ingress.Certificates {
+	out := ingress.Certificates{ByHost: f.Certificates}
+	for _, c := range f.Held {
+		out.Held = append(out.Held, routing.Certificate{ID: c.ID, Hosts: c.Hosts, Kind: c.Kind})
+	}
+	return out
+}
+
 // compile is the compiler's three stages.
 func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	guards := guardsOf(f, c)
 	s, uncalled := s.Called(f.NameTaken)
 	s, unguarded := s.Guarded(guards)
-	config, diagnostics := ingress.Translate(s, f.Certificates)
+	config, diagnostics := ingress.Translate(s, certificatesOf(f))
 	protection, found := ingress.Protect(s, guards)
 	config.Protection, diagnostics = protection, slices.Concat(diagnostics, uncalled, unguarded, found)
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups

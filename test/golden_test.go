@@ -77,11 +77,13 @@ func tell(s *story) ([]telling, error) {
 	}
 	var all []telling
 	for _, caps := range sets {
-		seen := s.observed
+		objects, seen := s.objects, s.observed
 		if s.before != nil {
-			seen = settled(compile(s, *s.before, caps, nil))
+			before := compile(s, *s.before, caps, nil)
+			seen = settled(before)
+			objects.Memories = remembered(before, seen)
 		}
-		all = append(all, compile(s, s.objects, caps, seen))
+		all = append(all, compile(s, objects, caps, seen))
 	}
 	return all, nil
 }
@@ -94,6 +96,9 @@ func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]
 	for _, snapshot := range snapshots {
 		caps := caps.For(model.ClassOf(snapshot))
 		facts := lb.Facts{Certificates: s.options.Certificates, WebACLs: s.options.WebACLs, Unshielded: s.options.Unshielded, NameTaken: s.options.NamesTaken[snapshot.Key.Name()]}
+		if o := seen[snapshot.Key]; o != nil {
+			facts.Know(o)
+		}
 		built := model.Compile(snapshot, facts, caps)
 		wanted[snapshot.Key] = compiled{caps: caps, table: built.Table, want: built.LoadBalancer}
 		told.diagnostics = append(told.diagnostics, built.Diagnostics...)
@@ -135,6 +140,15 @@ func settled(told telling) map[lb.Key]*lb.Observed {
 		seen[c.key] = o
 	}
 	return seen
+}
+
+// remembered is what the operator knows of the certificates that the cloud has then.
+func remembered(told telling, seen map[lb.Key]*lb.Observed) map[lb.Key]ingress.Memory {
+	memories := map[lb.Key]ingress.Memory{}
+	for _, c := range told.loadBalancers {
+		memories[c.key] = ingress.Memory{Certificates: model.Held(c.want, seen[c.key], nil)}
+	}
+	return memories
 }
 
 // checkRequests asks the routing table and the rules.

@@ -48,6 +48,8 @@ type options struct {
 	Services []string `json:"services"`
 	// Secrets are ready-made TLS Secrets with a certificate for the hosts.
 	Secrets map[string][]string `json:"secrets"`
+	// SecretsBefore are those that were there, and good, when the cloud was last up to date.
+	SecretsBefore map[string][]string `json:"secretsBefore"`
 	// Certificates are those that the cloud holds already, by host.
 	Certificates map[string][]lb.CertificateID `json:"certificates"`
 	// WebACLs are those that the cloud has, by what they are asked for as.
@@ -99,11 +101,14 @@ func read(file string) (*story, error) {
 	if s.options.Capabilities == nil {
 		s.options.Capabilities = []string{"literal", "alb", "alb-glob"}
 	}
-	if s.objects, err = s.read("ingress.yaml"); err != nil {
+	if s.objects, err = s.read("ingress.yaml", s.options.Secrets); err != nil {
 		return nil, err
 	}
 	if s.has("before.yaml") {
-		before, err := s.read("before.yaml")
+		secrets := map[string][]string{}
+		maps.Copy(secrets, s.options.Secrets)
+		maps.Copy(secrets, s.options.SecretsBefore)
+		before, err := s.read("before.yaml", secrets)
 		if err != nil {
 			return nil, err
 		}
@@ -161,7 +166,7 @@ func (s *story) capabilities() ([]lb.Capabilities, error) {
 }
 
 // read decodes one section of objects and adds what the options ask for.
-func (s *story) read(section string) (ingress.Objects, error) {
+func (s *story) read(section string, secrets map[string][]string) (ingress.Objects, error) {
 	var o ingress.Objects
 	for i, document := range strings.Split(s.section(section), "\n---\n") {
 		if strings.TrimSpace(document) == "" {
@@ -176,8 +181,8 @@ func (s *story) read(section string) (ingress.Objects, error) {
 			return o, err
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.options.Secrets)) {
-		if err := addSecret(&o, name, s.options.Secrets[name]); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(secrets)) {
+		if err := addSecret(&o, name, secrets[name]); err != nil {
 			return o, fmt.Errorf("making Secret %s: %w", name, err)
 		}
 	}

@@ -143,6 +143,11 @@ type Memory struct {
 	// +listType=map
 	// +listMapKey=ingress
 	Members []MemberMemory `json:"members,omitempty"`
+	// Certificates are those of Secrets that the cloud has. One goes on being served while its Secret
+	// holds none that can be.
+	// +listType=map
+	// +listMapKey=secret
+	Certificates []SecretCertificate `json:"certificates,omitempty"`
 }
 
 // MemberMemory is what is remembered of one Ingress.
@@ -169,6 +174,14 @@ type MemberMemory struct {
 	PublishedAt *metav1.Time `json:"publishedAt,omitempty"`
 	// Served says that routes of the Ingress have been in the cloud.
 	Served bool `json:"served,omitempty"`
+}
+
+// SecretCertificate is the certificate that a Secret held last.
+type SecretCertificate struct {
+	// Secret is its namespace/name.
+	Secret string `json:"secret"`
+	// ID stands for the content of the certificate and its key, neither of which can be told from it.
+	ID string `json:"id"`
 }
 
 // AcceptedVersion is a version of an Ingress that was compiled and programmed.

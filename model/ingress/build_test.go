@@ -242,7 +242,7 @@ func translated(t *testing.T, certificates map[string][]routing.CertificateID, g
 	if len(snapshots) != 1 {
 		t.Fatalf("%d load balancers, want 1: %v", len(snapshots), found)
 	}
-	config, more := Translate(snapshots[0], certificates)
+	config, more := Translate(snapshots[0], Certificates{ByHost: certificates})
 	return config, diag.Sort(append(found, more...))
 }
 

@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -24,6 +25,14 @@ import (
 
 // This file finds the certificates of the entries of spec.tls: in a Secret where an entry names
 // one, otherwise among those that the cloud holds.
+
+// Certificates are those that the cloud has.
+type Certificates struct {
+	// ByHost are those that it has of itself, by the hosts that CertificateHosts asks for, the best first.
+	ByHost map[string][]routing.CertificateID
+	// Held are those that Secrets have brought to the load balancer, without their keys.
+	Held []routing.Certificate
+}
 
 // CertificateHosts are the hosts for which the cloud has to be asked for certificates.
 func CertificateHosts(s Snapshot) []string {
@@ -151,9 +160,12 @@ func parseARNs(text string) ([]routing.CertificateID, error) {
 func (e entry) fromSecret(covered map[routing.Host]string) map[routing.Host]certificateUse {
 	field := e.field + ".secretName"
 	s := e.readSecret(name{e.Namespace, e.SecretName})
-	if s.err != nil {
+	switch {
+	case s.id == "":
 		e.tell(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s left out of HTTPS", s.err, e.list(covered)))
 		return nil
+	case s.err != nil:
+		e.tell(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s served with the last certificate that it held, %s", s.err, e.list(covered), s.id))
 	}
 	uses := make(map[routing.Host]certificateUse, len(covered))
 	var unnamed []string
@@ -238,9 +250,9 @@ func (d *doors) learn(id routing.CertificateID, host string) {
 
 // A secret is what was read of one.
 type secret struct {
-	id     routing.CertificateID
+	id     routing.CertificateID // the certificate in it, or else the last one that was
 	reason diag.Reason
-	err    error // there is no certificate, because
+	err    error // there is no certificate in it, because
 }
 
 // readSecret reads a Secret once.
@@ -263,12 +275,32 @@ func (d *doors) parseSecret(n name, among *index) secret {
 	}
 	c, err := parseCertificate(object)
 	if err != nil {
-		return secret{reason: diag.CertificateInvalid, err: fmt.Errorf("Secret %s holds no certificate with its key: %w", n, err)}
+		return secret{d.lastOf(n), diag.CertificateInvalid, fmt.Errorf("Secret %s holds no certificate with its key: %w", n, err)}
 	}
-	if d.known[c.ID] == nil {
-		d.known[c.ID] = c
-	}
+	d.bring(*c, n)
 	return secret{id: c.ID}
+}
+
+// lastOf is the certificate that a Secret held last, if the load balancer still has it; else "".
+func (d *doors) lastOf(n name) routing.CertificateID {
+	id := d.remembered[n.String()]
+	at := slices.IndexFunc(d.held, func(c routing.Certificate) bool { return c.ID == id })
+	if at < 0 {
+		return ""
+	}
+	d.bring(d.held[at], n)
+	return id
+}
+
+// bring notes a certificate that a Secret holds, or held last: then it comes without its key.
+func (d *doors) bring(c routing.Certificate, from name) {
+	known := d.known[c.ID]
+	if known == nil {
+		known = &c
+		d.known[c.ID] = known
+	}
+	known.Pair = cmp.Or(known.Pair, c.Pair)
+	known.Secrets = append(known.Secrets, from.String())
 }
 
 // parseCertificate reads a certificate chain and its key. Both are in its name, so that a change of
@@ -295,11 +327,10 @@ func parseCertificate(s *corev1.Secret) (*routing.Certificate, error) {
 	sum.Write(chain)
 	sum.Write(key)
 	return &routing.Certificate{
-		ID:     routing.CertificateID("sha256:" + hex.EncodeToString(sum.Sum(nil)[:8])),
-		Hosts:  routing.NamesIn(pair.Leaf),
-		Kind:   routing.KindOf(pair.Leaf),
-		Source: nameOf(s).String(),
-		Pair:   &routing.KeyPair{Chain: chain, Key: key},
+		ID:    routing.CertificateID("sha256:" + hex.EncodeToString(sum.Sum(nil)[:8])),
+		Hosts: routing.NamesIn(pair.Leaf),
+		Kind:  routing.KindOf(pair.Leaf),
+		Pair:  &routing.KeyPair{Chain: chain, Key: key},
 	}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,8 +27,8 @@ import (
 func sourcesOf(c routing.Config, port int32) []string {
 	from := map[routing.CertificateID]string{}
 	for _, cert := range c.Certificates {
-		from[cert.ID] = cert.Source
-		if cert.Source == "" {
+		from[cert.ID] = strings.Join(cert.Secrets, ", ")
+		if cert.Secrets == nil {
 			from[cert.ID] = string(cert.ID)
 		}
 	}
@@ -111,6 +112,49 @@ func TestSecretsThatCannotBeServed(t *testing.T) {
 			config, found := translated(t, nil, anIngress("shop/web", ruled("a.test"), secured("cert", "a.test")), secret)
 			compare(t, "listeners", listening(config), "HTTP 80")
 			compare(t, "told", told(found), []string{"error CertificateInvalid Ingress shop/web spec.tls[0].secretName"})
+		})
+	}
+}
+
+func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
+	const key = "fairlead/shop/@g/internal"
+	group := annotated("group", "g")
+	good := aSecret(t, "shop/cert", "a.test")
+	brought, err := parseCertificate(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad, copied := good.DeepCopy(), good.DeepCopy()
+	bad.Data[corev1.TLSCertKey] = []byte("certificate")
+	copied.Name = "copy"
+	web := anIngress("shop/web", group, aged(2), ruled("a.test"), secured("cert", "a.test"))
+	young := anIngress("shop/young", group, aged(1), ruled("b.test"), secured("cert", "b.test"))
+	served := map[routing.Key]Memory{key: {Certificates: map[string]routing.CertificateID{"shop/cert": brought.ID}}}
+	held := []routing.Certificate{{ID: brought.ID, Hosts: brought.Hosts}}
+	const invalid, missing, field = " CertificateInvalid Ingress shop/", " CertificateMissing Ingress shop/", " spec.tls[0].secretName"
+	cases := map[string]struct {
+		given []any
+		held  []routing.Certificate
+		want  []string // Secrets of the certificates on 443
+		told  []string
+	}{
+		"it holds no certificate: the last one stays": {[]any{web, bad, served}, held, []string{"shop/cert"}, []string{"error" + invalid + "web" + field}},
+		"it is gone, and with it the certificate":     {[]any{web, served}, held, nil, []string{"error" + missing + "web" + field}},
+		"it was never served":                         {[]any{web, bad}, held, nil, []string{"error" + invalid + "web" + field}},
+		"the cloud has lost it":                       {[]any{web, bad, served}, nil, nil, []string{"error" + invalid + "web" + field}},
+		"somebody else names it too: what it held last is the same for both": {[]any{web, young, bad, served}, held, []string{"shop/cert"},
+			[]string{"error" + invalid + "web" + field, "error" + invalid + "young" + field, "warning" + invalid + "young" + field}},
+		"another Secret is named": {[]any{anIngress("shop/web", group, ruled("a.test"), secured("other")), served}, held, nil, []string{"error" + missing + "web" + field}},
+		"another Secret has a copy": {[]any{web, bad, anIngress("shop/young", group, aged(1), ruled("b.test"), secured("copy", "b.test")), copied, served}, held, []string{"shop/cert, shop/copy"},
+			[]string{"error" + invalid + "web" + field, "warning" + invalid + "young" + field}},
+		"it is good again": {[]any{web, good, served}, held, []string{"shop/cert"}, nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			snapshots, found := Split(objects(c.given...), Options{AssumeClass: "fairlead"})
+			config, more := Translate(snapshots[0], Certificates{Held: c.held})
+			compare(t, "certificates", sourcesOf(config, 443), c.want)
+			compare(t, "told", sortedStrings(told(append(found, more...))), sortedStrings(c.told))
 		})
 	}
 }
@@ -211,7 +255,7 @@ func TestASecretThatIsWithheld(t *testing.T) {
 	o := objects(anIngress("shop/web", ruled("a.test", prefixed("/", "web:80")), secured("tls", "a.test")), aService("shop/web:80"))
 	o.SecretsWithheld = "the operator reads none"
 	snapshots, _ := Split(o, Options{AssumeClass: "fairlead"})
-	_, found := Translate(snapshots[0], nil)
+	_, found := Translate(snapshots[0], Certificates{})
 	want := "there is no Secret shop/tls that may be served: the operator reads none, so host a.test is left out of HTTPS"
 	if len(found) != 1 || found[0].Message != want {
 		t.Errorf("told %v, want %q", found, want)
@@ -326,7 +370,7 @@ func TestCertificatesThatAreNamed(t *testing.T) {
 			snapshots, found := Split(objects(given...), Options{AssumeClass: "fairlead"})
 			for _, s := range snapshots {
 				compare(t, "asked", len(CertificateHosts(s)), 0)
-				config, more := Translate(s, held)
+				config, more := Translate(s, Certificates{ByHost: held})
 				found = append(found, more...)
 				compare(t, "certificates", sortedStrings(sourcesOf(config, 443)), c.want)
 			}
@@ -340,7 +384,7 @@ func TestAClassThatDoesNotDiscover(t *testing.T) {
 	given := []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{CertificateDiscovery: &off}), anIngress("shop/web", ruled("a.test"), secured("", "a.test"))}
 	snapshots, _ := Split(objects(given...), Options{})
 	compare(t, "asked", len(CertificateHosts(snapshots[0])), 0)
-	_, found := Translate(snapshots[0], nil)
+	_, found := Translate(snapshots[0], Certificates{})
 	want := "it names no Secret, and the class does not let the cloud be searched for certificates, so host a.test is left out of HTTPS"
 	if len(found) != 1 || found[0].Message != want {
 		t.Errorf("told %v, want %q", found, want)

@@ -27,6 +27,8 @@ type Memory struct {
 	Class *v1alpha1.LoadBalancerClassSpec
 	// Members are by namespace/name.
 	Members map[string]Remembered
+	// Certificates are those that Secrets held last of which the cloud has them, by the Secrets' namespace/name.
+	Certificates map[string]routing.CertificateID
 }
 
 // Remembered is what is remembered of one member.

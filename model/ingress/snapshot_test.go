@@ -166,7 +166,7 @@ func TestRefusedVersionsKeepTheLastGoodOne(t *testing.T) {
 			compare(t, "told", all, sortedStrings(c.told))
 			got := ""
 			for _, s := range snapshots {
-				config, _ := Translate(s, nil)
+				config, _ := Translate(s, Certificates{})
 				for _, n := range config.Names {
 					got += string(n.Host)
 				}
@@ -297,7 +297,7 @@ func TestMoves(t *testing.T) {
 			compare(t, "told", everything(snapshots, told(found)), []string(nil))
 			compare(t, "members", members(snapshots), c.want)
 			for _, s := range snapshots {
-				config, _ := Translate(s, nil)
+				config, _ := Translate(s, Certificates{})
 				if len(config.Routes) != 1 || !strings.HasSuffix(string(s.Key), "/"+config.Settings.Scheme) {
 					t.Errorf("%s has %d routes and scheme %s", s.Key, len(config.Routes), config.Settings.Scheme)
 				}
@@ -336,7 +336,7 @@ func TestAMemberThatTurnsBadInTheMiddleOfAMove(t *testing.T) {
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), []string{"error Invalid Ingress shop/web spec.rules[0].host", "warning LastGood Ingress shop/web"})
 			compare(t, "members", members(snapshots), c.want)
 			for _, s := range snapshots {
-				if config, _ := Translate(s, nil); len(config.Names) != 1 || config.Names[0].Host != "good.test" {
+				if config, _ := Translate(s, Certificates{}); len(config.Names) != 1 || config.Names[0].Host != "good.test" {
 					t.Errorf("%s names %v", s.Key, config.Names)
 				}
 			}
@@ -391,7 +391,7 @@ func TestRefusedChanges(t *testing.T) {
 	}
 	compare(t, "changes", names, []string{"shop/fresh", "shop/changed"})
 
-	config, found := Translate(snapshots[0].Refuse(changes), nil)
+	config, found := Translate(snapshots[0].Refuse(changes), Certificates{})
 	var hosts []routing.Host
 	for _, n := range config.Names {
 		hosts = append(hosts, n.Host)

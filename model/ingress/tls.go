@@ -27,6 +27,9 @@ type doors struct {
 	ports     map[int32]*door
 	secrets   map[name]secret // read so far
 	known     map[routing.CertificateID]*routing.Certificate
+
+	held       []routing.Certificate            // what Secrets have brought to this load balancer
+	remembered map[string]routing.CertificateID // which of it each Secret held last
 }
 
 // A door is one port.
@@ -47,12 +50,13 @@ type certificateUse struct {
 	beside []routing.CertificateID // more that are attached with it
 }
 
-func newDoors(inCloud map[string][]routing.CertificateID, c *Class) *doors {
+func newDoors(s *Snapshot, c Certificates) *doors {
 	return &doors{
-		inCloud: inCloud, discovers: c.discovers(),
+		inCloud: c.ByHost, discovers: s.Class.discovers(),
 		ports:   map[int32]*door{},
 		secrets: map[name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},
+		held:    c.Held, remembered: s.Memory.Certificates,
 	}
 }
 

@@ -16,13 +16,12 @@ import (
 
 // This file makes routes, named hosts and defaults of the members of a load balancer.
 
-// Translate makes a routing.Config of a snapshot. The certificates are those that the cloud holds,
-// by the hosts that CertificateHosts asks for, the best first.
-func Translate(s Snapshot, certificates map[string][]routing.CertificateID) (routing.Config, []diag.Diagnostic) {
+// Translate makes a routing.Config of a snapshot and the certificates that the cloud has.
+func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Diagnostic) {
 	t := &translation{
 		index: newIndex(s.Objects),
 		class: &s.Class,
-		doors: newDoors(certificates, &s.Class),
+		doors: newDoors(&s, certificates),
 		pool:  newPool(&s.Class),
 		found: slices.Clone(s.Diagnostics),
 		config: routing.Config{

@@ -184,9 +184,9 @@ type Certificate struct {
 	Kind   string        `json:"kind,omitempty"`   // what does not change when it is renewed
 	Digest Digest        `json:"digest,omitempty"` // of CertificateSettings; none without any
 
-	Source string            `json:"-"` // desired side only: the Secret
-	Pair   *KeyPair          `json:"-"` // desired side only
-	Tags   map[string]string `json:"-"` // desired side only
+	Secrets []string          `json:"-"` // desired side only: those that hold it, or held it last
+	Pair    *KeyPair          `json:"-"` // desired side only; nil for one that no Secret holds any more and the provider has
+	Tags    map[string]string `json:"-"` // desired side only
 }
 
 // CertificateSettings are what of a certificate changes while it stays the same.

@@ -175,7 +175,7 @@ func targetGroups(t *routing.Table, listeners []Listener, c Capabilities) (group
 	return groups, refusals
 }
 
-// certificates are those of the listeners that the provider must be given.
+// certificates are those of the listeners that the provider must hold.
 func certificates(t *routing.Table, listeners []Listener) []Certificate {
 	used := map[CertificateID]bool{}
 	for _, l := range listeners {
@@ -185,9 +185,9 @@ func certificates(t *routing.Table, listeners []Listener) []Certificate {
 	}
 	var out []Certificate
 	for _, c := range t.Certificates {
-		if used[c.ID] && c.Pair != nil {
+		if used[c.ID] && len(c.Secrets) > 0 {
 			out = append(out, Certificate{
-				ID: c.ID, Hosts: c.Hosts, Kind: c.Kind, Digest: CertificateSettings{t.Settings.Tags}.Digest(), Source: c.Source, Pair: c.Pair, Tags: t.Settings.Tags,
+				ID: c.ID, Hosts: c.Hosts, Kind: c.Kind, Digest: CertificateSettings{t.Settings.Tags}.Digest(), Secrets: c.Secrets, Pair: c.Pair, Tags: t.Settings.Tags,
 			})
 		}
 	}

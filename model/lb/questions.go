@@ -36,6 +36,16 @@ type Facts struct {
 	Unshielded string
 	// InUse is what the load balancer has now of what the cloud limits.
 	InUse Counts
+	// Held are the certificates that the provider holds for the load balancer now.
+	Held []Certificate
 	// Unmet is what the class asks for and the cloud does not have, in words.
 	Unmet []string
+}
+
+// Know adds what the load balancer has now.
+func (f *Facts) Know(seen *Observed) {
+	f.InUse = seen.Counts()
+	for _, c := range seen.Certificates {
+		f.Held = append(f.Held, c.Certificate)
+	}
 }

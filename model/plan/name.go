@@ -98,7 +98,7 @@ func (s ShieldLoadBalancer) Detail() string {
 }
 func (DeleteFirewall) Detail() string { return "" }
 func (s ImportCertificate) Detail() string {
-	return strings.Join(s.Certificate.Hosts, ", ") + " from Secret " + s.Certificate.Source
+	return strings.Join(s.Certificate.Hosts, ", ") + " from Secret " + strings.Join(s.Certificate.Secrets, ", ")
 }
 func (s ReplaceCertificate) Detail() string {
 	return "with " + string(s.New.ID) + ", " + ImportCertificate{s.New}.Detail()

@@ -17,11 +17,11 @@ type CertificateID string
 
 // A Certificate is one that a listener serves.
 type Certificate struct {
-	ID     CertificateID
-	Hosts  []string // the names in it
-	Kind   string   // as KindOf says
-	Source string   // namespace/name of the Secret; empty for one that the cloud holds
-	Pair   *KeyPair // nil for one that the cloud holds
+	ID      CertificateID
+	Hosts   []string // the names in it
+	Kind    string   // as KindOf says
+	Secrets []string // namespace/name of those that hold it, or held it last; none for one that the cloud has of itself
+	Pair    *KeyPair // nil for one that no Secret holds now
 }
 
 // A KeyPair is a certificate chain with its private key, in PEM. It never prints its key.

@@ -311,7 +311,7 @@ func (p *Provider) untagCertificate(ctx context.Context, arn string, after map[s
 // not valid now, and is not asked.
 func (p *Provider) toImport(key lb.Key, c lb.Certificate) (*acm.ImportCertificateInput, map[string]string, error) {
 	refuse := func(why error) error {
-		return fmt.Errorf("importing certificate %s of Secret %s: %w: %w", c.ID, c.Source, why, providers.ErrRejected)
+		return fmt.Errorf("importing certificate %s of Secret %s: %w: %w", c.ID, strings.Join(c.Secrets, ", "), why, providers.ErrRejected)
 	}
 	if c.Pair == nil {
 		return nil, nil, refuse(errors.New("it comes without its key"))

@@ -125,7 +125,7 @@ func certificate(t *testing.T, host string) lb.Certificate {
 		t.Fatal(err)
 	}
 	return lb.Certificate{ID: lb.CertificateID("sha256:" + lb.DigestOf(string(pair.Chain))[len("v1:"):]), Hosts: []string{host},
-		Kind: routing.KindOf(leaf), Source: "shop/" + host, Pair: pair}
+		Kind: routing.KindOf(leaf), Secrets: []string{"shop/" + host}, Pair: pair}
 }
 
 // wanted is a wish without what only the desired side knows.
@@ -142,7 +142,7 @@ func wanted(l lb.LoadBalancer) lb.LoadBalancer {
 		l.TargetGroups[i].Health, l.TargetGroups[i].Targets = routing.HealthCheck{}, nil
 	}
 	for i := range l.Certificates {
-		l.Certificates[i].Source, l.Certificates[i].Pair = "", nil
+		l.Certificates[i].Secrets, l.Certificates[i].Pair = nil, nil
 	}
 	return l
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // This file remembers between reconciliations what the operator keeps in its LoadBalancer resources:
-// which versions of Ingresses were served, and which the cloud refused.
+// which versions of Ingresses were served, which the cloud refused, and which certificates Secrets held.
 
 // remember notes what came of a reconciliation, and reports whether something was refused that was not
 // known to be.
@@ -50,7 +50,7 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 	if w.Memories == nil {
 		w.Memories = map[routing.Key]ingress.Memory{}
 	}
-	w.Memories[w.key] = ingress.Memory{Members: members}
+	w.Memories[w.key] = ingress.Memory{Members: members, Certificates: model.Held(built.LoadBalancer, w.seen, s.Memory.Certificates)}
 	return learned
 }
 
@@ -77,6 +77,7 @@ func (w *world) forget() {
 				members[who] = r
 			}
 		}
-		w.Memories[key] = ingress.Memory{Members: members}
+		m.Members = members
+		w.Memories[key] = m
 	}
 }

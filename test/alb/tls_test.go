@@ -2,16 +2,22 @@ package alb
 
 import (
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/acm"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/keypair"
 )
@@ -159,6 +165,95 @@ func TestARenewedSecretKeepsItsARN(t *testing.T) {
 		}
 		if total, _ := w.sim.Cost(); total != 3 {
 			w.Errorf("it took %d calls: %v", total, w.sim.Calls())
+		}
+	})
+}
+
+// TestABadSecretCostsNothingThatIsServed breaks a Secret in two ways and puts a good one in its place, with an
+// operator that is new each time but for what it remembers, and makes a request after every call. The
+// certificate keeps its ARN throughout; it goes with the Secret.
+func TestABadSecretCostsNothingThatIsServed(t *testing.T) {
+	inBubble(t, usual(), func(w *world) {
+		w.service("service-0", 1)
+		w.secret("one", 0, "one.example.com")
+		w.secured(w.serve("one", map[string]string{"/": "service-0"}), "one")
+		w.settle()
+		time.Sleep(time.Minute)
+		first, address := w.seen.Certificates[0], w.seen.Address.Hostname
+		look := func(when string) {
+			const host = "one.example.com"
+			shown := w.sim.Ask(address, albsim.Request{Port: 443, TLS: true, SNI: host, Host: host, Path: "/"}, albsim.Reading{})
+			if names := w.sim.Hosts(shown.Certificate); !covers(names, host) || len(shown.Forward) == 0 {
+				w.Errorf("%s the request is answered %+v, with the certificate of %v", when, shown, names)
+			}
+		}
+		w.sim.Watch(func(c albsim.Call) { look("after " + c.String()) })
+		for _, stage := range []struct {
+			name   string
+			change func()
+			writes int
+			kept   bool
+		}{
+			{"a key of another certificate", func() {
+				other := pair(w, 1, []string{"one.example.com"})
+				w.Secrets[0] = w.Secrets[0].DeepCopy()
+				w.Secrets[0].Data[corev1.TLSPrivateKeyKey] = other.Key
+			}, 0, true},
+			{"nothing in it", func() {
+				w.Secrets[0] = w.Secrets[0].DeepCopy()
+				w.Secrets[0].Data = nil
+			}, 0, true},
+			{"another good one", func() { w.secret("one", 1, "one.example.com") }, 3, false}, // tags, import and tags
+		} {
+			stage.change()
+			w.restart()
+			w.sim.Forget()
+			w.settle()
+			look("with " + stage.name)
+			if len(w.seen.Certificates) != 1 {
+				w.Fatalf("with %s there are the certificates %+v", stage.name, w.seen.Certificates)
+			}
+			got := w.seen.Certificates[0]
+			if got.Handle != first.Handle || (got.ID == first.ID) != stage.kept {
+				w.Errorf("with %s the certificate is %+v, it was %+v", stage.name, got, first)
+			}
+			if _, writes := w.sim.Cost(); writes != stage.writes {
+				w.Errorf("with %s there are %d writes, want %d: %v", stage.name, writes, stage.writes, w.sim.Calls())
+			}
+		}
+		w.sim.Watch(nil)
+		w.Secrets = nil
+		w.settle()
+		if len(w.seen.Certificates) > 0 || w.seen.Listener(443) != nil {
+			w.Errorf("%v and port 443 are left of a Secret that is gone", w.seen.Certificates)
+		}
+	})
+}
+
+// TestAnExpiredCertificateTakesNobodysPlace: AWS would not have it, so that the one before it goes on being
+// shown.
+func TestAnExpiredCertificateTakesNobodysPlace(t *testing.T) {
+	inBubble(t, usual(), func(w *world) {
+		w.service("service-0", 1)
+		w.secret("one", 0, "one.example.com")
+		w.secured(w.serve("one", map[string]string{"/": "service-0"}), "one")
+		w.settle()
+		before := w.seen.Certificates[0]
+		time.Sleep(125 * 365 * 24 * time.Hour) // past the end of every certificate of these tests
+		w.secret("one", 1, "one.example.com")
+		if err := w.rest(); !errors.Is(err, providers.ErrRejected) || !strings.Contains(err.Error(), "it expired on") {
+			w.Errorf("the error is %v", err)
+		}
+		w.restart()
+		if err := w.rest(); !errors.Is(err, providers.ErrRejected) {
+			w.Errorf("the error is %v after a restart", err)
+		}
+		seen, err := w.cloud.Observe(w.Context(), w.key, false)
+		if err != nil {
+			w.Fatal(err)
+		}
+		if diff := cmp.Diff([]lb.ObservedCertificate{before}, seen.Certificates); diff != "" || !slices.Equal(seen.Listener(443).Certificates, []lb.CertificateID{before.ID}) {
+			w.Errorf("port 443 shows %v; held are (-before +now):\n%s", seen.Listener(443).Certificates, diff)
 		}
 	})
 }

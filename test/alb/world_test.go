@@ -180,7 +180,7 @@ func (w *world) reconcile() (plan.Plan, model.Built, error) {
 			return plan.Plan{}, model.Built{}, err
 		}
 	}
-	facts.InUse = w.seen.Counts()
+	facts.Know(w.seen)
 	caps := w.caps(s)
 	built := model.Compile(s, facts, caps)
 	w.crowded = slices.ContainsFunc(built.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == diag.QuotaExceeded })

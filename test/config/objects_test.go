@@ -316,7 +316,7 @@ func compile(kind string, text []byte) error {
 	}
 	snapshots, found := ingress.Split(o, ingress.Options{})
 	for _, s := range snapshots {
-		_, more := ingress.Translate(s, nil)
+		_, more := ingress.Translate(s, ingress.Certificates{})
 		found = append(found, more...)
 	}
 	for _, d := range found {
