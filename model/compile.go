@@ -61,7 +61,7 @@ func guardsOf(f lb.Facts, c lb.Capabilities) ingress.Guards {
 
 // certificatesOf are the certificates that the cloud has.
 func certificatesOf(f lb.Facts) ingress.Certificates {
-	out := ingress.Certificates{ByHost: f.Certificates}
+	out := ingress.Certificates{ByHost: f.Certificates, Now: f.Now}
 	for _, c := range f.Held {
 		out.Held = append(out.Held, routing.Certificate{ID: c.ID, Hosts: c.Hosts, Kind: c.Kind})
 	}

@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -32,6 +33,8 @@ type Certificates struct {
 	ByHost map[string][]routing.CertificateID
 	// Held are those that Secrets have brought to the load balancer, without their keys.
 	Held []routing.Certificate
+	// Now is when a certificate must not have expired to be taken; zero where one may.
+	Now time.Time
 }
 
 // CertificateHosts are the hosts for which the cloud has to be asked for certificates.
@@ -273,9 +276,12 @@ func (d *doors) parseSecret(n name, among *index) secret {
 	if object == nil {
 		return secret{reason: diag.CertificateMissing, err: fmt.Errorf("there is no Secret %s", n)}
 	}
-	c, err := parseCertificate(object)
+	c, until, err := parseCertificate(object)
 	if err != nil {
 		return secret{d.lastOf(n), diag.CertificateInvalid, fmt.Errorf("Secret %s holds no certificate with its key: %w", n, err)}
+	}
+	if until.Before(d.now) && d.find(c.ID) == nil { // what is served already stays
+		return secret{d.lastOf(n), diag.CertificateInvalid, fmt.Errorf("the certificate in Secret %s expired on %s", n, until.Format(time.DateTime))}
 	}
 	d.bring(*c, n)
 	return secret{id: c.ID}
@@ -283,13 +289,21 @@ func (d *doors) parseSecret(n name, among *index) secret {
 
 // lastOf is the certificate that a Secret held last, if the load balancer still has it; else "".
 func (d *doors) lastOf(n name) routing.CertificateID {
-	id := d.remembered[n.String()]
-	at := slices.IndexFunc(d.held, func(c routing.Certificate) bool { return c.ID == id })
-	if at < 0 {
+	last := d.find(d.remembered[n.String()])
+	if last == nil {
 		return ""
 	}
-	d.bring(d.held[at], n)
-	return id
+	d.bring(*last, n)
+	return last.ID
+}
+
+// find is a certificate that a Secret has brought to the load balancer, or nil.
+func (d *doors) find(id routing.CertificateID) *routing.Certificate {
+	at := slices.IndexFunc(d.held, func(c routing.Certificate) bool { return c.ID == id })
+	if at < 0 {
+		return nil
+	}
+	return &d.held[at]
 }
 
 // bring notes a certificate that a Secret holds, or held last: then it comes without its key.
@@ -303,24 +317,24 @@ func (d *doors) bring(c routing.Certificate, from name) {
 	known.Secrets = append(known.Secrets, from.String())
 }
 
-// parseCertificate reads a certificate chain and its key. Both are in its name, so that a change of
-// either is one of the certificate.
-func parseCertificate(s *corev1.Secret) (*routing.Certificate, error) {
+// parseCertificate reads a certificate chain and its key, and until when they are good. Both are in its name,
+// so that a change of either is one of the certificate.
+func parseCertificate(s *corev1.Secret) (c *routing.Certificate, until time.Time, err error) {
 	chain, key := s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey]
 	for _, part := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
 		if len(s.Data[part]) == 0 {
-			return nil, errors.New(part + " is missing")
+			return nil, until, errors.New(part + " is missing")
 		}
 	}
 	pair, err := tls.X509KeyPair(chain, key)
 	if err != nil {
-		return nil, errors.New(strings.TrimPrefix(err.Error(), "tls: "))
+		return nil, until, errors.New(strings.TrimPrefix(err.Error(), "tls: "))
 	}
 	if err := checkKey(pair.Leaf); err != nil {
-		return nil, err
+		return nil, until, err
 	}
 	if chain, err = ordered(pair); err != nil {
-		return nil, err
+		return nil, until, err
 	}
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d ", len(chain))
@@ -331,7 +345,7 @@ func parseCertificate(s *corev1.Secret) (*routing.Certificate, error) {
 		Hosts: routing.NamesIn(pair.Leaf),
 		Kind:  routing.KindOf(pair.Leaf),
 		Pair:  &routing.KeyPair{Chain: chain, Key: key},
-	}, nil
+	}, pair.Leaf.NotAfter, nil
 }
 
 // checkKey refuses keys that clients, and with them clouds, do not take from a server.

@@ -120,7 +120,7 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 	const key = "fairlead/shop/@g/internal"
 	group := annotated("group", "g")
 	good := aSecret(t, "shop/cert", "a.test")
-	brought, err := parseCertificate(good)
+	brought, until, err := parseCertificate(good)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,28 +131,36 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 	young := anIngress("shop/young", group, aged(1), ruled("b.test"), secured("cert", "b.test"))
 	served := map[routing.Key]Memory{key: {Certificates: map[string]routing.CertificateID{"shop/cert": brought.ID}}}
 	held := []routing.Certificate{{ID: brought.ID, Hosts: brought.Hosts}}
+	has, lacks := Certificates{Held: held}, Certificates{}
 	const invalid, missing, field = " CertificateInvalid Ingress shop/", " CertificateMissing Ingress shop/", " spec.tls[0].secretName"
+	late, fresh := until.Add(time.Second), aSecret(t, "shop/cert", "a.test", "more.test")
 	cases := map[string]struct {
 		given []any
-		held  []routing.Certificate
+		cloud Certificates
 		want  []string // Secrets of the certificates on 443
 		told  []string
 	}{
-		"it holds no certificate: the last one stays": {[]any{web, bad, served}, held, []string{"shop/cert"}, []string{"error" + invalid + "web" + field}},
-		"it is gone, and with it the certificate":     {[]any{web, served}, held, nil, []string{"error" + missing + "web" + field}},
-		"it was never served":                         {[]any{web, bad}, held, nil, []string{"error" + invalid + "web" + field}},
-		"the cloud has lost it":                       {[]any{web, bad, served}, nil, nil, []string{"error" + invalid + "web" + field}},
-		"somebody else names it too: what it held last is the same for both": {[]any{web, young, bad, served}, held, []string{"shop/cert"},
+		"it holds no certificate: the last one stays": {[]any{web, bad, served}, has, []string{"shop/cert"}, []string{"error" + invalid + "web" + field}},
+		"it is gone, and with it the certificate":     {[]any{web, served}, has, nil, []string{"error" + missing + "web" + field}},
+		"it was never served":                         {[]any{web, bad}, has, nil, []string{"error" + invalid + "web" + field}},
+		"the cloud has lost it":                       {[]any{web, bad, served}, lacks, nil, []string{"error" + invalid + "web" + field}},
+		"somebody else names it too: what it held last is the same for both": {[]any{web, young, bad, served}, has, []string{"shop/cert"},
 			[]string{"error" + invalid + "web" + field, "error" + invalid + "young" + field, "warning" + invalid + "young" + field}},
-		"another Secret is named": {[]any{anIngress("shop/web", group, ruled("a.test"), secured("other")), served}, held, nil, []string{"error" + missing + "web" + field}},
-		"another Secret has a copy": {[]any{web, bad, anIngress("shop/young", group, aged(1), ruled("b.test"), secured("copy", "b.test")), copied, served}, held, []string{"shop/cert, shop/copy"},
+		"another Secret is named": {[]any{anIngress("shop/web", group, ruled("a.test"), secured("other")), served}, has, nil, []string{"error" + missing + "web" + field}},
+		"another Secret has a copy": {[]any{web, bad, anIngress("shop/young", group, aged(1), ruled("b.test"), secured("copy", "b.test")), copied, served}, has, []string{"shop/cert, shop/copy"},
 			[]string{"error" + invalid + "web" + field, "warning" + invalid + "young" + field}},
-		"it is good again": {[]any{web, good, served}, held, []string{"shop/cert"}, nil},
+		"it is good again": {[]any{web, good, served}, has, []string{"shop/cert"}, nil},
+
+		"a new one has expired: the last one stays":     {[]any{web, fresh, served}, Certificates{Held: held, Now: late}, []string{"shop/cert"}, []string{"error" + invalid + "web" + field}},
+		"the first one has expired":                     {[]any{web, fresh}, Certificates{Now: late}, nil, []string{"error" + invalid + "web" + field}},
+		"it has expired where the cloud takes such":     {[]any{web, good}, lacks, []string{"shop/cert"}, nil},
+		"it expires while it is served, and it is kept": {[]any{web, good}, Certificates{Held: held, Now: late}, []string{"shop/cert"}, nil},
+		"it is about to expire":                         {[]any{web, good}, Certificates{Now: until}, []string{"shop/cert"}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			snapshots, found := Split(objects(c.given...), Options{AssumeClass: "fairlead"})
-			config, more := Translate(snapshots[0], Certificates{Held: c.held})
+			config, more := Translate(snapshots[0], c.cloud)
 			compare(t, "certificates", sourcesOf(config, 443), c.want)
 			compare(t, "told", sortedStrings(told(append(found, more...))), sortedStrings(c.told))
 		})
@@ -161,7 +169,7 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 
 func TestCertificateIsNamedByItsContent(t *testing.T) {
 	id := func(s *corev1.Secret) routing.CertificateID {
-		c, err := parseCertificate(s)
+		c, _, err := parseCertificate(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +201,7 @@ func TestNamesInACertificate(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := parseCertificate(aSecret(t, "shop/cert", c.hosts...))
+			got, _, err := parseCertificate(aSecret(t, "shop/cert", c.hosts...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -320,7 +328,7 @@ func TestChainsArePutInOrder(t *testing.T) {
 			secret := &corev1.Secret{Data: map[string][]byte{
 				corev1.TLSCertKey: inPEM(c.given), corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
 			}}
-			got, err := parseCertificate(secret)
+			got, _, err := parseCertificate(secret)
 			if err != nil || c.refused != "" {
 				compare(t, "error", fmt.Sprint(err), c.refused)
 				return

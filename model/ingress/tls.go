@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 
@@ -30,6 +31,7 @@ type doors struct {
 
 	held       []routing.Certificate            // what Secrets have brought to this load balancer
 	remembered map[string]routing.CertificateID // which of it each Secret held last
+	now        time.Time                        // when what is new must not have expired
 }
 
 // A door is one port.
@@ -56,7 +58,7 @@ func newDoors(s *Snapshot, c Certificates) *doors {
 		ports:   map[int32]*door{},
 		secrets: map[name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},
-		held:    c.Held, remembered: s.Memory.Certificates,
+		held:    c.Held, remembered: s.Memory.Certificates, now: c.Now,
 	}
 }
 

@@ -1,6 +1,10 @@
 package lb
 
-import "fairlead.dev/fairlead/model/routing"
+import (
+	"time"
+
+	"fairlead.dev/fairlead/model/routing"
+)
 
 // Questions are what compiling needs to know about the cloud, and Facts the answers. They are
 // asked once, before compiling, so that compiling itself makes no calls.
@@ -38,6 +42,8 @@ type Facts struct {
 	InUse Counts
 	// Held are the certificates that the provider holds for the load balancer now.
 	Held []Certificate
+	// Now is when a certificate must not have expired to be taken; zero where one may.
+	Now time.Time
 	// Unmet is what the class asks for and the cloud does not have, in words.
 	Unmet []string
 }

@@ -131,7 +131,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	if err != nil {
 		return lb.Facts{}, err
 	}
-	facts := lb.Facts{Certificates: certificates}
+	facts := lb.Facts{Certificates: certificates, Now: time.Now()}
 	if facts.WebACLs, err = p.webACLs(ctx, q.WebACLs); err != nil {
 		return lb.Facts{}, err
 	}

@@ -308,7 +308,7 @@ func (p *Provider) untagCertificate(ctx context.Context, arn string, after map[s
 }
 
 // toImport is a certificate as AWS takes it, and the tags that it is known by. AWS refuses one that is
-// not valid now, and is not asked.
+// not valid yet, and is not asked; those that are not any more are not compiled.
 func (p *Provider) toImport(key lb.Key, c lb.Certificate) (*acm.ImportCertificateInput, map[string]string, error) {
 	refuse := func(why error) error {
 		return fmt.Errorf("importing certificate %s of Secret %s: %w: %w", c.ID, strings.Join(c.Secrets, ", "), why, providers.ErrRejected)
@@ -320,10 +320,7 @@ func (p *Provider) toImport(key lb.Key, c lb.Certificate) (*acm.ImportCertificat
 	if err != nil {
 		return nil, nil, refuse(err)
 	}
-	switch now := time.Now(); {
-	case now.After(leaf.NotAfter):
-		return nil, nil, refuse(fmt.Errorf("it expired on %s", leaf.NotAfter.Format(time.DateTime)))
-	case now.Before(leaf.NotBefore):
+	if time.Now().Before(leaf.NotBefore) {
 		return nil, nil, refuse(fmt.Errorf("it is not valid before %s", leaf.NotBefore.Format(time.DateTime)))
 	}
 	own, above := split(c.Pair.Chain)

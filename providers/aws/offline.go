@@ -3,6 +3,7 @@ package aws
 
 import (
 	"context"
+	"time"
 
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -17,7 +18,7 @@ func (Offline) Capabilities(class lb.Class) lb.Capabilities { return lb.ALB().Fo
 // Lookup takes for granted what AWS would be asked for: a certificate for every host, under a
 // placeholder ID that says that it is still to be discovered, the subnets as they are named, and each web ACL.
 func (Offline) Lookup(_ context.Context, q lb.Questions) (lb.Facts, error) {
-	facts := lb.Facts{Certificates: make(map[string][]lb.CertificateID, len(q.CertificateHosts)), Subnets: q.Network.Subnets}
+	facts := lb.Facts{Certificates: make(map[string][]lb.CertificateID, len(q.CertificateHosts)), Subnets: q.Network.Subnets, Now: time.Now()}
 	for _, host := range q.CertificateHosts {
 		facts.Certificates[host] = []lb.CertificateID{lb.CertificateID("acm:discovered:" + host)}
 	}
