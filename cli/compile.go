@@ -106,13 +106,17 @@ func compileOne(ctx context.Context, cloud Offline, s ingress.Snapshot, seen *lb
 	return p, nil
 }
 
-// classOf is the class of a load balancer that nobody asks for any more. Of one that is missing only the
-// name is left, in the key.
+// classOf is the class of a load balancer that nobody asks for any more. Of one that is missing there is what
+// is remembered of it, and else only the name, in the key.
 func classOf(key lb.Key, objects ingress.Objects, options ingress.Options) ingress.Class {
 	if class := ingress.FindClass(objects, options, key.Class()); class != nil {
 		return *class
 	}
-	return ingress.Class{Name: key.Class()}
+	out := ingress.Class{Name: key.Class()}
+	if spec := objects.Memories[key].Class; spec != nil {
+		out.LoadBalancerClassSpec = *spec
+	}
+	return out
 }
 
 // remove plans the end of a load balancer, unless its class protects it.

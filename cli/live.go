@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -39,8 +40,8 @@ func there(ctx context.Context, cloud providers.Provider, objects ingress.Object
 	return seen, nil
 }
 
-// objects are those of the cluster that Ingresses are compiled from. Of Secrets, they are those that
-// stand beside an Ingress.
+// objects are those of the cluster that Ingresses are compiled from, and what its operator remembers of load
+// balancers. Of Secrets, they are those that stand beside an Ingress.
 func (h home) objects(ctx context.Context) (ingress.Objects, error) {
 	var out ingress.Objects
 	cluster, err := h.client()
@@ -65,6 +66,9 @@ func (h home) objects(ctx context.Context) (ingress.Objects, error) {
 				return out, fmt.Errorf("listing objects of kind %s: %w", k.name, err)
 			}
 		}
+	}
+	if out.Memories, err = controllers.Remembered(ctx, cluster, h.namespace); err != nil {
+		return out, fmt.Errorf("reading what the operator remembers: %w", err)
 	}
 	return out, nil
 }

@@ -24,7 +24,8 @@ func newPlan(with Providers) *cobra.Command {
 have (nothing, without --observed) and print the difference as steps in a safe order.
 
 With --live, what the cloud has is read from the cloud itself, and the Ingresses from the cluster where
-no files are given. It is what the operator would do. Nothing is written, there or here.
+no files are given, with what the operator remembers of them. It is what the operator would do. Nothing is
+written, there or here.
 
 Exit code 0: nothing to do; 2: something to do; 1: error.`,
 		Example: `  # What would it take to serve these manifests from nothing?

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -177,6 +178,23 @@ func (m *memories) put(key lb.Key, r record) {
 	for _, member := range r.Memory.Members {
 		add(m.holders, member.Ingress, key)
 	}
+}
+
+// Remembered is what the operator of a namespace, or of all, remembers of its load balancers: with it somebody
+// else compiles as that one does. A cluster where there never was one has no kind to keep it in.
+func Remembered(ctx context.Context, cluster client.Reader, namespace string) (map[lb.Key]ingress.Memory, error) {
+	records, err := newArchive(cluster, nil, namespace).load(ctx)
+	if meta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[lb.Key]ingress.Memory, len(records))
+	for key, r := range records {
+		out[key] = memoryOf(r)
+	}
+	return out, nil
 }
 
 // memoryOf is the part of a record that the compiler reads.

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -38,6 +41,32 @@ func TestPlanLiveWritesNothing(t *testing.T) {
 	}
 	if total, writes, which := look.cost(); writes != 0 || total == 0 {
 		t.Errorf("the calls were %s", which)
+	}
+}
+
+// TestPlanLiveRemembersWhatTheOperatorDoes plans an Ingress that is refused, and one whose Secret has turned bad.
+// That both are served as they were neither they nor the cloud say.
+func TestPlanLiveRemembersWhatTheOperatorDoes(t *testing.T) {
+	w := newWorld(t, simulated(t))
+	w.serve(t, "web", "10.0.0.10")
+	secret := certificate(t, w.namespace, "safe.example.com")
+	w.create(t, secret)
+	w.create(t, w.ingress("plain", "web", "/"))
+	safe := w.ingress("safe", "web", "/")
+	safe.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"safe.example.com"}, SecretName: secret.Name}}
+	w.create(t, safe)
+	w.replace(t)
+	kube.Eventually(t, "both Ingresses are served", func() bool { return w.hostname(t, "plain") != "" && w.hostname(t, "safe") != "" })
+	w.replica.Kill()
+
+	edit(t, w, &networkingv1.Ingress{}, "plain", func(ing *networkingv1.Ingress) {
+		ing.Annotations = map[string]string{"fairlead.dev/health-check-path": "not a path"}
+		ing.Spec.Rules[0].HTTP.Paths[0].Path = "/changed"
+	})
+	edit(t, w, &corev1.Secret{}, secret.Name, func(s *corev1.Secret) { s.Data[corev1.TLSCertKey] = []byte("certificate") })
+	text, code := w.plan(t, w.proxy)
+	if code != 0 || !strings.Contains(text, "LastGood") || !strings.Contains(text, "served with the last certificate that it held") {
+		t.Errorf("exit code %d, %s", code, text)
 	}
 }
 
