@@ -108,6 +108,9 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 		return err
 	}
 	defer cloud.Close()
+	if what := o.forgone(); what != "" {
+		logger.Info(what)
+	}
 	t := term{o, config, providers.InTurns(cloud, o.cloudRate, o.cloudBurst), requests, logger, libraries}
 	if err := t.serve(ctx); err != nil {
 		return err

@@ -49,6 +49,25 @@ func TestOperatorsThatMayWorkBesideEachOtherHaveLeasesOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestWhatIsForgoneForWantOfASetting(t *testing.T) {
+	aws := func(groups, cluster string) running {
+		return running{provider: "aws", live: LiveOptions{SecurityGroups: groups, Cluster: cluster}}
+	}
+	for name, c := range map[string]struct {
+		of   running
+		want string
+	}{
+		"nodes stay closed":                {aws("managed", ""), "--aws-cluster-name"},
+		"nodes are opened":                 {aws("managed", "shop"), ""},
+		"nobody asks for security groups":  {aws("none", ""), ""},
+		"the cloud has no security groups": {running{provider: "fake", live: LiveOptions{SecurityGroups: "managed"}}, ""},
+	} {
+		if got := c.of.forgone(); (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q is said, want %q to be in it", name, got, c.want)
+		}
+	}
+}
+
 func TestRunEndsOnceItIsTold(t *testing.T) {
 	boom := errors.New("boom")
 	forever := func(context.Context) error { select {} }

@@ -99,6 +99,14 @@ func (o *LiveOptions) awsFlags(flags *pflag.FlagSet) {
 	flags.TextVar(&o.Rates, "aws-rates", providers.Rates{}, "`RATES` at which AWS is asked, by class of calls, such as write=3/20,modify=3/20 for 3 a second and 20 at once; unset: those that AWS publishes")
 }
 
+// forgone is what will not be done for want of a setting; "" for nothing.
+func (o *running) forgone() string {
+	if o.provider != "aws" || o.live.SecurityGroups != "managed" || o.live.Cluster != "" {
+		return ""
+	}
+	return "without --aws-cluster-name no security group of nodes or pods is changed: load balancers reach only targets that admit them already"
+}
+
 // flags say which cluster is meant, or which part of it.
 func (h *home) flags(flags *pflag.FlagSet) {
 	h.clusterFlags(flags)
