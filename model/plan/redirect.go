@@ -2,8 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -147,23 +145,12 @@ func (ch *change) redirects() []lb.Rule {
 	return out
 }
 
-// target is the port that a redirect leads to: the one it names, the usual one of another scheme,
-// or the same.
+// target is the port that a redirect leads to.
 func (ch *change) target(a lb.Action) int32 {
-	if port, err := strconv.ParseInt(a.Redirect.Port, 10, 32); err == nil {
-		return int32(port)
-	}
-	var protocol string
 	if ch.want != nil {
-		protocol = ch.want.Protocol
-	} else {
-		protocol = ch.seen.Protocol
+		return a.Redirect.Target(ch.port, ch.want.Protocol)
 	}
-	usual := map[string]int32{"http": 80, "https": 443}[a.Redirect.Scheme]
-	if usual == 0 || strings.EqualFold(a.Redirect.Scheme, protocol) {
-		return ch.port
-	}
-	return usual
+	return a.Redirect.Target(ch.port, ch.seen.Protocol)
 }
 
 // arriving is the rule of the requests that a redirect makes of those of another rule. Where the

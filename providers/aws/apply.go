@@ -353,11 +353,13 @@ func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port i
 	if l == nil {
 		return nil
 	}
-	_, err := p.elb.DeleteListener(ctx, &elbapi.DeleteListenerInput{ListenerArn: aws.String(l.Handle)})
-	if err != nil && !is(err, "ListenerNotFound") {
-		return explained(fmt.Sprintf("deleting listener %d", port), err)
-	}
-	return p.changePort(ctx, seen, port, nil)
+	return p.whenUnled(ctx, l.Handle, func() error {
+		_, err := p.elb.DeleteListener(ctx, &elbapi.DeleteListenerInput{ListenerArn: aws.String(l.Handle)})
+		if err != nil && !is(err, "ListenerNotFound") {
+			return explained(fmt.Sprintf("deleting listener %d", port), err)
+		}
+		return p.changePort(ctx, seen, port, nil)
+	})
 }
 
 func (p *Provider) attachCertificate(ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID) error {

@@ -69,7 +69,7 @@ const (
 	afterRefusal  = 5 * time.Second
 )
 
-// letGo notes, after a step, which target groups, certificates and security groups it stopped using
+// letGo notes, after a step, which target groups, certificates, security groups and listeners it stopped using
 // somewhere: they can be deleted once AWS has got over it. Other steps may be stopping to use them at the
 // same time. For as long as rules are being deployed, requests may be answered by those that are gone, and
 // the web ACL that these asked for has to stay.
@@ -85,6 +85,9 @@ func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 	together := map[string]*gate{} // AWS gets over things of a kind at the same time
 	for id, n := range uses(seen) {
 		if still[id] == n && !whole { // with the load balancer goes what was to wait for its rules, too
+			continue
+		}
+		if whole && strings.Contains(id, ":listener/") { // it is gone, and nobody will ask for its gate
 			continue
 		}
 		kind, _, _ := strings.Cut(id, "/")
@@ -113,6 +116,18 @@ func (p *Provider) whenReleased(ctx context.Context, seen *lb.Observed, id strin
 		}
 		return newGate(0, afterRefusal, p.settle)
 	})
+	return p.remove(ctx, id, g, remove)
+}
+
+// whenUnled deletes a listener, unless clients may still be redirected to its port. A redirect is gone once rules
+// have been deployed; a port that security groups close is closed at once.
+func (p *Provider) whenUnled(ctx context.Context, handle string, remove func() error) error {
+	g := p.released.at(handle, func() *gate { return newGate(0, afterRefusal, p.settle) })
+	return p.remove(ctx, handle, g, remove)
+}
+
+// remove deletes something once its gate lets that through.
+func (p *Provider) remove(ctx context.Context, id string, g *gate, remove func() error) error {
 	err := g.through(ctx, func(err error) bool {
 		return errors.Is(err, providers.ErrPending) || is(err, "ResourceInUse", "DependencyViolation")
 	}, remove)
@@ -125,7 +140,8 @@ func (p *Provider) whenReleased(ctx context.Context, seen *lb.Observed, id strin
 	return err
 }
 
-// uses counts how often listeners and rules name each target group and certificate, by handle.
+// uses counts how often listeners and rules name each target group and certificate, and redirect to each listener,
+// by handle.
 func uses(o *lb.Observed) map[string]int {
 	out := map[string]int{}
 	for _, g := range o.TargetGroups {
@@ -137,17 +153,23 @@ func uses(o *lb.Observed) map[string]int {
 	if o.Exists && o.Firewall != "" {
 		out[o.Firewall]++
 	}
-	name := func(a lb.Action) {
+	name := func(l lb.ObservedListener, a lb.Action) {
 		for _, id := range a.Groups() {
 			if g := o.TargetGroup(id); g != nil {
 				out[g.Handle]++
 			}
 		}
+		if a.Redirect == nil {
+			return
+		}
+		if to := o.Listener(a.Redirect.Target(l.Port, l.Protocol)); to != nil {
+			out[to.Handle]++
+		}
 	}
 	for _, l := range o.Listeners {
-		name(l.Default)
+		name(l, l.Default)
 		for _, r := range l.Rules {
-			name(r.Action)
+			name(l, r.Action)
 		}
 		for _, id := range l.Certificates {
 			if c := o.Certificate(id); c != nil {

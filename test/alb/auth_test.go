@@ -33,6 +33,16 @@ func oidc(tokens string) *v1alpha1.Authenticate {
 	}}
 }
 
+func cognito(client string) *v1alpha1.Authenticate {
+	return &v1alpha1.Authenticate{Cognito: &v1alpha1.Cognito{
+		UserPoolARN: "arn:aws:cognito-idp:eu-west-1:111122223333:userpool/eu-west-1_abc", UserPoolClientID: client, UserPoolDomain: "shop",
+	}}
+}
+
+func jwt(issuer string) *v1alpha1.Authenticate {
+	return &v1alpha1.Authenticate{JWT: &v1alpha1.JWT{Issuer: issuer, KeysEndpoint: "https://idp.example.com/keys"}}
+}
+
 func TestNobodyIsLetThroughUnasked(t *testing.T) {
 	client := func(secret string) map[string][]byte {
 		return map[string][]byte{"clientID": []byte("me"), "clientSecret": []byte(secret)}
@@ -122,7 +132,7 @@ func TestAPortThatIsNotSecureLetsNobodyThrough(t *testing.T) {
 		plain int // what is answered over HTTP
 	}{
 		"users sign in":    {oidc("https://idp.example.com/token"), 302},
-		"a token is asked": {&v1alpha1.Authenticate{JWT: &v1alpha1.JWT{Issuer: "idp", KeysEndpoint: "https://idp.example.com/keys"}}, 503},
+		"a token is asked": {jwt("idp"), 503},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

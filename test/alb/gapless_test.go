@@ -87,8 +87,8 @@ var moves = []move{
 			}
 		})
 	}},
-	{"other weights", special},
-	{"users sign in, or requests are rewritten, or not any more", special},
+	{"other weights, or clients stay with who they got", special},
+	{"users sign in or show a token, or requests are rewritten, or not any more", special},
 	{"a route is for some only, or for all", func(w *world, rng *rand.Rand) {
 		conditions := []string{"", "", `"header": {"X-Canary": ["always"]}`, `"source": ["203.0.113.0/24"]`, `"method": ["POST"]`}
 		of, backends := conditions[rng.IntN(len(conditions))], []string{"canary", "service-0", "service-1", "service-2"}
@@ -96,6 +96,9 @@ var moves = []move{
 			of = fmt.Sprintf(`[{"backend": %q, %s}]`, backends[rng.IntN(len(backends))], of)
 		}
 		w.ask(picked(w, rng), "conditions", of)
+	}},
+	{"others may connect", func(w *world, rng *rand.Rand) {
+		w.ask(picked(w, rng), "inbound", []string{"", "", "203.0.113.0/24", "203.0.113.0/24, 10.0.0.0/8", "10.0.0.0/8"}[rng.IntN(5)])
 	}},
 	{"another web ACL", func(w *world, rng *rand.Rand) {
 		w.ask(picked(w, rng), "wafv2-acl", []string{"", "", "edge", "other", "none"}[rng.IntN(5)])
@@ -118,12 +121,20 @@ var moves = []move{
 	}},
 }
 
-// special makes the Backend named canary something else: other weights, and whether users sign in and
-// requests are rewritten.
+// special makes the Backend named canary something else: other weights, and whether clients stay with who they
+// got, users sign in or show a token, and requests are rewritten.
 func special(w *world, rng *rand.Rand) {
 	spec := weighted("service-0", int32(rng.IntN(3)), "service-1", int32(1+rng.IntN(3)))
 	if rng.IntN(3) == 0 {
+		spec.Stickiness = &v1alpha1.Stickiness{DurationSeconds: int32(60 * (1 + rng.IntN(2)))}
+	}
+	switch rng.IntN(9) {
+	case 0, 1, 2:
 		spec.Authenticate = oidc(fmt.Sprintf("https://idp.example.com/token/%d", rng.IntN(2)))
+	case 3:
+		spec.Authenticate = cognito(fmt.Sprintf("client-%d", rng.IntN(2)))
+	case 4:
+		spec.Authenticate = jwt(fmt.Sprintf("issuer-%d", rng.IntN(2)))
 	}
 	switch rng.IntN(4) {
 	case 0:

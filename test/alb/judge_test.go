@@ -64,6 +64,7 @@ func requests(ports []int32, hosts, paths []string) []request {
 // A verdict is what the objects of a moment ask for.
 type verdict struct {
 	open    map[int32]bool      // the ports
+	admits  map[int32]bool      // those that the client may connect to
 	answers map[request]string  // the specification's, in words
 	pods    map[string][]string // by target group, where its requests may end
 	webACL  string              // that stands before all of it; "" for none
@@ -75,13 +76,13 @@ func (w *world) verdict(asked []request) verdict {
 	s := w.snapshot()
 	caps := w.caps(s)
 	built := model.Compile(s, lb.Facts{WebACLs: w.webACLs}, caps)
-	v := verdict{open: map[int32]bool{}, answers: map[request]string{}, pods: map[string][]string{}}
+	v := verdict{open: map[int32]bool{}, admits: map[int32]bool{}, answers: map[request]string{}, pods: map[string][]string{}}
 	if guards := built.LoadBalancer.Protection; guards.Guarded() {
 		v.webACL = guards.WebACL
 	}
 	speaks := map[int32]string{}
 	for _, l := range built.Table.Listeners {
-		v.open[l.Port], speaks[l.Port] = true, l.Protocol
+		v.open[l.Port], v.admits[l.Port], speaks[l.Port] = true, admits(l.Inbound), l.Protocol
 	}
 	for _, r := range asked {
 		v.answers[r] = "refused"
@@ -97,6 +98,11 @@ func (w *world) verdict(asked []request) verdict {
 		}
 	}
 	return v
+}
+
+// admits reports whether the client is one of those who may connect; everybody may where nobody is listed.
+func admits(inbound []string) bool {
+	return len(inbound) == 0 || slices.ContainsFunc(inbound, func(from string) bool { return netip.MustParsePrefix(from).Contains(client) })
 }
 
 // wanted is an action in words.
@@ -119,7 +125,7 @@ func wanted(a routing.Action, r routing.Request) string {
 	if a.Rewrite != nil {
 		host, url = a.Rewrite.Apply(host, url)
 	}
-	return forwarded(auth, host+url, shares)
+	return forwarded(auth, host+url, shares, a.StickySeconds)
 }
 
 // got is an answer in the same words.
@@ -136,12 +142,13 @@ func got(a albsim.Answer) string {
 	for _, s := range a.Forward {
 		shares[s.Tags["fairlead.dev/target-group"]] += s.Weight
 	}
-	return forwarded(strings.TrimPrefix(a.Auth, "authenticate-"), a.Host+a.URL, shares)
+	auth := strings.TrimSuffix(strings.TrimPrefix(a.Auth, "authenticate-"), "-validation")
+	return forwarded(auth, a.Host+a.URL, shares, a.Sticky)
 }
 
-// forwarded is what has to be passed first, what is asked for then, and who gets which share of the requests:
-// who gets all of them has the share 1.
-func forwarded(auth, what string, shares map[string]int32) string {
+// forwarded is what has to be passed first, what is asked for then, who gets which share of the requests, and for
+// how many seconds a client stays with who it got: who gets all of them has the share 1.
+func forwarded(auth, what string, shares map[string]int32, sticky int32) string {
 	maps.DeleteFunc(shares, func(_ string, weight int32) bool { return weight == 0 })
 	var out []string
 	for _, group := range slices.Sorted(maps.Keys(shares)) {
@@ -149,6 +156,9 @@ func forwarded(auth, what string, shares map[string]int32) string {
 			shares[group] = 1
 		}
 		out = append(out, fmt.Sprintf("%s*%d", group, shares[group]))
+	}
+	if sticky > 0 {
+		out = append(out, fmt.Sprintf("for %d s", sticky))
 	}
 	return strings.TrimSpace(auth + " forward " + what + " to " + strings.Join(out, " "))
 }
@@ -204,6 +214,12 @@ func (j *judge) wrong(r request) string {
 	if j.before.open[r.port] != j.after.open[r.port] {
 		return "" // a port that comes or goes is used by nobody who was not redirected to it
 	}
+	switch admitted := j.before.admits[r.port]; {
+	case answer.Refused && (!admitted || !j.after.admits[r.port]):
+		return ""
+	case !answer.Refused && !admitted && !j.after.admits[r.port] && j.before.open[r.port]:
+		return "is let through, and is not one of those who may connect"
+	}
 	said, before, after := got(answer), j.before.answers[r], j.after.answers[r]
 	if said != before && said != after {
 		return fmt.Sprintf("is answered with %s, neither with %s nor with %s", said, before, after)
@@ -257,7 +273,7 @@ func (j *judge) wrongPods(s albsim.Share) string {
 // is on the side of the change that the redirect is of.
 func (j *judge) wrongBehind(r request, side verdict) string {
 	j.tally.followed.Add(1)
-	if said := got(j.send(r)); said != side.answers[r] {
+	if said := got(j.send(r)); said != side.answers[r] && side.admits[r.port] {
 		return fmt.Sprintf("is redirected to where %s answers and not %s", said, side.answers[r])
 	}
 	return ""

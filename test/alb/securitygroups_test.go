@@ -14,7 +14,9 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/test/albsim"
@@ -113,6 +115,43 @@ func TestClientsAreAdmittedBeforeOthersAreShutOut(t *testing.T) {
 			}
 		})
 		w.settle()
+	})
+}
+
+// Security groups close a port at once, and rules are deployed after a while.
+func TestAPortStaysOpenForThoseWhoAreRedirectedThere(t *testing.T) {
+	inBubble(t, slow(), func(w *world) {
+		w.service("web", 1)
+		w.secret("tls", 0, "site.example.com")
+		w.serve("site", map[string]string{"/": "web"})
+		w.change("site", tls("tls", "site.example.com"))
+		w.annotate("listen-ports", "HTTPS:443")
+		w.backendNamed("to-https", v1alpha1.BackendSpec{Redirect: &v1alpha1.Redirect{Scheme: "https", StatusCode: 301}})
+		w.serve("door", nil)
+		w.change("door", func(ing *networkingv1.Ingress) {
+			ing.Spec.Rules[0].Host = "site.example.com"
+			ing.Spec.Rules[0].HTTP.Paths = []networkingv1.HTTPIngressPath{prefix("/", toResource("to-https"))}
+		})
+		w.settle()
+		time.Sleep(2 * time.Minute)
+		ask := func(port int32) albsim.Answer {
+			return w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: port, TLS: port == 443, SNI: "site.example.com", Host: "site.example.com", Path: "/", Source: "203.0.113.7"}, albsim.Reading{})
+		}
+		if ask(80).Location == "" || ask(443).Refused {
+			t.Fatalf("at first, %+v and %+v are answered", ask(80), ask(443))
+		}
+		w.remove("door")
+		w.change("site", func(ing *networkingv1.Ingress) { ing.Spec.TLS = nil })
+		w.annotate("listen-ports", "HTTP:80")
+		w.sim.Watch(func(c albsim.Call) {
+			if ask(80).Location != "" && ask(443).Refused {
+				t.Errorf("after %s clients are redirected to where nobody answers", c)
+			}
+		})
+		w.settle()
+		if a := ask(80); len(a.Forward) == 0 || !ask(443).Refused {
+			t.Errorf("in the end, %+v and %+v are answered", a, ask(443))
+		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package albsim
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -108,6 +109,22 @@ func grantsOf(p ec2.IpPermission) map[grant]ec2.IpPermission {
 		add(aws.ToString(r.GroupId), ec2.IpPermission{UserIdGroupPairs: []ec2.UserIdGroupPair{r}})
 	}
 	return out
+}
+
+// admits reports whether one of some security groups lets a client through to a port. Who is in the lists of
+// ranges that AWS keeps is nobody's to know.
+func (n network) admits(groups []string, r Request) bool {
+	source, err := netip.ParseAddr(r.Source)
+	if err != nil {
+		return true
+	}
+	return slices.ContainsFunc(groups, func(id string) bool {
+		return slices.ContainsFunc(n.groups[id].IpPermissions, func(p ec2.IpPermission) bool {
+			return aws.ToInt32(p.FromPort) <= r.Port && r.Port <= aws.ToInt32(p.ToPort) && slices.ContainsFunc(p.IpRanges, func(from ec2.IpRange) bool {
+				return netip.MustParsePrefix(aws.ToString(from.CidrIp)).Contains(source)
+			})
+		})
+	})
 }
 
 func (s *Sim) authorizeIngress(in *api.AuthorizeSecurityGroupIngressInput) (*api.AuthorizeSecurityGroupIngressOutput, error) {

@@ -95,7 +95,7 @@ type Request struct {
 	Path    string // as on the request line, without the query
 	Query   string
 	Headers map[string]string // names in lower case
-	Source  string            // the client's address
+	Source  string            // the client's address; empty for one that security groups do not look at
 }
 
 // An Answer is what becomes of a request.
@@ -140,7 +140,7 @@ func (s *Sim) Ask(dnsName string, r Request, how Reading) Answer {
 			continue
 		}
 		for i := range lb.plane.live {
-			if l := &lb.plane.live[i]; aws.ToInt32(l.about.Port) == r.Port {
+			if l := &lb.plane.live[i]; aws.ToInt32(l.about.Port) == r.Port && s.net.admits(lb.about.SecurityGroups, r) {
 				out := s.answer(l, r, how)
 				out.WebACL = s.webACLs[lb.arn()]
 				return out
