@@ -61,9 +61,9 @@ type Provider struct {
 	shields *shield.Client
 
 	mu      sync.Mutex
-	groups  map[groupName]string // the ARNs of target groups, once they are known
-	looked  map[string][]lb.TargetHealth
-	places  map[lb.Key]place // where load balancers are to stand
+	groups  map[groupName]string  // the ARNs of target groups, once they are known
+	members map[string]membership // by target group
+	places  map[lb.Key]place      // where load balancers are to stand
 	noticed map[lb.Key]sighting
 	// resisted are the load balancers that AWS would not delete.
 	resisted map[string]bool
@@ -109,7 +109,7 @@ func New(o Options) *Provider {
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
 		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
-		groups: map[groupName]string{}, looked: map[string][]lb.TargetHealth{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, reached: map[int32]bool{},
+		groups: map[groupName]string{}, members: map[string]membership{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, reached: map[int32]bool{},
 	}
 }
 

@@ -64,7 +64,7 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 	}
 	arn := aws.ToString(out.TargetGroups[0].TargetGroupArn)
 	p.know(seen.Key, g.ID, arn)
-	p.look(arn, nil)
+	p.made(arn)
 	if len(g.Attributes) == 0 {
 		return plan.Result{Handle: arn}, nil
 	}

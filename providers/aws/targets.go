@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -30,9 +31,22 @@ func (p *Provider) remember(l *look) {
 	for _, g := range l.groups {
 		arn := aws.ToString(g.TargetGroupArn)
 		p.groups[groupName{l.key, l.idOf(arn)}] = arn
-		p.looked[arn] = l.health[arn]
+		m := p.members[arn]
+		m.fresh = !m.since.IsZero()
+		p.members[arn] = m
 	}
 }
+
+// A membership is what is known of the members of a target group.
+type membership struct {
+	members []lb.TargetHealth
+	since   time.Time // when they were read, or the group was made; zero where they are not known
+	fresh   bool      // whether they were read for somebody who has not asked for their health yet
+	writes  int       // how often they have been changed here: who read meanwhile may have read either
+}
+
+// membershipLife is how long nobody but this process is taken to change the members of a target group.
+const membershipLife = 10 * time.Minute
 
 // groupARN is what AWS calls a target group.
 func (p *Provider) groupARN(ctx context.Context, key lb.Key, id lb.GroupID) (string, error) {
@@ -56,7 +70,7 @@ func (p *Provider) groupARN(ctx context.Context, key lb.Key, id lb.GroupID) (str
 func (p *Provider) know(key lb.Key, id lb.GroupID, arn string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.looked, p.groups[groupName{key, id}])
+	delete(p.members, p.groups[groupName{key, id}])
 	p.groups[groupName{key, id}] = arn
 	if arn == "" {
 		delete(p.groups, groupName{key, id})
@@ -75,11 +89,18 @@ func (p *Provider) knows(key lb.Key, arn string) bool {
 	return false
 }
 
-// look keeps what is known of the members of a target group, for those who ask next.
-func (p *Provider) look(arn string, members []lb.TargetHealth) {
+// made notes that a target group was made, and has no members.
+func (p *Provider) made(arn string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.looked[arn] = members
+	p.members[arn] = membership{since: time.Now(), fresh: true}
+}
+
+// membersOf are the members of a target group, as far as they are known.
+func (p *Provider) membersOf(arn string) membership {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.members[arn]
 }
 
 // Targets are the members of a target group. What an observation has just read is not read again.
@@ -89,17 +110,22 @@ func (p *Provider) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([
 		return nil, err
 	}
 	p.mu.Lock()
-	known, ok := p.looked[arn]
-	delete(p.looked, arn)
+	known := p.members[arn]
+	if known.fresh {
+		asked := known
+		asked.fresh = false
+		p.members[arn] = asked
+	}
 	p.mu.Unlock()
-	if ok {
-		return known, nil
+	if known.fresh {
+		return known.members, nil
 	}
 	return p.healthOf(ctx, arn)
 }
 
-// healthOf reads the members of a target group and their health.
+// healthOf reads the members of a target group and their health, and notes who they are.
 func (p *Provider) healthOf(ctx context.Context, group string) ([]lb.TargetHealth, error) {
+	before := p.membersOf(group)
 	out, err := p.elb.DescribeTargetHealth(ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
 	if err != nil {
 		return nil, explained("reading the health of "+group, err)
@@ -109,19 +135,35 @@ func (p *Provider) healthOf(ctx context.Context, group string) ([]lb.TargetHealt
 		t := lb.Target{Address: aws.ToString(d.Target.Id), Port: aws.ToInt32(d.Target.Port)}
 		found = append(found, lb.TargetHealth{Target: t, State: string(d.TargetHealth.State)})
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.members[group].writes == before.writes {
+		p.members[group] = membership{members: found, since: time.Now(), writes: before.writes}
+	}
 	return found, nil
 }
 
-// SetTargets makes targets the members of a group: it adds what is missing, then removes the others.
+// SetTargets makes targets the members of a group: it adds what is missing, then removes the others. Who is there
+// is not read where it is known. What AWS refuses then may be for somebody who has left by himself.
 func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
 	arn, err := p.groupARN(ctx, key, group)
 	if err != nil {
 		return err
 	}
-	have, err := p.Targets(ctx, key, group)
+	if known := p.membersOf(arn); time.Since(known.since) < membershipLife {
+		if err := p.changeMembers(ctx, key, arn, known.members, want); !errors.Is(err, providers.ErrRejected) {
+			return err
+		}
+	}
+	have, err := p.healthOf(ctx, arn)
 	if err != nil {
 		return err
 	}
+	return p.changeMembers(ctx, key, arn, have, want)
+}
+
+// changeMembers makes targets the members of a group that has some.
+func (p *Provider) changeMembers(ctx context.Context, key lb.Key, group string, have []lb.TargetHealth, want []lb.Target) error {
 	var missing, surplus []lb.Target
 	for _, t := range want {
 		if !slices.ContainsFunc(have, func(h lb.TargetHealth) bool { return h.Target == t && h.State != "draining" }) {
@@ -133,12 +175,12 @@ func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID,
 			surplus = append(surplus, h.Target)
 		}
 	}
-	refused := p.register(ctx, key, arn, missing)
+	refused := p.register(ctx, key, group, missing)
 	if refused != nil && !errors.Is(refused, providers.ErrRejected) {
 		return refused
 	}
 	// A group that is full has no room before those have left it that nobody wants any more.
-	if err := p.deregister(ctx, arn, surplus); err != nil || refused == nil {
+	if err := p.deregister(ctx, group, surplus); err != nil || refused == nil {
 		return errors.Join(refused, err)
 	}
 	return fmt.Errorf("%d targets are wanted, and %d were there: %w", len(want), len(have), refused)
@@ -155,7 +197,7 @@ func (p *Provider) register(ctx context.Context, key lb.Key, group string, targe
 	}
 	for part := range slices.Chunk(targets, targetBatch) {
 		_, err := p.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{TargetGroupArn: aws.String(group), Targets: described(part)})
-		p.joined(group, part, err)
+		p.changed(group, part, "initial", err)
 		if err != nil {
 			return explained(fmt.Sprintf("registering %d targets in %s", len(part), group), err)
 		}
@@ -163,31 +205,32 @@ func (p *Provider) register(ctx context.Context, key lb.Key, group string, targe
 	return nil
 }
 
-// joined notes that targets were registered where it is known who else is, or that this is not known any
-// more.
-func (p *Provider) joined(group string, targets []lb.Target, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	known, ok := p.looked[group]
-	if !ok {
-		return
-	}
-	for _, t := range targets {
-		known = append(known, lb.TargetHealth{Target: t, State: "initial"})
-	}
-	if p.looked[group] = known; err != nil {
-		delete(p.looked, group)
-	}
-}
-
 func (p *Provider) deregister(ctx context.Context, group string, targets []lb.Target) error {
 	for part := range slices.Chunk(targets, targetBatch) {
 		_, err := p.elb.DeregisterTargets(ctx, &elbapi.DeregisterTargetsInput{TargetGroupArn: aws.String(group), Targets: described(part)})
+		p.changed(group, part, "draining", err)
 		if err != nil {
 			return explained(fmt.Sprintf("deregistering %d targets from %s", len(part), group), err)
 		}
 	}
 	return nil
+}
+
+// changed notes the state that some members of a group are in from now on, or, after an error, that it is not
+// known who they are.
+func (p *Provider) changed(group string, targets []lb.Target, state string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.members[group]
+	m.writes++
+	if err != nil {
+		m.since, m.fresh = time.Time{}, false
+	}
+	m.members = slices.DeleteFunc(slices.Clone(m.members), func(h lb.TargetHealth) bool { return slices.Contains(targets, h.Target) })
+	for _, t := range targets {
+		m.members = append(m.members, lb.TargetHealth{Target: t, State: state})
+	}
+	p.members[group] = m
 }
 
 func described(targets []lb.Target) []elb.TargetDescription {
