@@ -73,7 +73,8 @@ func TestDue(t *testing.T) {
 		change     bool
 	}{
 		"nothing":      {reason: "what is there stays", have: targets("a"), want: targets("a")},
-		"first":        {reason: "without a target nobody is served", want: targets("a"), coming: true, change: true},
+		"first":        {reason: "the others of its Deployment will follow", want: targets("a"), coming: true, wait: time.Second, change: true},
+		"alone":        {reason: "nobody follows it", want: targets("a"), change: true},
 		"added":        {reason: "more will follow", have: targets("a"), want: targets("a", "b"), coming: true, wait: time.Second, change: true},
 		"still adding": {reason: "the second runs from the first of them", have: targets("a"), want: targets("a", "b"), coming: true, growing: at.Add(-300 * time.Millisecond), wait: 700 * time.Millisecond, change: true},
 		"gathered":     {reason: "the second is over", have: targets("a"), want: targets("a", "b"), coming: true, growing: at.Add(-2 * time.Second), change: true},

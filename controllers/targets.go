@@ -275,9 +275,8 @@ func (r *registrar) present(ctx context.Context, k groupKey) ([]lb.Target, error
 // burst.
 const gather = time.Second
 
-// due reports whether the members of a group are to change, and how long that can wait. The first
-// members of a group, without which it serves nobody, do not wait, nor does the last of a burst:
-// who has seen all pods ready finds all of them serving.
+// due reports whether the members of a group are to change, and how long that can wait. The last of a
+// burst does not: who has seen all pods ready finds all of them serving.
 func due(have, want []lb.Target, coming bool, growing, now time.Time) (wait time.Duration, change bool) {
 	missing := func(from, in []lb.Target) bool {
 		return slices.ContainsFunc(from, func(t lb.Target) bool { return !slices.Contains(in, t) })
@@ -286,7 +285,7 @@ func due(have, want []lb.Target, coming bool, growing, now time.Time) (wait time
 	switch {
 	case !added && !removed:
 		return 0, false
-	case removed || !coming || len(have) == 0:
+	case removed || !coming:
 		return 0, true
 	case growing.IsZero():
 		return gather, true
