@@ -50,8 +50,9 @@ func (l *logs) String() string {
 	return l.Buffer.String()
 }
 
-// run starts the operator; it is stopped when the test ends.
-func run(t *testing.T, c *kube.Cluster, d *appsv1.Deployment) {
+// deployed are the arguments with which a Deployment runs the operator: with no rights but those of its service
+// account, with what a pod knows by itself, and at no fixed ports of a machine that may use them.
+func deployed(t *testing.T, c *kube.Cluster, d *appsv1.Deployment) []string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(c.Kubeconfig)
 	if err != nil {
@@ -65,19 +66,24 @@ func run(t *testing.T, c *kube.Cluster, d *appsv1.Deployment) {
 	if err := clientcmd.WriteToFile(*config, kubeconfig); err != nil {
 		t.Fatal(err)
 	}
-	// What a pod knows by itself, and no fixed ports on a machine that may use them.
-	args := slices.Concat(d.Spec.Template.Spec.Containers[0].Args, []string{
+	for _, v := range d.Spec.Template.Spec.Containers[0].Env {
+		t.Setenv(v.Name, v.Value)
+	}
+	return slices.Concat(d.Spec.Template.Spec.Containers[0].Args, []string{
 		"--kubeconfig=" + kubeconfig, "--leader-elect-namespace=" + d.Namespace,
 		"--metrics-bind-address=0", "--health-probe-bind-address=0",
 	})
+}
+
+// run starts the operator; it is stopped when the test ends.
+func run(t *testing.T, c *kube.Cluster, d *appsv1.Deployment) {
+	t.Helper()
+	args := deployed(t, c, d)
 	providers := cli.Providers{Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){
 		"fake": func(context.Context, cli.LiveOptions) (cli.Local, error) {
 			return fake.New(fake.Options{Serve: true, CheckEvery: time.Second})
 		},
 	}}
-	for _, v := range d.Spec.Template.Spec.Containers[0].Env {
-		t.Setenv(v.Name, v.Value)
-	}
 	said := &logs{}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
