@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -98,15 +99,14 @@ func TestCostInAnyOrder(t *testing.T) {
 	for name, populate := range map[string]func(*world, *testing.T, int){
 		"an Ingress, and what it refers to afterwards":   (*world).ingressFirst,
 		"all Ingresses, and then all that they refer to": (*world).ingressesFirst,
-		"slowly": (*world).slowly,
+		"slowly":                   (*world).slowly,
+		"pods that are ready late": (*world).podsLast,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, simulating(t, usual))
 			w.begin(t)
-			c := w.creation(t, n, func(t *testing.T, n int) { populate(w, t, n) })
-			c.total += n // who finds a target group that was made empty reads its members once
-			w.count(t, c)
+			w.count(t, w.creation(t, n, func(t *testing.T, n int) { populate(w, t, n) }))
 			w.count(t, w.deletion(t, n))
 		})
 	}
@@ -194,6 +194,26 @@ func (w *world) ingressesFirst(t *testing.T, n int) {
 	}
 	for i := range n {
 		w.create(t, w.endpoints(backend(i), pods(i, 2)...))
+	}
+}
+
+// podsLast has the pods of each Service become ready one by one, once its load balancer is there.
+func (w *world) podsLast(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		w.create(t, w.service(backend(i)))
+		later := w.endpoints(backend(i), pods(i, 2)...)
+		for p := range later.Endpoints {
+			later.Endpoints[p].Conditions.Ready = new(false)
+		}
+		w.create(t, later)
+		w.create(t, w.sited(i))
+	}
+	kube.Eventually(t, "there is a load balancer", func() bool { return w.served(t, n, n) })
+	for i := range n {
+		for p := range 2 {
+			edit(t, w, &discoveryv1.EndpointSlice{}, backend(i), func(s *discoveryv1.EndpointSlice) { s.Endpoints[p].Conditions.Ready = new(true) })
+		}
 	}
 }
 

@@ -30,6 +30,7 @@ func TestIngressesAreServedFromAWS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, account(t))
 			w.byNode(t)
+			w.flags = []string{"--aws-cluster-name=" + w.name}
 			w.serve(t, "web", "10.0.0.10", "10.0.0.11")
 			w.serve(t, "api", "10.0.0.12")
 			w.replace(t)
@@ -45,6 +46,7 @@ func TestIngressesAreServedFromAWS(t *testing.T) {
 				t.Errorf("the rules are for %q", got)
 			}
 			first := w.balancer(t)
+			w.expectFenced(t, *first)
 
 			w.ask(t, path("/", "web")+", "+path("/api", "api"))
 			kube.Eventually(t, "another path has its rule", func() bool { return len(w.rules(t)) == 2+1 })
@@ -58,6 +60,9 @@ func TestIngressesAreServedFromAWS(t *testing.T) {
 
 			w.delete(t, &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "shop"}})
 			kube.Eventually(t, "the Ingress is gone, and all that was made for it", func() bool { return w.ingresses(t) == 0 && w.empty(t) })
+			if left := w.admitted(t, w.nodes); len(left) > 0 {
+				t.Errorf("the nodes still admit %v", left)
+			}
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -38,6 +39,8 @@ type account struct {
 	vpc    string
 	// node is an instance in the VPC, by which the operator finds it.
 	node string
+	// nodes is the security group of nodes, whose tag has the name of the cluster.
+	nodes, name string
 	// globs says that regular expressions are not understood.
 	globs bool
 	// sim is what imitates AWS, where that is the simulator.
@@ -53,20 +56,37 @@ func simulating(t *testing.T, o albsim.Options) account {
 	server := httptest.NewServer(sim)
 	t.Cleanup(server.Close)
 	sim.AddInstance("i-0123456789abcdef0", "subnet-private0", "10.0.0.5")
-	return account{url: server.URL, config: sim.Config(), region: albsim.Region, vpc: albsim.VPC, node: "i-0123456789abcdef0", sim: sim}
+	return account{
+		url: server.URL, config: sim.Config(), region: albsim.Region, vpc: albsim.VPC,
+		node: "i-0123456789abcdef0", nodes: albsim.NodeGroup, name: albsim.Cluster, sim: sim,
+	}
 }
 
 // emulated is moto.
 func emulated(t *testing.T) account {
 	server := moto.Start(t)
 	a := server.Default(t)
-	out, err := ec2.NewFromConfig(a.Config).RunInstances(t.Context(), &ec2.RunInstancesInput{
+	cloud := ec2.NewFromConfig(a.Config)
+	out, err := cloud.RunInstances(t.Context(), &ec2.RunInstancesInput{
 		ImageId: aws.String("ami-12c6146b"), MinCount: aws.Int32(1), MaxCount: aws.Int32(1), SubnetId: aws.String(a.Private[0]),
 	})
 	if err != nil {
 		t.Fatalf("starting an instance: %s", err)
 	}
-	return account{url: server.URL, config: a.Config, region: moto.Region, vpc: a.VPC, node: *out.Instances[0].InstanceId, globs: true}
+	const name = "shop"
+	nodes, err := cloud.CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{
+		GroupName: aws.String("nodes"), Description: aws.String("nodes"), VpcId: aws.String(a.VPC),
+		TagSpecifications: []ec2types.TagSpecification{{
+			ResourceType: ec2types.ResourceTypeSecurityGroup, Tags: []ec2types.Tag{{Key: aws.String("kubernetes.io/cluster/" + name), Value: aws.String("owned")}},
+		}},
+	})
+	if err != nil {
+		t.Fatalf("making the security group of nodes: %s", err)
+	}
+	return account{
+		url: server.URL, config: a.Config, region: moto.Region, vpc: a.VPC,
+		node: *out.Instances[0].InstanceId, nodes: *nodes.GroupId, name: name, globs: true,
+	}
 }
 
 // A world is a namespace whose Ingresses are served from an account.
