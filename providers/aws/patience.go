@@ -90,7 +90,7 @@ func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 		if whole && strings.Contains(id, ":listener/") { // it is gone, and nobody will ask for its gate
 			continue
 		}
-		kind, _, _ := strings.Cut(id, "/")
+		kind := kindOf(id)
 		if together[kind] == nil {
 			together[kind] = newGate(first, afterRefusal, p.settle)
 		}
@@ -106,15 +106,23 @@ func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 	}
 }
 
+// kindOf is what all handles of a kind begin with.
+func kindOf(handle string) string {
+	kind, _, _ := strings.Cut(handle, "/")
+	return kind
+}
+
 // whenReleased deletes something, unless it is too early or AWS says that it is in use. What another process
 // let go of is taken for let go of just now, as long as there is a load balancer that may still send requests
-// there.
+// there; things of a kind at the same time.
 func (p *Provider) whenReleased(ctx context.Context, seen *lb.Observed, id string, remove func() error) error {
 	g := p.released.at(id, func() *gate {
-		if seen.Exists {
-			return newGate(p.settle, afterRefusal, p.settle)
-		}
-		return newGate(0, afterRefusal, p.settle)
+		return p.inherited.at(string(seen.Key)+" "+kindOf(id), func() *gate {
+			if seen.Exists {
+				return newGate(p.settle, afterRefusal, p.settle)
+			}
+			return newGate(0, afterRefusal, p.settle)
+		})
 	})
 	return p.remove(ctx, id, g, remove)
 }

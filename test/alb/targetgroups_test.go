@@ -1,6 +1,7 @@
 package alb
 
 import (
+	"fmt"
 	"testing"
 
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -86,5 +87,36 @@ func TestKeepingClientsTakesTurnsWithSharing(t *testing.T) {
 			ing.Spec.Rules[0].HTTP.Paths[1].Backend.Service.Name = "four"
 		})
 		w.settle()
+	})
+}
+
+// Who starts while target groups are still in use asks about one of them, and not about each.
+func TestWhatAnotherProcessLetGoOfIsAskedAboutOnce(t *testing.T) {
+	inBubble(t, slow(), func(w *world) {
+		const services = 10
+		paths := map[string]string{}
+		for i := range services {
+			name := fmt.Sprintf("service-%d", i)
+			w.service(name, 1)
+			paths["/"+name] = name
+		}
+		w.serve("shop", paths)
+		w.settle()
+		w.Ingresses = nil
+		if _, _, err := w.reconcile(); !onlyPending(err) {
+			t.Fatalf("deleting the load balancer: %v", err)
+		}
+		w.restart()
+		w.sim.Forget()
+		w.settle()
+		refused := 0
+		for _, c := range w.sim.Calls() {
+			if c.Action == "DeleteTargetGroup" && c.Error != "" {
+				refused++
+			}
+		}
+		if left := w.sim.Inventory()["target groups"]; refused > 2 || left > 0 {
+			t.Errorf("%d deletions are refused of %d target groups, and %d are left", refused, services, left)
+		}
 	})
 }
