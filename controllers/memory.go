@@ -98,6 +98,11 @@ func (m *memories) keys() []lb.Key {
 	return slices.Sorted(maps.Keys(m.records))
 }
 
+// namesakes are the other load balancers that are to have the name of one.
+func (m *memories) namesakes(key lb.Key) []lb.Key {
+	return slices.DeleteFunc(m.keys(), func(k lb.Key) bool { return k == key || k.Name() == "" || k.Name() != key.Name() })
+}
+
 // all are all records, which are not to be changed; nil before they are read.
 func (m *memories) all() map[lb.Key]record {
 	m.mu.Lock()

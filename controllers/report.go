@@ -66,7 +66,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		r.herald.forget(key)
 		r.targets.forget(key)
 		err := r.memories.drop(ctx, key)
-		r.awaken(ctx, ended)
+		r.awaken(ctx, append(ended, r.memories.namesakes(key)...)) // the name is free
 		return reconcile.Result{}, err
 	}
 	err = errors.Join(err, r.keep(ctx, key, &next))

@@ -52,6 +52,13 @@ func TestANameThatIsTakenIsLeftToItsOwner(t *testing.T) {
 		b := w.balancer(t)
 		return b != nil && aws.ToString(b.LoadBalancerName) == name && w.hostname(t, "site") == aws.ToString(b.DNSName) && w.refusal(t) == ""
 	})
+
+	next := w.ingress("next", "web", "/")
+	next.Annotations["fairlead.dev/group"], next.Annotations["fairlead.dev/load-balancer-name"] = "another", name
+	w.create(t, next)
+	kube.Eventually(t, "one of ours that wants the name is told who has it", func() bool { return w.warned(t, "next") })
+	w.delete(t, ing)
+	kube.Eventually(t, "it gets the name once that is free", func() bool { return w.hostname(t, "next") != "" })
 }
 
 // refusal is why the LoadBalancer of the namespace has not accepted all that it was asked for; "" if it has.
