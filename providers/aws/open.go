@@ -55,17 +55,23 @@ func Open(ctx context.Context, a Access) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the settings of AWS: %w", err)
 	}
-	instance := imds.NewFromConfig(sdk)
 	if sdk.Region == "" {
-		if sdk.Region, err = regionOf(ctx, instance); err != nil {
+		if sdk.Region, err = regionOf(ctx, imds.NewFromConfig(sdk)); err != nil {
 			return nil, fmt.Errorf("finding the region: name it with --aws-region or AWS_REGION, for the instance does not: %w", err)
 		}
 	}
-	if _, err := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{}); err != nil {
-		return nil, explained("asking AWS in "+sdk.Region+" whose credentials these are", err)
+	p, err := a.open(ctx, sdk, rates)
+	if err != nil {
+		return nil, whose(ctx, sdk, err)
 	}
+	return p, nil
+}
+
+// open makes a Provider where there is a VPC with subnets.
+func (a Access) open(ctx context.Context, sdk aws.Config, rates providers.Rates) (*Provider, error) {
 	if a.VPC == "" {
-		if a.VPC, err = findVPC(ctx, instance, ec2.NewFromConfig(sdk), a.Nodes); err != nil {
+		var err error
+		if a.VPC, err = findVPC(ctx, imds.NewFromConfig(sdk), ec2.NewFromConfig(sdk), a.Nodes); err != nil {
 			return nil, fmt.Errorf("finding the VPC: name it with --aws-vpc-id, for neither the instance nor a node tells, nor is there just one: %w", err)
 		}
 	}
@@ -78,6 +84,15 @@ func Open(ctx context.Context, a Access) (*Provider, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// whose says of an error in whose name AWS was asked. Where AWS does not know, that is what is wrong.
+func whose(ctx context.Context, sdk aws.Config, err error) error {
+	me, unknown := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if unknown != nil {
+		return fmt.Errorf("%w; %w", explained("asking AWS in "+sdk.Region+" whose credentials these are", unknown), err)
+	}
+	return fmt.Errorf("asking AWS as %s: %w", aws.ToString(me.Arn), err)
 }
 
 func regionOf(ctx context.Context, instance *imds.Client) (string, error) {

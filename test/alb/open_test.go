@@ -57,12 +57,12 @@ func TestOpen(t *testing.T) {
 		"the instance tells":             {aws.Access{}, anywhere, true, ""},
 		"a node tells":                   {aws.Access{Region: albsim.Region, Nodes: nodes("fargate-ip-10-0-0-6", "i-0123456789abcdef0")}, anywhere, false, ""},
 		"the region is the SDK's":        {aws.Access{VPC: albsim.VPC}, map[string]string{"AWS_ENDPOINT_URL": server.URL, "AWS_REGION": albsim.Region}, false, ""},
-		"each service has its endpoint":  {aws.Access{Region: albsim.Region, VPC: albsim.VPC}, map[string]string{"AWS_ENDPOINT_URL_STS": server.URL, "AWS_ENDPOINT_URL_EC2": server.URL}, false, ""},
+		"only EC2 can be reached":        {aws.Access{Region: albsim.Region, VPC: albsim.VPC}, map[string]string{"AWS_ENDPOINT_URL": metadata.URL, "AWS_ENDPOINT_URL_EC2": server.URL}, false, ""},
 		"nobody tells the region":        {aws.Access{VPC: albsim.VPC}, anywhere, false, "finding the region: name it with --aws-region or AWS_REGION"},
 		"there is one VPC":               {aws.Access{Region: albsim.Region, Nodes: nodes("fargate-ip-10-0-0-6")}, anywhere, false, ""},
 		"nobody tells the VPC":           {aws.Access{Region: albsim.Region, Nodes: nodes()}, map[string]string{"AWS_ENDPOINT_URL": several.URL}, false, "finding the VPC: name it with --aws-vpc-id"},
 		"a node that AWS does not know":  {aws.Access{Region: albsim.Region, Nodes: nodes("i-0123456789abcdef1")}, anywhere, false, "reading instance i-0123456789abcdef1: "},
-		"a VPC of somewhere else":        {aws.Access{Region: albsim.Region, VPC: "vpc-0123456789abcdef0"}, anywhere, false, "vpc-0123456789abcdef0 has no subnets in " + albsim.Region},
+		"a VPC of somewhere else":        {aws.Access{Region: albsim.Region, VPC: "vpc-0123456789abcdef0"}, map[string]string{"AWS_ENDPOINT_URL_STS": server.URL, "AWS_ENDPOINT_URL_EC2": server.URL}, false, ":role/fairlead: vpc-0123456789abcdef0 has no subnets in " + albsim.Region},
 		"AWS is not where it is said to": {aws.Access{Region: albsim.Region, VPC: albsim.VPC}, map[string]string{"AWS_ENDPOINT_URL": metadata.URL}, false, "whose credentials these are"},
 	} {
 		t.Run(name, func(t *testing.T) {
