@@ -28,6 +28,7 @@ func exceeded(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) []string {
 		{"target groups", have.TargetGroups, most.TargetGroups, inUse.TargetGroups, c.Quotas.TargetGroups},
 		{"certificates besides the default ones", have.Certificates, most.Certificates, inUse.Certificates, c.Quotas.Certificates},
 		{"listeners", have.Listeners, most.Listeners, inUse.Listeners, c.Quotas.Listeners},
+		{"listeners that verify the certificates of clients", have.Verifying, most.Verifying, inUse.Verifying, ""},
 	} {
 		if q.most > 0 && q.have > max(q.most, q.inUse) {
 			out = append(out, fmt.Sprintf("%d %s, and %s allows %d%s", q.have, q.what, c.Name, q.most, named(q.name)))

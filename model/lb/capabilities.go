@@ -35,6 +35,7 @@ type Capabilities struct {
 
 	Certificates int // per load balancer, default certificates not counted
 	Listeners    int
+	Verifying    int // listeners that verify the certificates of clients
 
 	TargetsPerGroup        int
 	TargetsPerLoadBalancer int
@@ -144,7 +145,7 @@ func ALB() Capabilities {
 		ValueLength: 128, NameLength: 40, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
 		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, MaxWeight: 999, BodyLength: 1024, NoFixed3xx: true, StrictRedirects: true,
 		ContentTypes: []string{"text/plain", "text/css", "text/html", "application/javascript", "application/json"},
-		Certificates: 25, Listeners: 50, TargetsPerGroup: 1000, TargetsPerLoadBalancer: 1000,
+		Certificates: 25, Listeners: 50, Verifying: 2, TargetsPerGroup: 1000, TargetsPerLoadBalancer: 1000,
 		Quotas: Quotas{
 			Rules: "L-7EED9B64", TargetGroups: "L-822D1B1B", Certificates: "L-9365A611", Listeners: "L-B6DF7632",
 			TargetsPerGroup: "L-A0D0B863", TargetsPerLoadBalancer: "L-7E6692B2",

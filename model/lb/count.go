@@ -8,6 +8,7 @@ type Counts struct {
 	TargetGroups int
 	Certificates int // default certificates not counted
 	Listeners    int
+	Verifying    int // listeners that verify the certificates of clients
 }
 
 // Counts are those of a load balancer that is wanted.
@@ -16,6 +17,9 @@ func (l LoadBalancer) Counts() Counts {
 	for _, listener := range l.Listeners {
 		c.Rules += len(listener.Rules)
 		c.Certificates += max(0, len(listener.Certificates)-1)
+		if listener.Verifies {
+			c.Verifying++
+		}
 	}
 	return c
 }
@@ -25,11 +29,14 @@ func (o *Observed) Counts() Counts {
 	c := Counts{Rules: o.RuleCount(), TargetGroups: len(o.TargetGroups), Listeners: len(o.Listeners)}
 	for _, listener := range o.Listeners {
 		c.Certificates += max(0, len(listener.Certificates)-1)
+		if listener.Verifies {
+			c.Verifying++
+		}
 	}
 	return c
 }
 
 // Limits are how many of each there may be; zero is no limit.
 func (c Capabilities) Limits() Counts {
-	return Counts{Rules: c.Rules, TargetGroups: c.TargetGroups, Certificates: c.Certificates, Listeners: c.Listeners}
+	return Counts{Rules: c.Rules, TargetGroups: c.TargetGroups, Certificates: c.Certificates, Listeners: c.Listeners, Verifying: c.Verifying}
 }

@@ -77,6 +77,7 @@ type Listener struct {
 	Port         int32           `json:"port"`
 	Protocol     string          `json:"protocol"`               // HTTP or HTTPS
 	Certificates []CertificateID `json:"certificates,omitempty"` // the default first, the others sorted
+	Verifies     bool            `json:"verifies,omitempty"`     // it lets in only clients whose certificate it can verify
 	Digest       Digest          `json:"digest,omitempty"`       // of Settings
 	Default      Action          `json:"default"`
 	Rules        []Rule          `json:"rules"` // the index is the precedence

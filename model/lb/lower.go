@@ -50,6 +50,7 @@ func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *
 		}
 	}
 	out.Settings = ListenerSettings{Inbound: l.Inbound, TLSPolicy: l.TLSPolicy, Attributes: l.Attributes, Mutual: l.Mutual, Tags: t.Settings.Tags, ClientSecrets: clientSecrets(out)}
+	out.Verifies = l.Mutual.Verifies()
 	out.Digest = DigestOf(out.Settings)
 	return out
 }

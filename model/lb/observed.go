@@ -47,6 +47,7 @@ type ObservedListener struct {
 	Port         int32           `json:"port"`
 	Protocol     string          `json:"protocol"`
 	Certificates []CertificateID `json:"certificates,omitempty"`
+	Verifies     bool            `json:"verifies,omitempty"`
 	Digest       Digest          `json:"digest,omitempty"`
 	Default      Action          `json:"default"`
 	Rules        []ObservedRule  `json:"rules,omitempty"`
@@ -127,7 +128,7 @@ func (l *ObservedListener) Plain() Listener {
 	for i, r := range l.Rules {
 		rules[i] = r.Rule
 	}
-	return Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates, Digest: l.Digest, Default: l.Default, Rules: rules}
+	return Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates, Verifies: l.Verifies, Digest: l.Digest, Default: l.Default, Rules: rules}
 }
 
 // Clone copies everything that a step can change.

@@ -82,7 +82,7 @@ func (d *difference) show(ch *change) {
 	if !ch.elsewhere() {
 		next.Default = want.Default
 	}
-	ch.swapped = d.add(ModifyListener{next}, use{}, append(slices.Clone(ch.attached), d.importsOf(want.Certificates)...)...)
+	ch.swapped = d.add(ModifyListener{next}, ch.verification(), append(slices.Clone(ch.attached), d.importsOf(want.Certificates)...)...)
 	ch.shown[want.Certificates[0]] = ch.swapped
 }
 
@@ -136,7 +136,7 @@ func (d *difference) hide(ch *change) {
 		case slices.ContainsFunc(last, func(client int) bool { return d.waits(client, t) }) && d.spare(certificates):
 			both := d.tasks[t].step.(ModifyListener).Listener
 			both.Certificates = append(slices.Clip(both.Certificates), id)
-			d.tasks[t].step, d.tasks[t].use = ModifyListener{both}, use{certificates: 1}
+			d.tasks[t].step, d.tasks[t].use[certificates] = ModifyListener{both}, 1
 			t = d.detach(ch, id)
 			d.tasks[t].after = append(d.tasks[t].after, ch.swapped)
 		}

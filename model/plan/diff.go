@@ -184,7 +184,7 @@ func (d *difference) tearDown() {
 		return
 	}
 	taken := inUse(d.seen)
-	t := d.add(DeleteLoadBalancer{d.seen.Key}, use{rules: -taken[rules], certificates: -taken[certificates], listeners: -taken[listeners]})
+	t := d.add(DeleteLoadBalancer{d.seen.Key}, use{rules: -taken[rules], certificates: -taken[certificates], listeners: -taken[listeners], verifying: -taken[verifying]})
 	d.bare = t
 	for _, g := range d.seen.TargetGroups {
 		d.unnamed[g.ID] = []int{t}

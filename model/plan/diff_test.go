@@ -50,6 +50,13 @@ func secure(l lb.Listener, certificates ...lb.CertificateID) lb.Listener {
 	return l
 }
 
+// mutual is a listener that verifies the certificates of clients, or does not any more.
+func mutual(port int32, verifies bool) lb.Listener {
+	l := secure(listener(port), "C")
+	l.Verifies, l.Digest = verifies, lb.DigestOf(verifies)
+	return l
+}
+
 func balancer(listeners ...lb.Listener) lb.LoadBalancer {
 	return lb.LoadBalancer{Key: "fairlead/shop/web/internal", Listeners: listeners}
 }
@@ -147,6 +154,17 @@ func TestDiff(t *testing.T) {
 			reason: "certificates go with the protocol",
 			from:   certified(balancer(secure(listener(443), "A", "B")), "A", "B"), to: balancer(listener(443)),
 			want: []string{"modify listener 443", "delete certificate A", "delete certificate B"},
+		},
+		"other ports that verify": {
+			reason: "a port ends to verify the certificates of clients before the next begins, where no more may",
+			from:   balancer(mutual(443, false), mutual(8443, true), mutual(9443, true)),
+			to:     balancer(mutual(443, true), mutual(8443, true), mutual(9443, false)),
+			want:   []string{"modify listener 9443", "modify listener 443"},
+		},
+		"a new port that verifies": {
+			reason: "it opens once another one has closed, where no more may verify the certificates of clients",
+			from:   balancer(mutual(8443, true), mutual(9443, true)), to: balancer(mutual(443, true), mutual(8443, true)),
+			want: []string{"delete listener 9443", "create listener 443"},
 		},
 		"a redirect to a new port": {
 			reason: "the port answers before anything is redirected to it",

@@ -63,7 +63,7 @@ func (d *difference) open(ch *change) {
 	}
 	after := append([]int{d.balancer, d.guarded}, d.importsOf(ch.want.Certificates)...)
 	after = append(after, d.targetsOf(ch.want.Default, false)...)
-	ch.ready = d.add(CreateListener{*ch.want}, use{listeners: 1, certificates: further(ch.want.Certificates)}, after...)
+	ch.ready = d.add(CreateListener{*ch.want}, use{listeners: 1, certificates: further(ch.want.Certificates), verifying: one(ch.want.Verifies)}, after...)
 	ch.steps = append(ch.steps, move{entry{at: ch.ready}, absent, comes})
 }
 
@@ -147,7 +147,7 @@ func (d *difference) rule(ch *change, i int, e entry, s Step, u use, after []int
 
 // close deletes the listener, and its rules with it.
 func (d *difference) close(ch *change) {
-	t := d.add(DeleteListener{ch.port}, use{rules: -len(ch.seen.Rules), listeners: -1, certificates: -further(ch.seen.Certificates)})
+	t := d.add(DeleteListener{ch.port}, use{rules: -len(ch.seen.Rules), listeners: -1, certificates: -further(ch.seen.Certificates), verifying: -one(ch.seen.Verifies)})
 	d.unnames(t, ch.seen.Default)
 	for _, r := range ch.seen.Rules {
 		d.unnames(t, r.Action)
@@ -177,7 +177,11 @@ func (d *difference) settings(ch *change, order *lanes) {
 			after = append(after, d.guarded)
 			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, absent, turns})
 		}
-		at = d.add(ModifyListener{*want}, use{}, after...)
+		u := use{}
+		if ch.swapped == absent {
+			u = ch.verification()
+		}
+		at = d.add(ModifyListener{*want}, u, after...)
 		d.unnames(at, seen.Default)
 	}
 	if seen.Protocol == "HTTPS" && want.Protocol != "HTTPS" {
@@ -186,6 +190,20 @@ func (d *difference) settings(ch *change, order *lanes) {
 			d.detached[id] = append(d.detached[id], at)
 		}
 	}
+}
+
+// verification is the place that a listener takes which begins to verify the certificates of clients, or makes by
+// ending to.
+func (ch *change) verification() use {
+	return use{verifying: one(ch.want.Verifies) - one(ch.seen.Verifies)}
+}
+
+// one is 1 for what is so.
+func one(so bool) int {
+	if so {
+		return 1
+	}
+	return 0
 }
 
 // elsewhere reports whether what no rule is for is answered differently.

@@ -79,6 +79,7 @@ const (
 	groups
 	certificates
 	listeners
+	verifying
 	kinds
 )
 
@@ -89,5 +90,5 @@ func limits(c lb.Capabilities) use { return byKind(c.Limits()) }
 func inUse(o *lb.Observed) use { return byKind(o.Counts()) }
 
 func byKind(c lb.Counts) use {
-	return use{rules: c.Rules, groups: c.TargetGroups, certificates: c.Certificates, listeners: c.Listeners}
+	return use{rules: c.Rules, groups: c.TargetGroups, certificates: c.Certificates, listeners: c.Listeners, verifying: c.Verifying}
 }

@@ -261,7 +261,7 @@ func (s CreateListener) Do(o *lb.Observed, r Result) {
 	}
 	seen := lb.ObservedListener{
 		Port: s.Listener.Port, Protocol: s.Listener.Protocol, Certificates: slices.Clone(s.Listener.Certificates),
-		Digest: s.Listener.Digest, Default: s.Listener.Default, Handle: r.Handle,
+		Verifies: s.Listener.Verifies, Digest: s.Listener.Digest, Default: s.Listener.Default, Handle: r.Handle,
 	}
 	at, _ := slices.BinarySearchFunc(o.Listeners, s.Listener.Port, func(l lb.ObservedListener, port int32) int {
 		return int(l.Port - port)
@@ -277,7 +277,7 @@ func (s ModifyListener) Do(o *lb.Observed, _ Result) {
 	if l == nil {
 		return
 	}
-	l.Protocol, l.Digest, l.Default = s.Listener.Protocol, s.Listener.Digest, s.Listener.Default
+	l.Protocol, l.Verifies, l.Digest, l.Default = s.Listener.Protocol, s.Listener.Verifies, s.Listener.Digest, s.Listener.Default
 	if s.Listener.Protocol != "HTTPS" || len(s.Listener.Certificates) == 0 {
 		l.Certificates = nil
 		return

@@ -48,6 +48,9 @@ type MutualAuthentication struct {
 	AdvertiseCANames bool   `json:"advertiseCANames,omitempty"`
 }
 
+// Verifies reports whether only clients are let in whose certificate can be verified.
+func (m *MutualAuthentication) Verifies() bool { return m != nil && m.Mode == "verify" }
+
 // Settings are what holds for a whole load balancer. What is empty is left to the cloud.
 type Settings struct {
 	Scheme   string   `json:"scheme,omitempty"` // internal or internet-facing

@@ -392,7 +392,7 @@ func (l *look) listener(of elb.Listener) lb.ObservedListener {
 	arn := aws.ToString(of.ListenerArn)
 	out := lb.ObservedListener{
 		Port: aws.ToInt32(of.Port), Protocol: string(of.Protocol), Handle: arn, Digest: l.listenerDigest(of),
-		Default: fromActions(of.DefaultActions, l.idOf),
+		Default: fromActions(of.DefaultActions, l.idOf), Verifies: fromMutual(of.MutualAuthentication, false).Verifies(),
 	}
 	var rest []lb.CertificateID
 	for _, c := range l.served[arn] {

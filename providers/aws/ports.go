@@ -105,7 +105,7 @@ func (p *Provider) security(ctx context.Context, seen *lb.Observed, want lb.List
 // toMutual says in AWS's words what is done with the certificates of clients.
 func (p *Provider) toMutual(ctx context.Context, m lb.MutualAuthentication) (*elb.MutualAuthenticationAttributes, error) {
 	out := &elb.MutualAuthenticationAttributes{Mode: aws.String(m.Mode)}
-	if m.Mode != "verify" {
+	if !m.Verifies() {
 		return out, nil
 	}
 	out.IgnoreClientCertificateExpiry = aws.Bool(m.IgnoreExpiry)

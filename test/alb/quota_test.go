@@ -11,6 +11,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
@@ -133,6 +134,55 @@ func (q quota) refusal(w *world, name string) string {
 		}
 	}
 	return ""
+}
+
+// Two ports of a load balancer can verify the certificates of clients: the Ingress that asks for a third is left out
+// by name, and let in once there is room. Nobody gets in unverified meanwhile.
+func TestQuotaOfVerifyingPorts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, slow())
+		w.sim.AddTrustStore("partners")
+		w.service("web", 1)
+		ask := func(n int) {
+			w.class(func(c *spec) {
+				c.Ports = append(c.Ports, v1alpha1.PortSettings{
+					Port: int32(8440 + n), MutualAuthentication: &v1alpha1.MutualAuthentication{Mode: "verify", TrustStore: "partners"},
+				})
+			})
+			w.serve(site(n), map[string]string{"/": "web"}).CreationTimestamp.Time = time.Unix(int64(1_700_000_000+n), 0)
+			secure(w, site(n))
+			w.change(site(n), func(ing *networkingv1.Ingress) {
+				ing.Annotations["fairlead.dev/listen-ports"] = fmt.Sprintf(`[{"HTTPS":%d}]`, 8440+n)
+			})
+			w.settle()
+		}
+		open := func(want ...int32) {
+			t.Helper()
+			var ports []int32
+			for _, l := range w.seen.Listeners {
+				if ports = append(ports, l.Port); !l.Verifies {
+					t.Errorf("port %d does not verify", l.Port)
+				}
+			}
+			if !slices.Equal(ports, want) {
+				t.Errorf("ports %v are open, want %v", ports, want)
+			}
+		}
+		for n := range 3 {
+			ask(n)
+		}
+		open(8440, 8441)
+		const says = "3 listeners that verify the certificates of clients, and alb allows 2"
+		if why := (quota{}).refusal(w, site(2)); !strings.Contains(why, says) {
+			t.Errorf("the refusal of %s is %q, and does not say %q", site(2), why, says)
+		}
+		w.restart()
+		w.settle()
+		open(8440, 8441)
+		w.remove(site(0))
+		w.settle()
+		open(8441, 8442)
+	})
 }
 
 // A limit that AWS raises lets in who was kept out, once somebody looks; one that is lowered takes nothing away,

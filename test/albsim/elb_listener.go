@@ -64,6 +64,9 @@ func (s *Sim) createListener(in *api.CreateListenerInput) (*api.CreateListenerOu
 	if len(siblings) >= s.options.Limits.ListenersPerLoadBalancer {
 		return nil, refuse("TooManyListeners", "The maximum number of listeners has been reached on load balancer '%s'", lb.arn())
 	}
+	if err := s.checkVerifying(lb.arn(), nil, about); err != nil {
+		return nil, err
+	}
 	if err := s.checkRoom(lb.arn(), nil, about.DefaultActions); err != nil {
 		return nil, err
 	}
@@ -189,6 +192,9 @@ func (s *Sim) modifyListener(in *api.ModifyListenerInput) (*api.ModifyListenerOu
 		}
 	}
 	if err := s.checkListener(lb, &about); err != nil {
+		return nil, err
+	}
+	if err := s.checkVerifying(lb.arn(), l, about); err != nil {
 		return nil, err
 	}
 	if err := s.checkRoom(lb.arn(), l.about.DefaultActions, about.DefaultActions); err != nil {

@@ -38,6 +38,28 @@ func (s *Sim) describeTrustStores(in *api.DescribeTrustStoresInput) (*api.Descri
 	return &api.DescribeTrustStoresOutput{TrustStores: part, NextMarker: next}, nil
 }
 
+// checkVerifying refuses to have more listeners verify the certificates of clients than a load balancer may have.
+func (s *Sim) checkVerifying(loadBalancer string, changed *listener, l elb.Listener) error {
+	if !verifies(l) {
+		return nil
+	}
+	others := 0
+	for _, sibling := range s.listenersOf(loadBalancer) {
+		if sibling != changed && verifies(sibling.about) {
+			others++
+		}
+	}
+	if others >= s.options.Limits.VerifyingPerLoadBalancer {
+		return refuse("InvalidConfigurationRequest", "The maximum number of listeners in mutual authentication mode 'verify' has been reached on load balancer '%s'", loadBalancer)
+	}
+	return nil
+}
+
+// verifies reports whether a listener verifies the certificates of clients.
+func verifies(l elb.Listener) bool {
+	return l.MutualAuthentication != nil && aws.ToString(l.MutualAuthentication.Mode) == "verify"
+}
+
 // checkMutual refuses what a listener cannot ask of clients.
 func (s *Sim) checkMutual(m *elb.MutualAuthenticationAttributes) error {
 	switch aws.ToString(m.Mode) {

@@ -108,6 +108,7 @@ func (s *Sim) Config() aws.Config {
 type Limits struct {
 	LoadBalancers, RulesPerLoadBalancer, TargetGroupsPerLoadBalancer, TargetGroups int
 	ListenersPerLoadBalancer, CertificatesPerLoadBalancer                          int
+	VerifyingPerLoadBalancer                                                       int // listeners that verify the certificates of clients
 	TargetsPerLoadBalancer, TargetsPerGroup                                        int
 	ValuesPerRule, WildcardsPerRule, GroupsPerAction                               int
 }
@@ -120,6 +121,7 @@ func (l Limits) withDefaults() Limits {
 		TargetGroups:                cmp.Or(l.TargetGroups, 3000),
 		ListenersPerLoadBalancer:    cmp.Or(l.ListenersPerLoadBalancer, 50),
 		CertificatesPerLoadBalancer: cmp.Or(l.CertificatesPerLoadBalancer, 25),
+		VerifyingPerLoadBalancer:    cmp.Or(l.VerifyingPerLoadBalancer, 2),
 		TargetsPerLoadBalancer:      cmp.Or(l.TargetsPerLoadBalancer, 1000),
 		TargetsPerGroup:             cmp.Or(l.TargetsPerGroup, 1000),
 		ValuesPerRule:               cmp.Or(l.ValuesPerRule, 5),
