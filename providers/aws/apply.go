@@ -120,6 +120,11 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 		return plan.Result{}, explained("creating load balancer "+name, err)
 	default:
 		made.LoadBalancer, made.tags = out.LoadBalancers[0], tags
+		if active(&made.LoadBalancer) { // AWS makes none in a moment: it was there, just as it is asked for
+			if made, err = p.ownBalancer(ctx, want.Key); err != nil {
+				return plan.Result{}, err
+			}
+		}
 		if !complete(want.Settings) {
 			err = p.writeSettings(ctx, made, want)
 		}

@@ -28,6 +28,7 @@ const atOnce = 8
 // A look is the load balancer under a key, as it is being read.
 type look struct {
 	key        lb.Key
+	owns       func(tags map[string]string) bool
 	deep       bool
 	balancer   *elb.LoadBalancer
 	listeners  []elb.Listener
@@ -49,7 +50,7 @@ type look struct {
 // Observe reads what is under a key.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	l := &look{
-		key: key, deep: deep, rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{},
+		key: key, owns: func(tags map[string]string) bool { return p.owns(key, tags) }, deep: deep, rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{},
 		attributes: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
 	}
 	strewn, err := p.find(ctx, p.owned(key, nil), "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
@@ -106,7 +107,8 @@ func (p *Provider) balancerUnder(ctx context.Context, key lb.Key) (*elb.LoadBala
 }
 
 // balancerOf reads the load balancer under a key, or nil, and says in words what else has the name that it is
-// to have; "" for nothing. A name that we made is nobody else's: nothing more is asked about it.
+// to have; "" for nothing. A name that we made is hardly ever somebody else's: whoever observes what has it reads
+// the tags anyway.
 func (p *Provider) balancerOf(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, taken string, err error) {
 	name := p.loadBalancerName(key)
 	there, err = p.balancerNamed(ctx, name)
@@ -325,6 +327,9 @@ func (p *Provider) readTags(ctx context.Context, l *look, strewn map[string]map[
 	read, err := p.tagsOf(ctx, arns)
 	maps.Copy(found, read)
 	l.tags = found
+	if l.balancer != nil && !l.ours(l.balancer.LoadBalancerArn) {
+		l.balancer, l.listeners = nil, nil
+	}
 	return err
 }
 
@@ -338,7 +343,7 @@ func (l *look) observed() *lb.Observed {
 		o.Address = addressOf(b)
 	}
 	for _, g := range l.groups {
-		if l.ours(g) { // what somebody else's rule forwards to is somebody else's
+		if l.ours(g.TargetGroupArn) { // what somebody else's rule forwards to is somebody else's
 			o.TargetGroups = append(o.TargetGroups, l.group(g))
 		}
 	}
@@ -375,14 +380,12 @@ func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
 	return out
 }
 
-// ours reports whether a target group was made for this load balancer.
-func (l *look) ours(g elb.TargetGroup) bool {
-	return l.tags[aws.ToString(g.TargetGroupArn)][tagKey] == string(l.key)
-}
+// ours reports whether something is this load balancer, or was made for it.
+func (l *look) ours(arn *string) bool { return l.owns(l.tags[aws.ToString(arn)]) }
 
 // idOf is the ID of a target group; its ARN, which nobody can want, where it is somebody else's.
 func (l *look) idOf(arn string) lb.GroupID {
-	if tags := l.tags[arn]; tags[tagKey] == string(l.key) && tags[tagGroup] != "" {
+	if tags := l.tags[arn]; l.owns(tags) && tags[tagGroup] != "" {
 		return lb.GroupID(tags[tagGroup])
 	}
 	return lb.GroupID(arn)

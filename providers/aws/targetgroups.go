@@ -52,7 +52,8 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)),
 		Matcher: toMatcher(g), Tags: elbTags(tags),
 	})
-	if is(err, "DuplicateTargetGroupName") { // made before, with other settings
+	// One was made before, with other settings, or with these: then it may be in use.
+	if is(err, "DuplicateTargetGroupName") || err == nil && len(out.TargetGroups[0].LoadBalancerArns) > 0 {
 		arn, err := p.groupARN(ctx, seen.Key, g.ID)
 		if err != nil {
 			return plan.Result{}, err

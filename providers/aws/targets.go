@@ -48,7 +48,7 @@ type membership struct {
 // membershipLife is how long nobody but this process is taken to change the members of a target group.
 const membershipLife = 10 * time.Minute
 
-// groupARN is what AWS calls a target group.
+// groupARN is what AWS calls a target group. One that is found by its name may be somebody else's.
 func (p *Provider) groupARN(ctx context.Context, key lb.Key, id lb.GroupID) (string, error) {
 	p.mu.Lock()
 	arn := p.groups[groupName{key, id}]
@@ -62,6 +62,13 @@ func (p *Provider) groupARN(ctx context.Context, key lb.Key, id lb.GroupID) (str
 		return "", explained("finding target group "+name, err)
 	}
 	arn = aws.ToString(out.TargetGroups[0].TargetGroupArn)
+	tags, err := p.tagsOf(ctx, []string{arn})
+	if err != nil {
+		return "", err
+	}
+	if !p.owns(key, tags[arn]) {
+		return "", fmt.Errorf("target group %s is somebody else's: %w", name, providers.ErrRejected)
+	}
 	p.know(key, id, arn)
 	return arn, nil
 }

@@ -56,7 +56,7 @@ func (s *Sim) createLoadBalancer(in *api.CreateLoadBalancerInput) (*api.CreateLo
 		if aws.ToString(old.about.LoadBalancerName) != name {
 			continue
 		}
-		if !sameLoadBalancer(old.about, about) || !maps.Equal(s.tags[old.arn()], tagMap(in.Tags)) {
+		if !sameLoadBalancer(old.about, about) || !s.sameTags(old.arn(), in.Tags) {
 			return nil, refuse("DuplicateLoadBalancerName", "A load balancer with the same name '%s' exists, but with different settings", name)
 		}
 		return &api.CreateLoadBalancerOutput{LoadBalancers: []elb.LoadBalancer{s.described(old)}}, nil
@@ -249,6 +249,11 @@ func (s *Sim) modifyLoadBalancerAttributes(in *api.ModifyLoadBalancerAttributesI
 		return nil, err
 	}
 	return &api.ModifyLoadBalancerAttributesOutput{Attributes: listAttributes[elb.LoadBalancerAttribute](l.attributes)}, nil
+}
+
+// sameTags reports whether something has the tags that are asked for again, if that counts.
+func (s *Sim) sameTags(arn string, tags []elb.Tag) bool {
+	return s.options.TagsAside || maps.Equal(s.tags[arn], tagMap(tags))
 }
 
 func tagMap(tags []elb.Tag) map[string]string {

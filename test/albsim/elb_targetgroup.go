@@ -69,7 +69,7 @@ func (s *Sim) createTargetGroup(in *api.CreateTargetGroupInput) (*api.CreateTarg
 		}
 		same := old.about
 		same.TargetGroupArn, same.LoadBalancerArns = nil, nil
-		if !equalJSON(same, about) || !maps.Equal(s.tags[old.arn()], tagMap(in.Tags)) {
+		if !equalJSON(same, about) || !s.sameTags(old.arn(), in.Tags) {
 			return nil, refuse("DuplicateTargetGroupName", "A target group with the same name '%s' exists, but with different settings", name)
 		}
 		return &api.CreateTargetGroupOutput{TargetGroups: []elb.TargetGroup{s.groupDescribed(old)}}, nil

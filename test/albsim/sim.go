@@ -42,6 +42,9 @@ type Options struct {
 	// Indexing is how long after the first change of tags resources are found by these, and by those that were
 	// changed meanwhile.
 	Indexing time.Duration
+	// TagsAside has AWS answer who makes what is there already, but for its tags, with what is there. It does
+	// not say whether it does.
+	TagsAside bool
 	// Health is how long a target takes to be healthy once its group is in use.
 	Health time.Duration
 	// Sick reports whether a target fails its checks. It has to be safe for concurrent use.
