@@ -26,6 +26,11 @@ const (
 // Limits are those of an account, by AWS's names.
 type limits map[string]int
 
+// toldByAWS is a limit that AWS tells among many others. An answer without it comes from who imitates AWS: it
+// repeats an old example out of the documentation, by which a load balancer takes 30 targets, and keeps nobody
+// to it. What AWS publishes counts then.
+const toldByAWS = "condition-values-per-alb-rule"
+
 // readLimits makes sure that the limits are known. Awaited says that one of them is in the way.
 func (p *Provider) readLimits(ctx context.Context, awaited bool) error {
 	p.mu.Lock()
@@ -49,6 +54,9 @@ func (p *Provider) readLimits(ctx context.Context, awaited bool) error {
 					found[aws.ToString(l.Name)] = most
 				}
 			}
+		}
+		if found[toldByAWS] == 0 {
+			return nil, nil
 		}
 		return found, nil
 	})

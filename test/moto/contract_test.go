@@ -35,3 +35,14 @@ func TestContract(t *testing.T) {
 		return lb.Target{Address: fmt.Sprintf("10.0.0.%d", addresses), Port: 8080}
 	})
 }
+
+// What moto says of an account's limits is an example, which it keeps nobody to.
+func TestLimitsThatAreAnExampleCountForNothing(t *testing.T) {
+	cloud := start(Start(t).Account(t))
+	if _, err := cloud.Lookup(t.Context(), lb.Questions{}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := cloud.Capabilities(lb.Class{}).TargetsPerLoadBalancer, lb.ALB().TargetsPerLoadBalancer; got != want {
+		t.Errorf("a load balancer takes %d targets, want %d, as AWS publishes", got, want)
+	}
+}

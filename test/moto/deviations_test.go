@@ -120,6 +120,17 @@ var deviations = []deviation{
 		},
 	},
 	{
+		"a load balancer is said to take 30 targets", "1,000, and many more limits are told", "the provider goes by what AWS publishes",
+		func(i *inside) bool {
+			told := map[string]string{}
+			for _, l := range must(i.elb.DescribeAccountLimits(i.Context(), &elbapi.DescribeAccountLimitsInput{})).Limits {
+				told[*l.Name] = *l.Max
+			}
+			_, conditions := told["condition-values-per-alb-rule"]
+			return told["targets-per-application-load-balancer"] == "30" && !conditions
+		},
+	},
+	{
 		"the same rules come in the order in which they were made", "the order is not documented", "the provider sorts them",
 		func(i *inside) bool {
 			i.rule(2, path("/b"))
