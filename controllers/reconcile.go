@@ -26,6 +26,7 @@ type reconciler struct {
 	tally   tally
 	doubts  doubts
 	waits   waits
+	rules   rulebook
 	// readOnly says that plans are reported, and nothing else is written.
 	readOnly bool
 	// wake makes other load balancers reconcile.
@@ -54,8 +55,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	r.losePatience(ctx, snap, seen) // what was waited for long enough counts as ready
 	caps := r.cloud.Capabilities(model.ClassOf(snap.Snapshot))
 	built := r.compile(snap.Snapshot, facts, seen, caps)                    // the load balancer and diagnostics; cannot fail
+	strangers := r.suffer(ctx, snap, seen, &built)                          // rules that are there, and nobody's here
 	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // what to do, in a safe order
-	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo}
+	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo, strangers: strangers}
 	o.withheld = r.withheld(snap, seen, todo)
 	r.targets.expect(key, r.directory.of(key), o.groups()) // which target groups there will be: Pods may wait for them
 	if o.withheld == "" {

@@ -214,6 +214,10 @@ func (o outcome) learn(next *record, now time.Time) {
 			return r.Capabilities != "" && r.Capabilities != digestOf(o.caps)
 		})
 	}
+	next.Memory.Rules = nil
+	if o.snap.Class.UnknownRules == v1alpha1.UnknownRulesKeep {
+		next.Memory.Rules = leaf{o.seen, o.built.LoadBalancer, o.strangers}.ours()
+	}
 	served := o.served()
 	if served && len(o.snap.Members) > 0 {
 		next.Memory.Class = o.snap.Class.DeepCopy()

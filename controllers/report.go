@@ -35,6 +35,8 @@ type outcome struct {
 	built model.Built
 	seen  *lb.Observed // what is there now
 	todo  plan.Plan
+	// strangers are the rules there that are not ours
+	strangers []plan.Stranger
 	// withheld is why the plan was not carried out; "" if it was
 	withheld string
 	run      providers.Outcome
@@ -65,6 +67,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		r.forget(key)
 		r.herald.forget(key)
 		r.targets.forget(key)
+		r.rules.forget(key)
 		err := r.memories.drop(ctx, key)
 		r.awaken(ctx, append(ended, r.memories.namesakes(key)...)) // the name is free
 		return reconcile.Result{}, err

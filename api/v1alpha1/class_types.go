@@ -122,6 +122,12 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:default=true
 	RegularExpressions *bool `json:"regularExpressions,omitempty"`
 
+	// UnknownRules says what becomes of rules that somebody else puts into the listeners of load
+	// balancers. They are reported, and then removed, or with Keep left where they stand. What they
+	// forward to is never touched. Unset, it is Remove.
+	// +kubebuilder:validation:Enum=Remove;Keep
+	UnknownRules string `json:"unknownRules,omitempty"`
+
 	// ValuesPerCondition lowers how many values share a condition, for clouds where that
 	// matters. Unset, it is the cloud's limit.
 	// +kubebuilder:validation:Minimum=0
@@ -307,6 +313,9 @@ const (
 
 	HostMissAnswer       = "Answer"
 	HostMissLessSpecific = "LessSpecific"
+
+	UnknownRulesRemove = "Remove"
+	UnknownRulesKeep   = "Keep"
 
 	ReadFairlead = "Fairlead"
 	ReadGlob     = "Glob"

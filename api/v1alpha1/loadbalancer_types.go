@@ -148,6 +148,9 @@ type Memory struct {
 	// +listType=map
 	// +listMapKey=secret
 	Certificates []SecretCertificate `json:"certificates,omitempty"`
+	// Rules are those that are ours, each by a digest, where the class has others stay beside them.
+	// +listType=atomic
+	Rules []string `json:"rules,omitempty"`
 }
 
 // MemberMemory is what is remembered of one Ingress.

@@ -68,6 +68,7 @@ const (
 	Protected      Reason = "Protected"
 	DeleteFirst    Reason = "DeleteFirst"
 	RedirectOrder  Reason = "RedirectOrder"
+	UnknownRule    Reason = "UnknownRule"
 )
 
 // What becomes of requests for a backend without targets that another one has answered.
@@ -118,4 +119,5 @@ var Reasons = []Doc{
 	{Protected, "Nobody asks for the load balancer any more, but it is protected from being deleted: it stays as it is, and goes on answering.", "Take the protection away where it comes from, in the attributes of the class or in the cloud, if it is to go."},
 	{DeleteFirst, "The load balancer is full, so a rule is removed before its successor exists.", "Keep room for a rule below the quota, or apply at a quiet hour."},
 	{RedirectOrder, "Ports that redirect to each other change in ways that no order of steps keeps apart.", "Change one port at a time, or apply at a quiet hour."},
+	{UnknownRule, "Somebody else has put a rule into a listener of the load balancer. It is removed, or stays, as `unknownRules` of the class says.", "Say it with an Ingress; or set `unknownRules: Keep` on the class, and mind that such a rule goes before those behind it."},
 }

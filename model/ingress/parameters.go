@@ -73,6 +73,7 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 		{"targetType", spec.TargetType, []string{v1alpha1.TargetTypeInstance, v1alpha1.TargetTypeIP}},
 		{"hostMiss", spec.HostMiss, []string{v1alpha1.HostMissAnswer, v1alpha1.HostMissLessSpecific}},
 		{"implementationSpecific", spec.ImplementationSpecific, []string{v1alpha1.ReadFairlead, v1alpha1.ReadGlob, v1alpha1.ReadRegex}},
+		{"unknownRules", spec.UnknownRules, []string{v1alpha1.UnknownRulesRemove, v1alpha1.UnknownRulesKeep}},
 		{"deletionPolicy", spec.DeletionPolicy, []string{v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain}},
 	} {
 		if enum.value != "" && !slices.Contains(enum.known, enum.value) {
