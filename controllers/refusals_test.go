@@ -116,6 +116,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.Rejected:      "TestWhatTheCloudRejectsCostsItsNeighboursNothing",
 	diag.DeleteFirst:   "test/golden/plan-delete-first.txtar",
 	diag.RedirectOrder: "model/plan/redirect.go: of ports, and there is no Ingress to tell",
+	diag.UnknownRule:   "TestARuleOfSomebodyElseIsReportedAndRemoved",
 }
 
 func TestMistakesAreToldOnceAndOnlyToWhoMakesThem(t *testing.T) {
