@@ -144,8 +144,9 @@ func (p *Provider) healthOf(ctx context.Context, group string) ([]lb.TargetHealt
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.members[group].writes == before.writes {
-		p.members[group] = membership{members: found, since: time.Now(), writes: before.writes}
+	if m := p.members[group]; m.writes == before.writes {
+		m.members, m.since = found, time.Now()
+		p.members[group] = m
 	}
 	return found, nil
 }
