@@ -5,6 +5,7 @@ package providers
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -42,3 +43,6 @@ var (
 	ErrDenied    = errors.New("denied")    // an operator must fix credentials
 	ErrThrottled = errors.New("throttled") // too many calls: ask again, and ever more slowly
 )
+
+// ErrNoRoom is an ErrRejected that may end by itself: others who share the quota can make room.
+var ErrNoRoom = fmt.Errorf("%w until there is room", ErrRejected)

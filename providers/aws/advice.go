@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/aws/smithy-go"
+
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file says what can be done about an error of AWS: which permission the operator's role lacks, which
@@ -57,36 +59,54 @@ func renew(code string) string {
 	return "the operator's credentials are not valid: see to its service account, or to the clock of its node"
 }
 
-// A quota is one that AWS raises for whoever asks, by its code in Service Quotas.
-type quota struct{ name, code string }
+// A quota is a limit, by its name and its code in Service Quotas. Of those that everybody in the account shares
+// it is said how much there is: in the account's own words where these are known, and else as AWS publishes it.
+type quota struct {
+	name, code string
+	limit      string // the name in the account's limits, where these have it
+	usual      string
+}
 
 // quotas are what is used up where AWS says so.
 var quotas = map[string]quota{
-	"TooManyLoadBalancers":                     {"Application Load Balancers per Region", "L-53DA6B97"},
-	"TooManyRules":                             {"Rules per Application Load Balancer", "L-7EED9B64"},
-	"TooManyListeners":                         {"Listeners per Application Load Balancer", "L-B6DF7632"},
-	"TooManyCertificates":                      {"Certificates per Application Load Balancer", "L-9365A611"},
-	"TooManyTargetGroups":                      {"Target Groups per Region", "L-B22855CB"},
-	"TooManyUniqueTargetGroupsPerLoadBalancer": {"Target Groups per Application Load Balancer", "L-822D1B1B"},
-	"TooManyTargets":                           {"Targets per Target Group per Region, or Targets per Application Load Balancer", "L-A0D0B863, L-7E6692B2"},
-	"SecurityGroupLimitExceeded":               {"VPC security groups per Region", "L-E79EC296"},
-	"RulesPerSecurityGroupLimitExceeded":       {"Inbound or outbound rules per security group", "L-0EA8095F"},
+	"TooManyLoadBalancers":                     {"Application Load Balancers per Region", "L-53DA6B97", "application-load-balancers", "50"},
+	"TooManyRules":                             {"Rules per Application Load Balancer", "L-7EED9B64", "", ""},
+	"TooManyListeners":                         {"Listeners per Application Load Balancer", "L-B6DF7632", "", ""},
+	"TooManyCertificates":                      {"Certificates per Application Load Balancer", "L-9365A611", "", ""},
+	"TooManyTargetGroups":                      {"Target Groups per Region", "L-B22855CB", "target-groups", "3000"},
+	"TooManyUniqueTargetGroupsPerLoadBalancer": {"Target Groups per Application Load Balancer", "L-822D1B1B", "", ""},
+	"TooManyTargets":                           {"Targets per Target Group per Region, or Targets per Application Load Balancer", "L-A0D0B863, L-7E6692B2", "", ""},
+	"SecurityGroupLimitExceeded":               {"VPC security groups per Region", "L-E79EC296", "", "2500"},
+	"RulesPerSecurityGroupLimitExceeded":       {"Inbound or outbound rules per security group", "L-0EA8095F", "", "60"},
+	"SecurityGroupsPerInterfaceLimitExceeded":  {"Security groups per network interface", "L-2AFB9258", "", "5"},
+	"LimitExceeded":                            {"Imported certificates, or Imported certificates in last 365 days", "L-D2CB7DE9, L-3808DC70", "", "2500, or 5000"},
 }
 
-// fixed are limits that AWS raises for nobody.
+// fixed are limits that AWS raises for nobody, and where nobody else can make room.
 var fixed = []string{"TargetGroupAssociationLimit", "TooManyActions", "TooManyTags", "TooManyUniqueTargetGroupsPerLoadBalancer"}
 
-// raise says which quota is used up, and whether AWS can be asked for more.
-func raise(code string) string {
-	q, known := quotas[code]
+// raise says which quota is used up, of how much, and what can be done: who else uses it may make room, unless
+// AWS raises it for nobody.
+func raise(code string, known limits) (advice string, class error) {
 	name := "a quota is used up"
-	if known {
-		name = fmt.Sprintf("the quota %q (%s) is used up", q.name, q.code)
+	if q, named := quotas[code]; named {
+		name = fmt.Sprintf("the quota %q (%s)%s is used up", q.name, q.code, q.most(known))
 	}
 	if slices.Contains(fixed, code) {
-		return name + ", which AWS raises for nobody: serve less from this load balancer"
+		return name + ", which AWS raises for nobody: serve less from this load balancer", providers.ErrRejected
 	}
-	return name + ": ask AWS to raise it, or serve less"
+	return name + ": ask AWS to raise it, or serve less", providers.ErrNoRoom
+}
+
+// most is how much there is.
+func (q quota) most(known limits) string {
+	switch most := known[q.limit]; {
+	case most > 0:
+		return fmt.Sprintf(" of %d", most)
+	case q.usual != "":
+		return fmt.Sprintf(" of %s, unless AWS has raised it,", q.usual)
+	}
+	return ""
 }
 
 // readable is what AWS says without what nobody can read.

@@ -205,10 +205,12 @@ func (i *imports) over(key lb.Key, id lb.CertificateID) {
 }
 
 // onlyRefused has the SDK make a call again where AWS refused it for its rate, and not where the answer was
-// lost: AWS imports a certificate as often as it is asked to.
+// lost: AWS imports a certificate as often as it is asked to. What the SDK takes for a rate, too, is a quota here.
 func onlyRefused(o *acm.Options) {
+	rates := maps.Clone(retry.DefaultThrottleErrorCodes)
+	delete(rates, "LimitExceededException")
 	o.Retryer = retry.NewStandard(func(s *retry.StandardOptions) {
-		s.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes}}
+		s.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: rates}}
 	})
 }
 

@@ -16,12 +16,19 @@ import (
 // and what can be done about it.
 
 // explained is an error of AWS in the class of errors that it belongs to; nil for none.
-func explained(doing string, err error) error {
+func explained(doing string, err error) error { return explain(doing, err, nil) }
+
+// explained says of a limit of the account, too, how much there is.
+func (p *Provider) explained(doing string, err error) error {
+	return explain(doing, err, p.limits.last())
+}
+
+func explain(doing string, err error, known limits) error {
 	if err == nil {
 		return nil
 	}
 	code := codeOf(err)
-	advice, class := classify(code, err)
+	advice, class := classify(code, err, known)
 	text := doing + ": " + describe(err)
 	if advice != "" {
 		text += "; " + advice
@@ -74,7 +81,7 @@ func throttled(code string) bool {
 }
 
 // classify is the class of an error and what to do about it.
-func classify(code string, err error) (advice string, class error) {
+func classify(code string, err error, known limits) (advice string, class error) {
 	_, useless := unusable[code]
 	switch {
 	case code == "":
@@ -86,7 +93,7 @@ func classify(code string, err error) (advice string, class error) {
 	case throttled(code):
 		return "who else works in this account shares its rates", providers.ErrThrottled
 	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"), code == "LimitExceeded", code == "TargetGroupAssociationLimit":
-		return raise(code), providers.ErrRejected
+		return raise(code, known)
 	case slices.Contains([]string{"ResourceInUse", "DependencyViolation", "WAFUnavailableEntity"}, code):
 		return "", providers.ErrPending
 	case slices.Contains([]string{

@@ -47,27 +47,29 @@ func TestWhatAWSRefusesIsExplained(t *testing.T) {
 			refused("STS", "GetCallerIdentity", "ExpiredTokenException", "The security token included in the request is expired"),
 			providers.ErrDenied, []string{"the operator's credentials are not valid"}, "",
 		},
-		"a region that is not enabled":     {refused("EC2", "DescribeSubnets", "OptInRequired", "no"), providers.ErrDenied, []string{"enable the region"}, ""},
-		"rules":                            {refused(elbv2, "CreateRule", "TooManyRules", "101"), providers.ErrRejected, []string{`"Rules per Application Load Balancer" (L-7EED9B64) is used up: ask AWS`}, ""},
-		"load balancers":                   {refused(elbv2, "CreateLoadBalancer", "TooManyLoadBalancers", "51"), providers.ErrRejected, []string{"L-53DA6B97"}, ""},
-		"listeners":                        {refused(elbv2, "CreateListener", "TooManyListeners", "51"), providers.ErrRejected, []string{"L-B6DF7632"}, ""},
-		"certificates":                     {refused(elbv2, "AddListenerCertificates", "TooManyCertificates", "26"), providers.ErrRejected, []string{"L-9365A611"}, ""},
-		"target groups of the region":      {refused(elbv2, "CreateTargetGroup", "TooManyTargetGroups", "3001"), providers.ErrRejected, []string{"L-B22855CB"}, ""},
-		"target groups of a load balancer": {refused(elbv2, "CreateRule", "TooManyUniqueTargetGroupsPerLoadBalancer", "101"), providers.ErrRejected, []string{"L-822D1B1B", "raises for nobody"}, ""},
-		"targets":                          {refused(elbv2, "RegisterTargets", "TooManyTargets", "1001"), providers.ErrRejected, []string{"L-A0D0B863", "L-7E6692B2"}, ""},
-		"security groups":                  {refused("EC2", "CreateSecurityGroup", "SecurityGroupLimitExceeded", "2501"), providers.ErrRejected, []string{"L-E79EC296"}, ""},
-		"rules of a security group":        {refused("EC2", "AuthorizeSecurityGroupIngress", "RulesPerSecurityGroupLimitExceeded", "61"), providers.ErrRejected, []string{"L-0EA8095F"}, ""},
-		"tags":                             {refused(elbv2, "AddTags", "TooManyTags", "51"), providers.ErrRejected, []string{"a quota is used up, which AWS raises for nobody"}, ""},
-		"a value that AWS does not take":   {refused(elbv2, "CreateRule", "ValidationError", "Condition value 'a' contains a character that is not valid"), providers.ErrRejected, []string{"contains a character that is not valid (request 4711)"}, ""},
-		"too many calls":                   {refused(elbv2, "CreateRule", "Throttling", "Rate exceeded"), providers.ErrThrottled, []string{"shares its rates"}, ""},
-		"too many calls, in EC2's words":   {refused("EC2", "DescribeSubnets", "RequestLimitExceeded", "no"), providers.ErrThrottled, nil, ""},
-		"what is in use":                   {refused(elbv2, "DeleteTargetGroup", "ResourceInUse", "no"), providers.ErrPending, nil, ""},
-		"what nobody knows":                {refused(elbv2, "CreateRule", "InternalFailure", "oops"), nil, []string{"InternalFailure: oops (request 4711)"}, ""},
-		"a call that was never answered":   {&smithy.OperationError{ServiceID: elbv2, OperationName: "CreateRule", Err: context.DeadlineExceeded}, context.DeadlineExceeded, nil, ""},
+		"a region that is not enabled":           {refused("EC2", "DescribeSubnets", "OptInRequired", "no"), providers.ErrDenied, []string{"enable the region"}, ""},
+		"rules":                                  {refused(elbv2, "CreateRule", "TooManyRules", "101"), providers.ErrNoRoom, []string{`"Rules per Application Load Balancer" (L-7EED9B64) is used up: ask AWS`}, ""},
+		"load balancers":                         {refused(elbv2, "CreateLoadBalancer", "TooManyLoadBalancers", "51"), providers.ErrNoRoom, []string{`"Application Load Balancers per Region" (L-53DA6B97) of 50, unless AWS has raised it, is used up: ask AWS`}, ""},
+		"listeners":                              {refused(elbv2, "CreateListener", "TooManyListeners", "51"), providers.ErrNoRoom, []string{"L-B6DF7632"}, ""},
+		"certificates":                           {refused(elbv2, "AddListenerCertificates", "TooManyCertificates", "26"), providers.ErrNoRoom, []string{"L-9365A611"}, ""},
+		"target groups of the region":            {refused(elbv2, "CreateTargetGroup", "TooManyTargetGroups", "3001"), providers.ErrNoRoom, []string{"L-B22855CB"}, ""},
+		"target groups of a load balancer":       {refused(elbv2, "CreateRule", "TooManyUniqueTargetGroupsPerLoadBalancer", "101"), providers.ErrRejected, []string{"L-822D1B1B", "raises for nobody"}, ""},
+		"targets":                                {refused(elbv2, "RegisterTargets", "TooManyTargets", "1001"), providers.ErrNoRoom, []string{"L-A0D0B863", "L-7E6692B2"}, ""},
+		"security groups":                        {refused("EC2", "CreateSecurityGroup", "SecurityGroupLimitExceeded", "2501"), providers.ErrNoRoom, []string{"L-E79EC296"}, ""},
+		"rules of a security group":              {refused("EC2", "AuthorizeSecurityGroupIngress", "RulesPerSecurityGroupLimitExceeded", "61"), providers.ErrNoRoom, []string{"L-0EA8095F"}, ""},
+		"security groups of a network interface": {refused("EC2", "ModifyNetworkInterfaceAttribute", "SecurityGroupsPerInterfaceLimitExceeded", "6"), providers.ErrNoRoom, []string{"L-2AFB9258) of 5, unless"}, ""},
+		"certificates of the account":            {refused("ACM", "ImportCertificate", "LimitExceededException", "2501"), providers.ErrNoRoom, []string{"L-D2CB7DE9, L-3808DC70) of 2500, or 5000, unless", "until there is room"}, ""},
+		"tags":                                   {refused(elbv2, "AddTags", "TooManyTags", "51"), providers.ErrRejected, []string{"a quota is used up, which AWS raises for nobody"}, ""},
+		"a value that AWS does not take":         {refused(elbv2, "CreateRule", "ValidationError", "Condition value 'a' contains a character that is not valid"), providers.ErrRejected, []string{"contains a character that is not valid (request 4711)"}, ""},
+		"too many calls":                         {refused(elbv2, "CreateRule", "Throttling", "Rate exceeded"), providers.ErrThrottled, []string{"shares its rates"}, ""},
+		"too many calls, in EC2's words":         {refused("EC2", "DescribeSubnets", "RequestLimitExceeded", "no"), providers.ErrThrottled, nil, ""},
+		"what is in use":                         {refused(elbv2, "DeleteTargetGroup", "ResourceInUse", "no"), providers.ErrPending, nil, ""},
+		"what nobody knows":                      {refused(elbv2, "CreateRule", "InternalFailure", "oops"), nil, []string{"InternalFailure: oops (request 4711)"}, ""},
+		"a call that was never answered":         {&smithy.OperationError{ServiceID: elbv2, OperationName: "CreateRule", Err: context.DeadlineExceeded}, context.DeadlineExceeded, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := explained("working", c.err)
-			for _, class := range []error{providers.ErrDenied, providers.ErrPending, providers.ErrRejected, providers.ErrThrottled, context.DeadlineExceeded} {
+			for _, class := range []error{providers.ErrDenied, providers.ErrPending, providers.ErrRejected, providers.ErrNoRoom, providers.ErrThrottled, context.DeadlineExceeded} {
 				if is := errors.Is(got, class); is != errors.Is(c.class, class) {
 					t.Errorf("%q is %v: %v", got, class, is)
 				}
@@ -81,5 +83,21 @@ func TestWhatAWSRefusesIsExplained(t *testing.T) {
 				t.Errorf("%q says what nobody can read", got)
 			}
 		})
+	}
+}
+
+// What the account says of its limits is said of those that are used up, and what AWS publishes of no other.
+func TestHowMuchThereIsOfAQuota(t *testing.T) {
+	known := limits{"application-load-balancers": 70}
+	for code, want := range map[string]string{
+		"TooManyLoadBalancers": "(L-53DA6B97) of 70 is used up",
+		"TooManyTargetGroups":  "(L-B22855CB) of 3000, unless AWS has raised it, is used up",
+		"TooManyRules":         "(L-7EED9B64) is used up",
+		"TooManyActions":       "a quota is used up, which AWS raises for nobody",
+	} {
+		got := explain("creating", refused("Elastic Load Balancing v2", "Create", code, "no"), known)
+		if !strings.Contains(got.Error(), want) {
+			t.Errorf("%q does not say %q", got, want)
+		}
 	}
 }

@@ -61,7 +61,7 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 		return plan.Result{Handle: arn}, p.writeGroup(ctx, seen.Key, arn, g)
 	}
 	if err != nil {
-		return plan.Result{}, explained("creating target group "+name, err)
+		return plan.Result{}, p.explained("creating target group "+name, err)
 	}
 	arn := aws.ToString(out.TargetGroups[0].TargetGroupArn)
 	p.know(seen.Key, g.ID, arn)

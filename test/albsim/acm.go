@@ -90,6 +90,9 @@ func (s *Sim) importCertificate(in *api.ImportCertificateInput) (*api.ImportCert
 			return nil, refuse("ValidationException", "The key type and size of a certificate cannot change when it is imported again.")
 		}
 	} else {
+		if s.imported() >= s.options.Limits.ImportedCertificates {
+			return nil, refuse("LimitExceededException", "Cannot import certificate: you have reached your limit of %d imported certificates.", s.options.Limits.ImportedCertificates)
+		}
 		s.addCertificate(c)
 	}
 	c.hosts, c.from, c.to = hosts, leaf.NotBefore, leaf.NotAfter
@@ -99,6 +102,17 @@ func (s *Sim) importCertificate(in *api.ImportCertificateInput) (*api.ImportCert
 		s.tags[c.arn][aws.ToString(t.Key)] = aws.ToString(t.Value)
 	}
 	return &api.ImportCertificateOutput{CertificateArn: aws.String(c.arn)}, nil
+}
+
+// imported is how many certificates were not issued by Amazon.
+func (s *Sim) imported() int {
+	n := 0
+	for _, c := range s.certificates {
+		if c.kind == acm.CertificateTypeImported {
+			n++
+		}
+	}
+	return n
 }
 
 // readCertificate checks that key, certificate and chain belong together.

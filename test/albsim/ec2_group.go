@@ -28,6 +28,9 @@ func (s *Sim) createSecurityGroup(in *api.CreateSecurityGroupInput) (*api.Create
 			return nil, refuse("InvalidGroup.Duplicate", "The security group '%s' already exists for VPC '%s'", aws.ToString(in.GroupName), aws.ToString(in.VpcId))
 		}
 	}
+	if len(s.net.groups) >= s.options.Limits.SecurityGroups {
+		return nil, refuse("SecurityGroupLimitExceeded", "The maximum number of security groups has been reached.")
+	}
 	id := "sg-0" + s.nextID()
 	s.tags[id] = map[string]string{}
 	for _, spec := range in.TagSpecifications {
@@ -151,7 +154,7 @@ func (s *Sim) authorizeIngress(in *api.AuthorizeSecurityGroupIngressInput) (*api
 			fresh = append(fresh, only)
 		}
 	}
-	if len(have) > 60 {
+	if len(have) > s.options.Limits.RulesPerSecurityGroup {
 		return nil, refuse("RulesPerSecurityGroupLimitExceeded", "The maximum number of rules per security group has been reached.")
 	}
 	g.IpPermissions = append(g.IpPermissions, fresh...)

@@ -114,6 +114,7 @@ type Limits struct {
 	VerifyingPerLoadBalancer                                                       int // listeners that verify the certificates of clients
 	TargetsPerLoadBalancer, TargetsPerGroup                                        int
 	ValuesPerRule, WildcardsPerRule, GroupsPerAction                               int
+	SecurityGroups, RulesPerSecurityGroup, ImportedCertificates                    int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -130,6 +131,9 @@ func (l Limits) withDefaults() Limits {
 		ValuesPerRule:               cmp.Or(l.ValuesPerRule, 5),
 		WildcardsPerRule:            cmp.Or(l.WildcardsPerRule, 5),
 		GroupsPerAction:             cmp.Or(l.GroupsPerAction, 5),
+		SecurityGroups:              cmp.Or(l.SecurityGroups, 2500),
+		RulesPerSecurityGroup:       cmp.Or(l.RulesPerSecurityGroup, 60),
+		ImportedCertificates:        cmp.Or(l.ImportedCertificates, 2500),
 	}
 }
 
