@@ -23,9 +23,9 @@ func (f *failures[K]) news(key K, err error) bool {
 	if f.last == nil {
 		f.last = map[K]string{}
 	}
-	before, now := f.last[key], varies.ReplaceAllString(err.Error(), "")
-	f.last[key] = now
-	return now != before
+	before, known := f.last[key]
+	f.last[key] = err.Error()
+	return !known || !alike(before, err.Error())
 }
 
 // over forgets a failure, and reports whether there was one.
@@ -40,6 +40,11 @@ func (f *failures[K]) over(key K) bool {
 // varies are the words of an error that differ from one attempt to the next, such as times, ports and
 // the IDs of requests.
 var varies = regexp.MustCompile(`\S*\d\S*`)
+
+// alike reports whether two texts say the same of two attempts.
+func alike(a, b string) bool {
+	return varies.ReplaceAllString(a, "") == varies.ReplaceAllString(b, "")
+}
 
 // A quietSink leaves out what controller-runtime says of each error that a reconciler returns.
 type quietSink struct{ logr.LogSink }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -36,6 +37,8 @@ type gathering struct {
 	departed map[string]*networkingv1.Ingress
 	// paused says that somebody has paused the load balancer.
 	paused bool
+	// at is when it was read: what had ended by then is tried again.
+	at time.Time
 }
 
 // ask is what compiling needs to know about the cloud, its limits too if they were in the way last time.
@@ -62,7 +65,8 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if err := g.memories.ready(ctx); err != nil {
 		return nil, fmt.Errorf("reading what is remembered: %w", err)
 	}
-	record, memory := g.memories.recall(key), g.memories.memory(key)
+	now := time.Now()
+	record, memory := g.memories.recall(key), g.memories.memory(key, now)
 	paused, err := g.paused(ctx, key)
 	if err != nil {
 		return nil, err
@@ -88,10 +92,10 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if err := g.references(ctx, key, known, memory, &objects); err != nil {
 		return nil, err
 	}
-	objects.Memories = g.memories.about(names)
+	objects.Memories = g.memories.about(names, now)
 	objects.Memories[key] = memory
 
-	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, paused: paused}
+	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, paused: paused, at: now}
 	out.Class.Name = key.Class()
 	snapshots, _ := ingress.Split(objects, g.options)
 	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == key }); at >= 0 {
@@ -150,7 +154,7 @@ func (g *gatherer) homes(ctx context.Context, ing *networkingv1.Ingress) ([]lb.K
 		return nil, nil, err
 	}
 	who := refOf(kindIngress, ing)
-	objects.Memories = g.memories.about([]string{who.String()})
+	objects.Memories = g.memories.about([]string{who.String()}, time.Now())
 	snapshots, homeless := ingress.Split(objects, g.options)
 	keys := g.memories.holding(who.String())
 	for _, s := range snapshots {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -84,10 +85,20 @@ func (m *memories) recall(key lb.Key) record {
 	return m.records[key]
 }
 
-// memory is what the compiler reads of a record. It is not to be changed either.
-func (m *memories) memory(key lb.Key) ingress.Memory {
+// memory is what the compiler reads of a record at a time. It is not to be changed either.
+func (m *memories) memory(key lb.Key, now time.Time) ingress.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.read(key, now)
+}
+
+// read makes a memory anew where some of it has an end.
+func (m *memories) read(key lb.Key, now time.Time) ingress.Memory {
+	r := m.records[key]
+	ends := func(r v1alpha1.Rejection) bool { return r.Until != nil }
+	if slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return slices.ContainsFunc(m.Rejections, ends) }) {
+		return memoryOf(r, now)
+	}
 	return m.memories[key]
 }
 
@@ -119,17 +130,17 @@ func (m *memories) holding(member string) []lb.Key {
 
 // about is what the compiler needs to know about some Ingresses: every Memory that has one of them,
 // without the others that it has.
-func (m *memories) about(members []string) map[lb.Key]ingress.Memory {
+func (m *memories) about(members []string, now time.Time) map[lb.Key]ingress.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	out := map[lb.Key]ingress.Memory{}
+	known, out := map[lb.Key]ingress.Memory{}, map[lb.Key]ingress.Memory{}
 	for _, member := range members {
 		for key := range m.holders[member] {
-			known := m.memories[key]
-			if _, ok := out[key]; !ok {
-				out[key] = ingress.Memory{Class: known.Class, Members: map[string]ingress.Remembered{}}
+			if _, ok := known[key]; !ok {
+				known[key] = m.read(key, now)
+				out[key] = ingress.Memory{Class: known[key].Class, Members: map[string]ingress.Remembered{}}
 			}
-			out[key].Members[member] = known.Members[member]
+			out[key].Members[member] = known[key].Members[member]
 		}
 	}
 	return out
@@ -179,7 +190,7 @@ func (m *memories) put(key lb.Key, r record) {
 	for _, member := range m.records[key].Memory.Members {
 		remove(m.holders, member.Ingress, key)
 	}
-	m.records[key], m.memories[key] = r, memoryOf(r)
+	m.records[key], m.memories[key] = r, memoryOf(r, time.Time{})
 	for _, member := range r.Memory.Members {
 		add(m.holders, member.Ingress, key)
 	}
@@ -197,13 +208,13 @@ func Remembered(ctx context.Context, cluster client.Reader, namespace string) (m
 	}
 	out := make(map[lb.Key]ingress.Memory, len(records))
 	for key, r := range records {
-		out[key] = memoryOf(r)
+		out[key] = memoryOf(r, time.Now())
 	}
 	return out, nil
 }
 
-// memoryOf is the part of a record that the compiler reads.
-func memoryOf(r record) ingress.Memory {
+// memoryOf is the part of a record that the compiler reads, without what had ended by a time.
+func memoryOf(r record, now time.Time) ingress.Memory {
 	out := ingress.Memory{Class: r.Memory.Class, Members: map[string]ingress.Remembered{}, Certificates: map[string]lb.CertificateID{}}
 	for _, m := range r.Memory.Members {
 		known := ingress.Remembered{Previous: lb.Key(m.Previous), Move: m.Move, Served: m.Served}
@@ -214,6 +225,9 @@ func memoryOf(r record) ingress.Memory {
 			known.LastAccepted = &ingress.Accepted{Annotations: v.Annotations, Spec: v.Spec}
 		}
 		for _, x := range m.Rejections {
+			if over(x, now) {
+				continue
+			}
 			known.Rejections = append(known.Rejections, ingress.Rejection{Version: x.Version, Message: x.Message})
 		}
 		out.Members[m.Ingress] = known

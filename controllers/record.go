@@ -1,9 +1,6 @@
 package controllers
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -73,7 +70,7 @@ func addressesOf(r *record) []string {
 
 // diagnostics are all that there is to say.
 func (o outcome) diagnostics() []diag.Diagnostic {
-	return slices.Concat(o.built.Diagnostics, o.todo.Diagnostics)
+	return slices.Concat(o.built.Diagnostics, o.todo.Diagnostics, o.unrelieved())
 }
 
 func reported(d diag.Diagnostic) v1alpha1.Diagnostic {
@@ -229,22 +226,12 @@ func (o outcome) learn(next *record, now time.Time) {
 			continue
 		}
 		known := memberOf(next, m.Owner.String()) // hold enrolled it
-		o.learnRejections(m, known)
+		o.learnRejections(m, known, now)
+		if served {
+			known.Rejections = o.lasting(known.Rejections) // what has ended was tried, and is there
+		}
 		if served && !refused[m.Source()] {
 			learnVersion(m, known, now)
-		}
-	}
-}
-
-func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory) {
-	const most = 5 // versions: an author who tries more has seen the message
-	for _, r := range o.run.Rejections {
-		version := ingress.Version(m.Ingress)
-		mine := slices.ContainsFunc(r.Origin, func(s diag.Source) bool { return s.At("") == m.Source() })
-		told := slices.ContainsFunc(known.Rejections, func(r v1alpha1.Rejection) bool { return r.Version == version })
-		if mine && !told {
-			known.Rejections = append(known.Rejections, v1alpha1.Rejection{Version: version, Message: shorten(r.Err.Error()), Capabilities: digestOf(o.caps)})
-			known.Rejections = known.Rejections[max(0, len(known.Rejections)-most):]
 		}
 	}
 }
@@ -283,35 +270,9 @@ func (o outcome) refused() map[diag.Source]bool {
 	return out
 }
 
-// digestOf stands for what a cloud can do.
-func digestOf(c lb.Capabilities) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
-	return hex.EncodeToString(sum[:8])
-}
-
-// rejecting reports whether there is something that the cloud might take once it can do more.
-func rejecting(r *record) bool {
-	return slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return len(m.Rejections) > 0 }) ||
-		slices.ContainsFunc(r.Diagnostics, func(d v1alpha1.Diagnostic) bool { return d.Reason == string(diag.QuotaExceeded) })
-}
-
 // lacking reports whether there is something that the cloud does not have, and might have soon.
 func (o outcome) lacking() bool {
 	return slices.ContainsFunc(o.built.Diagnostics, func(d diag.Diagnostic) bool {
 		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.NameTaken, diag.WebACLMissing, diag.NoShield}, d.Reason)
 	})
-}
-
-// rejected are the members of which a version was rejected that was not known to be. The next
-// compilation leaves them out, so that the rest can go on at once.
-func (o outcome) rejected(next *record) []string {
-	var out []string
-	for i := range next.Memory.Members {
-		m := &next.Memory.Members[i]
-		before := memberOf(&o.snap.record, m.Ingress)
-		if before == nil && len(m.Rejections) > 0 || before != nil && !equality.Semantic.DeepEqual(before.Rejections, m.Rejections) {
-			out = append(out, m.Ingress)
-		}
-	}
-	return out
 }

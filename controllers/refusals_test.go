@@ -106,17 +106,18 @@ var mistakes = map[string]mistake{
 
 // elsewhere are reasons that one Ingress alone does not lead to, and where they are shown.
 var elsewhere = map[diag.Reason]string{
-	diag.ClassTaken:    "TestAClassOfSomebodyElseStaysTheirs",
-	diag.HostMiss:      "TestBothOwnersOfAHostThatMissesAreTold",
-	diag.NameTaken:     "TestANameThatIsTaken",
-	diag.NetworkUnmet:  "TestWhatTheNetworkLacksIsSaidOfTheClass",
-	diag.Protected:     "TestAProtectedLoadBalancerStaysUntilItsClassLetsGo",
-	diag.QuotaExceeded: "TestWhatDoesNotFitIsRefused",
-	diag.LastGood:      "TestABadVersionLeavesTheLastGoodOneServed",
-	diag.Rejected:      "TestWhatTheCloudRejectsCostsItsNeighboursNothing",
-	diag.DeleteFirst:   "test/golden/plan-delete-first.txtar",
-	diag.RedirectOrder: "model/plan/redirect.go: of ports, and there is no Ingress to tell",
-	diag.UnknownRule:   "TestARuleOfSomebodyElseIsReportedAndRemoved",
+	diag.ClassTaken:         "TestAClassOfSomebodyElseStaysTheirs",
+	diag.HostMiss:           "TestBothOwnersOfAHostThatMissesAreTold",
+	diag.NameTaken:          "TestANameThatIsTaken",
+	diag.NetworkUnmet:       "TestWhatTheNetworkLacksIsSaidOfTheClass",
+	diag.Protected:          "TestAProtectedLoadBalancerStaysUntilItsClassLetsGo",
+	diag.QuotaExceeded:      "TestWhatDoesNotFitIsRefused",
+	diag.LastGood:           "TestABadVersionLeavesTheLastGoodOneServed",
+	diag.Rejected:           "TestWhatTheCloudRejectsCostsItsNeighboursNothing",
+	diag.CertificateRefused: "TestACertificateThatTheCloudRefusesCostsNoPlainHTTP",
+	diag.DeleteFirst:        "test/golden/plan-delete-first.txtar",
+	diag.RedirectOrder:      "model/plan/redirect.go: of ports, and there is no Ingress to tell",
+	diag.UnknownRule:        "TestARuleOfSomebodyElseIsReportedAndRemoved",
 }
 
 func TestMistakesAreToldOnceAndOnlyToWhoMakesThem(t *testing.T) {

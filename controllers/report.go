@@ -59,7 +59,13 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	r.targets.track(key, &o.snap.Class, o.caps, o.seen.TargetGroups)
 	next := o.record(time.Now())
 	o.learn(&next, time.Now())
-	err := r.herald.tell(ctx, o)
+	rejected := o.rejected(&next)
+	var err error
+	if len(rejected) > 0 {
+		o.hush(&next)
+	} else {
+		err = r.herald.tell(ctx, o)
+	}
 	err = errors.Join(err, r.publish(ctx, o, &next))
 	err = errors.Join(err, r.release(ctx, o, &next))
 	ended, wait := o.endMoves(&next, time.Now())
@@ -74,7 +80,6 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	}
 	err = errors.Join(err, r.keep(ctx, key, &next))
 	r.awaken(ctx, ended) // only now, for they look at what is remembered here
-	rejected := o.rejected(&next)
 	r.lookAfter(ctx, rejected)
 	switch {
 	case err == nil && len(rejected) > 0, err == nil && unconfirmed:
@@ -82,7 +87,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	case err == nil && o.err == nil && o.seen.Exists && !o.seen.Active:
 		return reconcile.Result{RequeueAfter: afterPending}, nil
 	case err == nil && o.err == nil && (rejecting(&next) || o.lacking()):
-		return reconcile.Result{RequeueAfter: afterRejected}, nil
+		return reconcile.Result{RequeueAfter: untilTried(&next, time.Now())}, nil
 	case err == nil && o.err == nil:
 		return reconcile.Result{RequeueAfter: cmp.Or(wait, r.jittered())}, nil // to see whether the cloud has drifted
 	}
@@ -328,6 +333,10 @@ func (r *reconciler) registered(ctx context.Context, key lb.Key, group lb.GroupI
 	r.tell(key, group, some)
 	r.awaken(ctx, []lb.Key{key})
 }
+
+// crowded has a load balancer reconciled of which a target group has come to have more targets than the cloud
+// takes, or no more: that is for the owners of its Ingresses to know.
+func (r *reconciler) crowded(ctx context.Context, key lb.Key) { r.awaken(ctx, []lb.Key{key}) }
 
 // awaken makes other load balancers reconcile.
 func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {

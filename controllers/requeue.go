@@ -25,6 +25,7 @@ const (
 	afterPending  = time.Second
 	afterDisputed = repairEvery      // somebody else writes there too
 	afterDenied   = time.Minute      // somebody has to fix credentials, and then should not wait long
+	afterCrowded  = time.Minute      // targets may have left
 	afterRejected = 10 * time.Minute // a limit may have been raised
 )
 
@@ -60,6 +61,9 @@ func (p *patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, er
 // errDisputed is of something that somebody else keeps writing over.
 var errDisputed = errors.New("somebody else has changed it again")
 
+// errCrowded is of targets that a load balancer has no room for.
+var errCrowded = errors.New("there are more targets than the cloud takes")
+
 // comeBack turns an error into what the queue is to do. An error that it returns is retried with
 // backoff; the others say themselves when it is worth trying again.
 func comeBack(err error) (reconcile.Result, error) {
@@ -90,6 +94,8 @@ func patience(err error) time.Duration {
 		return afterConflict
 	case errors.Is(err, errDisputed):
 		return afterDisputed
+	case errors.Is(err, errCrowded):
+		return afterCrowded
 	case errors.Is(err, providers.ErrPending):
 		return afterPending
 	case errors.Is(err, providers.ErrDenied):

@@ -38,8 +38,8 @@ func newReach(address lb.Address, built model.Built) reach {
 	}
 	for _, d := range built.Diagnostics {
 		source := d.Source.At("")
-		about := d.Severity == diag.Error && (d.Reason == diag.CertificateMissing || d.Reason == diag.CertificateInvalid)
-		if about && out.problems[source] == "" {
+		about := slices.Contains([]diag.Reason{diag.CertificateMissing, diag.CertificateInvalid, diag.CertificateRefused}, d.Reason)
+		if about && d.Severity == diag.Error && out.problems[source] == "" {
 			out.problems[source] = d.Reason
 		}
 	}

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -40,6 +41,8 @@ type tracked struct {
 	known   bool
 	// growing is since when there has been something to add, and nothing to remove.
 	growing time.Time
+	// crowded says that there are more than the cloud takes.
+	crowded bool
 }
 
 // An expectation is what a load balancer is going to have, by when it was compiled last.
@@ -174,6 +177,19 @@ func (b *targetBook) look(k groupKey) (tracked, bool) {
 	return *t, true
 }
 
+// elsewhere is how many targets the other groups of a load balancer have, as far as is known.
+func (b *targetBook) elsewhere(k groupKey) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for other, t := range b.groups {
+		if other.key == k.key && other != k {
+			n += len(t.members)
+		}
+	}
+	return n
+}
+
 // note changes what is known of a group.
 func (b *targetBook) note(k groupKey, change func(*tracked)) {
 	b.mu.Lock()
@@ -191,6 +207,8 @@ type registrar struct {
 	book  *targetBook
 	// registered is told when a target group has got its first members, or lost its last.
 	registered func(ctx context.Context, key lb.Key, group lb.GroupID, some bool)
+	// crowded is told when a target group has come to have more targets than the cloud takes, or no more.
+	crowded func(ctx context.Context, key lb.Key)
 }
 
 // Reconcile brings one target group up to date. Additions are gathered while more are coming, removals never
@@ -210,11 +228,17 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 		}
 		r.book.note(k, func(known *tracked) { known.members, known.known = t.members, true })
 	}
+	fits := t.caps.Within(want, t.members, r.book.elsewhere(k))
+	crowded := len(fits) < len(want)
+	if want = fits; crowded != t.crowded {
+		r.book.note(k, func(known *tracked) { known.crowded = crowded })
+		r.crowded(ctx, k.key)
+	}
 	wait, change := due(t.members, want, coming, t.growing, time.Now())
 	switch {
 	case !change:
 		r.book.note(k, func(known *tracked) { known.growing = time.Time{} })
-		return reconcile.Result{}, nil
+		return whenLess(crowded), nil
 	case wait > 0:
 		r.book.note(k, func(known *tracked) {
 			if known.growing.IsZero() {
@@ -225,13 +249,24 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 	}
 	if err := r.cloud.SetTargets(ctx, k.key, k.id, want); err != nil {
 		r.book.note(k, func(known *tracked) { known.known = false })
+		if errors.Is(err, providers.ErrNoRoom) {
+			err = fmt.Errorf("%w: %w", errCrowded, err)
+		}
 		return reconcile.Result{}, fmt.Errorf("setting the targets of %s in %s: %w", k.id, k.key, err)
 	}
 	r.book.note(k, func(known *tracked) { known.members, known.known, known.growing = want, true, time.Time{} })
 	if (len(t.members) == 0) != (len(want) == 0) {
 		r.registered(ctx, k.key, k.id, len(want) > 0)
 	}
-	return reconcile.Result{}, nil
+	return whenLess(crowded), nil
+}
+
+// whenLess comes back to a group that is crowded: others of its load balancer may have left.
+func whenLess(crowded bool) reconcile.Result {
+	if crowded {
+		return reconcile.Result{RequeueAfter: afterCrowded}
+	}
+	return reconcile.Result{}
 }
 
 // want is what the Service of a group has now, sorted, and whether more are coming.

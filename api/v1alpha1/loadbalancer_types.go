@@ -161,7 +161,7 @@ type MemberMemory struct {
 	LastAccepted *AcceptedVersion `json:"lastAccepted,omitempty"`
 	// Forgotten says that there was one, and that it was dropped to make room.
 	Forgotten bool `json:"forgotten,omitempty"`
-	// Rejections are the versions that the cloud refused.
+	// Rejections are the versions that the cloud refused, and the certificates of its Secrets.
 	// +listType=atomic
 	Rejections []Rejection `json:"rejections,omitempty"`
 	// Previous is the key of the load balancer that the Ingress moves here from.
@@ -201,15 +201,17 @@ type AcceptedVersion struct {
 	Spec networkingv1.IngressSpec `json:"spec"`
 }
 
-// Rejection is a version of an Ingress that the cloud refused.
+// Rejection is a version of an Ingress that the cloud refused, or a certificate.
 type Rejection struct {
-	// Version stands for the spec and the annotations that Fairlead reads.
+	// Version stands for the spec and the annotations that Fairlead reads, or is the ID of a certificate.
 	Version string `json:"version"`
 	// Message is in the cloud's words.
 	Message string `json:"message"`
 	// Capabilities stand for what the cloud was known to be able to do. Once it can do something
 	// else the version is tried again.
 	Capabilities string `json:"capabilities,omitempty"`
+	// Until is when it is tried again in any case, where others may have made room by then.
+	Until *metav1.Time `json:"until,omitempty"`
 }
 
 // LoadBalancer is the report on one load balancer, and the operator's memory of it.

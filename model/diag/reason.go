@@ -46,6 +46,7 @@ const (
 
 	CertificateMissing Reason = "CertificateMissing"
 	CertificateInvalid Reason = "CertificateInvalid"
+	CertificateRefused Reason = "CertificateRefused"
 	CertificateUnused  Reason = "CertificateUnused"
 	HostNotCovered     Reason = "HostNotCovered"
 
@@ -103,6 +104,7 @@ var Reasons = []Doc{
 	{AuthUnavailable, "Users would have to sign in and cannot; requests are answered 503, and never let through.", "Create the Secret with the keys `clientID` and `clientSecret`, or have the host served over HTTPS."},
 	{CertificateMissing, "No certificate is found for the host, so it is left out of the HTTPS port; other ports serve it.", "Create the Secret; it is picked up when it appears."},
 	{CertificateInvalid, "The Secret holds no certificate with its key, or one that has expired: the one that it held last goes on being served, and without one the host is left out of the HTTPS port. Or it holds one for other hosts, which is served all the same.", "Store a PEM certificate chain in `tls.crt` and its key in `tls.key`."},
+	{CertificateRefused, "The cloud did not take the certificate of the Secret: the one that it held last goes on being served, and without one the host is left out of the HTTPS port; other ports serve it.", "The message carries the cloud's words; give the Secret another certificate, or make room for it."},
 	{CertificateUnused, "A host in `spec.tls` is not a host of any rule, so nothing is served for it over HTTPS.", "Add a rule for the host, or list no hosts to cover everything."},
 	{HostNotCovered, "An HTTPS port is asked for, but no entry of `spec.tls` covers this host.", "List the host in `spec.tls`."},
 	{Conflict, "Two routes match exactly the same requests; one of them answers.", "Remove one of them; the message names the winner and a request."},

@@ -163,6 +163,9 @@ func parseARNs(text string) ([]routing.CertificateID, error) {
 func (e entry) fromSecret(covered map[routing.Host]string) map[routing.Host]certificateUse {
 	field := e.field + ".secretName"
 	s := e.readSecret(name{e.Namespace, e.SecretName})
+	if refused := e.members[e.Owner.String()].rejectionOf(string(s.id)); refused != nil && e.find(s.id) == nil {
+		s = secret{e.lastOf(name{e.Namespace, e.SecretName}), diag.CertificateRefused, errors.New(refused.Message)}
+	}
 	switch {
 	case s.id == "":
 		e.tell(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s left out of HTTPS", s.err, e.list(covered)))

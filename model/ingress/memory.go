@@ -35,7 +35,7 @@ type Memory struct {
 type Remembered struct {
 	// LastAccepted is the version to fall back to; nil if none was ever accepted.
 	LastAccepted *Accepted
-	// Rejections are the versions that the cloud refused.
+	// Rejections are the versions that the cloud refused, and the certificates.
 	Rejections []Rejection
 	// Previous is the load balancer that the member moves here from, until the move is over.
 	Previous routing.Key
@@ -57,7 +57,7 @@ type Accepted struct {
 
 // A Rejection is a version that the cloud refused, and its words.
 type Rejection struct {
-	Version string // as Version computes it
+	Version string // as Version computes it, or the ID of a certificate
 	Message string
 }
 
@@ -76,7 +76,11 @@ func (r Remembered) rejection(ing *networkingv1.Ingress) *Rejection {
 	if len(r.Rejections) == 0 {
 		return nil
 	}
-	version := Version(ing)
+	return r.rejectionOf(Version(ing))
+}
+
+// rejectionOf is the cloud's refusal of a version or a certificate, or nil.
+func (r Remembered) rejectionOf(version string) *Rejection {
 	i := slices.IndexFunc(r.Rejections, func(r Rejection) bool { return r.Version == version })
 	if i < 0 {
 		return nil

@@ -25,6 +25,7 @@ import (
 type doors struct {
 	inCloud   map[string][]routing.CertificateID // what the cloud holds, by host
 	discovers bool                               // whether the cloud was asked
+	members   map[string]Remembered              // which certificates of theirs it refused
 	ports     map[int32]*door
 	secrets   map[name]secret // read so far
 	known     map[routing.CertificateID]*routing.Certificate
@@ -54,7 +55,7 @@ type certificateUse struct {
 
 func newDoors(s *Snapshot, c Certificates) *doors {
 	return &doors{
-		inCloud: c.ByHost, discovers: s.Class.discovers(),
+		inCloud: c.ByHost, discovers: s.Class.discovers(), members: s.Memory.Members,
 		ports:   map[int32]*door{},
 		secrets: map[name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},
@@ -231,6 +232,10 @@ func (o *opening) attach(ports []int32, uses map[routing.Host]certificateUse) {
 				}
 			case before.id != use.id:
 				o.tellSecond(host, use, before)
+				continue
+			}
+			if c := o.known[use.id]; !slices.Contains(c.Origin, use.source) {
+				c.Origin = append(c.Origin, use.source)
 			}
 		}
 	}

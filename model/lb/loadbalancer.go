@@ -188,6 +188,7 @@ type Certificate struct {
 	Secrets []string          `json:"-"` // desired side only: those that hold it, or held it last
 	Pair    *KeyPair          `json:"-"` // desired side only; nil for one that no Secret holds any more and the provider has
 	Tags    map[string]string `json:"-"` // desired side only
+	Origin  []diag.Source     `json:"-"` // desired side only: where it is asked for
 }
 
 // CertificateSettings are what of a certificate changes while it stays the same.

@@ -188,7 +188,8 @@ func certificates(t *routing.Table, listeners []Listener) []Certificate {
 	for _, c := range t.Certificates {
 		if used[c.ID] && len(c.Secrets) > 0 {
 			out = append(out, Certificate{
-				ID: c.ID, Hosts: c.Hosts, Kind: c.Kind, Digest: CertificateSettings{t.Settings.Tags}.Digest(), Secrets: c.Secrets, Pair: c.Pair, Tags: t.Settings.Tags,
+				ID: c.ID, Hosts: c.Hosts, Kind: c.Kind, Digest: CertificateSettings{t.Settings.Tags}.Digest(), Tags: t.Settings.Tags,
+				Secrets: c.Secrets, Pair: c.Pair, Origin: c.Origin,
 			})
 		}
 	}

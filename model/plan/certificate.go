@@ -43,11 +43,13 @@ func renew(seen *lb.Observed, want lb.LoadBalancer) (*lb.Observed, []ReplaceCert
 func (d *difference) certificates(renewed []ReplaceCertificate) {
 	for _, r := range renewed {
 		d.imported[r.New.ID] = d.add(r, use{})
+		d.tasks[d.imported[r.New.ID]].origin = r.New.Origin
 	}
 	for _, c := range d.want.Certificates {
 		switch seen := d.seen.Certificate(c.ID); {
 		case seen == nil:
 			d.imported[c.ID] = d.add(ImportCertificate{c}, use{})
+			d.tasks[d.imported[c.ID]].origin = c.Origin
 		case seen.Digest != c.Digest && (c.Digest == "" || differ(seen.Digest, c.Digest)):
 			d.add(ModifyCertificate{c}, use{})
 		}
@@ -114,7 +116,11 @@ func (d *difference) attach(ch *change) []int {
 	var tasks []int
 	for _, id := range ch.want.Certificates[len(standard(ch.want.Certificates)):] {
 		if !slices.Contains(ch.seen.Certificates, id) {
-			tasks = append(tasks, d.add(AttachCertificate{ch.port, id}, use{certificates: 1}, d.importsOf([]lb.CertificateID{id})...))
+			t := d.add(AttachCertificate{ch.port, id}, use{certificates: 1}, d.importsOf([]lb.CertificateID{id})...)
+			if at := slices.IndexFunc(d.want.Certificates, func(c lb.Certificate) bool { return c.ID == id }); at >= 0 {
+				d.tasks[t].origin = d.want.Certificates[at].Origin
+			}
+			tasks = append(tasks, t)
 		}
 	}
 	return tasks

@@ -197,6 +197,12 @@ func (d *difference) tearDown() {
 // groups creates target groups that are missing, registers the first targets of those that
 // never had any, and corrects health checks.
 func (d *difference) groups() {
+	taken := 0 // by targets, of those that the load balancer can have
+	for _, g := range d.want.TargetGroups {
+		if seen := d.seen.TargetGroup(g.ID); seen != nil && seen.Registered {
+			taken += len(d.caps.Within(g.Targets, nil, 0))
+		}
+	}
 	for _, g := range d.want.TargetGroups {
 		seen := d.seen.TargetGroup(g.ID)
 		at := absent
@@ -214,26 +220,22 @@ func (d *difference) groups() {
 			}
 		}
 		if len(g.Targets) > 0 && (seen == nil || !seen.Registered) {
-			at = d.add(RegisterTargets{g.ID, d.firstTargets(g)}, use{}, at)
+			first := d.caps.Within(g.Targets, nil, taken)
+			taken += len(first)
+			at = d.add(RegisterTargets{g.ID, first}, use{}, at)
 			d.tasks[at].origin = d.origins[g.ID]
 		}
 		d.usable[g.ID] = at
 	}
 }
 
-// firstTargets are those that a group begins with: as many as the cloud takes.
-func (d *difference) firstTargets(g lb.TargetGroup) []lb.Target {
-	if most := d.caps.TargetsPerGroup; most > 0 && len(g.Targets) > most {
-		return g.Targets[:most]
-	}
-	return g.Targets
-}
-
-// loadBalancer creates the load balancer or corrects its settings.
+// loadBalancer creates the load balancer, once the account has room for one of its target groups at
+// least, or corrects its settings.
 func (d *difference) loadBalancer() {
 	switch {
 	case !d.seen.Exists:
-		d.balancer = d.add(CreateLoadBalancer{d.want}, use{})
+		first := slices.IndexFunc(d.tasks, func(t task) bool { _, creates := t.step.(CreateTargetGroup); return creates })
+		d.balancer = d.add(CreateLoadBalancer{d.want}, use{}, first)
 	case differ(d.seen.Digest, d.want.Digest):
 		d.bare = d.add(ModifyLoadBalancer{d.want}, use{})
 		if d.seen.Digest == "" { // it was never finished

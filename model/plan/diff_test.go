@@ -256,14 +256,37 @@ func TestStepsNameTheRoutesBehindThem(t *testing.T) {
 	source := diag.Source{Kind: "Ingress", Namespace: "shop", Name: "web"}
 	r := rule("a.example.com", "/x", forward("A"))
 	r.Origin = []diag.Source{source}
-	b := balancer(listener(80, r))
+	b := balancer(secure(listener(443, r), "cert"))
 	b.TargetGroups = []lb.TargetGroup{group("A", "10.0.0.1")}
+	b.Certificates = []lb.Certificate{{ID: "cert", Origin: []diag.Source{source}}}
 	for _, s := range Diff(nil, b, lb.ALB()).Steps {
 		switch s.Step.(type) {
-		case CreateTargetGroup, RegisterTargets, CreateRule:
+		case CreateTargetGroup, RegisterTargets, ImportCertificate, CreateListener, CreateRule:
 			if !slices.Equal(s.Origin, []diag.Source{source}) {
 				t.Errorf("%s %s comes from %v", s.Step.Op(), s.Step.ID(), s.Origin)
 			}
+		}
+	}
+}
+
+func TestALoadBalancerWaitsForOneTargetGroup(t *testing.T) {
+	b := balancer(listener(80, rule("a.example.com", "", forward("A")), rule("b.example.com", "", forward("B"))))
+	for why, c := range map[string]struct {
+		groups []lb.TargetGroup
+		after  []string
+	}{
+		"there is none":               {nil, nil},
+		"the others are made besides": {[]lb.TargetGroup{group("A", "10.0.0.1"), group("B", "10.0.0.2")}, []string{"create target group A"}},
+	} {
+		b.TargetGroups = c.groups
+		p := Diff(nil, b, lb.ALB())
+		at := slices.IndexFunc(p.Steps, func(s Planned) bool { _, is := s.Step.(CreateLoadBalancer); return is })
+		var after []string
+		for _, before := range p.Steps[at].After {
+			after = append(after, named(p)[before])
+		}
+		if diff := cmp.Diff(c.after, after); diff != "" {
+			t.Errorf("%s: it waits for (-want +got):\n%s", why, diff)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -64,6 +65,7 @@ func (d *difference) open(ch *change) {
 	after := append([]int{d.balancer, d.guarded}, d.importsOf(ch.want.Certificates)...)
 	after = append(after, d.targetsOf(ch.want.Default, false)...)
 	ch.ready = d.add(CreateListener{*ch.want}, use{listeners: 1, certificates: further(ch.want.Certificates), verifying: one(ch.want.Verifies)}, after...)
+	d.tasks[ch.ready].origin = askers(*ch.want)
 	ch.steps = append(ch.steps, move{entry{at: ch.ready}, absent, comes})
 }
 
@@ -182,6 +184,7 @@ func (d *difference) settings(ch *change, order *lanes) {
 			u = ch.verification()
 		}
 		at = d.add(ModifyListener{*want}, u, after...)
+		d.tasks[at].origin = askers(*want)
 		d.unnames(at, seen.Default)
 	}
 	if seen.Protocol == "HTTPS" && want.Protocol != "HTTPS" {
@@ -204,6 +207,15 @@ func one(so bool) int {
 		return 1
 	}
 	return 0
+}
+
+// askers are the routes that a port has rules for.
+func askers(l lb.Listener) []diag.Source {
+	var out []diag.Source
+	for _, r := range l.Rules {
+		out = append(out, r.Origin...)
+	}
+	return out
 }
 
 // elsewhere reports whether what no rule is for is answered differently.

@@ -10,7 +10,8 @@ import (
 //
 //	step                    waits for                               or else
 //	------------------------------------------------------------------------------------------
-//	create load balancer    -
+//	create load balancer    its first target group                  it is made for nobody, where
+//	                                                                the account has no room
 //	guard load balancer     the load balancer, or, where there      requests are answered without
 //	                        is to be no web ACL any more, all       the web ACL that was asked for
 //	                        that goes or changes

@@ -21,7 +21,8 @@ type Plan struct {
 type Planned struct {
 	Step  Step
 	After []int // indices into Steps, ascending, each smaller than this step's own
-	// Origin are the routes that ask for it: a step that the cloud rejects is theirs to answer for.
+	// Origin are the routes that ask for it, where not all do: a step that the cloud rejects is theirs to
+	// answer for, or to be told of.
 	Origin []diag.Source
 }
 

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fairlead.dev/fairlead/model/diag"
 )
 
 // This file is certificates: what they are called, and what of them matters.
@@ -18,10 +20,11 @@ type CertificateID string
 // A Certificate is one that a listener serves.
 type Certificate struct {
 	ID      CertificateID
-	Hosts   []string // the names in it
-	Kind    string   // as KindOf says
-	Secrets []string // namespace/name of those that hold it, or held it last; none for one that the cloud has of itself
-	Pair    *KeyPair // nil for one that no Secret holds now
+	Hosts   []string      // the names in it
+	Kind    string        // as KindOf says
+	Secrets []string      // namespace/name of those that hold it, or held it last; none for one that the cloud has of itself
+	Pair    *KeyPair      // nil for one that no Secret holds now
+	Origin  []diag.Source // where it is asked for
 }
 
 // A KeyPair is a certificate chain with its private key, in PEM. It never prints its key.

@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -58,7 +59,11 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 		if err != nil {
 			return plan.Result{}, err
 		}
-		return plan.Result{}, p.register(ctx, seen.Key, arn, s.Targets)
+		added, err := p.register(ctx, seen.Key, arn, s.Targets)
+		if added > 0 && errors.Is(err, providers.ErrNoRoom) {
+			return plan.Result{}, nil // it serves; who keeps the members goes on with the others
+		}
+		return plan.Result{}, err
 	case plan.AwaitTargets:
 		return plan.Result{}, p.awaitTargets(ctx, seen.Key, s.Group)
 	case plan.DeleteTargetGroup:
@@ -117,7 +122,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 			err = p.writeSettings(ctx, made, want)
 		}
 	case err != nil:
-		return plan.Result{}, explained("creating load balancer "+name, err)
+		return plan.Result{}, p.explained("creating load balancer "+name, err)
 	default:
 		made.LoadBalancer, made.tags = out.LoadBalancers[0], tags
 		if active(&made.LoadBalancer) { // AWS makes none in a moment: it was there, just as it is asked for

@@ -183,34 +183,48 @@ func (p *Provider) changeMembers(ctx context.Context, key lb.Key, group string, 
 			surplus = append(surplus, h.Target)
 		}
 	}
-	refused := p.register(ctx, key, group, missing)
+	added, refused := p.register(ctx, key, group, missing)
 	if refused != nil && !errors.Is(refused, providers.ErrRejected) {
 		return refused
 	}
-	// A group that is full has no room before those have left it that nobody wants any more.
 	if err := p.deregister(ctx, group, surplus); err != nil || refused == nil {
 		return errors.Join(refused, err)
 	}
-	return fmt.Errorf("%d targets are wanted, and %d were there: %w", len(want), len(have), refused)
+	// A group that is full has no room before those have left it that nobody wants any more.
+	if len(surplus) > 0 {
+		var more int
+		if more, refused = p.register(ctx, key, group, missing[added:]); refused == nil {
+			return nil
+		}
+		added += more
+	}
+	return fmt.Errorf("%d targets are wanted, and %d are there: %w", len(want), len(want)-len(missing)+added, refused)
 }
 
-// register adds targets to a group, once the load balancer can reach them.
-func (p *Provider) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) error {
+// register adds targets to a group, once the load balancer can reach them, and returns how many it added:
+// where there is no room for all, the first of them.
+func (p *Provider) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) (added int, err error) {
 	var ports []int32
 	for _, t := range targets {
 		ports = append(ports, t.Port)
 	}
 	if err := p.reach(ctx, key, ports); err != nil {
-		return err
+		return 0, err
 	}
-	for part := range slices.Chunk(targets, targetBatch) {
+	for size := targetBatch; added < len(targets); {
+		part := targets[added:min(added+size, len(targets))]
 		_, err := p.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{TargetGroupArn: aws.String(group), Targets: described(part)})
 		p.changed(group, part, "initial", err)
-		if err != nil {
-			return explained(fmt.Sprintf("registering %d targets in %s", len(part), group), err)
+		switch {
+		case is(err, "TooManyTargets") && len(part) > 1: // AWS took none of them
+			size = len(part) / 2
+		case err != nil:
+			return added, explained(fmt.Sprintf("registering %d targets in %s", len(part), group), err)
+		default:
+			added += len(part)
 		}
 	}
-	return nil
+	return added, nil
 }
 
 func (p *Provider) deregister(ctx context.Context, group string, targets []lb.Target) error {

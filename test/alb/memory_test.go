@@ -1,12 +1,15 @@
 package alb
 
 import (
+	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 )
@@ -17,7 +20,7 @@ import (
 // remember notes what came of a reconciliation, and reports whether something was refused that was not
 // known to be.
 func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outcome, complete bool) (learned bool) {
-	members := map[string]ingress.Remembered{}
+	members := w.waiting(s)
 	left := map[diag.Source]bool{}
 	for _, d := range built.Diagnostics {
 		if d.Reason == diag.QuotaExceeded && d.Severity == diag.Error || d.Reason == diag.Rejected || d.Reason == diag.WebACLMissing || d.Reason == diag.NameTaken {
@@ -35,9 +38,14 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 			known.Previous = w.homeOf(who)
 		}
 		for _, r := range o.Rejections {
-			if slices.ContainsFunc(r.Origin, func(from diag.Source) bool { return from.At("") == m.Source() }) {
-				known.Rejections = append(slices.Clone(known.Rejections), ingress.Rejection{Version: ingress.Version(m.Ingress), Message: r.Err.Error()})
-				learned = true
+			version := refusable(r.Step, m)
+			if version == "" || !slices.ContainsFunc(r.Origin, func(from diag.Source) bool { return from.At("") == m.Source() }) {
+				continue
+			}
+			known.Rejections = append(slices.Clone(known.Rejections), ingress.Rejection{Version: version, Message: r.Err.Error()})
+			learned = true
+			if errors.Is(r.Err, providers.ErrNoRoom) {
+				w.ends[who+" "+version] = time.Now().Add(retried)
 			}
 		}
 		if complete && !left[m.Source()] {
@@ -52,6 +60,45 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 	}
 	w.Memories[w.key] = ingress.Memory{Members: members, Certificates: model.Held(built.LoadBalancer, w.seen, s.Memory.Certificates)}
 	return learned
+}
+
+// waiting are the Ingresses that are members of nothing, for the cloud refused them as they are.
+func (w *world) waiting(s ingress.Snapshot) map[string]ingress.Remembered {
+	out := map[string]ingress.Remembered{}
+	for _, ing := range w.Ingresses {
+		who := ing.Namespace + "/" + ing.Name
+		if known := s.Memory.Members[who]; len(known.Rejections) > 0 && !known.Served {
+			out[who] = known
+		}
+	}
+	return out
+}
+
+// refusable is what of a member can be left out, so that a step is not asked for again; "" for nothing.
+func refusable(s plan.Step, m ingress.Member) string {
+	switch s := s.(type) {
+	case plan.CreateLoadBalancer, plan.CreateListener, plan.ModifyListener, plan.ReplaceCertificate, plan.AttachCertificate:
+		return ""
+	case plan.ImportCertificate:
+		return string(s.Certificate.ID)
+	}
+	return ingress.Version(m.Ingress)
+}
+
+// forgive forgets the refusals that have come to their end.
+func (w *world) forgive() {
+	for key, known := range w.Memories {
+		members := maps.Clone(known.Members)
+		for who, r := range members {
+			r.Rejections = slices.DeleteFunc(slices.Clone(r.Rejections), func(x ingress.Rejection) bool {
+				end, ends := w.ends[who+" "+x.Version]
+				return ends && !time.Now().Before(end)
+			})
+			members[who] = r
+		}
+		known.Members = members
+		w.Memories[key] = known
+	}
 }
 
 // homeOf is the other load balancer that an Ingress is served by, or "".

@@ -266,41 +266,90 @@ func TestQuotaOfValues(t *testing.T) {
 	})
 }
 
-// A target group that is full keeps its members, is told how many are wanted, and gets those in whose
-// place others have left; the other groups go on.
+// A target group that is full keeps its members and takes others as far as there is room, and their owner is told
+// how many there are; the other groups go on, and those in whose place others have left get in.
 func TestQuotaOfTargets(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := slow()
-		o.Limits.TargetsPerGroup = 4
-		w := newWorld(t, o)
-		w.service("big", 3)
-		w.service("small", 1)
-		w.serve("shop", map[string]string{"/": "big", "/api": "small"})
+	for name, c := range map[string]struct {
+		limits albsim.Limits
+		says   string
+	}{
+		"of a target group":  {albsim.Limits{TargetsPerGroup: 4}, "Service shop/big has 6 targets, and a target group of alb takes 4 (quota L-A0D0B863)"},
+		"of a load balancer": {albsim.Limits{TargetsPerLoadBalancer: 6}, "has 8 targets in all, and alb takes 6 (quota L-7E6692B2)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := slow()
+			o.Limits = c.limits
+			inBubble(t, o, func(w *world) {
+				w.service("big", 3)
+				w.service("small", 1)
+				w.serve("shop", map[string]string{"/": "big", "/api": "small"})
+				w.settle()
+				time.Sleep(2 * time.Minute)
+				address := w.seen.Address.Hostname
+				behind := func(path string, want int) {
+					t.Helper()
+					time.Sleep(time.Minute)
+					answer := w.sim.Ask(address, albsim.Request{Port: 80, Host: "shop.example.com", Path: path}, albsim.Reading{})
+					if got := len(answer.Forward[0].Targets); got != want {
+						t.Errorf("%d pods are behind %s, want %d", got, path, want)
+					}
+				}
+
+				w.service("small", 2)
+				w.settle()
+				w.service("big", 6)
+				w.sim.Forget()
+				_, built, err := w.reconcile()
+				if err != nil || asked(w, "RegisterTargets") != 1 {
+					t.Errorf("six where four are allowed: %v, %v", w.sim.Calls(), err)
+				}
+				if !slices.ContainsFunc(built.Diagnostics, func(d diag.Diagnostic) bool {
+					return d.Reason == diag.QuotaExceeded && d.Severity == diag.Warning && strings.Contains(d.Message, c.says)
+				}) {
+					t.Errorf("nothing says %q: %v", c.says, built.Diagnostics)
+				}
+				behind("/", 4)
+				behind("/api", 2)
+				w.sim.Forget()
+				w.settle()
+				if calls := w.sim.Calls(); len(calls) > 0 {
+					t.Errorf("those for whom there is no room cost %v", calls)
+				}
+
+				w.service("big", 2)
+				w.settle()
+				behind("/", 2)
+				w.replacePods("big")
+				if err := w.rest(); err != nil && !errors.Is(err, providers.ErrNoRoom) { // those that leave take their time
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Minute)
+				w.settle()
+				behind("/", 2)
+			})
+		})
+	}
+}
+
+// Where the account takes fewer targets than is known, as many are registered as it takes.
+func TestTargetsForWhichThereIsNoRoomKeepNobodyOut(t *testing.T) {
+	o := slow()
+	inBubble(t, o, func(w *world) {
+		w.service("big", 2)
+		w.serve("shop", map[string]string{"/": "big"})
 		w.settle()
 		time.Sleep(2 * time.Minute)
 		address := w.seen.Address.Hostname
-		behind := func(path string) int {
-			answer := w.sim.Ask(address, albsim.Request{Port: 80, Host: "shop.example.com", Path: path}, albsim.Reading{})
-			return len(answer.Forward[0].Targets)
-		}
-
-		w.service("big", 6)
-		w.service("small", 2)
+		w.sim.SetLimits(albsim.Limits{TargetsPerGroup: 77})
+		w.service("big", 150)
 		_, _, err := w.reconcile()
-		if !errors.Is(err, providers.ErrRejected) || !strings.Contains(fmt.Sprint(err), "TooManyTargets") || !strings.Contains(fmt.Sprint(err), "6 targets are wanted, and 3 were there") {
-			t.Errorf("six where four are allowed: %v", err)
+		if !errors.Is(err, providers.ErrNoRoom) || !strings.Contains(fmt.Sprint(err), "150 targets are wanted, and 77 are there") {
+			t.Errorf("more than there is room for: %v", err)
 		}
 		time.Sleep(time.Minute)
-		if behind("/") != 3 || behind("/api") != 2 {
-			t.Errorf("%d pods are behind the group that is full, and %d behind the other", behind("/"), behind("/api"))
+		answer := w.sim.Ask(address, albsim.Request{Port: 80, Host: "shop.example.com", Path: "/"}, albsim.Reading{})
+		if n := len(answer.Forward[0].Targets); n != 77 {
+			t.Errorf("%d targets are there", n)
 		}
-
-		w.service("big", 2)
-		w.settle()
-		if behind("/") != 2 {
-			t.Errorf("%d pods once there is room", behind("/"))
-		}
-		w.replacePods("big")
-		w.settle()
 	})
 }

@@ -47,6 +47,8 @@ type world struct {
 	numbers map[string]int
 	// planned is told each plan before it is run; nil for nobody.
 	planned func(plan.Plan)
+	// ends are when refusals end, by Ingress and what was refused.
+	ends map[string]time.Time
 	// crowded says that something did not fit the last time.
 	crowded bool
 	// refused says that the last plan met with a refusal that the next compilation knows of.
@@ -63,7 +65,7 @@ func newWorld(t *testing.T, o albsim.Options) *world {
 	if o.Authorize == nil {
 		o.Authorize = operator().allow
 	}
-	w := &world{T: t, sim: albsim.New(o), key: "fairlead/shop/@all/internal", numbers: map[string]int{}}
+	w := &world{T: t, sim: albsim.New(o), key: "fairlead/shop/@all/internal", numbers: map[string]int{}, ends: map[string]time.Time{}}
 	w.IngressClasses = []*networkingv1.IngressClass{{
 		ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: ingress.Controller},
 	}}
@@ -156,9 +158,15 @@ func (w *world) remove(name string) {
 	w.Ingresses = slices.DeleteFunc(w.Ingresses, func(i *networkingv1.Ingress) bool { return i.Name == name })
 }
 
+// split sorts the Ingresses into load balancers, and says what there is to say to those that are in none.
+func (w *world) split() ([]ingress.Snapshot, []diag.Diagnostic) {
+	w.forgive()
+	return ingress.Split(w.Objects, ingress.Options{})
+}
+
 // snapshot is what the load balancer is made of.
 func (w *world) snapshot() ingress.Snapshot {
-	snapshots, _ := ingress.Split(w.Objects, ingress.Options{})
+	snapshots, _ := w.split()
 	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == w.key }); at >= 0 {
 		return snapshots[at]
 	}
@@ -249,7 +257,13 @@ func (w *world) keepTargets(s ingress.Snapshot, caps lb.Capabilities) error {
 				}
 			}
 		}
-		if !sameTargets(have, want) {
+		elsewhere := 0
+		for other, targets := range w.have {
+			if other != id {
+				elsewhere += len(targets)
+			}
+		}
+		if want = caps.Within(want, have, elsewhere); !sameTargets(have, want) {
 			if err := w.cloud.SetTargets(w.Context(), w.key, id, want); err != nil {
 				errs = append(errs, err)
 				delete(w.have, id)
