@@ -229,7 +229,7 @@ func NetworkOf(s Snapshot) routing.Network {
 	return routing.Network{Key: s.Key, Scheme: s.Key.Scheme(), Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
 }
 
-// What tags may be. Clouds take 50 of each object, of which Fairlead's own are some.
+// What tags may be. Clouds take 50 of each object, of which Fairlead's own are never more than ten.
 const (
 	mostTags      = 40
 	longestTag    = 128

@@ -252,7 +252,7 @@ func (p *Provider) modifyCertificate(ctx context.Context, seen *lb.Observed, c l
 func certificateTags(known map[string]string, c lb.Certificate) map[string]string {
 	tags := maps.Clone(known)
 	maps.Copy(tags, c.Tags)
-	noteWritten(tags, listed(c.Tags))
+	noteTags(tags, c.Tags)
 	if c.Digest != "" {
 		tags[tagDigest] = string(c.Digest)
 	}

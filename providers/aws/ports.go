@@ -45,7 +45,7 @@ var usualHeaders = map[string]string{
 
 // writtenOfListener lists what the settings of a listener say, sorted.
 func writtenOfListener(s lb.ListenerSettings) []string {
-	out := append(sorted(s.Attributes), listed(s.Tags)...)
+	out := sorted(s.Attributes)
 	if s.TLSPolicy != "" {
 		out = append(out, writtenPolicy)
 	}
@@ -65,6 +65,7 @@ func writtenOfListener(s lb.ListenerSettings) []string {
 // listenerTags are the tags of a listener whose settings are written.
 func (p *Provider) listenerTags(key lb.Key, want lb.Listener) map[string]string {
 	tags := p.owned(key, want.Settings.Tags)
+	noteTags(tags, want.Settings.Tags)
 	noteWritten(tags, writtenOfListener(want.Settings))
 	tags[tagDigest] = string(want.Digest)
 	return tags

@@ -91,7 +91,7 @@ func (p *Provider) fence(ctx context.Context, want lb.LoadBalancer) (groups []st
 		return want.Settings.SecurityGroups, "", nil
 	}
 	tags := p.owned(want.Key, want.Settings.Tags)
-	noteWritten(tags, listed(want.Settings.Tags))
+	noteTags(tags, want.Settings.Tags)
 	if firewall, err = p.group(ctx, p.derivedName(want.Key), "Who may connect to "+string(want.Key), tags); err != nil {
 		return nil, "", err
 	}

@@ -52,7 +52,7 @@ var usualAttributes = map[string]string{
 
 // writtenOf lists what settings say, sorted.
 func writtenOf(s routing.Settings) []string {
-	out := append(sorted(s.Attributes), listed(s.Tags)...)
+	out := sorted(s.Attributes)
 	if len(s.Subnets) > 0 {
 		out = append(out, writtenSubnets)
 	}
@@ -69,6 +69,7 @@ func writtenOf(s routing.Settings) []string {
 // balancerTags are the tags of a load balancer whose settings are written.
 func (p *Provider) balancerTags(want lb.LoadBalancer) map[string]string {
 	tags := p.owned(want.Key, want.Settings.Tags)
+	noteTags(tags, want.Settings.Tags)
 	noteWritten(tags, writtenOf(want.Settings))
 	tags[tagDigest] = string(want.Digest)
 	return tags

@@ -76,7 +76,8 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 func (p *Provider) groupTags(key lb.Key, g lb.TargetGroup) map[string]string {
 	tags := p.owned(key, g.Tags)
 	tags[tagGroup], tags[tagService], tags[tagPort] = string(g.ID), g.Service, string(g.Port)
-	noteWritten(tags, append(sorted(g.Attributes), listed(g.Tags)...))
+	noteTags(tags, g.Tags)
+	noteWritten(tags, sorted(g.Attributes))
 	tags[tagDigest] = string(g.Digest)
 	return tags
 }

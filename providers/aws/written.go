@@ -1,6 +1,8 @@
 package aws
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"regexp"
 	"slices"
@@ -8,8 +10,9 @@ import (
 	"strings"
 )
 
-// This file keeps a list in tags: of what was written of a resource's settings. A value has room for few
-// characters and does not take all of them, so a long list goes over several tags, and names are quoted.
+// This file keeps lists in tags: of what was written of a resource's settings, and of the tags of its class. A
+// value has room for few characters and does not take all of them, so a long list of settings goes over several
+// tags, and names are quoted. A resource has room for few tags, too, so those of a class are marked in one.
 
 // tagWrittenList is the tag that the list begins in; it goes on in those with a number behind.
 const tagWrittenList = "fairlead.dev/written"
@@ -17,8 +20,41 @@ const tagWrittenList = "fairlead.dev/written"
 // valueLength is the longest value of a tag.
 const valueLength = 256
 
-// tagWritten is what tags of a class stand behind in the list.
+// tagWrittenTags is the tag that marks those of a class.
+const tagWrittenTags = tagWrittenList + "-tags"
+
+// tagWritten is what tags of a class stood behind in the list of settings, before they had one of their own.
 const tagWritten = "tag:"
+
+// markLength is how many characters stand for the name of a tag: few enough for all that a class can have, and
+// enough to tell them from what somebody else may write.
+const markLength = 5
+
+// mark stands for the name of a tag.
+func mark(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return base64.RawURLEncoding.EncodeToString(sum[:])[:markLength]
+}
+
+// noteTags marks tags of a class among others, where there are any.
+func noteTags(tags, ofClass map[string]string) {
+	var marks strings.Builder
+	for _, name := range sorted(ofClass) {
+		marks.WriteString(mark(name))
+	}
+	if marks.Len() > 0 {
+		tags[tagWrittenTags] = marks.String()
+	}
+}
+
+// ofClass reports which of some tags are those of a class.
+func ofClass(tags map[string]string) func(name string) bool {
+	listed, marks := writtenIn(tags), map[string]bool{}
+	for part := range slices.Chunk([]byte(tags[tagWrittenTags]), markLength) {
+		marks[string(part)] = true
+	}
+	return func(name string) bool { return marks[mark(name)] || slices.Contains(listed, tagWritten+name) }
+}
 
 // noteWritten puts a list into tags.
 func noteWritten(tags map[string]string, names []string) {
@@ -47,34 +83,26 @@ func writtenIn(tags map[string]string) []string {
 	return names
 }
 
-// writtenTags are the tags of a class that the list in tags says were written, as far as they are there.
+// writtenTags are the tags of a class among others.
 func writtenTags(tags map[string]string) map[string]string {
 	var out map[string]string
-	for _, name := range writtenIn(tags) {
-		tag, isTag := strings.CutPrefix(name, tagWritten)
-		if value, there := tags[tag]; isTag && there {
-			out = with(out, tag, value)
+	written := ofClass(tags)
+	for name, value := range tags {
+		if written(name) {
+			out = with(out, name, value)
 		}
 	}
 	return out
 }
 
-// listed are tags of a class as the list of what was written names them.
-func listed(tags map[string]string) []string {
-	var out []string
-	for _, name := range sorted(tags) {
-		out = append(out, tagWritten+name)
-	}
-	return out
-}
-
-// surplus are the tags of before that a shorter list leaves behind, those that the list says were written
-// and that are no more, and a digest of what has no settings any more.
+// surplus are the tags of before that a shorter list leaves behind, those of a class that are no more, and a
+// digest of what has no settings any more.
 func surplus(before, after map[string]string) []string {
 	var out []string
+	written := ofClass(before)
 	for _, name := range sorted(before) {
 		_, stays := after[name]
-		if !stays && (strings.HasPrefix(name, tagWrittenList) || name == tagDigest || slices.Contains(writtenIn(before), tagWritten+name)) {
+		if !stays && (strings.HasPrefix(name, tagWrittenList) || name == tagDigest || written(name)) {
 			out = append(out, name)
 		}
 	}

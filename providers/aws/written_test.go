@@ -1,0 +1,83 @@
+package aws
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// TestThereIsRoomForTheTagsOfAClass: AWS takes 50 tags of each object. A class can have 40, as long as they can be,
+// whatever of its attributes is written besides.
+func TestThereIsRoomForTheTagsOfAClass(t *testing.T) {
+	const most, ofAClass = 50, 40
+	p := &Provider{installation: strings.Repeat("i", valueLength)}
+	tags := map[string]string{}
+	for i := range ofAClass {
+		name := fmt.Sprintf("=%d", i)
+		tags[name+strings.Repeat("=", 128-len(name))] = strings.Repeat("v", valueLength)
+	}
+	all := func(usual map[string]string, more ...string) map[string]string {
+		out := maps.Clone(usual)
+		for _, name := range more {
+			out[name] = "a"
+		}
+		return out
+	}
+	const key, digest = "fairlead/shop/site/internal", "v1:0123"
+	balancer := p.balancerTags(lb.LoadBalancer{Key: key, Digest: digest, Settings: routing.Settings{
+		Tags: tags, Subnets: []string{"subnet-1"}, IPFamily: "dualstack", SecurityGroups: []string{"sg-1"},
+		Attributes: all(usualAttributes, "access_logs.s3.bucket", "access_logs.s3.prefix", "connection_logs.s3.bucket", "connection_logs.s3.prefix",
+			"health_check_logs.s3.bucket", "health_check_logs.s3.prefix"),
+	}})
+	balancer[tagWebACL], balancer[tagShield] = "acl", "on"
+	var headers []string
+	for _, h := range []string{"strict_transport_security", "access_control_allow_origin", "access_control_allow_methods", "access_control_allow_headers",
+		"access_control_allow_credentials", "access_control_expose_headers", "access_control_max_age", "content_security_policy", "x_content_type_options", "x_frame_options"} {
+		headers = append(headers, "routing.http.response."+h+".header_value")
+	}
+	for kind, has := range map[string]map[string]string{
+		"load balancer": balancer,
+		"listener": p.listenerTags(key, lb.Listener{Digest: digest, Settings: lb.ListenerSettings{
+			Tags: tags, Attributes: all(usualHeaders, headers...), TLSPolicy: "policy", ClientSecrets: digest,
+			Mutual: &routing.MutualAuthentication{Mode: "verify", TrustStore: "partners"},
+		}}),
+		"target group": p.groupTags(key, lb.TargetGroup{ID: "shop/web:80", Service: "shop/web", Port: "80", Digest: digest, Tags: tags,
+			Attributes: all(usualGroupAttributes, "stickiness.app_cookie.cookie_name")}),
+		"certificate": certificateTags(p.owned(key, map[string]string{tagCertificate: "id", tagLabel: "label"}), lb.Certificate{Digest: digest, Tags: tags}),
+	} {
+		if len(has) > most {
+			t.Errorf("a %s has %d tags", kind, len(has))
+		}
+		for name, value := range has {
+			if len(value) > valueLength {
+				t.Errorf("a %s has the tag %s of %d characters", kind, name, len(value))
+			}
+		}
+		if diff := cmp.Diff(tags, writtenTags(has)); diff != "" {
+			t.Errorf("the tags of the class on a %s (-written +read):\n%s", kind, diff)
+		}
+	}
+}
+
+// TestTagsThatWereListed reads the list of tags as it was written before there were marks.
+func TestTagsThatWereListed(t *testing.T) {
+	tags := map[string]string{
+		tagWrittenList: "idle_timeout.timeout_seconds tag:cost=20centre tag:gone tag:team", "team": "web", "cost centre": "42", "somebody": "else",
+	}
+	want := map[string]string{"team": "web", "cost centre": "42"}
+	if diff := cmp.Diff(want, writtenTags(tags)); diff != "" {
+		t.Errorf("tags of the class (-want +got):\n%s", diff)
+	}
+	after := map[string]string{"team": "web"}
+	noteTags(after, maps.Clone(after))
+	if got := surplus(tags, after); !slices.Equal(got, []string{"cost centre", tagWrittenList}) {
+		t.Errorf("what goes is %v", got)
+	}
+}
