@@ -33,7 +33,9 @@ is an error, and so is a variable that begins with ` + "`FAIRLEAD_`" + `, unless
 | Flag and key | Variable | Default | Meaning |
 |---|---|---|---|
 `)
-	new(running).settings(testProviders()).VisitAll(func(f *pflag.Flag) {
+	all := testProviders()
+	all.Live["aws"] = nil // the page is about the binary, which has both
+	new(running).settings(all).VisitAll(func(f *pflag.Flag) {
 		name := "`--" + f.Name
 		if f.Shorthand != "" {
 			name = "`-" + f.Shorthand + "`, " + name

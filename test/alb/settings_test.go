@@ -76,6 +76,13 @@ func inWorld(t *testing.T, test func(w *world)) {
 	})
 }
 
+// face turns to the load balancer of the scheme that the class says.
+func (w *world) face() {
+	if scheme := w.ClusterLoadBalancerClasses[0].Spec.Scheme; scheme != "" {
+		w.turn(lb.Key("fairlead/shop/@all/" + scheme))
+	}
+}
+
 func private(zones ...int) []string {
 	var out []string
 	for _, z := range zones {
@@ -112,6 +119,25 @@ func TestSubnetsAreChosen(t *testing.T) {
 			},
 			want: private(0, 1, 2),
 		},
+		"the public ones, for who is to be reached from the internet": {
+			class: func(s *spec) { s.Scheme = "internet-facing" },
+			want:  []string{"subnet-public0", "subnet-public1", "subnet-public2"},
+		},
+		"those that reach the internet, where none has the tag of the public ones": {
+			class: func(s *spec) { s.Scheme = "internet-facing" },
+			net: func(s *albsim.Sim) {
+				for _, id := range []string{"subnet-public0", "subnet-public1", "subnet-public2"} {
+					s.ChangeSubnet(id, nil, map[string]string{})
+				}
+			},
+			want: []string{"subnet-public0", "subnet-public1", "subnet-public2"},
+		},
+		"the first one of each zone": {
+			net: func(s *albsim.Sim) {
+				s.ChangeSubnet("subnet-private2", func(n *ec2.Subnet) { n.AvailabilityZone = sdk.String("eu-west-1b") }, nil)
+			},
+			want: private(0, 1),
+		},
 		"all of them, where all reach the internet": {
 			net: func(s *albsim.Sim) {
 				for i, id := range slices.Concat(private(0, 1, 2), []string{"subnet-public0", "subnet-public1", "subnet-public2"}) {
@@ -126,6 +152,7 @@ func TestSubnetsAreChosen(t *testing.T) {
 			inWorld(t, func(w *world) {
 				if c.class != nil {
 					w.class(c.class)
+					w.face()
 				}
 				if c.net != nil {
 					c.net(w.sim)
@@ -188,6 +215,13 @@ func TestSettingsChangeInPlace(t *testing.T) {
 				return cmp.Diff(elb.IpAddressTypeDualstack, b.IpAddressType)
 			},
 		},
+		"IPv6 alone, for who is to be reached from the internet": {
+			first: func(s *spec) { s.Scheme, s.IPFamily = "internet-facing", "dualstack" },
+			then:  func(s *spec) { s.Scheme, s.IPFamily = "internet-facing", "dualstack-without-public-ipv4" },
+			check: func(b elb.LoadBalancer, _, _ map[string]string) string {
+				return cmp.Diff(elb.IpAddressTypeDualstackWithoutPublicIpv4, b.IpAddressType)
+			},
+		},
 		"and without it again": {
 			first: func(s *spec) { s.IPFamily = "dualstack" },
 			then:  func(s *spec) { s.IPFamily = "" },
@@ -236,11 +270,12 @@ func TestSettingsChangeInPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
-				for _, id := range private(0, 1, 2) {
+				for _, id := range slices.Concat(private(0, 1, 2), []string{"subnet-public0", "subnet-public1", "subnet-public2"}) {
 					w.sim.ChangeSubnet(id, six, nil)
 				}
 				if c.first != nil {
 					w.class(c.first)
+					w.face()
 				}
 				w.settle()
 				before, _, _ := w.balancer()
