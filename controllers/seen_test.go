@@ -1,0 +1,66 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+// A looker is a cloud that notes how it is looked at.
+type looker struct {
+	providers.Provider
+	deep []bool
+}
+
+func (l *looker) Observe(_ context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	l.deep = append(l.deep, deep)
+	return &lb.Observed{Key: key}, nil
+}
+
+// What was seen is believed for about as long as it is to be, and then looked at deeply: by then somebody may
+// have changed a value and left the digest beside it. Load balancers that were first seen together are not
+// looked at together again.
+func TestALookIsRepeatedInDepthAndAtOddTimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cloud := &looker{}
+		o := &observer{cloud: cloud, every: 10 * time.Hour}
+		look := func() (looks, deep int) {
+			cloud.deep = nil
+			for i := range 100 {
+				if _, err := o.seen(t.Context(), lb.Key(fmt.Sprintf("fairlead/shop/web-%d/internal", i))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, d := range cloud.deep {
+				if d {
+					deep++
+				}
+			}
+			return len(cloud.deep), deep
+		}
+		if looks, deep := look(); looks != 100 || deep != 0 {
+			t.Errorf("at first: %d looks, %d of them deep", looks, deep)
+		}
+		time.Sleep(9*time.Hour - time.Minute)
+		if looks, _ := look(); looks != 0 {
+			t.Errorf("after nine hours: %d looks", looks)
+		}
+		most, all := 0, 0
+		for range 13 {
+			time.Sleep(10 * time.Minute)
+			looks, deep := look()
+			if looks != deep {
+				t.Errorf("%d of %d looks are not deep", looks-deep, looks)
+			}
+			most, all = max(most, looks), all+looks
+		}
+		if all != 100 || most > 30 {
+			t.Errorf("between nine and eleven hours there are %d looks, %d of them within ten minutes", all, most)
+		}
+	})
+}
