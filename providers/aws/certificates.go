@@ -58,8 +58,8 @@ func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[str
 
 // observeCertificate is one that is tagged as ours, or nil where it is gone. It is what its label says, as long as a
 // listener serves it; one that none does may be gone since its tags were looked at, and is read, as is one
-// whose label does not say all, or is not to be believed without looking. One that is not what its label says, or
-// has none, is known by its ARN, which nobody wants, until it is imported once more.
+// whose label does not say all, and one that is looked at deeply. One that is not what its label says, or has none, is
+// known by its ARN, which nobody wants, until it is imported once more.
 func (p *Provider) observeCertificate(ctx context.Context, l *look, arn string, tags map[string]string) (*lb.ObservedCertificate, error) {
 	if p.labels.outdated(arn, tags[tagLabel]) {
 		var err error
@@ -69,6 +69,7 @@ func (p *Provider) observeCertificate(ctx context.Context, l *look, arn string, 
 			return nil, explained("reading the tags of "+arn, err)
 		}
 	}
+	p.labels.learn(arn, tags[tagLabel])
 	c := lb.Certificate{ID: lb.CertificateID(tags[tagCertificate]), Digest: lb.Digest(tags[tagDigest])}
 	if l.deep && c.Digest != "" {
 		c.Digest = lb.CertificateSettings{Tags: writtenTags(tags)}.Digest()
@@ -153,7 +154,9 @@ func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c l
 	in.Tags = acmTags(certificateTags(known, c))
 	out, err := p.acm.ImportCertificate(ctx, in, onlyRefused)
 	if err == nil {
-		return aws.ToString(out.CertificateArn), nil
+		arn := aws.ToString(out.CertificateArn)
+		p.labels.learn(arn, known[tagLabel])
+		return arn, nil
 	}
 	if codeOf(err) == "" {
 		if arn, unknown := p.importedAs(ctx, known, c); unknown == nil && arn != "" {
@@ -171,6 +174,7 @@ func (p *Provider) importedAs(ctx context.Context, known map[string]string, c lb
 		return "", err
 	}
 	arn := sorted(made)[0]
+	p.labels.learn(arn, known[tagLabel])
 	before := lb.Digest(made[arn][tagDigest])
 	if before == c.Digest {
 		return arn, nil
@@ -215,7 +219,7 @@ func onlyRefused(o *acm.Options) {
 }
 
 // replaceCertificate imports a certificate in the place of another one, which keeps its ARN and with it
-// everything that serves it. AWS takes no tags then, so these follow, and in between the label says nothing.
+// everything that serves it. AWS takes no tags then, so these follow, and the label is short in between.
 func (p *Provider) replaceCertificate(ctx context.Context, seen *lb.Observed, s plan.ReplaceCertificate) error {
 	old := seen.Certificate(s.Old)
 	if old == nil {
@@ -228,7 +232,8 @@ func (p *Provider) replaceCertificate(ctx context.Context, seen *lb.Observed, s 
 	if err != nil {
 		return err
 	}
-	if err := p.label(ctx, old.Handle, p.owned(seen.Key, map[string]string{tagLabel: noLabel})); err != nil {
+	label := shortened(p.labels.of(old.Handle), known[tagLabel])
+	if err := p.label(ctx, old.Handle, p.owned(seen.Key, map[string]string{tagLabel: label})); err != nil {
 		return err
 	}
 	in.CertificateArn = aws.String(old.Handle)
@@ -273,7 +278,7 @@ func (p *Provider) retagCertificate(ctx context.Context, arn string, before lb.D
 // label adds tags to a certificate, a label among them where they come with one.
 func (p *Provider) label(ctx context.Context, arn string, tags map[string]string) error {
 	if label, has := tags[tagLabel]; has {
-		p.labels.write(arn, label)
+		p.labels.learn(arn, label)
 	}
 	_, err := p.acm.AddTagsToCertificate(ctx, &acm.AddTagsToCertificateInput{CertificateArn: aws.String(arn), Tags: acmTags(tags)})
 	return explained("tagging "+arn, err)

@@ -13,10 +13,12 @@ import (
 // This file is labels: the tag of a certificate that says what AWS has imported, so that nobody has to read the
 // certificate to know.
 //
-// AWS imports a certificate in the place of another one without tags. So the label is made to say nothing before
-// that, and is written anew after it: what a label says is so, wherever the work was cut off.
+// AWS imports a certificate in the place of another one without tags. So the label is shortened before that, to
+// which one is there, and is written anew after it. Wherever the work was cut off, and where AWS refuses the new
+// one: what a whole label says is so, and a short one can be compared with the certificate.
 
-// noLabel is the label of a certificate in whose place another one is being imported: it is either of them.
+// noLabel is of no certificate. It is the short label where a certificate is imported in its own place, with
+// another chain: whether that is there, nobody can tell.
 const noLabel = "being-imported"
 
 // labelOf is the label of a certificate: which one it is, of what kind and for which hosts. If these are too
@@ -45,9 +47,20 @@ func readLabel(label string) (kind string, hosts []string, whole bool) {
 }
 
 // isOf reports whether a label is that of a certificate.
-func isOf(label string, leaf *x509.Certificate) bool {
-	which, _, _ := strings.Cut(label, " ")
-	return which == fingerprint(leaf)
+func isOf(label string, leaf *x509.Certificate) bool { return which(label) == fingerprint(leaf) }
+
+// which certificate a label is of, as far as it says.
+func which(label string) string {
+	first, _, _ := strings.Cut(label, " ")
+	return first
+}
+
+// shortened is a label until the certificate of the next one is there.
+func shortened(label, next string) string {
+	if which(label) == "" || which(label) == which(next) {
+		return noLabel
+	}
+	return which(label)
 }
 
 // fingerprint tells a certificate from all others.
@@ -56,34 +69,39 @@ func fingerprint(leaf *x509.Certificate) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Labels are those that were changed by this process, by ARN: what finds resources by their tags may know of older
+// Labels are those that this process has seen or written last, by ARN: what resources are found by may know of older
 // ones for a while.
 type labels struct {
-	mu      sync.Mutex
-	written map[string]string
+	mu    sync.Mutex
+	known map[string]string
 }
 
-// write notes that a label is being changed.
-func (l *labels) write(arn, label string) {
+// learn notes a label.
+func (l *labels) learn(arn, label string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.written == nil {
-		l.written = map[string]string{}
+	if l.known == nil {
+		l.known = map[string]string{}
 	}
-	l.written[arn] = label
+	l.known[arn] = label
 }
 
-// outdated reports whether a label that was found is another than the one that was written last.
-func (l *labels) outdated(arn, found string) bool {
+// of is the label of a certificate, as far as it is known.
+func (l *labels) of(arn string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	written, known := l.written[arn]
-	return known && written != found
+	return l.known[arn]
+}
+
+// outdated reports whether a label that was found is another than the one that is known.
+func (l *labels) outdated(arn, found string) bool {
+	known := l.of(arn)
+	return known != "" && known != found
 }
 
 // forget notes that a certificate is gone.
 func (l *labels) forget(arn string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.written, arn)
+	delete(l.known, arn)
 }

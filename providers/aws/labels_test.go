@@ -69,3 +69,30 @@ func TestLabelsSayAllThatIsRead(t *testing.T) {
 		})
 	}
 }
+
+func TestShortLabelsAreComparedWithTheCertificate(t *testing.T) {
+	first, second := leafFor(t, "a.example.com"), leafFor(t, "a.example.com")
+	for name, c := range map[string]struct {
+		reason      string
+		label, next string
+		of          *x509.Certificate // nil for none
+	}{
+		"another certificate":        {"is there or is not, which can be seen", labelOf(first), labelOf(second), first},
+		"the same with its chain":    {"looks the same before and after", labelOf(first), labelOf(first), nil},
+		"one that was cut short":     {"is still the one of before, if any", fingerprint(first), labelOf(second), first},
+		"one that nobody can tell":   {"stays so", noLabel, labelOf(second), nil},
+		"one that is not known here": {"is not guessed", "", labelOf(second), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			label := shortened(c.label, c.next)
+			if _, _, whole := readLabel(label); whole {
+				t.Errorf("%s %s: %q says all", name, c.reason, label)
+			}
+			for _, leaf := range []*x509.Certificate{first, second} {
+				if isOf(label, leaf) != (leaf == c.of) {
+					t.Errorf("%s %s: %q", name, c.reason, label)
+				}
+			}
+		})
+	}
+}
