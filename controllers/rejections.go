@@ -42,7 +42,7 @@ func (o outcome) refusals(m ingress.Member) []refusal {
 	for _, r := range o.run.Rejections {
 		if source, behind := behind(r, m); behind {
 			out = append(out, refusal{
-				source: source, message: o.asBefore(m, shorten(r.Err.Error())), of: o.refusable(r.Step, m),
+				source: source, message: o.asBefore(m, source, shorten(r.Err.Error())), of: o.refusable(r.Step, m),
 				passes: errors.Is(r.Err, providers.ErrNoRoom),
 			})
 		}
@@ -118,7 +118,7 @@ func secured(seen *lb.Observed, m ingress.Member, next lb.Certificate) bool {
 }
 
 // asBefore is a message in the words in which it was told before, if it was: requests have other IDs each time.
-func (o outcome) asBefore(m ingress.Member, message string) string {
+func (o outcome) asBefore(m ingress.Member, source diag.Source, message string) string {
 	if known := memberOf(&o.snap.record, m.Owner.String()); known != nil {
 		for _, r := range known.Rejections {
 			if alike(r.Message, message) {
@@ -127,7 +127,7 @@ func (o outcome) asBefore(m ingress.Member, message string) string {
 		}
 	}
 	for _, d := range o.snap.record.Diagnostics {
-		if d.Reason == string(diag.Rejected) && alike(d.Message, message) {
+		if d.Reason == string(diag.Rejected) && d.Source == source.String() && alike(d.Message, message) {
 			return d.Message
 		}
 	}

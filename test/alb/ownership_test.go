@@ -3,6 +3,7 @@ package alb
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -108,7 +109,7 @@ func (w *world) leavesAlone(arn, before, says string) {
 }
 
 // tries reconciles a few times, whatever comes of it. An error, if one is to be expected, is for good, and says
-// why.
+// why; it may be remembered.
 func (w *world) tries(when, says string) {
 	w.Helper()
 	var told error
@@ -116,6 +117,10 @@ func (w *world) tries(when, says string) {
 		_, _, err := w.reconcile()
 		told = errors.Join(told, err)
 		time.Sleep(patience)
+	}
+	_, refused := w.split()
+	for _, d := range refused {
+		told = errors.Join(told, fmt.Errorf("%s: %w", d, providers.ErrRejected))
 	}
 	if says != "" && (!errors.Is(told, providers.ErrRejected) || !strings.Contains(told.Error(), says)) || says == "" && errors.Is(told, providers.ErrRejected) {
 		w.Errorf("when %s it is said: %v, want %q", when, told, says)
