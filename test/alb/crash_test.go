@@ -65,6 +65,11 @@ func scenarios() []scenario {
 		{"another certificate for a host", func(w *world) { few(w); secure(w, "one"); secure(w, "three") }, func(w *world) {
 			w.secret("one", 1, "one.example.com")
 		}},
+		{"a port that speaks TLS from now on, with two certificates", func(w *world) { few(w); w.annotate("listen-ports", "HTTP:443") }, func(w *world) {
+			secure(w, "one")
+			secure(w, "three")
+			w.annotate("listen-ports", "HTTPS:443")
+		}},
 		{"a web ACL and a shield", func(w *world) { few(w); w.sim.AddWebACL("edge") }, func(w *world) {
 			w.ask("one", "wafv2-acl", "edge")
 			w.ask("two", "shield-advanced", "true")

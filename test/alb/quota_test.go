@@ -137,18 +137,20 @@ func (q quota) refusal(w *world, name string) string {
 }
 
 // Two ports of a load balancer can verify the certificates of clients: the Ingress that asks for a third is left out
-// by name, and let in once there is room. Nobody gets in unverified meanwhile.
+// by name, and let in once there is room. So is one whose port its class makes a third. Nobody gets in unverified.
 func TestQuotaOfVerifyingPorts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, slow())
 		w.sim.AddTrustStore("partners")
 		w.service("web", 1)
-		ask := func(n int) {
+		verify := func(n int) {
 			w.class(func(c *spec) {
 				c.Ports = append(c.Ports, v1alpha1.PortSettings{
 					Port: int32(8440 + n), MutualAuthentication: &v1alpha1.MutualAuthentication{Mode: "verify", TrustStore: "partners"},
 				})
 			})
+		}
+		ask := func(n int) {
 			w.serve(site(n), map[string]string{"/": "web"}).CreationTimestamp.Time = time.Unix(int64(1_700_000_000+n), 0)
 			secure(w, site(n))
 			w.change(site(n), func(ing *networkingv1.Ingress) {
@@ -168,20 +170,31 @@ func TestQuotaOfVerifyingPorts(t *testing.T) {
 				t.Errorf("ports %v are open, want %v", ports, want)
 			}
 		}
+		refused := func(n int) {
+			t.Helper()
+			const says = "3 listeners that verify the certificates of clients, and alb allows 2"
+			if why := (quota{}).refusal(w, site(n)); !strings.Contains(why, says) {
+				t.Errorf("the refusal of %s is %q, and does not say %q", site(n), why, says)
+			}
+		}
 		for n := range 3 {
+			verify(n)
 			ask(n)
 		}
 		open(8440, 8441)
-		const says = "3 listeners that verify the certificates of clients, and alb allows 2"
-		if why := (quota{}).refusal(w, site(2)); !strings.Contains(why, says) {
-			t.Errorf("the refusal of %s is %q, and does not say %q", site(2), why, says)
-		}
+		refused(2)
 		w.restart()
 		w.settle()
 		open(8440, 8441)
 		w.remove(site(0))
 		w.settle()
 		open(8441, 8442)
+
+		ask(3)
+		verify(3) // the port is open by now
+		w.settle()
+		open(8441, 8442)
+		refused(3)
 	})
 }
 
