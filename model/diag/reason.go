@@ -92,7 +92,7 @@ var Reasons = []Doc{
 	{GroupNotAllowed, "The class does not let this namespace join the group.", "Ask the owner of the class to list the namespace."},
 	{HostNotAllowed, "The class does not let this namespace serve the host.", "Ask the owner of the class, or use an allowed host."},
 	{LastGood, "The object as it is now is not accepted; its last accepted version keeps being served.", "Correct the object; the other diagnostics say what is wrong."},
-	{Rejected, "The cloud refused what this Ingress asks for.", "The message carries the cloud's words; change the Ingress or the limit that it names."},
+	{Rejected, "The cloud refused what this Ingress asks for.", "The message carries the cloud's words; change the Ingress or the limit that it names. What others may make room for is tried again within ten minutes."},
 	{ServiceMissing, "The Service does not exist. Until it does requests are answered 503" + unlessMissed, "Create the Service or correct the name."},
 	{ServicePortMissing, "The Service has no such port. Until it does requests are answered 503" + unlessMissed, "Correct the port's name or number."},
 	{ServiceUnusable, "The Service cannot be a backend in the way it is asked for.", "The message says which combination does not work."},
