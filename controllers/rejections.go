@@ -153,7 +153,7 @@ func (o outcome) unrelieved() []diag.Diagnostic {
 
 // learnRejections notes what of a member was refused. What is tried again keeps its words.
 func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
-	const most = 5 // versions: an author who tries more has seen the message
+	most := 5 + len(m.Spec.TLS) // an author who tries more versions has seen the message; and all of the certificates
 	for _, r := range o.refusals(m) {
 		at := slices.IndexFunc(known.Rejections, func(k v1alpha1.Rejection) bool { return k.Version == r.of })
 		if r.of == "" || at >= 0 && !over(known.Rejections[at], o.snap.at) {
