@@ -220,8 +220,12 @@ func (p *Provider) deleteTargetGroup(ctx context.Context, seen *lb.Observed, id 
 	if err != nil && !is(err, "TargetGroupNotFound") {
 		return explained("deleting target group "+g.Handle, err)
 	}
+	var ports []int32
+	for _, t := range p.membersOf(g.Handle).members {
+		ports = append(ports, t.Port)
+	}
 	p.know(seen.Key, id, "")
-	return nil
+	return p.vacate(ctx, ports)
 }
 
 func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want lb.Listener) (plan.Result, error) {

@@ -84,7 +84,7 @@ type Provider struct {
 	shared  string          // the security group that all load balancers have, once it is known
 	fenced  map[lb.Key]bool // those that need it
 	leaving bool            // whether it is being deleted
-	reached map[int32]bool  // ports of targets that are known to be open
+	ports   nodePorts       // of targets
 	looks   singleflight.Group
 
 	inactive  waitingRoom // load balancers that are being set up
@@ -110,7 +110,8 @@ func New(o Options) *Provider {
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
 		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
-		groups: map[groupName]string{}, members: map[string]membership{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, reached: map[int32]bool{},
+		groups: map[groupName]string{}, members: map[string]membership{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{},
+		ports: nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]bool{}, left: map[int32]time.Time{}},
 	}
 }
 

@@ -81,13 +81,13 @@ func (p *Provider) reach(ctx context.Context, key lb.Key, ports []int32) error {
 	if err != nil {
 		return err
 	}
-	closed := p.unreached(ports)
-	if len(closed) == 0 {
-		return nil
+	closed, err := p.unreached(ports)
+	if err != nil || len(closed) == 0 {
+		return err
 	}
 	_, err, _ = p.looks.Do(fmt.Sprint("ports", closed), func() (any, error) {
-		if len(p.unreached(closed)) == 0 { // just now
-			return nil, nil
+		if still, err := p.unreached(closed); err != nil || len(still) == 0 { // opened just now
+			return nil, err
 		}
 		if err := p.openNodes(ctx, shared, closed); err != nil {
 			return nil, err
@@ -95,18 +95,21 @@ func (p *Provider) reach(ctx context.Context, key lb.Key, ports []int32) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, port := range closed {
-			p.reached[port] = true
+			p.ports.open[port] = true
 		}
 		return nil, nil
 	})
 	return err
 }
 
-// unreached are the ports that are not known to be open.
-func (p *Provider) unreached(ports []int32) []int32 {
+// unreached are the ports that are not known to be open. One that is being shut has to be waited for.
+func (p *Provider) unreached(ports []int32) ([]int32, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Compact(slices.DeleteFunc(slices.Sorted(slices.Values(ports)), func(port int32) bool { return p.reached[port] }))
+	if at := slices.IndexFunc(ports, func(port int32) bool { return p.ports.shutting[port] }); at >= 0 {
+		return nil, fmt.Errorf("port %d of the nodes is being shut: %w", ports[at], providers.ErrPending)
+	}
+	return slices.Compact(slices.DeleteFunc(slices.Sorted(slices.Values(ports)), func(port int32) bool { return p.ports.open[port] })), nil
 }
 
 // openNodes has the nodes admit a security group on some ports.
@@ -137,7 +140,7 @@ func (p *Provider) openNodes(ctx context.Context, shared string, ports []int32) 
 func (p *Provider) forgetReached() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	clear(p.reached)
+	clear(p.ports.open)
 }
 
 // leaveNodes shuts the ports of targets again and deletes the shared group, once the last load balancer is
@@ -148,7 +151,7 @@ func (p *Provider) leaveNodes(ctx context.Context, key lb.Key) error {
 	stay := p.leaving || len(p.fenced) > 0
 	if !stay {
 		p.leaving, p.shared = true, ""
-		clear(p.reached)
+		clear(p.ports.open)
 	}
 	p.mu.Unlock()
 	if stay {

@@ -35,6 +35,7 @@ var usualGroupAttributes = map[string]string{
 }
 
 func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) (plan.Result, error) {
+	p.checked(checkPort(g.Health))
 	if err := p.reach(ctx, seen.Key, checkPort(g.Health)); err != nil {
 		return plan.Result{}, err
 	}
@@ -87,6 +88,7 @@ func (p *Provider) modifyTargetGroup(ctx context.Context, seen *lb.Observed, g l
 	if err != nil {
 		return err
 	}
+	p.checked(checkPort(g.Health))
 	if err := p.reach(ctx, seen.Key, checkPort(g.Health)); err != nil {
 		return err
 	}

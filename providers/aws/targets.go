@@ -204,10 +204,8 @@ func (p *Provider) changeMembers(ctx context.Context, key lb.Key, group string, 
 // register adds targets to a group, once the load balancer can reach them, and returns how many it added:
 // where there is no room for all, the first of them.
 func (p *Provider) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) (added int, err error) {
-	var ports []int32
-	for _, t := range targets {
-		ports = append(ports, t.Port)
-	}
+	ports := portsIn(targets)
+	defer p.coming(ports)()
 	if err := p.reach(ctx, key, ports); err != nil {
 		return 0, err
 	}
@@ -235,7 +233,7 @@ func (p *Provider) deregister(ctx context.Context, group string, targets []lb.Ta
 			return explained(fmt.Sprintf("deregistering %d targets from %s", len(part), group), err)
 		}
 	}
-	return nil
+	return p.vacate(ctx, portsIn(targets))
 }
 
 // changed notes the state that some members of a group are in from now on, or, after an error, that it is not
