@@ -21,29 +21,26 @@ import (
 
 func TestCostOverTLS(t *testing.T) {
 	const n = 20
-	for name, c := range map[string]struct {
-		account func(*testing.T) account
-		restart int
-	}{
-		"albsim": {func(t *testing.T) account { return simulating(t, usual) }, n + 11},
-		"moto":   {emulated, n + 12}, // which says in several pages what is tagged
+	for name, account := range map[string]func(*testing.T) account{
+		"albsim": func(t *testing.T) account { return simulating(t, usual) },
+		"moto":   emulated,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, c.account(t))
+			w := newWorld(t, account(t))
 			w.flags = []string{"--aws-rates=write=100/100,modify=100/100,targets=100/100,acm-write=100/100"} // it is nobody's account
 			w.begin(t)
-			for _, job := range []work{
+			for _, c := range []work{
 				{"create from nothing", 6*n + 25, 6*n + 8, func() { w.secretBySecret(t, n) }, func() bool { return w.secured(t, n, n) }},
-				{"restart, nothing changed", c.restart, 0, func() { w.replace(t) }, func() bool { return w.proxy.asked() }},
+				{"restart, nothing changed", n + 11, 0, func() { w.replace(t) }, func() bool { return w.proxy.asked() }},
 				{"periodic resync", 0, 0, func() { time.Sleep(2 * rest) }, func() bool { return true }},
 				{"renew a certificate", 3, 3, func() { w.renew(t, site(3)) }, func() bool { return w.holds(t, site(3)) }},
-				{"restart after that", c.restart, 0, func() { w.replace(t) }, func() bool { return w.proxy.asked() }},
+				{"restart after that", n + 11, 0, func() { w.replace(t) }, func() bool { return w.proxy.asked() }},
 				{"one Ingress more, Service already served", 4, 4, func() { w.secure(t, w.ingress(site(n), backend(0), "/")) },
 					func() bool { return w.secured(t, n+1, n) }},
 				w.securedDeletion(t, n+1),
 			} {
-				w.count(t, job)
+				w.count(t, c)
 			}
 		})
 	}
