@@ -69,7 +69,7 @@ const (
 	afterRefusal  = 5 * time.Second
 )
 
-// letGo notes, after a step, which target groups, certificates, security groups and listeners it stopped using
+// letGo notes, after a step, which target groups, certificates and security groups it stopped using
 // somewhere: they can be deleted once AWS has got over it. Other steps may be stopping to use them at the
 // same time. For as long as rules are being deployed, requests may be answered by those that are gone, and
 // the web ACL that these asked for has to stay.
@@ -78,6 +78,9 @@ func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 	_, whole := step.(plan.DeleteLoadBalancer)
 	if whole {
 		first = afterBalancer
+		for _, l := range seen.Listeners { // which nobody is going to close
+			p.released.remove(l.Handle)
+		}
 	}
 	after := seen.Clone()
 	step.Do(after, plan.Result{})
@@ -85,9 +88,6 @@ func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 	together := map[string]*gate{} // AWS gets over things of a kind at the same time
 	for id, n := range uses(seen) {
 		if still[id] == n && !whole { // with the load balancer goes what was to wait for its rules, too
-			continue
-		}
-		if whole && strings.Contains(id, ":listener/") { // it is gone, and nobody will ask for its gate
 			continue
 		}
 		kind := kindOf(id)
@@ -102,7 +102,29 @@ func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 			p.rerouted.forget(seen.Handle)
 			p.rerouted.wait(seen.Handle, p.settle, p.settle)
 		}
+		p.redirects(seen, after)
+	case plan.CreateRule: // it may be for requests that are redirected by what comes behind it
+		p.redirects(seen, after)
 	default: // serves nobody less than before
+	}
+}
+
+// redirects notes that clients of a load balancer may be redirected as before for as long as its rules are being
+// deployed: the ports where that leads have to stay open.
+func (p *Provider) redirects(seen, after *lb.Observed) {
+	for _, l := range seen.Listeners {
+		actions := []lb.Action{l.Default}
+		for _, r := range l.Rules {
+			actions = append(actions, r.Action)
+		}
+		for _, a := range actions {
+			if a.Redirect == nil {
+				continue
+			}
+			if to := after.Listener(a.Redirect.Target(l.Port, l.Protocol)); to != nil {
+				p.released.set(to.Handle, newGate(p.settle, afterRefusal, p.settle))
+			}
+		}
 	}
 }
 
@@ -127,8 +149,8 @@ func (p *Provider) whenReleased(ctx context.Context, seen *lb.Observed, id strin
 	return p.remove(ctx, id, g, remove)
 }
 
-// whenUnled deletes a listener, unless clients may still be redirected to its port. A redirect is gone once rules
-// have been deployed; a port that security groups close is closed at once.
+// whenUnled deletes a listener, unless clients may still be redirected to its port: rules take a while to be
+// deployed, and security groups close a port at once.
 func (p *Provider) whenUnled(ctx context.Context, handle string, remove func() error) error {
 	g := p.released.at(handle, func() *gate { return newGate(0, afterRefusal, p.settle) })
 	return p.remove(ctx, handle, g, remove)
@@ -148,8 +170,7 @@ func (p *Provider) remove(ctx context.Context, id string, g *gate, remove func()
 	return err
 }
 
-// uses counts how often listeners and rules name each target group and certificate, and redirect to each listener,
-// by handle.
+// uses counts how often listeners and rules name each target group and certificate, by handle.
 func uses(o *lb.Observed) map[string]int {
 	out := map[string]int{}
 	for _, g := range o.TargetGroups {
@@ -161,23 +182,17 @@ func uses(o *lb.Observed) map[string]int {
 	if o.Exists && o.Firewall != "" {
 		out[o.Firewall]++
 	}
-	name := func(l lb.ObservedListener, a lb.Action) {
+	name := func(a lb.Action) {
 		for _, id := range a.Groups() {
 			if g := o.TargetGroup(id); g != nil {
 				out[g.Handle]++
 			}
 		}
-		if a.Redirect == nil {
-			return
-		}
-		if to := o.Listener(a.Redirect.Target(l.Port, l.Protocol)); to != nil {
-			out[to.Handle]++
-		}
 	}
 	for _, l := range o.Listeners {
-		name(l, l.Default)
+		name(l.Default)
 		for _, r := range l.Rules {
-			name(l, r.Action)
+			name(r.Action)
 		}
 		for _, id := range l.Certificates {
 			if c := o.Certificate(id); c != nil {
