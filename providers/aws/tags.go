@@ -57,8 +57,9 @@ func elbTags(tags map[string]string) []elb.Tag {
 // find lists the ARNs of resources with tags, and their tags; an empty value stands for any. What was made or deleted a moment ago may
 // be missing or still be there.
 func (p *Provider) find(ctx context.Context, tags map[string]string, types ...string) (map[string]map[string]string, error) {
-	// As many as there can be on a page: by resources, and by their tags.
-	in := &resourcegroupstaggingapi.GetResourcesInput{ResourceTypeFilters: types, ResourcesPerPage: aws.Int32(100), TagsPerPage: aws.Int32(500)}
+	// A page has room for as many tags as AWS allows. It can be told to count resources instead; what it makes of both
+	// is written nowhere.
+	in := &resourcegroupstaggingapi.GetResourcesInput{ResourceTypeFilters: types, TagsPerPage: aws.Int32(500)}
 	for _, k := range slices.Sorted(maps.Keys(tags)) {
 		filter := tagging.TagFilter{Key: aws.String(k)}
 		if tags[k] != "" {

@@ -62,15 +62,40 @@ func (s *Sim) getResources(in *api.GetResourcesInput) (*api.GetResourcesOutput, 
 		}
 		all = append(all, m)
 	}
+	size, err := room(all, in)
+	if err != nil {
+		return nil, err
+	}
 	token := in.PaginationToken
 	if aws.ToString(token) == "" {
 		token = nil
 	}
-	part, next, err := page(all, token, in.ResourcesPerPage, 50)
+	part, next, err := page(all, token, size, 50)
 	if err != nil {
 		return nil, err
 	}
 	return &api.GetResourcesOutput{ResourceTagMappingList: part, PaginationToken: aws.String(aws.ToString(next))}, nil
+}
+
+// room is how many resources a page has room for: as many as it is told, or as have no more tags together than it is
+// told, wherever it begins; nil where it is told nothing.
+func room(all []tagging.ResourceTagMapping, in *api.GetResourcesInput) (*int32, error) {
+	resources, tags := in.ResourcesPerPage, in.TagsPerPage
+	switch {
+	case resources != nil && tags != nil:
+		return nil, refuse("InvalidParameterException", "What a page is with both ResourcesPerPage and TagsPerPage is not documented")
+	case resources != nil && (*resources < 1 || *resources > 100):
+		return nil, refuse("InvalidParameterException", "ResourcesPerPage must be between 1 and 100")
+	case tags == nil:
+		return resources, nil
+	case *tags < 100 || *tags > 500:
+		return nil, refuse("InvalidParameterException", "TagsPerPage must be between 100 and 500")
+	}
+	most := 1
+	for _, m := range all {
+		most = max(most, len(m.Tags))
+	}
+	return aws.Int32(min(*tags/int32(most), 400)), nil
 }
 
 // ofType reports whether a resource is of one of some types: elasticloadbalancing:targetgroup.
