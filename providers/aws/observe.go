@@ -67,6 +67,9 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 			return nil, err
 		}
 	}
+	if l.balancer != nil && l.tags[aws.ToString(l.balancer.LoadBalancerArn)][tagExpressions] == noExpressions {
+		p.globsOnly.Store(true)
+	}
 	p.forgetPlace(l)
 	p.remember(l)
 	return l.observed(), nil

@@ -45,7 +45,7 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 		}
 	}
 	if err != nil {
-		return plan.Result{}, explained("creating rule "+s.ID(), p.overExpressions(in.Conditions, err))
+		return plan.Result{}, explained("creating rule "+s.ID(), p.overExpressions(ctx, seen, in.Conditions, err))
 	}
 	return plan.Result{Handle: aws.ToString(out.Rules[0].RuleArn)}, nil
 }
@@ -118,7 +118,7 @@ func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.Mod
 		return nil
 	}
 	_, err = p.elb.ModifyRule(ctx, in)
-	return explained("changing rule "+s.ID(), p.overExpressions(in.Conditions, err))
+	return explained("changing rule "+s.ID(), p.overExpressions(ctx, seen, in.Conditions, err))
 }
 
 func (p *Provider) deleteRule(ctx context.Context, seen *lb.Observed, s plan.DeleteRule) error {
