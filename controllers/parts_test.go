@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,25 +30,37 @@ import (
 func TestAServiceThatIsMissingIsNotWaitedForLong(t *testing.T) {
 	const key, group = lb.Key("fairlead/shop/web/internal"), lb.GroupID("shop/web:80")
 	service := func(port corev1.ServicePort) []*corev1.Service {
-		return []*corev1.Service{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{port}}}}
+		return []*corev1.Service{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{port}, Selector: map[string]string{"app": "web"}},
+		}}
 	}
+	byHand := service(corev1.ServicePort{Port: 80})
+	byHand[0].Spec.Selector = nil
+	listed := []*discoveryv1.EndpointSlice{{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
+		Endpoints:  []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}},
+	}}
 	for name, c := range map[string]struct {
 		services []*corev1.Service
+		slices   []*discoveryv1.EndpointSlice
 		port     routing.ServicePort
 		waited   time.Duration
 		over     bool
 	}{
-		"there is a Service, whose pods may come":            {services: service(corev1.ServicePort{Port: 80}), port: "80", waited: absentTimeout},
-		"and enough is enough":                               {services: service(corev1.ServicePort{Port: 80}), port: "80", waited: warmTimeout, over: true},
-		"its port has a name":                                {services: service(corev1.ServicePort{Name: "http", Port: 80}), port: "http", waited: absentTimeout},
-		"there is none":                                      {port: "80", waited: absentTimeout, over: true},
-		"it may be applied in a moment":                      {port: "80", waited: absentTimeout - time.Second},
-		"it lacks the port, so that no pod can listen on it": {services: service(corev1.ServicePort{Port: 81}), port: "80", waited: absentTimeout, over: true},
+		"there is a Service, whose pods may come":              {services: service(corev1.ServicePort{Port: 80}), port: "80", waited: absentTimeout},
+		"and enough is enough":                                 {services: service(corev1.ServicePort{Port: 80}), port: "80", waited: warmTimeout, over: true},
+		"its port has a name":                                  {services: service(corev1.ServicePort{Name: "http", Port: 80}), port: "http", waited: absentTimeout},
+		"there is none":                                        {port: "80", waited: absentTimeout, over: true},
+		"it may be applied in a moment":                        {port: "80", waited: absentTimeout - time.Second},
+		"nothing finds pods for it, and nobody has listed any": {services: byHand, port: "80", waited: absentTimeout, over: true},
+		"somebody has listed one":                              {services: byHand, slices: listed, port: "80", waited: absentTimeout},
+		"it lacks the port, so that no pod can listen on it":   {services: service(corev1.ServicePort{Port: 81}), port: "80", waited: absentTimeout, over: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &reconciler{waits: waits{since: map[groupKey]time.Time{{key, group}: time.Now().Add(-c.waited)}}}
 			seen := &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: group, Service: "shop/web", Port: c.port}}}}
-			snap := &gathering{Snapshot: ingress.Snapshot{Key: key, Objects: ingress.Objects{Services: c.services}}}
+			snap := &gathering{Snapshot: ingress.Snapshot{Key: key, Objects: ingress.Objects{Services: c.services, EndpointSlices: c.slices}}}
 			r.losePatience(t.Context(), snap, seen)
 			if got := seen.TargetGroups[0].Ready; got != c.over {
 				t.Errorf("taken for healthy: %t, want %t", got, c.over)
@@ -67,24 +80,26 @@ func TestDue(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		have, want []lb.Target
-		coming     bool
-		growing    time.Time
+		next       outlook
+		waiting    time.Time
 		wait       time.Duration
 		change     bool
 	}{
 		"nothing":      {reason: "what is there stays", have: targets("a"), want: targets("a")},
-		"first":        {reason: "the others of its Deployment will follow", want: targets("a"), coming: true, wait: time.Second, change: true},
+		"first":        {reason: "the others of its Deployment will follow", want: targets("a"), next: more, wait: time.Second, change: true},
 		"alone":        {reason: "nobody follows it", want: targets("a"), change: true},
-		"added":        {reason: "more will follow", have: targets("a"), want: targets("a", "b"), coming: true, wait: time.Second, change: true},
-		"still adding": {reason: "the second runs from the first of them", have: targets("a"), want: targets("a", "b"), coming: true, growing: at.Add(-300 * time.Millisecond), wait: 700 * time.Millisecond, change: true},
-		"gathered":     {reason: "the second is over", have: targets("a"), want: targets("a", "b"), coming: true, growing: at.Add(-2 * time.Second), change: true},
-		"the last":     {reason: "nobody else is to wait for", have: targets("a"), want: targets("a", "b"), growing: at.Add(-300 * time.Millisecond), change: true},
-		"removed":      {reason: "a request may be on its way there", have: targets("a", "b"), want: targets("a"), coming: true, change: true},
-		"replaced":     {reason: "an addition does not hold a removal up", have: targets("a"), want: targets("b"), coming: true, change: true},
+		"added":        {reason: "more will follow", have: targets("a"), want: targets("a", "b"), next: more, wait: time.Second, change: true},
+		"still adding": {reason: "the second runs from the first of them", have: targets("a"), want: targets("a", "b"), next: more, waiting: at.Add(-300 * time.Millisecond), wait: 700 * time.Millisecond, change: true},
+		"gathered":     {reason: "the second is over", have: targets("a"), want: targets("a", "b"), next: more, waiting: at.Add(-2 * time.Second), change: true},
+		"the last":     {reason: "nobody else is to wait for", have: targets("a"), want: targets("a", "b"), waiting: at.Add(-300 * time.Millisecond), change: true},
+		"removed":      {reason: "a request may be on its way there", have: targets("a", "b"), want: targets("a"), next: more, change: true},
+		"left behind":  {reason: "the Ingress may go, too", have: targets("a"), next: deserted, wait: 5 * time.Second, change: true},
+		"and still so": {reason: "it stayed", have: targets("a"), next: deserted, waiting: at.Add(-6 * time.Second), change: true},
+		"replaced":     {reason: "an addition does not hold a removal up", have: targets("a"), want: targets("b"), next: more, change: true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			wait, change := due(c.have, c.want, c.coming, c.growing, at)
+			wait, change := due(c.have, c.want, c.next, c.waiting, at)
 			if wait != c.wait || change != c.change {
 				t.Errorf("due = %v, %v; want %v, %v: %s", wait, change, c.wait, c.change, c.reason)
 			}

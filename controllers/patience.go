@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -17,9 +18,8 @@ import (
 // This file ends waits: a plan has target groups healthy before they take over, but what their owner
 // asked for does not wait for ever.
 
-// warmTimeout is how long a target group is waited for where the class does not say. Where there is no Service,
-// or no such port, nothing is on its way to being healthy: it is waited for only as long as it takes somebody to
-// apply what belongs together.
+// warmTimeout is how long a target group is waited for where the class does not say. Where nothing is on its way to
+// being healthy it is waited for only as long as it takes somebody to apply what belongs together.
 const (
 	warmTimeout   = 5 * time.Minute
 	absentTimeout = 30 * time.Second
@@ -71,7 +71,7 @@ func (r *reconciler) losePatience(ctx context.Context, g *gathering, seen *lb.Ob
 	}
 	for _, group := range seen.TargetGroups {
 		limit := limit
-		if !g.hasPort(group.TargetGroup) {
+		if !g.expects(group.TargetGroup) {
 			limit = min(limit, absentTimeout)
 		}
 		if !group.Ready && r.waits.over(groupKey{g.Key, group.ID}, limit, time.Now()) {
@@ -81,11 +81,19 @@ func (r *reconciler) losePatience(ctx context.Context, g *gathering, seen *lb.Ob
 	}
 }
 
-// hasPort reports whether there is the port of a Service that a target group stands for.
-func (g *gathering) hasPort(group lb.TargetGroup) bool {
+// expects reports whether anything may be on its way to being healthy in a target group: there is the Service and its
+// port, and endpoints, or a selector by which they are going to be found.
+func (g *gathering) expects(group lb.TargetGroup) bool {
 	return slices.ContainsFunc(g.Services, func(s *corev1.Service) bool {
 		return s.Namespace+"/"+s.Name == group.Service && slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
 			return strconv.Itoa(int(p.Port)) == string(group.Port) || p.Name == string(group.Port)
-		})
+		}) && (len(s.Spec.Selector) > 0 || g.hasEndpoints(s))
+	})
+}
+
+// hasEndpoints reports whether any endpoint of a Service is listed.
+func (g *gathering) hasEndpoints(s *corev1.Service) bool {
+	return slices.ContainsFunc(g.EndpointSlices, func(e *discoveryv1.EndpointSlice) bool {
+		return e.Namespace == s.Namespace && e.Labels[discoveryv1.LabelServiceName] == s.Name && len(e.Endpoints) > 0
 	})
 }

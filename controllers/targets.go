@@ -39,8 +39,8 @@ type tracked struct {
 	// members are those that were last set; known says whether that is known at all.
 	members []lb.Target
 	known   bool
-	// growing is since when there has been something to add, and nothing to remove.
-	growing time.Time
+	// waiting is since when there has been a change that can wait.
+	waiting time.Time
 	// crowded says that there are more than the cloud takes.
 	crowded bool
 }
@@ -211,14 +211,14 @@ type registrar struct {
 	crowded func(ctx context.Context, key lb.Key)
 }
 
-// Reconcile brings one target group up to date. Additions are gathered while more are coming, removals never
-// wait; the provider adds before it removes.
+// Reconcile brings one target group up to date. Additions are gathered while more are coming, removals do not
+// wait, unless nobody is left; the provider adds before it removes.
 func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result, error) {
 	t, ok := r.book.look(k)
 	if !ok {
 		return reconcile.Result{}, nil // deleted since
 	}
-	want, coming, err := r.want(ctx, t)
+	want, outlook, err := r.want(ctx, t)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -234,15 +234,15 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 		r.book.note(k, func(known *tracked) { known.crowded = crowded })
 		r.crowded(ctx, k.key)
 	}
-	wait, change := due(t.members, want, coming, t.growing, time.Now())
+	wait, change := due(t.members, want, outlook, t.waiting, time.Now())
 	switch {
 	case !change:
-		r.book.note(k, func(known *tracked) { known.growing = time.Time{} })
+		r.book.note(k, func(known *tracked) { known.waiting = time.Time{} })
 		return whenLess(crowded), nil
 	case wait > 0:
 		r.book.note(k, func(known *tracked) {
-			if known.growing.IsZero() {
-				known.growing = time.Now()
+			if known.waiting.IsZero() {
+				known.waiting = time.Now()
 			}
 		})
 		return reconcile.Result{RequeueAfter: wait}, nil
@@ -254,7 +254,7 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 		}
 		return reconcile.Result{}, fmt.Errorf("setting the targets of %s in %s: %w", k.id, k.key, err)
 	}
-	r.book.note(k, func(known *tracked) { known.members, known.known, known.growing = want, true, time.Time{} })
+	r.book.note(k, func(known *tracked) { known.members, known.known, known.waiting = want, true, time.Time{} })
 	if (len(t.members) == 0) != (len(want) == 0) {
 		r.registered(ctx, k.key, k.id, len(want) > 0)
 	}
@@ -269,26 +269,42 @@ func whenLess(crowded bool) reconcile.Result {
 	return reconcile.Result{}
 }
 
-// want is what the Service of a group has now, sorted, and whether more are coming.
-func (r *registrar) want(ctx context.Context, t tracked) (targets []lb.Target, coming bool, err error) {
+// An outlook is what is about to become of the targets of a Service.
+type outlook int
+
+const (
+	settled  outlook = iota // they are as they will be
+	more                    // others are coming
+	deserted                // nobody is left, for the Service is gone or has no endpoint at all
+)
+
+// want is what the Service of a group has now, sorted, and what is about to become of it.
+func (r *registrar) want(ctx context.Context, t tracked) (targets []lb.Target, next outlook, err error) {
 	at := refFrom(kindService, t.backend.Service)
 	var now ingress.Behind
 	if now.Service, err = get[corev1.Service](ctx, r.cache, at); err != nil {
-		return nil, false, err
+		return nil, settled, err
 	}
 	if now.Slices, err = endpointsOf(ctx, r.cache, at); err != nil {
-		return nil, false, err
+		return nil, settled, err
 	}
-	if t.backend.TargetType != v1alpha1.TargetTypeInstance {
-		if now.Pods, err = r.pods.behind(ctx, now.Slices); err != nil {
-			return nil, false, err
-		}
-		return t.class.Targets(t.backend, now), now.Coming(), nil
+	onNodes := t.backend.TargetType == v1alpha1.TargetTypeInstance
+	if onNodes {
+		now.Nodes, err = nodesIn(ctx, r.cache)
+	} else {
+		now.Pods, err = r.pods.behind(ctx, now.Slices)
 	}
-	if now.Nodes, err = nodesIn(ctx, r.cache); err != nil {
-		return nil, false, err
+	if err != nil {
+		return nil, settled, err
 	}
-	return t.caps.Targets(t.backend.TargetType, t.class.Targets(t.backend, now)), false, nil
+	targets = t.caps.Targets(t.backend.TargetType, t.class.Targets(t.backend, now))
+	switch {
+	case len(targets) == 0 && now.Deserted():
+		next = deserted
+	case !onNodes && now.Coming():
+		next = more
+	}
+	return targets, next, nil
 }
 
 // present is what the cloud has.
@@ -306,24 +322,32 @@ func (r *registrar) present(ctx context.Context, k groupKey) ([]lb.Target, error
 	return out, nil
 }
 
-// gather is how long additions wait for others that are coming: pods of one Deployment come in a
-// burst.
-const gather = time.Second
+// How long changes wait: additions for others that are coming, for pods of one Deployment come in a burst; and the
+// last to go, where nobody is left who could answer in their place, for the Ingresses that lead there: these often
+// go with the Service, and the target group with them.
+const (
+	gather   = time.Second
+	mourning = 5 * time.Second
+)
 
 // due reports whether the members of a group are to change, and how long that can wait. The last of a
 // burst does not: who has seen all pods ready finds all of them serving.
-func due(have, want []lb.Target, coming bool, growing, now time.Time) (wait time.Duration, change bool) {
+func due(have, want []lb.Target, next outlook, waiting, now time.Time) (wait time.Duration, change bool) {
 	missing := func(from, in []lb.Target) bool {
 		return slices.ContainsFunc(from, func(t lb.Target) bool { return !slices.Contains(in, t) })
 	}
 	added, removed := missing(want, have), missing(have, want)
+	patience := time.Duration(0)
 	switch {
 	case !added && !removed:
 		return 0, false
-	case removed || !coming:
-		return 0, true
-	case growing.IsZero():
-		return gather, true
+	case next == deserted:
+		patience = mourning
+	case next == more && !removed:
+		patience = gather
 	}
-	return max(0, growing.Add(gather).Sub(now)), true
+	if waiting.IsZero() {
+		return patience, true
+	}
+	return max(0, waiting.Add(patience).Sub(now)), true
 }

@@ -74,9 +74,14 @@ func (l sliceList) usable(port *corev1.ServicePort, family string) []usableEndpo
 
 func sortedTargets(targets []routing.Target) []routing.Target {
 	slices.SortFunc(targets, func(a, b routing.Target) int {
-		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Instance, b.Instance))
 	})
 	return slices.Compact(targets)
+}
+
+// Deserted reports whether nobody is left behind a Service: it is gone, or no endpoint is listed.
+func (b Behind) Deserted() bool {
+	return b.Service == nil || !slices.ContainsFunc(b.Slices, func(s *discoveryv1.EndpointSlice) bool { return len(s.Endpoints) > 0 })
 }
 
 // Coming reports whether endpoints are listed that cannot be sent requests yet.

@@ -81,7 +81,8 @@ func (b Behind) nodePort(port *corev1.ServicePort, family string) []routing.Targ
 	return nodeTargets(b.Nodes, port.NodePort, family, func(node string) bool { return hosts[node] })
 }
 
-// nodeTargets are the nodes on which a node port is reached, sorted. Those that are not ready count
+// nodeTargets are the nodes on which a node port is reached, sorted. One that tells no address at all may be
+// known to the cloud nevertheless. Those that are not ready count
 // only where there are no others: then it is likelier that nobody hears from them than that all of
 // them are down, and the cloud's own checks know better.
 func nodeTargets(nodes []*corev1.Node, port int32, family string, serves func(node string) bool) []routing.Target {
@@ -93,7 +94,8 @@ func nodeTargets(nodes []*corev1.Node, port int32, family string, serves func(no
 			t.Address = r.IPv6
 		}
 		switch {
-		case !r.Open || t.Address == "" || !serves(r.Name):
+		case !r.Open || !serves(r.Name):
+		case t.Address == "" && (r.IPv4 != "" || r.IPv6 != "" || r.Instance == "" || family == ipv6):
 		case r.Ready:
 			ready = append(ready, t)
 		default:

@@ -96,18 +96,24 @@ var usual = albsim.Options{Provisioning: 2 * time.Second, Propagation: time.Seco
 // Whatever order the objects come in, they cost the same.
 func TestCostInAnyOrder(t *testing.T) {
 	const n = 20
-	for name, populate := range map[string]func(*world, *testing.T, int){
-		"an Ingress, and what it refers to afterwards":   (*world).ingressFirst,
-		"all Ingresses, and then all that they refer to": (*world).ingressesFirst,
-		"slowly":                   (*world).slowly,
-		"pods that are ready late": (*world).podsLast,
+	for name, order := range map[string]struct {
+		populate, abandon func(*world, *testing.T, int)
+	}{
+		"an Ingress, and what it refers to afterwards":   {(*world).ingressFirst, (*world).eachBackendFirst},
+		"all Ingresses, and then all that they refer to": {(*world).ingressesFirst, (*world).backendsFirst},
+		"slowly":                   {populate: (*world).slowly},
+		"pods that are ready late": {populate: (*world).podsLast},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, simulating(t, usual))
 			w.begin(t)
-			w.count(t, w.creation(t, n, func(t *testing.T, n int) { populate(w, t, n) }))
-			w.count(t, w.deletion(t, n))
+			w.count(t, w.creation(t, n, func(t *testing.T, n int) { order.populate(w, t, n) }))
+			deletion := w.deletion(t, n)
+			if order.abandon != nil {
+				deletion.do = func() { order.abandon(w, t, n) }
+			}
+			w.count(t, deletion)
 		})
 	}
 }
@@ -214,6 +220,30 @@ func (w *world) podsLast(t *testing.T, n int) {
 		for p := range 2 {
 			edit(t, w, &discoveryv1.EndpointSlice{}, backend(i), func(s *discoveryv1.EndpointSlice) { s.Endpoints[p].Conditions.Ready = new(true) })
 		}
+	}
+}
+
+// eachBackendFirst deletes each Ingress after what it refers to.
+func (w *world) eachBackendFirst(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		w.delete(t, w.service(backend(i)))
+		w.delete(t, w.endpoints(backend(i)))
+		w.delete(t, w.sited(i))
+	}
+}
+
+// backendsFirst deletes all Ingresses after all that they refer to.
+func (w *world) backendsFirst(t *testing.T, n int) {
+	t.Helper()
+	for i := range n {
+		w.delete(t, w.service(backend(i)))
+	}
+	for i := range n {
+		w.delete(t, w.endpoints(backend(i)))
+	}
+	for i := range n {
+		w.delete(t, w.sited(i))
 	}
 }
 
