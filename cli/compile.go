@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
@@ -101,6 +102,9 @@ func compileOne(ctx context.Context, cloud Offline, s ingress.Snapshot, seen *lb
 	facts.Know(seen)
 	p.capabilities = cloud.Capabilities(model.ClassOf(s))
 	p.Built = model.Compile(s, facts, p.capabilities)
+	if ours := s.Memory.Rules; s.Class.UnknownRules == v1alpha1.UnknownRulesKeep && len(ours) > 0 {
+		p.LoadBalancer = plan.Keep(p.LoadBalancer, seen, plan.Strangers(seen, p.LoadBalancer, plan.Among(ours)))
+	}
 	p.plan = plan.Diff(seen, p.LoadBalancer, p.capabilities)
 	p.after = p.plan.Fold(seen)
 	return p, nil

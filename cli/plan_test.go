@@ -10,7 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 )
 
 // contract is what programs that read `plan -o json` rely on, written down a second time so that
@@ -176,6 +179,52 @@ func stateAfter(t *testing.T, dir string) string {
 	file := filepath.Join(t.TempDir(), "state.json")
 	write(t, file, string(text))
 	return file
+}
+
+// Rules that somebody else has made are planned away, unless the class says that they stay, and the operator has
+// written down which are its own.
+func TestPlanKnowsWhichRulesStay(t *testing.T) {
+	objects, err := load([]string{directory(t, map[string]string{"one.yaml": ingressYAML("one", "a.example.com", "/"), "web.yaml": serviceYAML})}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cloud, err := testProviders().Offline["fake"]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshots, _ := ingress.Split(objects, (&input{className: "fairlead"}).options())
+	s := snapshots[0]
+	planned := func(seen *lb.Observed) program {
+		p, err := compileOne(t.Context(), cloud, s, seen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	made := planned(nil)
+	var ours []string
+	for _, l := range made.LoadBalancer.Listeners {
+		for _, r := range l.Rules {
+			ours = append(ours, plan.RuleDigest(l.Port, r))
+		}
+	}
+	plan.CreateRule{Port: 80, Priority: 1, Rule: lb.Rule{
+		Conditions: []lb.Condition{{Field: "path", Values: []string{"/closed"}}}, Action: lb.Action{Kind: "fixed", Status: 410},
+	}}.Do(made.after, plan.Result{})
+	for why, c := range map[string]struct {
+		unknown string
+		ours    []string
+		steps   int
+	}{
+		"removed like all that is not wanted": {ours: ours, steps: 1},
+		"which are ours nobody knows":         {unknown: v1alpha1.UnknownRulesKeep, steps: 1},
+		"left where it is":                    {unknown: v1alpha1.UnknownRulesKeep, ours: ours},
+	} {
+		s.Class.UnknownRules, s.Memory.Rules = c.unknown, c.ours
+		if got := planned(made.after).plan.Steps; len(got) != c.steps {
+			t.Errorf("%s: steps %v, want %d", why, got, c.steps)
+		}
+	}
 }
 
 func TestPlanTextIsPlainWhereNobodyWatches(t *testing.T) {

@@ -215,7 +215,9 @@ func Remembered(ctx context.Context, cluster client.Reader, namespace string) (m
 
 // memoryOf is the part of a record that the compiler reads, without what had ended by a time.
 func memoryOf(r record, now time.Time) ingress.Memory {
-	out := ingress.Memory{Class: r.Memory.Class, Members: map[string]ingress.Remembered{}, Certificates: map[string]lb.CertificateID{}}
+	out := ingress.Memory{
+		Class: r.Memory.Class, Members: map[string]ingress.Remembered{}, Certificates: map[string]lb.CertificateID{}, Rules: r.Memory.Rules,
+	}
 	for _, m := range r.Memory.Members {
 		known := ingress.Remembered{Previous: lb.Key(m.Previous), Move: m.Move, Served: m.Served}
 		for _, key := range m.Earlier {

@@ -2,9 +2,6 @@ package controllers
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -56,11 +53,11 @@ func (b *rulebook) strangers(g *gathering, seen *lb.Observed, want lb.LoadBalanc
 	defer b.mu.Unlock()
 	last, known := b.leaves[g.Key]
 	if found = last.strangers; last.seen != seen {
-		ours := amongRules(g.record.Memory.Rules)
+		ours := plan.Among(g.Memory.Rules)
 		switch {
 		case known:
-			ours = amongRules(last.ours())
-		case len(g.record.Memory.Rules) > 0:
+			ours = plan.Among(last.ours())
+		case len(g.Memory.Rules) > 0:
 		case g.changed() || plan.Lacks(seen, want): // what is not wanted may be left over from before
 			ours = func(_ int32, r lb.Rule) bool { return ownGroups(seen, r) }
 		}
@@ -85,7 +82,7 @@ func (l leaf) ours() []string {
 	var out []string
 	note := func(port int32, r lb.Rule) {
 		if !slices.ContainsFunc(l.strangers, func(s plan.Stranger) bool { return s.Port == port && s.Key() == r.Key() }) {
-			out = append(out, ruleDigest(port, r))
+			out = append(out, plan.RuleDigest(port, r))
 		}
 	}
 	for _, there := range l.seen.Listeners {
@@ -100,21 +97,6 @@ func (l leaf) ours() []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// amongRules reports whether a rule is one of those that some digests stand for.
-func amongRules(digests []string) func(port int32, r lb.Rule) bool {
-	set := make(map[string]bool, len(digests))
-	for _, d := range digests {
-		set[d] = true
-	}
-	return func(port int32, r lb.Rule) bool { return set[ruleDigest(port, r)] }
-}
-
-// ruleDigest stands for a rule of a port.
-func ruleDigest(port int32, r lb.Rule) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", port, r.Key()))
-	return hex.EncodeToString(sum[:6])
 }
 
 // ownGroups reports whether all that a rule forwards to is ours.

@@ -29,6 +29,8 @@ type Memory struct {
 	Members map[string]Remembered
 	// Certificates are those that Secrets held last of which the cloud has them, by the Secrets' namespace/name.
 	Certificates map[string]routing.CertificateID
+	// Rules are those that are ours, each by its digest, where the class has others stay beside them.
+	Rules []string
 }
 
 // Remembered is what is remembered of one member.

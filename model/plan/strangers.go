@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 
@@ -33,6 +35,21 @@ func Strangers(seen *lb.Observed, want lb.LoadBalancer, ours func(port int32, r 
 		}
 	}
 	return out
+}
+
+// RuleDigest stands for a rule of a port where rules are remembered.
+func RuleDigest(port int32, r lb.Rule) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", port, r.Key()))
+	return hex.EncodeToString(sum[:6])
+}
+
+// Among reports whether a rule is one of those that some digests stand for.
+func Among(digests []string) func(port int32, r lb.Rule) bool {
+	set := make(map[string]bool, len(digests))
+	for _, d := range digests {
+		set[d] = true
+	}
+	return func(port int32, r lb.Rule) bool { return set[RuleDigest(port, r)] }
 }
 
 // Lacks reports whether a rule that is wanted is not there. Then something has changed since rules were last
