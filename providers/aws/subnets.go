@@ -231,11 +231,16 @@ func onePerZone(subnets []ec2types.Subnet, standing []string, fits func(ec2types
 // reachable tells which subnets route to the internet by themselves.
 func (p *Provider) reachable(ctx context.Context, when time.Time) (func(subnet string) bool, error) {
 	tables, err := p.tables.since(when, func() ([]ec2types.RouteTable, error) {
-		out, err := p.ec2.DescribeRouteTables(ctx, &ec2.DescribeRouteTablesInput{Filters: p.inVPC()})
-		if err != nil {
-			return nil, explained("reading the route tables of "+p.vpc, err)
+		var out []ec2types.RouteTable
+		pages := ec2.NewDescribeRouteTablesPaginator(p.ec2, &ec2.DescribeRouteTablesInput{Filters: p.inVPC()})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if err != nil {
+				return nil, explained("reading the route tables of "+p.vpc, err)
+			}
+			out = append(out, page.RouteTables...)
 		}
-		return out.RouteTables, nil
+		return out, nil
 	})
 	if err != nil {
 		return nil, err
