@@ -47,8 +47,8 @@ type tracked struct {
 
 // An expectation is what a load balancer is going to have, by when it was compiled last.
 type expectation struct {
-	from   []ref              // the objects that it was compiled from
-	groups map[lb.GroupID]ref // the Services of groups whose targets are Pods
+	from   []ref // the objects that it was compiled from
+	groups map[lb.GroupID]lb.TargetGroup
 }
 
 // A targetBook is the target groups that exist, as the plans that made them left them.
@@ -106,11 +106,9 @@ func (b *targetBook) track(key lb.Key, class *ingress.Class, caps lb.Capabilitie
 func (b *targetBook) expect(key lb.Key, from []ref, groups []lb.TargetGroup) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	next := expectation{from, map[lb.GroupID]ref{}}
+	next := expectation{from, map[lb.GroupID]lb.TargetGroup{}}
 	for _, g := range groups {
-		if g.TargetType != v1alpha1.TargetTypeInstance {
-			next.groups[g.ID] = refFrom(kindService, g.Service)
-		}
+		next.groups[g.ID] = g
 	}
 	b.wanted[key] = next
 }
@@ -134,12 +132,21 @@ func (b *targetBook) expected(key lb.Key, service ref) []lb.GroupID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []lb.GroupID
-	for id, s := range b.wanted[key].groups {
-		if s == service {
+	for id, g := range b.wanted[key].groups {
+		if g.TargetType != v1alpha1.TargetTypeInstance && refFrom(kindService, g.Service) == service {
 			out = append(out, id)
 		}
 	}
 	return out
+}
+
+// leaves reports whether a group is there that its load balancer is not going to have.
+func (b *targetBook) leaves(k groupKey) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	next, known := b.wanted[k.key]
+	_, wanted := next.groups[k.id]
+	return known && !wanted
 }
 
 // of are the target groups of a Service.
@@ -221,6 +228,9 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 	want, outlook, err := r.want(ctx, t)
 	if err != nil {
 		return reconcile.Result{}, err
+	}
+	if outlook == deserted && r.book.leaves(k) {
+		return reconcile.Result{RequeueAfter: mourning}, nil // it goes whole, unless it is wanted again
 	}
 	if !t.known {
 		if t.members, err = r.present(ctx, k); err != nil {
@@ -324,7 +334,7 @@ func (r *registrar) present(ctx context.Context, k groupKey) ([]lb.Target, error
 
 // How long changes wait: additions for others that are coming, for pods of one Deployment come in a burst; and the
 // last to go, where nobody is left who could answer in their place, for the Ingresses that lead there: these often
-// go with the Service, and the target group with them.
+// go with the Service, and the target group with them, which is not emptied first.
 const (
 	gather   = time.Second
 	mourning = 5 * time.Second
