@@ -27,13 +27,13 @@ func (r *reading[T]) last() T {
 
 // since is what there was at some time, or later.
 func (r *reading[T]) since(when time.Time, read func() (T, error)) (T, error) {
-	r.mu.Lock()
-	value, fresh := r.value, !r.at.Before(when)
-	r.mu.Unlock()
-	if fresh {
+	if value, fresh := r.known(when); fresh {
 		return value, nil
 	}
 	found, err, _ := r.calls.Do("", func() (any, error) {
+		if value, fresh := r.known(when); fresh { // others have read it on the way here
+			return value, nil
+		}
 		now := time.Now()
 		found, err := read()
 		if err == nil {
@@ -43,6 +43,13 @@ func (r *reading[T]) since(when time.Time, read func() (T, error)) (T, error) {
 		}
 		return found, err
 	})
-	value, _ = found.(T)
+	value, _ := found.(T)
 	return value, err
+}
+
+// known is what was read last, and whether that was at some time, or later.
+func (r *reading[T]) known(when time.Time) (value T, fresh bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.value, !r.at.Before(when)
 }
