@@ -56,6 +56,14 @@ func TestRoom(t *testing.T) {
 			caps: func(c *lb.Capabilities) { c.Rules = 2 },
 			want: []string{"delete listener 81", "create rule 80/25382 < delete listener 81"},
 		},
+		"a port that requests are still redirected to": {
+			reason: "it has to stay until they are not, and takes the places of those rules that answer them: it closes first, and that is said",
+			from:   balancer(lb.Listener{Port: 80, Protocol: "HTTP", Default: redirectTo(81)}, listener(81, y)), to: balancer(listener(80, x, y)),
+			caps: func(c *lb.Capabilities) { c.Rules = 2 },
+			want: []string{"delete listener 81", "create rule 80/16661 < delete listener 81", "create rule 80/33323 < delete listener 81",
+				"modify listener 80 < create rule 80/16661 < create rule 80/33323"},
+			says: []diag.Reason{diag.DeleteFirst},
+		},
 		"more than there is room for": {
 			reason: "what is wanted is planned, for the cloud to refuse by name",
 			from:   balancer(listener(80, x)), to: balancer(listener(80, x, y)),

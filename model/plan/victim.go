@@ -35,8 +35,9 @@ func sacrifice(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, lacki
 }
 
 // forRule chooses a rule that is to go anyway: one whose requests then meet the default or what
-// they would meet anyway, or else the one furthest down.
+// they would meet anyway, or else the one furthest down, or else all those of a port that closes anyway.
 func forRule(all []comparison, key lb.Key, c lb.Capabilities) (victim, bool) {
+	because := fmt.Sprintf("All %d rules are in use", c.Rules)
 	var found victim
 	ok := false
 	for _, co := range all {
@@ -46,12 +47,16 @@ func forRule(all []comparison, key lb.Key, c lb.Capabilities) (victim, bool) {
 			}
 			harmless := !exposes(co.old[l.old:], c.Dialect)
 			if !ok || harmless {
-				found, ok = newVictim(key, co.port, co.old[l.old], fmt.Sprintf("All %d rules are in use", c.Rules)), true
+				found, ok = newVictim(key, co.port, co.old[l.old], because), true
 			}
 			if harmless {
 				return found, true
 			}
 		}
+	}
+	closing := slices.IndexFunc(all, func(co comparison) bool { return co.want == nil && len(co.seen.Rules) > 0 })
+	if !ok && closing >= 0 {
+		return newDefault(key, all[closing], because), true
 	}
 	return found, ok
 }
