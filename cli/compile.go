@@ -103,7 +103,11 @@ func compileOne(ctx context.Context, cloud Offline, s ingress.Snapshot, seen *lb
 	p.capabilities = cloud.Capabilities(model.ClassOf(s))
 	p.Built = model.Compile(s, facts, p.capabilities)
 	if ours := s.Memory.Rules; s.Class.UnknownRules == v1alpha1.UnknownRulesKeep && len(ours) > 0 {
-		p.LoadBalancer = plan.Keep(p.LoadBalancer, seen, plan.Strangers(seen, p.LoadBalancer, plan.Among(ours)))
+		strangers := plan.Strangers(seen, p.LoadBalancer, plan.Among(ours))
+		for _, stranger := range strangers {
+			p.Diagnostics = append(p.Diagnostics, stranger.Notice(s.Key, true))
+		}
+		p.LoadBalancer = plan.Keep(p.LoadBalancer, seen, strangers)
 	}
 	p.plan = plan.Diff(seen, p.LoadBalancer, p.capabilities)
 	p.after = p.plan.Fold(seen)

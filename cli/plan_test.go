@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -221,8 +222,13 @@ func TestPlanKnowsWhichRulesStay(t *testing.T) {
 		"left where it is":                    {unknown: v1alpha1.UnknownRulesKeep, ours: ours},
 	} {
 		s.Class.UnknownRules, s.Memory.Rules = c.unknown, c.ours
-		if got := planned(made.after).plan.Steps; len(got) != c.steps {
-			t.Errorf("%s: steps %v, want %d", why, got, c.steps)
+		got := planned(made.after)
+		if len(got.plan.Steps) != c.steps {
+			t.Errorf("%s: steps %v, want %d", why, got.plan.Steps, c.steps)
+		}
+		told := slices.ContainsFunc(got.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == diag.UnknownRule })
+		if told != (c.steps == 0) {
+			t.Errorf("%s: %v is told", why, got.Diagnostics)
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 )
@@ -87,13 +87,17 @@ func (g *gathering) expects(group lb.TargetGroup) bool {
 	return slices.ContainsFunc(g.Services, func(s *corev1.Service) bool {
 		return s.Namespace+"/"+s.Name == group.Service && slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
 			return strconv.Itoa(int(p.Port)) == string(group.Port) || p.Name == string(group.Port)
-		}) && (len(s.Spec.Selector) > 0 || g.hasEndpoints(s))
+		}) && (len(s.Spec.Selector) > 0 || !g.behind(s).Deserted())
 	})
 }
 
-// hasEndpoints reports whether any endpoint of a Service is listed.
-func (g *gathering) hasEndpoints(s *corev1.Service) bool {
-	return slices.ContainsFunc(g.EndpointSlices, func(e *discoveryv1.EndpointSlice) bool {
-		return e.Namespace == s.Namespace && e.Labels[discoveryv1.LabelServiceName] == s.Name && len(e.Endpoints) > 0
-	})
+// behind is what stands behind a Service, as far as endpoints are listed.
+func (g *gathering) behind(s *corev1.Service) ingress.Behind {
+	now := ingress.Behind{Service: s}
+	for _, e := range g.EndpointSlices {
+		if e.Namespace == s.Namespace && slices.Contains(serviceOfSlice(e), s.Name) {
+			now.Slices = append(now.Slices, e)
+		}
+	}
+	return now
 }

@@ -202,8 +202,8 @@ func reasonOf(err error) string {
 	return worst
 }
 
-// learn notes what the next compilation needs to know. What was rejected by a cloud that
-// could do something else is to be tried again.
+// learn notes what the next compilation needs to know. What was rejected by a cloud that could do something
+// else is to be tried again.
 func (o outcome) learn(next *record, now time.Time) {
 	for i := range next.Memory.Members {
 		m := &next.Memory.Members[i]

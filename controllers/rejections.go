@@ -40,7 +40,7 @@ type refusal struct {
 func (o outcome) refusals(m ingress.Member) []refusal {
 	var out []refusal
 	for _, r := range o.run.Rejections {
-		if source, behind := behind(r, m); behind {
+		if source, asks := behind(r, m); asks {
 			out = append(out, refusal{
 				source: source, message: o.asBefore(m, source, shorten(r.Err.Error())), of: o.refusable(r.Step, m),
 				passes: errors.Is(r.Err, providers.ErrNoRoom),

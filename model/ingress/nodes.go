@@ -82,9 +82,8 @@ func (b Behind) nodePort(port *corev1.ServicePort, family string) []routing.Targ
 }
 
 // nodeTargets are the nodes on which a node port is reached, sorted. One that tells no address at all may be
-// known to the cloud nevertheless. Those that are not ready count
-// only where there are no others: then it is likelier that nobody hears from them than that all of
-// them are down, and the cloud's own checks know better.
+// known to the cloud nevertheless. Those that are not ready count only where there are no others: then it is
+// likelier that nobody hears from them than that all of them are down, and the cloud's own checks know better.
 func nodeTargets(nodes []*corev1.Node, port int32, family string, serves func(node string) bool) []routing.Target {
 	var ready, unready []routing.Target
 	for _, n := range nodes {
