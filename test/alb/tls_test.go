@@ -75,13 +75,7 @@ func TestNoHostIsShownAnothersCertificate(t *testing.T) {
 						}
 					}
 				}
-				w.sim.Watch(func(c albsim.Call) {
-					look("after " + c.String())
-					time.Sleep(6 * time.Second)
-					look("some time after " + c.String())
-				})
-				w.settle()
-				w.sim.Watch(nil)
+				w.settleUnder(look)
 			})
 		})
 	}
@@ -132,13 +126,7 @@ func TestAPortSpeaksTLSFromNowOn(t *testing.T) {
 				}
 			}
 		}
-		w.sim.Watch(func(c albsim.Call) {
-			look("after " + c.String())
-			time.Sleep(6 * time.Second)
-			look("some time after " + c.String())
-		})
-		w.settle()
-		w.sim.Watch(nil)
+		w.settleUnder(look)
 		time.Sleep(time.Minute)
 		secured = 0
 		if look("in the end"); secured != len(hosts) {

@@ -299,6 +299,18 @@ func (w *world) settle() {
 	}
 }
 
+// settleUnder has somebody look after every call meanwhile, and again a while later.
+func (w *world) settleUnder(look func(when string)) {
+	w.Helper()
+	w.sim.Watch(func(c albsim.Call) {
+		look("after " + c.String())
+		time.Sleep(6 * time.Second)
+		look("some time after " + c.String())
+	})
+	w.settle()
+	w.sim.Watch(nil)
+}
+
 // rest reconciles until there is nothing to do, or until trying again is in vain.
 func (w *world) rest() error {
 	for range 1000 {
