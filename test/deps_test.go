@@ -26,11 +26,13 @@ const module = "fairlead.dev/fairlead"
 var layers = map[string][]string{
 	"api/v1alpha1": {},
 
-	"model/diag":    {},
-	"model/routing": {"model/diag"},
-	"model/ingress": {"model/diag", "model/routing", "api/v1alpha1"},
-	"model/lb":      {"model/diag", "model/routing"},
-	"model/plan":    {"model/diag", "model/routing", "model/lb"},
+	"model/printable": {},
+
+	"model/diag":    {"model/printable"},
+	"model/routing": {"model/diag", "model/printable"},
+	"model/ingress": {"model/diag", "model/printable", "model/routing", "api/v1alpha1"},
+	"model/lb":      {"model/diag", "model/printable", "model/routing"},
+	"model/plan":    {"model/diag", "model/printable", "model/routing", "model/lb"},
 	"model":         {"model/diag", "model/routing", "model/ingress", "model/lb"},
 
 	"providers":              {"model/diag", "model/routing", "model/lb", "model/plan"},
@@ -39,8 +41,8 @@ var layers = map[string][]string{
 	"providers/aws":          {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
 	"providers/remote":       {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
 
-	"controllers": {"api/v1alpha1", "model", "model/diag", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
-	"cli": {"api/v1alpha1", "model", "model/diag", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
+	"controllers": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
+	"cli": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
 		"controllers"},
 	".": {"cli", "providers/fake", "providers/aws", "providers/remote"},
 }

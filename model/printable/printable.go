@@ -1,0 +1,140 @@
+// Package printable makes text of objects safe to print. Tenants choose paths, conditions, names in
+// certificates and parts of error messages. Printed as they are, control characters in them move the cursor of a
+// terminal, a line break forges the next line, and a bidirectional control shows text in another order than
+// programs read it.
+package printable
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ignorable are the characters that Unicode counts as letters, marks or symbols and that show nothing. The
+// tables are those of https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point; its other characters
+// are not printable to Go.
+var ignorable = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
+
+// Line returns the text as a part of one line. Every character that does not show as itself is replaced by its
+// escape in Go's syntax: controls (line breaks and tabs too), format characters such as bidirectional controls,
+// spaces other than the space, and bytes that are not UTF-8. All other text stays as it is.
+func Line(text string) string {
+	if plain(text) {
+		return text
+	}
+	var b strings.Builder
+	for rest := text; rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
+		writeRune(&b, r, rest[:size])
+		rest = rest[size:]
+	}
+	return b.String()
+}
+
+// Word returns the text as it stands among other words: as it is where it is one word, else in quotes. Different
+// texts are different words.
+func Word(text string) string {
+	if text != "" && text[0] != '"' && !strings.Contains(text, " ") && plain(text) {
+		return text
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for rest := text; rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
+		if r == '"' || r == '\\' {
+			b.WriteByte('\\')
+		}
+		writeRune(&b, r, rest[:size])
+		rest = rest[size:]
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// Words are the texts as words.
+func Words(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = Word(text)
+	}
+	return out
+}
+
+// JSON returns a JSON document with every character escaped that Line would escape. It means the same, for such
+// characters stand only in strings. The white space between values stays.
+func JSON(document []byte) []byte {
+	var b strings.Builder
+	for rest := string(document); rest != ""; {
+		r, size := utf8.DecodeRuneInString(rest)
+		switch {
+		case r == '\n' || r == '\t' || r == '\r' || shows(r) && (r != utf8.RuneError || size > 1):
+			b.WriteString(rest[:size])
+		case r > 0xffff: // JSON knows UTF-16 only
+			const surrogates = 0x10000
+			writeUTF16(&b, 0xd800+(r-surrogates)>>10)
+			writeUTF16(&b, 0xdc00+(r-surrogates)&0x3ff)
+		default:
+			writeUTF16(&b, r)
+		}
+		rest = rest[size:]
+	}
+	return []byte(b.String())
+}
+
+// Shell returns the text as one word of a shell's command line. It is quoted if a shell would read more into it.
+func Shell(text string) string {
+	const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/%+=@,~"
+	if text != "" && text[0] != '~' && strings.Trim(text, harmless) == "" {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// plain reports whether every character shows as itself.
+func plain(text string) bool {
+	for i, r := range text {
+		if r == utf8.RuneError {
+			if _, size := utf8.DecodeRuneInString(text[i:]); size == 1 {
+				return false
+			}
+		}
+		if !shows(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// shows reports whether a character is printed as itself.
+func shows(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r >= ' ' && r < 0x7f
+	}
+	return strconv.IsPrint(r) && !unicode.In(r, ignorable...)
+}
+
+// writeRune writes a character, or its escape. Raw is how it is written in the text.
+func writeRune(b *strings.Builder, r rune, raw string) {
+	if plain(raw) {
+		b.WriteString(raw)
+		return
+	}
+	switch {
+	case r == utf8.RuneError && len(raw) == 1: // not UTF-8
+		fmt.Fprintf(b, `\x%02x`, raw[0])
+	case strconv.IsPrint(r): // Go would print it
+		escape := `\u%04x`
+		if r > 0xffff {
+			escape = `\U%08x`
+		}
+		fmt.Fprintf(b, escape, r)
+	default:
+		quoted := strconv.QuoteRune(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+}
+
+// writeUTF16 writes an escape of JSON.
+func writeUTF16(b *strings.Builder, unit rune) { fmt.Fprintf(b, `\u%04x`, unit) }
