@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -83,9 +84,9 @@ func (a Action) last() string {
 		if a.Body == "" {
 			return fmt.Sprintf("fixed %d", a.Status)
 		}
-		return fmt.Sprintf("fixed %d %s of %d bytes", a.Status, a.ContentType, len(a.Body))
+		return fmt.Sprintf("fixed %d %s of %d bytes", a.Status, printable.Word(a.ContentType), len(a.Body))
 	case "redirect":
-		return fmt.Sprintf("redirect %d %s", a.Status, a.Location)
+		return fmt.Sprintf("redirect %d %s", a.Status, printable.Word(a.Location))
 	}
 	var parts []string
 	for _, t := range a.Targets {

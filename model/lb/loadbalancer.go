@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -149,15 +150,16 @@ func (r Rule) Condition(field string) *Condition {
 	return nil
 }
 
+// String is equal for equal conditions and only for them: what is not one word is quoted.
 func (c Condition) String() string {
 	name := c.Field
 	if c.Name != "" {
-		name += " " + c.Name
+		name += " " + printable.Word(c.Name)
 	}
 	if len(c.Regex) > 0 {
-		return name + " ~ " + strings.Join(c.Regex, " | ")
+		return name + " ~ " + strings.Join(printable.Words(c.Regex), " | ")
 	}
-	return name + " = " + strings.Join(c.Values, " | ")
+	return name + " = " + strings.Join(printable.Words(c.Values), " | ")
 }
 
 // A TargetGroup is where a rule forwards to.

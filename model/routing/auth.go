@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file is about users who have to be signed in. Where nobody can be, requests are answered 503:
@@ -63,9 +65,9 @@ func (a Auth) Key() string {
 // String is the authentication in a few words.
 func (a Auth) String() string {
 	if a.Kind == Cognito {
-		return a.Kind + " " + a.UserPool
+		return a.Kind + " " + printable.Word(a.UserPool)
 	}
-	return a.Kind + " " + a.Issuer
+	return a.Kind + " " + printable.Word(a.Issuer)
 }
 
 // On is what an action is on a listener: where nobody can sign in, the way to where they can, or 503.

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // Conditions are what a request must fulfil besides host and path: all of them, each by one of
@@ -77,7 +79,11 @@ func (cs Conditions) Key() string {
 func (cs Conditions) String() string {
 	said := make([]string, len(cs))
 	for i, c := range cs {
-		said[i] = strings.TrimSpace(c.Field+" "+c.Name) + " = " + strings.Join(c.Values, " | ")
+		said[i] = c.Field
+		if c.Name != "" {
+			said[i] += " " + printable.Word(c.Name)
+		}
+		said[i] += " = " + strings.Join(printable.Words(c.Values), " | ")
 	}
 	return strings.Join(said, ", ")
 }

@@ -3,6 +3,8 @@ package routing
 import (
 	"regexp"
 	"strings"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // PathType says how a path is compared with the path of a request.
@@ -41,7 +43,7 @@ func NewPath(t PathType, value string) Path {
 // Root is the path that every request matches.
 var Root = Path{Prefix, "/"}
 
-func (p Path) String() string { return p.Type.String() + " " + p.Value }
+func (p Path) String() string { return p.Type.String() + " " + printable.Word(p.Value) }
 
 // Matches reports whether the path stands for a request's path.
 func (p Path) Matches(path string) bool {

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // Rewrite changes requests on their way to a backend. What a pattern does not match stays as it is. A
@@ -77,10 +79,10 @@ func alternatives(pattern string) bool {
 func (r Rewrite) String() string {
 	var said []string
 	if r.URL != "" {
-		said = append(said, fmt.Sprintf("url %s to %s", r.URL, r.URLReplacement))
+		said = append(said, fmt.Sprintf("url %s to %s", printable.Word(r.URL), printable.Word(r.URLReplacement)))
 	}
 	if r.Host != "" {
-		said = append(said, fmt.Sprintf("host %s to %s", r.Host, r.HostReplacement))
+		said = append(said, fmt.Sprintf("host %s to %s", printable.Word(r.Host), printable.Word(r.HostReplacement)))
 	}
 	return strings.Join(said, ", ")
 }
