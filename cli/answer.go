@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -55,7 +56,7 @@ func (o outcome) String() string {
 	case "fixed":
 		return fmt.Sprintf("fixed response %d", o.Status)
 	case "redirect":
-		return fmt.Sprintf("redirect %d to %s", o.Status, o.Location)
+		return fmt.Sprintf("redirect %d to %s", o.Status, printable.Word(o.Location))
 	}
 	if len(o.Services) == 0 {
 		return fmt.Sprintf("Service %s port %s", o.Service, o.Port)

@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -79,13 +80,24 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 	return exitFail
 }
 
-// printError prints one line for each thing that is wrong.
+// printError prints one line for each error that was joined. An error is one line, whatever it quotes.
 func printError(w io.Writer, err error) {
-	for line := range strings.Lines(err.Error()) {
-		if line = strings.TrimSpace(line); line != "" {
-			fmt.Fprintf(w, "error: %s\n", line)
-		}
+	for _, err := range joined(err) {
+		fmt.Fprintf(w, "error: %s\n", printable.Line(strings.TrimSpace(err.Error())))
 	}
+}
+
+// joined are the errors of which errors.Join made this one, or it alone.
+func joined(err error) []error {
+	all, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // an error around joined ones is one
+	if !ok || errors.Join(all.Unwrap()...).Error() != err.Error() {
+		return []error{err}
+	}
+	var out []error
+	for _, err := range all.Unwrap() {
+		out = append(out, joined(err)...)
+	}
+	return out
 }
 
 func newRoot(with Providers) *cobra.Command {

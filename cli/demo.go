@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -94,9 +95,9 @@ func (d *demo) once(ctx context.Context) error {
 		verdict := d.colour.good("pass")
 		if err := v.send(ctx, &d.pods); err != nil {
 			failed++
-			verdict = d.colour.bad("FAIL") + " " + err.Error() + ":"
+			verdict = d.colour.bad("FAIL") + " " + printable.Line(err.Error()) + ":"
 		}
-		fmt.Fprintf(d.out, "%s %s is answered by %s\n", verdict, v.URL, v.foretold())
+		fmt.Fprintf(d.out, "%s %s\n", verdict, printable.Line(v.URL+" is answered by "+v.foretold()))
 	}
 	fmt.Fprintf(d.out, "%d of %d requests answered as foretold\n", len(visits)-failed, len(visits))
 	if failed > 0 {
@@ -115,7 +116,7 @@ func (d *demo) serve(ctx context.Context, complaints io.Writer) error {
 	if err := d.turnAndShow(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "\nWatching %s. Change a file to see the plan; Ctrl-C ends.\n", strings.Join(d.input.files, ", "))
+	fmt.Fprintf(d.out, "\nWatching %s. Change a file to see the plan; Ctrl-C ends.\n", printable.Line(strings.Join(d.input.files, ", ")))
 	for range changes {
 		if err := d.turnAndShow(ctx); err != nil && ctx.Err() == nil {
 			printError(complaints, err)
@@ -156,7 +157,7 @@ func (d *demo) printPlans(programs []program) error {
 	for _, p := range programs {
 		switch {
 		case d.seen == nil:
-			fmt.Fprintf(d.out, "%s: %s\n", p.plan.Key, p.plan.Counts())
+			fmt.Fprintf(d.out, "%s: %s\n", printable.Line(string(p.plan.Key)), p.plan.Counts())
 		case !p.plan.Empty():
 			if err := p.plan.Text(d.out, bool(d.colour)); err != nil {
 				return err
@@ -181,7 +182,7 @@ func (d *demo) load(ctx context.Context) (ingress.Objects, error) {
 		return objects, err
 	}
 	for _, name := range made {
-		fmt.Fprintf(d.out, "Secret %s is not among the files: made a certificate that signs itself\n", name)
+		fmt.Fprintf(d.out, "Secret %s is not among the files: made a certificate that signs itself\n", printable.Line(name))
 	}
 	return objects, d.pods.join(ctx, &objects)
 }
@@ -260,14 +261,14 @@ func (d *demo) printVisits() error {
 	table := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	heading := lb.Key("")
 	for _, v := range visits {
-		line := fmt.Sprintf("  %s\t%s\n", v.Outcome.short(), v.curl())
+		line := fmt.Sprintf("  %s\t%s\n", printable.Line(v.Outcome.short()), printable.Line(v.curl()))
 		if d.shown[line] {
 			continue
 		}
 		d.shown[line] = true
 		if heading != v.LoadBalancer {
 			heading = v.LoadBalancer
-			fmt.Fprintf(table, "\n%s\n", heading)
+			fmt.Fprintf(table, "\n%s\n", printable.Line(string(heading)))
 		}
 		fmt.Fprint(table, line)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/printable"
 )
 
 func newExplain(with Providers) *cobra.Command {
@@ -103,7 +104,7 @@ func explainAll(w io.Writer, diagnostics []diag.Diagnostic, json bool) error {
 		return printJSON(w, append([]diag.Diagnostic{}, diagnostics...))
 	}
 	for _, d := range diagnostics {
-		if _, err := fmt.Fprintf(w, "%s %s\n  %s\n", d.Reason, d.Source, d.Message); err != nil {
+		if _, err := fmt.Fprintf(w, "%s %s\n  %s\n", d.Reason, printable.Line(d.Source.String()), printable.Line(d.Message)); err != nil {
 			return err
 		}
 	}
@@ -148,10 +149,10 @@ func (e explanation) text(colour palette) string {
 	var b strings.Builder
 	line := func(what, said string) {
 		if said != "" {
-			fmt.Fprintf(&b, "  %-12s %s\n", what, said)
+			fmt.Fprintf(&b, "  %-12s %s\n", what, printable.Line(said))
 		}
 	}
-	fmt.Fprintln(&b, colour.bold(e.URL))
+	fmt.Fprintln(&b, colour.bold(printable.Line(e.URL)))
 	line("answered by", e.Outcome.String())
 	line("because", e.Why)
 	line("asked for by", e.Source)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -8,20 +9,37 @@ import (
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file is what the operator's log looks like, and what is not in it.
 
-// logs is where log lines go and how they look.
+// logs is where log lines go and how they look. They are printable in both formats: what slog leaves as it is of
+// controls and invisible characters is escaped.
 func (o *running) logs(w io.Writer) slog.Handler {
 	options := &slog.HandlerOptions{}
 	if o.verbose {
 		options.Level = slog.LevelDebug
 	}
 	if o.logFormat == "console" {
-		return slog.NewTextHandler(w, options)
+		return slog.NewTextHandler(escaping{w, func(line []byte) []byte { return append([]byte(printable.Line(string(line))), '\n') }}, options)
 	}
-	return slog.NewJSONHandler(w, options)
+	return slog.NewJSONHandler(escaping{w, func(line []byte) []byte { return append(printable.JSON(line), '\n') }}, options)
+}
+
+// An escaping writer escapes each line, which is written whole.
+type escaping struct {
+	io.Writer
+	escape func(line []byte) []byte // without its line break; the result has one
+}
+
+// Write writes a line.
+func (e escaping) Write(line []byte) (int, error) {
+	if _, err := e.Writer.Write(e.escape(bytes.TrimSuffix(line, []byte("\n")))); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }
 
 // A quiet handler is for libraries. What they are about to do is of interest to those who look for

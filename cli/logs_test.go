@@ -2,11 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 func TestLibrariesAreHeardOnlyIfSomethingIsWrong(t *testing.T) {
@@ -32,5 +36,23 @@ func TestAWarningOfTheAPIServerIsPassedOnOnce(t *testing.T) {
 	}
 	if n := strings.Count(said.String(), "unknown field"); n != 2 || strings.Contains(said.String(), "not for people") {
 		t.Errorf("it is passed on as\n%s", said.String())
+	}
+}
+
+// Libraries log errors with text of objects, and logs are read on terminals.
+func TestLogsArePrintable(t *testing.T) {
+	const hostile = "/a\x1b]0;t\a\nlevel=ERROR msg=forged\r\u202e\u009b2J\u0085\u200b\ufe0f\u3164\x7f\xff\u2028"
+	for _, format := range []string{"json", "console"} {
+		var said bytes.Buffer
+		o := running{logFormat: format}
+		l := slog.New(o.logs(&said))
+		l.With(hostile, hostile).WithGroup(hostile).Error(hostile, "err", errors.New(hostile), hostile, []string{hostile})
+		line, more, _ := strings.Cut(said.String(), "\n")
+		if more != "" || printable.Line(line) != line || !strings.Contains(line, "forged") {
+			t.Errorf("%s: %q", format, said.String())
+		}
+		if format == "json" && !json.Valid([]byte(line)) {
+			t.Errorf("%s is not JSON", line)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -157,7 +158,8 @@ func printDiagnostics(w io.Writer, diagnostics []diag.Diagnostic, colour palette
 		return err
 	}
 	for _, d := range diagnostics {
-		if _, err := fmt.Fprintf(w, "  %s %s %s: %s\n", colour.severity(d.Severity), d.Reason, d.Source, d.Message); err != nil {
+		said := printable.Line(fmt.Sprintf("%s %s: %s", d.Reason, d.Source, d.Message))
+		if _, err := fmt.Fprintf(w, "  %s %s\n", colour.severity(d.Severity), said); err != nil {
 			return err
 		}
 	}

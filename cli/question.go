@@ -99,13 +99,5 @@ func writtenPath(text string) string {
 	if start < 0 {
 		return "/"
 	}
-	var b strings.Builder
-	for _, c := range []byte(rest[start:]) {
-		if c <= ' ' || c >= 0x7f {
-			fmt.Fprintf(&b, "%%%02X", c)
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
+	return routing.Sendable(rest[start:])
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -135,10 +137,15 @@ func reportAction(a lb.Action) lb.Action {
 }
 
 func printJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
+	var document bytes.Buffer
+	encoder := json.NewEncoder(&document)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("writing JSON: %w", err)
+	}
+	// Programs read it, and so do terminals.
+	if _, err := w.Write(printable.JSON(document.Bytes())); err != nil {
 		return fmt.Errorf("writing JSON: %w", err)
 	}
 	return nil

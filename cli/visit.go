@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -57,7 +58,7 @@ func (p program) visit(seen *lb.Observed, listener lb.ObservedListener, host, pa
 	if usual := map[string]int32{"HTTP": 80, "HTTPS": 443}[listener.Protocol]; listener.Port != usual {
 		authority = net.JoinHostPort(host, strconv.Itoa(int(listener.Port)))
 	}
-	q, err := ask(strings.ToLower(listener.Protocol) + "://" + authority + path)
+	q, err := ask(strings.ToLower(listener.Protocol) + "://" + authority + routing.Sendable(path))
 	if err != nil {
 		return visit{}, err
 	}
@@ -134,7 +135,7 @@ func (v visit) curl() string {
 	if behindProxy() {
 		words = append(words, "--noproxy", "'*'")
 	}
-	return strings.Join(append(words, "--connect-to", "::"+v.address, shellWord(v.URL)), " ")
+	return strings.Join(append(words, "--connect-to", "::"+v.address, printable.Shell(v.URL)), " ")
 }
 
 // behindProxy says that curl would not connect to this machine by itself.
@@ -142,16 +143,6 @@ func behindProxy() bool {
 	return slices.ContainsFunc([]string{"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}, func(name string) bool {
 		return os.Getenv(name) != ""
 	})
-}
-
-// shellWord quotes a text if a shell would read more into it.
-func shellWord(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/%+=@,", r)
-	}) {
-		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-	}
-	return text
 }
 
 // send makes the request and returns what was wrong with the answer.

@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file writes down what a reconcile found and did. It is a function of the outcome, the record
@@ -74,7 +75,7 @@ func (o outcome) diagnostics() []diag.Diagnostic {
 }
 
 func reported(d diag.Diagnostic) v1alpha1.Diagnostic {
-	return v1alpha1.Diagnostic{Severity: string(d.Severity), Reason: string(d.Reason), Source: d.Source.String(), Message: d.Message}
+	return v1alpha1.Diagnostic{Severity: string(d.Severity), Reason: string(d.Reason), Source: printable.Line(d.Source.String()), Message: printable.Line(d.Message)}
 }
 
 // lastPlan is the plan that was run, or withheld, if it had steps. One that went as the last one did,
@@ -86,7 +87,7 @@ func (o outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
 	}
 	p := &v1alpha1.PlanStatus{At: metav1.NewTime(now).Rfc3339Copy(), Summary: o.todo.Counts(), Done: int32(o.run.Done)}
 	for _, s := range o.todo.Print()[:min(len(o.todo.Steps), v1alpha1.MaxSteps)] {
-		p.Steps = append(p.Steps, v1alpha1.PlanStep{Op: s.Op, ID: s.ID, Detail: shorten(s.Detail)})
+		p.Steps = append(p.Steps, v1alpha1.PlanStep{Op: s.Op, ID: printable.Line(s.ID), Detail: shorten(s.Detail)})
 	}
 	p.OmittedSteps = int32(len(o.todo.Steps) - len(p.Steps))
 	if before != nil {
@@ -99,9 +100,11 @@ func (o outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
 	return p
 }
 
-// shorten keeps one text from filling the record.
+// shorten makes a text of what people read in a status or an event: one line, printable, and not so long that it
+// fills the record.
 func shorten(text string) string {
 	const most = 1000
+	text = printable.Line(strings.ReplaceAll(text, "\n", "; ")) // errors that were joined stand below each other
 	if len(text) <= most {
 		return text
 	}

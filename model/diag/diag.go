@@ -6,6 +6,8 @@ package diag
 import (
 	"cmp"
 	"slices"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // Severity says what a diagnostic costs its reader.
@@ -67,8 +69,9 @@ type Diagnostic struct {
 	Message  string   `json:"message"`
 }
 
+// String is the diagnostic as one printable line.
 func (d Diagnostic) String() string {
-	return string(d.Severity) + " " + string(d.Reason) + " " + d.Source.String() + ": " + d.Message
+	return printable.Line(string(d.Severity) + " " + string(d.Reason) + " " + d.Source.String() + ": " + d.Message)
 }
 
 // Sort orders diagnostics by object, field, severity, reason and text, and drops repetitions,

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file is how each step is named in a printed plan.
@@ -98,7 +100,7 @@ func (s ShieldLoadBalancer) Detail() string {
 }
 func (DeleteFirewall) Detail() string { return "" }
 func (s ImportCertificate) Detail() string {
-	return strings.Join(s.Certificate.Hosts, ", ") + " from Secret " + strings.Join(s.Certificate.Secrets, ", ")
+	return strings.Join(printable.Words(s.Certificate.Hosts), ", ") + " from Secret " + strings.Join(printable.Words(s.Certificate.Secrets), ", ")
 }
 func (s ReplaceCertificate) Detail() string {
 	return "with " + string(s.New.ID) + ", " + ImportCertificate{s.New}.Detail()

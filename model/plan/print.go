@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file prints plans: text for a reviewer, and a form that programs read.
@@ -24,16 +26,18 @@ func (p Plan) Print() []Printed {
 	return out
 }
 
-// Text writes the plan as a reviewer reads it: a line of counts, then a line for each step.
+// Text writes the plan as a reviewer reads it: a line of counts, then a line for each step. All of its text is
+// printable, whatever Ingresses say.
 func (p Plan) Text(w io.Writer, colour bool) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", p.Key, p.Counts())
+	fmt.Fprintf(&b, "%s: %s\n", printable.Line(string(p.Key)), p.Counts())
 	for _, s := range p.Steps {
 		m := markOf(s.Step)
 		text := fmt.Sprintf("%c %s %s", m, s.Step.Op(), s.Step.ID())
 		if detail := s.Step.Detail(); detail != "" {
 			text += "  " + detail
 		}
+		text = printable.Line(text)
 		if colour {
 			text = m.colour() + text + "\x1b[0m"
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file tells the owners of routes what becomes of them: who won, with a request that shows
@@ -53,7 +54,7 @@ func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Lev
 	for _, h := range hidden {
 		if len(h.By) == 0 {
 			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
-				Message: fmt.Sprintf("no request has a path like %s: a path ends before \"?\" and \"#\"", h.Route.Path.Value)}] = true
+				Message: fmt.Sprintf("no request has a path like %s: a path ends before \"?\" and \"#\"", printable.Word(h.Route.Path.Value))}] = true
 			continue
 		}
 		path, ok := h.Route.Path.Witness(nil)
@@ -89,12 +90,12 @@ func (t *Table) tellLoops(told map[diag.Diagnostic]bool, port int32, level *Leve
 		if !ok {
 			continue
 		}
-		from := t.curl(port, level.Host, path)
+		from := t.url(port, level.Host, path)
 		scheme, rest, _ := strings.Cut(from, "://")
 		host, _, _ := strings.Cut(rest, "/")
 		if r.Action.Redirect.Location(Request{Port: port, Host: host, Path: path}, scheme, "") == from {
 			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.RedirectLoop, Source: r.Source,
-				Message: "the redirect leads to itself: try " + from}] = true
+				Message: "the redirect leads to itself: try " + t.curl(port, level.Host, path)}] = true
 		}
 	}
 }
@@ -212,8 +213,27 @@ func (t *Table) tellDefaults(told map[diag.Diagnostic]bool) {
 	}
 }
 
-// curl is a request that someone can paste.
+// curl is the URL of a request as an argument of curl on a command line. The bytes of the path that no client
+// sends as they are stand there encoded.
 func (t *Table) curl(port int32, host Host, path string) string {
+	return printable.Shell(t.url(port, host, Sendable(path)))
+}
+
+// Sendable is a path with only those bytes encoded that cannot be sent.
+func Sendable(path string) string {
+	var b strings.Builder
+	for _, c := range []byte(path) {
+		if c <= ' ' || c >= 0x7f {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// url is the URL of a request that a level decides.
+func (t *Table) url(port int32, host Host, path string) string {
 	scheme, at := "http", ""
 	for _, l := range t.Listeners {
 		if l.Port == port && l.Protocol == "HTTPS" {

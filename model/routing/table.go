@@ -267,7 +267,7 @@ func (r *Route) describe() string {
 
 func (p Path) describe() string {
 	if p.Type == Exact {
-		return "Exact " + p.Value
+		return p.String()
 	}
 	return "longest match " + p.String()
 }
