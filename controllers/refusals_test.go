@@ -48,7 +48,7 @@ var badValues = map[string][]string{
 	"fairlead.dev/backend-protocol-version":         {"HTTP3", "grpc"},
 	"fairlead.dev/target-group-attributes":          {"stickiness.enabled", "=true"},
 	"fairlead.dev/certificate-arn":                  {"shop-tls", "arn:aws:s3:::bucket"},
-	"fairlead.dev/inbound":                          {"anywhere", "10.0.0.0/33"},
+	"fairlead.dev/inbound":                          {"anywhere", "10.0.0.0/33", "::ffff:10.0.0.0/104"},
 	"fairlead.dev/wafv2-acl":                        {"", "two words", "arn:aws:wafv2:us-east-1:123456789012:global/webacl/edge/11111111-1111-1111-1111-111111111111"},
 	"fairlead.dev/shield-advanced":                  {"yes", ""},
 	"fairlead.dev/tls-policy":                       {"TLS 1.3", ""},
@@ -75,7 +75,8 @@ var mistakes = map[string]mistake{
 	"parameters-missing":    {func(i *networkingv1.Ingress) { *i.Spec.IngressClassName += "-bare" }, diag.ParametersMissing, "spec.ingressClassName", "Not found"},
 
 	"health-of-another": {annotate("fairlead.dev/health-check-path", "/other"), diag.SettingConflict, annotation("fairlead.dev/health-check-path"), "/good decides"},
-	"port-of-another":   {both(at("other.test", "/"), both(secured("tls", "other.test"), annotate("fairlead.dev/listen-ports", "HTTPS:80"))), diag.SettingConflict, annotation("fairlead.dev/listen-ports"), "/good"},
+	"port-of-another":   {both(at("other.test", "/"), both(secured("tls", "other.test"), annotate("fairlead.dev/listen-ports", "HTTPS:80"))), diag.PortUnavailable, annotation("fairlead.dev/listen-ports"), "/good"},
+	"ranges-of-a-group": {sharing(annotate("fairlead.dev/inbound", "10.0.0.0/8")), diag.Exposed, annotation("fairlead.dev/inbound"), "all clients"},
 
 	"no-web-acl": {annotate("fairlead.dev/wafv2-acl", "edge"), diag.WebACLMissing, annotation("fairlead.dev/wafv2-acl"), "not served without it"},
 	"no-shield":  {annotate("fairlead.dev/shield-advanced", "true"), diag.NoShield, annotation("fairlead.dev/shield-advanced"), "literal has no shield"},
@@ -109,6 +110,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.ClassTaken:         "TestAClassOfSomebodyElseStaysTheirs",
 	diag.HostMiss:           "TestBothOwnersOfAHostThatMissesAreTold",
 	diag.NameTaken:          "TestANameThatIsTaken",
+	diag.NotGroupOwner:      "test/golden/group-inbound-of-the-owner.txtar",
 	diag.NetworkUnmet:       "TestWhatTheNetworkLacksIsSaidOfTheClass",
 	diag.Protected:          "TestAProtectedLoadBalancerStaysUntilItsClassLetsGo",
 	diag.QuotaExceeded:      "TestWhatDoesNotFitIsRefused",
@@ -239,6 +241,15 @@ func strictly(edit func(*networkingv1.Ingress)) func(*networkingv1.Ingress) {
 	}
 }
 
+// sharing is in the class with a group across namespaces that no namespace owns.
+func sharing(edit func(*networkingv1.Ingress)) func(*networkingv1.Ingress) {
+	return func(i *networkingv1.Ingress) {
+		*i.Spec.IngressClassName += "-shared"
+		i.Annotations["fairlead.dev/group"] = "edge"
+		edit(i)
+	}
+}
+
 // expressing is in the class that reads regular expressions.
 func expressing(path string) func(*networkingv1.Ingress) {
 	return func(i *networkingv1.Ingress) {
@@ -289,6 +300,7 @@ func (w *world) makeClasses() {
 		AllowedHosts: []v1alpha1.AllowedHosts{{Hosts: []string{"*.test"}}, {NamespaceSelector: nobody, Hosts: []string{"*"}}},
 	})
 	w.parameterize(w.class+"-regex", &v1alpha1.LoadBalancerClassSpec{ImplementationSpecific: v1alpha1.ReadRegex})
+	w.parameterize(w.class+"-shared", &v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "edge"}}})
 	w.parameterize(w.class+"-bare", nil)
 }
 

@@ -237,6 +237,13 @@ type SharedGroup struct {
 	Name string `json:"name"`
 	// NamespaceSelector selects the namespaces that may join; an empty selector selects all.
 	NamespaceSelector metav1.LabelSelector `json:"namespaceSelector"`
+	// Owner is the namespace that decides, besides the class, about whole ports and the whole load
+	// balancer: its Ingresses say who may connect, which web ACL and TLS policy there are, and which
+	// ports besides 80 and 443. Unset, the class alone decides, and the cloud's defaults hold where
+	// it says nothing. The owner has to be selected to join, as any other namespace.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Owner string `json:"owner,omitempty"`
 }
 
 // AllowedHosts are hosts that some namespaces may serve.

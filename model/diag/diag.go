@@ -67,6 +67,8 @@ type Diagnostic struct {
 	Reason   Reason   `json:"reason"`
 	Source   Source   `json:"source"`
 	Message  string   `json:"message"`
+	// Port is the port on which the Ingress is not served because of it; 0 for none, or for no port in particular.
+	Port int32 `json:"port,omitempty"`
 }
 
 // String is the diagnostic as one printable line.
@@ -85,6 +87,7 @@ func Sort(ds []Diagnostic) []Diagnostic {
 			cmp.Compare(a.Severity, b.Severity),
 			cmp.Compare(a.Reason, b.Reason),
 			cmp.Compare(a.Message, b.Message),
+			cmp.Compare(a.Port, b.Port),
 		)
 	})
 	return slices.Compact(ds)

@@ -25,6 +25,9 @@ const (
 	AnnotationUnknown    Reason = "AnnotationUnknown"
 	AnnotationNotAllowed Reason = "AnnotationNotAllowed"
 	SettingConflict      Reason = "SettingConflict"
+	NotGroupOwner        Reason = "NotGroupOwner"
+	Exposed              Reason = "Exposed"
+	PortUnavailable      Reason = "PortUnavailable"
 	GroupNotAllowed      Reason = "GroupNotAllowed"
 	HostNotAllowed       Reason = "HostNotAllowed"
 	LastGood             Reason = "LastGood"
@@ -89,6 +92,9 @@ var Reasons = []Doc{
 	{AnnotationUnknown, "No annotation of this name exists under the prefix `fairlead.dev/`.", "Check the spelling against the annotation reference."},
 	{AnnotationNotAllowed, "The class does not let authors of Ingresses use this annotation.", "Ask the owner of the class."},
 	{SettingConflict, "Members of one load balancer ask for different values of one setting; the oldest decides.", "Make the members agree, or set the value on the class."},
+	{NotGroupOwner, "A setting of a whole port or load balancer does not count in a group across namespaces: it is neither the class's nor that of the namespace that owns the group.", "Ask the owner of the class to set it there, or to name the namespace as `owner` of the group; or use a load balancer of your own."},
+	{Exposed, "The port has a setting that would expose the Ingress more than it asks for, so it is not served there.", "Ask for what the message says is in force, use another port, or use a load balancer of your own."},
+	{PortUnavailable, "The port speaks another protocol, or the group does not have it, so the Ingress is not served there.", "Use another port, or have the class or the owner of the group list the port."},
 	{GroupNotAllowed, "The class does not let this namespace join the group.", "Ask the owner of the class to list the namespace."},
 	{HostNotAllowed, "The class does not let this namespace serve the host.", "Ask the owner of the class, or use an allowed host."},
 	{LastGood, "The object as it is now is not accepted; its last accepted version keeps being served.", "Correct the object; the other diagnostics say what is wrong."},

@@ -46,6 +46,7 @@ type annotation struct {
 	kind     string // what values look like
 	fallback string // what holds without it
 	on       string // the kind of object that carries it
+	about    subject
 	merge    string // what holds where members of a load balancer differ
 	needs    string // the capability that a cloud needs for it
 	example  string
@@ -59,6 +60,21 @@ type annotation struct {
 	exposes func(asked, given settings) bool
 }
 
+// A subject is what a setting is about.
+type subject string
+
+const (
+	aboutIngress  subject = "the Ingress"
+	aboutServices subject = "the ports of its Services"
+	aboutChoice   subject = "which load balancer the Ingress is on"
+	aboutPort     subject = "the whole port"
+	aboutBalancer subject = "the whole load balancer"
+)
+
+// whole reports whether a setting is about more than the Ingress that has it and its Services. In a group across
+// namespaces such a setting counts only from the class and from the Ingresses of the group's owner (owner.go).
+func (s subject) whole() bool { return s == aboutPort || s == aboutBalancer }
+
 const (
 	onIngress   = "Ingress"
 	mergeOwn    = "each Ingress has its own"
@@ -68,13 +84,13 @@ const (
 
 var annotations = []annotation{
 	{
-		name: classAnnotation, kind: "name of a class", fallback: "`spec.ingressClassName`", on: onIngress,
+		name: classAnnotation, kind: "name of a class", fallback: "`spec.ingressClassName`", on: onIngress, about: aboutChoice,
 		merge: mergeOwn, needs: needsNone, example: "fairlead",
 		doc: "The class, as it was written before `spec.ingressClassName`. It takes priority over the field. " +
 			"The value `fairlead` works even where no IngressClass has that name. It cannot be forbidden by a class.",
 	},
 	{
-		name: groupAnnotation, kind: "name: lower-case letters, digits and dashes, at most 63", fallback: "a load balancer of its own", on: onIngress,
+		name: groupAnnotation, kind: "name: lower-case letters, digits and dashes, at most 63", fallback: "a load balancer of its own", on: onIngress, about: aboutChoice,
 		merge: mergeOwn, needs: needsNone, example: "shop",
 		doc: "Ingresses of one namespace and class that name the same group share a load balancer. " +
 			"Across namespaces they do so where the class lists the group and its selector selects the namespace.",
@@ -84,7 +100,7 @@ var annotations = []annotation{
 		},
 	},
 	{
-		name: orderAnnotation, kind: "integer from -1000 to 1000", fallback: "0", on: onIngress,
+		name: orderAnnotation, kind: "integer from -1000 to 1000", fallback: "0", on: onIngress, about: aboutIngress,
 		merge: mergeOwn, needs: needsNone, example: "-10",
 		doc: "Who wins between Ingresses that claim the same requests, and whose setting counts: the lower order, before age is looked at. " +
 			"It never changes which path is more specific. The class has to permit it with `order: true`.",
@@ -94,7 +110,7 @@ var annotations = []annotation{
 		},
 	},
 	{
-		name: schemeAnnotation, kind: "`internal` or `internet-facing`", fallback: "`scheme` of the class, else `internal`", on: onIngress,
+		name: schemeAnnotation, kind: "`internal` or `internet-facing`", fallback: "`scheme` of the class, else `internal`", on: onIngress, about: aboutChoice,
 		merge: "members of a group that differ are on two load balancers, and are told", needs: needsNone, example: v1alpha1.SchemeInternetFacing,
 		doc: "Where the load balancer can be reached from. Where the class sets a scheme, no other can be asked for. " +
 			"A change is a move to another load balancer.",
@@ -107,7 +123,7 @@ var annotations = []annotation{
 		},
 	},
 	{
-		name: nameAnnotation, kind: "name: letters, digits and dashes, at most 32", fallback: "`loadBalancerName` of the class, else one that is made of its key", on: onIngress,
+		name: nameAnnotation, kind: "name: letters, digits and dashes, at most 32", fallback: "`loadBalancerName` of the class, else one that is made of its key", on: onIngress, about: aboutChoice,
 		merge: "members of a group that differ are on several load balancers, and are told", needs: needsNone, example: "shop-edge",
 		doc: "What the load balancer is called in the cloud. Where the class sets a name, no other can be asked for. It has no dash at either end, and begins with neither `fl-`, as the others do, nor `internal-`. " +
 			"Nothing else in the account may have it: an Ingress that asks for a name that is taken is told so, and is served once it is free. " +
@@ -118,7 +134,7 @@ var annotations = []annotation{
 		},
 	},
 	{
-		name: targetTypeAnnotation, kind: "`ip` or `instance`", fallback: "`targetType` of the class, else `ip`", on: onIngress,
+		name: targetTypeAnnotation, kind: "`ip` or `instance`", fallback: "`targetType` of the class, else `ip`", on: onIngress, about: aboutServices,
 		merge: "per Service port; each type has targets of its own", needs: "targets of that type", example: v1alpha1.TargetTypeIP,
 		doc: "What requests are sent to: the addresses of pods, or the node port of a Service of type NodePort or LoadBalancer, on every node that is ready; " +
 			"with `externalTrafficPolicy: Local`, on those that run a ready pod of the Service. " +
@@ -129,7 +145,7 @@ var annotations = []annotation{
 		},
 	},
 	{
-		name: protocolAnnotation, kind: "`HTTP` or `HTTPS`", fallback: "what `appProtocol` of the Service's port says, else `HTTP`", on: onIngress,
+		name: protocolAnnotation, kind: "`HTTP` or `HTTPS`", fallback: "what `appProtocol` of the Service's port says, else `HTTP`", on: onIngress, about: aboutServices,
 		merge: "per Service port; each protocol has targets of its own", needs: needsNone, example: v1alpha1.ProtocolHTTPS,
 		doc: "Whether targets are spoken to in the clear or over TLS. Their certificates are not verified. " +
 			"Of `appProtocol`, `https` and `kubernetes.io/wss` say HTTPS.",
@@ -139,7 +155,7 @@ var annotations = []annotation{
 		},
 	},
 	{
-		name: versionAnnotation, kind: "`HTTP1`, `HTTP2` or `GRPC`", fallback: "what `appProtocol` of the Service's port says, else `HTTP1`", on: onIngress,
+		name: versionAnnotation, kind: "`HTTP1`, `HTTP2` or `GRPC`", fallback: "what `appProtocol` of the Service's port says, else `HTTP1`", on: onIngress, about: aboutServices,
 		merge: "per Service port; each version has targets of its own", needs: "`HTTP2` and `GRPC`: on AWS, an HTTPS port", example: "GRPC",
 		doc: "The version of HTTP that targets speak. Of `appProtocol`, `kubernetes.io/h2c` says HTTP2 and `grpc` says GRPC. " +
 			"Where the cloud cannot serve them on a port, they are refused there, by name.",
@@ -149,7 +165,7 @@ var annotations = []annotation{
 		},
 	},
 	{
-		name: attributesAnnotation, kind: "list of `name=value`", fallback: "the cloud's defaults", on: onIngress,
+		name: attributesAnnotation, kind: "list of `name=value`", fallback: "the cloud's defaults", on: onIngress, about: aboutServices,
 		merge: mergeOldest, needs: "attributes of target groups of these names, which AWS has",
 		example: "deregistration_delay.timeout_seconds=30,stickiness.enabled=true",
 		doc: "Attributes of target groups, in the cloud's own terms. They change in place, and one that is removed goes back to the cloud's default. " +
@@ -160,10 +176,11 @@ var annotations = []annotation{
 		},
 	},
 	{
-		name: portsAnnotation, kind: "list of `HTTP:port` and `HTTPS:port`, or the same as JSON", fallback: "`listenPorts` of the class, else `HTTP:80`", on: onIngress,
-		merge: "each Ingress is served on its own; where two want different protocols on a port, the oldest decides", needs: needsNone, example: "HTTP:80,HTTPS:443",
-		doc: "The ports that serve the Ingress. Hosts that `spec.tls` covers are served on the HTTPS ports besides, on 443 if none is listed. " +
-			"`[{\"HTTP\":80},{\"HTTPS\":443}]` says the same as the example.",
+		name: portsAnnotation, kind: "list of `HTTP:port` and `HTTPS:port`, or the same as JSON", fallback: "`listenPorts` of the class, else `HTTP:80`", on: onIngress, about: aboutIngress,
+		merge: "each Ingress is served on its own; where two want different protocols on a port, the oldest decides, and the other is not served there", needs: needsNone, example: "HTTP:80,HTTPS:443",
+		doc: "The ports that serve the Ingress, at most 50. Hosts that `spec.tls` covers are served on the HTTPS ports besides, on 443 if none is listed. " +
+			"`[{\"HTTP\":80},{\"HTTPS\":443}]` says the same as the example. " +
+			"In a group across namespaces there are HTTP on 80 and HTTPS on 443, the `listenPorts` of the class, and what Ingresses of the group's owner ask for; an Ingress chooses among them, and is not served on any other port.",
 		read: func(s *settings, v string) (err error) {
 			s.ports, err = parsePorts(v)
 			return err
@@ -173,7 +190,7 @@ var annotations = []annotation{
 		},
 	},
 	{
-		name: conditionsAnnotation, kind: "list of entries, in YAML or JSON", fallback: "host and path decide alone", on: onIngress,
+		name: conditionsAnnotation, kind: "list of entries, in YAML or JSON", fallback: "host and path decide alone", on: onIngress, about: aboutIngress,
 		merge: mergeOwn, needs: needsNone, example: `[{"backend": "canary", "header": {"X-Canary": ["always"]}}]`,
 		doc: "What requests have to fulfil besides host and path. An entry is about the paths of a `backend`, which is the name of a Service or Backend, " +
 			"about a `path` as it is spelt in the spec, about both, or about all paths of the Ingress. " +
@@ -189,7 +206,7 @@ var annotations = []annotation{
 		exposes: func(asked, _ settings) bool { return asked.narrowings != nil },
 	},
 	{
-		name: arnAnnotation, kind: "list of ARNs of certificates", fallback: "certificates are found by host", on: onIngress,
+		name: arnAnnotation, kind: "list of ARNs of certificates", fallback: "certificates are found by host", on: onIngress, about: aboutIngress,
 		merge: "each Ingress has its own", needs: "certificates of ACM or IAM", example: "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012",
 		doc: "The certificates for those entries of `spec.tls` that name no Secret, and where there is no entry, for all of the Ingress. " +
 			"The first counts as the certificate of each of its hosts; clients are shown the one that fits. Nothing is searched for, and whether they fit is not looked at.",
@@ -199,9 +216,10 @@ var annotations = []annotation{
 		},
 	},
 	{
-		name: policyAnnotation, kind: "the cloud's name of a TLS policy", fallback: "the cloud's default", on: onIngress,
+		name: policyAnnotation, kind: "the cloud's name of a TLS policy", fallback: "the cloud's default", on: onIngress, about: aboutPort,
 		merge: "per port; the oldest Ingress decides, the others are told", needs: needsNone, example: "ELBSecurityPolicy-TLS13-1-2-2021-06",
-		doc: "The protocols and ciphers that are accepted on the HTTPS ports of the Ingress. Where the class sets a policy, for all ports or for one, that holds instead: an Ingress cannot weaken it.",
+		doc: "The protocols and ciphers that are accepted on the HTTPS ports of the Ingress. Where the class sets a policy, for all ports or for one, that holds instead: an Ingress cannot weaken it. " +
+			"An Ingress whose policy does not count in a group across namespaces is not served on HTTPS ports that have another one.",
 		read: func(s *settings, v string) error {
 			s.tlsPolicy = v
 			if !policyName.MatchString(v) {
@@ -211,18 +229,18 @@ var annotations = []annotation{
 		},
 	},
 	{
-		name: inboundAnnotation, kind: "list of ranges of addresses, and of lists of them that the cloud keeps", fallback: "`inbound` of the class, else everybody", on: onIngress,
-		merge: "per port; the oldest Ingress that is served on it decides, the others are told", needs: "a firewall for each port", example: "10.0.0.0/8, pl-0123456789abcdef0",
-		doc: "Who may connect to the ports of the Ingress. Where the class says who may, or brings security groups of its own, nothing else can be asked for. " +
-			"A cloud that cannot keep anybody out does not serve the port.",
+		name: inboundAnnotation, kind: "list of ranges of addresses, and of lists of them that the cloud keeps", fallback: "`inbound` of the class, else all clients", on: onIngress, about: aboutPort,
+		merge: "per port, the oldest Ingress first: one that asks for a part of the ranges narrows them for all, one that asks for more is told, and any other is not served on the port", needs: "a firewall for each port", example: "10.0.0.0/8, pl-0123456789abcdef0",
+		doc: "Which clients may connect to the ports of the Ingress, at most 50 ranges and lists. An Ingress is never served on a port to which more clients may connect. " +
+			"Where the class says which may, or brings security groups of its own, nothing else can be asked for. A cloud that cannot keep clients out does not serve the port.",
 		read: func(s *settings, v string) (err error) {
 			s.inbound, err = parseInbound(v)
 			return err
 		},
-		exposes: func(asked, given settings) bool { return admitsMore(given.inbound, asked.inbound) },
+		exposes: func(asked, given settings) bool { return !within(given.inbound, asked.inbound) },
 	},
 	{
-		name: webACLAnnotation, kind: "name or ARN of a web ACL of the load balancer's region, or `none`", fallback: "`wafv2ACL` of the class, else whoever else there is decides", on: onIngress,
+		name: webACLAnnotation, kind: "name or ARN of a web ACL of the load balancer's region, or `none`", fallback: "`wafv2ACL` of the class, else whoever else there is decides", on: onIngress, about: aboutBalancer,
 		merge: "the oldest Ingress that names one decides for all, the others are told; `none` gives way", needs: "web ACLs, which AWS WAF has", example: "shop-edge",
 		doc: "The web ACL that stands before the load balancer. The Ingress is not served without it: where there is no such web ACL it is refused, and where it is being put there its routes wait. " +
 			"Where the class names one, no other can be asked for. `none` takes away what stands there. A load balancer of which nobody says anything is left as it is, " +
@@ -234,7 +252,7 @@ var annotations = []annotation{
 		exposes: func(asked, given settings) bool { return guards(asked.webACL) && !guards(given.webACL) },
 	},
 	{
-		name: shieldAnnotation, kind: "`true` or `false`", fallback: "`shieldAdvanced` of the class, else whoever else there is decides", on: onIngress,
+		name: shieldAnnotation, kind: "`true` or `false`", fallback: "`shieldAdvanced` of the class, else whoever else there is decides", on: onIngress, about: aboutBalancer,
 		merge: "one for all: `true` if any Ingress says so; who says `false` is told", needs: "AWS Shield Advanced, and a subscription to it", example: "true",
 		doc: "Whether the load balancer has the protection of AWS Shield Advanced. Where there is none to be had, requests are served without it, and the author is told. " +
 			"`false` takes away a protection that Fairlead made, and no other.",
@@ -244,35 +262,35 @@ var annotations = []annotation{
 		},
 	},
 	{
-		name: healthPath, kind: "path", fallback: "/", on: onIngress, merge: mergeOldest, needs: needsNone, example: "/healthz",
+		name: healthPath, kind: "path", fallback: "/", on: onIngress, about: aboutServices, merge: mergeOldest, needs: needsNone, example: "/healthz",
 		doc: "The path that is requested to find out whether a target can serve. For targets that speak gRPC it is `/AWS.ALB/healthcheck` unless it is set.",
 	},
 	{
-		name: healthPort, kind: "port, or `traffic-port`", fallback: trafficPort, on: onIngress, merge: mergeOldest, needs: needsNone, example: "8081",
+		name: healthPort, kind: "port, or `traffic-port`", fallback: trafficPort, on: onIngress, about: aboutServices, merge: mergeOldest, needs: needsNone, example: "8081",
 		doc: "The port that is asked: the one that serves requests, or another one of the target.",
 	},
 	{
-		name: healthProtocol, kind: "`HTTP` or `HTTPS`", fallback: v1alpha1.ProtocolHTTP, on: onIngress, merge: mergeOldest, needs: needsNone, example: v1alpha1.ProtocolHTTPS,
+		name: healthProtocol, kind: "`HTTP` or `HTTPS`", fallback: v1alpha1.ProtocolHTTP, on: onIngress, about: aboutServices, merge: mergeOldest, needs: needsNone, example: v1alpha1.ProtocolHTTPS,
 		doc: "What is spoken to ask. Unless it is set, it is what requests are sent with.",
 	},
 	{
-		name: healthInterval, kind: "seconds from 5 to 300", fallback: "15", on: onIngress, merge: mergeOldest, needs: needsNone, example: "30",
+		name: healthInterval, kind: "seconds from 5 to 300", fallback: "15", on: onIngress, about: aboutServices, merge: mergeOldest, needs: needsNone, example: "30",
 		doc: "How often each target is asked. It has to be longer than the timeout.",
 	},
 	{
-		name: healthTimeout, kind: "seconds from 2 to 120", fallback: "5", on: onIngress, merge: mergeOldest, needs: needsNone, example: "10",
+		name: healthTimeout, kind: "seconds from 2 to 120", fallback: "5", on: onIngress, about: aboutServices, merge: mergeOldest, needs: needsNone, example: "10",
 		doc: "How long an answer may take.",
 	},
 	{
-		name: healthHealthy, kind: "integer from 2 to 10", fallback: "2", on: onIngress, merge: mergeOldest, needs: needsNone, example: "3",
+		name: healthHealthy, kind: "integer from 2 to 10", fallback: "2", on: onIngress, about: aboutServices, merge: mergeOldest, needs: needsNone, example: "3",
 		doc: "How many good answers in a row make a target healthy.",
 	},
 	{
-		name: healthUnhealthy, kind: "integer from 2 to 10", fallback: "2", on: onIngress, merge: mergeOldest, needs: needsNone, example: "3",
+		name: healthUnhealthy, kind: "integer from 2 to 10", fallback: "2", on: onIngress, about: aboutServices, merge: mergeOldest, needs: needsNone, example: "3",
 		doc: "How many bad answers in a row make a target unhealthy.",
 	},
 	{
-		name: healthCodes, kind: "list of statuses and ranges from 200 to 499; for gRPC, from 0 to 99", fallback: "200", on: onIngress, merge: mergeOldest, needs: needsNone, example: "200,204,300-399",
+		name: healthCodes, kind: "list of statuses and ranges from 200 to 499; for gRPC, from 0 to 99", fallback: "200", on: onIngress, about: aboutServices, merge: mergeOldest, needs: needsNone, example: "200,204,300-399",
 		doc: "The statuses that count as a good answer; for gRPC, 12 unless it is set.",
 	},
 }
@@ -314,6 +332,8 @@ type settings struct {
 	shield     string // true or false
 	narrowings []narrowing
 	health     map[string]string // by annotation
+	// unheeded are those that do not count: they are about a whole port or load balancer that others decide about.
+	unheeded *settings
 }
 
 // under completes settings with what the class says, and with what holds if nobody says anything.
@@ -350,7 +370,12 @@ func first(values ...string) string {
 // readAnnotations reads the annotations of an Ingress under its class. An error among the
 // diagnostics means that it must not be served as it is.
 func readAnnotations(ing *networkingv1.Ingress, c *Class) (settings, []diag.Diagnostic) {
-	var granted, refused settings
+	return c.read(ing, c.joins(ing))
+}
+
+// read reads the annotations of an Ingress on a load balancer of a group across namespaces, or of no such group.
+func (c *Class) read(ing *networkingv1.Ingress, group string) (settings, []diag.Diagnostic) {
+	var granted, refused, unheeded settings
 	var found []diag.Diagnostic
 	var without []*annotation // those that the class does not allow
 	for _, key := range slices.Sorted(maps.Keys(ing.Annotations)) {
@@ -363,9 +388,12 @@ func readAnnotations(ing *networkingv1.Ingress, c *Class) (settings, []diag.Diag
 			continue
 		}
 		to := &granted
-		if !c.allows(a, ing.Annotations[key]) {
+		switch {
+		case !c.allows(a, ing.Annotations[key]):
 			to = &refused
 			without = append(without, a)
+		case a.about.whole() && !c.heeds(ing.Namespace, group):
+			to, granted.unheeded = &unheeded, &unheeded
 		}
 		if err := a.note(to, ing.Annotations[key]); err != nil {
 			found = append(found, about(ing, key, diag.Error, diag.AnnotationInvalid, fmt.Sprintf("%q: %s", ing.Annotations[key], err)))

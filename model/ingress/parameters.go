@@ -156,6 +156,9 @@ func validateGroups(groups []v1alpha1.SharedGroup, at *field.Path) field.ErrorLi
 	for i, g := range groups {
 		errs = append(errs, invalid(at.Index(i).Child("name"), g.Name, validation.IsDNS1123Label(g.Name))...)
 		errs = append(errs, validateSelector(&g.NamespaceSelector, at.Index(i).Child("namespaceSelector"))...)
+		if g.Owner != "" {
+			errs = append(errs, invalid(at.Index(i).Child("owner"), g.Owner, validation.IsDNS1123Label(g.Owner))...)
+		}
 		if slices.ContainsFunc(groups[:i], func(other v1alpha1.SharedGroup) bool { return other.Name == g.Name }) {
 			errs = append(errs, field.Duplicate(at.Index(i).Child("name"), g.Name))
 		}

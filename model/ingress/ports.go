@@ -14,6 +14,9 @@ import (
 
 // This file reads the ports that an Ingress listens on.
 
+// mostPorts is how many ports one Ingress can listen on, as the field `listenPorts` of a class says too.
+const mostPorts = 50
+
 // parsePorts reads "HTTP:80,HTTPS:443", or the same as JSON: [{"HTTP":80},{"HTTPS":443}].
 func parsePorts(text string) ([]v1alpha1.ListenPort, error) {
 	read := parsePlainPorts
@@ -58,6 +61,9 @@ func parseJSONPorts(text string) ([]v1alpha1.ListenPort, error) {
 func checkPorts(ports []v1alpha1.ListenPort) error {
 	if len(ports) == 0 {
 		return errors.New("no port is listed")
+	}
+	if len(ports) > mostPorts {
+		return fmt.Errorf("%d ports are listed, and %d are the most that there can be", len(ports), mostPorts)
 	}
 	seen := map[int32]bool{}
 	for _, p := range ports {

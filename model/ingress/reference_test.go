@@ -37,12 +37,20 @@ or, where to go without it would expose more than was asked for, the Ingress is 
 		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n", a.name, a.doc)
 		fmt.Fprintf(&b, "| | |\n|---|---|\n")
 		for _, row := range [][2]string{
-			{"Value", a.kind}, {"Without it", a.fallback}, {"On", a.on}, {"Within a load balancer", a.merge}, {"Needs of the cloud", a.needs}, {"Example", "`" + a.name + ": " + quoted(a.example) + "`"},
+			{"Value", a.kind}, {"Without it", a.fallback}, {"On", a.on}, {"About", a.about.described()}, {"Within a load balancer", a.merge}, {"Needs of the cloud", a.needs}, {"Example", "`" + a.name + ": " + quoted(a.example) + "`"},
 		} {
 			fmt.Fprintf(&b, "| %s | %s |\n", row[0], row[1])
 		}
 	}
 	return b.String()
+}
+
+// described is what a setting is about, and who decides about that.
+func (s subject) described() string {
+	if s.whole() {
+		return string(s) + "; in a group across namespaces it counts only from an Ingress of the group's owner (`groups[].owner` of the class)"
+	}
+	return string(s)
 }
 
 // quoted is a value as YAML needs it: annotations are strings.

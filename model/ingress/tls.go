@@ -23,6 +23,8 @@ import (
 // doors are the ports of a load balancer with their certificates, as they are opened member by
 // member.
 type doors struct {
+	class     *Class
+	group     string                             // the group across namespaces, or ""
 	inCloud   map[string][]routing.CertificateID // what the cloud holds, by host
 	discovers bool                               // whether the cloud was asked
 	members   map[string]Remembered              // which certificates of theirs it refused
@@ -35,17 +37,6 @@ type doors struct {
 	now        time.Time                        // when what is new must not have expired
 }
 
-// A door is one port.
-type door struct {
-	protocol string
-	inbound  []string                        // who may connect; nil: everybody
-	opener   routing.Owner                   // who decided so
-	policy   string                          // the TLS policy that an author asks for
-	decided  routing.Owner                   // who asked for it
-	by       map[routing.Host]certificateUse // the certificate of each host
-	order    []routing.CertificateID         // as they were attached
-}
-
 // A certificateUse is a certificate for a host, and where it is asked for.
 type certificateUse struct {
 	id     routing.CertificateID
@@ -54,13 +45,18 @@ type certificateUse struct {
 }
 
 func newDoors(s *Snapshot, c Certificates) *doors {
-	return &doors{
+	d := &doors{
+		class: &s.Class, group: s.Key.SharedGroup(),
 		inCloud: c.ByHost, discovers: s.Class.discovers(), members: s.Memory.Members,
 		ports:   map[int32]*door{},
 		secrets: map[name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},
 		held:    c.Held, remembered: s.Memory.Certificates, now: c.Now,
 	}
+	if d.group != "" {
+		d.share(s.Class.ownerOf(d.group), s.Members)
+	}
+	return d
 }
 
 // served are the ports on which one Ingress is served, ascending.
@@ -80,6 +76,9 @@ func (s served) of(h routing.Host) []int32 {
 // without a host if it answers for hosts that nobody names.
 func (d *doors) open(x *index, m Member, rules []rule, forAnyHost bool) (served, []diag.Diagnostic) {
 	o := opening{doors: d, index: x, Member: m, hosts: hostsOf(rules, forAnyHost)}
+	if len(o.hosts) == 0 {
+		return served{}, nil // it opens no port for nothing
+	}
 	s := served{plain: o.claim(portsOf(m.settings.ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)}
 	listed := portsOf(m.settings.ports, v1alpha1.ProtocolHTTPS)
 	if listed == nil {
@@ -132,34 +131,6 @@ func (o *opening) tell(severity diag.Severity, reason diag.Reason, field, messag
 	o.found = append(o.found, diag.Diagnostic{Severity: severity, Reason: reason, Source: o.Source().At(field), Message: message})
 }
 
-// claim opens those of the ports on which nobody before speaks another protocol.
-func (o *opening) claim(ports []int32, protocol string) []int32 {
-	var claimed []int32
-	for _, port := range ports {
-		at := o.ports[port]
-		if at == nil {
-			at = &door{protocol: protocol, inbound: o.settings.inbound, opener: o.Owner, by: map[routing.Host]certificateUse{}}
-			o.ports[port] = at
-		}
-		if at.protocol == protocol {
-			claimed = append(claimed, port)
-			o.tellAdmitted(port, at)
-			continue
-		}
-		o.found = append(o.found, about(o.Ingress, portsAnnotation, diag.Warning, diag.SettingConflict,
-			fmt.Sprintf("it is not served over %s on port %d, which speaks %s for %s", protocol, port, at.protocol, at.opener)))
-	}
-	return claimed
-}
-
-// tellAdmitted tells a member where somebody before it decided otherwise who may connect.
-func (o *opening) tellAdmitted(port int32, at *door) {
-	if !slices.Equal(at.inbound, o.settings.inbound) {
-		o.found = append(o.found, about(o.Ingress, inboundAnnotation, diag.Warning, diag.SettingConflict,
-			fmt.Sprintf("%s decides who may connect to port %d: %s", at.opener, port, describeInbound(at.inbound))))
-	}
-}
-
 // certificates finds a certificate for each host that an entry covers: the first that can be used.
 func (o *opening) certificates() map[routing.Host]certificateUse {
 	uses := map[routing.Host]certificateUse{}
@@ -184,23 +155,6 @@ func (o *opening) certificates() map[routing.Host]certificateUse {
 		}
 	}
 	return uses
-}
-
-// choosePolicy asks for a TLS policy on ports where nobody before asks for another one.
-func (o *opening) choosePolicy(ports []int32) {
-	policy := o.settings.tlsPolicy
-	if policy == "" {
-		return
-	}
-	for _, port := range ports {
-		switch at := o.ports[port]; {
-		case at.policy == "":
-			at.policy, at.decided = policy, o.Owner
-		case at.policy != policy:
-			o.found = append(o.found, about(o.Ingress, policyAnnotation, diag.Warning, diag.SettingConflict,
-				fmt.Sprintf("port %d has the policy %s of %s already, which is kept", port, at.policy, at.decided)))
-		}
-	}
 }
 
 // tls is spec.tls; one entry for everything where there is none, and certificates are named.
@@ -271,10 +225,13 @@ func (d *doors) listeners(c *Class) ([]routing.Listener, []routing.Certificate) 
 	used := map[routing.CertificateID]bool{}
 	for _, port := range slices.Sorted(maps.Keys(d.ports)) {
 		at := d.ports[port]
+		if len(at.served) == 0 {
+			continue
+		}
 		own := c.port(port)
 		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes, Inbound: at.inbound}
 		if at.protocol == v1alpha1.ProtocolHTTPS {
-			l.TLSPolicy = first(own.TLSPolicy, c.TLSPolicy, at.policy)
+			l.TLSPolicy = first(c.policyOf(port), at.policy)
 			l.Mutual = (*routing.MutualAuthentication)(own.MutualAuthentication)
 			l.Certificates = at.order
 			slices.Sort(l.Certificates[1:])

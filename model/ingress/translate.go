@@ -35,6 +35,7 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Di
 		t.member(m)
 	}
 	t.config.Listeners, t.config.Certificates = t.doors.listeners(&s.Class)
+	t.found = append(t.found, t.doors.tellAdmitted()...)
 	t.config.Backends = t.pool.backends()
 	return t.config, diag.Sort(t.found)
 }

@@ -154,7 +154,7 @@ func TestPorts(t *testing.T) {
 		"a missing Secret for a host that another entry covers": {[]func(*networkingv1.Ingress){secured("missing", "a.test"), secured("ab")}, "HTTP 80, HTTPS 443*", onPorts("[80 443]", "[80 443]", "[80 443]"),
 			[]string{"error CertificateMissing Ingress shop/web spec.tls[0].secretName"}},
 		"the same port over both protocols": {[]func(*networkingv1.Ingress){annotated("listen-ports", "HTTP:443"), secured("ab")}, "HTTP 443", onPorts("[443]", "[443]", "[443]"),
-			[]string{"warning SettingConflict Ingress shop/web metadata.annotations[fairlead.dev/listen-ports]"}},
+			[]string{"error PortUnavailable Ingress shop/web metadata.annotations[fairlead.dev/listen-ports]"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestTwoProtocolsOnOnePort(t *testing.T) {
 		aSecret(t, "shop/cert", "b.test"))
 	compare(t, "listeners", listening(config), "HTTP 80, HTTP 8000")
 	compare(t, "served", servedBy(config), []string{"name a.test [8000]", "name b.test [80]"})
-	compare(t, "told", told(found), []string{"warning SettingConflict Ingress shop/new metadata.annotations[fairlead.dev/listen-ports]"})
+	compare(t, "told", told(found), []string{"error PortUnavailable Ingress shop/new metadata.annotations[fairlead.dev/listen-ports]"})
 }
 
 func TestAllowedHosts(t *testing.T) {

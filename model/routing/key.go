@@ -30,6 +30,16 @@ func (k Key) Class() string {
 // Whose is the key up to what its Ingresses ask for: equal for all load balancers that a group is.
 func (k Key) Whose() string { return string(k[:strings.LastIndexByte(string(k), '/')+1]) }
 
+// SharedGroup is the name of the group across namespaces that the key is for, or "".
+func (k Key) SharedGroup() string {
+	parts := strings.Split(string(k), "/")
+	if len(parts) != 3 {
+		return ""
+	}
+	group, _ := strings.CutPrefix(parts[1], "@")
+	return group
+}
+
 // Scheme is the scheme.
 func (k Key) Scheme() string {
 	scheme, _ := k.asked()

@@ -1,0 +1,62 @@
+package ingress
+
+import (
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+)
+
+// This file decides whose settings count that are about a whole port or load balancer. On a load balancer of
+// one namespace they are those of every member. In a group across namespaces they are those of the class, and
+// of the Ingresses of the namespace that the class names as the owner of the group. What another member asks
+// for does not count; where it would be exposed without it, it is not served (port.go, protection.go).
+
+// sharedGroup is a group across namespaces of the class, or nil.
+func (c *Class) sharedGroup(name string) *v1alpha1.SharedGroup {
+	at := slices.IndexFunc(c.Groups, func(g v1alpha1.SharedGroup) bool { return g.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return &c.Groups[at]
+}
+
+// ownerOf is the namespace that owns a group across namespaces; "" for none.
+func (c *Class) ownerOf(group string) string {
+	if g := c.sharedGroup(group); g != nil {
+		return g.Owner
+	}
+	return ""
+}
+
+// joins is the group across namespaces that an Ingress asks for, or "".
+func (c *Class) joins(ing *networkingv1.Ingress) string {
+	group := ing.Annotations[groupAnnotation]
+	if c.sharedGroup(group) == nil || !c.allows(annotationOf(groupAnnotation), group) {
+		return ""
+	}
+	return group
+}
+
+// heeds reports whether the settings of a namespace count for the whole of a load balancer and its ports: that
+// of a group across namespaces, or of no such group.
+func (c *Class) heeds(namespace, group string) bool {
+	return group == "" || c.ownerOf(group) == namespace
+}
+
+// inboundAsked is which clients an Ingress asks for, whether or not that counts; nil for all.
+func (s settings) inboundAsked() []string {
+	if s.unheeded != nil && s.unheeded.inbound != nil {
+		return s.unheeded.inbound
+	}
+	return s.inbound
+}
+
+// policyAsked is the TLS policy that an Ingress asks for, whether or not that counts, or "".
+func (s settings) policyAsked() string {
+	if s.unheeded != nil {
+		return first(s.unheeded.tlsPolicy, s.tlsPolicy)
+	}
+	return s.tlsPolicy
+}

@@ -1,0 +1,211 @@
+package ingress
+
+import (
+	"cmp"
+	"fmt"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file decides what holds for a whole port: what is spoken on it, which clients may connect, and its TLS
+// policy. It also decides which members are not served on the port because of that.
+//
+// The clients that may connect to a port are never more than those that each member asked for that is served on
+// it. Members come oldest first. One that asks for more clients is served, and told. One that asks for fewer
+// narrows the port for all. Any other would be reached by clients that it did not ask for, and is not served on
+// the port.
+//
+// In a group across namespaces the class and the members of the group's owner decide, before any member is
+// served, and the others choose among the ports that there are. HTTP on 80 and HTTPS on 443 are always there.
+
+// A door is one port.
+type door struct {
+	protocol string
+	opener   string // who has decided the protocol
+	inbound  []string
+	narrower string // who has decided which clients may connect; "" if it is the class, or neither it nor the owner has
+	policy   string // the TLS policy that an author asks for
+	decided  string // who asked for it
+	served   []Member
+
+	by    map[routing.Host]certificateUse // the certificate of each host
+	order []routing.CertificateID         // as they were attached
+}
+
+func newDoor(protocol, opener string, inbound []string) *door {
+	return &door{protocol: protocol, opener: opener, inbound: inbound, by: map[routing.Host]certificateUse{}}
+}
+
+// share has the class and the members of the group's owner decide about the ports of a group across namespaces.
+func (d *doors) share(owner string, members []Member) {
+	everywhere := inboundOf(d.class.Inbound)
+	for _, p := range d.class.ListenPorts {
+		d.ports[p.Port] = newDoor(p.Protocol, "the class", everywhere)
+	}
+	for _, p := range []v1alpha1.ListenPort{{Protocol: v1alpha1.ProtocolHTTP, Port: 80}, {Protocol: v1alpha1.ProtocolHTTPS, Port: 443}} {
+		if d.ports[p.Port] == nil {
+			d.ports[p.Port] = newDoor(p.Protocol, "the group", everywhere)
+		}
+	}
+	for _, m := range members {
+		if m.Namespace != owner {
+			continue
+		}
+		for _, p := range m.asksFor() {
+			at := d.ports[p.Port]
+			if at == nil {
+				at = newDoor(p.Protocol, m.Owner.String(), everywhere)
+				d.ports[p.Port] = at
+			}
+			if at.protocol != p.Protocol {
+				continue
+			}
+			at.narrow(m)
+			if p.Protocol == v1alpha1.ProtocolHTTPS && at.policy == "" && m.settings.tlsPolicy != "" {
+				at.policy, at.decided = m.settings.tlsPolicy, m.Owner.String()
+			}
+		}
+	}
+}
+
+// asksFor are the ports that a member asks to be served on, whether or not there are certificates.
+func (m Member) asksFor() []v1alpha1.ListenPort {
+	var out []v1alpha1.ListenPort
+	for _, port := range portsOf(m.settings.ports, v1alpha1.ProtocolHTTP) {
+		out = append(out, v1alpha1.ListenPort{Protocol: v1alpha1.ProtocolHTTP, Port: port})
+	}
+	for _, port := range m.SecurePorts() {
+		out = append(out, v1alpha1.ListenPort{Protocol: v1alpha1.ProtocolHTTPS, Port: port})
+	}
+	return out
+}
+
+// narrow lets only those clients connect that a member asks for, if all of them may now.
+func (d *door) narrow(m Member) {
+	if asked := m.settings.inbound; within(asked, d.inbound) && !within(d.inbound, asked) {
+		d.inbound, d.narrower = asked, m.Owner.String()
+	}
+}
+
+// claim has a member served on those of the ports where it can be, and tells it about the others.
+func (o *opening) claim(ports []int32, protocol string) []int32 {
+	var claimed []int32
+	for _, port := range ports {
+		at := o.ports[port]
+		if at == nil && o.group == "" {
+			at = newDoor(protocol, o.Owner.String(), o.settings.inbound)
+			at.narrower = o.Owner.String()
+			o.ports[port] = at
+		}
+		switch {
+		case at == nil:
+			o.refuse(port, portsAnnotation, diag.PortUnavailable, fmt.Sprintf("it is not served over %s on port %d, which the group does not have: "+
+				"the class and the owner of the group decide which ports there are besides HTTP on 80 and HTTPS on 443", protocol, port))
+		case at.protocol != protocol:
+			o.refuse(port, portsAnnotation, diag.PortUnavailable, fmt.Sprintf("it is not served over %s on port %d, which speaks %s for %s", protocol, port, at.protocol, at.opener))
+		case o.admits(port, at) && o.accepts(port, at):
+			at.served = append(at.served, o.Member)
+			claimed = append(claimed, port)
+		}
+	}
+	return claimed
+}
+
+// refuse tells a member that it is not served on a port.
+func (o *opening) refuse(port int32, annotation string, reason diag.Reason, message string) {
+	d := about(o.Ingress, annotation, diag.Error, reason, message)
+	d.Port = port
+	o.found = append(o.found, d)
+}
+
+// admits reports whether no more clients may connect to a port than a member asks for.
+func (o *opening) admits(port int32, at *door) bool {
+	if o.group == "" {
+		at.narrow(o.Member)
+	}
+	if within(at.inbound, o.settings.inboundAsked()) {
+		return true
+	}
+	o.refuse(port, inboundAnnotation, diag.Exposed, fmt.Sprintf("it is not served on port %d, because more clients may connect there than it asks for: %s, as %s",
+		port, describeInbound(at.inbound), at.decision()))
+	return false
+}
+
+// decision says why those clients may connect that may.
+func (d *door) decision() string {
+	if d.narrower == "" {
+		return "neither the class nor the owner of the group says otherwise"
+	}
+	return d.narrower + " decides"
+}
+
+// accepts reports whether the TLS policy of a port is the one that a member asks for, where it cannot decide
+// about that. A policy of the class is no question of more or less: the class answers for it.
+func (o *opening) accepts(port int32, at *door) bool {
+	asked := o.settings.policyAsked()
+	if o.group == "" || at.protocol != v1alpha1.ProtocolHTTPS || o.class.heeds(o.Namespace, o.group) || asked == "" || asked == at.policy || o.class.policyOf(port) != "" {
+		return true
+	}
+	o.refuse(port, policyAnnotation, diag.Exposed, fmt.Sprintf("it is not served on port %d, which has %s and not the one that it asks for: "+
+		"only the class and the owner of the group decide", port, describePolicy(at)))
+	return false
+}
+
+func describePolicy(at *door) string {
+	if at.policy == "" {
+		return "the cloud's default TLS policy"
+	}
+	return fmt.Sprintf("the TLS policy %s of %s", at.policy, at.decided)
+}
+
+// policyOf is the TLS policy that the class has for a port, or "".
+func (c *Class) policyOf(port int32) string { return first(c.port(port).TLSPolicy, c.TLSPolicy) }
+
+// choosePolicy asks for a TLS policy on ports where no older member asks for another one.
+func (o *opening) choosePolicy(ports []int32) {
+	policy := o.settings.policyAsked()
+	if policy == "" {
+		return
+	}
+	for _, port := range ports {
+		at, fixed := o.ports[port], o.class.policyOf(port)
+		if fixed == "" && at.policy == "" {
+			at.policy, at.decided = policy, o.Owner.String()
+		}
+		switch {
+		case fixed != "" && fixed != policy:
+			o.found = append(o.found, about(o.Ingress, policyAnnotation, diag.Warning, diag.AnnotationNotAllowed,
+				fmt.Sprintf("the class decides about the TLS policy of port %d: %s", port, fixed)))
+		case fixed == "" && at.policy != policy:
+			o.found = append(o.found, about(o.Ingress, policyAnnotation, diag.Warning, diag.SettingConflict,
+				fmt.Sprintf("port %d has the policy %s of %s already, which is kept", port, at.policy, at.decided)))
+		}
+	}
+}
+
+// tellAdmitted tells the members that are served where fewer clients may connect than they ask for.
+func (d *doors) tellAdmitted() []diag.Diagnostic {
+	var found []diag.Diagnostic
+	for port, at := range d.ports {
+		found = append(found, at.tellAdmitted(port)...)
+	}
+	return found
+}
+
+func (d *door) tellAdmitted(port int32) []diag.Diagnostic {
+	var found []diag.Diagnostic
+	for _, m := range d.served {
+		if m.Leaving || within(m.settings.inboundAsked(), d.inbound) {
+			continue
+		}
+		reason := diag.SettingConflict
+		if m.settings.unheeded != nil && m.settings.unheeded.inbound != nil {
+			reason = diag.NotGroupOwner
+		}
+		found = append(found, about(m.Ingress, inboundAnnotation, diag.Warning, reason,
+			fmt.Sprintf("%s decides who may connect to port %d: %s", cmp.Or(d.narrower, "the class"), port, describeInbound(d.inbound))))
+	}
+	return found
+}

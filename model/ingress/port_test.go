@@ -1,0 +1,257 @@
+package ingress
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// edge is a class with the group edge across all namespaces, and its owner, or "".
+func edge(owner string) []any {
+	return aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "edge", Owner: owner, NamespaceSelector: metav1.LabelSelector{}}}})
+}
+
+// portsInForce prints each port with what holds there, and which namespaces' routes are served.
+func portsInForce(c routing.Config) []string {
+	var out []string
+	for _, l := range c.Listeners {
+		line := fmt.Sprintf("%s %d from %s", l.Protocol, l.Port, describeInbound(l.Inbound))
+		if l.TLSPolicy != "" {
+			line += " policy " + l.TLSPolicy
+		}
+		for _, r := range c.Routes {
+			if slices.Contains(r.Ports, l.Port) {
+				line += " " + r.Owner.Namespace
+			}
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func TestWhoDecidesAboutAPort(t *testing.T) {
+	a := func(of string, age int64, with ...func(*networkingv1.Ingress)) *networkingv1.Ingress {
+		namespace, _, _ := strings.Cut(of, "/")
+		with = append(with, aged(age), ruled(namespace+".test", prefixed("/", "web:80")))
+		return anIngress(of, with...)
+	}
+	in := annotated("group", "edge")
+	one := annotated("group", "g")
+	tls := func(namespace string) func(*networkingv1.Ingress) { return secured("cert", namespace+".test") }
+	cases := map[string]struct {
+		given []any
+		want  []string
+		told  []string
+	}{
+		"narrower ranges hold for all, whichever Ingress is older": {
+			given: []any{a("shop/a", 3, one), a("shop/b", 2, one, annotated("inbound", "10.0.0.0/8")), a("shop/c", 1, one, annotated("inbound", "10.1.0.0/16"))},
+			want:  []string{"HTTP 80 from 10.1.0.0/16 shop shop shop"},
+			told: []string{
+				"warning SettingConflict Ingress shop/a metadata.annotations[fairlead.dev/inbound]",
+				"warning SettingConflict Ingress shop/b metadata.annotations[fairlead.dev/inbound]",
+			},
+		},
+		"a member that is not served narrows nothing": {
+			given: []any{a("shop/a", 3, one, annotated("inbound", "10.0.0.0/8")), a("shop/b", 2, one, annotated("inbound", "10.1.0.0/16,192.0.2.0/24")), a("shop/c", 1, one, annotated("inbound", "192.0.2.0/24"))},
+			want:  []string{"HTTP 80 from 10.0.0.0/8 shop"},
+			told: []string{
+				"error Exposed Ingress shop/b metadata.annotations[fairlead.dev/inbound]",
+				"error Exposed Ingress shop/c metadata.annotations[fairlead.dev/inbound]",
+			},
+		},
+		"the same ranges in other words are told to no Ingress": {
+			given: []any{a("shop/a", 2, one, annotated("inbound", "10.0.0.0/24")), a("shop/b", 1, one, annotated("inbound", "10.0.0.0/25,10.0.0.128/25"))},
+			want:  []string{"HTTP 80 from 10.0.0.0/24 shop shop"},
+		},
+		"the owner of a group decides, whatever its age": {
+			given: []any{edge("platform"), a("alice/a", 3, in, annotated("inbound", "10.0.0.0/9")), a("bob/b", 2, in), a("platform/p", 1, in, annotated("inbound", "10.0.0.0/8"))},
+			want:  []string{"HTTP 80 from 10.0.0.0/8 bob platform"},
+			told: []string{
+				"error Exposed Ingress alice/a metadata.annotations[fairlead.dev/inbound]",
+				"warning SettingConflict Ingress bob/b metadata.annotations[fairlead.dev/inbound]",
+			},
+		},
+		"two Ingresses of the owner are as two of one namespace": {
+			given: []any{edge("platform"), a("platform/p", 3, in, annotated("inbound", "10.0.0.0/8")), a("platform/q", 2, in, annotated("inbound", "192.0.2.0/24")), a("bob/b", 1, in)},
+			want:  []string{"HTTP 80 from 10.0.0.0/8 platform bob"},
+			told: []string{
+				"warning SettingConflict Ingress bob/b metadata.annotations[fairlead.dev/inbound]",
+				"error Exposed Ingress platform/q metadata.annotations[fairlead.dev/inbound]",
+			},
+		},
+		"the owner decides about a port before it has a certificate for it": {
+			given: []any{edge("platform"), a("platform/p", 2, in, annotated("inbound", "10.0.0.0/8"), secured("missing", "platform.test")),
+				a("bob/b", 1, in, annotated("listen-ports", "HTTPS:443"), tls("bob")), aSecret(t, "bob/cert", "bob.test")},
+			want: []string{"HTTP 80 from 10.0.0.0/8 platform", "HTTPS 443 from 10.0.0.0/8 bob"},
+			told: []string{
+				"warning SettingConflict Ingress bob/b metadata.annotations[fairlead.dev/inbound]",
+				"error CertificateMissing Ingress platform/p spec.tls[0].secretName",
+			},
+		},
+		"a namespace that owns another group owns nothing here": {
+			given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "edge"}, {Name: "other", Owner: "alice"}}}),
+				a("alice/a", 2, in, annotated("inbound", "10.0.0.0/8")), a("bob/b", 1, in)},
+			want: []string{"HTTP 80 from all clients bob"},
+			told: []string{"error Exposed Ingress alice/a metadata.annotations[fairlead.dev/inbound]"},
+		},
+		"the class decides about protocols, before the owner does": {
+			given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{
+				Groups: []v1alpha1.SharedGroup{{Name: "edge", Owner: "platform"}}, ListenPorts: []v1alpha1.ListenPort{{Protocol: "HTTP", Port: 8080}},
+			}), a("platform/p", 2, in, annotated("listen-ports", "HTTPS:8080"), tls("platform")), aSecret(t, "platform/cert", "platform.test"), a("bob/b", 1, in)},
+			want: []string{"HTTP 8080 from all clients bob"},
+			told: []string{"error PortUnavailable Ingress platform/p metadata.annotations[fairlead.dev/listen-ports]"},
+		},
+		"the owner has HTTPS on 443 as all others": {
+			given: []any{edge("platform"), a("platform/p", 2, in, annotated("listen-ports", "HTTP:443")), a("bob/b", 1, in, annotated("listen-ports", "HTTPS:443"), tls("bob")), aSecret(t, "bob/cert", "bob.test")},
+			want:  []string{"HTTPS 443 from all clients bob"},
+			told:  []string{"error PortUnavailable Ingress platform/p metadata.annotations[fairlead.dev/listen-ports]"},
+		},
+		"a TLS policy of a member that is not the owner": {
+			given: []any{edge(""), a("bob/b", 2, in, annotated("tls-policy", "strict"), tls("bob")), aSecret(t, "bob/cert", "bob.test")},
+			want:  []string{"HTTP 80 from all clients bob"},
+			told:  []string{"error Exposed Ingress bob/b metadata.annotations[fairlead.dev/tls-policy]"},
+		},
+		"a TLS policy of the class for one port is told": {
+			given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Ports: []v1alpha1.PortSettings{{Port: 443, TLSPolicy: "usual"}}}),
+				a("bob/b", 2, annotated("tls-policy", "strict"), tls("bob")), aSecret(t, "bob/cert", "bob.test")},
+			want: []string{"HTTP 80 from all clients bob", "HTTPS 443 from all clients policy usual bob"},
+			told: []string{"warning AnnotationNotAllowed Ingress bob/b metadata.annotations[fairlead.dev/tls-policy]"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			config, found := translated(t, nil, c.given...)
+			found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Reason == diag.ServiceMissing }) // of all
+			compare(t, "ports", portsInForce(config), c.want)
+			compare(t, "told", sortedStrings(told(found)), sortedStrings(c.told))
+			for _, d := range found {
+				if (d.Reason == diag.Exposed || d.Reason == diag.PortUnavailable) != (d.Port != 0) {
+					t.Errorf("%s names port %d", d, d.Port)
+				}
+			}
+		})
+	}
+}
+
+var (
+	drawnSources = []string{"10.0.0.0/8", "10.0.0.0/9", "10.128.0.0/9", "10.0.0.0/9,10.128.0.0/9", "10.1.0.0/16", "192.0.2.0/24", "0.0.0.0/0", "::/0",
+		"0.0.0.0/0,::/0", "0.0.0.0/1,128.0.0.0/1,::/0", "pl-11111111", "pl-11111111,10.0.0.0/8", "2001:db8::/32", "10.0.0.0/8,192.0.2.0/24"}
+	drawnPorts    = []string{"HTTP:80", "HTTP:80,HTTP:8080", "HTTPS:443", "HTTP:443", "HTTPS:80", "HTTPS:8443,HTTP:80", "HTTP:8443", "HTTP:8080,HTTP:443"}
+	drawnPolicies = []string{"ELBSecurityPolicy-A", "ELBSecurityPolicy-B"}
+	drawnACLs     = []string{"weak", "strong", "none"}
+)
+
+// drawMember is an Ingress with settings of whole ports and load balancers, for a host of its own.
+func drawMember(rng *rand.Rand, namespace string, n int, group string) *networkingv1.Ingress {
+	host := fmt.Sprintf("%s%d.test", namespace, n)
+	ing := anIngress(fmt.Sprintf("%s/i%d", namespace, n), annotated("group", group), aged(int64(rng.IntN(3))), ruled(host, prefixed("/", "web:80")))
+	for _, a := range []struct {
+		name   string
+		values []string
+	}{{"inbound", drawnSources}, {"listen-ports", drawnPorts}, {"tls-policy", drawnPolicies}, {"wafv2-acl", drawnACLs}, {"shield-advanced", []string{"true", "false"}}} {
+		if i := rng.IntN(2 * len(a.values)); i < len(a.values) {
+			annotated(a.name, a.values[i])(ing)
+		}
+	}
+	if rng.IntN(3) > 0 {
+		secured("cert", host)(ing)
+	}
+	return ing
+}
+
+// cloudHas are the certificates and web ACLs that drawn members ask for.
+func cloudHas() Guards {
+	return Guards{WebACLs: map[string]string{"weak": "arn:weak", "strong": "arn:strong"}}
+}
+
+// compiled is the only load balancer of some objects.
+func compiled(t *testing.T, given []any) (Snapshot, routing.Config) {
+	t.Helper()
+	snapshots, found := Split(objects(given...), Options{})
+	if len(snapshots) != 1 {
+		t.Fatalf("%d load balancers: %v", len(snapshots), found)
+	}
+	s, _ := snapshots[0].Guarded(cloudHas())
+	config, _ := Translate(s, Certificates{})
+	config.Protection, _ = Protect(s, cloudHas())
+	return s, config
+}
+
+func TestNoMemberIsServedToMoreClientsThanItAsksFor(t *testing.T) {
+	rng := drawing(t)
+	namespaces := []string{"alice", "bob", "platform"}
+	refused, narrowed := 0, 0
+	for range 800 {
+		var given []any
+		group := "edge"
+		for _, n := range namespaces {
+			given = append(given, aSecretOnce(t, n))
+		}
+		if across := rng.IntN(2) == 0; across {
+			given = append(given, edge([]string{"", "platform"}[rng.IntN(2)])...)
+		} else {
+			group = "g"
+			namespaces = []string{"alice"}
+			given = append(given, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{}))
+		}
+		asked := map[string][]string{}
+		for n := range 2 + rng.IntN(5) {
+			ing := drawMember(rng, namespaces[rng.IntN(len(namespaces))], n, group)
+			if text := ing.Annotations[inboundAnnotation]; text != "" {
+				asked[ing.Namespace+"/"+ing.Name], _ = parseInbound(text)
+			}
+			given = append(given, ing)
+		}
+		namespaces = []string{"alice", "bob", "platform"}
+		s, config := compiled(t, given)
+		for _, l := range config.Listeners {
+			for _, r := range config.Routes {
+				who := r.Owner.String()
+				switch {
+				case !slices.Contains(r.Ports, l.Port):
+					refused++
+				case !within(l.Inbound, asked[who]):
+					t.Fatalf("%s asks for %v and is served on port %d to %s\n%s", who, asked[who], l.Port, describeInbound(l.Inbound), drawnAs(s))
+				case !within(asked[who], l.Inbound):
+					narrowed++
+				}
+			}
+		}
+	}
+	if refused == 0 || narrowed == 0 {
+		t.Errorf("%d were refused and %d narrowed: the test tests nothing", refused, narrowed)
+	}
+}
+
+// drawnAs are the members of a load balancer that was drawn.
+func drawnAs(s Snapshot) string {
+	out := string(s.Key)
+	for _, m := range s.Members {
+		out += fmt.Sprintf("\n%s %v %v", m.Owner, m.Annotations, m.Spec.TLS)
+	}
+	return out
+}
+
+var secrets = map[string]any{}
+
+// aSecretOnce is the Secret cert of a namespace, for all hosts that are drawn; making it takes time.
+func aSecretOnce(t *testing.T, namespace string) any {
+	t.Helper()
+	if secrets[namespace] == nil {
+		var hosts []string
+		for n := range 8 {
+			hosts = append(hosts, fmt.Sprintf("%s%d.test", namespace, n))
+		}
+		secrets[namespace] = aSecret(t, namespace+"/cert", hosts...)
+	}
+	return secrets[namespace]
+}
