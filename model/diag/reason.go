@@ -60,6 +60,7 @@ const (
 	Unreachable     Reason = "Unreachable"
 	HostMiss        Reason = "HostMiss"
 	RedirectLoop    Reason = "RedirectLoop"
+	OpenRoute       Reason = "OpenRoute"
 
 	// Lowering and planning.
 
@@ -118,6 +119,7 @@ var Reasons = []Doc{
 	{Unreachable, "More specific routes match every request that this route could.", "Remove it, or narrow the others."},
 	{HostMiss, "Requests for this host that match none of its paths do not fall through to a less specific host.", "Add the path to the more specific host, or set `hostMiss: LessSpecific` on the class."},
 	{RedirectLoop, "A redirect sends requests of a port to where they come from.", "Redirect from an Ingress that is not served on that port, or change more of the URL."},
+	{OpenRoute, "Users sign in before they reach a Service, and an open route of the same load balancer leads to it as well. Paths are compared byte by byte, so that `/%61dmin`, `//admin` and `/ADMIN` are not `/admin` here, and may be to the Service.", "Authenticate on the open route too, which is `/` in most cases; give what is to stay open an Exact path or a Service of its own; or have the Service check the token that the load balancer sends along."},
 	{NotExpressible, "The cloud's rules cannot say this exactly, so it is not served.", "The message says which limit is in the way."},
 	{QuotaExceeded, "The load balancer has no room for this; what was served before stays.", "Raise the quota, remove routes, or use another group."},
 	{NetworkUnmet, "The cloud has no such network as the class asks for: subnets or security groups are missing. A load balancer that is there stays where it stands.", "The message says what is missing; create it, or correct the class."},

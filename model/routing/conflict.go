@@ -28,6 +28,7 @@ func (t *Table) Diagnostics() []diag.Diagnostic {
 		}
 	}
 	t.tellDefaults(told)
+	t.tellOpen(told)
 	return diag.Sort(oncePerSource(told))
 }
 
@@ -219,6 +220,15 @@ func (t *Table) curl(port int32, host Host, path string) string {
 	return printable.Shell(t.url(port, host, Sendable(path)))
 }
 
+// curlTo is the URL of a request, as curl gives it. Curl resolves dots unless it is told not to.
+func (t *Table) curlTo(r Request) string {
+	url := printable.Shell(t.urlOf(r.Port, r.Host, Sendable(r.Path)))
+	if strings.Contains(r.Path, "/../") {
+		return "--path-as-is " + url
+	}
+	return url
+}
+
 // Sendable is a path with only those bytes encoded that cannot be sent.
 func Sendable(path string) string {
 	var b strings.Builder
@@ -234,6 +244,11 @@ func Sendable(path string) string {
 
 // url is the URL of a request that a level decides.
 func (t *Table) url(port int32, host Host, path string) string {
+	return t.urlOf(port, t.nameFor(port, host), path)
+}
+
+// urlOf is the URL of a request for a host name.
+func (t *Table) urlOf(port int32, name, path string) string {
 	scheme, at := "http", ""
 	for _, l := range t.Listeners {
 		if l.Port == port && l.Protocol == "HTTPS" {
@@ -243,7 +258,7 @@ func (t *Table) url(port int32, host Host, path string) string {
 	if port != map[string]int32{"http": 80, "https": 443}[scheme] {
 		at = fmt.Sprintf(":%d", port)
 	}
-	return scheme + "://" + t.nameFor(port, host) + at + path
+	return scheme + "://" + name + at + path
 }
 
 // nameFor is a host name that this level decides.

@@ -1,0 +1,176 @@
+package routing
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// This file tells Ingresses that ask users to sign in before they reach a Service how the same Service is reached
+// without. Paths are compared byte by byte, as load balancers compare them ("The comparison is case sensitive", and
+// nothing is said to be normalised:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_PathPatternConditionConfig.html),
+// while Services decode escapes, join slashes and resolve dots before they look at a path.
+
+// Limits of what is tried and told, however many routes there are.
+const (
+	mostOpenTold = 10 // warnings for an Ingress
+	mostSignIns  = 50 // authenticated routes of an Ingress that are tried on a port
+	mostDetours  = 5  // open routes to a Service that are tried for an authenticated one on a port
+)
+
+// A signIn is a route or a default backend that only users who are signed in get past.
+type signIn struct {
+	action Action
+	owner  Owner
+	source diag.Source
+	host   Host
+	path   Path
+	base   string // a path that it matches
+	when   Conditions
+}
+
+// An openRoute is one that asks nobody to sign in, and leads to Services.
+type openRoute struct {
+	host   Host
+	prefix string // a path that it matches, as everything below it; "" if it matches nothing below
+}
+
+// tellOpen warns of open routes that lead to the Service of an authenticated one, with a request that gets there
+// past the sign-in.
+func (t *Table) tellOpen(told map[diag.Diagnostic]bool) {
+	signIns := t.signIns()
+	if len(signIns) == 0 {
+		return
+	}
+	type pair struct{ signIn, open diag.Source }
+	found, count := map[pair]bool{}, map[string]int{}
+	for _, listener := range t.Listeners {
+		open, tried := t.openRoutes(listener.Port), map[string]int{}
+		for _, s := range signIns {
+			owner := s.owner.String()
+			if tried[owner]++; tried[owner] > mostSignIns {
+				continue
+			}
+			for _, r := range t.detours(s, listener.Port, open) {
+				outcome := t.Match(r)
+				p := pair{s.source, outcome.Source}
+				if found[p] || count[owner] >= mostOpenTold || !t.opens(outcome, s) {
+					continue
+				}
+				found[p] = true
+				count[owner]++
+				told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.OpenRoute, Source: s.source, Message: fmt.Sprintf(
+					"Service %s is reached without signing in through %s: authenticate there too, or have the Service check who has signed in: try %s",
+					t.commonService(outcome.Action, s.action), outcome.Source, t.curlTo(r))}] = true
+			}
+		}
+	}
+}
+
+// signIns are the authenticated routes and default backends, those of one source once.
+func (t *Table) signIns() []signIn {
+	var out []signIn
+	for i := range t.Routes {
+		r := &t.Routes[i]
+		base, ok := r.Path.Witness(nil)
+		if r.Action.Auth != nil && ok && !r.Path.impossible() {
+			out = append(out, signIn{r.Action, r.Owner, r.Source, r.Host, r.Path, base, r.When})
+		}
+	}
+	for _, d := range t.Defaults {
+		if d.Action.Auth != nil {
+			out = append(out, signIn{action: d.Action, owner: d.Owner, source: d.Source, path: Root, base: "/"})
+		}
+	}
+	return out
+}
+
+// openRoutes are, by the Service that they lead to, the open routes of a port.
+func (t *Table) openRoutes(port int32) map[string][]openRoute {
+	out := map[string][]openRoute{}
+	for i := range t.Routes {
+		r := &t.Routes[i]
+		if r.Action.Auth != nil || !slices.Contains(r.Ports, port) {
+			continue
+		}
+		open := openRoute{host: r.Host}
+		if base, ok := r.Path.Witness(nil); ok && r.Path.Type != Exact {
+			open.prefix = strings.TrimSuffix(base, "/")
+		}
+		for _, service := range t.services(r.Action) {
+			if len(out[service]) < mostDetours {
+				out[service] = append(out[service], open)
+			}
+		}
+	}
+	return out
+}
+
+// detours are requests on a port that a Service may read as those of an authenticated route, and that other routes
+// may match.
+func (t *Table) detours(s signIn, port int32, open map[string][]openRoute) []Request {
+	var out []Request
+	at := func(host Host, paths ...string) {
+		for _, path := range paths {
+			r := Request{Port: port, Host: t.nameFor(port, host), Path: path, Method: "GET"}
+			if !slices.ContainsFunc(out, func(o Request) bool { return o.Host == r.Host && o.Path == r.Path }) {
+				out = append(out, r)
+			}
+		}
+	}
+	at(s.host, spellings(s.base)...)
+	for _, service := range t.services(s.action) {
+		for _, o := range open[service] {
+			if o.host != s.host {
+				at(o.host, s.base)
+			}
+			if o.prefix != "" {
+				at(o.host, o.prefix+"/.."+s.base)
+			}
+		}
+	}
+	return out
+}
+
+// spellings are a path and others that many servers take for it: with an escape, with a slash more, in capitals.
+func spellings(path string) []string {
+	out := []string{path}
+	if letter := strings.IndexFunc(path, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }); letter >= 0 {
+		out = append(out, fmt.Sprintf("%s%%%x%s", path[:letter], path[letter], path[letter+1:]))
+	}
+	out = append(out, "/"+path)
+	if upper := strings.ToUpper(path); upper != path {
+		out = append(out, upper)
+	}
+	return out
+}
+
+// opens reports whether what becomes of a request is what a signed-in user would get.
+func (t *Table) opens(o Outcome, s signIn) bool {
+	return o.Action.Auth == nil && o.Source != s.source && t.commonService(o.Action, s.action) != ""
+}
+
+// commonService is a Service that both actions lead to, or "".
+func (t *Table) commonService(a, b Action) string {
+	those := t.services(b)
+	for _, service := range t.services(a) {
+		if slices.Contains(those, service) {
+			return service
+		}
+	}
+	return ""
+}
+
+// services are the Services that an action leads to, with their ports.
+func (t *Table) services(a Action) []string {
+	var out []string
+	for _, w := range a.Forward {
+		if b, known := t.Backends[w.Backend]; known && b.Service != "" {
+			out = append(out, b.Service+":"+string(b.Port))
+		}
+	}
+	return out
+}
