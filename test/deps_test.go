@@ -28,12 +28,13 @@ var layers = map[string][]string{
 
 	"model/printable": {},
 
-	"model/diag":    {"model/printable"},
-	"model/routing": {"model/diag", "model/printable"},
-	"model/ingress": {"model/diag", "model/printable", "model/routing", "api/v1alpha1"},
-	"model/lb":      {"model/diag", "model/printable", "model/routing"},
-	"model/plan":    {"model/diag", "model/printable", "model/routing", "model/lb"},
-	"model":         {"model/diag", "model/routing", "model/ingress", "model/lb"},
+	"model/diag":      {"model/printable"},
+	"model/routing":   {"model/diag", "model/printable"},
+	"model/ownership": {"model/diag", "model/routing"},
+	"model/ingress":   {"model/diag", "model/printable", "model/routing", "model/ownership", "api/v1alpha1"},
+	"model/lb":        {"model/diag", "model/printable", "model/routing"},
+	"model/plan":      {"model/diag", "model/printable", "model/routing", "model/lb"},
+	"model":           {"model/diag", "model/routing", "model/ingress", "model/lb"},
 
 	"providers":              {"model/diag", "model/routing", "model/lb", "model/plan"},
 	"providers/providertest": {"model/diag", "model/routing", "model/lb", "model/plan", "providers", "test/keypair"},

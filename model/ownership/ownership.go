@@ -1,0 +1,224 @@
+package ownership
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// A Claim says that an Ingress names a host which the class lets its namespace serve.
+type Claim struct {
+	Host routing.Host // Any for rules without a host and for default backends
+	By   routing.Owner
+	// Granted says that the class grants this very host to the namespace, not only a wildcard.
+	Granted bool
+	// Former says that the Ingress names the host only in the version that was last accepted.
+	Former bool
+	// Source is where the Ingress names the host.
+	Source diag.Source
+}
+
+// A Holding is a host that a namespace is remembered to own and may still serve.
+type Holding struct {
+	Host      routing.Host
+	Namespace string
+	Granted   bool // as of a Claim
+}
+
+// Owners are the namespaces that own the hosts of one load balancer. A nil *Owners restricts nothing.
+type Owners struct {
+	claims []Claim
+	of     map[routing.Host]owner
+}
+
+// An owner is the namespace that a host belongs to.
+type owner struct {
+	candidate
+	namespace string
+}
+
+// A candidate is what counts for one namespace when it is decided who owns a host.
+type candidate struct {
+	granted bool
+	held    bool   // the namespace is remembered to own the host
+	claim   *Claim // of its oldest Ingress that names the host; nil if none does any more
+}
+
+// Resolve decides who owns the hosts. A host that is remembered for a namespace which does not claim
+// it now is reserved for that namespace.
+func Resolve(claims []Claim, held []Holding) *Owners {
+	o := &Owners{claims: claims, of: map[routing.Host]owner{}}
+	candidates := candidatesOf(claims, held)
+	// Wildcards come first, because they decide about the precise hosts below them.
+	for _, precise := range []bool{false, true} {
+		for host, among := range candidates {
+			if precise == (host != routing.Any && !host.Wildcard()) {
+				o.decide(host, among)
+			}
+		}
+	}
+	return o
+}
+
+// candidatesOf are the candidates for each host, by namespace.
+func candidatesOf(claims []Claim, held []Holding) map[routing.Host]map[string]candidate {
+	all := map[routing.Host]map[string]candidate{}
+	of := func(h routing.Host) map[string]candidate {
+		if all[h] == nil {
+			all[h] = map[string]candidate{}
+		}
+		return all[h]
+	}
+	for _, h := range held {
+		of(h.Host)[h.Namespace] = candidate{granted: h.Granted, held: true}
+	}
+	for i := range claims {
+		claim := &claims[i]
+		c := of(claim.Host)[claim.By.Namespace]
+		c.granted = claim.Granted
+		if c.claim == nil || older(claim.By, c.claim.By) < 0 {
+			c.claim = claim
+		}
+		of(claim.Host)[claim.By.Namespace] = c
+	}
+	return all
+}
+
+// decide gives a host to the first candidate that the owner of the wildcard above does not exclude.
+func (o *Owners) decide(host routing.Host, among map[string]candidate) {
+	var all []owner
+	for namespace, c := range among {
+		all = append(all, owner{c, namespace})
+	}
+	slices.SortFunc(all, func(a, b owner) int { return cmp.Or(first(b.granted, a.granted), compareAge(a.candidate, b.candidate)) })
+	above, covered := o.above(host)
+	for _, c := range all {
+		if !covered || above.namespace == c.namespace || c.granted || compareAge(c.candidate, above.candidate) < 0 {
+			o.of[host] = c
+			return
+		}
+	}
+}
+
+// above is the owner of the wildcard that covers a precise host.
+func (o *Owners) above(host routing.Host) (owner, bool) {
+	parent, ok := host.Parent()
+	if !ok || host.Wildcard() {
+		return owner{}, false
+	}
+	above, ok := o.of[parent]
+	return above, ok
+}
+
+// compareAge orders candidates by who named their hosts first. What is remembered was there before
+// what is not; a precise host that is remembered was accepted before the wildcard above it.
+func compareAge(a, b candidate) int {
+	switch {
+	case a.held && b.held:
+		return -1
+	case a.held != b.held:
+		return first(b.held, a.held)
+	}
+	return older(a.claim.By, b.claim.By)
+}
+
+// first orders false before true.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// older compares Ingresses by age and name. Their order annotation has no say in ownership.
+func older(a, b routing.Owner) int {
+	a.Order, b.Order = 0, 0
+	return routing.Older(a, b)
+}
+
+// A Refusal is why a namespace may not serve a host.
+type Refusal struct {
+	// Owner is the namespace that owns Taken: the host itself, or the wildcard that covers it.
+	Owner string
+	Taken routing.Host
+}
+
+// Refuses says why a namespace may not serve a host; nil if it may.
+func (o *Owners) Refuses(namespace string, host routing.Host) *Refusal {
+	if o == nil {
+		return nil
+	}
+	if is, ok := o.of[host]; ok {
+		return refusal(is, namespace, host)
+	}
+	if above, ok := o.above(host); ok {
+		parent, _ := host.Parent()
+		return refusal(above, namespace, parent)
+	}
+	return nil
+}
+
+func refusal(by owner, namespace string, host routing.Host) *Refusal {
+	if by.namespace == namespace {
+		return nil
+	}
+	return &Refusal{by.namespace, host}
+}
+
+// A Dispute is a claim that is refused, and the claim of the owner.
+type Dispute struct {
+	Claim
+	Refusal
+	// Against is where the owner names the host; nil where the host is only reserved for it.
+	Against *Claim
+	// HasHosts says that the Ingress names a host, other than any host, that its namespace owns.
+	HasHosts bool
+}
+
+// Disputes are the claims that are refused, in the order in which they were made. Those of former
+// versions are left out: there is no field left to point at.
+func (o *Owners) Disputes() []Dispute {
+	if o == nil {
+		return nil
+	}
+	var out []Dispute
+	hasHosts := map[routing.Owner]bool{}
+	for _, c := range o.claims {
+		switch r := o.Refuses(c.By.Namespace, c.Host); {
+		case c.Former:
+		case r != nil:
+			out = append(out, Dispute{Claim: c, Refusal: *r, Against: o.of[r.Taken].claim})
+		case c.Host != routing.Any:
+			hasHosts[c.By] = true
+		}
+	}
+	for i := range out {
+		out[i].HasHosts = hasHosts[out[i].By]
+	}
+	return out
+}
+
+// Owned are the hosts of Owners, sorted, each with its namespace and whether that names it now.
+func (o *Owners) Owned() []Owned {
+	if o == nil {
+		return nil
+	}
+	out := make([]Owned, 0, len(o.of))
+	for _, host := range slices.Sorted(maps.Keys(o.of)) {
+		out = append(out, Owned{host, o.of[host].namespace, o.of[host].claim != nil})
+	}
+	return out
+}
+
+// An Owned is a host with its owner.
+type Owned struct {
+	Host      routing.Host
+	Namespace string
+	Named     bool // an Ingress of the namespace names the host now; else it is reserved
+}
