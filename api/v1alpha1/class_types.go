@@ -90,6 +90,15 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:MaxItems=1000
 	AllowedHosts []AllowedHosts `json:"allowedHosts,omitempty"`
 
+	// Hosts says whether the hosts of a group across namespaces have owners. Owned (the default): a host
+	// belongs to the namespace whose Ingress named it first, a wildcard to the one that named this
+	// wildcard first, and other namespaces are not served on it. An entry of allowedHosts that grants a
+	// host by its name goes before that. Shared: every namespace of the group may serve every host that
+	// it is allowed, and of identical routes the older Ingress's answers.
+	// +kubebuilder:validation:Enum=Owned;Shared
+	// +kubebuilder:default=Owned
+	Hosts string `json:"hosts,omitempty"`
+
 	// Annotations are the names, with or without their prefix, that authors of Ingresses may
 	// use. Unset, they may use all of them; an empty list allows none.
 	// +listType=set
@@ -317,6 +326,9 @@ const (
 	MutualOff         = "off"
 	MutualPassthrough = "passthrough"
 	MutualVerify      = "verify"
+
+	HostsOwned  = "Owned"
+	HostsShared = "Shared"
 
 	HostMissAnswer       = "Answer"
 	HostMissLessSpecific = "LessSpecific"

@@ -130,7 +130,8 @@ type PlanStep struct {
 }
 
 // Memory is what is remembered of a load balancer. It is never truth: to lose it loses last good
-// versions, the overlap of a running move, and rejections until the cloud repeats them.
+// versions, the overlap of a running move, rejections until the cloud repeats them, and who named a
+// host first: the age of Ingresses decides then.
 type Memory struct {
 	// Class is what its class said when something was last accepted. It stands in when the class
 	// disappears. No schema judges it again: a check that is stricter than the one it passed must
@@ -148,6 +149,10 @@ type Memory struct {
 	// +listType=map
 	// +listMapKey=secret
 	Certificates []SecretCertificate `json:"certificates,omitempty"`
+	// Hosts are the owners of the hosts of a group across namespaces.
+	// +listType=map
+	// +listMapKey=host
+	Hosts []HostOwner `json:"hosts,omitempty"`
 	// Rules are those that are ours, each by a digest, where the class has others stay beside them.
 	// +listType=atomic
 	Rules []string `json:"rules,omitempty"`
@@ -185,6 +190,17 @@ type SecretCertificate struct {
 	Secret string `json:"secret"`
 	// ID stands for the content of the certificate and its key, neither of which can be told from it.
 	ID string `json:"id"`
+}
+
+// HostOwner is a host of a group across namespaces with the namespace that owns it.
+type HostOwner struct {
+	// Host is as Ingresses name it, or * for rules without a host and default backends.
+	Host string `json:"host"`
+	// Namespace is the owner.
+	Namespace string `json:"namespace"`
+	// Until is when the host is free for other namespaces. It is set while no Ingress of the owner names
+	// the host.
+	Until *metav1.Time `json:"until,omitempty"`
 }
 
 // AcceptedVersion is a version of an Ingress that was compiled and programmed.

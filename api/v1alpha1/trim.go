@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -15,6 +16,8 @@ const (
 	MaxDiagnostics = 200
 	// MaxSteps is how many steps of a plan it holds.
 	MaxSteps = 50
+	// MaxHosts is how many bytes the owners of hosts are given.
+	MaxHosts = 256 << 10
 	// MaxSize is how many bytes of JSON a status may be. An object in etcd can be 1.5 MiB; the rest
 	// is for metadata, which notes who wrote each field.
 	MaxSize = 1 << 20
@@ -25,6 +28,7 @@ const (
 // accepted again they have nothing to fall back to.
 func (s *LoadBalancerStatus) Trim(size int) ([]string, error) {
 	s.OmittedDiagnostics += cut(&s.Diagnostics, MaxDiagnostics)
+	s.Memory.Hosts = boundHosts(s.Memory.Hosts, MaxHosts)
 	if s.LastPlan != nil {
 		s.LastPlan.OmittedSteps += cut(&s.LastPlan.Steps, MaxSteps)
 	}
@@ -63,6 +67,56 @@ func (m *Memory) oldestFirst() []*MemberMemory {
 		return cmp.Or(a.LastAccepted.At.Compare(b.LastAccepted.At.Time), cmp.Compare(a.Ingress, b.Ingress))
 	})
 	return out
+}
+
+// boundHosts forgets owners of hosts where there are more than fit in size bytes. The namespaces with the
+// most lose the surplus, so that a namespace which names thousands of hosts costs the others nothing:
+// first hosts that no Ingress names any more, then the last ones by name. Equal lists are cut equally.
+func boundHosts(hosts []HostOwner, size int) []HostOwner {
+	by, total := map[string][]HostOwner{}, 0
+	for _, h := range hosts {
+		by[h.Namespace] = append(by[h.Namespace], h)
+		total += h.size()
+	}
+	if total <= size {
+		return hosts
+	}
+	// Namespaces that need less than their share leave the rest of it to the others.
+	namespaces, need := slices.Collect(maps.Keys(by)), map[string]int{}
+	for namespace, all := range by {
+		for _, h := range all {
+			need[namespace] += h.size()
+		}
+	}
+	slices.SortFunc(namespaces, func(a, b string) int { return cmp.Or(cmp.Compare(need[a], need[b]), cmp.Compare(a, b)) })
+	var kept []HostOwner
+	for i, namespace := range namespaces {
+		share := size / (len(namespaces) - i)
+		for _, h := range namedFirst(by[namespace]) {
+			if share -= h.size(); share < 0 {
+				break
+			}
+			kept, size = append(kept, h), size-h.size()
+		}
+	}
+	slices.SortFunc(kept, func(a, b HostOwner) int { return cmp.Compare(a.Host, b.Host) })
+	return kept
+}
+
+// namedFirst are the hosts that Ingresses name, and behind them the reserved ones.
+func namedFirst(hosts []HostOwner) []HostOwner {
+	reserved := func(h HostOwner) bool { return h.Until != nil }
+	named := slices.DeleteFunc(slices.Clone(hosts), reserved)
+	return append(named, slices.DeleteFunc(slices.Clone(hosts), func(h HostOwner) bool { return !reserved(h) })...)
+}
+
+// size is about how many bytes of JSON an owner takes.
+func (h HostOwner) size() int {
+	size := len(`{"host":"","namespace":""},`) + len(h.Host) + len(h.Namespace)
+	if h.Until != nil {
+		size += len(`,"until":"2006-01-02T15:04:05Z"`)
+	}
+	return size
 }
 
 // cut shortens a list and returns by how much.

@@ -3,6 +3,7 @@ package v1alpha1
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,5 +94,53 @@ func TestTrimCutsLists(t *testing.T) {
 		if plan := status.LastPlan; len(plan.Steps) != MaxSteps || plan.OmittedSteps != 160 || plan.Steps[49].ID != "49" {
 			t.Errorf("of 210 steps %d are left and %d are said to be omitted", len(plan.Steps), plan.OmittedSteps)
 		}
+	}
+}
+
+func TestTrimBoundsTheOwnersOfHosts(t *testing.T) {
+	many := func(namespace string, n int, until *metav1.Time) (out []HostOwner) {
+		for i := range n {
+			out = append(out, HostOwner{Host: fmt.Sprintf("%s-%06d.example.com", namespace, i), Namespace: namespace, Until: until})
+		}
+		return out
+	}
+	ended := metav1.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	few := many("few", 100, nil)
+	cases := map[string]struct {
+		hosts []HostOwner
+		all   []string // namespaces that keep all of theirs
+	}{
+		"what fits is left alone":                      {many("few", 1000, nil), []string{"few"}},
+		"who names most loses the surplus":             {append(many("all", 20_000, nil), few...), []string{"few"}},
+		"of several who name too many each loses some": {append(append(many("all", 20_000, nil), many("and", 20_000, nil)...), few...), []string{"few"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := LoadBalancerStatus{Memory: Memory{Hosts: c.hosts}}
+			if _, err := s.Trim(MaxSize); err != nil {
+				t.Fatal(err)
+			}
+			if size := sizeOf(t, s.Memory.Hosts); size > MaxHosts+2 || len(s.Memory.Hosts) < len(c.hosts) && size < MaxHosts/2 {
+				t.Errorf("%d bytes are left", size)
+			}
+			before, after := map[string]int{}, map[string]int{}
+			for _, h := range c.hosts {
+				before[h.Namespace]++
+			}
+			for _, h := range s.Memory.Hosts {
+				after[h.Namespace]++
+			}
+			for namespace, n := range before {
+				if after[namespace] == 0 || slices.Contains(c.all, namespace) && after[namespace] != n {
+					t.Errorf("of %d hosts of %s %d are left", n, namespace, after[namespace])
+				}
+			}
+			if again := boundHosts(s.Memory.Hosts, MaxHosts); len(again) != len(s.Memory.Hosts) {
+				t.Errorf("trimmed again, %d of %d are left", len(again), len(s.Memory.Hosts))
+			}
+		})
+	}
+	if kept := boundHosts(append(many("few", 5000, &ended), few...), 100*few[0].size()+50); !cmp.Equal(kept, few) {
+		t.Errorf("%d hosts are left, of which those are to be that Ingresses name", len(kept))
 	}
 }
