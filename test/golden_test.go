@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -63,7 +64,8 @@ type telling struct {
 type compiled struct {
 	key   lb.Key
 	caps  lb.Capabilities // as the load balancer's class narrows them
-	table *routing.Table  // nil where no Ingress wants the load balancer any more
+	owned []ownership.Owned
+	table *routing.Table // nil where no Ingress wants the load balancer any more
 	want  lb.LoadBalancer
 	seen  *lb.Observed
 	plan  plan.Plan
@@ -100,7 +102,7 @@ func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]
 			facts.Know(o)
 		}
 		built := model.Compile(snapshot, facts, caps)
-		wanted[snapshot.Key] = compiled{caps: caps, table: built.Table, want: built.LoadBalancer}
+		wanted[snapshot.Key] = compiled{caps: caps, owned: snapshot.OwnedHosts(), table: built.Table, want: built.LoadBalancer}
 		told.diagnostics = append(told.diagnostics, built.Diagnostics...)
 	}
 	for key := range seen {
@@ -142,11 +144,15 @@ func settled(told telling) map[lb.Key]*lb.Observed {
 	return seen
 }
 
-// remembered is what the operator knows of the certificates that the cloud has then.
+// remembered is what the operator knows then: the certificates that the cloud has, and the owners of hosts.
 func remembered(told telling, seen map[lb.Key]*lb.Observed) map[lb.Key]ingress.Memory {
 	memories := map[lb.Key]ingress.Memory{}
 	for _, c := range told.loadBalancers {
-		memories[c.key] = ingress.Memory{Certificates: model.Held(c.want, seen[c.key], nil)}
+		memory := ingress.Memory{Certificates: model.Held(c.want, seen[c.key], nil), Hosts: map[routing.Host]string{}}
+		for _, h := range c.owned {
+			memory.Hosts[h.Host] = h.Namespace
+		}
+		memories[c.key] = memory
 	}
 	return memories
 }

@@ -30,6 +30,7 @@ const (
 	PortUnavailable      Reason = "PortUnavailable"
 	GroupNotAllowed      Reason = "GroupNotAllowed"
 	HostNotAllowed       Reason = "HostNotAllowed"
+	HostTaken            Reason = "HostTaken"
 	LastGood             Reason = "LastGood"
 	Rejected             Reason = "Rejected"
 
@@ -98,6 +99,7 @@ var Reasons = []Doc{
 	{PortUnavailable, "The port speaks another protocol, or the group does not have it, so the Ingress is not served there.", "Use another port, or have the class or the owner of the group list the port."},
 	{GroupNotAllowed, "The class does not let this namespace join the group.", "Ask the owner of the class to list the namespace."},
 	{HostNotAllowed, "The class does not let this namespace serve the host.", "Ask the owner of the class, or use an allowed host."},
+	{HostTaken, "In a group across namespaces, the host belongs to the namespace that named it first, or that the class grants it. The namespace that asks for it too is not served there; its owner is told for information.", "Use another host, or ask the owner of the class to grant the host in `allowedHosts`, or to set `hosts: Shared`."},
 	{LastGood, "The object as it is now is not accepted; its last accepted version keeps being served.", "Correct the object; the other diagnostics say what is wrong."},
 	{Rejected, "The cloud refused what this Ingress asks for.", "The message carries the cloud's words; change the Ingress or the limit that it names. What others may make room for is tried again within ten minutes."},
 	{ServiceMissing, "The Service does not exist. Until it does requests are answered 503" + unlessMissed, "Create the Service or correct the name."},

@@ -48,7 +48,8 @@ func CertificateHosts(s Snapshot) []string {
 		if len(m.settings.arns) > 0 {
 			continue
 		}
-		rules, _ := s.Class.allowance(x.labels(m.Namespace)).permitted(m)
+		permitted, _ := s.Class.allowance(x.labels(m.Namespace)).permitted(m)
+		rules := s.owned(m, permitted)
 		for i := range m.Spec.TLS {
 			if m.Spec.TLS[i].SecretName != "" {
 				continue

@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -50,6 +51,9 @@ func (a allowance) permits(h routing.Host) bool {
 	}
 	return false
 }
+
+// grants reports whether the class grants this very host, and not only a wildcard above it.
+func (a allowance) grants(h routing.Host) bool { return slices.Contains(a.hosts, h) }
 
 // A rule is a rule of an Ingress that its namespace may have.
 type rule struct {

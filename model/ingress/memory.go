@@ -17,8 +17,8 @@ import (
 )
 
 // This file is what is remembered from one compilation to the next. Memory is never truth: to
-// lose it loses last good versions, the overlap of a running move, and rejections until the
-// cloud repeats them.
+// lose it loses last good versions, the overlap of a running move, rejections until the cloud repeats
+// them, and who named a host first: the age of Ingresses decides then.
 
 // Memory is what is remembered of one load balancer.
 type Memory struct {
@@ -29,6 +29,9 @@ type Memory struct {
 	Members map[string]Remembered
 	// Certificates are those that Secrets held last of which the cloud has them, by the Secrets' namespace/name.
 	Certificates map[string]routing.CertificateID
+	// Hosts are the owners of hosts where these have owners: namespaces that name them, or did so not
+	// long ago.
+	Hosts map[routing.Host]string
 	// Rules are those that are ours, each by its digest, where the class has others stay beside them.
 	Rules []string
 }

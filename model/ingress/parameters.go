@@ -71,6 +71,7 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 		{"scheme", spec.Scheme, []string{v1alpha1.SchemeInternal, v1alpha1.SchemeInternetFacing}},
 		{"ipFamily", spec.IPFamily, []string{v1alpha1.IPFamilyDualStack, v1alpha1.IPFamilyDualStackPrivateIPv4, v1alpha1.IPFamilyIPv4}},
 		{"targetType", spec.TargetType, []string{v1alpha1.TargetTypeInstance, v1alpha1.TargetTypeIP}},
+		{"hosts", spec.Hosts, []string{v1alpha1.HostsOwned, v1alpha1.HostsShared}},
 		{"hostMiss", spec.HostMiss, []string{v1alpha1.HostMissAnswer, v1alpha1.HostMissLessSpecific}},
 		{"implementationSpecific", spec.ImplementationSpecific, []string{v1alpha1.ReadFairlead, v1alpha1.ReadGlob, v1alpha1.ReadRegex}},
 		{"unknownRules", spec.UnknownRules, []string{v1alpha1.UnknownRulesRemove, v1alpha1.UnknownRulesKeep}},

@@ -8,6 +8,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -21,6 +22,8 @@ type Snapshot struct {
 	Objects
 	// Diagnostics are what was found on the way here.
 	Diagnostics []diag.Diagnostic
+
+	owners *ownership.Owners // of hosts; nil where they have none
 }
 
 // A Member is an Ingress of a load balancer.
@@ -194,6 +197,7 @@ func (s *splitter) finish(snapshot *Snapshot) Snapshot {
 	if snapshot.NeedsNodes() {
 		needed.nodes = s.nodes
 	}
+	snapshot.resolveOwners(s.index, s.memories)
 	ingresses := snapshot.Ingresses
 	snapshot.Objects = needed.objects()
 	snapshot.Ingresses = ingresses

@@ -63,6 +63,10 @@ func TestGrouping(t *testing.T) {
 		"a group of the class spans the namespaces that it selects": {
 			given: []any{shared, aNamespace("shop", web), aNamespace("pay", web), an("shop/a", edge), an("pay/a", edge)},
 			want:  map[routing.Key]string{"public/@edge/internal": "pay/a shop/a"},
+			told: []string{ // each has a default backend, and only one namespace can own any host
+				"error HostTaken Ingress shop/a spec.defaultBackend",
+				"info HostTaken Ingress pay/a spec.defaultBackend",
+			},
 		},
 		"and no others": {
 			given: []any{shared, aNamespace("shop", web), aNamespace("pay", nil), an("shop/a", edge), an("pay/a", edge)},

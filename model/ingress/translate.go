@@ -19,11 +19,12 @@ import (
 // Translate makes a routing.Config of a snapshot and the certificates that the cloud has.
 func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Diagnostic) {
 	t := &translation{
-		index: newIndex(s.Objects),
-		class: &s.Class,
-		doors: newDoors(&s, certificates),
-		pool:  newPool(&s.Class),
-		found: slices.Clone(s.Diagnostics),
+		index:    newIndex(s.Objects),
+		snapshot: &s,
+		class:    &s.Class,
+		doors:    newDoors(&s, certificates),
+		pool:     newPool(&s.Class),
+		found:    slices.Clone(s.Diagnostics),
 		config: routing.Config{
 			Key:      s.Key,
 			HostMiss: s.Class.hostMiss(),
@@ -56,26 +57,33 @@ func (s Snapshot) paths() int {
 // A translation is a Config in the making.
 type translation struct {
 	*index
-	class  *Class
-	doors  *doors
-	pool   *pool
-	config routing.Config
-	found  []diag.Diagnostic
+	snapshot *Snapshot
+	class    *Class
+	doors    *doors
+	pool     *pool
+	config   routing.Config
+	found    []diag.Diagnostic
 }
 
 // member adds what one Ingress asks for. Members come oldest first, so what is taken stays taken.
 func (t *translation) member(m Member) {
 	t.config.Members = append(t.config.Members, m.Owner)
 	allowance := t.class.allowance(t.labels(m.Namespace))
-	rules, refused := allowance.permitted(m)
+	permitted, refused := allowance.permitted(m)
 	t.found = append(t.found, refused...)
+	rules := t.snapshot.owned(m, permitted)
 
 	v := visit{translation: t, Member: m, source: m.Source(), rules: rules}
-	forAnyHost := m.Spec.DefaultBackend != nil && allowance.permits(routing.Any)
+	allowed := allowance.permits(routing.Any)
+	forAnyHost := m.Spec.DefaultBackend != nil && allowed && t.snapshot.owners.Refuses(m.Namespace, routing.Any) == nil
 	v.ports, v.found = t.doors.open(t.index, m, rules, forAnyHost)
 	v.names()
 	v.routes()
 	if m.Spec.DefaultBackend != nil {
+		if !allowed {
+			v.tell(diag.Warning, diag.HostNotAllowed, defaultBackendField,
+				fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names, so it answers on this Ingress's own hosts only", v.Namespace))
+		}
 		v.fallback(forAnyHost)
 	}
 	t.found = append(t.found, v.found...)
@@ -137,16 +145,15 @@ func (v *visit) route(r rule, i, index int) {
 	})
 }
 
-// fallback adds the default backend. It always answers the misses of the Ingress's own hosts; the
-// requests for hosts that nobody names are a claim of their own, which the class has to allow.
+const defaultBackendField = "spec.defaultBackend"
+
+// fallback adds the default backend. It always answers the misses of the Ingress's own hosts. Requests
+// for hosts that no rule names are a claim of their own, which has to be allowed.
 func (v *visit) fallback(forAnyHost bool) {
-	const field = "spec.defaultBackend"
+	const field = defaultBackendField
 	d := routing.Default{Action: v.signIn(v.action(v.Spec.DefaultBackend, field), routing.Any, field), Owner: v.Owner, Source: v.source.At(field)}
 	if forAnyHost {
 		d.Ports = v.ports.of(routing.Any)
-	} else {
-		v.tell(diag.Warning, diag.HostNotAllowed, field,
-			fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names, so it answers on this Ingress's own hosts only", v.Namespace))
 	}
 	v.config.Defaults = append(v.config.Defaults, d)
 }

@@ -27,6 +27,12 @@ func (k Key) Class() string {
 	return class
 }
 
+// AcrossNamespaces reports whether the load balancer is that of a group across namespaces.
+func (k Key) AcrossNamespaces() bool {
+	_, rest, _ := strings.Cut(string(k), "/")
+	return strings.HasPrefix(rest, "@")
+}
+
 // Whose is the key up to what its Ingresses ask for: equal for all load balancers that a group is.
 func (k Key) Whose() string { return string(k[:strings.LastIndexByte(string(k), '/')+1]) }
 

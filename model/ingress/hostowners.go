@@ -1,0 +1,220 @@
+package ingress
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ownership"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file finds out which namespaces own the hosts of a load balancer that namespaces share, and
+// tells both sides of each claim that is refused. Package ownership has the rules.
+
+// OwnsHosts reports whether hosts have owners on a load balancer: where namespaces share it, and the
+// class does not say otherwise.
+func (s *Snapshot) OwnsHosts() bool {
+	return s.Key.AcrossNamespaces() && s.Class.Hosts != v1alpha1.HostsShared
+}
+
+// OwnedHosts are the hosts of the load balancer with their owners. They are to be remembered.
+func (s *Snapshot) OwnedHosts() []ownership.Owned { return s.owners.Owned() }
+
+// resolveOwners decides who owns the hosts of a snapshot. A snapshot from which members are left out
+// later keeps these owners: a member for which there is no room must not lose its hosts.
+func (s *Snapshot) resolveOwners(x *index, memories map[routing.Key]Memory) {
+	if !s.OwnsHosts() {
+		return
+	}
+	c := claimant{class: &s.Class, index: x, allowances: map[string]allowance{}}
+	for i := range s.Members {
+		c.claim(&s.Members[i], s.Memory.Members[s.Members[i].Owner.String()].LastAccepted)
+	}
+	s.owners = ownership.Resolve(c.claims, c.holdings(s.rememberedHosts(memories, c.claims)))
+	s.Diagnostics = append(s.Diagnostics, tellDisputes(s.owners)...)
+}
+
+// rememberedHosts are the owners that are remembered here, and for hosts that are not, those that
+// members bring from the load balancers that they move away from.
+func (s *Snapshot) rememberedHosts(memories map[routing.Key]Memory, claims []ownership.Claim) map[routing.Host]string {
+	held := maps.Clone(s.Memory.Hosts)
+	if held == nil {
+		held = map[routing.Host]string{}
+	}
+	from := map[routing.Owner]routing.Key{}
+	for _, m := range s.Members {
+		if m.From != "" {
+			from[m.Owner] = m.From
+		}
+	}
+	for _, c := range claims {
+		_, known := held[c.Host]
+		if !known && c.By.Namespace == memories[from[c.By]].Hosts[c.Host] {
+			held[c.Host] = c.By.Namespace
+		}
+	}
+	return held
+}
+
+// A claimant collects what the members of a load balancer claim.
+type claimant struct {
+	class *Class
+	*index
+	allowances map[string]allowance // by namespace
+	claims     []ownership.Claim
+}
+
+func (c *claimant) allowance(namespace string) allowance {
+	a, known := c.allowances[namespace]
+	if !known {
+		a = c.class.allowance(c.labels(namespace))
+		c.allowances[namespace] = a
+	}
+	return a
+}
+
+// claim collects the hosts that a member names, as it is and as it was last accepted: that version is
+// what is served where the present one does not fit.
+func (c *claimant) claim(m *Member, accepted *Accepted) {
+	named := map[routing.Host]bool{}
+	c.claimVersion(m.Owner, m.Ingress, false, named)
+	if accepted != nil {
+		c.claimVersion(m.Owner, accepted.version(m.Ingress), true, named)
+	}
+}
+
+// claimVersion collects the hosts of rules, those of spec.tls, and any host for a rule without one or
+// a default backend, unless they are named already.
+func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, former bool, named map[routing.Host]bool) {
+	allowance := c.allowance(by.Namespace)
+	claim := func(host routing.Host, field string) {
+		if !named[host] && allowance.permits(host) {
+			named[host] = true
+			c.claims = append(c.claims, ownership.Claim{
+				Host: host, By: by, Granted: allowance.grants(host), Former: former, Source: sourceOf(ing).At(field),
+			})
+		}
+	}
+	for i, r := range ing.Spec.Rules {
+		claim(routing.Host(r.Host), fmt.Sprintf("spec.rules[%d].host", i))
+	}
+	for i, t := range ing.Spec.TLS {
+		for j, host := range t.Hosts {
+			claim(routing.Host(host), fmt.Sprintf("spec.tls[%d].hosts[%d]", i, j))
+		}
+	}
+	if ing.Spec.DefaultBackend != nil {
+		claim(routing.Any, defaultBackendField)
+	}
+}
+
+// holdings are the remembered owners that may still serve their hosts.
+func (c *claimant) holdings(held map[routing.Host]string) []ownership.Holding {
+	var out []ownership.Holding
+	for _, host := range slices.Sorted(maps.Keys(held)) {
+		if a := c.allowance(held[host]); a.permits(host) {
+			out = append(out, ownership.Holding{Host: host, Namespace: held[host], Granted: a.grants(host)})
+		}
+	}
+	return out
+}
+
+// owned are the rules for hosts that the namespace of a member owns. The others are told already.
+func (s *Snapshot) owned(m Member, rules []rule) []rule {
+	if s.owners == nil {
+		return rules
+	}
+	return slices.DeleteFunc(slices.Clone(rules), func(r rule) bool { return s.owners.Refuses(m.Namespace, r.host) != nil })
+}
+
+// The bounds of what is told of refused hosts.
+const (
+	mostTold   = 20 // hosts of one Ingress, one by one
+	mostListed = 3  // hosts in one sentence to an owner
+)
+
+// tellDisputes tells both sides: the Ingress that names a host of another namespace, once for each
+// host, and the owner, once for all that one namespace asks of one Ingress. The number of hosts that a
+// namespace asks for does not raise the number of sentences to its neighbours.
+func tellDisputes(owners *ownership.Owners) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	disputes, told := owners.Disputes(), map[routing.Owner]int{}
+	for _, d := range disputes {
+		if told[d.By]++; told[d.By] <= mostTold {
+			out = append(out, tellClaimant(d))
+		}
+	}
+	for _, d := range disputes {
+		if n := told[d.By]; n > mostTold {
+			out = append(out, diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source.At("spec"),
+				Message: fmt.Sprintf("%d more of its hosts belong to other namespaces and are not served here", n-mostTold)})
+			told[d.By] = 0
+		}
+	}
+	return append(out, tellOwners(disputes)...)
+}
+
+// tellClaimant tells the Ingress whose claim is refused. A default backend of an Ingress that has hosts
+// of its own answers there.
+func tellClaimant(d ownership.Dispute) diag.Diagnostic {
+	told := diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source}
+	const remedy = ": use another host, or ask the owner of the class for `allowedHosts` or `hosts: Shared`"
+	switch {
+	case d.Host == routing.Any && d.Source.Field == defaultBackendField && d.HasHosts:
+		told.Severity = diag.Warning
+		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so this default backend answers on this Ingress's own hosts only", d.Owner)
+	case d.Host == routing.Any:
+		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so what is for any host is not served here%s", d.Owner, remedy)
+	case d.Host == d.Taken:
+		told.Message = fmt.Sprintf("host %s belongs to namespace %s, so it is not served here%s", d.Host, d.Owner, remedy)
+	default:
+		told.Message = fmt.Sprintf("host %s is below %s, which belongs to namespace %s, so it is not served here%s", d.Host, d.Taken, d.Owner, remedy)
+	}
+	return told
+}
+
+// tellOwners tells the Ingresses that name the hosts which are refused to others.
+func tellOwners(disputes []ownership.Dispute) []diag.Diagnostic {
+	type pair struct{ owner, claimant string }
+	hosts, at := map[pair][]string{}, map[pair]diag.Source{}
+	var pairs []pair
+	for _, d := range disputes {
+		if d.Against == nil {
+			continue
+		}
+		p := pair{d.Against.By.String(), d.By.Namespace}
+		if hosts[p] == nil {
+			pairs, at[p] = append(pairs, p), d.Against.Source
+		}
+		if host := describeClaim(d.Host); !slices.Contains(hosts[p], host) {
+			hosts[p] = append(hosts[p], host)
+		}
+	}
+	var out []diag.Diagnostic
+	for _, p := range pairs {
+		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.HostTaken, Source: at[p],
+			Message: fmt.Sprintf("namespace %s also asks for %s, and is refused: that belongs to this namespace", p.claimant, listed(hosts[p]))})
+	}
+	return out
+}
+
+func describeClaim(h routing.Host) string {
+	if h == routing.Any {
+		return "hosts that no rule names"
+	}
+	return string(h)
+}
+
+// listed are the first names of a list, and how many more there are.
+func listed(names []string) string {
+	if more := len(names) - mostListed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
