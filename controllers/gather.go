@@ -92,6 +92,10 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if err := g.references(ctx, key, known, memory, &objects); err != nil {
 		return nil, err
 	}
+	// A reservation counts only while the class lets its namespace serve the host.
+	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses, slices.Collect(maps.Values(memory.Hosts))...); err != nil {
+		return nil, err
+	}
 	objects.Memories = g.memories.about(names, now)
 	objects.Memories[key] = memory
 
@@ -247,10 +251,7 @@ func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 		return err
 	}
 	o.SecretsWithheld = g.secrets.withheld()
-	if o.Secrets, err = g.secrets.read(ctx, named[kindSecret]); err != nil {
-		return err
-	}
-	o.Namespaces, err = g.namespaces(ctx, o.Ingresses)
+	o.Secrets, err = g.secrets.read(ctx, named[kindSecret])
 	return err
 }
 
@@ -341,11 +342,14 @@ func readAll[T any, P object[T]](ctx context.Context, from client.Reader, refs m
 	return objects, nil
 }
 
-// namespaces reads those that exist.
-func (g *gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ingress) ([]*corev1.Namespace, error) {
+// namespaces reads those of Ingresses, and some more, as far as they exist.
+func (g *gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ingress, more ...string) ([]*corev1.Namespace, error) {
 	refs := map[ref]bool{}
 	for _, ing := range ingresses {
 		refs[ref{kindNamespace, "", ing.Namespace}] = true
+	}
+	for _, namespace := range more {
+		refs[ref{kindNamespace, "", namespace}] = true
 	}
 	return readAll[corev1.Namespace](ctx, g.cache, refs, nil)
 }

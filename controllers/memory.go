@@ -96,7 +96,9 @@ func (m *memories) memory(key lb.Key, now time.Time) ingress.Memory {
 func (m *memories) read(key lb.Key, now time.Time) ingress.Memory {
 	r := m.records[key]
 	ends := func(r v1alpha1.Rejection) bool { return r.Until != nil }
-	if slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return slices.ContainsFunc(m.Rejections, ends) }) {
+	reserved := func(h v1alpha1.HostOwner) bool { return h.Until != nil }
+	if slices.ContainsFunc(r.Memory.Hosts, reserved) ||
+		slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return slices.ContainsFunc(m.Rejections, ends) }) {
 		return memoryOf(r, now)
 	}
 	return m.memories[key]
@@ -138,7 +140,7 @@ func (m *memories) about(members []string, now time.Time) map[lb.Key]ingress.Mem
 		for key := range m.holders[member] {
 			if _, ok := known[key]; !ok {
 				known[key] = m.read(key, now)
-				out[key] = ingress.Memory{Class: known[key].Class, Members: map[string]ingress.Remembered{}}
+				out[key] = ingress.Memory{Class: known[key].Class, Hosts: known[key].Hosts, Members: map[string]ingress.Remembered{}}
 			}
 			out[key].Members[member] = known[key].Members[member]
 		}
@@ -217,6 +219,7 @@ func Remembered(ctx context.Context, cluster client.Reader, namespace string) (m
 func memoryOf(r record, now time.Time) ingress.Memory {
 	out := ingress.Memory{
 		Class: r.Memory.Class, Members: map[string]ingress.Remembered{}, Certificates: map[string]lb.CertificateID{}, Rules: r.Memory.Rules,
+		Hosts: ownersOf(r.Memory.Hosts, now),
 	}
 	for _, m := range r.Memory.Members {
 		known := ingress.Remembered{Previous: lb.Key(m.Previous), Move: m.Move, Served: m.Served}

@@ -223,6 +223,7 @@ func (o outcome) learn(next *record, now time.Time) {
 		next.Memory.Class = o.snap.Class.DeepCopy()
 	}
 	o.learnCertificates(&next.Memory)
+	o.learnOwners(&next.Memory, now)
 	refused := o.refused()
 	for _, m := range o.snap.Members {
 		if m.Leaving {

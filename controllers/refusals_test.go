@@ -108,6 +108,7 @@ var mistakes = map[string]mistake{
 // elsewhere are reasons that one Ingress alone does not lead to, and where they are shown.
 var elsewhere = map[diag.Reason]string{
 	diag.ClassTaken:         "TestAClassOfSomebodyElseStaysTheirs",
+	diag.HostTaken:          "TestAHostBelongsToTheNamespaceThatNamedItFirst",
 	diag.HostMiss:           "TestBothOwnersOfAHostThatMissesAreTold",
 	diag.NameTaken:          "TestANameThatIsTaken",
 	diag.NotGroupOwner:      "test/golden/group-inbound-of-the-owner.txtar",

@@ -78,6 +78,9 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		r.awaken(ctx, append(ended, r.memories.namesakes(key)...)) // the name is free
 		return reconcile.Result{}, err
 	}
+	if !o.seen.Exists && len(o.snap.Members) == 0 && len(o.snap.departed) == 0 {
+		next.Address, next.IPs = "", nil // no Ingress has it in its status any more
+	}
 	err = errors.Join(err, r.keep(ctx, key, &next))
 	r.awaken(ctx, ended) // only now, for they look at what is remembered here
 	r.lookAfter(ctx, rejected)
@@ -87,8 +90,9 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	case err == nil && o.err == nil && o.seen.Exists && !o.seen.Active:
 		return reconcile.Result{RequeueAfter: afterPending}, nil
 	case err == nil && o.err == nil && (rejecting(&next) || o.lacking()):
-		return reconcile.Result{RequeueAfter: untilTried(&next, time.Now())}, nil
+		return reconcile.Result{RequeueAfter: sooner(untilTried(&next, time.Now()), untilFree(&next, time.Now()))}, nil
 	case err == nil && o.err == nil:
+		wait = sooner(wait, untilFree(&next, time.Now()))
 		return reconcile.Result{RequeueAfter: cmp.Or(wait, r.jittered())}, nil // to see whether the cloud has drifted
 	}
 	return reconcile.Result{}, errors.Join(o.err, err)
@@ -294,10 +298,7 @@ func takesAway(s plan.Step) bool {
 // load balancers that they may leave now, and how long the next one still has. A member that has moved
 // on from here has taken with it, or not, what else it was leaving: that one is to see for itself.
 func (o outcome) endMoves(next *record, now time.Time) (ended []lb.Key, wait time.Duration) {
-	grace := 10 * time.Minute
-	if o.snap.Class.MoveGrace != nil {
-		grace = o.snap.Class.MoveGrace.Duration
-	}
+	grace := o.grace()
 	for _, m := range o.snap.record.Memory.Members {
 		if m.Previous != "" && memberOf(next, m.Ingress) == nil {
 			ended = append(ended, left(m)...)
@@ -316,6 +317,15 @@ func (o outcome) endMoves(next *record, now time.Time) (ended []lb.Key, wait tim
 		m.Previous, m.Earlier = "", nil
 	}
 	return ended, wait
+}
+
+// grace is how long an Ingress that moves is served by both load balancers, and how long a host stays
+// reserved that its owner does not name any more.
+func (o outcome) grace() time.Duration {
+	if o.snap.Class.MoveGrace != nil {
+		return o.snap.Class.MoveGrace.Duration
+	}
+	return 10 * time.Minute
 }
 
 // left are the load balancers that a member has left for this one.
@@ -350,6 +360,6 @@ func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {
 
 // finished reports whether there is nothing left of a load balancer, here or in the cloud.
 func (o outcome) finished(next *record) bool {
-	return o.complete() && len(o.snap.Members) == 0 && len(o.snap.departed) == 0 && len(next.Memory.Members) == 0 &&
+	return o.complete() && len(o.snap.Members) == 0 && len(o.snap.departed) == 0 && len(next.Memory.Members) == 0 && len(next.Memory.Hosts) == 0 &&
 		!o.seen.Exists && len(o.seen.TargetGroups) == 0 && len(o.seen.Certificates) == 0 && o.seen.Firewall == ""
 }
