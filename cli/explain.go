@@ -96,7 +96,7 @@ func (in *input) compile(cmd *cobra.Command, with Providers, cluster home) ([]pr
 
 // explainAll prints the diagnostics that are about what routes do to each other.
 func explainAll(w io.Writer, diagnostics []diag.Diagnostic, json bool) error {
-	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.Unreachable, diag.OpenRoute}
+	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken, diag.Unreachable, diag.OpenRoute}
 	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d diag.Diagnostic) bool {
 		return !slices.Contains(about, d.Reason)
 	})
