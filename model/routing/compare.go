@@ -5,6 +5,7 @@ import "cmp"
 // rank is a route's place among the routes of its host, the lowest first. It is computed once,
 // because sorting asks for it often.
 type rank struct {
+	by         int  // of a listed host, how specific the host of the rule is; 0 where a rule names the host
 	inexact    bool // rule 2 of the package comment
 	text       int  // rule 3, negated so that longer comes first
 	prefix     bool // rule 3
@@ -12,7 +13,12 @@ type rank struct {
 }
 
 func rankOf(r *Route) rank {
+	by := 0
+	if r.Listed != nil {
+		by = r.Listed.By.kind()
+	}
 	return rank{
+		by:         by,
 		inexact:    r.Path.Type != Exact,
 		text:       -len(r.Path.Text()),
 		prefix:     r.Path.Type == Prefix,
@@ -22,6 +28,7 @@ func rankOf(r *Route) rank {
 
 func (a rank) compare(b rank) int {
 	return cmp.Or(
+		cmp.Compare(a.by, b.by),
 		compareBool(a.inexact, b.inexact),
 		cmp.Compare(a.text, b.text),
 		compareBool(a.prefix, b.prefix),

@@ -193,7 +193,7 @@ func (t *Table) tellDefaults(told map[diag.Diagnostic]bool) {
 		lost := false
 		for _, n := range names[d.Owner.String()] {
 			for _, port := range n.Ports {
-				if level := t.Level(port, n.Host); level != nil {
+				if level := t.ports[port].levelNamed(&n); level != nil {
 					if winner := level.Miss; winner != nil && winner != d {
 						lost = true
 						told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.DefaultConflict, Source: d.Source,

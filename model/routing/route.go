@@ -44,6 +44,7 @@ func compareCreated(a, b time.Time) int {
 // the ports where it is served.
 type Route struct {
 	Host   Host
+	Listed *Listed // nil where a rule names the host
 	Path   Path
 	When   Conditions
 	Action Action
@@ -54,11 +55,18 @@ type Route struct {
 	Source diag.Source
 }
 
+// Listed says of a route or a name that spec.tls lists its host, and that no rule of the Ingress
+// names it: the Ingress's rules for another host, which stands for it too, answer for it. See listed.go.
+type Listed struct {
+	By Host // the wildcard that stands for the host, or Any
+}
+
 // A Name says that a rule of an Ingress names a host, whether or not it has paths, and on which
-// ports the Ingress is served for it. A host that is named anywhere in a load balancer is
-// never answered by host-less rules, on any port.
+// ports the Ingress is served for it. A host that a rule names is never answered by host-less
+// rules, on any port. A host that spec.tls lists is named on Ports only.
 type Name struct {
-	Host   Host // never Any
+	Host   Host    // never Any
+	Listed *Listed // nil where a rule names the host
 	Owner  Owner
 	Ports  []int32
 	Unsaid []int32 // ports whose rules cannot say this host; there it is as if not named

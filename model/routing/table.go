@@ -32,6 +32,9 @@ type Level struct {
 	// answers 404, whatever HostMiss says: a host never speaks through a port that its owner
 	// did not open.
 	Closed bool
+	// listers are the Ingresses that list the host in spec.tls, where no rule decides for it; see
+	// listed.go. It is nil where rules name the host.
+	listers map[string]bool
 }
 
 // New orders a Config.
@@ -41,6 +44,7 @@ func New(c Config) *Table {
 		t.ports[l.Port] = &portTable{protocol: l.Protocol, levels: map[Host]*Level{Any: {Host: Any}}, unsaid: map[Host]bool{}}
 	}
 	t.nameHosts()
+	t.nameListed()
 	t.placeRoutes()
 	t.placeDefaults()
 	return t
@@ -49,6 +53,9 @@ func New(c Config) *Table {
 // nameHosts makes a level of every named host on every port, open where an owner is served.
 func (t *Table) nameHosts() {
 	for _, n := range t.Names {
+		if n.Listed != nil {
+			continue
+		}
 		for port, pt := range t.ports {
 			if slices.Contains(n.Unsaid, port) {
 				pt.unsaid[n.Host] = true
@@ -81,15 +88,25 @@ func (t *Table) placeRoutes() {
 	})
 	for _, r := range sorted {
 		for _, port := range r.route.Ports {
-			if pt := t.ports[port]; pt != nil {
-				level := pt.level(r.route.Host)
+			if level := t.ports[port].levelOf(r.route); level != nil {
 				level.Routes = append(level.Routes, r.route)
 			}
 		}
 	}
 }
 
-// level is the level of a host, which a route names by being there.
+// levelOf is the level where a route belongs; nil if it is not served on this port. A route names the
+// host of its rule by being there.
+func (pt *portTable) levelOf(r *Route) *Level {
+	if pt == nil {
+		return nil
+	}
+	if r.Listed != nil {
+		return pt.listedBy(r.Host, r.Owner)
+	}
+	return pt.level(r.Host)
+}
+
 func (pt *portTable) level(h Host) *Level {
 	level := pt.levels[h]
 	if level == nil {
@@ -120,11 +137,22 @@ func (t *Table) placeDefaults() {
 			continue
 		}
 		for _, port := range n.Ports {
-			if pt := t.ports[port]; pt != nil && pt.levels[n.Host] != nil {
-				pt.levels[n.Host].offer(d)
+			if level := t.ports[port].levelNamed(&n); level != nil {
+				level.offer(d)
 			}
 		}
 	}
+}
+
+// levelNamed is the level that a name speaks of; nil if there is none on this port.
+func (pt *portTable) levelNamed(n *Name) *Level {
+	switch {
+	case pt == nil:
+		return nil
+	case n.Listed != nil:
+		return pt.listedBy(n.Host, n.Owner)
+	}
+	return pt.levels[n.Host]
 }
 
 func (l *Level) offer(d *Default) {
@@ -230,20 +258,26 @@ func (t *Table) decide(chain []*Level, r Request) Outcome {
 		}
 	}
 	return Outcome{Action: NotFound(), Host: chain[0].Host,
-		Why: chain[0].Host.describe() + ", no path there matches, and there is no default backend"}
+		Why: chain[0].describe() + ", no path there matches, and there is no default backend"}
 }
 
 // arrival says how a request came to one of the levels that stand for its host.
 func arrival(chain []*Level, at int) string {
-	host := chain[at].Host
 	if at == 0 {
-		return host.describe()
+		return chain[0].describe()
 	}
-	missed := "no path of " + chain[0].Host.describe() + " matches, next "
-	if host == Any {
+	missed := "no path of " + chain[0].describe() + " matches, next "
+	if chain[at].Host == Any {
 		return missed + "are the rules without a host"
 	}
-	return missed + "is " + host.describe()
+	return missed + "is " + chain[at].describe()
+}
+
+func (l *Level) describe() string {
+	if l.listers != nil {
+		return l.Host.describe() + " of spec.tls"
+	}
+	return l.Host.describe()
 }
 
 func (r *Route) matches(q Request) bool { return r.Path.Matches(q.Path) && r.When.Hold(q) }

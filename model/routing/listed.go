@@ -1,0 +1,73 @@
+package routing
+
+import "slices"
+
+// This file is the hosts that spec.tls lists and that no rule of the Ingress names. On the ports of its
+// Name such a host is a level of its own, with copies of the routes of those rules of the Ingress that
+// stand for it. A listed host
+//
+//  1. closes no port: on the other ports it is not named at all;
+//  2. yields to a rule that names it and is served on the port;
+//  3. yields to a rule for the wildcard that stands for it and is served on the port, where the
+//     listing Ingress has only rules without a host, or a default backend;
+//  4. does not yield to rules that are not served on the port;
+//  5. belongs, of several Ingresses that list it, to those whose rules for the wildcard answer, if there
+//     are any.
+//
+// The routes of a listed host that come from rules without a host stand behind those that come from rules
+// for a wildcard. An Ingress has both only where HostMiss is MissFallsThrough.
+
+// nameListed makes the levels of listed hosts. Those that rules name have theirs.
+func (t *Table) nameListed() {
+	for port, pt := range t.ports {
+		byRules := make(map[Host]bool, len(pt.levels))
+		for h, level := range pt.levels {
+			byRules[h] = h != Any && !level.Closed
+		}
+		listings := pt.listings(t.Names, port)
+		for host, names := range listings {
+			if byRules[host] {
+				continue // 2
+			}
+			parent, hasParent := host.Parent()
+			wildcardDecides := hasParent && !host.Wildcard() && byRules[parent]
+			first := slices.MinFunc(names, func(a, b *Name) int { return a.Listed.By.kind() - b.Listed.By.kind() })
+			listers := map[string]bool{}
+			for _, n := range names {
+				if n.Listed.By == Any && wildcardDecides { // 3
+					continue
+				}
+				if n.Listed.By.kind() == first.Listed.By.kind() { // 5
+					listers[n.Owner.String()] = true
+				}
+			}
+			if len(listers) > 0 {
+				pt.levels[host] = &Level{Host: host, listers: listers} // 4: open, whatever it was
+			}
+		}
+	}
+}
+
+// listings are the names of listed hosts on a port, by host.
+func (pt *portTable) listings(names []Name, port int32) map[Host][]*Name {
+	out := map[Host][]*Name{}
+	for i := range names {
+		n := &names[i]
+		switch {
+		case n.Listed == nil || !slices.Contains(n.Ports, port):
+		case slices.Contains(n.Unsaid, port):
+			pt.unsaid[n.Host] = true
+		default:
+			out[n.Host] = append(out[n.Host], n)
+		}
+	}
+	return out
+}
+
+// listedBy is the level of a listed host; nil if it is not the Ingress that answers for it there.
+func (pt *portTable) listedBy(h Host, owner Owner) *Level {
+	if level := pt.levels[h]; level != nil && level.listers[owner.String()] {
+		return level
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package routing
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// A small world of listed hosts: two Ingresses, rules for a host, for its wildcard and for no host, on
+// either port, and hosts that spec.tls lists. Every table of it is compared with docs/routing.md read
+// sentence by sentence, without levels.
+
+// answerOf is what docs/routing.md says a request gets, of a Config whose paths are all prefixes.
+func answerOf(c Config, q Request) string {
+	served := func(n Name) bool { return slices.Contains(n.Ports, q.Port) }
+	ruleServed := func(h Host) bool {
+		return slices.ContainsFunc(c.Names, func(n Name) bool { return n.Listed == nil && n.Host == h && served(n) })
+	}
+	// listers are the Ingresses that answer for a listed host.
+	listers := func(h Host) []Owner {
+		var wildcard, others []Owner
+		for _, n := range c.Names {
+			if n.Listed == nil || n.Host != h || !served(n) || ruleServed(h) {
+				continue
+			}
+			parent, precise := h.Parent()
+			switch precise = precise && !h.Wildcard(); {
+			case n.Listed.By != Any:
+				wildcard = append(wildcard, n.Owner)
+			case !precise || !ruleServed(parent):
+				others = append(others, n.Owner)
+			}
+		}
+		if wildcard != nil {
+			return wildcard
+		}
+		return others
+	}
+	best := func(of func(Route) bool) string {
+		var won *Route
+		for i := range c.Routes {
+			r := &c.Routes[i]
+			if !of(*r) || !slices.Contains(r.Ports, q.Port) || !r.Path.Matches(q.Path) {
+				continue
+			}
+			longer := won != nil && len(r.Path.Value)-len(won.Path.Value) > 0
+			if won == nil || longer || len(r.Path.Value) == len(won.Path.Value) && settle(r, won) < 0 {
+				won = r
+			}
+		}
+		if won == nil {
+			return ""
+		}
+		return won.Action.Key()
+	}
+	oldest := func(of func(Default) bool) string {
+		var won *Default
+		for i := range c.Defaults {
+			if d := &c.Defaults[i]; of(*d) && (won == nil || Older(d.Owner, won.Owner) < 0) {
+				won = d
+			}
+		}
+		if won == nil {
+			return ""
+		}
+		return won.Action.Key()
+	}
+	var paths, misses []string
+	for _, h := range Levels(q.Hostname()) {
+		lists := listers(h)
+		switch {
+		case h == Any:
+			paths = append(paths, best(func(r Route) bool { return r.Host == Any }))
+			misses = append(misses, oldest(func(d Default) bool { return slices.Contains(d.Ports, q.Port) }))
+		case ruleServed(h):
+			paths = append(paths, best(func(r Route) bool { return r.Listed == nil && r.Host == h }))
+			misses = append(misses, oldest(func(d Default) bool {
+				return slices.ContainsFunc(c.Names, func(n Name) bool { return n.Listed == nil && n.Host == h && n.Owner == d.Owner && served(n) })
+			}))
+		case lists != nil:
+			for _, wildcard := range []bool{true, false} {
+				paths = append(paths, best(func(r Route) bool {
+					return r.Listed != nil && r.Host == h && slices.Contains(lists, r.Owner) && (r.Listed.By != Any) == wildcard
+				}))
+			}
+			misses = append(misses, oldest(func(d Default) bool { return slices.Contains(lists, d.Owner) }))
+		case slices.ContainsFunc(c.Names, func(n Name) bool { return n.Listed == nil && n.Host == h }):
+			misses = append(misses, "404") // named, and not served here
+		default:
+			continue
+		}
+		if c.HostMiss == MissAnswers || misses[len(misses)-1] == "404" {
+			break
+		}
+	}
+	for _, answer := range append(paths, misses...) {
+		if answer != "" {
+			return answer
+		}
+	}
+	return "404"
+}
+
+func TestEverySmallTableOfListedHosts(t *testing.T) {
+	const host, wildcard = Host("x.a.test"), Host("*.a.test")
+	a, b := Owner{Namespace: "test", Name: "a"}, Owner{Namespace: "test", Name: "b"}
+	// A piece is what an Ingress may have, alone or beside others.
+	type piece struct {
+		name string
+		add  func(c *Config)
+	}
+	var pieces []piece
+	add := func(name string, f func(c *Config)) { pieces = append(pieces, piece{name, f}) }
+	prefix := func(path string) Path { return NewPath(Prefix, path) }
+	for _, owner := range []Owner{a, b} {
+		for _, h := range []Host{host, wildcard, Any} {
+			for _, ports := range [][]int32{{80}, {443}} {
+				add(fmt.Sprint(owner, " rule ", h, ports), func(c *Config) {
+					action := To(BackendID(fmt.Sprint(owner.Name, ":", h, ":", ports)))
+					c.Routes = append(c.Routes, Route{Host: h, Path: prefix("/p"), Spelt: "/p", Action: action, Ports: ports, Owner: owner, Index: len(c.Routes)})
+					if h != Any {
+						c.Names = append(c.Names, Name{Host: h, Owner: owner, Ports: ports})
+					}
+				})
+			}
+		}
+		for _, listed := range []struct {
+			host, by Host
+			path     string
+		}{{host, wildcard, "/p"}, {host, Any, "/p"}, {host, Any, "/"}, {host, Any, ""}, {wildcard, Any, "/"}, {wildcard, Any, ""}} {
+			add(fmt.Sprint(owner, " lists ", listed), func(c *Config) {
+				from, ports := &Listed{listed.by}, []int32{443}
+				if listed.path != "" {
+					action := To(BackendID(fmt.Sprint(owner.Name, " lists ", listed)))
+					c.Routes = append(c.Routes, Route{Host: listed.host, Listed: from, Path: prefix(listed.path), Spelt: listed.path, Action: action, Ports: ports, Owner: owner, Index: len(c.Routes)})
+				}
+				c.Names = append(c.Names, Name{Host: listed.host, Listed: from, Owner: owner, Ports: ports})
+			})
+		}
+		add(fmt.Sprint(owner, " default"), func(c *Config) {
+			c.Defaults = append(c.Defaults, Default{Action: To(BackendID(owner.Name + ":default")), Ports: []int32{80}, Owner: owner})
+		})
+	}
+	tables, listedDecides := 0, 0
+	var choose func(from int, picked []piece)
+	choose = func(from int, picked []piece) {
+		for _, miss := range []HostMiss{MissAnswers, MissFallsThrough} {
+			tables++
+			c := Config{HostMiss: miss, Listeners: []Listener{{Port: 80, Protocol: "HTTP"}, {Port: 443, Protocol: "HTTPS"}}}
+			for _, p := range picked {
+				p.add(&c)
+			}
+			table := New(c)
+			for _, port := range []int32{80, 443} {
+				for _, h := range []string{"x.a.test", "y.a.test", "z.test"} {
+					if level := table.Level(port, Host(h)); level != nil && level.listers != nil {
+						listedDecides++
+					}
+					for _, path := range []string{"/", "/p", "/p/q"} {
+						q := Request{Port: port, Host: h, Path: path}
+						if got, want := table.Match(q).Action.Key(), answerOf(c, q); got != want && !t.Failed() {
+							t.Errorf("host miss %v, %v:\n%d %s%s goes to %s (%s), want %s", miss, picked, port, h, path, got, table.Match(q).Why, want)
+						}
+					}
+				}
+			}
+		}
+		if len(picked) == 4 {
+			return
+		}
+		for i := from; i < len(pieces); i++ {
+			choose(i+1, append(slices.Clone(picked), pieces[i]))
+		}
+	}
+	choose(0, nil)
+	t.Logf("%d tables, in %d a listed host decides", tables, listedDecides)
+	if listedDecides < tables/10 {
+		t.Error("few tables have listed hosts")
+	}
+}
+
+// On port 80 nothing changes by what spec.tls lists.
+func TestAListedHostClosesNoPort(t *testing.T) {
+	everything := route(older, "- /", "any", 0)
+	listed := Route{Host: "x.test.io", Listed: &Listed{Any}, Path: Root, Spelt: "/", Action: To("any"), Ports: []int32{443}, Owner: older}
+	tab := New(Config{
+		Routes:    []Route{everything, listed},
+		Names:     []Name{{Host: "x.test.io", Listed: &Listed{Any}, Owner: older, Ports: []int32{443}}},
+		Listeners: []Listener{{Port: 80, Protocol: "HTTP"}, {Port: 443, Protocol: "HTTPS"}, {Port: 8443, Protocol: "HTTPS"}},
+	})
+	for _, c := range []struct {
+		port       int32
+		host, want string
+	}{{80, "x.test.io", "any"}, {80, "y.test.io", "any"}, {443, "x.test.io", "any"}, {443, "y.test.io", "404"}, {8443, "x.test.io", "404"}} {
+		got := tab.Match(Request{Port: c.port, Host: c.host, Path: "/"})
+		if got.Action.Key() != c.want {
+			t.Errorf("%s on %d goes to %s (%s)", c.host, c.port, got.Action.Key(), got.Why)
+		}
+	}
+}
