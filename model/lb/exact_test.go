@@ -2,6 +2,7 @@ package lb
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func aRoute(owner string, host routing.Host, path routing.Path, service string, 
 // tableOf is the table of some routes, their hosts named on the routes' ports.
 func tableOf(c routing.Config) *routing.Table {
 	for _, r := range c.Routes {
-		if r.Host != routing.Any {
+		if r.Host != routing.Any && r.Listed == nil {
 			c.Names = append(c.Names, routing.Name{Host: r.Host, Owner: r.Owner, Ports: r.Ports})
 		}
 	}
@@ -148,6 +149,63 @@ func TestEverySmallTableIsExact(t *testing.T) {
 				t.Errorf("looked at %d tables, want 36,050", tables)
 			}
 			t.Logf("%d tables in %v", tables, time.Since(start))
+		})
+	}
+}
+
+// The same with hosts that spec.tls lists: rules on either port, and listed hosts on the second.
+func TestEverySmallTableWithListedHostsIsExact(t *testing.T) {
+	// A piece is a route, or a listed host with the routes that answer for it.
+	type piece struct {
+		routes []routing.Route
+		listed []routing.Name
+		rest   []routing.Default
+	}
+	var pieces []piece
+	paths := []routing.Path{routing.Root, {Type: routing.Prefix, Value: "/a"}, {Type: routing.Exact, Value: "/a"}}
+	two := routing.Owner{Namespace: "test", Name: "two"}
+	for _, h := range smallHosts {
+		for i, p := range paths {
+			pieces = append(pieces,
+				piece{routes: []routing.Route{aRoute("one", h, p, "A", i, 80)}},
+				piece{routes: []routing.Route{aRoute("one", h, p, "B", 10+i, 443)}},
+			)
+		}
+	}
+	for _, c := range []struct{ host, by routing.Host }{{"x.a.test", "*.a.test"}, {"x.a.test", routing.Any}, {"*.a.test", routing.Any}} {
+		listed := &routing.Listed{By: c.by}
+		name := routing.Name{Host: c.host, Listed: listed, Owner: two, Ports: []int32{443}}
+		rest := routing.Default{Owner: two, Action: routing.To("D"), Ports: []int32{80}}
+		pieces = append(pieces, piece{listed: []routing.Name{name}, rest: []routing.Default{rest}})
+		for i, p := range paths {
+			r := aRoute("two", c.host, p, "B", 20+i, 443)
+			r.Listed = listed
+			pieces = append(pieces, piece{routes: []routing.Route{r}, listed: []routing.Name{name}})
+		}
+	}
+	requests := slices.Concat(grid(80, gridHosts, gridPaths), grid(443, gridHosts, gridPaths))
+	for _, c := range []Capabilities{Literal(), ALB(), ALBGlob()} {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			tables := 0
+			choose(len(pieces), 3, func(picked []int) {
+				config := routing.Config{
+					HostMiss:  routing.HostMiss(tables % 2),
+					Listeners: []routing.Listener{{Port: 80, Protocol: "HTTP"}, {Port: 443, Protocol: "HTTPS"}},
+				}
+				tables++
+				for _, i := range picked {
+					config.Routes = append(config.Routes, pieces[i].routes...)
+					config.Names = append(config.Names, pieces[i].listed...)
+					config.Defaults = append(config.Defaults, pieces[i].rest...)
+				}
+				if problem := differs(tableOf(config), c, requests); problem != "" && !t.Failed() {
+					t.Errorf("%v: %s", config, problem)
+				}
+			})
+			if tables != 4525 {
+				t.Errorf("looked at %d tables, want 4,525", tables)
+			}
 		})
 	}
 }

@@ -114,11 +114,9 @@ func (s section) chains(c *claims) []*chain {
 	var chains []*chain
 	byHost := map[routing.Host]*chain{}
 	for _, l := range s.levels {
-		host, own := l.Host, []claim(nil)
-		if s.guard {
+		host, own := l.Host, c.level(l)
+		if s.guard && len(own) > 0 { // else there is nothing to keep other names away from
 			host, own = overwide(l.Host), c.unnamed()
-		} else {
-			own = c.level(l)
 		}
 		if len(own) > 0 {
 			byHost[host] = &chain{blocks: c.paths.blocks(host, own)}

@@ -70,7 +70,29 @@ func randomTable(rng *rand.Rand, size int) *routing.Table {
 			c.Names = append(c.Names, routing.Name{Owner: owner, Host: manyHosts[rng.IntN(len(manyHosts)-2)], Ports: ports()})
 		}
 	}
+	for range rng.IntN(4) {
+		list(rng, &c, routing.Owner{Namespace: "test", Name: fmt.Sprintf("ingress-%d", rng.IntN(owners))}, ports())
+	}
 	return tableOf(c)
+}
+
+// list adds a host that spec.tls lists, with copies of what answers for it.
+func list(rng *rand.Rand, c *routing.Config, owner routing.Owner, ports []int32) {
+	host, by := manyHosts[rng.IntN(len(manyHosts)-2)], routing.Any
+	if parent, ok := host.Parent(); ok && !host.Wildcard() && rng.IntN(2) == 0 {
+		by = parent
+	}
+	answers := []routing.Host{by}
+	if c.HostMiss == routing.MissFallsThrough && by != routing.Any {
+		answers = append(answers, routing.Any)
+	}
+	for _, r := range slices.Clone(c.Routes) {
+		if r.Owner == owner && r.Listed == nil && slices.Contains(answers, r.Host) {
+			r.Listed, r.Host, r.Ports = &routing.Listed{By: r.Host}, host, ports
+			c.Routes = append(c.Routes, r)
+		}
+	}
+	c.Names = append(c.Names, routing.Name{Owner: owner, Host: host, Listed: &routing.Listed{By: by}, Ports: ports})
 }
 
 // disagreement says where the lowered rules and the specification differ. Refusals are allowed

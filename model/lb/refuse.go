@@ -85,6 +85,9 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 		n.Unsaid = nil
 		why := ""
 		for _, l := range t.Listeners {
+			if n.Listed != nil && !slices.Contains(n.Ports, l.Port) {
+				continue
+			}
 			if because := spellers[l.Port].cannotHost(n.Host); because != "" {
 				n.Unsaid, why = append(n.Unsaid, l.Port), because
 			}
