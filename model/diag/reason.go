@@ -33,6 +33,7 @@ const (
 	HostTaken            Reason = "HostTaken"
 	LastGood             Reason = "LastGood"
 	Rejected             Reason = "Rejected"
+	TooComplex           Reason = "TooComplex"
 
 	// Backends.
 
@@ -102,6 +103,7 @@ var Reasons = []Doc{
 	{HostTaken, "In a group across namespaces, the host belongs to the namespace that named it first, or that the class grants it. The namespace that asks for it too is not served there; its owner is told for information.", "Use another host, or ask the owner of the class to grant the host in `allowedHosts`, or to set `hosts: Shared`."},
 	{LastGood, "The object as it is now is not accepted; its last accepted version keeps being served.", "Correct the object; the other diagnostics say what is wrong."},
 	{Rejected, "The cloud refused what this Ingress asks for.", "The message carries the cloud's words; change the Ingress or the limit that it names. What others may make room for is tried again within ten minutes."},
+	{TooComplex, "What the Ingress asks for takes more memory or time than one Ingress may take.", "The message names what to simplify."},
 	{ServiceMissing, "The Service does not exist. Until it does requests are answered 503" + unlessMissed, "Create the Service or correct the name."},
 	{ServicePortMissing, "The Service has no such port. Until it does requests are answered 503" + unlessMissed, "Correct the port's name or number."},
 	{ServiceUnusable, "The Service cannot be a backend in the way it is asked for.", "The message says which combination does not work."},
@@ -114,7 +116,7 @@ var Reasons = []Doc{
 	{CertificateMissing, "No certificate is found for the host, so it is left out of the HTTPS port; other ports serve it.", "Create the Secret; it is picked up when it appears."},
 	{CertificateInvalid, "The Secret holds no certificate with its key, or one that has expired: the one that it held last goes on being served, and without one the host is left out of the HTTPS port. Or it holds one for other hosts, which is served all the same.", "Store a PEM certificate chain in `tls.crt` and its key in `tls.key`."},
 	{CertificateRefused, "The cloud did not take the certificate of the Secret: the one that it held last goes on being served, and without one the host is left out of the HTTPS port; other ports serve it.", "The message carries the cloud's words; give the Secret another certificate, or make room for it."},
-	{CertificateUnused, "A host in `spec.tls` is not a host of any rule, so nothing is served for it over HTTPS.", "Add a rule for the host, or list no hosts to cover everything."},
+	{CertificateUnused, "A host in `spec.tls` is answered by no rule of the Ingress, neither one for the host, nor one for its wildcard, nor one without a host, and there is no default backend: nothing is served for it over HTTPS.", "Add a rule for the host, or list no hosts to cover everything."},
 	{HostNotCovered, "An HTTPS port is asked for, but no entry of `spec.tls` covers this host.", "List the host in `spec.tls`."},
 	{Conflict, "Two routes match exactly the same requests; one of them answers.", "Remove one of them; the message names the winner and a request."},
 	{DefaultConflict, "Two default backends stand for the same requests; the oldest answers.", "Remove one of them."},

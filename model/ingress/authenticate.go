@@ -99,6 +99,9 @@ func (v *visit) signIn(a routing.Action, h routing.Host, field string) routing.A
 	}
 	secure := v.ports.secureOf(h)
 	if len(secure) == 0 {
+		secure = v.ports.listed[h]
+	}
+	if len(secure) == 0 {
 		v.tell(diag.Error, diag.AuthUnavailable, field, describeHost(h)+" is not served over HTTPS, without which nobody can sign in; requests are answered 503")
 		return a
 	}

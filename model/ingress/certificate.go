@@ -12,6 +12,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,15 +49,15 @@ func CertificateHosts(s Snapshot) []string {
 		if len(m.settings.arns) > 0 {
 			continue
 		}
-		permitted, _ := s.Class.allowance(x.labels(m.Namespace)).permitted(m)
-		rules := s.owned(m, permitted)
-		for i := range m.Spec.TLS {
-			if m.Spec.TLS[i].SecretName != "" {
+		permitted, _ := s.Class.allowance(x.labels(m.Namespace)).permitted(m, s.Class.hostMiss())
+		covers := newCover(hostsOf(s.owned(m, permitted), false))
+		for _, t := range m.Spec.TLS {
+			if t.SecretName != "" {
 				continue
 			}
-			for _, host := range hostsOf(rules, false) {
-				if listed, ok := covers(&m.Spec.TLS[i], host); ok && listed != "" {
-					ask = append(ask, listed)
+			for _, c := range covers.by(t.Hosts) {
+				if c.listed != "" {
+					ask = append(ask, c.listed)
 				}
 			}
 		}
@@ -65,24 +66,65 @@ func CertificateHosts(s Snapshot) []string {
 	return slices.Compact(ask)
 }
 
-// covers reports whether an entry covers a host, and by which name a certificate for it is known:
-// the listed one, or the host itself where the entry lists none.
-func covers(t *networkingv1.IngressTLS, host routing.Host) (string, bool) {
-	if len(t.Hosts) == 0 {
-		return string(host), true
-	}
-	if host == routing.Any {
-		return "", false
-	}
-	if slices.Contains(t.Hosts, string(host)) {
-		return string(host), true
-	}
-	for _, listed := range t.Hosts {
-		if routing.Host(listed).Covers(host) {
-			return listed, true
+// maxCovered is how many hosts the entries of spec.tls of one Ingress may cover, each entry counted.
+const maxCovered = 100_000
+
+// A cover is the hosts of an Ingress, for its entries of spec.tls to cover.
+type cover struct {
+	hosts []routing.Host
+	at    map[routing.Host]int
+	below map[routing.Host][]int // the precise hosts that a wildcard stands for
+	given int                    // how many hosts the entries so far cover
+}
+
+func newCover(hosts []routing.Host) cover {
+	c := cover{hosts: hosts, at: make(map[routing.Host]int, len(hosts)), below: map[routing.Host][]int{}}
+	for i, h := range hosts {
+		c.at[h] = i
+		if parent, ok := h.Parent(); ok && !h.Wildcard() {
+			c.below[parent] = append(c.below[parent], i)
 		}
 	}
-	return "", false
+	return c
+}
+
+// A covered host is one that an entry covers, and the name by which a certificate for it is known: the
+// listed one, or the host itself where the entry lists none.
+type covered struct {
+	host   routing.Host
+	listed string
+}
+
+// by are the hosts that an entry covers, in the order of the Ingress's hosts.
+func (c *cover) by(listed []string) []covered {
+	out := make([]covered, 0, len(listed))
+	if len(listed) == 0 {
+		for _, h := range c.hosts {
+			out = append(out, covered{h, string(h)})
+		}
+		return out
+	}
+	names := map[int]string{}
+	for _, l := range slices.Compact(slices.Sorted(slices.Values(listed))) {
+		for _, i := range c.below[routing.Host(l)] {
+			if names[i] == "" {
+				names[i] = l
+			}
+		}
+		if i, ok := c.at[routing.Host(l)]; ok {
+			names[i] = l
+		}
+	}
+	for _, i := range slices.Sorted(maps.Keys(names)) {
+		out = append(out, covered{c.hosts[i], names[i]})
+	}
+	return out
+}
+
+// serves reports whether a listed host is, or stands for, a host of the Ingress.
+func (c *cover) serves(listed routing.Host) bool {
+	_, ok := c.at[listed]
+	return ok || len(c.below[listed]) > 0
 }
 
 // An entry is one of spec.tls.
@@ -92,31 +134,18 @@ type entry struct {
 	field string
 }
 
-// covered are the hosts that the entry covers, with the names by which their certificates are
-// known.
-func (e entry) covered() map[routing.Host]string {
-	names := map[routing.Host]string{}
-	for _, host := range e.hosts {
-		if listed, ok := covers(e.IngressTLS, host); ok {
-			names[host] = listed
-		}
-	}
-	return names
-}
-
-// tellUnused tells about listed hosts that are no host of a rule.
+// tellUnused tells about listed hosts for which the Ingress has no answer.
 func (e entry) tellUnused() {
 	for i, listed := range e.Hosts {
-		serves := func(h routing.Host) bool { return h != routing.Any && routing.Host(listed).Covers(h) }
-		if !slices.ContainsFunc(e.hosts, serves) {
+		if !e.covers.serves(routing.Host(listed)) {
 			e.tell(diag.Warning, diag.CertificateUnused, fmt.Sprintf("%s.hosts[%d]", e.field, i),
-				fmt.Sprintf("no rule of this Ingress serves host %s", listed))
+				fmt.Sprintf("nothing of this Ingress answers for host %s", listed))
 		}
 	}
 }
 
 // certificates are those of the covered hosts, as far as there are any.
-func (e entry) certificates(covered map[routing.Host]string) map[routing.Host]certificateUse {
+func (e entry) certificates(covered []covered) map[routing.Host]certificateUse {
 	switch {
 	case e.SecretName != "":
 		return e.fromSecret(covered)
@@ -127,15 +156,15 @@ func (e entry) certificates(covered map[routing.Host]string) map[routing.Host]ce
 }
 
 // named uses the certificates that the author names, the first of them for every host.
-func (e entry) named(covered map[routing.Host]string) map[routing.Host]certificateUse {
+func (e entry) named(covered []covered) map[routing.Host]certificateUse {
 	for _, id := range e.settings.arns {
 		if e.known[id] == nil {
 			e.known[id] = &routing.Certificate{ID: id}
 		}
 	}
 	uses := make(map[routing.Host]certificateUse, len(covered))
-	for host := range covered {
-		uses[host] = certificateUse{e.settings.arns[0], annotationSource(e.Ingress, arnAnnotation), e.settings.arns[1:]}
+	for _, c := range covered {
+		uses[c.host] = certificateUse{e.settings.arns[0], annotationSource(e.Ingress, arnAnnotation), e.settings.arns[1:]}
 	}
 	return uses
 }
@@ -161,7 +190,7 @@ func parseARNs(text string) ([]routing.CertificateID, error) {
 
 // fromSecret uses the certificate in the Secret, whatever names are in it: that is what the author
 // asked for. A name that is not in it is told.
-func (e entry) fromSecret(covered map[routing.Host]string) map[routing.Host]certificateUse {
+func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 	field := e.field + ".secretName"
 	s := e.readSecret(name{e.Namespace, e.SecretName})
 	if refused := e.members[e.Owner.String()].rejectionOf(string(s.id)); refused != nil && e.find(s.id) == nil {
@@ -176,13 +205,10 @@ func (e entry) fromSecret(covered map[routing.Host]string) map[routing.Host]cert
 	}
 	uses := make(map[routing.Host]certificateUse, len(covered))
 	var unnamed []string
-	for _, host := range e.hosts {
-		if _, ok := covered[host]; !ok {
-			continue
-		}
-		uses[host] = certificateUse{id: s.id, source: e.Source().At(field)}
-		if host != routing.Any && !slices.ContainsFunc(e.known[s.id].Hosts, func(n string) bool { return routing.Host(n).Covers(host) }) {
-			unnamed = append(unnamed, string(host))
+	for _, c := range covered {
+		uses[c.host] = certificateUse{id: s.id, source: e.Source().At(field)}
+		if c.host != routing.Any && !slices.ContainsFunc(e.known[s.id].Hosts, func(n string) bool { return routing.Host(n).Covers(c.host) }) {
+			unnamed = append(unnamed, string(c.host))
 		}
 	}
 	if unnamed != nil {
@@ -193,12 +219,10 @@ func (e entry) fromSecret(covered map[routing.Host]string) map[routing.Host]cert
 }
 
 // list names the covered hosts in a sentence, with its verb.
-func (e entry) list(covered map[routing.Host]string) string {
+func (e entry) list(covered []covered) string {
 	var hosts []string
-	for _, h := range e.hosts {
-		if _, ok := covered[h]; ok {
-			hosts = append(hosts, describeHost(h))
-		}
+	for _, c := range covered {
+		hosts = append(hosts, describeHost(c.host))
 	}
 	last := len(hosts) - 1
 	if last == 0 {
@@ -209,13 +233,15 @@ func (e entry) list(covered map[routing.Host]string) string {
 
 // fromCloud looks for a certificate by each name. What is for no host in particular takes the first
 // that is found for a host of the Ingress.
-func (e entry) fromCloud(covered map[routing.Host]string) map[routing.Host]certificateUse {
+func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 	uses := map[routing.Host]certificateUse{}
 	source := e.Source().At(e.field)
 	var found *certificateUse
-	for _, host := range e.hosts {
-		listed, ok := covered[host]
-		if !ok || host == routing.Any {
+	forAnyHost := false
+	for _, c := range covered {
+		host, listed := c.host, c.listed
+		if host == routing.Any {
+			forAnyHost = true
 			continue
 		}
 		if len(e.inCloud[listed]) == 0 {
@@ -234,9 +260,9 @@ func (e entry) fromCloud(covered map[routing.Host]string) map[routing.Host]certi
 			found = &use
 		}
 	}
-	if _, ok := covered[routing.Any]; ok && found != nil {
+	if forAnyHost && found != nil {
 		uses[routing.Any] = *found
-	} else if ok {
+	} else if forAnyHost {
 		e.tell(diag.Error, diag.CertificateMissing, e.field,
 			"it names no Secret, and there is no host to find a certificate for, so "+describeHost(routing.Any)+" is left out of HTTPS")
 	}

@@ -211,7 +211,7 @@ func TestNamesInACertificate(t *testing.T) {
 }
 
 func TestHostsThatAreNotRules(t *testing.T) {
-	_, found := translated(t, nil, anIngress("shop/web", defaulted(to("web:80")), ruled("a.test"), secured("cert", "a.test", "b.test", "*.a.test")),
+	_, found := translated(t, nil, anIngress("shop/web", ruled("a.test"), secured("cert", "a.test", "b.test", "*.a.test")),
 		aService("shop/web:80"), aSecret(t, "shop/cert", "a.test"))
 	compare(t, "told", told(found), []string{"warning CertificateUnused Ingress shop/web spec.tls[0].hosts[1]", "warning CertificateUnused Ingress shop/web spec.tls[0].hosts[2]"})
 }

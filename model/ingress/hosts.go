@@ -60,16 +60,43 @@ type rule struct {
 	index int
 	host  routing.Host
 	http  *networkingv1.HTTPIngressRuleValue // nil: it only names the host
+
+	// listed is where spec.tls lists the host, if the rule is for another one, by, and answers for it.
+	listed string
+	by     routing.Host
 }
 
 func (r rule) field() string { return "spec.rules[" + strconv.Itoa(r.index) + "]" }
 
-// permitted are the rules of a member that the class allows, and what is said about the others.
-func (a allowance) permitted(m Member) ([]rule, []diag.Diagnostic) {
+// named is the field that names the host.
+func (r rule) named() string {
+	if r.listed != "" {
+		return r.listed
+	}
+	return r.field() + ".host"
+}
+
+// listing is how the routes and the name of a rule say whether its host is only listed.
+func (r rule) listing() *routing.Listed {
+	if r.listed == "" {
+		return nil
+	}
+	return &routing.Listed{By: r.by}
+}
+
+// permitted are the rules of a member that the class allows, those for listed hosts last, and what is
+// said about the others.
+func (a allowance) permitted(m Member, miss routing.HostMiss) ([]rule, []diag.Diagnostic) {
+	rules, found := a.permittedRules(m)
+	listed, refused := a.listedRules(m, miss)
+	return append(rules, listed...), append(found, refused...)
+}
+
+func (a allowance) permittedRules(m Member) ([]rule, []diag.Diagnostic) {
 	var rules []rule
 	var found []diag.Diagnostic
 	for i, r := range m.Spec.Rules {
-		allowed := rule{i, routing.Host(r.Host), r.HTTP}
+		allowed := rule{index: i, host: routing.Host(r.Host), http: r.HTTP}
 		if a.permits(allowed.host) {
 			rules = append(rules, allowed)
 			continue

@@ -15,10 +15,11 @@ import (
 
 // This file decides on which ports each host of an Ingress is served, and with which certificate.
 //
-// Every host is served on the HTTP ports. On the HTTPS ports an Ingress is served for the hosts
-// that its own spec.tls covers with a certificate that can be used: an entry covers the hosts that
-// it lists, a wildcard among them the hosts of one more label, and an entry that lists none covers
-// all hosts of the Ingress, its rules without a host, and its default backend.
+// Every host of a rule is served on the HTTP ports. On the HTTPS ports an Ingress is served for the
+// hosts that its own spec.tls covers with a certificate that can be used: an entry covers the hosts
+// that it lists, whether or not a rule names them (listed.go), a wildcard among them the hosts of one
+// more label, and an entry that lists none covers all hosts of the Ingress, its rules without a host,
+// and its default backend.
 
 // doors are the ports of a load balancer with their certificates, as they are opened member by
 // member.
@@ -63,20 +64,41 @@ func newDoors(s *Snapshot, c Certificates) *doors {
 type served struct {
 	plain  []int32
 	secure map[routing.Host][]int32 // the plain ports too; only for hosts that have a certificate
+	listed map[routing.Host][]int32 // the HTTPS ports on which rules for a host answer for hosts that spec.tls lists
 }
 
-func (s served) of(h routing.Host) []int32 {
-	if ports, ok := s.secure[h]; ok {
+// of are the ports of a rule. A listed host has the HTTPS ports only.
+func (s served) of(r rule) []int32 {
+	if r.listed != "" {
+		return s.secureOf(r.host)
+	}
+	if ports, ok := s.secure[r.host]; ok {
 		return ports
 	}
 	return s.plain
 }
 
+// needed are the rules without those for listed hosts that make no difference: the host has no
+// certificate, or the rules that answer for it are served over HTTPS whatever the host is.
+func (s *served) needed(rules []rule) []rule {
+	s.listed = map[routing.Host][]int32{}
+	return slices.DeleteFunc(slices.Clone(rules), func(r rule) bool {
+		if r.listed == "" {
+			return false
+		}
+		if len(s.of(r)) == 0 || len(s.secureOf(r.by)) > 0 {
+			return true
+		}
+		s.listed[r.by] = s.of(r)
+		return false
+	})
+}
+
 // open opens the ports that a member asks for. Its default backend counts as one of its rules
 // without a host if it answers for hosts that nobody names.
 func (d *doors) open(x *index, m Member, rules []rule, forAnyHost bool) (served, []diag.Diagnostic) {
-	o := opening{doors: d, index: x, Member: m, hosts: hostsOf(rules, forAnyHost)}
-	if len(o.hosts) == 0 {
+	o := opening{doors: d, index: x, Member: m, covers: newCover(hostsOf(rules, forAnyHost))}
+	if len(o.covers.hosts) == 0 {
 		return served{}, nil // it opens no port for nothing
 	}
 	s := served{plain: o.claim(portsOf(m.settings.ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)}
@@ -123,8 +145,8 @@ type opening struct {
 	*doors
 	*index
 	Member
-	hosts []routing.Host
-	found []diag.Diagnostic
+	covers cover
+	found  []diag.Diagnostic
 }
 
 func (o *opening) tell(severity diag.Severity, reason diag.Reason, field, message string) {
@@ -137,20 +159,24 @@ func (o *opening) certificates() map[routing.Host]certificateUse {
 	for i, t := range o.Member.tls() {
 		e := entry{o, &t, fmt.Sprintf("spec.tls[%d]", i)}
 		e.tellUnused()
-		covered := e.covered()
+		covered := o.covers.by(t.Hosts)
 		if len(covered) == 0 {
 			continue
 		}
+		if o.covers.given += len(covered); o.covers.given > maxCovered {
+			o.tell(diag.Error, diag.TooComplex, e.field, fmt.Sprintf("the entries up to this one cover more than %d hosts, those counted twice that two of them cover: this one and those behind it are left out; list the hosts of each, or have fewer entries", maxCovered))
+			break
+		}
 		found := e.certificates(covered)
-		for _, host := range o.hosts {
-			use, ok := found[host]
+		for _, c := range covered {
+			use, ok := found[c.host]
 			if !ok {
 				continue
 			}
-			if before, twice := uses[host]; !twice {
-				uses[host] = use
+			if before, twice := uses[c.host]; !twice {
+				uses[c.host] = use
 			} else if before.id != use.id {
-				o.tellSecond(host, use, before)
+				o.tellSecond(c.host, use, before)
 			}
 		}
 	}
@@ -170,7 +196,7 @@ func (m Member) tls() []networkingv1.IngressTLS {
 func (o *opening) attach(ports []int32, uses map[routing.Host]certificateUse) {
 	for _, port := range ports {
 		at := o.ports[port]
-		for _, host := range o.hosts {
+		for _, host := range o.covers.hosts {
 			use, ok := uses[host]
 			if !ok {
 				continue
@@ -204,8 +230,19 @@ func (o *opening) tellSecond(host routing.Host, second, first certificateUse) {
 
 // tellUncovered tells the author of HTTPS ports which hosts are not served on them.
 func (o *opening) tellUncovered(rules []rule) {
+	covered := map[routing.Host]bool{}
+	for _, t := range o.Member.tls() {
+		for _, c := range o.covers.by(t.Hosts) {
+			covered[c.host] = true
+		}
+	}
 	for _, r := range rules {
-		if !slices.ContainsFunc(o.Member.tls(), func(t networkingv1.IngressTLS) bool { _, ok := covers(&t, r.host); return ok }) {
+		if r.listed != "" && covered[r.host] {
+			covered[r.by] = true // for those hosts that are listed, which is what its author asks for
+		}
+	}
+	for _, r := range rules {
+		if !covered[r.host] {
 			o.tell(diag.Warning, diag.HostNotCovered, r.field()+".host",
 				fmt.Sprintf("no entry of spec.tls covers %s, so it is not served over HTTPS", describeHost(r.host)))
 		}

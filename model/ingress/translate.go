@@ -69,7 +69,7 @@ type translation struct {
 func (t *translation) member(m Member) {
 	t.config.Members = append(t.config.Members, m.Owner)
 	allowance := t.class.allowance(t.labels(m.Namespace))
-	permitted, refused := allowance.permitted(m)
+	permitted, refused := allowance.permitted(m, t.config.HostMiss)
 	t.found = append(t.found, refused...)
 	rules := t.snapshot.owned(m, permitted)
 
@@ -77,6 +77,8 @@ func (t *translation) member(m Member) {
 	allowed := allowance.permits(routing.Any)
 	forAnyHost := m.Spec.DefaultBackend != nil && allowed && t.snapshot.owners.Refuses(m.Namespace, routing.Any) == nil
 	v.ports, v.found = t.doors.open(t.index, m, rules, forAnyHost)
+	v.found = withoutUnused(v.found, append(refused, t.takenListed(m, permitted)...))
+	v.rules = v.ports.needed(rules)
 	v.names()
 	v.routes()
 	if m.Spec.DefaultBackend != nil {
@@ -87,6 +89,28 @@ func (t *translation) member(m Member) {
 		v.fallback(forAnyHost)
 	}
 	t.found = append(t.found, v.found...)
+}
+
+// takenListed are the listed hosts that belong to other namespaces, as diagnostics that are told elsewhere.
+func (t *translation) takenListed(m Member, rules []rule) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	for _, r := range rules {
+		if r.listed != "" && t.snapshot.owners.Refuses(m.Namespace, r.host) != nil {
+			out = append(out, diag.Diagnostic{Source: m.Source().At(r.listed)})
+		}
+	}
+	return out
+}
+
+// withoutUnused leaves out that nothing answers for a listed host where that host, or all, were refused.
+func withoutUnused(found, refused []diag.Diagnostic) []diag.Diagnostic {
+	at := make(map[diag.Source]bool, len(refused))
+	for _, d := range refused {
+		at[d.Source] = true
+	}
+	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
+		return d.Reason == diag.CertificateUnused && (at[d.Source] || at[d.Source.At(tlsField)])
+	})
 }
 
 // A visit is the translation of one member.
@@ -112,7 +136,7 @@ func (v *visit) names() {
 		}
 		named[r.host] = true
 		v.config.Names = append(v.config.Names, routing.Name{
-			Host: r.host, Owner: v.Owner, Ports: v.ports.of(r.host), Source: v.source.At(r.field() + ".host"),
+			Host: r.host, Listed: r.listing(), Owner: v.Owner, Ports: v.ports.of(r), Source: v.source.At(r.named()),
 		})
 	}
 }
@@ -140,8 +164,9 @@ func (v *visit) route(r rule, i, index int) {
 		return
 	}
 	v.config.Routes = append(v.config.Routes, routing.Route{
-		Host: r.host, Path: path, When: v.settings.when(p), Action: v.signIn(v.action(&p.Backend, field+".backend"), r.host, field+".backend"), Ports: v.ports.of(r.host),
-		Owner: v.Owner, Index: index, Spelt: p.Path, Source: v.source.At(field),
+		Host: r.host, Listed: r.listing(), Path: path, When: v.settings.when(p), Ports: v.ports.of(r),
+		Action: v.signIn(v.action(&p.Backend, field+".backend"), r.host, field+".backend"),
+		Owner:  v.Owner, Index: index, Spelt: p.Path, Source: v.source.At(field),
 	})
 }
 
@@ -153,7 +178,7 @@ func (v *visit) fallback(forAnyHost bool) {
 	const field = defaultBackendField
 	d := routing.Default{Action: v.signIn(v.action(v.Spec.DefaultBackend, field), routing.Any, field), Owner: v.Owner, Source: v.source.At(field)}
 	if forAnyHost {
-		d.Ports = v.ports.of(routing.Any)
+		d.Ports = v.ports.of(rule{host: routing.Any})
 	}
 	v.config.Defaults = append(v.config.Defaults, d)
 }

@@ -135,10 +135,14 @@ func TestPorts(t *testing.T) {
 		want      []string
 		told      []string
 	}{
-		"HTTP 80 unless said otherwise":          {nil, "HTTP 80", onPorts("[80]", "[80]", "[80]"), nil},
-		"HTTPS for the listed hosts":             {[]func(*networkingv1.Ingress){secured("ab", "a.test")}, "HTTP 80, HTTPS 443*", onPorts("[80 443]", "[80]", "[80]"), nil},
-		"HTTPS for all hosts of a plain entry":   {[]func(*networkingv1.Ingress){secured("ab")}, "HTTP 80, HTTPS 443*", onPorts("[80 443]", "[80 443]", "[80 443]"), nil},
-		"HTTPS for what a wildcard covers":       {[]func(*networkingv1.Ingress){secured("ab", "*.test")}, "HTTP 80, HTTPS 443*", onPorts("[80 443]", "[80 443]", "[80]"), nil},
+		"HTTP 80 unless said otherwise":        {nil, "HTTP 80", onPorts("[80]", "[80]", "[80]"), nil},
+		"HTTPS for the listed hosts":           {[]func(*networkingv1.Ingress){secured("ab", "a.test")}, "HTTP 80, HTTPS 443*", onPorts("[80 443]", "[80]", "[80]"), nil},
+		"HTTPS for all hosts of a plain entry": {[]func(*networkingv1.Ingress){secured("ab")}, "HTTP 80, HTTPS 443*", onPorts("[80 443]", "[80 443]", "[80 443]"), nil},
+		"HTTPS for what a wildcard covers": {[]func(*networkingv1.Ingress){secured("ab", "*.test")}, "HTTP 80, HTTPS 443*", []string{
+			"name a.test [80 443]", "name b.test [80 443]", "name *.test [443]",
+			"route a.test Prefix / [80 443] → shop/web:80", "route  Prefix /any [80] → shop/web:80", "route *.test Prefix /any [443] → shop/web:80",
+			"default [80] → shop/web:80",
+		}, []string{"warning CertificateInvalid Ingress shop/web spec.tls[0].secretName"}},
 		"other HTTP ports":                       {[]func(*networkingv1.Ingress){annotated("listen-ports", "HTTP:8080,HTTP:80")}, "HTTP 80, HTTP 8080", onPorts("[80 8080]", "[80 8080]", "[80 8080]"), nil},
 		"tls besides other HTTP ports is on 443": {[]func(*networkingv1.Ingress){annotated("listen-ports", "HTTP:8080"), secured("ab")}, "HTTPS 443*, HTTP 8080", onPorts("[443 8080]", "[443 8080]", "[443 8080]"), nil},
 		"listed HTTPS ports are instead of 443":  {[]func(*networkingv1.Ingress){annotated("listen-ports", "HTTP:80,HTTPS:8443"), secured("ab")}, "HTTP 80, HTTPS 8443*", onPorts("[80 8443]", "[80 8443]", "[80 8443]"), nil},

@@ -1,0 +1,92 @@
+package ingress
+
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file finds the hosts that spec.tls lists and that no rule of the Ingress names. The rules for a
+// wildcard that stands for such a host answer for it on HTTPS ports; or else the rules without a host,
+// and the default backend. docs/routing.md says so under "Listed hosts without a rule".
+
+// maxListedRoutes is how many routes the listed hosts of an Ingress may have in all. Each has those of
+// the rules that answer for it, so the number is a product.
+const maxListedRoutes = 10_000
+
+const tlsField = "spec.tls"
+
+// listedRules are the rules that answer for listed hosts, each with its listed host in place of its own.
+// It is the listed host that the class has to allow. A rule without a host that it does not allow answers
+// for the hosts that it does.
+func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.Diagnostic) {
+	var out []rule
+	var found []diag.Diagnostic
+	done := map[routing.Host]bool{}
+	byHost := map[routing.Host][]rule{}
+	for i, r := range m.Spec.Rules {
+		host := routing.Host(r.Host)
+		done[host] = true
+		byHost[host] = append(byHost[host], rule{index: i, host: host, http: r.HTTP})
+	}
+	routes := 0
+	for i, t := range m.Spec.TLS {
+		for j, listed := range t.Hosts {
+			host := routing.Host(listed)
+			if done[host] {
+				continue
+			}
+			done[host] = true
+			field := fmt.Sprintf("spec.tls[%d].hosts[%d]", i, j)
+			answers := answering(host, byHost, m.Spec.DefaultBackend != nil, miss)
+			if len(answers) == 0 {
+				continue // which is told as CertificateUnused
+			}
+			if !a.permits(host) {
+				found = append(found, diag.Diagnostic{
+					Severity: diag.Error, Reason: diag.HostNotAllowed, Source: m.Source().At(field),
+					Message: fmt.Sprintf("the class does not let namespace %s serve host %s", m.Namespace, host),
+				})
+				continue
+			}
+			for k := range answers {
+				answers[k].by, answers[k].host, answers[k].listed = answers[k].host, host, field
+				routes += max(1, answers[k].paths())
+			}
+			if routes > maxListedRoutes {
+				return nil, append(found, diag.Diagnostic{
+					Severity: diag.Error, Reason: diag.TooComplex, Source: m.Source().At(tlsField),
+					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for them, are more than %d routes, so none of these hosts is served over HTTPS: name them in rules, list a wildcard, or list no hosts", maxListedRoutes),
+				})
+			}
+			out = append(out, answers...)
+		}
+	}
+	return out, found
+}
+
+// answering are the rules of an Ingress that answer for a host that none of them names: those for the
+// wildcard that stands for it, or else those without a host. A default backend alone is like a rule
+// without paths. What a wildcard misses goes on to the rules without a host only if the class says so.
+func answering(host routing.Host, byHost map[routing.Host][]rule, hasDefault bool, miss routing.HostMiss) []rule {
+	var out []rule
+	if parent, ok := host.Parent(); ok && !host.Wildcard() {
+		out = append(out, byHost[parent]...)
+	}
+	if len(out) == 0 || miss == routing.MissFallsThrough {
+		out = append(out, byHost[routing.Any]...)
+	}
+	if len(out) == 0 && hasDefault {
+		out = append(out, rule{host: routing.Any})
+	}
+	return out
+}
+
+// paths is the number of paths of a rule.
+func (r rule) paths() int {
+	if r.http == nil {
+		return 0
+	}
+	return len(r.http.Paths)
+}
