@@ -115,6 +115,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.NetworkUnmet:       "TestWhatTheNetworkLacksIsSaidOfTheClass",
 	diag.Protected:          "TestAProtectedLoadBalancerStaysUntilItsClassLetsGo",
 	diag.QuotaExceeded:      "TestWhatDoesNotFitIsRefused",
+	diag.TooComplex:         "TestListedHostsAreBounded",
 	diag.LastGood:           "TestABadVersionLeavesTheLastGoodOneServed",
 	diag.Rejected:           "TestWhatTheCloudRejectsCostsItsNeighboursNothing",
 	diag.CertificateRefused: "TestACertificateThatTheCloudRefusesCostsNoPlainHTTP",
