@@ -101,7 +101,10 @@ func (d *doors) open(x *index, m Member, rules []rule, forAnyHost bool) (served,
 	if len(o.covers.hosts) == 0 {
 		return served{}, nil // it opens no port for nothing
 	}
-	s := served{plain: o.claim(portsOf(m.settings.ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)}
+	var s served
+	if forAnyHost || slices.ContainsFunc(rules, func(r rule) bool { return r.listed == "" }) {
+		s.plain = o.claim(portsOf(m.settings.ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)
+	}
 	listed := portsOf(m.settings.ports, v1alpha1.ProtocolHTTPS)
 	if listed == nil {
 		listed = []int32{443}
