@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -124,7 +125,8 @@ cloud has, and prints the difference as an ordered list of steps, each of them s
 type input struct {
 	files        []string
 	className    string
-	withoutClass bool
+	withoutClass string
+	literal      string
 	provider     string
 }
 
@@ -132,8 +134,11 @@ type input struct {
 func (in *input) manifestFlags(cmd *cobra.Command, files ...string) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&in.files, "filename", "f", files, "`FILE` or directory with manifests, - for standard input; can be repeated")
-	flags.StringVar(&in.className, "class-name", "fairlead", "`NAME` of an IngressClass that is taken to exist and to be Fairlead's if the files hold none of this name")
-	flags.BoolVar(&in.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")
+	in.className = bare
+	flags.Var(className{&in.className, bare}, "class-name", "`NAME` of an IngressClass that is taken to exist and to be Fairlead's if the files hold none of this name; unset, or true: "+ingress.DefaultClass+", if the files hold no class of Fairlead's at all; false: none")
+	flags.Var(className{&in.withoutClass, bare}, "watch-ingress-without-class", "serve Ingresses that name no class as if they named the IngressClass `NAME`; without a name, or true: that of --class-name")
+	flags.Lookup("watch-ingress-without-class").NoOptDefVal = bare
+	literalFlag(flags, &in.literal)
 	must(cmd.MarkFlagFilename("filename", "yaml", "yml", "json"))
 }
 
@@ -144,9 +149,21 @@ func (in *input) providerFlag(cmd *cobra.Command, with Providers) {
 	must(cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// options are the operator-wide choices that the flags stand for.
-func (in *input) options() ingress.Options {
-	return ingress.Options{WithoutClass: in.withoutClass, AssumeClass: in.className}
+// options are the operator-wide choices that the flags stand for. Files without any class of ours are those
+// of an author, who relies on the class that Fairlead ships.
+func (in *input) options(objects ingress.Objects) ingress.Options {
+	options := ingress.Options{WithoutClass: in.withoutClass, Literal: in.literal, AssumeClass: in.className}
+	if options.AssumeClass == bare {
+		options.AssumeClass = ingress.DefaultClass
+	}
+	if options.WithoutClass == bare {
+		options.WithoutClass = options.AssumeClass
+	}
+	ours := func(c *networkingv1.IngressClass) bool { return c.Spec.Controller == ingress.Controller }
+	if in.className == bare && slices.ContainsFunc(objects.IngressClasses, ours) {
+		options.AssumeClass = ""
+	}
+	return options
 }
 
 // givenUnless checks that files are given, unless the cluster is asked.
@@ -159,13 +176,13 @@ func (in *input) givenUnless(live bool) error {
 
 // objects are what the files hold or, where none are given, the cluster.
 func (in *input) objects(cmd *cobra.Command, cluster home) (ingress.Objects, ingress.Options, error) {
-	options := in.options()
 	if len(in.files) > 0 {
 		objects, err := load(in.files, cmd.InOrStdin())
-		return objects, options, err
+		return objects, in.options(objects), err
 	}
-	options.AssumeClass = "" // a cluster knows its classes
 	objects, err := cluster.objects(cmd.Context())
+	options := in.options(objects)
+	options.AssumeClass = "" // a cluster knows its classes
 	return objects, options, err
 }
 

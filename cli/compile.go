@@ -39,7 +39,7 @@ func (p program) matcher(l *lb.ObservedListener) *lb.Matcher {
 // that nobody asks for any more come last, to be deleted.
 func compile(ctx context.Context, cloud Offline, objects ingress.Objects, options ingress.Options, seen map[lb.Key]*lb.Observed) ([]program, []diag.Diagnostic, error) {
 	snapshots, diagnostics := ingress.Split(objects, options)
-	diagnostics = append(diagnostics, leftAlone(objects, snapshots, diagnostics)...)
+	diagnostics = append(diagnostics, ingress.LeftAlone(objects, options, snapshots)...)
 	var programs []program
 	wanted := map[lb.Key]bool{}
 	for _, s := range snapshots {
@@ -60,33 +60,6 @@ func compile(ctx context.Context, cloud Offline, objects ingress.Objects, option
 		}
 	}
 	return programs, diag.Sort(diagnostics), nil
-}
-
-// leftAlone tells of the Ingresses that are no business of Fairlead's. In a cluster they are their
-// own controller's and nothing is said; who asks about a file expects an answer about all of it.
-func leftAlone(objects ingress.Objects, snapshots []ingress.Snapshot, told []diag.Diagnostic) []diag.Diagnostic {
-	known := map[string]bool{}
-	for _, s := range snapshots {
-		for _, ing := range s.Ingresses {
-			known[ing.Namespace+"/"+ing.Name] = true
-		}
-	}
-	for _, d := range told {
-		known[d.Source.Object()] = true
-	}
-	var out []diag.Diagnostic
-	for _, ing := range objects.Ingresses {
-		source := diag.Source{Kind: "Ingress", Namespace: ing.Namespace, Name: ing.Name}
-		if known[source.Object()] || !ing.DeletionTimestamp.IsZero() {
-			continue
-		}
-		message := "it is of another controller's class, so Fairlead leaves it alone"
-		if ing.Spec.IngressClassName == nil && ing.Annotations["kubernetes.io/ingress.class"] == "" {
-			message = "it names no class, so Fairlead leaves it alone; set spec.ingressClassName, or give --watch-ingress-without-class"
-		}
-		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.ClassMissing, Source: source.At("spec.ingressClassName"), Message: message})
-	}
-	return out
 }
 
 // compileOne takes one load balancer from its snapshot to its plan.

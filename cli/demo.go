@@ -138,7 +138,7 @@ func (d *demo) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	programs, diagnostics, err := compile(ctx, d.cloud, objects, d.input.options(), d.seen)
+	programs, diagnostics, err := compile(ctx, d.cloud, objects, d.input.options(objects), d.seen)
 	if err != nil {
 		return err
 	}

@@ -177,7 +177,7 @@ func TestExplainFailsLoudlyWhereTheRulesAreWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs, _, err := compile(t.Context(), cloud, objects, (&input{className: "fairlead"}).options(), nil)
+	programs, _, err := compile(t.Context(), cloud, objects, (&input{className: "fairlead"}).options(objects), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func planFiles(cmd *cobra.Command, with Providers, in input, from sources) ([]pr
 	if err != nil && (len(seen) == 0 || !errors.Is(err, errNoIngress)) { // the last Ingress may be gone
 		return nil, nil, err
 	}
-	return compile(cmd.Context(), cloud, objects, in.options(), seen)
+	return compile(cmd.Context(), cloud, objects, in.options(objects), seen)
 }
 
 // planLive plans from what there is.

@@ -165,7 +165,7 @@ func stateAfter(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	in := input{className: "fairlead"}
-	programs, _, err := compile(t.Context(), cloud, objects, in.options(), nil)
+	programs, _, err := compile(t.Context(), cloud, objects, in.options(objects), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestPlanKnowsWhichRulesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshots, _ := ingress.Split(objects, (&input{className: "fairlead"}).options())
+	snapshots, _ := ingress.Split(objects, (&input{className: "fairlead"}).options(objects))
 	s := snapshots[0]
 	planned := func(seen *lb.Observed) program {
 		p, err := compileOne(t.Context(), cloud, s, seen)
@@ -249,16 +249,25 @@ func TestPlanTellsWhomItLeavesAlone(t *testing.T) {
 	dir := directory(t, map[string]string{
 		"nobody.yaml":  strings.Replace(ingressYAML("nobody", "a.example.com", "/"), "  ingressClassName: fairlead\n", "", 1),
 		"foreign.yaml": strings.Replace(ingressYAML("foreign", "b.example.com", "/"), "ingressClassName: fairlead", "ingressClassName: other", 1),
+		"legacy.yaml":  byAnnotation("legacy", "other"),
+		"unknown.yaml": byAnnotation("unknown", "nginx"),
 		"class.yaml":   "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: other}\nspec: {controller: example.com/other}\n",
 	})
 	report, got := planJSON(t, "-f", dir)
-	if got.code != exitDone || len(report.LoadBalancers) != 0 || len(report.Diagnostics) != 2 {
+	if got.code != exitDone || len(report.LoadBalancers) != 0 {
 		t.Fatalf("exit code %d and %s", got.code, got.out)
 	}
-	for i, want := range []string{"another controller's class", "names no class"} {
-		if d := report.Diagnostics[i]; d.Severity != "info" || !strings.Contains(d.Message, want) {
-			t.Errorf("%+v, want something about %q", d, want)
-		}
+	var told []string
+	for _, d := range report.Diagnostics {
+		told = append(told, strings.Join([]string{d.Severity, d.Reason, d.Source, d.Message}, " "))
+	}
+	if diff := cmp.Diff([]string{
+		"info ClassForeign Ingress shop/foreign spec.ingressClassName IngressClass other belongs to the controller example.com/other, so Fairlead leaves it alone",
+		"info ClassForeign Ingress shop/legacy metadata.annotations[kubernetes.io/ingress.class] IngressClass other belongs to the controller example.com/other, so Fairlead leaves it alone",
+		"info ClassUnset Ingress shop/nobody spec.ingressClassName it names no class, so Fairlead leaves it alone; set spec.ingressClassName, or give --watch-ingress-without-class",
+		`info ClassUnknown Ingress shop/unknown metadata.annotations[kubernetes.io/ingress.class] there is no IngressClass "nginx", and another controller may go by that name, so Fairlead leaves it alone`,
+	}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
 	}
 	if text := fairlead(t, "plan", "-f", dir); !strings.HasPrefix(text.out, "nothing to do\n") {
 		t.Errorf("text: %q", text.out)
@@ -266,6 +275,97 @@ func TestPlanTellsWhomItLeavesAlone(t *testing.T) {
 	report, got = planJSON(t, "-f", dir, "--watch-ingress-without-class")
 	if got.code != exitToDo || len(report.LoadBalancers) != 1 || len(report.Diagnostics) == 0 {
 		t.Errorf("when told to adopt it: exit code %d and %s", got.code, got.out)
+	}
+}
+
+// byAnnotation is an Ingress that names its class in the way of before.
+func byAnnotation(name, class string) string {
+	text := strings.Replace(ingressYAML(name, name+".example.com", "/"), "  ingressClassName: fairlead\n", "", 1)
+	return strings.Replace(text, "namespace: shop}", "namespace: shop, annotations: {kubernetes.io/ingress.class: '"+class+"'}}", 1)
+}
+
+// TestPlanMakesUpNoClass: the only class of Fairlead's pins the scheme, and nothing leads around it but the flags that
+// say so.
+func TestPlanMakesUpNoClass(t *testing.T) {
+	const class = `apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: pinned}
+spec: {controller: fairlead.dev/ingress, parameters: {apiGroup: fairlead.dev, kind: ClusterLoadBalancerClass, name: pinned}}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: ClusterLoadBalancerClass
+metadata: {name: pinned}
+spec: {scheme: internet-facing, annotations: []}
+`
+	dir := directory(t, map[string]string{
+		"class.yaml":   class,
+		"literal.yaml": byAnnotation("literal", "fairlead"),
+		"none.yaml":    strings.Replace(ingressYAML("none", "none.example.com", "/"), "  ingressClassName: fairlead\n", "", 1),
+	})
+	for _, c := range []struct {
+		why  string
+		args []string
+		keys []string
+		told []string
+	}{
+		{"no class is assumed", nil, nil, []string{"error ClassMissing shop/literal", "info ClassUnset shop/none"}},
+		{"a literal", []string{"--ingress-class-literal=fairlead"}, []string{"fairlead/shop/literal/internal"}, []string{"info ClassUnset shop/none"}},
+		{"a class for those without one", []string{"--watch-ingress-without-class=pinned"}, []string{"pinned/shop/none/internet-facing"}, []string{"error ClassMissing shop/literal"}},
+		{"the class that is assumed for those without one", []string{"--class-name=pinned", "--watch-ingress-without-class"}, []string{"pinned/shop/none/internet-facing"}, []string{"error ClassMissing shop/literal"}},
+		{"a class for those without one that does not exist", []string{"--watch-ingress-without-class=gone"}, nil, []string{"error ClassMissing shop/literal", "error ClassMissing shop/none"}},
+		{"no class for those without one", []string{"--watch-ingress-without-class=false"}, nil, []string{"error ClassMissing shop/literal", "info ClassUnset shop/none"}},
+	} {
+		report, _ := planJSON(t, append([]string{"-f", dir, "--class-name=zzz"}, c.args...)...)
+		var keys, told []string
+		for _, b := range report.LoadBalancers {
+			keys = append(keys, b.Key)
+		}
+		for _, d := range report.Diagnostics {
+			if strings.HasPrefix(d.Reason, "Class") {
+				told = append(told, d.Severity+" "+d.Reason+" "+strings.Fields(d.Source)[1])
+			}
+		}
+		if diff := cmp.Diff(c.keys, keys); diff != "" {
+			t.Errorf("%s: load balancers (-want +got):\n%s", c.why, diff)
+		}
+		if diff := cmp.Diff(c.told, told); diff != "" {
+			t.Errorf("%s: told (-want +got):\n%s", c.why, diff)
+		}
+	}
+	for class, keys := range map[string]int{"": 0, "--class-name=true": 0, "--class-name=fairlead": 1} {
+		args := []string{"-f", dir}
+		if class != "" {
+			args = append(args, class)
+		}
+		if report, _ := planJSON(t, args...); len(report.LoadBalancers) != keys {
+			t.Errorf("files that hold a class, with %q: %d load balancers, want %d", class, len(report.LoadBalancers), keys)
+		}
+	}
+	alone := directory(t, map[string]string{"literal.yaml": byAnnotation("literal", "fairlead")})
+	for class, keys := range map[string]int{"true": 1, "false": 0, "": 0, "other": 0} {
+		if report, _ := planJSON(t, "-f", alone, "--class-name="+class); len(report.LoadBalancers) != keys {
+			t.Errorf("files without classes, with --class-name=%s: %d load balancers, want %d", class, len(report.LoadBalancers), keys)
+		}
+	}
+	for _, command := range [][]string{{"plan"}, {"explain", "http://literal.example.com/"}, {"demo", "--once"}} {
+		got := fairlead(t, append(command, "-f", dir, "--ingress-class-literal")...)
+		if got.code != exitFail || !strings.Contains(got.err, "--ingress-class-literal") {
+			t.Errorf("%s with a literal that has no name: %+v", command[0], got)
+		}
+		for _, flag := range []string{"--ingress-class-literal=Fair/lead", "--class-name=a/b", "--watch-ingress-without-class=-"} {
+			got := fairlead(t, append(command, "-f", dir, flag)...)
+			if got.code != exitFail || !strings.Contains(got.err, "RFC 1123") {
+				t.Errorf("%s %s: %+v", command[0], flag, got)
+			}
+		}
+	}
+	explained := fairlead(t, "explain", "http://literal.example.com/", "-f", dir, "--class-name=zzz", "--ingress-class-literal=fairlead")
+	if !strings.Contains(explained.out, "fairlead/shop/literal/internal") {
+		t.Errorf("explained with a literal: %+v", explained)
+	}
+	demo := fairlead(t, "demo", "--once", "-f", dir, "--class-name=zzz", "--watch-ingress-without-class=pinned")
+	if demo.code != exitDone || !strings.Contains(demo.out, "pinned/shop/none/internet-facing") || strings.Contains(demo.out, "literal.example.com") {
+		t.Errorf("a demo under a class: %+v", demo)
 	}
 }
 

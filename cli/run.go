@@ -93,6 +93,10 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	libraries := logr.FromSlogHandler(quiet{handler})
 	log.SetLogger(libraries)
 	klog.SetLoggerWithOptions(libraries, klog.ContextualLogger(true))
+	classes, err := o.classes()
+	if err != nil {
+		return err
+	}
 	config, err := o.home.config()
 	if err != nil {
 		return err
@@ -111,7 +115,7 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	if what := o.forgone(); what != "" {
 		logger.Info(what)
 	}
-	t := term{o, config, providers.InTurns(cloud, o.cloudRate, o.cloudBurst), requests, logger, libraries}
+	t := term{o, classes, config, providers.InTurns(cloud, o.cloudRate, o.cloudBurst), requests, logger, libraries}
 	if err := t.serve(ctx); err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -28,8 +29,9 @@ type running struct {
 	provider      string
 	live          LiveOptions
 	home          home
-	withoutClass  bool
+	withoutClass  string
 	manageClass   string
+	literal       string
 	readOnly      bool
 	secrets       string
 	leaderElect   bool
@@ -64,9 +66,11 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.DurationVar(&o.live.WarmUp, "fake-warm-up", 0, "how long a new target of the fake cloud is neither checked nor sent requests")
 	o.live.awsFlags(flags)
 	o.home.flags(flags)
-	flags.BoolVar(&o.withoutClass, "watch-ingress-without-class", false, "serve Ingresses that name no class, too")
-	flags.Var(className{&o.manageClass}, "manage-ingress-class", "make the IngressClass of this `NAME` whenever it is missing; without a name, or true: "+ourClass+"; unset: none")
-	flags.Lookup("manage-ingress-class").NoOptDefVal = ourClass
+	flags.Var(className{&o.withoutClass, bare}, "watch-ingress-without-class", "serve Ingresses that name no class as if they named the IngressClass `NAME`, with its parameters; without a name, or true: that of --manage-ingress-class; unset, or false: they are left alone")
+	flags.Lookup("watch-ingress-without-class").NoOptDefVal = bare
+	literalFlag(flags, &o.literal)
+	flags.Var(className{&o.manageClass, ingress.DefaultClass}, "manage-ingress-class", "make the IngressClass of this `NAME` whenever it is missing; without a name, or true: "+ingress.DefaultClass+"; unset: none")
+	flags.Lookup("manage-ingress-class").NoOptDefVal = ingress.DefaultClass
 	flags.BoolVar(&o.readOnly, "read-only", false, "only plan: write what there would be to do into LoadBalancers, and nothing else anywhere")
 	flags.Var(oneOf(&o.secrets, "all", "all", "labelled", "none"), "secrets", "`WHICH` Secrets may be served: all, labelled (those with "+controllers.SecretLabel+"=true) or none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding a lease, so that several replicas can run")
@@ -99,6 +103,18 @@ func (o *LiveOptions) awsFlags(flags *pflag.FlagSet) {
 	flags.TextVar(&o.Rates, "aws-rates", providers.Rates{}, "`RATES` at which AWS is asked, by class of calls, such as write=3/20,modify=3/20 for 3 a second and 20 at once; unset: those that AWS publishes")
 }
 
+// classes are the settings that decide which Ingresses are ours.
+func (o *running) classes() (ingress.Options, error) {
+	options := ingress.Options{WithoutClass: o.withoutClass, Literal: o.literal, ManagedClass: o.manageClass}
+	if options.WithoutClass == bare {
+		options.WithoutClass = o.manageClass
+		if o.manageClass == "" {
+			return options, errors.New("--watch-ingress-without-class: under which IngressClass? Give it a name, as in --watch-ingress-without-class=" + ingress.DefaultClass + ", or have one made by --manage-ingress-class")
+		}
+	}
+	return options, nil
+}
+
 // forgone is what will not be done for want of a setting; "" for nothing.
 func (o *running) forgone() string {
 	if o.provider != "aws" || o.live.SecurityGroups != "managed" || o.live.Cluster != "" {
@@ -118,9 +134,6 @@ func (h *home) clusterFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&h.kubeconfig, "kubeconfig", "", "`FILE` that says which cluster; unset: KUBECONFIG, else the cluster around this process")
 	flags.StringVar(&h.namespace, "namespace", "", "the only `NAMESPACE` whose Ingresses are served; unset: all")
 }
-
-// ourClass is the IngressClass that config/class ships.
-const ourClass = "fairlead"
 
 // A choice is a setting with a few values.
 type choice struct {
@@ -214,8 +227,19 @@ func (c count) Set(v string) error {
 
 func (c count) Type() string { return "int" }
 
+// literalFlag names what is served without an IngressClass.
+func literalFlag(flags *pflag.FlagSet, value *string) {
+	flags.Var(className{value: value}, "ingress-class-literal", "serve Ingresses whose annotation kubernetes.io/ingress.class says `NAME`, without any parameters, where no IngressClass has this name; unset: they are told ClassMissing, as with the field")
+}
+
+// bare is the value of a flag that names a class, and is given without a name.
+const bare = "true"
+
 // A className is a setting that names a class, or says whether there is one at all.
-type className struct{ value *string }
+type className struct {
+	value *string
+	yes   string // what the value true stands for; "" where it has to be a name
+}
 
 func (c className) String() string {
 	if c.value == nil {
@@ -227,7 +251,10 @@ func (c className) String() string {
 func (c className) Set(v string) error {
 	switch v {
 	case "true":
-		v = ourClass
+		if c.yes == "" {
+			return errors.New("it has to be the name of a class")
+		}
+		v = c.yes
 	case "", "false":
 		*c.value = ""
 		return nil

@@ -7,7 +7,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // TestSettingsCanBeMadeAnywhere sets every row of the table in each place.
@@ -157,6 +160,67 @@ func TestEdits(t *testing.T) {
 	}{{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"lease", "leases", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 2}} {
 		if got := edits(c.a, c.b); got != c.want {
 			t.Errorf("edits(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestTheClassOfIngressesWithoutOne(t *testing.T) {
+	for _, c := range []struct {
+		args      []string
+		variables map[string]string
+		file      string
+		want      ingress.Options // with an error if all of it is empty
+	}{
+		{},
+		{args: []string{"--watch-ingress-without-class=false"}},
+		{args: []string{"--watch-ingress-without-class=public"}, want: ingress.Options{WithoutClass: "public"}},
+		{args: []string{"--watch-ingress-without-class", "--manage-ingress-class"}, want: ingress.Options{WithoutClass: "fairlead", ManagedClass: "fairlead"}},
+		{args: []string{"--watch-ingress-without-class=true", "--manage-ingress-class=mine"}, want: ingress.Options{WithoutClass: "mine", ManagedClass: "mine"}},
+		{args: []string{"--watch-ingress-without-class=public", "--manage-ingress-class=mine"}, want: ingress.Options{WithoutClass: "public", ManagedClass: "mine"}},
+		{file: "watch-ingress-without-class: true\nmanage-ingress-class: mine", want: ingress.Options{WithoutClass: "mine", ManagedClass: "mine"}},
+		{file: "watch-ingress-without-class: public\ningress-class-literal: edge", want: ingress.Options{WithoutClass: "public", Literal: "edge"}},
+		{file: "watch-ingress-without-class: true", variables: map[string]string{"FAIRLEAD_WATCH_INGRESS_WITHOUT_CLASS": "public"}, want: ingress.Options{WithoutClass: "public"}},
+		{file: "watch-ingress-without-class: public", variables: map[string]string{"FAIRLEAD_WATCH_INGRESS_WITHOUT_CLASS": "false"}},
+		{file: "ingress-class-literal: edge", args: []string{"--ingress-class-literal="}},
+		{file: "watch-ingress-without-class: public", variables: map[string]string{"FAIRLEAD_MANAGE_INGRESS_CLASS": "true"}, args: []string{"--watch-ingress-without-class"}, want: ingress.Options{WithoutClass: "fairlead", ManagedClass: "fairlead"}},
+	} {
+		t.Run(strings.Join(append(c.args, c.file), " "), func(t *testing.T) {
+			var o running
+			settings := o.settings(testProviders())
+			cmd := &cobra.Command{Use: "run", Run: func(*cobra.Command, []string) {}}
+			layered(cmd, settings)
+			file := filepath.Join(directory(t, map[string]string{"f.yaml": c.file}), "f.yaml")
+			if err := cmd.ParseFlags(append([]string{"--config", file}, c.args...)); err != nil {
+				t.Fatal(err)
+			}
+			var environ []string
+			for k, v := range c.variables {
+				environ = append(environ, k+"="+v)
+			}
+			if _, err := settle(cmd, settings, environ); err != nil {
+				t.Fatal(err)
+			}
+			got, err := o.classes()
+			if err != nil || got != c.want {
+				t.Errorf("got %+v and %v, want %+v", got, err, c.want)
+			}
+		})
+	}
+	for _, args := range [][]string{{"--watch-ingress-without-class"}, {"--watch-ingress-without-class=true", "--manage-ingress-class=false"}} {
+		got := fairlead(t, append([]string{"run", "--kubeconfig", "not-there"}, args...)...)
+		if got.code != exitFail || !strings.Contains(got.err, "--watch-ingress-without-class: under which IngressClass?") {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+	for _, args := range [][]string{{"--ingress-class-literal=true"}, {"--ingress-class-literal"}, {"--ingress-class-literal=Fair lead"}, {"--watch-ingress-without-class=a/b"}} {
+		if got := fairlead(t, append([]string{"run", "--print-config"}, args...)...); got.code != exitFail {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+	for given, want := range map[string]string{"--watch-ingress-without-class": `"true"`, "--watch-ingress-without-class=public": "public", "--ingress-class-literal=edge": "edge"} {
+		name, _, _ := strings.Cut(strings.TrimPrefix(given, "--"), "=")
+		if got := fairlead(t, "run", "--print-config", given); !strings.Contains(got.out, name+": "+want+" ") {
+			t.Errorf("%s: want %s in %+v", given, want, got)
 		}
 	}
 }

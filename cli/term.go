@@ -23,6 +23,7 @@ import (
 // A term is an operator from its start to its end.
 type term struct {
 	*running
+	classes  ingress.Options
 	config   *rest.Config
 	cloud    providers.Provider
 	requests *controllers.Requests
@@ -67,7 +68,7 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 		Namespace:     t.home.namespace,
 		ReadOnly:      t.readOnly,
 		Secrets:       controllers.SecretsMode(t.secrets),
-		Classes:       ingress.Options{WithoutClass: t.withoutClass},
+		Classes:       t.classes,
 		DriftInterval: t.driftInterval,
 		ManageClass:   t.manageClass,
 		Requests:      t.requests,

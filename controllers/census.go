@@ -1,11 +1,13 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -108,8 +110,8 @@ func (c census) ofIngresses(records map[lb.Key]record, emit emitter) {
 	taken := map[[2]string]int{}
 	for i := range list.Items {
 		ing := &list.Items[i]
-		class := ingress.ClassName(ing)
-		if class == "" && !c.options.WithoutClass {
+		class := cmp.Or(ingress.ClassName(ing), c.options.WithoutClass)
+		if ingress.ClassName(ing) == "" && (class == "" || foreign[class]) {
 			n, created := without[ing.Namespace], ing.CreationTimestamp.Unix()
 			if n.count == 0 || created < n.oldest {
 				n.oldest = created
@@ -117,7 +119,15 @@ func (c census) ofIngresses(records map[lb.Key]record, emit emitter) {
 			n.count++
 			without[ing.Namespace] = n
 		}
-		holders := c.memories.holding(refOf(kindIngress, ing).String())
+		name := refOf(kindIngress, ing).String()
+		holders := c.memories.holding(name)
+		graced := func(k lb.Key) bool {
+			since := departedAt(records[k], name)
+			return since != nil && time.Since(since.Time) < c.grace(k, objects)
+		}
+		if slices.ContainsFunc(holders, graced) {
+			continue // it is served until the grace of its class is over
+		}
 		if by := takenBy(ing, foreign[class], publishedBy(records, holders)); by != "" && len(holders) > 0 {
 			taken[[2]string{string(holders[0]), by}]++
 		}
@@ -139,6 +149,27 @@ func publishedBy(records map[lb.Key]record, keys []lb.Key) []string {
 		out = append(out, addressesOf(&r)...)
 	}
 	return out
+}
+
+// departedAt is since when a member has not been ours any more; nil if it is.
+func departedAt(r record, member string) *metav1.Time {
+	known := memberOf(&r, member)
+	if known == nil {
+		return nil
+	}
+	return known.DepartedAt
+}
+
+// grace is how long a load balancer serves a member that is not ours any more.
+func (c census) grace(key lb.Key, objects ingress.Objects) time.Duration {
+	class := ingress.FindClass(objects, c.options, key.Class())
+	if class == nil {
+		class = &ingress.Class{}
+		if spec := c.memories.recall(key).Memory.Class; spec != nil {
+			class.LoadBalancerClassSpec = *spec
+		}
+	}
+	return class.Grace()
 }
 
 // takenBy is what shows that another controller works on an Ingress that is remembered; or "".

@@ -32,7 +32,7 @@ func TestWhoseAnIngressIs(t *testing.T) {
 	}{
 		"the-field":              {field: w.class, served: true},
 		"the-annotation":         {annotation: w.class, served: true},
-		"the-literal":            {annotation: "fairlead", served: true}, // without a class of this name
+		"the-shipped-name":       {annotation: "fairlead", told: []string{"ClassMissing"}}, // without a class of this name
 		"both-agree":             {field: w.class, annotation: w.class, served: true},
 		"both-ours":              {field: second, annotation: w.class, served: true, told: []string{"ClassConflict"}},
 		"both-annotation-ours":   {field: foreign, annotation: w.class, served: true, told: []string{"ClassConflict"}},
@@ -87,19 +87,36 @@ func TestWhoseAnIngressIs(t *testing.T) {
 	}
 }
 
-func TestAnIngressWithoutAClassIsAdoptedOnRequest(t *testing.T) {
+func TestAnIngressWithoutAClassIsServedUnderTheNamedOne(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, kube.Shared(t))
+	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{
+		ListenPorts: []v1alpha1.ListenPort{{Protocol: v1alpha1.ProtocolHTTP, Port: 8080}}, Scheme: v1alpha1.SchemeInternal,
+		MoveGrace: &metav1.Duration{Duration: 2 * time.Second},
+	})
 	w.serve("web", "web-1")
-	w.run(func(s *settings) { s.operator.Classes.WithoutClass = true })
+	w.run(func(s *settings) { s.operator.Classes.WithoutClass = w.class })
 	unclassed := w.ask("unclassed", "shop.example", "/", "web")
 	unclassed.Spec.IngressClassName = nil
+	unclassed.Annotations["fairlead.dev/listen-ports"] = "HTTP:8080"
 	w.create(unclassed)
-	w.answers("unclassed", "http://shop.example/", "web-1")
+	w.answers("unclassed", "http://shop.example:8080/", "web-1")
 
-	// An operator that is not asked to lets go of it again.
+	// Without the class nobody knows what it pins.
+	if err := w.Delete(t.Context(), w.ingressClass(w.class, "")); err != nil {
+		t.Fatal(err)
+	}
+	w.told("unclassed", "ClassMissing")
+	w.is("unclassed", v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonClassMissing)
+	w.change("unclassed", annotate("fairlead.dev/listen-ports", "HTTP:80"))
+	w.calm()
+	w.answers("unclassed", "http://shop.example:8080/", "web-1")
+
+	// An operator that is not asked to serves it no longer than the grace of the class.
 	w.stop()
 	w.run()
+	w.told("unclassed", "ClassUnset")
+	w.answers("unclassed", "http://shop.example:8080/", "web-1")
 	w.gone()
 	w.released("unclassed")
 }
@@ -217,6 +234,7 @@ func TestAClassComesWithItsParameters(t *testing.T) {
 
 func TestAClassThatDisappearsFreezesWhatItServes(t *testing.T) {
 	w := newWorld(t)
+	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{MoveGrace: &metav1.Duration{}})
 	w.serve("web", "web-1")
 	w.serve("api", "api-1")
 	foreign := w.class + "-foreign"
@@ -269,47 +287,6 @@ func TestAClassThatDisappearsFreezesWhatItServes(t *testing.T) {
 	w.change("stays", func(i *networkingv1.Ingress) { i.Spec.IngressClassName = new("not-there") })
 	w.is("stays", v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonMembersRefused)
 	w.is("stays", v1alpha1.ConditionDegraded, metav1.ConditionFalse, v1alpha1.ReasonAsExpected)
-}
-
-func TestAnIngressMovesToAnotherController(t *testing.T) {
-	w := newWorld(t)
-	other := w.class + "-other"
-	w.create(w.ingressClass(other, "example.com/other"))
-	w.serve("web", "web-1")
-	w.create(w.ask("shop", "shop.example", "/", "web"))
-	w.answers("shop", "http://shop.example/", "web-1")
-
-	w.change("shop", func(i *networkingv1.Ingress) { i.Spec.IngressClassName = &other })
-	w.gone()
-	w.released("shop")
-
-	// What the other one writes is none of our business, though it looks the same.
-	i := w.ingress("shop")
-	i.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{Hostname: "other.example"}}
-	if err := w.Status().Update(t.Context(), i); err != nil {
-		t.Fatal(err)
-	}
-	w.calm()
-	if got := w.ingress("shop").Status.LoadBalancer.Ingress; len(got) != 1 || got[0].Hostname != "other.example" {
-		t.Errorf("status of a foreign Ingress is %v", got)
-	}
-	w.change("shop", func(i *networkingv1.Ingress) { i.Spec.IngressClassName = &w.class })
-	w.answers("shop", "http://shop.example/", "web-1")
-}
-
-func TestAClassThatIsGivenAwayIsLeft(t *testing.T) {
-	w := newWorld(t)
-	w.serve("web", "web-1")
-	w.create(w.ask("shop", "shop.example", "/", "web"))
-	w.answers("shop", "http://shop.example/", "web-1")
-
-	// Who controls a class cannot be changed, so somebody deletes it first.
-	if err := w.Delete(t.Context(), w.ingressClass(w.class, "")); err != nil {
-		t.Fatal(err)
-	}
-	w.create(w.ingressClass(w.class, "example.com/other"))
-	w.gone()
-	w.released("shop")
 }
 
 // is waits until the load balancer of an Ingress has a condition, for a reason.

@@ -35,6 +35,8 @@ type gathering struct {
 	// departed are Ingresses that this load balancer holds and that are no members any more:
 	// deleted, or somebody else's. One that is gone already is nil.
 	departed map[string]*networkingv1.Ingress
+	// disowned are those of the departed that no other load balancer of ours has either.
+	disowned map[string]bool
 	// paused says that somebody has paused the load balancer.
 	paused bool
 	// at is when it was read: what had ended by then is tried again.
@@ -98,6 +100,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	}
 	objects.Memories = g.memories.about(names, now)
 	objects.Memories[key] = memory
+	g.memories.addPinned(g.options.Literal, objects.Memories)
 
 	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, paused: paused, at: now}
 	out.Class.Name = key.Class()
@@ -121,8 +124,24 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	for _, m := range out.Members {
 		delete(out.departed, m.Owner.String())
 	}
-	maps.DeleteFunc(out.departed, func(name string, ing *networkingv1.Ingress) bool { return rejected(ing, memory.Members[name]) })
+	maps.DeleteFunc(out.departed, func(name string, ing *networkingv1.Ingress) bool {
+		return rejected(ing, memory.Members[name]) && !slices.ContainsFunc(ingress.LeftAlone(objects, g.options, snapshots), func(d diag.Diagnostic) bool {
+			return d.Source.Object() == name
+		})
+	})
+	out.disowned = disowned(out.departed, snapshots)
 	return out, nil
+}
+
+// disowned are those of some Ingresses that none of the snapshots has.
+func disowned(departed map[string]*networkingv1.Ingress, snapshots []ingress.Snapshot) map[string]bool {
+	out := map[string]bool{}
+	for name := range departed {
+		out[name] = !slices.ContainsFunc(snapshots, func(s ingress.Snapshot) bool {
+			return slices.ContainsFunc(s.Members, func(m ingress.Member) bool { return m.Owner.String() == name })
+		})
+	}
+	return out
 }
 
 // rejected reports whether an Ingress is kept waiting: the cloud would not have it as it is, and never
@@ -159,6 +178,7 @@ func (g *gatherer) homes(ctx context.Context, ing *networkingv1.Ingress) ([]lb.K
 	}
 	who := refOf(kindIngress, ing)
 	objects.Memories = g.memories.about([]string{who.String()}, time.Now())
+	g.memories.addPinned(g.options.Literal, objects.Memories)
 	snapshots, homeless := ingress.Split(objects, g.options)
 	keys := g.memories.holding(who.String())
 	for _, s := range snapshots {

@@ -25,6 +25,11 @@ func (r *reconciler) hold(ctx context.Context, g *gathering) error {
 	if err := r.enrol(ctx, g); err != nil {
 		return err
 	}
+	for _, m := range g.Members {
+		if m.Departing {
+			r.marks.unpublish(m.Owner.String())
+		}
+	}
 	for _, ing := range g.Ingresses {
 		if !ing.DeletionTimestamp.IsZero() {
 			continue
@@ -42,15 +47,22 @@ func (r *reconciler) hold(ctx context.Context, g *gathering) error {
 	return nil
 }
 
-// enrol remembers the members that are new here, or come back, and where from.
+// enrol remembers the members that are new here, or come back, and where from; and since when a member is
+// not ours any more.
 func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 	next := *g.record.DeepCopy()
 	next.Members = g.names()
 	next.MemberCount = int32(len(next.Members))
-	returned, fresh := false, []v1alpha1.MemberMemory(nil)
+	changed, fresh := false, []v1alpha1.MemberMemory(nil)
 	for _, m := range g.Members {
 		name := m.Owner.String()
 		known := memberOf(&next, name)
+		if known != nil && m.Departing != (known.DepartedAt != nil) {
+			known.DepartedAt, changed = nil, true
+			if m.Departing {
+				known.DepartedAt = now()
+			}
+		}
 		switch {
 		case m.Leaving:
 		case known == nil:
@@ -60,10 +72,10 @@ func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 			for _, key := range m.Earlier {
 				known.Earlier = append(known.Earlier, string(key))
 			}
-			returned = true
+			changed = true
 		}
 	}
-	if !returned && fresh == nil {
+	if !changed && fresh == nil {
 		return nil
 	}
 	next.Memory.Members = append(next.Memory.Members, fresh...)

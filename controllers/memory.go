@@ -97,8 +97,10 @@ func (m *memories) read(key lb.Key, now time.Time) ingress.Memory {
 	r := m.records[key]
 	ends := func(r v1alpha1.Rejection) bool { return r.Until != nil }
 	reserved := func(h v1alpha1.HostOwner) bool { return h.Until != nil }
-	if slices.ContainsFunc(r.Memory.Hosts, reserved) ||
-		slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return slices.ContainsFunc(m.Rejections, ends) }) {
+	changes := func(m v1alpha1.MemberMemory) bool {
+		return m.DepartedAt != nil || slices.ContainsFunc(m.Rejections, ends)
+	}
+	if slices.ContainsFunc(r.Memory.Hosts, reserved) || slices.ContainsFunc(r.Memory.Members, changes) {
 		return memoryOf(r, now)
 	}
 	return m.memories[key]
@@ -146,6 +148,20 @@ func (m *memories) about(members []string, now time.Time) map[lb.Key]ingress.Mem
 		}
 	}
 	return out
+}
+
+// addPinned adds to what the compiler needs to know that a class is remembered with parameters, if it is.
+func (m *memories) addPinned(class string, to map[lb.Key]ingress.Memory) {
+	if class == "" {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, known := range m.memories {
+		if _, there := to[key]; !there && key.Class() == class && known.Class != nil {
+			to[key] = ingress.Memory{Class: known.Class}
+		}
+	}
 }
 
 // keep replaces a record, here and where it outlives this process.
@@ -223,6 +239,9 @@ func memoryOf(r record, now time.Time) ingress.Memory {
 	}
 	for _, m := range r.Memory.Members {
 		known := ingress.Remembered{Previous: lb.Key(m.Previous), Move: m.Move, Served: m.Served}
+		if m.DepartedAt != nil {
+			known.Departed = max(0, now.Sub(m.DepartedAt.Time))
+		}
 		for _, key := range m.Earlier {
 			known.Earlier = append(known.Earlier, lb.Key(key))
 		}

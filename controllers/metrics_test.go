@@ -17,6 +17,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -103,6 +104,8 @@ func TestMetricsMove(t *testing.T) {
 	other := w.class + "-other"
 	w.create(&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: other}, Spec: networkingv1.IngressClassSpec{Controller: "example.com/other"}})
 	w.change("leaves", func(i *networkingv1.Ingress) { i.Spec.IngressClassName = &other })
+	w.told("leaves", "ClassForeign") // and so it is not taken over, but on its way, until the grace is over
+	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{MoveGrace: &metav1.Duration{}})
 	leaves := w.class + "/" + w.namespace + "/leaves/internal"
 	shows("fairlead_load_balancer_ingresses_taken_over", leaves, "class")
 	shows("fairlead_load_balancer_degraded", leaves, "ProviderDenied")

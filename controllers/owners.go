@@ -55,7 +55,7 @@ func (o outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 			known.Hosts = append(known.Hosts, v1alpha1.HostOwner{Host: host, Namespace: h.Namespace})
 		}
 	}
-	until := &metav1.Time{Time: now.Add(o.grace()).Truncate(time.Second)}
+	until := &metav1.Time{Time: now.Add(o.snap.Class.Grace()).Truncate(time.Second)}
 	for _, h := range before {
 		if owned[h.Host] || free(h, o.snap.at) {
 			continue
@@ -77,12 +77,4 @@ func untilFree(r *record, now time.Time) time.Duration {
 		}
 	}
 	return wait
-}
-
-// sooner is the shorter of two waits, of which zero is none.
-func sooner(a, b time.Duration) time.Duration {
-	if a == 0 || b == 0 {
-		return max(a, b)
-	}
-	return min(a, b)
 }

@@ -121,7 +121,7 @@ func (o outcome) conditions() []metav1.Condition {
 		}
 	}
 	rest := conditionsAfter(o.err)
-	if lost := o.classLost(); lost != "" {
+	if lost := o.snap.ClassLost; lost != "" {
 		lost += "; what is served is frozen until the class is back"
 		accepted = condition(v1alpha1.ConditionAccepted, false, v1alpha1.ReasonClassMissing, lost)
 		if rest[1].Status == metav1.ConditionFalse {
@@ -144,20 +144,6 @@ func (o outcome) protected() *diag.Diagnostic {
 		return nil
 	}
 	return &o.todo.Diagnostics[at]
-}
-
-// classLost is why the class of the load balancer cannot be used; "" if it can.
-func (o outcome) classLost() string {
-	for _, d := range o.built.Diagnostics {
-		ing := o.snap.actual[d.Source.Object()]
-		if d.Reason != diag.ClassMissing && d.Reason != diag.ParametersMissing || d.Source.Kind != kindIngress || ing == nil {
-			continue
-		}
-		if ingress.NamesClass(ing, o.snap.Class.Name) {
-			return d.Message
-		}
-	}
-	return ""
 }
 
 // conditionsAfter are what the cloud, or its failure, makes of a load balancer: whether it is programmed,

@@ -69,6 +69,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	err = errors.Join(err, r.publish(ctx, o, &next))
 	err = errors.Join(err, r.release(ctx, o, &next))
 	ended, wait := o.endMoves(&next, time.Now())
+	wait = sooner(wait, sooner(o.untilLetGo(&next, time.Now()), untilFree(&next, time.Now())))
 	if o.finished(&next) && err == nil {
 		r.forget(key)
 		r.herald.forget(key)
@@ -90,12 +91,11 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	case err == nil && o.err == nil && o.seen.Exists && !o.seen.Active:
 		return reconcile.Result{RequeueAfter: afterPending}, nil
 	case err == nil && o.err == nil && (rejecting(&next) || o.lacking()):
-		return reconcile.Result{RequeueAfter: sooner(untilTried(&next, time.Now()), untilFree(&next, time.Now()))}, nil
+		return reconcile.Result{RequeueAfter: sooner(wait, untilTried(&next, time.Now()))}, nil
 	case err == nil && o.err == nil:
-		wait = sooner(wait, untilFree(&next, time.Now()))
 		return reconcile.Result{RequeueAfter: cmp.Or(wait, r.jittered())}, nil // to see whether the cloud has drifted
 	}
-	return reconcile.Result{}, errors.Join(o.err, err)
+	return reconcile.Result{RequeueAfter: wait}, errors.Join(o.err, err)
 }
 
 // blind reports that the cloud could not be read. All else is as it was.
@@ -236,12 +236,12 @@ func (r *reconciler) release(ctx context.Context, o outcome, next *record) error
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(o.snap.departed)) {
+		r.directory.letGo(refFrom(kindIngress, name), o.snap.Key) // first: of two that release it at a time, the last one finds nobody else
 		if err := r.releaseOne(ctx, o, refFrom(kindIngress, name), o.snap.departed[name]); err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		next.Memory.Members = slices.DeleteFunc(next.Memory.Members, func(m v1alpha1.MemberMemory) bool { return m.Ingress == name })
-		r.directory.letGo(refFrom(kindIngress, name), o.snap.Key)
 		delete(o.snap.departed, name)
 	}
 	return errors.Join(errs...)
@@ -250,8 +250,8 @@ func (r *reconciler) release(ctx context.Context, o outcome, next *record) error
 // releaseOne leaves an Ingress alone, unless another load balancer of ours has it. It is told where what
 // served it goes on doing so.
 func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *networkingv1.Ingress) error {
-	others := slices.DeleteFunc(r.directory.on(who), func(k lb.Key) bool { return k == o.snap.Key })
-	if len(others) > 0 {
+	others := r.directory.on(who)
+	if len(others) > 0 && !o.snap.disowned[who.String()] {
 		return nil
 	}
 	if ing == nil {
@@ -264,11 +264,31 @@ func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *ne
 		}
 	}
 	if ing.DeletionTimestamp.IsZero() {
-		if err := r.writeStatus(ctx, ing, without(ing.Status.LoadBalancer.Ingress, addressesOf(&o.snap.record))); err != nil {
+		if err := r.unpublish(ctx, ing, addressesOf(&o.snap.record)); err != nil {
 			return err
 		}
 	}
+	if len(others) > 0 {
+		return nil
+	}
 	return r.letGo(ctx, ing)
+}
+
+// unpublish takes the addresses of a load balancer out of an Ingress's status. Another controller may be writing
+// there, so what it has written since the Ingress was read stays: the API server refuses the write then.
+func (r *reconciler) unpublish(ctx context.Context, ing *networkingv1.Ingress, addresses []string) error {
+	left := without(ing.Status.LoadBalancer.Ingress, addresses)
+	if len(left) == len(ing.Status.LoadBalancer.Ingress) {
+		return nil
+	}
+	to := ing.DeepCopy()
+	to.Status.LoadBalancer.Ingress = left
+	err := r.writer.Status().Patch(ctx, to, client.MergeFromWithOptions(ing, client.MergeFromWithOptimisticLock{}))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("taking the address out of the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+	}
+	ing.ResourceVersion = to.ResourceVersion // the finalizer goes next
+	return nil
 }
 
 // routed reports whether a plan that is not done takes routes away, so that some may still be there.
@@ -298,7 +318,7 @@ func takesAway(s plan.Step) bool {
 // load balancers that they may leave now, and how long the next one still has. A member that has moved
 // on from here has taken with it, or not, what else it was leaving: that one is to see for itself.
 func (o outcome) endMoves(next *record, now time.Time) (ended []lb.Key, wait time.Duration) {
-	grace := o.grace()
+	grace := o.snap.Class.Grace()
 	for _, m := range o.snap.record.Memory.Members {
 		if m.Previous != "" && memberOf(next, m.Ingress) == nil {
 			ended = append(ended, left(m)...)
@@ -319,13 +339,15 @@ func (o outcome) endMoves(next *record, now time.Time) (ended []lb.Key, wait tim
 	return ended, wait
 }
 
-// grace is how long an Ingress that moves is served by both load balancers, and how long a host stays
-// reserved that its owner does not name any more.
-func (o outcome) grace() time.Duration {
-	if o.snap.Class.MoveGrace != nil {
-		return o.snap.Class.MoveGrace.Duration
+// untilLetGo is when the grace of the first member ends that is not ours any more; 0 if there is none.
+func (o outcome) untilLetGo(next *record, now time.Time) (wait time.Duration) {
+	for _, m := range o.snap.Members {
+		if known := memberOf(next, m.Owner.String()); m.Departing && known != nil && known.DepartedAt != nil {
+			left := known.DepartedAt.Add(o.snap.Class.Grace()).Sub(now)
+			wait = sooner(wait, max(left, afterConflict))
+		}
 	}
-	return 10 * time.Minute
+	return wait
 }
 
 // left are the load balancers that a member has left for this one.

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -37,6 +38,7 @@ type patient[K comparable] struct {
 
 func (p *patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, error) {
 	result, err := p.TypedReconciler.Reconcile(ctx, key)
+	due := result.RequeueAfter
 	l := log.FromContext(ctx)
 	if err == nil {
 		if p.failures.over(key) {
@@ -45,6 +47,9 @@ func (p *patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, er
 		return result, nil
 	}
 	result, retried := comeBack(err)
+	if retried == nil {
+		result.RequeueAfter = sooner(result.RequeueAfter, due)
+	}
 	again := result.RequeueAfter.String()
 	if retried != nil {
 		again = "soon, and then ever less often, until it is every " + lastRetry.String()
@@ -79,6 +84,11 @@ func comeBack(err error) (reconcile.Result, error) {
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: wait}, nil
+}
+
+// sooner is the shorter of two times to wait, of which 0 is none.
+func sooner(a, b time.Duration) time.Duration {
+	return min(cmp.Or(a, b), cmp.Or(b, a))
 }
 
 // onlyPending reports whether nothing went wrong but that it is too early for something: then what was

@@ -53,7 +53,7 @@ func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedN
 		}
 	}
 	// While its class is missing nobody can say that nothing of it is in the cloud.
-	frozen := len(homeless) > 0 && ing.DeletionTimestamp.IsZero()
+	frozen := ing.DeletionTimestamp.IsZero() && slices.ContainsFunc(homeless, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
 	if len(keys) > 0 || len(s.directory.on(who)) > 0 || frozen {
 		return reconcile.Result{}, nil
 	}

@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -62,13 +61,13 @@ type telling struct {
 
 // compiled is one load balancer of a telling: as it is, as it shall be, and what leads there.
 type compiled struct {
-	key   lb.Key
-	caps  lb.Capabilities // as the load balancer's class narrows them
-	owned []ownership.Owned
-	table *routing.Table // nil where no Ingress wants the load balancer any more
-	want  lb.LoadBalancer
-	seen  *lb.Observed
-	plan  plan.Plan
+	key      lb.Key
+	caps     lb.Capabilities // as the load balancer's class narrows them
+	snapshot ingress.Snapshot
+	table    *routing.Table // nil where no Ingress wants the load balancer any more
+	want     lb.LoadBalancer
+	seen     *lb.Observed
+	plan     plan.Plan
 }
 
 // tell compiles a story under each of its capability sets.
@@ -83,7 +82,7 @@ func tell(s *story) ([]telling, error) {
 		if s.before != nil {
 			before := compile(s, *s.before, caps, nil)
 			seen = settled(before)
-			objects.Memories = remembered(before, seen)
+			objects.Memories = remembered(s, before, seen)
 		}
 		all = append(all, compile(s, objects, caps, seen))
 	}
@@ -92,7 +91,7 @@ func tell(s *story) ([]telling, error) {
 
 // compile is the pipeline: objects to load balancers to plans.
 func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]*lb.Observed) telling {
-	snapshots, diagnostics := ingress.Split(o, ingress.Options{WithoutClass: s.options.WithoutClass, AssumeClass: "fairlead"})
+	snapshots, diagnostics := ingress.Split(o, s.classes())
 	told := telling{caps: caps, diagnostics: diagnostics}
 	wanted := map[lb.Key]compiled{}
 	for _, snapshot := range snapshots {
@@ -102,14 +101,14 @@ func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]
 			facts.Know(o)
 		}
 		built := model.Compile(snapshot, facts, caps)
-		wanted[snapshot.Key] = compiled{caps: caps, owned: snapshot.OwnedHosts(), table: built.Table, want: built.LoadBalancer}
+		wanted[snapshot.Key] = compiled{caps: caps, snapshot: snapshot, table: built.Table, want: built.LoadBalancer}
 		told.diagnostics = append(told.diagnostics, built.Diagnostics...)
 	}
 	for key := range seen {
 		if _, ok := wanted[key]; !ok {
 			name := key.Class()
 			gone := ingress.Snapshot{Key: key, Class: ingress.Class{Name: name}}
-			if class := ingress.FindClass(o, ingress.Options{AssumeClass: "fairlead"}, name); class != nil {
+			if class := ingress.FindClass(o, s.classes(), name); class != nil {
 				gone.Class = *class
 			}
 			caps := caps.For(model.ClassOf(gone))
@@ -144,13 +143,21 @@ func settled(told telling) map[lb.Key]*lb.Observed {
 	return seen
 }
 
-// remembered is what the operator knows then: the certificates that the cloud has, and the owners of hosts.
-func remembered(told telling, seen map[lb.Key]*lb.Observed) map[lb.Key]ingress.Memory {
+// remembered is what the operator knows then: the certificates that the cloud has, the owners of hosts and, where
+// the story says so, what was accepted.
+func remembered(s *story, told telling, seen map[lb.Key]*lb.Observed) map[lb.Key]ingress.Memory {
 	memories := map[lb.Key]ingress.Memory{}
 	for _, c := range told.loadBalancers {
 		memory := ingress.Memory{Certificates: model.Held(c.want, seen[c.key], nil), Hosts: map[routing.Host]string{}}
-		for _, h := range c.owned {
+		for _, h := range c.snapshot.OwnedHosts() {
 			memory.Hosts[h.Host] = h.Namespace
+		}
+		if s.options.Remembered {
+			memory.Class, memory.Members = &c.snapshot.Class.LoadBalancerClassSpec, map[string]ingress.Remembered{}
+			for _, m := range c.snapshot.Members {
+				name, accepted := m.Owner.String(), ingress.Accept(m.Ingress)
+				memory.Members[name] = ingress.Remembered{LastAccepted: &accepted, Served: true, Departed: s.options.Departed[name].Duration}
+			}
 		}
 		memories[c.key] = memory
 	}

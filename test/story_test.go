@@ -58,8 +58,17 @@ type options struct {
 	Unshielded string `json:"unshielded"`
 	// NamesTaken are what has the names that load balancers are to have.
 	NamesTaken map[string]string `json:"namesTaken"`
-	// WithoutClass adopts Ingresses that name no class.
-	WithoutClass bool `json:"withoutClass"`
+	// WithoutClass is the class of Ingresses that name none, and Literal what the annotation may say
+	// without an IngressClass.
+	WithoutClass string `json:"withoutClass"`
+	Literal      string `json:"literal"`
+	// NoClassAssumed says that the classes are those among the objects. Else "fairlead" is one of ours,
+	// unless it is among them.
+	NoClassAssumed bool `json:"noClassAssumed"`
+	// Remembered says that the operator remembers what it accepted of the objects before, and Departed how
+	// long ago it saw that Ingresses were not its own any more, by namespace/name.
+	Remembered bool                       `json:"remembered"`
+	Departed   map[string]metav1.Duration `json:"departed"`
 	// Rules and ValuesPerCondition lower the limits of the capability sets.
 	Rules              int `json:"rules"`
 	ValuesPerCondition int `json:"valuesPerCondition"`
@@ -120,6 +129,15 @@ func read(file string) (*story, error) {
 		}
 	}
 	return s, nil
+}
+
+// classes are the settings that decide which Ingresses are ours.
+func (s *story) classes() ingress.Options {
+	out := ingress.Options{WithoutClass: s.options.WithoutClass, Literal: s.options.Literal, AssumeClass: ingress.DefaultClass}
+	if s.options.NoClassAssumed {
+		out.AssumeClass = ""
+	}
+	return out
 }
 
 func (s *story) has(name string) bool {

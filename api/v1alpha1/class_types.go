@@ -181,7 +181,8 @@ type LoadBalancerClassSpec struct {
 	WarmTimeout *metav1.Duration `json:"warmTimeout,omitempty"`
 
 	// MoveGrace is how long an Ingress that moves to another load balancer is served by both,
-	// counted from when the new address is published. Unset: 10 minutes.
+	// counted from when the new address is published; and how long one is served that names no class of
+	// Fairlead's any more. Unset: 10 minutes.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s')",message="must not be negative"

@@ -182,6 +182,9 @@ type MemberMemory struct {
 	PublishedAt *metav1.Time `json:"publishedAt,omitempty"`
 	// Served says that routes of the Ingress have been in the cloud.
 	Served bool `json:"served,omitempty"`
+	// DepartedAt is when the Ingress was first seen to name no class of Fairlead's any more. It is let go
+	// once the class's moveGrace has passed since then.
+	DepartedAt *metav1.Time `json:"departedAt,omitempty"`
 }
 
 // SecretCertificate is the certificate that a Secret held last.

@@ -18,6 +18,9 @@ const (
 
 	Invalid              Reason = "Invalid"
 	ClassMissing         Reason = "ClassMissing"
+	ClassForeign         Reason = "ClassForeign"
+	ClassUnknown         Reason = "ClassUnknown"
+	ClassUnset           Reason = "ClassUnset"
 	ClassConflict        Reason = "ClassConflict"
 	ClassTaken           Reason = "ClassTaken"
 	ParametersMissing    Reason = "ParametersMissing"
@@ -87,7 +90,10 @@ const (
 // Reasons is every reason with its documentation, in the order in which the reference prints them.
 var Reasons = []Doc{
 	{Invalid, "The API server would refuse the object; it is refused here for the same reason.", "Correct the field that the message names."},
-	{ClassMissing, "The Ingress names an IngressClass that does not exist.", "Create the class or correct `spec.ingressClassName`."},
+	{ClassMissing, "The Ingress names an IngressClass that does not exist, in `spec.ingressClassName` or in the annotation `kubernetes.io/ingress.class`. What was served under the class stays as it was last accepted.", "Create the class, or name one that exists."},
+	{ClassForeign, "The Ingress names an IngressClass of another controller, which is left to serve it. What Fairlead served of it stays as it was last accepted until the class's `moveGrace` is over.", "Nothing, if another controller is to serve it. Else name a class of Fairlead's."},
+	{ClassUnknown, "The annotation `kubernetes.io/ingress.class` has a name that no IngressClass has. Other controllers take such names, so the Ingress is left alone, and only the command line says so.", "Nothing, if another controller is to serve it. Else name a class of Fairlead's."},
+	{ClassUnset, "The Ingress names no class, so it is left alone. What Fairlead served of it stays as it was last accepted until the class's `moveGrace` is over.", "Set `spec.ingressClassName`, or run the operator with `--watch-ingress-without-class`."},
 	{ClassConflict, "`spec.ingressClassName` and the annotation `kubernetes.io/ingress.class` disagree; the annotation decides.", "Remove the annotation."},
 	{ClassTaken, "The IngressClass that the operator is told to manage belongs to another controller; it is left as it is.", "Give `--manage-ingress-class` another name, or remove the other controller's class."},
 	{ParametersMissing, "The IngressClass refers to parameters that do not exist or are of an unknown kind.", "Create the parameters object, or correct `spec.parameters` of the class."},

@@ -87,7 +87,9 @@ var annotations = []annotation{
 		name: classAnnotation, kind: "name of a class", fallback: "`spec.ingressClassName`", on: onIngress, about: aboutChoice,
 		merge: mergeOwn, needs: needsNone, example: "fairlead",
 		doc: "The class, as it was written before `spec.ingressClassName`. It takes priority over the field. " +
-			"The value `fairlead` works even where no IngressClass has that name. It cannot be forbidden by a class.",
+			"It means the IngressClass of that name, with its parameters. Where there is none the Ingress is told `ClassMissing` if the value is `fairlead`, a name that a setting of the operator has, or what Fairlead served it under, and what is served stays as it was last accepted; any other value is left to other controllers. " +
+			"Only with [`--ingress-class-literal`](run.md) does a value stand for a class without parameters where no IngressClass has that name. " +
+			"A class cannot forbid the annotation: it leads to no more than the field does.",
 	},
 	{
 		name: groupAnnotation, kind: "name: lower-case letters, digits and dashes, at most 63", fallback: "a load balancer of its own", on: onIngress, about: aboutChoice,

@@ -4,28 +4,41 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file decides which Ingresses are ours, as the API means it: spec.ingressClassName names an
 // IngressClass, whose spec.controller names us and whose spec.parameters is the class's spec. The
-// annotation from before there were classes still works and takes priority.
+// annotation from before there were classes takes priority and means the same: the IngressClass of
+// that name, with its parameters. No class is made up, unless Options.Literal says so.
 
 // Controller is what the spec.controller of our IngressClasses says.
 const Controller = "fairlead.dev/ingress"
 
-// classLiteral is what the legacy annotation may say where no IngressClass has that name.
-const classLiteral = "fairlead"
+// DefaultClass is what the IngressClass is called that Fairlead ships. An annotation that says so means
+// Fairlead, even where no such class exists.
+const DefaultClass = "fairlead"
 
-// Options are the choices of whoever runs the compiler.
+// Options are the operator's settings that decide which Ingresses are ours.
 type Options struct {
-	// WithoutClass adopts Ingresses that name no class, as if they named the class "fairlead".
-	WithoutClass bool
+	// WithoutClass is the IngressClass, with its parameters, under which Ingresses are served that name no
+	// class; "" leaves them alone.
+	WithoutClass string
+	// Literal is a name that the annotation may have though no IngressClass has it: it then stands for a
+	// class without parameters. "" is none. Any IngressClass of that name decides over it, and so do the
+	// parameters of one that are remembered.
+	Literal string
+	// ManagedClass is the IngressClass that the operator creates; "" is none. An annotation that names it
+	// means Fairlead, even while the class is missing.
+	ManagedClass string
 	// AssumeClass is taken for a class of ours, without parameters, where no IngressClass of
 	// that name is among the objects: files often hold Ingresses only.
 	AssumeClass string
@@ -37,6 +50,14 @@ type Class struct {
 	v1alpha1.LoadBalancerClassSpec
 }
 
+// Grace is how long an Ingress that leaves a load balancer of the class is served by it.
+func (c *Class) Grace() time.Duration {
+	if c.MoveGrace != nil {
+		return c.MoveGrace.Duration
+	}
+	return 10 * time.Minute
+}
+
 // Source is where diagnostics about a class point.
 func (c *Class) Source() diag.Source { return diag.Source{Kind: "IngressClass", Name: c.Name} }
 
@@ -44,14 +65,19 @@ func (c *Class) Source() diag.Source { return diag.Source{Kind: "IngressClass", 
 type classes struct {
 	usable  map[string]*Class
 	broken  map[string]diag.Diagnostic // ours, and what its Ingresses are told
-	foreign map[string]bool
+	foreign map[string]string          // the controllers of the others
 	// standard is the class that the API server gives to new Ingresses without one; or "".
 	standard string
-	options  Options
+	// pinned says that parameters of an IngressClass are remembered that was called like the literal.
+	pinned  bool
+	options Options
 }
 
 func newClasses(o Objects, options Options) (*classes, []diag.Diagnostic) {
-	cs := &classes{usable: map[string]*Class{}, broken: map[string]diag.Diagnostic{}, foreign: map[string]bool{}, options: options}
+	cs := &classes{
+		usable: map[string]*Class{}, broken: map[string]diag.Diagnostic{}, foreign: map[string]string{},
+		pinned: pinned(o.Memories, options.Literal), options: options,
+	}
 	var found []diag.Diagnostic
 	from := newParameters(o)
 	for _, c := range o.IngressClasses {
@@ -63,7 +89,7 @@ func newClasses(o Objects, options Options) (*classes, []diag.Diagnostic) {
 
 func (cs *classes) add(c *networkingv1.IngressClass, from parameters) []diag.Diagnostic {
 	if c.Spec.Controller != Controller {
-		cs.foreign[c.Name] = true
+		cs.foreign[c.Name] = c.Spec.Controller
 		return nil
 	}
 	source := (&Class{Name: c.Name}).Source()
@@ -111,32 +137,44 @@ func standardClass(all []*networkingv1.IngressClass) string {
 	}).Name
 }
 
+// pinned reports whether a load balancer is remembered that was served under parameters of a class.
+func pinned(memories map[routing.Key]Memory, class string) bool {
+	for key, m := range memories {
+		if class != "" && key.Class() == class && m.Class != nil && !equality.Semantic.DeepEqual(*m.Class, v1alpha1.LoadBalancerClassSpec{}) {
+			return true
+		}
+	}
+	return false
+}
+
 // named is the class of a name; nil if it is not ours, or not usable.
 func (cs *classes) named(class string) *Class {
 	if c := cs.usable[class]; c != nil {
 		return c
 	}
-	_, broken := cs.broken[class]
-	if !broken && !cs.foreign[class] && class != "" && class == cs.options.AssumeClass {
+	if class != "" && class == cs.options.AssumeClass && !cs.exists(class) {
 		return &Class{Name: class}
 	}
 	return nil
 }
 
-// ClassName is the class that an Ingress names, in the way that decides; or "".
-func ClassName(ing *networkingv1.Ingress) string {
-	if annotation := ing.Annotations[classAnnotation]; annotation != "" {
-		return annotation
-	}
-	if ing.Spec.IngressClassName != nil {
-		return *ing.Spec.IngressClassName
-	}
-	return ""
+// exists reports whether there is an IngressClass of the name, whatever it is to us.
+func (cs *classes) exists(class string) bool {
+	_, broken := cs.broken[class]
+	_, foreign := cs.foreign[class]
+	return cs.usable[class] != nil || broken || foreign
 }
 
-// NamesClass reports whether an Ingress asks for a class; one that names none asks for the literal one.
-func NamesClass(ing *networkingv1.Ingress, class string) bool {
-	return cmp.Or(ClassName(ing), classLiteral) == class
+// ClassName is the class that an Ingress names, in the way that decides; or "".
+func ClassName(ing *networkingv1.Ingress) string {
+	return cmp.Or(ing.Annotations[classAnnotation], classField(ing))
+}
+
+func classField(ing *networkingv1.Ingress) string {
+	if ing.Spec.IngressClassName == nil {
+		return ""
+	}
+	return *ing.Spec.IngressClassName
 }
 
 // FindClass is a class of ours by its name; nil if it is missing or cannot be used.
@@ -145,19 +183,19 @@ func FindClass(o Objects, options Options, name string) *Class {
 	return classes.named(name)
 }
 
-// A belonging says whose an Ingress is.
+// A belonging says whether an Ingress is ours. One of class, lost and other is set.
 type belonging struct {
+	asked string            // the class that it names, or that counts for those that name none
 	class *Class            // ours
-	lost  []diag.Diagnostic // it may be ours, but its class cannot be used, and why
+	lost  *diag.Diagnostic  // it may be ours, but its class cannot be used, and why
+	other *diag.Diagnostic  // it is not ours, and why
 	found []diag.Diagnostic // worth telling in any case
 }
 
-// of finds out whose an Ingress is. One that is remembered was ours when its class was last seen.
+// of finds out whether an Ingress is ours. One that is remembered was when its class was last seen.
 func (cs *classes) of(ing *networkingv1.Ingress, remembered bool) belonging {
-	annotation, class := ing.Annotations[classAnnotation], ""
-	if ing.Spec.IngressClassName != nil {
-		class = *ing.Spec.IngressClassName
-	}
+	annotation, class := ing.Annotations[classAnnotation], classField(ing)
+	source := sourceOf(ing).At(field.NewPath("spec", "ingressClassName").String())
 	switch {
 	case annotation != "":
 		b := cs.byAnnotation(ing, annotation, remembered)
@@ -169,58 +207,64 @@ func (cs *classes) of(ing *networkingv1.Ingress, remembered bool) belonging {
 		}
 		return b
 	case class != "":
-		return cs.byField(ing, class)
+		return cs.byName(class, source)
 	case cs.standard != "" && ing.CreationTimestamp.IsZero():
-		return cs.byField(ing, cs.standard) // as admission will, once the file is applied
-	case cs.options.WithoutClass && cs.literal() == nil:
-		return belonging{lost: cs.lost(sourceOf(ing), classLiteral)}
-	case cs.options.WithoutClass:
-		return belonging{class: cs.literal()}
+		return cs.byName(cs.standard, source) // as admission will, once the file is applied
+	case cs.options.WithoutClass != "":
+		b := cs.byName(cs.options.WithoutClass, sourceOf(ing))
+		for _, d := range []*diag.Diagnostic{b.lost, b.other} {
+			if d != nil {
+				d.Message = fmt.Sprintf("it names no class, so class %s counts: %s", b.asked, d.Message)
+			}
+		}
+		return b
 	}
-	return belonging{}
+	return belonging{other: &diag.Diagnostic{Severity: diag.Info, Reason: diag.ClassUnset, Source: source, Message: "it names no class"}}
 }
 
-func (cs *classes) byField(ing *networkingv1.Ingress, class string) belonging {
-	if c := cs.named(class); c != nil || cs.foreign[class] {
-		return belonging{class: c}
+// byName looks up the IngressClass of a name.
+func (cs *classes) byName(class string, at diag.Source) belonging {
+	b := belonging{asked: class, class: cs.named(class)}
+	if b.class != nil {
+		return b
 	}
-	source := sourceOf(ing).At(field.NewPath("spec", "ingressClassName").String())
-	return belonging{lost: cs.lost(source, class)}
-}
-
-// byAnnotation reads a name that, unlike the field, need not be that of an IngressClass: one that
-// we do not know is some other controller's, unless we have served the Ingress before.
-func (cs *classes) byAnnotation(ing *networkingv1.Ingress, class string, remembered bool) belonging {
-	c := cs.named(class)
-	_, broken := cs.broken[class]
-	switch {
-	case c != nil || cs.foreign[class]:
-		return belonging{class: c}
-	case broken || remembered && class != classLiteral:
-		return belonging{lost: cs.lost(annotationSource(ing, classAnnotation), class)}
-	case class == classLiteral:
-		return belonging{class: cs.literal()}
+	if controller, foreign := cs.foreign[class]; foreign {
+		b.other = &diag.Diagnostic{
+			Severity: diag.Info, Reason: diag.ClassForeign, Source: at,
+			Message: fmt.Sprintf("IngressClass %s belongs to the controller %s", class, controller),
+		}
+		return b
 	}
-	return belonging{}
-}
-
-// literal is the class "fairlead", whether or not there is one. One of ours that is broken is nil.
-func (cs *classes) literal() *Class {
-	if c := cs.named(classLiteral); c != nil {
-		return c
-	}
-	if _, broken := cs.broken[classLiteral]; broken {
-		return nil
-	}
-	return &Class{Name: classLiteral}
-}
-
-// lost tells the Ingresses of a class that cannot be used.
-func (cs *classes) lost(source diag.Source, class string) []diag.Diagnostic {
 	d, broken := cs.broken[class]
 	if !broken {
 		d = classProblem(diag.ClassMissing, "there is no IngressClass %s", class)
 	}
-	d.Source = source
-	return []diag.Diagnostic{d}
+	d.Source = at
+	b.lost = &d
+	return b
+}
+
+// byAnnotation reads a name that, unlike the field, need not be that of an IngressClass: other controllers
+// have names of their own, so one that is unknown here is left to them, unless the Ingress is remembered.
+func (cs *classes) byAnnotation(ing *networkingv1.Ingress, class string, remembered bool) belonging {
+	source := annotationSource(ing, classAnnotation)
+	b := cs.byName(class, source)
+	switch {
+	case b.class != nil || cs.exists(class):
+	case class == cs.options.Literal && !cs.pinned:
+		return belonging{asked: class, class: &Class{Name: class}}
+	case class == cs.options.Literal:
+		b.lost.Message += "; it had parameters, which the literal would not have"
+	case !remembered && !cs.isOurName(class):
+		return belonging{asked: class, other: &diag.Diagnostic{
+			Severity: diag.Info, Reason: diag.ClassUnknown, Source: source,
+			Message: fmt.Sprintf("there is no IngressClass %q, and another controller may go by that name", class),
+		}}
+	}
+	return b
+}
+
+// isOurName reports whether a name means Fairlead, even where no IngressClass has it.
+func (cs *classes) isOurName(class string) bool {
+	return class == DefaultClass || class == cs.options.WithoutClass || class == cs.options.ManagedClass || class == cs.options.AssumeClass
 }

@@ -47,6 +47,12 @@ func TestClassSelection(t *testing.T) {
 	broken := class("public", Controller)
 	broken.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "missing"}
 
+	with := func(parameters v1alpha1.LoadBalancerClassSpec) map[routing.Key]Memory {
+		return map[routing.Key]Memory{"fairlead/pay/api/internal": {Class: &parameters}}
+	}
+	without := Options{WithoutClass: "public"}
+	literal := Options{Literal: "fairlead"}
+
 	const public, plain = "public/shop/web/internal", "fairlead/shop/web/internal"
 	const field, annotation = "Ingress shop/web spec.ingressClassName", "Ingress shop/web metadata.annotations[kubernetes.io/ingress.class]"
 	cases := map[string]struct {
@@ -58,23 +64,43 @@ func TestClassSelection(t *testing.T) {
 		"the field names a class of ours":                    {given: []any{ours, web(ofClass("public"))}, want: public},
 		"the field names a class of another controller":      {given: []any{theirs, web(ofClass("nginx"))}},
 		"the field names a class that does not exist":        {given: []any{ours, web(ofClass("other"))}, told: []string{"error ClassMissing " + field}},
-		"the field says fairlead, which is no literal there": {given: []any{web()}, told: []string{"error ClassMissing " + field}},
+		"the field says fairlead, and no class does":         {given: []any{web()}, told: []string{"error ClassMissing " + field}},
+		"the field says fairlead, which is no literal there": {given: []any{web()}, options: literal, told: []string{"error ClassMissing " + field}},
 		"a class that the caller knows to exist":             {given: []any{web()}, options: Options{AssumeClass: "fairlead"}, want: plain},
 		"an assumed class that is another controller's":      {given: []any{class("fairlead", "a.test/b"), web()}, options: Options{AssumeClass: "fairlead"}},
 		"the annotation names a class of ours":               {given: []any{ours, web(ofClass(""), legacy("public"))}, want: public},
-		"the annotation says fairlead and no class does":     {given: []any{web(ofClass(""), legacy("fairlead"))}, want: plain},
-		"the annotation names another controller's class":    {given: []any{theirs, web(ofClass(""), legacy("nginx"))}},
-		"the annotation names what nobody knows":             {given: []any{web(ofClass(""), legacy("gce"))}},
-		"the literal is another controller's class":          {given: []any{class("fairlead", "a.test/b"), web(ofClass(""), legacy("fairlead"))}},
-		"the annotation goes before the field":               {given: []any{ours, web(legacy("public")), class("fairlead", Controller)}, want: public, told: []string{"warning ClassConflict " + annotation}},
-		"the annotation takes it away from us":               {given: []any{ours, theirs, web(ofClass("public"), legacy("nginx"))}, told: []string{"warning ClassConflict " + annotation}},
-		"annotation and field agree":                         {given: []any{ours, web(ofClass("public"), legacy("public"))}, want: public},
-		"two foreign classes are no business of ours":        {given: []any{theirs, web(ofClass("nginx"), legacy("gce"))}},
-		"no class":                             {given: []any{ours, web(ofClass(""))}},
-		"no class, and the caller adopts such": {given: []any{web(ofClass(""))}, options: Options{WithoutClass: true}, want: plain},
-		"no class, adopted, with the class fairlead broken":    {given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Scheme: "Public"}), web(ofClass(""))}, options: Options{WithoutClass: true}, told: []string{"error Invalid ClusterLoadBalancerClass fairlead spec.scheme", "error ParametersMissing Ingress shop/web"}},
+		"the annotation says fairlead and no class does":     {given: []any{ours, web(ofClass(""), legacy("fairlead"))}, told: []string{"error ClassMissing " + annotation}},
+		"the annotation names the class of those without":    {given: []any{web(ofClass(""), legacy("public"))}, options: without, told: []string{"error ClassMissing " + annotation}},
+		"the annotation names the class that is managed":     {given: []any{web(ofClass(""), legacy("public"))}, options: Options{ManagedClass: "public"}, told: []string{"error ClassMissing " + annotation}},
+		"the annotation is empty, and the field decides":     {given: []any{ours, web(ofClass("public"), legacy(""))}, want: public},
+		"the annotation is empty, and there is no field":     {given: []any{ours, web(ofClass(""), legacy(""))}},
+		"the annotation has other capitals":                  {given: []any{ours, web(ofClass(""), legacy("Fairlead"))}, options: literal},
+		"the annotation has a slash":                         {given: []any{ours, web(ofClass(""), legacy("public/shop"))}, options: literal},
+		"a literal that is a class without parameters":       {given: []any{ours, web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
+		"another literal than the operator's":                {given: []any{ours, web(ofClass(""), legacy("public-edge"))}, options: literal},
+		"a literal that is a class of ours":                  {given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Scheme: "internet-facing"}), web(ofClass(""), legacy("fairlead"))}, options: literal, want: "fairlead/shop/web/internet-facing"},
+		"a literal that is a broken class of ours": {given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Scheme: "Public"}), web(ofClass(""), legacy("fairlead"))}, options: literal,
+			told: []string{"error Invalid ClusterLoadBalancerClass fairlead spec.scheme", "error ParametersMissing " + annotation}},
+		"a literal that is another controller's class":           {given: []any{class("fairlead", "a.test/b"), web(ofClass(""), legacy("fairlead"))}, options: literal},
+		"a literal that was a class with parameters":             {given: []any{with(v1alpha1.LoadBalancerClassSpec{Inbound: []string{"10.0.0.0/8"}}), web(ofClass(""), legacy("fairlead"))}, options: literal, told: []string{"error ClassMissing " + annotation}},
+		"a literal that was a class without parameters":          {given: []any{with(v1alpha1.LoadBalancerClassSpec{}), web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
+		"a literal, where another class with parameters is gone": {given: []any{map[routing.Key]Memory{"public/pay/api/internal": {Class: &v1alpha1.LoadBalancerClassSpec{TLSPolicy: "a"}}}, web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
+		"a literal is no class of those without one":             {given: []any{web(ofClass(""))}, options: Options{Literal: "fairlead", WithoutClass: "fairlead"}, told: []string{"error ClassMissing Ingress shop/web"}},
+		"the annotation names another controller's class":        {given: []any{theirs, web(ofClass(""), legacy("nginx"))}},
+		"the annotation names what nobody knows":                 {given: []any{web(ofClass(""), legacy("gce"))}},
+		"the literal is another controller's class":              {given: []any{class("fairlead", "a.test/b"), web(ofClass(""), legacy("fairlead"))}},
+		"the annotation goes before the field":                   {given: []any{ours, web(legacy("public")), class("fairlead", Controller)}, want: public, told: []string{"warning ClassConflict " + annotation}},
+		"the annotation takes it away from us":                   {given: []any{ours, theirs, web(ofClass("public"), legacy("nginx"))}, told: []string{"warning ClassConflict " + annotation}},
+		"annotation and field agree":                             {given: []any{ours, web(ofClass("public"), legacy("public"))}, want: public},
+		"two foreign classes are no business of ours":            {given: []any{theirs, web(ofClass("nginx"), legacy("gce"))}},
+		"no class":                                             {given: []any{ours, web(ofClass(""))}},
+		"no class, and one counts for such":                    {given: []any{aClass("public", v1alpha1.LoadBalancerClassSpec{Scheme: "internet-facing"}), web(ofClass(""))}, options: without, want: "public/shop/web/internet-facing"},
+		"no class, and the one that counts is assumed":         {given: []any{web(ofClass(""))}, options: Options{WithoutClass: "public", AssumeClass: "public"}, want: public},
+		"no class, and the one that counts does not exist":     {given: []any{class("fairlead", Controller), web(ofClass(""))}, options: without, told: []string{"error ClassMissing Ingress shop/web"}},
+		"no class, and the one that counts is foreign":         {given: []any{class("public", "a.test/b"), web(ofClass(""))}, options: without},
+		"no class, and the one that counts is broken":          {given: []any{broken, web(ofClass(""))}, options: without, told: []string{"error ParametersMissing IngressClass public spec.parameters", "error ParametersMissing Ingress shop/web"}},
 		"no class in a file, and ours is the default":          {given: []any{standard(class("public", Controller), 1), web(ofClass(""))}, want: public},
-		"no class in a file, and another is the default":       {given: []any{ours, standard(class("nginx", "a.test/b"), 1), web(ofClass(""))}, options: Options{WithoutClass: true}},
+		"no class in a file, and another is the default":       {given: []any{ours, standard(class("nginx", "a.test/b"), 1), web(ofClass(""))}, options: without},
 		"of two defaults the newer":                            {given: []any{standard(class("nginx", "a.test/b"), 1), standard(class("public", Controller), 2), web(ofClass(""))}, want: public},
 		"no class in the cluster: admission did not add it":    {given: []any{standard(class("public", Controller), 1), web(ofClass(""), aged(1))}},
 		"an Ingress that is being deleted":                     {given: []any{ours, web(ofClass("public"), deleted)}},

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 
@@ -52,6 +53,9 @@ type Remembered struct {
 	Move int32
 	// Served says that routes of the member have been in the cloud.
 	Served bool
+	// Departed is how long ago the member was first seen to be no longer ours. It is 0 where it is ours,
+	// or was at the last look.
+	Departed time.Duration
 }
 
 // Accepted is a version of an Ingress that was compiled and programmed.

@@ -22,6 +22,8 @@ type Snapshot struct {
 	Objects
 	// Diagnostics are what was found on the way here.
 	Diagnostics []diag.Diagnostic
+	// ClassLost is why the class cannot be used: what was accepted under it is frozen. "" if it can.
+	ClassLost string
 
 	owners *ownership.Owners // of hosts; nil where they have none
 }
@@ -30,9 +32,11 @@ type Snapshot struct {
 type Member struct {
 	*networkingv1.Ingress // the version to compile: as it is, or as it was last accepted
 	Owner                 routing.Owner
-	// Leaving says that the Ingress belongs to another load balancer now, but that this one
+	// Leaving says that the Ingress belongs to another load balancer now, or to none, but that this one
 	// serves it too until clients have had the time to follow.
 	Leaving bool
+	// Departing says of one that is Leaving that it names no class of ours any more.
+	Departing bool
 	// From is the load balancer that the Ingress comes from, until it has left that, and Move the
 	// number of the move. Earlier are others that it was leaving for this one when it went from here.
 	From    routing.Key
@@ -74,8 +78,14 @@ type splitter struct {
 func (s *splitter) place(ing *networkingv1.Ingress) {
 	trail, remembered := s.trails[nameOf(ing).String()]
 	whose := s.classes.of(ing, remembered)
-	found := slices.Concat(whose.found, whose.lost)
-	if whose.class != nil {
+	found := whose.found
+	switch {
+	case whose.other != nil:
+		s.depart(ing, *whose.other, found)
+		return
+	case whose.lost != nil:
+		found = append(found, *whose.lost)
+	default:
 		key, member, more := s.admit(ing, whose.class, trail.home())
 		found = append(found, more...)
 		if !failed(found) {
@@ -83,11 +93,10 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 			return
 		}
 	}
-	if whose.class == nil && whose.lost == nil {
-		s.homeless = append(s.homeless, found...)
-		return
+	snapshot := s.keepLastGood(ing, found)
+	if snapshot != nil && whose.lost != nil && whose.asked == snapshot.Key.Class() {
+		snapshot.ClassLost = whose.lost.Message
 	}
-	s.keepLastGood(ing, found)
 }
 
 // admit checks an Ingress of ours and finds its load balancer. An error among the diagnostics
@@ -157,9 +166,9 @@ func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found
 	}
 }
 
-// keepLastGood falls back to the version of an Ingress that was last accepted, where it was. In the
-// middle of a move that may be where it comes from.
-func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnostic) {
+// keepLastGood falls back to the version of an Ingress that was last accepted, and returns where; nil if
+// none was. In the middle of a move that may be where it comes from.
+func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnostic) *Snapshot {
 	for _, home := range s.trails[nameOf(ing).String()] {
 		class := s.classOf(home.key)
 		if home.LastAccepted == nil || class == nil {
@@ -167,9 +176,10 @@ func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnost
 		}
 		snapshot := s.snapshot(home.key, class)
 		s.move(ing, snapshot.keep(ing, home.LastAccepted), snapshot, found)
-		return
+		return snapshot
 	}
 	s.homeless = append(s.homeless, found...)
+	return nil
 }
 
 // classOf is the class of a load balancer that exists: as it is, or else as it is remembered.
@@ -180,9 +190,6 @@ func (s *splitter) classOf(key routing.Key) *Class {
 	}
 	if spec := s.memories[key].Class; spec != nil {
 		return &Class{class, *spec}
-	}
-	if class == classLiteral {
-		return s.classes.literal()
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ settings: {drift-interval: 1h, verbose: true}
 args: [--log-format=console]
 env: [{name: FAIRLEAD_SHUTDOWN_TIMEOUT, value: 20s}, {name: ZONE, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]
 serviceAccount: {name: edge-operator, annotations: {cloud.example/role: load-balancers}}
-ingressClass: {name: edge, default: true, parameters: {kind: LoadBalancerClass, namespace: shop, name: edge}}
+ingressClass: {name: edge, default: true, withoutClass: edge, literal: old.edge, parameters: {kind: LoadBalancerClass, namespace: shop, name: edge}}
 crds: {keep: false}
 resources: {limits: {cpu: 1, memory: 1Gi}}
 podAnnotations: {team: edge}
@@ -184,7 +184,7 @@ func TestChartTakesItsValues(t *testing.T) {
 		"name": "edge", "replicas": int32(3), "image": "images.example/fairlead@sha256:" + digest,
 		"args": []string{
 			"run", "--provider=fake", "--leader-elect", "--metrics-bind-address=:8080", "--health-probe-bind-address=:8081",
-			"--secrets=labelled", "--config=/etc/fairlead/config.yaml", "--log-format=console",
+			"--secrets=labelled", "--watch-ingress-without-class=edge", "--ingress-class-literal=old.edge", "--config=/etc/fairlead/config.yaml", "--log-format=console",
 		},
 		"account": "edge-operator", "priority": "system-cluster-critical", "mounted": "/etc/fairlead", "from": "edge",
 	}
@@ -225,7 +225,10 @@ func TestChartRefusesWhatItDoesNotKnow(t *testing.T) {
 		`serviceAccount: {role: x}`:    "serviceAccount",
 		`resources: {limit: {cpu: 1}}`: "resources",
 		`ingressClass: {parameters: {kind: LoadBalancerClass, name: x}}`: "parameters",
-		`fullnameOverride: Edge`: "fullnameOverride",
+		`ingressClass: {literal: true}`:                                 "literal",
+		`ingressClass: {literal: "old edge"}`:                           "literal",
+		`ingressClass: {withoutClass: "Edge"}`:                          "withoutClass",
+		`fullnameOverride: Edge`:                                        "fullnameOverride",
 	} {
 		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error about %s", values, err, want)

@@ -1,0 +1,202 @@
+package ingress
+
+import (
+	"testing"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// classOf is an IngressClass of a controller.
+func classOf(name, controller string) *networkingv1.IngressClass {
+	return &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: networkingv1.IngressClassSpec{Controller: controller}}
+}
+
+func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
+	const key, other = routing.Key("public/shop/web/internal"), routing.Key("public/shop/@g/internal")
+	const field, annotation = "Ingress shop/web spec.ingressClassName", "Ingress shop/web metadata.annotations[kubernetes.io/ingress.class]"
+	host := ruled("now.test", prefixed("/", "web:80"))
+	good := acceptedAs(anIngress("shop/web", ofClass("public"), ruled("good.test", prefixed("/", "web:80"))))
+	served := Remembered{LastAccepted: good, Served: true}
+	since := func(d time.Duration) Remembered { return Remembered{LastAccepted: good, Served: true, Departed: d} }
+	under := func(grace time.Duration) *v1alpha1.LoadBalancerClassSpec {
+		return &v1alpha1.LoadBalancerClassSpec{MoveGrace: &metav1.Duration{Duration: grace}}
+	}
+	ours, nginx := classOf("public", Controller), classOf("nginx", "k8s.io/ingress-nginx")
+	foreign := anIngress("shop/web", ofClass("nginx"), host)
+	deleted := foreign.DeepCopy()
+	deleted.DeletionTimestamp = new(metav1.Unix(1, 0))
+	warned := func(reason, at string) []string {
+		return []string{"warning " + reason + " " + at, "warning LastGood Ingress shop/web"}
+	}
+	cases := map[string]struct {
+		given   []any
+		class   *v1alpha1.LoadBalancerClassSpec // as it is remembered
+		memory  Remembered
+		before  Remembered // of the load balancer that it comes from; none if it was never there
+		options Options
+		want    map[routing.Key]string
+		told    []string
+	}{
+		"the field names another controller's class": {
+			given: []any{ours, nginx, foreign}, memory: served,
+			want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", field),
+		},
+		"the annotation does": {
+			given: []any{ours, nginx, anIngress("shop/web", ofClass(""), annotated(classAnnotation, "nginx"), host)}, memory: served,
+			want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", annotation),
+		},
+		"the annotation does, and the field is still ours": {
+			given: []any{ours, nginx, anIngress("shop/web", ofClass("public"), annotated(classAnnotation, "nginx"), host)}, memory: served,
+			want: map[routing.Key]string{key: "(shop/web)"}, told: append([]string{"warning ClassConflict " + annotation}, warned("ClassForeign", annotation)...),
+		},
+		"the class was made again by another controller": {
+			given: []any{classOf("public", "a.test/b"), anIngress("shop/web", ofClass("public"), host)}, memory: served, class: under(time.Hour),
+			want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", field),
+		},
+		"it names no class any more": {
+			given: []any{ours, anIngress("shop/web", ofClass(""), host)}, memory: served,
+			want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassUnset", field),
+		},
+		"it names none, and the class of such is foreign": {
+			given: []any{classOf("public", "a.test/b"), anIngress("shop/web", ofClass(""), host)}, memory: served, class: under(time.Hour),
+			options: Options{WithoutClass: "public"}, want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", "Ingress shop/web"),
+		},
+		"just before the grace is over": {
+			given: []any{ours, nginx, foreign}, memory: since(10*time.Minute - 1),
+			want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", field),
+		},
+		"the grace is over":                      {given: []any{ours, nginx, foreign}, memory: since(10 * time.Minute), want: map[routing.Key]string{}},
+		"the class as it is says how long":       {given: []any{aClass("public", *under(time.Minute)), nginx, foreign}, class: under(time.Hour), memory: since(time.Minute), want: map[routing.Key]string{}},
+		"one that is lost, as it was":            {given: []any{nginx, foreign}, class: under(time.Hour), memory: since(30 * time.Minute), want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", field)},
+		"a class without a grace":                {given: []any{aClass("public", *under(0)), nginx, foreign}, memory: served, want: map[routing.Key]string{}},
+		"nothing of it was served":               {given: []any{ours, nginx, foreign}, memory: Remembered{LastAccepted: good}, want: map[routing.Key]string{}},
+		"its version was dropped to make room":   {given: []any{ours, nginx, foreign}, memory: Remembered{Served: true}, want: map[routing.Key]string{}},
+		"one that is being deleted goes at once": {given: []any{ours, nginx, deleted}, memory: served, want: map[routing.Key]string{}},
+		"it comes back": {
+			given: []any{ours, nginx, anIngress("shop/web", ofClass("public"), host)}, memory: since(time.Minute),
+			want: map[routing.Key]string{key: "shop/web"},
+		},
+		"it comes back to another load balancer": {
+			given: []any{ours, nginx, anIngress("shop/web", ofClass("public"), annotated("group", "g"), host)}, memory: since(time.Minute),
+			want: map[routing.Key]string{key: "(shop/web)", other: "shop/web"},
+		},
+		"it goes in the middle of a move": {
+			given: []any{ours, nginx, foreign}, memory: Remembered{LastAccepted: good, Served: true, Move: 1, Previous: other}, before: served,
+			want: map[routing.Key]string{key: "(shop/web)", other: "(shop/web)"}, told: warned("ClassForeign", field),
+		},
+		"it goes in the middle of a move, before it was served elsewhere": {
+			given: []any{ours, nginx, foreign}, memory: Remembered{Move: 1, Previous: other}, before: served,
+			want: map[routing.Key]string{other: "(shop/web)"}, told: warned("ClassForeign", field),
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			memories := map[routing.Key]Memory{key: {Class: c.class, Members: map[string]Remembered{"shop/web": c.memory}}}
+			if c.before.Served {
+				memories[other] = Memory{Class: c.class, Members: map[string]Remembered{"shop/web": c.before}}
+			}
+			snapshots, found := Split(objects(append(c.given, memories)...), c.options)
+			compare(t, "members", members(snapshots), c.want)
+			compare(t, "told", sortedStrings(everything(snapshots, told(found))), sortedStrings(c.told))
+			for _, s := range snapshots {
+				config, _ := Translate(s, Certificates{})
+				back := len(c.told) == 0
+				if want := map[bool]routing.Host{true: "now.test", false: "good.test"}[back]; len(config.Names) != 1 || config.Names[0].Host != want {
+					t.Errorf("%s names %v, want %s", s.Key, config.Names, want)
+				}
+				if s.ClassLost != "" {
+					t.Errorf("the class of %s is lost: %s", s.Key, s.ClassLost)
+				}
+			}
+		})
+	}
+}
+
+// What was served under a class stays as it is while the class is missing, whichever way it was named.
+func TestALostClassFreezesWhatItServed(t *testing.T) {
+	const key = routing.Key("fairlead/shop/web/internal")
+	host := ruled("now.test", prefixed("/", "web:80"))
+	pinned := &v1alpha1.LoadBalancerClassSpec{Scheme: "internal", Inbound: []string{"10.0.0.0/8"}, Annotations: &[]string{}}
+	legacy := annotated(classAnnotation, "fairlead")
+	escape := annotated("scheme", "internet-facing")
+	const annotation = "Ingress shop/web metadata.annotations[kubernetes.io/ingress.class]"
+	cases := map[string]struct {
+		ing     *networkingv1.Ingress
+		class   *v1alpha1.LoadBalancerClassSpec // as it is remembered
+		options Options
+		lost    bool
+		told    []string
+	}{
+		"by the field":      {ing: anIngress("shop/web", host, escape), class: pinned, lost: true, told: []string{"error ClassMissing Ingress shop/web spec.ingressClassName"}},
+		"by the annotation": {ing: anIngress("shop/web", ofClass(""), legacy, host, escape), class: pinned, lost: true, told: []string{"error ClassMissing " + annotation}},
+		"by the annotation, with a literal of that name": {
+			ing: anIngress("shop/web", ofClass(""), legacy, host, escape), class: pinned, options: Options{Literal: "fairlead"}, lost: true, told: []string{"error ClassMissing " + annotation},
+		},
+		"by an operator of before, which made the class up": {
+			ing: anIngress("shop/web", ofClass(""), legacy, host), class: &v1alpha1.LoadBalancerClassSpec{}, lost: true, told: []string{"error ClassMissing " + annotation},
+		},
+		"for want of any": {
+			ing: anIngress("shop/web", ofClass(""), host, escape), class: pinned, options: Options{WithoutClass: "fairlead"}, lost: true, told: []string{"error ClassMissing Ingress shop/web"},
+		},
+		"and another class that is not there either": {
+			ing: anIngress("shop/web", ofClass("other"), host), class: pinned, told: []string{"error ClassMissing Ingress shop/web spec.ingressClassName"},
+		},
+		"and a name in the annotation that nobody knows": {
+			ing: anIngress("shop/web", ofClass(""), annotated(classAnnotation, "gce"), host), class: pinned, told: []string{"error ClassMissing " + annotation},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			good := acceptedAs(anIngress("shop/web", ofClass(""), legacy, ruled("good.test", prefixed("/", "web:80"))))
+			snapshots, found := Split(objects(c.ing, map[routing.Key]Memory{
+				key: {Class: c.class, Members: map[string]Remembered{"shop/web": {LastAccepted: good, Served: true}}},
+			}), c.options)
+			compare(t, "members", members(snapshots), map[routing.Key]string{key: "shop/web"})
+			compare(t, "told", sortedStrings(everything(snapshots, told(found))), append(c.told, "warning LastGood Ingress shop/web"))
+			if len(snapshots) != 1 {
+				return
+			}
+			compare(t, "the class", snapshots[0].Class.LoadBalancerClassSpec, *c.class)
+			config, _ := Translate(snapshots[0], Certificates{})
+			if len(config.Names) != 1 || config.Names[0].Host != "good.test" {
+				t.Errorf("it names %v, want what was accepted", config.Names)
+			}
+			if lost := snapshots[0].ClassLost != ""; lost != c.lost {
+				t.Errorf("the class of the load balancer is lost: %q", snapshots[0].ClassLost)
+			}
+		})
+	}
+}
+
+func TestWhyAnIngressIsLeftAlone(t *testing.T) {
+	const field, annotation = "Ingress shop/web spec.ingressClassName", "Ingress shop/web metadata.annotations[kubernetes.io/ingress.class]"
+	ours, nginx := classOf("public", Controller), classOf("nginx", "k8s.io/ingress-nginx")
+	cases := map[string]struct {
+		ing     *networkingv1.Ingress
+		options Options
+		want    []string
+	}{
+		"it is ours":           {ing: anIngress("shop/web", ofClass("public"))},
+		"its class is missing": {ing: anIngress("shop/web", ofClass("gone"))},
+		"the field names another controller's class": {ing: anIngress("shop/web", ofClass("nginx")), want: []string{"info ClassForeign " + field}},
+		"the annotation does":                        {ing: anIngress("shop/web", ofClass("public"), annotated(classAnnotation, "nginx")), want: []string{"info ClassForeign " + annotation}},
+		"the annotation says what nobody knows":      {ing: anIngress("shop/web", ofClass(""), annotated(classAnnotation, "gce\x1b")), want: []string{"info ClassUnknown " + annotation}},
+		"it names no class":                          {ing: anIngress("shop/web", ofClass("")), want: []string{"info ClassUnset " + field}},
+		"it names none, and the class of such is not ours": {
+			ing: anIngress("shop/web", ofClass("")), options: Options{WithoutClass: "nginx"}, want: []string{"info ClassForeign Ingress shop/web"},
+		},
+		"a class is assumed that is not ours": {ing: anIngress("shop/web", ofClass("nginx")), options: Options{AssumeClass: "nginx"}, want: []string{"info ClassForeign " + field}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := objects(ours, nginx, c.ing)
+			snapshots, _ := Split(o, c.options)
+			compare(t, "told", told(LeftAlone(o, c.options, snapshots)), c.want)
+		})
+	}
+}
