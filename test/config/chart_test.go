@@ -225,10 +225,10 @@ func TestChartRefusesWhatItDoesNotKnow(t *testing.T) {
 		`serviceAccount: {role: x}`:    "serviceAccount",
 		`resources: {limit: {cpu: 1}}`: "resources",
 		`ingressClass: {parameters: {kind: LoadBalancerClass, name: x}}`: "parameters",
-		`ingressClass: {literal: true}`:                                 "literal",
-		`ingressClass: {literal: "old edge"}`:                           "literal",
-		`ingressClass: {withoutClass: "Edge"}`:                          "withoutClass",
-		`fullnameOverride: Edge`:                                        "fullnameOverride",
+		`ingressClass: {literal: true}`:                                  "literal",
+		`ingressClass: {literal: "old edge"}`:                            "literal",
+		`ingressClass: {withoutClass: "Edge"}`:                           "withoutClass",
+		`fullnameOverride: Edge`:                                         "fullnameOverride",
 	} {
 		if _, err := render(t, values); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error about %s", values, err, want)
