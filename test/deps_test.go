@@ -28,10 +28,13 @@ var layers = map[string][]string{
 
 	"model/printable": {},
 
+	"model/ingress/foreign":  {"model/ingress/spelling"},
+	"model/ingress/spelling": {},
+
 	"model/diag":      {"model/printable"},
 	"model/routing":   {"model/diag", "model/printable"},
 	"model/ownership": {"model/diag", "model/routing"},
-	"model/ingress":   {"model/diag", "model/printable", "model/routing", "model/ownership", "api/v1alpha1"},
+	"model/ingress":   {"model/diag", "model/printable", "model/routing", "model/ownership", "model/ingress/foreign", "model/ingress/spelling", "api/v1alpha1"},
 	"model/lb":        {"model/diag", "model/printable", "model/routing"},
 	"model/plan":      {"model/diag", "model/printable", "model/routing", "model/lb"},
 	"model":           {"model/diag", "model/routing", "model/ingress", "model/lb"},

@@ -1,0 +1,50 @@
+package foreign
+
+// This file is the annotations of the controllers of Apache APISIX and of Higress.
+
+var apisix = controller{
+	name:     "the Apache APISIX Ingress Controller",
+	prefixes: []string{"k8s.apisix.apache.org"},
+	sources: []string{
+		"github.com/apache/apisix-ingress-controller docs/en/latest/concepts/annotations.md",
+		"github.com/apache/apisix-ingress-controller internal/webhook/v1/ingress_webhook.go",
+	},
+	settings: []settings{
+		{Restricts, asSignIn, nil, `auth-type auth-uri auth-ssl-verify auth-request-headers auth-upstream-headers auth-client-headers plugin-config-name
+			csrf-key`},
+		{Restricts, asInbound, allowedRanges, "allowlist-source-range"},
+		{Restricts, asWebRule, nil, "blocklist-source-range"},
+		{Restricts, asWhen, nil, "http-allow-methods http-block-methods"},
+		{Changes, nothing, switched, "enable-csrf enable-websocket"},
+		{Changes, asSecureRedirect, switched, "http-to-https"},
+		{Changes, asRedirect, nil, "http-redirect http-redirect-code"},
+		{Changes, asRewrite, nil, "rewrite-target rewrite-target-regex rewrite-target-regex-template"},
+		{Changes, asRegex, switched, "use-regex"},
+		{Changes, asListener, nil, "enable-cors cors-* enable-response-rewrite response-rewrite-*"},
+		{Changes, asProtocol, nil, "upstream-scheme"},
+		{Changes, asAttributes, nil, "upstream-connect-timeout upstream-read-timeout upstream-send-timeout"},
+		{Changes, nothing, nil, "upstream-retries upstream-resolve-granularity svc-namespace"},
+	},
+}
+
+// higressSettings are those that Higress has besides those of ingress-nginx.
+var higressSettings = []settings{
+	{Restricts, asWebRule, nil, "blacklist-source-range domain-blacklist-source-range"},
+	{Restricts, asInbound, allowedRanges, "domain-whitelist-source-range"},
+	{Restricts, asWebRule, nil, "route-limit-rps route-limit-rpm rate-limit-fallback-*"},
+	{Restricts, asWhen, nil, "match-method exact-match-header-* regex-match-header-* prefix-match-header-* exact-match-query-* regex-match-query-* prefix-match-query-* exact-match-pseudo-header-*"},
+	{Changes, nothing, nil, "route-limit-burst-multiplier destination timeout retry-on tls-min-protocol-version tls-max-protocol-version ssl-cipher enable-rewrite-* rewrite-path"},
+	{Changes, asHostRewrite, nil, "request-header-control-* response-header-control-*"},
+	{Changes, nothing, nil, "ignore-path-case mirror-percentage mirror-target-service warmup wasmplugin-* mcp-server* rpc-destination-name canary-by-header-*"},
+	{Harmless, nothing, nil, "resource-definer comment"},
+}
+
+var higress = controller{
+	name:     "Higress, and the MSE Ingress of Alibaba Cloud",
+	prefixes: []string{"higress.io", "mse.ingress.kubernetes.io"},
+	sources: []string{
+		"github.com/alibaba/higress pkg/ingress/kube/annotations",
+		"higress.cn/docs/latest/user/annotation",
+	},
+	settings: append(append([]settings{}, nginxSettings...), higressSettings...),
+}

@@ -1,0 +1,125 @@
+package foreign
+
+// This file is the annotations of the Ingress controllers of further clouds: IBM, Oracle, Yandex, Huawei and Tencent.
+
+var ibm = controller{
+	name:     "the Ingress controller of IBM Cloud",
+	prefixes: []string{"ingress.bluemix.net", "ingress.cloud.ibm.com"},
+	sources: []string{
+		"cloud.ibm.com/docs/containers?topic=containers-ingress_annotation",
+		"cloud.ibm.com/docs/containers?topic=containers-alb-type-migration",
+	},
+	settings: []settings{
+		{Restricts, asSignIn, nil, "appid-auth iam-ui-auth"},
+		{Restricts, asMutual, nil, "mutual-auth"},
+		{Restricts, asWebRule, nil, "global-rate-limit service-rate-limit"},
+		{Restricts, nothing, nil, "location-modifier location-snippets server-snippets"},
+		{Restricts, asInternal, &judgement{"if it names a private ALB, and the load balancer faces the internet here", func(u use) Effect {
+			return unless(u.value == "" || u.served.Internal, Restricts)
+		}}, "alb-id"},
+		{Changes, asSecureRedirect, nil, "redirect-to-https"},
+		{Changes, asRewrite, nil, "rewrite-path"},
+		{Changes, asPorts, nil, "custom-port tcp-ports"},
+		{Changes, asSticky, nil, "sticky-cookie-services"},
+		{Changes, asListener, nil, "hsts response-add-headers response-remove-headers add-host-port"},
+		{Changes, asProtocol, nil, "ssl-services"},
+		{Changes, asAttributes, nil, "proxy-read-timeout keepalive-timeout"},
+		{Changes, asDefault, nil, "custom-errors custom-error-actions"},
+		{Changes, nothing, nil, `client-max-body-size keepalive-requests large-client-header-buffers proxy-add-headers proxy-buffering proxy-buffer-size
+			proxy-buffers proxy-busy-buffers-size proxy-connect-timeout proxy-external-service proxy-next-upstream-config proxy-ssl-secret
+			upstream-fail-timeout upstream-keepalive upstream-keepalive-timeout upstream-lb-type upstream-max-fails istio-services`},
+	},
+}
+
+var oracle = controller{
+	name:     "the OCI native ingress controller",
+	prefixes: []string{"oci-native-ingress.oraclecloud.com"},
+	sources: []string{
+		"github.com/oracle/oci-native-ingress-controller pkg/util/util.go",
+		"docs.oracle.com/iaas/Content/ContEng/Tasks/contengsettingupnativeingresscontroller-addon.htm",
+	},
+	settings: []settings{
+		{Restricts, asWebACL, guarding, "waf-policy-ocid"},
+		{Restricts, asGroups, grouping, "network-security-group-ids"},
+		{Restricts, asMutual, nil, "listener-ssl-config"}, // can ask for certificates of clients
+		{Restricts, asSecurePorts, onlySecure("if it is there without http-listener-port", func(u use) bool { return u.value != "" && u.sibling("http-listener-port") == "" }), "https-listener-port"},
+		{Changes, asPorts, nil, "http-listener-port"},
+		{Changes, asTLS, nil, "certificate-ocid"},
+		{Changes, asVersion, nil, "protocol"},
+		{Changes, asTargetAttributes, nil, "policy"},
+		{Changes, asProtocol, nil, "backend-tls-enabled backendset-ssl-config"},
+		{Changes, asCheckProtocol, nil, "healthcheck-protocol healthcheck-force-plaintext"},
+		{Changes, asCheckPort, nil, "healthcheck-port"},
+		{Changes, asCheckPath, nil, "healthcheck-path"},
+		{Changes, asCheckInterval, nil, "healthcheck-interval-milliseconds"},
+		{Changes, asCheckTimeout, nil, "healthcheck-timeout-milliseconds"},
+		{Changes, asCheckUnhealthy, nil, "healthcheck-retries"},
+		{Changes, asCheckCodes, nil, "healthcheck-return-code healthcheck-response-regex"},
+		{Changes, asSticky, nil, "lb-cookie-session-persistence* session-persistence*"},
+		{Changes, asTags, nil, "defined-tags freeform-tags"},
+		{Changes, asDeletion, nil, "delete-protection-enabled"},
+		{Changes, nothing, nil, "id implicit-default-tags"},
+	},
+}
+
+var yandex = controller{
+	name:     "the Application Load Balancer Ingress controller of Yandex Cloud",
+	prefixes: []string{"ingress.alb.yc.io"},
+	sources: []string{
+		"github.com/yandex-cloud/docs en/application-load-balancer/k8s-ref/ingress.md",
+		"github.com/yandex-cloud/docs en/application-load-balancer/k8s-ref/service-for-ingress.md",
+	},
+	onServices: "protocol transport-security health-checks",
+	settings: []settings{
+		{Restricts, asGroups, grouping, "security-groups"},
+		{Restricts, asWebACL, guarding, "security-profile-id"},
+		{Restricts, asWhen, conditional, "http-method* methods"},
+		{Changes, asInternal, nil, "internal-ipv4-address internal-alb-subnet"},
+		{Changes, asGroup, nil, "group-name group-settings-name"},
+		{Changes, asOrder, nil, "group-order order"},
+		{Changes, asSubnets, nil, "subnets"},
+		{Changes, asRewrite, nil, "prefix-rewrite use-regex"},
+		{Changes, asAttributes, nil, "request-timeout idle-timeout"},
+		{Changes, asListener, nil, "modify-header-response-* modify-header-request-*"},
+		{Changes, asProtocol, nil, "protocol transport-security backend-tls-*"},
+		{Changes, asCheckPath, nil, "health-checks"},
+		{Changes, asTargetAttributes, nil, "balancing-* session-affinity-*"},
+		{Changes, nothing, nil, "external-ipv4-address external-ipv6-address upgrade-types direct-response.* redirect.* autoscale-* allowed-protocols"},
+	},
+}
+
+// huaweiSettings are those of the ELB Ingress controller of Huawei Cloud, under kubernetes.io:
+// support.huaweicloud.com/usermanual-cce/cce_10_0695.html and cce_10_0832.html.
+var huaweiSettings = []settings{
+	{Restricts, asWebRule, beside("elb.acl-status"), "elb.acl-id elb.acl-type elb.acl-*"},
+	{Restricts, asWebRule, nil, "elb.acl-status"},
+	{Restricts, asMutual, nil, "elb.client-ca-cert elb.tls-client-ca*"},
+	{Restricts, asWhen, conditional, "elb.conditions.*"},
+	{Restricts, asWebRule, nil, "elb.traffic-limit* elb.limit-*"},
+	{Changes, asSecureRedirect, switched, "elb.ssl-redirect"},
+	{Changes, asRewrite, nil, "elb.rewrite-target elb.url-rewrite*"},
+	{Changes, asWeights, nil, "elb.canary elb.canary-weight"},
+	{Restricts, asWhen, nil, "elb.canary-by-header elb.canary-by-header-value elb.canary-by-cookie"},
+	{Changes, nothing, nil, "elb.*"},
+}
+
+var tencent = controller{
+	name:     "the CLB Ingress controller of Tencent Cloud",
+	prefixes: []string{"ingress.cloud.tencent.com"},
+	sources:  []string{"cloud.tencent.com/document/product/457/45700"},
+	settings: []settings{
+		{Restricts, asGroups, grouping, "security-groups"},
+		{Changes, asGroups, switched, "pass-to-target"},
+		{Changes, asSecureRedirect, switched, "auto-rewrite rewrite-support"},
+		{Changes, asPorts, nil, "listen-ports"},
+		{Changes, nothing, nil, "direct-access tke-service-config tke-service-config-auto enable-grace-shutdown enable-grace-shutdown-tkex cross-region-id cross-vpc-id snat-pro-info modification-protection"},
+	},
+}
+
+// tencentSettings are those under kubernetes.io.
+var tencentSettings = []settings{
+	{Restricts, asInternal, &judgement{"if the load balancer faces the internet here", func(u use) Effect {
+		return unless(u.value == "" || u.served.Internal, Restricts)
+	}}, "ingress.subnetid"},
+	{Changes, nothing, nil, "ingress.existlbid ingress.qcloud-loadbalance-id ingress.extensiveparameters ingress.http-rules ingress.https-rules ingress.rule-mix ingress.internetchargetype ingress.internetmaxbandwidthout"},
+}

@@ -1,0 +1,103 @@
+package foreign
+
+// This file is what of Fairlead does what annotations of other controllers do.
+
+// An equivalent is a setting of Fairlead.
+type equivalent struct {
+	name       string // "" if nothing does the same
+	of         string // the kind of object that it is a field of; "" for an annotation
+	or         string // a further way to say it
+	annotation string // the annotation, where it says the same and nothing is left to tell
+	example    string
+}
+
+// String is the equivalent in a message.
+func (e equivalent) String() string {
+	switch {
+	case e.name == "":
+		return ""
+	case e.of != "":
+		return e.name + " of " + e.of + e.or
+	}
+	return e.name + e.or
+}
+
+const (
+	aBackend = "a Backend"
+	theClass = "the class"
+)
+
+// annotated is an annotation of Fairlead.
+func annotated(name, value string) equivalent {
+	name = "fairlead.dev/" + name
+	return equivalent{name: name, annotation: name, example: name + ": " + value}
+}
+
+// annotatedOr is an annotation of Fairlead that has a field of the class beside it.
+func annotatedOr(name, value, field string) equivalent {
+	e := annotated(name, value)
+	e.or = ", or " + field + " of the class"
+	return e
+}
+
+var (
+	nothing = equivalent{}
+
+	// Which load balancer.
+	asGroup      = annotated("group", "shop")
+	asOrder      = annotated("order", `"-10"`)
+	asName       = annotatedOr("load-balancer-name", "shop-edge", "loadBalancerName")
+	asScheme     = annotatedOr("scheme", "internet-facing", "scheme")
+	asInternal   = annotatedOr("scheme", "internal", "scheme")
+	asIPFamily   = equivalent{name: "ipFamily", of: theClass, example: "ipFamily: dualstack"}
+	asSubnets    = equivalent{name: "subnets", of: theClass, or: ", or subnetTags", example: "subnets: [subnet-0a1b2c, subnet-0d4e5f]"}
+	asAttributes = equivalent{name: "attributes", of: theClass, example: `attributes: {idle_timeout.timeout_seconds: "120"}`}
+	asTags       = equivalent{name: "tags", of: theClass, example: "tags: {team: shop}"}
+	asClass      = equivalent{name: "spec.ingressClassName", of: "the Ingress", example: "ingressClassName: fairlead"}
+	asDefault    = equivalent{name: "spec.defaultBackend", of: "the Ingress", example: "defaultBackend: {service: {name: web, port: {number: 80}}}"}
+	asDeletion   = equivalent{name: "deletionPolicy", of: theClass, example: "deletionPolicy: Retain"}
+
+	// Ports and TLS.
+	asPorts       = annotatedOr("listen-ports", `"HTTP:80,HTTPS:443"`, "listenPorts")
+	asSecurePorts = annotatedOr("listen-ports", `"HTTPS:443"`, "listenPorts")
+	asCertificate = annotated("certificate-arn", "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012")
+	asTLS         = equivalent{name: "spec.tls", of: "the Ingress", example: "tls: [{hosts: [shop.example.com], secretName: shop-tls}]"}
+	asTLSPolicy   = annotatedOr("tls-policy", "ELBSecurityPolicy-TLS13-1-2-2021-06", "tlsPolicy")
+	asMutual      = equivalent{name: "ports[].mutualAuthentication", of: theClass, example: "ports: [{port: 443, mutualAuthentication: {mode: verify, trustStore: shop}}]"}
+	asListener    = equivalent{name: "ports[].attributes", of: theClass, example: `ports: [{port: 443, attributes: {routing.http.response.strict_transport_security.header_value: "max-age=31536000"}}]`}
+
+	// Who may ask.
+	asInbound = annotatedOr("inbound", "10.0.0.0/8", "inbound")
+	asWebACL  = annotatedOr("wafv2-acl", "shop-edge", "wafv2ACL")
+	asShield  = annotatedOr("shield-advanced", `"true"`, "shieldAdvanced")
+	asGroups  = equivalent{name: "securityGroups", of: theClass, or: ", or fairlead.dev/inbound", example: "securityGroups: [sg-0a1b2c3d]"}
+	asSignIn  = equivalent{name: "authenticate", of: aBackend, example: "authenticate: {oidc: {issuer: https://login.example.com, …}}, or cognito, or jwt"}
+	asWebRule = equivalent{name: "fairlead.dev/wafv2-acl", or: ", with a rule of the web ACL for it", example: "fairlead.dev/wafv2-acl: shop-edge"}
+	asWhen    = annotated("conditions", `'[{"backend": "canary", "header": {"X-Canary": ["always"]}}]'`)
+
+	// Routing.
+	asRedirect       = equivalent{name: "redirect", of: aBackend, example: "redirect: {host: www.example.com, statusCode: 301}"}
+	asSecureRedirect = equivalent{name: "redirect", of: aBackend, or: `, on an Ingress of the group that listens at HTTP:80`, example: `redirect: {scheme: https, port: "443"}`}
+	asAction         = equivalent{name: "redirect, fixedResponse or services", of: aBackend, example: "fixedResponse: {statusCode: 503, body: closed}"}
+	asRewrite        = equivalent{name: "rewrite", of: aBackend, example: "rewrite: {url: {pattern: ^/api/(.*)$, replacement: /$1}}"}
+	asHostRewrite    = equivalent{name: "rewrite", of: aBackend, example: "rewrite: {host: {pattern: ^.*$, replacement: shop.internal}}"}
+	asWeights        = equivalent{name: "services[].weight", of: aBackend, example: "services: [{name: blue, port: {number: 80}, weight: 9}, {name: green, port: {number: 80}, weight: 1}]"}
+	asSticky         = equivalent{name: "stickiness", of: aBackend, or: ", or fairlead.dev/target-group-attributes", annotation: "fairlead.dev/target-group-attributes", example: "stickiness: {durationSeconds: 3600}"}
+	asRegex          = equivalent{name: "implementationSpecific: Regex", of: theClass, example: "implementationSpecific: Regex"}
+	asRules          = equivalent{name: "spec.rules", of: "the Ingress", example: "rules: [{host: www.example.com, …}]"}
+
+	// Targets.
+	asTargetType       = annotatedOr("target-type", "instance", "targetType")
+	asProtocol         = equivalent{name: "fairlead.dev/backend-protocol", or: ", or appProtocol of the Service's port", annotation: "fairlead.dev/backend-protocol", example: "fairlead.dev/backend-protocol: HTTPS"}
+	asVersion          = equivalent{name: "fairlead.dev/backend-protocol-version", or: ", or appProtocol of the Service's port", annotation: "fairlead.dev/backend-protocol-version", example: "fairlead.dev/backend-protocol-version: GRPC"}
+	asTargetAttributes = annotated("target-group-attributes", "deregistration_delay.timeout_seconds=30")
+	asCheckPath        = annotatedOr("health-check-path", "/healthz", "healthCheck")
+	asCheckPort        = annotatedOr("health-check-port", `"8081"`, "healthCheck")
+	asCheckProtocol    = annotatedOr("health-check-protocol", "HTTPS", "healthCheck")
+	asCheckInterval    = annotatedOr("health-check-interval-seconds", `"30"`, "healthCheck")
+	asCheckTimeout     = annotatedOr("health-check-timeout-seconds", `"10"`, "healthCheck")
+	asCheckHealthy     = annotatedOr("health-check-healthy-threshold", `"3"`, "healthCheck")
+	asCheckUnhealthy   = annotatedOr("health-check-unhealthy-threshold", `"3"`, "healthCheck")
+	asCheckCodes       = annotatedOr("health-check-success-codes", `"200-299"`, "healthCheck")
+	asExternal         = equivalent{name: "allowExternalNames", of: theClass, example: "allowExternalNames: true"}
+)

@@ -1,0 +1,168 @@
+// Package foreign is what the annotations of other Ingress controllers mean. Fairlead does not read
+// them, so it has to know which of them it must not leave out in silence: to serve an Ingress without
+// an annotation that restricts who is answered would expose more than its author asked for.
+//
+// The package is a table and the functions that look things up in it. There is a file for the
+// controllers of each maker, which names the documents that its annotations are taken from.
+package foreign
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/ingress/spelling"
+)
+
+// An Effect is what an annotation does where the controller that it is for reads it.
+type Effect uint8
+
+const (
+	// Harmless annotations make no difference to what requests get: logs, descriptions, and what
+	// controllers note for themselves.
+	Harmless Effect = iota
+	// Changes are annotations that make requests be answered differently, but not fewer of them:
+	// redirects, rewrites, timeouts, health checks, names, weights.
+	Changes
+	// Restricts are annotations that keep requests or clients away: authentication, ranges of
+	// addresses, firewalls, client certificates, conditions, limits of rates, and configuration that
+	// can contain any of these.
+	Restricts
+)
+
+func (e Effect) String() string { return [...]string{"harmless", "changes", "restricts"}[e] }
+
+// A Setting is what one annotation of another controller does on an object.
+type Setting struct {
+	Prefix     string // the part of the key before the slash
+	Name       string // the part of the key behind it
+	Controller string // the controllers that the prefix belongs to
+	Effect     Effect // Changes or Restricts
+	// Instead is what of Fairlead does the same; "" if nothing does.
+	Instead string
+	// Known says that the name is in the table. Meant is the name in the table that restricts and that
+	// an unknown one resembles.
+	Known bool
+	Meant string
+}
+
+// Key is the name of the annotation.
+func (s Setting) Key() string { return s.Prefix + "/" + s.Name }
+
+// A Port is a port that Fairlead listens on.
+type Port struct {
+	Protocol string // HTTP or HTTPS
+	Number   int32
+}
+
+// Served is how Fairlead serves an Ingress, as far as the effect of an annotation depends on it.
+type Served struct {
+	Internal       bool     // the load balancer cannot be reached from the internet
+	DualStack      bool     // it can be reached over IPv6
+	TargetType     string   // what requests are sent to, ip or instance
+	Ports          []Port   // those that the Ingress is served on whether or not it has TLS
+	TLS            bool     // hosts are served on HTTPS ports besides, since spec.tls names them
+	Inbound        []string // who may connect; nil for everybody
+	WebACL         bool     // a web ACL stands before the load balancer
+	SecurityGroups bool     // the class brings security groups of its own
+	// Annotations are those of Fairlead that the Ingress has. What one of them says is said.
+	Annotations map[string]string
+}
+
+// OnIngress are the settings of the annotations of an Ingress, sorted by key, without harmless ones.
+func OnIngress(annotations map[string]string, as Served) []Setting {
+	return read(annotations, as, func(*controller, string) bool { return true })
+}
+
+// OnService are the settings of the annotations of a Service that Ingress controllers read there.
+func OnService(annotations map[string]string, as Served) []Setting {
+	return read(annotations, as, (*controller).readsOnServices)
+}
+
+func read(annotations map[string]string, as Served, reads func(c *controller, name string) bool) []Setting {
+	var out []Setting
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		c, prefix, name := controllerOf(key)
+		if c == nil || !reads(c, strings.ToLower(name)) {
+			continue
+		}
+		if s := c.setting(prefix, name, use{annotations[key], prefix, annotations, as}); s.Effect != Harmless {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Matters reports whether an annotation is one of another controller that is not always harmless: a
+// change of it can change what the owner of the object is told.
+func Matters(key string) bool {
+	c, _, name := controllerOf(key)
+	if c == nil {
+		return false
+	}
+	r := c.find(name)
+	return r == nil && !c.others || r != nil && (r.effect != Harmless || r.judge != nil)
+}
+
+// Restricting reports whether an annotation with a value can restrict, whatever Fairlead serves.
+func Restricting(key string, annotations map[string]string) bool {
+	c, prefix, name := controllerOf(key)
+	// Nothing is exposed more widely than this.
+	widest := Served{DualStack: true, Ports: []Port{{"HTTP", 80}}}
+	return c != nil && c.setting(prefix, name, use{annotations[key], prefix, annotations, widest}).Effect == Restricts
+}
+
+// Find is what an annotation of any other controller by this name does, if there is one: the one of
+// the controller that comes first in the table.
+func Find(name string) (Setting, bool) {
+	for _, c := range controllers {
+		if r := c.named[strings.ToLower(name)]; r != nil && !c.others {
+			return Setting{Prefix: c.prefixes[0], Name: name, Controller: c.name, Effect: r.effect, Instead: r.instead.String(), Known: true}, true
+		}
+	}
+	return Setting{}, false
+}
+
+// setting is what an annotation does.
+func (c *controller) setting(prefix, name string, u use) Setting {
+	s := Setting{Prefix: prefix, Name: name, Controller: c.name}
+	if r := c.find(strings.ToLower(name)); r != nil {
+		s.Known, s.Effect, s.Instead = true, r.effectOf(u), r.instead.String()
+		return s
+	}
+	if c.others {
+		return s
+	}
+	s.Effect = Changes
+	if meant := c.meant(name); meant != nil && meant.effectOf(u) == Restricts {
+		s.Effect, s.Instead, s.Meant = Restricts, meant.instead.String(), meant.name
+	} else if meant == nil && soundsRestricting(name) && !off(u.value) {
+		s.Effect = Restricts
+	}
+	return s
+}
+
+// meant is the row that restricts and that a name resembles, or nil.
+func (c *controller) meant(name string) *row {
+	squeezed := spelling.Squeezed(name)
+	for i := range c.rows {
+		if r := &c.rows[i]; r.effect == Restricts && !r.pattern() && spelling.Resembles(squeezed, r.squeezed) {
+			return r
+		}
+	}
+	return nil
+}
+
+// restrictingWords are parts of names that tell that an annotation restricts, also of one that a
+// controller has got since the table was made.
+var restrictingWords = map[string]bool{
+	"acl": true, "allowlist": true, "auth": true, "authn": true, "authz": true, "authentication": true, "authorization": true,
+	"blacklist": true, "blocklist": true, "cidr": true, "cidrs": true, "deny": true, "denylist": true, "firewall": true, "jwt": true,
+	"ldap": true, "modsecurity": true, "mtls": true, "oauth": true, "oauth2": true, "oidc": true, "rbac": true, "saml": true, "sso": true,
+	"waf": true, "whitelist": true,
+}
+
+func soundsRestricting(name string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' })
+	return slices.ContainsFunc(words, func(w string) bool { return restrictingWords[w] })
+}

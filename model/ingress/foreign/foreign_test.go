@@ -1,0 +1,230 @@
+package foreign
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// open is how an Ingress is served that asks Fairlead for nothing, by a class that faces the internet.
+var open = Served{Ports: []Port{{"HTTP", 80}}}
+
+func TestTheTableIsInOrder(t *testing.T) {
+	prefixes := map[string]string{}
+	for _, c := range controllers {
+		if c.name == "" || len(c.prefixes) == 0 || len(c.sources) == 0 || len(c.rows) == 0 {
+			t.Errorf("%q has no name, prefix, source or annotation", c.name)
+		}
+		for _, p := range c.prefixes {
+			if other, taken := prefixes[p]; taken || p != strings.ToLower(p) {
+				t.Errorf("prefix %s of %s is that of %s too, or not in lower case", p, c.name, other)
+			}
+			prefixes[p] = c.name
+		}
+		for _, r := range c.rows {
+			if r.name != strings.ToLower(r.name) || strings.Contains(strings.TrimSuffix(r.name, "*"), "*") {
+				t.Errorf("%s of %s is not in lower case, or has a star in the middle", r.name, c.name)
+			}
+			if r.effect == Harmless && r.instead != nothing {
+				t.Errorf("%s of %s is harmless, and something stands for it", r.name, c.name)
+			}
+		}
+	}
+}
+
+// Values with which an annotation that restricts does so.
+var restrictingValues = []string{
+	"true", "shop", "10.0.0.0/8", "internal", "intranet", "false", "https", "edge", "disallow", "websecure", "443", "5",
+	`[{"HTTPS": 443}]`, `[{"port": 443, "mode": "verify"}]`, `[{"field": "http-header"}]`,
+}
+
+func TestWhatRestrictsRestricts(t *testing.T) {
+	for _, c := range controllers {
+		for _, r := range c.rows {
+			if r.effect != Restricts {
+				continue
+			}
+			name := strings.TrimSuffix(r.name, "*")
+			effects := map[Effect]bool{}
+			for _, value := range append(restrictingValues, "", "none") {
+				effects[effectOf(c, name, value, open)] = true
+			}
+			if !effects[Restricts] {
+				t.Errorf("no value of %s/%s restricts", c.prefixes[0], name)
+			}
+			if effectOf(c, name, "", open) == Restricts && c != &pomerium {
+				t.Errorf("%s/%s restricts without a value", c.prefixes[0], name)
+			}
+		}
+	}
+}
+
+func effectOf(c *controller, name, value string, as Served) Effect {
+	key := c.prefixes[0] + "/" + name
+	for _, s := range OnIngress(map[string]string{key: value}, as) {
+		return s.Effect
+	}
+	return Harmless
+}
+
+func TestValues(t *testing.T) {
+	const alb, nginx = "alb.ingress.kubernetes.io/", "nginx.ingress.kubernetes.io/"
+	inside := Served{Internal: true, Ports: []Port{{"HTTPS", 443}}, Inbound: []string{"10.1.0.0/16"}, WebACL: true, SecurityGroups: true}
+	both := Served{Ports: []Port{{"HTTP", 80}, {"HTTPS", 443}}}
+	cases := []struct {
+		annotations map[string]string
+		as          Served
+		want        string // the effects, by key in order
+	}{
+		{map[string]string{alb + "auth-type": "none", alb + "auth-idp-oidc": "{}"}, open, ""},
+		{map[string]string{alb + "auth-type": "oidc", alb + "auth-idp-oidc": "{}"}, open, "restricts restricts"},
+		{map[string]string{alb + "auth-idp-oidc": "{}"}, open, "restricts"},
+		{map[string]string{alb + "scheme": "internal"}, open, "restricts"},
+		{map[string]string{alb + "scheme": "internal"}, inside, ""},
+		{map[string]string{alb + "scheme": "internet-facing"}, open, ""},
+		{map[string]string{alb + "scheme": "internet-facing"}, inside, "changes"},
+		{map[string]string{alb + "inbound-cidrs": "0.0.0.0/0"}, open, ""},
+		{map[string]string{alb + "inbound-cidrs": "0.0.0.0/0, ::/0"}, Served{DualStack: true}, ""},
+		{map[string]string{alb + "inbound-cidrs": "0.0.0.0/0"}, Served{DualStack: true}, "restricts"},
+		{map[string]string{alb + "inbound-cidrs": "10.0.0.0/8"}, open, "restricts"},
+		{map[string]string{alb + "inbound-cidrs": "10.0.0.0/8"}, inside, ""},
+		{map[string]string{alb + "inbound-cidrs": "10.1.2.0/24"}, inside, "restricts"},
+		{map[string]string{alb + "inbound-cidrs": "10.1.0.0/17", alb + "security-group-prefix-lists": "pl-1"}, Served{Inbound: []string{"10.1.0.0/17", "pl-1"}}, ""},
+		{map[string]string{nginx + "whitelist-source-range": "10.1.2.3"}, Served{Inbound: []string{"10.1.2.3/32"}}, ""},
+		{map[string]string{alb + "security-groups": "sg-1"}, open, "restricts"},
+		{map[string]string{alb + "security-groups": "sg-1"}, inside, ""},
+		{map[string]string{alb + "wafv2-acl-arn": "arn"}, open, "restricts"},
+		{map[string]string{alb + "wafv2-acl-arn": "arn"}, inside, ""},
+		{map[string]string{alb + "wafv2-acl-arn": "none"}, open, ""},
+		{map[string]string{alb + "mutual-authentication": `[{"port": 443, "mode": "off"}]`}, open, ""},
+		{map[string]string{alb + "mutual-authentication": `[{"port": 443, "mode": "passthrough"}]`}, open, "restricts"},
+		{map[string]string{alb + "mutual-authentication": `[{"port": 443,`}, open, "restricts"},
+		{map[string]string{alb + "listen-ports": `[{"HTTPS":443}]`}, open, "restricts"},
+		{map[string]string{alb + "listen-ports": `[{"HTTPS":443}]`}, inside, ""},
+		{map[string]string{alb + "listen-ports": `[{"HTTPS":443}, {"HTTP":80}]`}, open, "changes"},
+		{map[string]string{alb + "listen-ports": `[{"HTTPS":443}, {"HTTP":80}]`}, both, ""},
+		{map[string]string{alb + "listen-ports": `[{"HTTPS":443}, {"HTTP":80}]`}, Served{Ports: []Port{{"HTTP", 80}}, TLS: true}, ""},
+		{map[string]string{alb + "listen-ports": `[{"HTTP":8080}]`}, open, "restricts"},
+		{map[string]string{alb + "listen-ports": `HTTPS:443`}, open, "restricts"},
+		{map[string]string{alb + "certificate-arn": "arn"}, open, "restricts"},
+		{map[string]string{alb + "certificate-arn": "arn"}, inside, "changes"},
+		{map[string]string{alb + "certificate-arn": "arn", alb + "listen-ports": `[{"HTTP":80},{"HTTPS":443}]`}, open, "changes changes"},
+		{map[string]string{alb + "actions.deny": `{"type":"fixed-response"}`}, open, "changes"},
+		{map[string]string{alb + "actions.slow": `[{"type":"TrafficLimit"}]`}, open, "restricts"},
+		{map[string]string{alb + "conditions.web": "[]"}, open, ""},
+		{map[string]string{alb + "conditions.web": `[{"field":"source-ip"}]`}, open, "restricts"},
+		{map[string]string{alb + "healthcheck-path": "/"}, open, "changes"},
+		{map[string]string{alb + "healthcheck-path": "/"}, Served{Annotations: map[string]string{"fairlead.dev/health-check-path": "/"}}, ""},
+		{map[string]string{alb + "dry-run-plan": "{}"}, open, ""},
+		{map[string]string{alb + "target-type": "ip"}, Served{TargetType: "ip"}, ""},
+		{map[string]string{alb + "target-type": "instance"}, Served{TargetType: "ip"}, "changes"},
+
+		{map[string]string{nginx + "ssl-redirect": "false", nginx + "force-ssl-redirect": "true"}, open, "changes"},
+		{map[string]string{nginx + "enable-modsecurity": "false", nginx + "enable-global-auth": "false", nginx + "limit-rps": "0"}, open, ""},
+		{map[string]string{nginx + "auth-tls-secret": "a/b", nginx + "auth-tls-verify-client": "off"}, open, ""},
+		{map[string]string{nginx + "auth-tls-secret": "a/b"}, open, "restricts"},
+		{map[string]string{nginx + "canary": "true", nginx + "canary-weight": "10"}, open, "changes changes"},
+		{map[string]string{nginx + "canary": "true", nginx + "canary-by-header": "X-Canary"}, open, "changes restricts"},
+		{map[string]string{nginx + "enable-access-log": "false"}, open, ""},
+
+		{map[string]string{"kubernetes.io/ingress.allow-http": "false"}, open, "restricts"},
+		{map[string]string{"kubernetes.io/ingress.allow-http": "false"}, inside, ""},
+		{map[string]string{"kubernetes.io/ingress.allow-http": "true", "kubernetes.io/tls-acme": "true", "kubernetes.io/ingress.class": "x", "kubernetes.io/description": "auth"}, open, ""},
+		{map[string]string{"kubernetes.io/elb.acl-id": "x", "kubernetes.io/elb.acl-status": "off", "kubernetes.io/elb.id": "y"}, open, "changes"},
+		{map[string]string{"kubernetes.io/ingress.subnetId": "x"}, open, "restricts"},
+		{map[string]string{"traefik.ingress.kubernetes.io/router.entrypoints": "web,websecure"}, open, ""},
+		{map[string]string{"traefik.ingress.kubernetes.io/router.entrypoints": "websecure"}, open, "restricts"},
+		{map[string]string{"traefik.ingress.kubernetes.io/router.entrypoints": "web-internal"}, open, "restricts"},
+		{map[string]string{"traefik.ingress.kubernetes.io/router.tls": "true"}, inside, ""},
+		{map[string]string{"konghq.com/protocols": "https"}, open, "restricts"},
+		{map[string]string{"konghq.com/protocols": "http, https"}, open, ""},
+		{map[string]string{"konghq.com/headers.x-user": "7"}, open, "restricts"},
+		{map[string]string{"networking.gke.io/v1beta1.FrontendConfig": "x"}, open, "changes"},
+		{map[string]string{"appgw.ingress.kubernetes.io/use-private-ip": "true"}, open, "restricts"},
+		{map[string]string{"appgw.ingress.kubernetes.io/use-private-ip": "false"}, inside, ""},
+		{map[string]string{"ingress.pomerium.io/timeout": "5s"}, open, "restricts"},
+		{map[string]string{"ingress.pomerium.io/timeout": "5s", "ingress.pomerium.io/allow_public_unauthenticated_access": "true"}, open, "changes"},
+		{map[string]string{"ingress.kubernetes.io/whitelist": "10.0.0.0/8"}, open, "restricts"},
+		{map[string]string{"ingress.kubernetes.io/backends": "{}", "ingress.kubernetes.io/url-map": "x"}, open, ""},
+		{map[string]string{"service.beta.kubernetes.io/aws-load-balancer-internal": "true"}, open, "restricts"},
+		{map[string]string{"service.beta.kubernetes.io/aws-load-balancer-type": "nlb"}, open, "changes"},
+		{map[string]string{"external-dns.alpha.kubernetes.io/hostname": "a", "cert-manager.io/issuer": "b", "argocd.argoproj.io/sync-wave": "1", "auth": "x"}, open, ""},
+	}
+	for _, c := range cases {
+		var got []string
+		for _, s := range OnIngress(c.annotations, c.as) {
+			got = append(got, s.Effect.String())
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%v: %v, and not %q", c.annotations, got, c.want)
+		}
+	}
+}
+
+func TestNamesThatAreNotInTheTable(t *testing.T) {
+	cases := map[string]struct {
+		key    string
+		effect Effect
+		meant  string
+	}{
+		"made up":                         {"nginx.ingress.kubernetes.io/made-up", Changes, ""},
+		"misspelt":                        {"nginx.ingress.kubernetes.io/auth-tpye", Restricts, "auth-type"},
+		"underscores":                     {"nginx.ingress.kubernetes.io/auth_url", Restricts, "auth-url"},
+		"another case":                    {"nginx.ingress.kubernetes.io/Auth-URL", Restricts, ""},
+		"a prefix in another case":        {"NGINX.ingress.kubernetes.io/auth-url", Restricts, ""},
+		"a word says that it restricts":   {"konghq.com/oidc-provider", Restricts, ""},
+		"a word that only begins like it": {"konghq.com/author-name", Changes, ""},
+		"under a prefix that many use":    {"kubernetes.io/auth-tpye", Harmless, ""},
+		"under a prefix of no controller": {"example.com/auth-type", Harmless, ""},
+		"resembles what only changes":     {"nginx.ingress.kubernetes.io/rewrite-taget", Changes, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got Setting
+			for _, s := range OnIngress(map[string]string{c.key: "x"}, open) {
+				got = s
+			}
+			if got.Effect != c.effect || got.Meant != c.meant {
+				t.Errorf("%s %s, meant as %q", c.key, got.Effect, got.Meant)
+			}
+			if Matters(c.key) != (c.effect != Harmless) {
+				t.Errorf("whether %s matters is not whether it has an effect", c.key)
+			}
+		})
+	}
+}
+
+func TestServices(t *testing.T) {
+	annotations := map[string]string{
+		"alb.ingress.kubernetes.io/auth-type": "oidc", "alb.ingress.kubernetes.io/scheme": "internal", "alb.ingress.kubernetes.io/healthcheck-path": "/",
+		"cloud.google.com/backend-config": `{"default": "iap"}`, "cloud.google.com/neg": "{}", "cloud.google.com/load-balancer-type": "Internal",
+		"konghq.com/plugins": "jwt", "nginx.ingress.kubernetes.io/auth-url": "x", "service.beta.kubernetes.io/aws-load-balancer-internal": "true",
+		"haproxy.org/route-acl": "x", "haproxy-ingress.github.io/oauth": "oauth2_proxy",
+	}
+	var got []string
+	for _, s := range OnService(annotations, open) {
+		got = append(got, fmt.Sprint(s.Name, " ", s.Effect))
+	}
+	want := []string{"auth-type restricts", "healthcheck-path changes", "backend-config restricts", "oauth restricts", "route-acl restricts", "plugins restricts"}
+	if !slices.Equal(got, want) {
+		t.Errorf("of a Service: %q", got)
+	}
+}
+
+func TestRestrictingIsWhateverIsServed(t *testing.T) {
+	cases := map[string]bool{
+		"alb.ingress.kubernetes.io/scheme=internal":            true,
+		"alb.ingress.kubernetes.io/scheme=internet-facing":     false,
+		"alb.ingress.kubernetes.io/healthcheck-path=/":         false,
+		"nginx.ingress.kubernetes.io/auth-url=x":               true,
+		"nginx.ingress.kubernetes.io/whitelist-source-range=":  false,
+		"external-dns.alpha.kubernetes.io/hostname=auth.a.com": false,
+	}
+	for annotation, want := range cases {
+		key, value, _ := strings.Cut(annotation, "=")
+		if got := Restricting(key, map[string]string{key: value}); got != want {
+			t.Errorf("%s restricts: %v", annotation, got)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package foreign
+
+import "slices"
+
+// This file is the annotations under prefixes that many programs share.
+
+// kubernetes are those under kubernetes.io. The class is read by Fairlead too.
+var kubernetes = controller{
+	name:     "the GKE Ingress controller, Contour, and the controllers of Huawei and Tencent Cloud",
+	prefixes: []string{"kubernetes.io"},
+	sources: []string{
+		"github.com/kubernetes/ingress-gce pkg/annotations/ingress.go",
+		"github.com/projectcontour/contour internal/annotation/annotations.go",
+		"support.huaweicloud.com/usermanual-cce/cce_10_0695.html",
+		"cloud.tencent.com/document/product/457/45700",
+	},
+	others: true,
+	settings: slices.Concat([]settings{
+		{Restricts, asSecurePorts, onlySecure("if it is false", valued("false")), "ingress.allow-http"},
+		{Changes, nothing, nil, "ingress.global-static-ip-name ingress.regional-static-ip-name"},
+		{Harmless, nothing, nil, "ingress.class tls-acme"},
+	}, huaweiSettings, tencentSettings),
+}
+
+// olderControllers are those that have or had annotations under ingress.kubernetes.io. What restricts for one of
+// them counts.
+var olderControllers = controller{
+	name:       "older controllers: NGINX, HAProxy, Traefik 1, Voyager, Contour, Kong, F5, GKE",
+	prefixes:   []string{"ingress.kubernetes.io"},
+	sources:    []string{"the documents of those, which are listed above"},
+	onServices: "*",
+	settings: slices.Concat([]settings{
+		{Restricts, asSecurePorts, onlySecure("if it is false", valued("false")), "allow-http"},
+		{Harmless, nothing, nil, `backends forwarding-rule https-forwarding-rule target-proxy https-target-proxy url-map ssl-cert static-ip
+			redirect-url-map firewall-rule backend-service healthcheck`},
+	}, nginxSettings, haproxyTechnologiesSettings, haproxyIngressSettings, traefik1Settings, voyagerSettings),
+}
+
+// serviceLoadBalancers are those that are for Services of type LoadBalancer. On an Ingress they are a mistake, or are
+// handed on to such a Service by the controller.
+var serviceLoadBalancers = controller{
+	name:     "controllers of Services of type LoadBalancer",
+	prefixes: []string{"service.beta.kubernetes.io", "service.kubernetes.io", "service.alpha.kubernetes.io"},
+	sources: []string{
+		"github.com/kubernetes-sigs/aws-load-balancer-controller pkg/annotations/constants.go",
+		"cloud-provider-azure.sigs.k8s.io/topics/loadbalancer",
+		"docs.cilium.io/en/stable/network/servicemesh/ingress, ingressLBAnnotationPrefixes",
+	},
+	settings: []settings{
+		{Restricts, asInbound, allowedRanges, `load-balancer-source-ranges aws-load-balancer-source-ranges azure-allowed-ip-ranges azure-allowed-service-tags
+			aws-load-balancer-security-group-prefix-lists`},
+		{Restricts, asGroups, grouping, "aws-load-balancer-security-groups aws-load-balancer-extra-security-groups"},
+		{Restricts, asInternal, private("true", "internal", "0.0.0.0/0"), `aws-load-balancer-internal azure-load-balancer-internal oci-load-balancer-internal openstack-internal-load-balancer
+			aws-load-balancer-scheme gce-load-balancer-type`},
+		{Harmless, nothing, nil, "topology-mode topology-aware-hints backend-service firewall-rule* healthcheck tcp-forwarding-rule* udp-forwarding-rule* l3-forwarding-rule*"},
+		{Changes, nothing, nil, "*"},
+	},
+}

@@ -1,0 +1,164 @@
+package foreign
+
+import (
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/ingress/spelling"
+)
+
+// This file is the form of the table, and how it is searched.
+
+// A controller is the annotations of one prefix or several.
+type controller struct {
+	name     string
+	prefixes []string
+	sources  []string // the documents and files that the annotations are taken from
+	// onServices are the names that are read on Services, too, separated by spaces, with a star as in
+	// settings; "" for none.
+	onServices string
+	// others says that many kinds of programs use the prefixes, so that a name that is not in the table
+	// is none of the controller's.
+	others   bool
+	settings []settings
+
+	// Made of settings: the rows in the order of their names, and where each is.
+	rows  []row
+	named map[string]*row
+}
+
+// settings are annotations that do the same.
+type settings struct {
+	effect  Effect
+	instead equivalent
+	// judge is the effect where the value matters. Nil: it is effect, unless the value is empty or, of
+	// an annotation that restricts, says off.
+	judge *judgement
+	// names are what stands behind the prefix, separated by spaces. One that ends with a star stands for
+	// all names that begin so.
+	names string
+}
+
+// A judgement is how a value decides what an annotation does.
+type judgement struct {
+	says string // in which case it does something, for the reference
+	of   func(use) Effect
+}
+
+// A use is an annotation on an object.
+type use struct {
+	value       string
+	prefix      string
+	annotations map[string]string // all of the object
+	served      Served
+}
+
+// sibling is the value of another annotation of the same prefix; "" for none.
+func (u use) sibling(name string) string { return u.annotations[u.prefix+"/"+name] }
+
+// A row is one name.
+type row struct {
+	name, squeezed string
+	effect         Effect
+	instead        equivalent
+	judge          *judgement
+}
+
+// pattern reports whether the row is about all names that begin like it.
+func (r *row) pattern() bool { return strings.HasSuffix(r.name, "*") }
+
+// effectOf is what the annotation does with a value.
+func (r *row) effectOf(u use) Effect {
+	effect := r.effect
+	switch {
+	case r.judge != nil:
+		effect = r.judge.of(u)
+	case strings.TrimSpace(u.value) == "", effect == Restricts && off(u.value):
+		effect = Harmless
+	}
+	if _, said := u.served.Annotations[r.instead.annotation]; said && effect == Changes {
+		return Harmless // the author has said the same to Fairlead
+	}
+	return effect
+}
+
+// readsOnServices reports whether the controller reads an annotation on Services.
+func (c *controller) readsOnServices(name string) bool {
+	for pattern := range strings.FieldsSeq(c.onServices) {
+		if start, all := strings.CutSuffix(pattern, "*"); name == pattern || all && strings.HasPrefix(name, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// find is the row of a name, or nil. A row of the name itself goes before patterns, and of these the
+// longest.
+func (c *controller) find(name string) *row {
+	if r := c.named[name]; r != nil {
+		return r
+	}
+	var found *row
+	for i := range c.rows {
+		r := &c.rows[i]
+		if r.pattern() && strings.HasPrefix(name, strings.TrimSuffix(r.name, "*")) && (found == nil || len(r.name) > len(found.name)) {
+			found = r
+		}
+	}
+	return found
+}
+
+// controllers are all, in the order of the reference.
+var controllers = indexed([]*controller{
+	&awsALB, &ingressNGINX, &nginxInc, &haproxyTechnologies, &haproxyIngress, &traefik, &kong, &google, &azure, &contour, &ambassador,
+	&apisix, &higress, &skipper, &openshift, &pomerium, &voyager, &ngrok, &citrix, &bigIP, &ibm, &oracle, &yandex, &tencent,
+	&cilium, &bfe, &vmware, &serviceLoadBalancers, &kubernetes, &olderControllers,
+})
+
+// byPrefix are the controllers by their prefixes. Several can have one.
+var byPrefix = func() map[string]*controller {
+	out := map[string]*controller{}
+	for _, c := range controllers {
+		for _, p := range c.prefixes {
+			out[p] = c
+		}
+	}
+	return out
+}()
+
+// indexed completes controllers. Of two rows of one name the one that restricts more counts, so that a
+// prefix that several controllers share can be made of the settings of each.
+func indexed(all []*controller) []*controller {
+	for _, c := range all {
+		seen := map[string]int{}
+		for _, s := range c.settings {
+			for name := range strings.FieldsSeq(s.names) {
+				r := row{name, spelling.Squeezed(name), s.effect, s.instead, s.judge}
+				if at, twice := seen[name]; !twice {
+					seen[name] = len(c.rows)
+					c.rows = append(c.rows, r)
+				} else if r.effect > c.rows[at].effect {
+					c.rows[at] = r
+				}
+			}
+		}
+		slices.SortFunc(c.rows, func(a, b row) int { return strings.Compare(a.name, b.name) })
+		c.named = make(map[string]*row, len(c.rows))
+		for i := range c.rows {
+			if !c.rows[i].pattern() {
+				c.named[c.rows[i].name] = &c.rows[i]
+			}
+		}
+	}
+	return all
+}
+
+// controllerOf is the controller that an annotation is for, with the parts of its key; nil if it is
+// none of an Ingress controller.
+func controllerOf(key string) (c *controller, prefix, name string) {
+	prefix, name, found := strings.Cut(key, "/")
+	if !found {
+		return nil, "", ""
+	}
+	return byPrefix[strings.ToLower(prefix)], prefix, name
+}

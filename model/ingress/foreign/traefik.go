@@ -1,0 +1,69 @@
+package foreign
+
+import "strings"
+
+// This file is the annotations of Traefik, version 1 included.
+
+// traefikEntryPoints are judged by the names that Traefik's documents give to entry points: web and http are
+// those without TLS, websecure and https those with TLS.
+var traefikEntryPoints = &judgement{"if they are websecure or https, and the Ingress is served on an HTTP port here; if one is called internal or private, and the load balancer faces the internet here",
+	func(u use) Effect {
+		private, plain := false, false
+		for point := range strings.SplitSeq(strings.ToLower(u.value), ",") {
+			point = strings.TrimSpace(point)
+			private = private || strings.Contains(point, "internal") || strings.Contains(point, "private")
+			plain = plain || point == "" || point == "web" || point == "http"
+		}
+		switch {
+		case private:
+			return unless(u.served.Internal, Restricts)
+		default:
+			return unless(plain || !u.served.plain(), Restricts)
+		}
+	}}
+
+// traefik1Settings are those of Traefik 1, with the prefix of their own and with ingress.kubernetes.io.
+var traefik1Settings = []settings{
+	{Restricts, asSignIn, nil, "auth-type auth-secret auth-remove-header auth-url auth-trust-headers auth-tls-secret auth-tls-insecure auth-realm auth-response-headers"},
+	{Restricts, asInbound, allowedRanges, "whitelist-source-range"},
+	{Restricts, asWebRule, nil, "rate-limit max-conn-amount max-conn-extractor-func"},
+	{Restricts, asWhen, nil, "allowed-hosts"},
+	{Changes, nothing, nil, "whitelist-x-forwarded-for"},
+	{Changes, asSecureRedirect, switched, "ssl-redirect force-ssl-redirect ssl-temporary-redirect"},
+	{Changes, asRedirect, nil, "redirect-entry-point redirect-permanent redirect-regex redirect-replacement app-root"},
+	{Changes, asRewrite, nil, "rewrite-target request-modifier rule-type"},
+	{Changes, asWeights, nil, "service-weights"},
+	{Changes, asSticky, nil, "affinity session-cookie-name sticky"},
+	{Changes, asTargetAttributes, nil, "load-balancer-method"},
+	{Changes, asDefault, nil, "error-pages"},
+	{Changes, asProtocol, nil, "protocol"},
+	{Changes, asListener, nil, `hsts-* force-hsts custom-frame-options-value frame-deny content-type-nosniff browser-xss-filter custom-browser-xss-value
+		content-security-policy referrer-policy public-key custom-response-headers`},
+	{Changes, nothing, nil, `circuit-breaker-expression buffering preserve-host pass-client-tls-cert pass-tls-cert priority frontend-entry-points
+		custom-request-headers proxy-headers ssl-host ssl-force-host ssl-proxy-headers is-development responseforwarding-flushinterval`},
+}
+
+var traefik = controller{
+	name:     "Traefik",
+	prefixes: []string{"traefik.ingress.kubernetes.io"},
+	sources: []string{
+		"github.com/traefik/traefik pkg/provider/kubernetes/ingress/annotations.go",
+		"doc.traefik.io/traefik/reference/routing-configuration/kubernetes/ingress",
+		"doc.traefik.io/traefik/v1.7/configuration/backends/kubernetes",
+	},
+	onServices: "service.* affinity session-cookie-name load-balancer-method max-conn-* circuit-breaker-expression buffering protocol",
+	settings: append([]settings{
+		{Restricts, asSignIn, nil, "router.middlewares"},
+		{Restricts, asSecurePorts, traefikEntryPoints, "router.entrypoints"},
+		{Restricts, asSecurePorts, onlySecure("if it is true", valued("true")), "router.tls"},
+		{Restricts, asMutual, nil, "router.tls.options"},
+		{Restricts, asSecurePorts, onlySecure("if it is there", func(u use) bool { return u.value != "" }), "router.tls.certresolver router.tls.domains.*"},
+		{Changes, asRegex, nil, "router.pathmatcher router.rulesyntax"},
+		{Changes, nothing, nil, "router.priority"},
+		{Changes, asSticky, nil, "service.sticky service.sticky.*"},
+		{Changes, asProtocol, nil, "service.serversscheme"},
+		{Changes, nothing, nil, "service.serverstransport service.passhostheader service.nativelb service.nodeportlb"},
+		{Changes, asTargetAttributes, nil, "service.strategy"},
+		{Harmless, nothing, nil, "router.observability.*"},
+	}, traefik1Settings...),
+}

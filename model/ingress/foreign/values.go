@@ -1,0 +1,209 @@
+package foreign
+
+import (
+	"encoding/json"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// This file judges annotations by their values, where these decide whether anything is asked for.
+
+// off reports whether a value asks for nothing.
+func off(value string) bool {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "", "false", "off", "no", "none", "0", "disable", "disabled":
+		return true
+	}
+	return false
+}
+
+func unless(harmless bool, effect Effect) Effect {
+	if harmless {
+		return Harmless
+	}
+	return effect
+}
+
+// switched are settings that change something where they are switched on.
+var switched = &judgement{"unless it is off", func(u use) Effect { return unless(off(u.value), Changes) }}
+
+// allowedRanges are lists of who may connect.
+var allowedRanges = &judgement{
+	"unless the list is empty, has everybody in it, or has all in it who may connect here",
+	func(u use) Effect { return u.allowing(u.value) },
+}
+
+// albRanges are those of the AWS Load Balancer Controller, which lets in who is in either list:
+// docs/guide/ingress/annotations.md, inbound-cidrs and security-group-prefix-lists.
+var albRanges = &judgement{
+	allowedRanges.says,
+	func(u use) Effect {
+		return u.allowing(u.sibling("inbound-cidrs") + "," + u.sibling("security-group-prefix-lists"))
+	},
+}
+
+// allowing is the effect of a list of who may connect.
+func (u use) allowing(list string) Effect {
+	asked := strings.FieldsFunc(list, func(r rune) bool {
+		return r == ',' || r == ';' || r == ' ' || r == '\n' || r == '\t' || r == '"' || r == '[' || r == ']'
+	})
+	everybody := slices.Contains(asked, "0.0.0.0/0") && (slices.Contains(asked, "::/0") || !u.served.DualStack)
+	if len(asked) == 0 || everybody || len(u.served.Inbound) > 0 && !slices.ContainsFunc(u.served.Inbound, func(s string) bool { return !within(s, asked) }) {
+		return Harmless
+	}
+	return Restricts
+}
+
+// within reports whether a range of addresses, or a list of them by name, is part of one of others.
+func within(source string, others []string) bool {
+	if slices.Contains(others, source) {
+		return true
+	}
+	p, err := netip.ParsePrefix(source)
+	return err == nil && slices.ContainsFunc(others, func(other string) bool {
+		o, err := netip.ParsePrefix(other)
+		if alone, notRange := netip.ParseAddr(other); notRange == nil {
+			o, err = netip.PrefixFrom(alone, alone.BitLen()), nil
+		}
+		return err == nil && o.Bits() <= p.Bits() && o.Contains(p.Addr())
+	})
+}
+
+// plain reports whether requests are answered over HTTP.
+func (s Served) plain() bool {
+	return slices.ContainsFunc(s.Ports, func(p Port) bool { return p.Protocol == "HTTP" })
+}
+
+// onlySecure are settings that leave no HTTP port where their value says so: requests would be answered in
+// the clear that their author wanted encrypted.
+func onlySecure(says string, of func(use) bool) *judgement {
+	return &judgement{says + ", and the Ingress is served on an HTTP port here", func(u use) Effect { return unless(!of(u) || !u.served.plain(), Restricts) }}
+}
+
+// valued are settings that keep to HTTPS with one of some values.
+func valued(values ...string) func(use) bool {
+	return func(u use) bool { return slices.Contains(values, strings.ToLower(strings.TrimSpace(u.value))) }
+}
+
+// private are settings that keep a load balancer from the internet with one of some values.
+func private(values ...string) *judgement {
+	return &judgement{"if it is " + strings.Join(values, " or ") + ", and the load balancer faces the internet here; otherwise it is a change, or nothing", func(u use) Effect {
+		switch isPrivate := valued(values...)(u); {
+		case strings.TrimSpace(u.value) == "":
+			return Harmless
+		case isPrivate:
+			return unless(u.served.Internal, Restricts)
+		default:
+			return unless(!u.served.Internal || off(u.value), Changes)
+		}
+	}}
+}
+
+// guarding are settings that put a web application firewall before a load balancer.
+var guarding = &judgement{"unless it is off, or a web ACL stands before the load balancer here", func(u use) Effect { return unless(off(u.value) || u.served.WebACL, Restricts) }}
+
+// grouping are settings that name security groups, which say themselves who may connect.
+var grouping = &judgement{"unless the class brings security groups of its own", func(u use) Effect {
+	return unless(strings.TrimSpace(u.value) == "" || u.served.SecurityGroups, Restricts)
+}}
+
+// beside are settings that need another one to do something.
+func beside(name string) *judgement {
+	return &judgement{"unless " + name + " is off", func(u use) Effect {
+		_, said := u.annotations[u.prefix+"/"+name]
+		return unless(strings.TrimSpace(u.value) == "" || said && off(u.sibling(name)), Restricts)
+	}}
+}
+
+// list are the parts of a value that has commas between them, in lower case.
+func (u use) list() []string {
+	out := strings.Split(strings.ToLower(u.value), ",")
+	for i := range out {
+		out[i] = strings.TrimSpace(out[i])
+	}
+	return out
+}
+
+// empty reports whether JSON asks for nothing.
+func empty(value string) bool {
+	switch strings.TrimSpace(value) {
+	case "", "[]", "{}", "null":
+		return true
+	}
+	return false
+}
+
+var conditional = &judgement{"unless it is empty", func(u use) Effect { return unless(empty(u.value), Restricts) }}
+
+// albListens are the ports of the AWS Load Balancer Controller: docs/guide/ingress/annotations.md, listen-ports.
+var albListens = &judgement{"if the Ingress is served on a port here that is not listed; otherwise it is a change, or nothing", func(u use) Effect {
+	if strings.TrimSpace(u.value) == "" {
+		return Harmless
+	}
+	var listed []map[string]int32
+	if json.Unmarshal([]byte(u.value), &listed) != nil {
+		return Restricts
+	}
+	asked := map[Port]bool{}
+	for _, entry := range listed {
+		for protocol, number := range entry {
+			asked[Port{protocol, number}] = true
+		}
+	}
+	for _, p := range u.served.Ports {
+		if !asked[p] {
+			return Restricts
+		}
+		delete(asked, p)
+	}
+	if u.served.TLS {
+		delete(asked, Port{"HTTPS", 443})
+	}
+	return unless(len(asked) == 0, Changes)
+}}
+
+// albCertificate is a certificate, without listen-ports beside it a reason to listen at HTTPS 443 only:
+// docs/guide/ingress/annotations.md, "defaults to '[{"HTTP": 80}]' or '[{"HTTPS": 443}]' depending on
+// whether certificate-arn is specified".
+var albCertificate = &judgement{"if listen-ports is not there and the Ingress is served on an HTTP port here; otherwise it is a change", func(u use) Effect {
+	switch {
+	case strings.TrimSpace(u.value) == "":
+		return Harmless
+	case u.sibling("listen-ports") == "" && u.served.plain():
+		return Restricts
+	}
+	return Changes
+}}
+
+// albMutual is the mutual authentication of ports: off, passthrough or verify.
+var albMutual = &judgement{"unless every port has the mode off", func(u use) Effect {
+	var ports []struct {
+		Mode string `json:"mode"`
+	}
+	if json.Unmarshal([]byte(u.value), &ports) != nil {
+		return unless(off(u.value), Restricts)
+	}
+	for _, p := range ports {
+		if p.Mode != "off" {
+			return Restricts
+		}
+	}
+	return Harmless
+}}
+
+// albActions change who answers. Those of Alibaba's controller can limit rates.
+var albActions = &judgement{"if it limits the rate of requests; otherwise it is a change", func(u use) Effect {
+	switch {
+	case empty(u.value):
+		return Harmless
+	case strings.Contains(strings.ToLower(u.value), "trafficlimit"):
+		return Restricts
+	}
+	return Changes
+}}
+
+// albTargets are what requests are sent to.
+var albTargets = &judgement{"unless it is what requests are sent to here", func(u use) Effect {
+	return unless(strings.TrimSpace(u.value) == "" || u.value == u.served.TargetType, Changes)
+}}
