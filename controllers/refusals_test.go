@@ -34,6 +34,8 @@ type mistake struct {
 	says   string // what the message holds besides: a winner, where there is one
 }
 
+const authURL = "nginx.ingress.kubernetes.io/auth-url"
+
 // badValues are values that an annotation cannot have. The reference of annotations, which is
 // generated from their table, says which there are.
 var badValues = map[string][]string{
@@ -65,6 +67,12 @@ var badValues = map[string][]string{
 // mistakes are all others.
 var mistakes = map[string]mistake{
 	"unknown-annotation":    {annotate("fairlead.dev/healthcheck_path", "/"), diag.AnnotationUnknown, annotation("fairlead.dev/healthcheck_path"), "did you mean fairlead.dev/health-check-path?"},
+	"unknown-field":         {annotate("fairlead.dev/subnets", "subnet-1"), diag.AnnotationUnknown, annotation("fairlead.dev/subnets"), "it is subnets of the class"},
+	"foreign-auth":          {annotate(authURL, "https://login.test"), diag.AnnotationForeign, annotation(authURL), "not served as it is"},
+	"foreign-rewrite":       {annotate("nginx.ingress.kubernetes.io/rewrite-target", "/"), diag.AnnotationForeign, annotation("nginx.ingress.kubernetes.io/rewrite-target"), "instead: rewrite of a Backend"},
+	"foreign-service":       {backend("guarded", 80), diag.AnnotationForeign, service, "konghq.com/plugins"},
+	"annotated-service":     {backend("annotated", 80), diag.AnnotationMisplaced, service, "fairlead.dev/target-type on the Ingress"},
+	"a-path-of-characters":  {at("a-path-of-characters.test", "/v[0-9]+"), diag.PathReadAsText, path + ".path", "looks like a regular expression"},
 	"annotation-of-a-class": {strictly(annotate("fairlead.dev/target-type", "ip")), diag.AnnotationNotAllowed, annotation("fairlead.dev/target-type"), "ignored"},
 	"scheme-of-a-class":     {strictly(annotate("fairlead.dev/scheme", "internal")), diag.AnnotationNotAllowed, annotation("fairlead.dev/scheme"), "not served as it is"},
 	"order-of-a-class":      {strictly(annotate("fairlead.dev/order", "1")), diag.AnnotationNotAllowed, annotation("fairlead.dev/order"), "ignored"},
@@ -327,6 +335,10 @@ func (w *world) makeBackends() {
 	w.Helper()
 	w.serve("web", "web-1")
 	w.serve("idle")
+	w.serve("guarded", "guarded-1")
+	w.annotateService("guarded", "konghq.com/plugins", "key-auth")
+	w.serve("annotated", "annotated-1")
+	w.annotateService("annotated", "fairlead.dev/target-type", "ip")
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: w.namespace, Name: name} }
 	w.create(
 		&corev1.Service{ObjectMeta: meta("udp"), Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 53, Protocol: corev1.ProtocolUDP}}}},

@@ -44,7 +44,7 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 		}),
 		watch(from, &corev1.Namespace{}, changedLabels, r.onNamespace),
 		watch(from, &v1alpha1.Backend{}, changedSpec, onNamed[*v1alpha1.Backend](r, kindBackend)),
-		watch(from, &corev1.Service{}, changedPorts, onNamed[*corev1.Service](r, kindService)),
+		watch(from, &corev1.Service{}, changedService, onNamed[*corev1.Service](r, kindService)),
 		watch(from, reportMetadata(), changedAtAll, r.onReport),
 		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: enqueueItself[lb.Key]}),
 		source.TypedFunc[lb.Key](r.enqueueRemembered),
@@ -210,12 +210,18 @@ func onNamed[T client.Object](r *reconciler, kind string) func(context.Context, 
 	return func(_ context.Context, o T) []lb.Key { return r.directory.on(refOf(kind, o)) }
 }
 
-// asksForMore, for Ingresses: what Fairlead reads of it changed, or it is about to go. Its status
-// and the marks of others are no reason.
+// asksForMore, for Ingresses: what Fairlead reads of it changed, an annotation of another controller did
+// that its owner is told about, or it is about to go. Its status and the marks of others are no reason.
 func asksForMore(before, after client.Object) bool {
-	asked := func(o client.Object) map[string]string { return ingress.Accept(o.(*networkingv1.Ingress)).Annotations }
 	return before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() ||
-		before.GetGeneration() != after.GetGeneration() || !maps.Equal(asked(before), asked(after))
+		before.GetGeneration() != after.GetGeneration() || !maps.Equal(heeded(before), heeded(after))
+}
+
+// heeded are the annotations of an Ingress or a Service that matter.
+func heeded(o client.Object) map[string]string {
+	out := maps.Clone(o.GetAnnotations())
+	maps.DeleteFunc(out, func(key, _ string) bool { return !ingress.Heeds(key) })
+	return out
 }
 
 func changedAtAll(before, after client.Object) bool {
@@ -229,6 +235,11 @@ func changedSpec(before, after client.Object) bool {
 
 func changedLabels(before, after client.Object) bool {
 	return !equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels())
+}
+
+// changedService reports whether a Service changed in a way that Ingresses have to know of.
+func changedService(before, after client.Object) bool {
+	return changedPorts(before, after) || !maps.Equal(heeded(before), heeded(after))
 }
 
 // changedPorts, for Services, which the API server gives no generation.

@@ -73,9 +73,10 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	guards := guardsOf(f, c)
 	s, uncalled := s.Called(f.NameTaken)
 	s, unguarded := s.Guarded(guards)
+	s, restricted := s.Unrestricted()
 	config, diagnostics := ingress.Translate(s, certificatesOf(f))
 	protection, found := ingress.Protect(s, guards)
-	config.Protection, diagnostics = protection, slices.Concat(diagnostics, uncalled, unguarded, found)
+	config.Protection, diagnostics = protection, slices.Concat(diagnostics, uncalled, unguarded, restricted, found)
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
 	for _, missing := range f.Unmet {
 		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing})

@@ -105,6 +105,16 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:MaxItems=100
 	Annotations *[]string `json:"annotations,omitempty"`
 
+	// ForeignAnnotations says what becomes of Ingresses with annotations of other controllers, which
+	// Fairlead does not read. Refuse (the default) does not serve an Ingress that such an annotation
+	// restricts: without it more would be exposed than its author asked for. What only changes how
+	// requests are answered is told with a warning. Warn serves both, and tells both with a warning.
+	// Ignore says nothing, which is for Ingresses that two controllers serve on purpose. It holds for
+	// the annotations of the Services that Ingresses refer to as well.
+	// +kubebuilder:validation:Enum=Refuse;Warn;Ignore
+	// +kubebuilder:default=Refuse
+	ForeignAnnotations string `json:"foreignAnnotations,omitempty"`
+
 	// Order permits the annotation fairlead.dev/order, with which an Ingress can go before an
 	// older one.
 	Order bool `json:"order,omitempty"`
@@ -340,6 +350,10 @@ const (
 	ReadFairlead = "Fairlead"
 	ReadGlob     = "Glob"
 	ReadRegex    = "Regex"
+
+	ForeignRefuse = "Refuse"
+	ForeignWarn   = "Warn"
+	ForeignIgnore = "Ignore"
 
 	DeletionPolicyDelete = "Delete"
 	DeletionPolicyRetain = "Retain"

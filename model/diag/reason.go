@@ -27,6 +27,9 @@ const (
 	AnnotationInvalid    Reason = "AnnotationInvalid"
 	AnnotationUnknown    Reason = "AnnotationUnknown"
 	AnnotationNotAllowed Reason = "AnnotationNotAllowed"
+	AnnotationForeign    Reason = "AnnotationForeign"
+	AnnotationMisplaced  Reason = "AnnotationMisplaced"
+	PathReadAsText       Reason = "PathReadAsText"
 	SettingConflict      Reason = "SettingConflict"
 	NotGroupOwner        Reason = "NotGroupOwner"
 	Exposed              Reason = "Exposed"
@@ -98,8 +101,11 @@ var Reasons = []Doc{
 	{ClassTaken, "The IngressClass that the operator is told to manage belongs to another controller; it is left as it is.", "Give `--manage-ingress-class` another name, or remove the other controller's class."},
 	{ParametersMissing, "The IngressClass refers to parameters that do not exist or are of an unknown kind.", "Create the parameters object, or correct `spec.parameters` of the class."},
 	{AnnotationInvalid, "The value of an annotation cannot be understood.", "Write the value as the annotation reference shows."},
-	{AnnotationUnknown, "No annotation of this name exists under the prefix `fairlead.dev/`.", "Check the spelling against the annotation reference."},
+	{AnnotationUnknown, "No annotation of this name exists under the prefix `fairlead.dev/`, or the prefix is missing or misspelt. The Ingress is served without it, unless it seems to say who may connect or what requests have to fulfil: then more would be exposed than was asked for.", "Check the spelling against the annotation reference; the message says what may have been meant."},
 	{AnnotationNotAllowed, "The class does not let authors of Ingresses use this annotation.", "Ask the owner of the class."},
+	{AnnotationForeign, "The Ingress, or a Service that it refers to, has annotations of another controller, which Fairlead does not read. Where one of them restricts who is answered, the Ingress is not served as it is, since more would be exposed than was asked for: an error. Otherwise it is served without them: a warning.", "The message names what stands for them here, where something does, and so does the [table](foreign-annotations.md). `foreignAnnotations` of the class can be `Warn` or `Ignore` for Ingresses that two controllers serve on purpose."},
+	{AnnotationMisplaced, "A Service has annotations of Fairlead, which are read on Ingresses only.", "Put them on the Ingress; different ones for two Services go on two Ingresses of a group."},
+	{PathReadAsText, "A path looks like a regular expression, or like a template, and its characters are compared as they are.", "Set `implementationSpecific: Regex` on the class and the type ImplementationSpecific on the path. A regular expression is compared with the whole path, the leading slash included."},
 	{SettingConflict, "Members of one load balancer ask for different values of one setting; the oldest decides.", "Make the members agree, or set the value on the class."},
 	{NotGroupOwner, "A setting of a whole port or load balancer does not count in a group across namespaces: it is neither the class's nor that of the namespace that owns the group.", "Ask the owner of the class to set it there, or to name the namespace as `owner` of the group; or use a load balancer of your own."},
 	{Exposed, "The port has a setting that would expose the Ingress more than it asks for, so it is not served there.", "Ask for what the message says is in force, use another port, or use a load balancer of your own."},
@@ -126,7 +132,7 @@ var Reasons = []Doc{
 	{HostNotCovered, "An HTTPS port is asked for, but no entry of `spec.tls` covers this host.", "List the host in `spec.tls`."},
 	{Conflict, "Two routes match exactly the same requests; one of them answers.", "Remove one of them; the message names the winner and a request."},
 	{DefaultConflict, "Two default backends stand for the same requests; the oldest answers.", "Remove one of them."},
-	{Unreachable, "More specific routes match every request that this route could.", "Remove it, or narrow the others."},
+	{Unreachable, "More specific routes match every request that this route could, or no request has a path that it matches.", "Remove it, or narrow the others; the message says which."},
 	{HostMiss, "Requests for this host that match none of its paths do not fall through to a less specific host.", "Add the path to the more specific host, or set `hostMiss: LessSpecific` on the class."},
 	{RedirectLoop, "A redirect sends requests of a port to where they come from.", "Redirect from an Ingress that is not served on that port, or change more of the URL."},
 	{OpenRoute, "Users sign in before they reach a Service, and an open route of the same load balancer leads to it as well. Paths are compared byte by byte, so that `/%61dmin`, `//admin` and `/ADMIN` are not `/admin` here, and may be to the Service.", "Authenticate on the open route too, which is `/` in most cases; give what is to stay open an Exact path or a Service of its own; or have the Service check the token that the load balancer sends along."},

@@ -386,7 +386,6 @@ func (c *Class) read(ing *networkingv1.Ingress, group string) (settings, []diag.
 		}
 		a := annotationOf(key)
 		if a == nil {
-			found = append(found, about(ing, key, diag.Warning, diag.AnnotationUnknown, "no annotation has this name"+suggestion(key)))
 			continue
 		}
 		to := &granted
@@ -405,6 +404,8 @@ func (c *Class) read(ing *networkingv1.Ingress, group string) (settings, []diag.
 	for _, a := range without {
 		found = append(found, a.refusal(ing, refused, given))
 	}
+	found = append(found, unknownOf(ing, given)...)
+	found = append(found, c.foreignOf(ing, given)...)
 	if failed(found) {
 		return given, found
 	}
@@ -461,21 +462,6 @@ func (a *annotation) refusal(ing *networkingv1.Ingress, asked, given settings) d
 			"the class does not allow it, and without it more would be exposed than it asks for, so the Ingress is not served as it is")
 	}
 	return about(ing, a.name, diag.Warning, diag.AnnotationNotAllowed, "the class does not allow it, so it is ignored")
-}
-
-// suggestion names the annotation that was probably meant.
-func suggestion(key string) string {
-	for _, a := range annotations {
-		if squeezed(a.name) == squeezed(key) {
-			return "; did you mean " + a.name + "?"
-		}
-	}
-	return ""
-}
-
-// squeezed is a name without what is easily got wrong about it.
-func squeezed(name string) string {
-	return strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "").Replace(name))
 }
 
 func annotationSource(ing *networkingv1.Ingress, name string) diag.Source {

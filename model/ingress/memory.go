@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/foreign"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -183,16 +184,17 @@ func (r Remembered) leaving() []routing.Key {
 	return append([]routing.Key{r.Previous}, r.Earlier...)
 }
 
-// Accept is the version of an Ingress to remember once it is programmed: what Fairlead reads of it.
+// Accept is the version of an Ingress to remember once it is programmed: what Fairlead reads of it, and
+// the annotations of other controllers that restrict, which only the class can have let pass.
 func Accept(ing *networkingv1.Ingress) Accepted {
 	return Accepted{Annotations: asked(ing), Spec: ing.Spec}
 }
 
-// asked are the annotations that Fairlead reads.
+// asked are the annotations that belong to a version.
 func asked(ing *networkingv1.Ingress) map[string]string {
 	out := map[string]string{}
 	for key, value := range ing.Annotations {
-		if strings.HasPrefix(key, prefix) || key == classAnnotation {
+		if strings.HasPrefix(key, prefix) || key == classAnnotation || foreign.Restricting(key, ing.Annotations) {
 			out[key] = value
 		}
 	}

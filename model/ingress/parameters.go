@@ -74,6 +74,7 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 		{"hosts", spec.Hosts, []string{v1alpha1.HostsOwned, v1alpha1.HostsShared}},
 		{"hostMiss", spec.HostMiss, []string{v1alpha1.HostMissAnswer, v1alpha1.HostMissLessSpecific}},
 		{"implementationSpecific", spec.ImplementationSpecific, []string{v1alpha1.ReadFairlead, v1alpha1.ReadGlob, v1alpha1.ReadRegex}},
+		{"foreignAnnotations", spec.ForeignAnnotations, []string{v1alpha1.ForeignRefuse, v1alpha1.ForeignWarn, v1alpha1.ForeignIgnore}},
 		{"unknownRules", spec.UnknownRules, []string{v1alpha1.UnknownRulesRemove, v1alpha1.UnknownRulesKeep}},
 		{"deletionPolicy", spec.DeletionPolicy, []string{v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain}},
 	} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/foreign"
 	"fairlead.dev/fairlead/test/page"
 )
 
@@ -20,6 +21,7 @@ import (
 func TestReference(t *testing.T) {
 	page.Check(t, "../../docs/reference/annotations.md", annotationsPage())
 	page.Check(t, "../../docs/reference/diagnostics.md", diagnosticsPage())
+	page.Check(t, "../../docs/reference/foreign-annotations.md", foreignPage())
 }
 
 func annotationsPage() string {
@@ -62,6 +64,62 @@ func quoted(value string) string {
 		return "'" + value + "'"
 	}
 	return value
+}
+
+func foreignPage() string {
+	var b strings.Builder
+	b.WriteString(`# Annotations of other controllers
+
+Fairlead does not read the annotations of other Ingress controllers, and leaves none of them out in silence.
+What each of them is, Fairlead knows by the tables below:
+
+| | |
+|---|---|
+| **restricts** | It keeps requests or clients away: authentication, ranges of addresses, firewalls, client certificates, conditions, limits of rates, no plain HTTP; or it is configuration that can contain any of these. The Ingress is refused, with the error AnnotationForeign: to serve it without would expose more than its author asked for. A version of it that was accepted before keeps being served. |
+| **changes** | It makes requests be answered differently. The Ingress is served without it, and told so once, with the warning AnnotationForeign. |
+| harmless | It makes no difference to what requests get. Nothing is said. |
+
+Both messages say what of Fairlead does the same, where something does. An annotation that is not in the
+table of its prefix is told with the warning, too. It counts as restricting where it resembles one that
+does, as auth-tpye does, or where a word of its name says so, as auth, jwt, waf or whitelist do. A value that asks
+for nothing, as false or none, restricts nothing.
+
+The class decides with ` + "`foreignAnnotations`" + `: **Refuse** is the above, **Warn** tells everything with warnings and serves it,
+and **Ignore** says nothing, which is for Ingresses that two controllers serve on purpose. An Ingress that was accepted
+because its class said Warn or Ignore is not served any more once the class says Refuse; one that was served before
+Fairlead looked at annotations of others is, and is told.
+
+Services are looked at as well, where a controller reads annotations there: an Ingress that refers to a Service with one that
+restricts is refused likewise.
+
+Annotations of other programs, such as external-dns and cert-manager, are none of these, and nothing is said of them.
+
+<!-- Generated from model/ingress/foreign by "make generate". -->
+`)
+	for _, c := range foreign.Controllers() {
+		title := strings.ToUpper(c.Name[:1]) + c.Name[1:]
+		fmt.Fprintf(&b, "\n## %s\n\n", title)
+		fmt.Fprintf(&b, "Prefixes: `%s`. ", strings.Join(c.Prefixes, "`, `"))
+		if c.OnServices != "" {
+			fmt.Fprintf(&b, "On Services: `%s`. ", strings.Join(strings.Fields(c.OnServices), "`, `"))
+		}
+		fmt.Fprintf(&b, "From: %s.\n\n", strings.Join(c.Sources, "; "))
+		b.WriteString("| Annotation | It | Instead | Example |\n|---|---|---|---|\n")
+		for _, r := range c.Rows {
+			effect, example := r.Effect.String(), ""
+			if r.Effect == foreign.Restricts {
+				effect = "**" + effect + "**"
+			}
+			if r.When != "" {
+				effect += ", " + r.When
+			}
+			if r.Example != "" {
+				example = "`" + strings.ReplaceAll(r.Example, "|", `\|`) + "`"
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Name, effect, r.Instead, example)
+		}
+	}
+	return b.String()
 }
 
 func diagnosticsPage() string {

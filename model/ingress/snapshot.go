@@ -171,7 +171,7 @@ func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found
 func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnostic) *Snapshot {
 	for _, home := range s.trails[nameOf(ing).String()] {
 		class := s.classOf(home.key)
-		if home.LastAccepted == nil || class == nil {
+		if home.LastAccepted == nil || class == nil || class.withdraws(home, ing) {
 			continue
 		}
 		snapshot := s.snapshot(home.key, class)

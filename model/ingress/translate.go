@@ -163,6 +163,10 @@ func (v *visit) route(r rule, i, index int) {
 		v.tell(diag.Error, diag.Invalid, field+".path", fmt.Sprintf("reading %q as a regular expression: %s", p.Path, err))
 		return
 	}
+	if v.tellAnchors(p, path, field) {
+		return
+	}
+	v.tellText(p, path, field)
 	v.config.Routes = append(v.config.Routes, routing.Route{
 		Host: r.host, Listed: r.listing(), Path: path, When: v.settings.when(p), Ports: v.ports.of(r),
 		Action: v.signIn(v.action(&p.Backend, field+".backend"), r.host, field+".backend"),

@@ -1,0 +1,272 @@
+package ingress
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/foreign"
+)
+
+// This file says what becomes of Ingresses with annotations of other controllers. Package foreign knows
+// what the annotations mean; the class decides what follows.
+
+// served is how an Ingress is served, as far as annotations of others depend on it.
+func (s settings) served(ing *networkingv1.Ingress, c *Class) foreign.Served {
+	out := foreign.Served{
+		Internal:       s.scheme == v1alpha1.SchemeInternal,
+		DualStack:      c.IPFamily == v1alpha1.IPFamilyDualStack || c.IPFamily == v1alpha1.IPFamilyDualStackPrivateIPv4,
+		TargetType:     s.targetType,
+		TLS:            len(ing.Spec.TLS) > 0,
+		Inbound:        s.inbound,
+		WebACL:         guards(s.webACL),
+		SecurityGroups: len(c.SecurityGroups) > 0,
+		Annotations:    ing.Annotations,
+	}
+	for _, p := range s.ports {
+		out.Ports = append(out.Ports, foreign.Port{Protocol: p.Protocol, Number: p.Port})
+	}
+	return out
+}
+
+// foreignOf are the diagnostics about an Ingress's annotations of other controllers.
+func (c *Class) foreignOf(ing *networkingv1.Ingress, given settings) []diag.Diagnostic {
+	return c.tellForeign(foreign.OnIngress(ing.Annotations, given.served(ing, c)), "", func(found []foreign.Setting) diag.Source {
+		if len(found) == 1 {
+			return annotationSource(ing, found[0].Key())
+		}
+		return sourceOf(ing).At("metadata.annotations")
+	})
+}
+
+// tellForeign tells of settings that are not read: for each prefix, those that restrict and those that
+// change, each time in as few diagnostics as their text has room in.
+func (c *Class) tellForeign(settings []foreign.Setting, of string, at func([]foreign.Setting) diag.Source) []diag.Diagnostic {
+	if c.ForeignAnnotations == v1alpha1.ForeignIgnore {
+		return nil
+	}
+	var out []diag.Diagnostic
+	for _, effect := range []foreign.Effect{foreign.Restricts, foreign.Changes} {
+		severity := diag.Warning
+		if effect == foreign.Restricts && c.ForeignAnnotations != v1alpha1.ForeignWarn {
+			severity = diag.Error
+		}
+		for _, group := range togetherByPrefix(settings, effect) {
+			for _, p := range parts(group) {
+				out = append(out, diag.Diagnostic{
+					Severity: severity, Reason: diag.AnnotationForeign, Source: at(p.settings),
+					Message: of + p.said() + consequence(effect, severity, len(p.settings) > 1),
+				})
+			}
+		}
+	}
+	return out
+}
+
+// consequence is what follows from settings that are not read.
+func consequence(effect foreign.Effect, severity diag.Severity, several bool) string {
+	it, restricts := "it", "It restricts"
+	if several {
+		it, restricts = "them", "They restrict"
+	}
+	switch {
+	case effect == foreign.Changes:
+		return "; requests are answered without " + it
+	case severity == diag.Error:
+		return ". " + restricts + " who is answered: more would be exposed without " + it + ", so the Ingress is not served as it is"
+	}
+	return ". " + restricts + " who is answered: more may be exposed without " + it
+}
+
+// togetherByPrefix are the settings of one effect, those of each prefix together.
+func togetherByPrefix(settings []foreign.Setting, effect foreign.Effect) [][]foreign.Setting {
+	var out [][]foreign.Setting
+	for _, s := range settings {
+		if s.Effect != effect {
+			continue
+		}
+		if last := len(out) - 1; last >= 0 && out[last][0].Prefix == s.Prefix {
+			out[last] = append(out[last], s)
+		} else {
+			out = append(out, []foreign.Setting{s})
+		}
+	}
+	return out
+}
+
+// A part is settings that are told together.
+type part struct {
+	settings []foreign.Setting
+	text     string
+}
+
+// said says that the settings are not read.
+func (p part) said() string {
+	if len(p.settings) == 1 {
+		return p.settings[0].Key() + " is not read" + strings.TrimPrefix(p.text, p.settings[0].Name)
+	}
+	return "annotations of " + p.settings[0].Prefix + " are not read: " + p.text
+}
+
+const (
+	// longestPart is how long the list in one message may be. An event takes 1,000 characters in all.
+	longestPart = 700
+	// mostParts is how many messages there may be about the settings of one prefix: an Ingress can have
+	// thousands of annotations.
+	mostParts = 4
+)
+
+// parts lists settings, those for which one thing stands together. What there is no room for is counted.
+func parts(settings []foreign.Setting) []part {
+	var standsFor []string
+	names := map[string][]foreign.Setting{}
+	for _, s := range settings {
+		key := instead(s)
+		if names[key] == nil {
+			standsFor = append(standsFor, key)
+		}
+		names[key] = append(names[key], s)
+	}
+	var out []part
+	told := 0
+	var now part
+	for _, key := range standsFor {
+		open := false // the list has names that key is to follow
+		for _, s := range names[key] {
+			if room := longestPart - len(now.text) - len(s.Name) - len(key) - 3; room < 0 && now.text != "" {
+				if open {
+					now.text += key
+				}
+				out, now, open = append(out, now), part{}, false
+				if len(out) == mostParts {
+					last := &out[mostParts-1]
+					last.text += fmt.Sprintf(", and %d more", len(settings)-told)
+					return out
+				}
+			}
+			switch {
+			case open:
+				now.text += ", "
+			case now.text != "":
+				now.text += "; "
+			}
+			now.text += s.Name
+			now.settings = append(now.settings, s)
+			told++
+			open = true
+		}
+		if open {
+			now.text += key
+		}
+	}
+	return append(out, now)
+}
+
+// instead is what stands for a setting, in brackets.
+func instead(s foreign.Setting) string {
+	var notes []string
+	switch {
+	case s.Meant != "":
+		notes = append(notes, "perhaps "+s.Meant+", misspelt")
+	case !s.Known:
+		notes = append(notes, "not known")
+	}
+	switch own := annotationOf(prefix + s.Name); {
+	case s.Instead != "":
+		notes = append(notes, "instead: "+s.Instead)
+	case !s.Known && own != nil:
+		notes = append(notes, "instead: "+own.name)
+	case s.Known:
+		notes = append(notes, "nothing stands for it")
+	}
+	return " (" + strings.Join(notes, "; ") + ")"
+}
+
+// Heeds reports whether a change of an annotation of an Ingress or a Service can matter: it is one of
+// Fairlead's or may have been meant as one, or it is one of another controller's.
+func Heeds(key string) bool {
+	return key == classAnnotation || strings.HasPrefix(key, prefix) || meantAsOurs(key) || foreign.Matters(key)
+}
+
+// withdraws reports whether an Ingress was last accepted with annotations of other controllers that the
+// class let pass then, and does not let pass any more. What was accepted before such annotations were
+// looked at has none, and stays.
+func (c *Class) withdraws(accepted home, ing *networkingv1.Ingress) bool {
+	version := accepted.LastAccepted.version(ing)
+	given, _ := readAnnotations(version, c)
+	given.scheme = accepted.key.Scheme() // where it is served, whatever the class says by now
+	return failed(c.foreignOf(version, given))
+}
+
+// Unrestricted is the snapshot without the changes that refer to a Service with an annotation that
+// restricts who is answered and is not read. What was served before the Service had it stays; its owner
+// is told, too.
+func (s Snapshot) Unrestricted() (Snapshot, []diag.Diagnostic) {
+	services := byName(s.Services)
+	backends := byName(s.Backends)
+	var found []diag.Diagnostic
+	restricted := map[name]bool{}
+	for _, m := range s.Members {
+		if m.Leaving {
+			continue
+		}
+		for _, r := range referredTo(m.Ingress, backends) {
+			service := services[r.service]
+			if service == nil || len(service.Annotations) == 0 {
+				continue
+			}
+			source := m.Source().At(r.at)
+			more := s.Class.tellForeign(foreign.OnService(service.Annotations, m.settings.served(m.Ingress, &s.Class)),
+				"Service "+r.service.String()+": ", func([]foreign.Setting) diag.Source { return source })
+			more = append(more, misplaced(source, r.service, service.Annotations, m.settings)...)
+			restricted[nameOf(m.Ingress)] = restricted[nameOf(m.Ingress)] || failed(more)
+			found = append(found, more...)
+		}
+	}
+	refused := slices.DeleteFunc(s.Changes(), func(m Member) bool { return !restricted[nameOf(m.Ingress)] })
+	for _, m := range s.Members {
+		if restricted[nameOf(m.Ingress)] && !m.Leaving && !slices.ContainsFunc(refused, func(r Member) bool { return r.Ingress == m.Ingress }) {
+			found = append(found, diag.Diagnostic{
+				Severity: diag.Warning, Reason: diag.LastGood, Source: m.Source(),
+				Message: "it was served before a Service of it was annotated so, and goes on being served",
+			})
+		}
+	}
+	if len(refused) == 0 {
+		return s, found
+	}
+	return s.Refuse(refused), found
+}
+
+// A serviceReference is a Service and the field of an Ingress that names it.
+type serviceReference struct {
+	service name
+	at      string
+}
+
+// referredTo are the Services that an Ingress names, itself or by Backends, each once.
+func referredTo(ing *networkingv1.Ingress, backends map[name]*v1alpha1.Backend) []serviceReference {
+	var out []serviceReference
+	seen := map[name]bool{}
+	add := func(service, at string) {
+		if n := (name{ing.Namespace, service}); !seen[n] {
+			seen[n] = true
+			out = append(out, serviceReference{n, at})
+		}
+	}
+	for place, b := range placedBackends(&ing.Spec) {
+		switch {
+		case b.Service != nil:
+			add(b.Service.Name, place.field()+".service")
+		case b.Resource != nil && backends[name{ing.Namespace, b.Resource.Name}] != nil:
+			for _, s := range backends[name{ing.Namespace, b.Resource.Name}].Spec.Services {
+				add(s.Name, place.field()+".resource")
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,203 @@
+package ingress
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/foreign"
+	"fairlead.dev/fairlead/model/ingress/spelling"
+)
+
+// This file finds what annotations were meant as that are none: misspelt ones, those without their
+// prefix, those that stand on a Service, and names of other things than annotations.
+
+// mostUnknown is how many unknown annotations of an Ingress are told each on its own.
+const mostUnknown = 10
+
+// unknownOf are the diagnostics about annotations that were meant for Fairlead and are none of its own.
+func unknownOf(ing *networkingv1.Ingress, given settings) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	left := diag.Diagnostic{Severity: diag.Warning, Reason: diag.AnnotationUnknown, Source: sourceOf(ing).At("metadata.annotations")}
+	more := 0
+	for _, key := range slices.Sorted(maps.Keys(ing.Annotations)) {
+		if annotationOf(key) != nil || !strings.HasPrefix(key, prefix) && !meantAsOurs(key) {
+			continue
+		}
+		hint, severity, said := unknown(key, ing.Annotations[key], given)
+		switch {
+		case !said:
+		case len(out) < mostUnknown:
+			out = append(out, about(ing, key, severity, diag.AnnotationUnknown, hint))
+		default:
+			more++
+			if severity == diag.Error {
+				left.Severity = severity
+			}
+		}
+	}
+	if more > 0 {
+		left.Message = fmt.Sprintf("%d more annotations have names that no annotation has", more)
+		out = append(out, left)
+	}
+	return out
+}
+
+// unknown says what an annotation may have been meant as. It is an error where to serve the Ingress
+// without it would expose more than its author seems to ask for.
+func unknown(key, value string, given settings) (message string, severity diag.Severity, said bool) {
+	_, short, prefixed := strings.Cut(key, "/")
+	if !prefixed {
+		short = key
+	}
+	m := meaningOf(short, prefixed)
+	message, severity = "no annotation has this name", diag.Warning
+	switch {
+	case !prefixed && (m.annotation == nil || m.annotation.note(&settings{}, value) != nil):
+		return "", "", false // a name of the author's own
+	case m.annotation != nil:
+		message += "; did you mean " + m.annotation.name + "?"
+	case m.field != "":
+		message += "; it is " + m.field
+	case m.instead != "":
+		message += "; instead: " + m.instead
+	}
+	if m.restricts(value, given) {
+		severity = diag.Error
+		if !strings.HasSuffix(message, "?") {
+			message += "."
+		}
+		message += " Without it more may be exposed than is asked for, so the Ingress is not served as it is"
+	}
+	return message, severity, true
+}
+
+// meantAsOurs reports whether an annotation without our prefix may have been meant to have it: there is
+// no prefix, and the name is one of ours, or the prefix resembles ours.
+func meantAsOurs(key string) bool {
+	p, _, prefixed := strings.Cut(key, "/")
+	if !prefixed {
+		return meaningOf(key, false).annotation != nil
+	}
+	p = strings.ToLower(p)
+	return p+"/" != prefix && (strings.Contains(p, "fairlead") || spelling.Within(p, v1alpha1.Group, 2))
+}
+
+// A meaning is what a name may have been meant as.
+type meaning struct {
+	annotation *annotation
+	field      string // of a class or a Backend
+	instead    string // what stands for the annotation of another controller that has the name
+	narrows    bool   // it says who is answered
+}
+
+// narrowing are the fields that say who is answered.
+var narrowingFields = map[string]bool{"securityGroups": true, "allowedHosts": true, "mutualAuthentication": true, "authenticate": true}
+
+// narrowingAnnotations are the annotations that an Ingress is not served without.
+var narrowingAnnotations = map[string]bool{inboundAnnotation: true, webACLAnnotation: true, conditionsAnnotation: true, schemeAnnotation: true}
+
+// ours are the annotations that have our prefix, and ourNames their names without it, squeezed.
+var ours, ourNames = func() (names, squeezed []string) {
+	for _, a := range annotations {
+		if short, found := strings.CutPrefix(a.name, prefix); found {
+			names, squeezed = append(names, a.name), append(squeezed, spelling.Squeezed(short))
+		}
+	}
+	return names, squeezed
+}()
+
+// fieldNames are the keys of fields, in order.
+var fieldNames = slices.Sorted(maps.Keys(fields))
+
+// fields are the names of the fields of classes and Backends, squeezed, and where each is.
+var fields = func() map[string]meaning {
+	out := map[string]meaning{}
+	add := func(of reflect.Type, path, object string) {
+		for i := range of.NumField() {
+			field, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+			if squeezed := spelling.Squeezed(field); field != "" && out[squeezed].field == "" {
+				out[squeezed] = meaning{field: path + field + " of " + object, narrows: narrowingFields[field]}
+			}
+		}
+	}
+	add(reflect.TypeFor[v1alpha1.LoadBalancerClassSpec](), "", "the class")
+	add(reflect.TypeFor[v1alpha1.BackendSpec](), "", "a Backend")
+	add(reflect.TypeFor[v1alpha1.PortSettings](), "ports[].", "the class")
+	return out
+}()
+
+// meaningOf finds what a name without its prefix may have been meant as. Names that are the same but for
+// case and punctuation go before those that resemble. Without a prefix only the former count.
+func meaningOf(short string, prefixed bool) meaning {
+	squeezed := spelling.Squeezed(short)
+	if at := slices.Index(ourNames, squeezed); at >= 0 {
+		return meaning{annotation: annotationOf(ours[at])}
+	}
+	if !prefixed {
+		return meaning{}
+	}
+	if m, known := fields[squeezed]; known {
+		return m
+	}
+	if s, known := foreign.Find(short); known && (s.Instead != "" || s.Effect == foreign.Restricts) {
+		return meaning{instead: s.Instead, narrows: s.Effect == foreign.Restricts}
+	}
+	for i, name := range ourNames {
+		if spelling.Resembles(squeezed, name) {
+			return meaning{annotation: annotationOf(ours[i])}
+		}
+	}
+	for _, name := range fieldNames {
+		if spelling.Resembles(squeezed, name) {
+			return fields[name]
+		}
+	}
+	return meaning{}
+}
+
+// restricts reports whether to go without the annotation may expose more than its author asks for.
+func (m meaning) restricts(value string, given settings) bool {
+	switch {
+	case m.annotation == nil:
+		return m.narrows && strings.TrimSpace(value) != "" && value != "false" && value != "none"
+	case !narrowingAnnotations[m.annotation.name]:
+		return false
+	}
+	var asked settings
+	return m.annotation.note(&asked, value) != nil || m.annotation.exposes(asked, given)
+}
+
+// misplaced tells of annotations of Fairlead on a Service.
+func misplaced(at diag.Source, service name, annotations map[string]string, given settings) []diag.Diagnostic {
+	var names []string
+	severity := diag.Warning
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if !strings.HasPrefix(key, prefix) {
+			continue
+		}
+		names = append(names, key)
+		if meaningOf(strings.TrimPrefix(key, prefix), true).restricts(annotations[key], given) {
+			severity = diag.Error
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	const most = 10
+	listed := strings.Join(names[:min(most, len(names))], ", ")
+	if len(names) > most {
+		listed += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	message := fmt.Sprintf("annotations of Fairlead are read on Ingresses only, and not on Service %s: put %s on the Ingress", service, listed)
+	if severity == diag.Error {
+		message += "; more would be exposed without, so the Ingress is not served as it is"
+	}
+	return []diag.Diagnostic{{Severity: severity, Reason: diag.AnnotationMisplaced, Source: at, Message: message}}
+}
