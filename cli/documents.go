@@ -31,7 +31,7 @@ func documents(text []byte) ([]document, error) {
 	for _, part := range split(text) {
 		data, err := yaml.YAMLToJSONStrict(part.text)
 		if err != nil {
-			return nil, fmt.Errorf("reading YAML: %s", oneLine(located(part, err)))
+			return nil, fmt.Errorf("reading YAML: %s", oneLine(located(part, err).Error()))
 		}
 		if string(data) != "null" {
 			docs = append(docs, document{part.firstLine(), data})
@@ -110,9 +110,9 @@ func located(p part, err error) error {
 	return again
 }
 
-// oneLine is an error without line breaks and without its parser's own introduction.
-func oneLine(err error) string {
-	text := strings.Join(strings.Fields(err.Error()), " ")
+// oneLine is the text of an error without line breaks and without its parser's own introduction.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
 	text = strings.TrimPrefix(text, "error converting YAML to JSON: ")
 	text = strings.TrimPrefix(text, "yaml: ")
 	return strings.TrimPrefix(text, "unmarshal errors: ")

@@ -112,7 +112,7 @@ func fileGiven(file string) ([]given, error) {
 	}
 	var values map[string]json.RawMessage
 	if err := yaml.UnmarshalStrict(text, &values); err != nil {
-		return nil, fmt.Errorf("%s: reading the settings: %s", file, oneLine(err))
+		return nil, fmt.Errorf("%s: reading the settings: %s", file, oneLine(err.Error()))
 	}
 	var out []given
 	for name, raw := range values {

@@ -256,9 +256,13 @@ func (l *loader) refuse(file string, doc document, object metav1.Object, id iden
 
 // validate lists what the API server would refuse about an Ingress, each with its field.
 func validate(ing *networkingv1.Ingress) []error {
+	const most = 50 // of one Ingress
 	var problems []error
-	for _, e := range ingress.Validate(ing) {
-		problems = append(problems, errors.New(oneLine(e)))
+	for i, e := range ingress.Validate(ing) {
+		if i == most {
+			return append(problems, errors.New("there is more wrong with it, which is left out"))
+		}
+		problems = append(problems, errors.New(oneLine(e.Field+": "+ingress.Problem(e))))
 	}
 	return problems
 }

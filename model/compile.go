@@ -41,10 +41,11 @@ func Ask(s ingress.Snapshot) lb.Questions {
 // the cloud's quotas is left out, the newest member first.
 func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	built := compile(s, f, c)
-	if len(exceeded(built.LoadBalancer, c, f.InUse)) == 0 {
-		return built
+	if len(exceeded(built.LoadBalancer, c, f.InUse)) > 0 {
+		built = fit(s, f, c, built)
 	}
-	return fit(s, f, c, built)
+	built.Diagnostics = diag.Limit(built.Diagnostics)
+	return built
 }
 
 // guardsOf are what the cloud has to put before load balancers.

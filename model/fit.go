@@ -93,7 +93,6 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built) Built {
 			})
 		}
 	}
-	built.Diagnostics = diag.Sort(built.Diagnostics)
 	return built
 }
 

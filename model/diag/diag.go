@@ -77,8 +77,11 @@ func (d Diagnostic) String() string {
 }
 
 // Sort orders diagnostics by object, field, severity, reason and text, and drops repetitions,
-// so that equal inputs report equally.
+// so that equal inputs report equally. It cuts messages that are too long.
 func Sort(ds []Diagnostic) []Diagnostic {
+	for i := range ds {
+		ds[i].Message, ds[i].Source.Field = bounded(ds[i].Message), bounded(ds[i].Source.Field)
+	}
 	slices.SortFunc(ds, func(a, b Diagnostic) int {
 		return cmp.Or(
 			cmp.Compare(a.Source.Object(), b.Source.Object()),

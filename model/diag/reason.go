@@ -40,6 +40,7 @@ const (
 	LastGood             Reason = "LastGood"
 	Rejected             Reason = "Rejected"
 	TooComplex           Reason = "TooComplex"
+	Omitted              Reason = "Omitted"
 
 	// Backends.
 
@@ -115,7 +116,8 @@ var Reasons = []Doc{
 	{HostTaken, "In a group across namespaces, the host belongs to the namespace that named it first, or that the class grants it. The namespace that asks for it too is not served there; its owner is told for information.", "Use another host, or ask the owner of the class to grant the host in `allowedHosts`, or to set `hosts: Shared`."},
 	{LastGood, "The object as it is now is not accepted; its last accepted version keeps being served.", "Correct the object; the other diagnostics say what is wrong."},
 	{Rejected, "The cloud refused what this Ingress asks for.", "The message carries the cloud's words; change the Ingress or the limit that it names. What others may make room for is tried again within ten minutes."},
-	{TooComplex, "What the Ingress asks for takes more memory or time than one Ingress may take.", "The message names what to simplify."},
+	{TooComplex, "What the Ingress asks for takes more memory or time than one Ingress may take, so it is left out. Where all of the Ingress is, its last accepted version keeps being served.", "The message names what to simplify."},
+	{Omitted, "There is more to say about the object than is kept: the first of each reason is, and errors before the rest.", "Correct what the other diagnostics say; the rest follows."},
 	{ServiceMissing, "The Service does not exist. Until it does requests are answered 503" + unlessMissed, "Create the Service or correct the name."},
 	{ServicePortMissing, "The Service has no such port. Until it does requests are answered 503" + unlessMissed, "Correct the port's name or number."},
 	{ServiceUnusable, "The Service cannot be a backend in the way it is asked for.", "The message says which combination does not work."},

@@ -3,6 +3,7 @@ package ingress
 import (
 	"fmt"
 	"net/netip"
+	"reflect"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -256,7 +257,16 @@ func invalid(at *field.Path, value any, messages []string) field.ErrorList {
 func refusals(object diag.Source, errs field.ErrorList) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, e := range errs {
-		out = append(out, diag.Diagnostic{Severity: diag.Error, Reason: diag.Invalid, Source: object.At(e.Field), Message: e.ErrorBody()})
+		out = append(out, diag.Diagnostic{Severity: diag.Error, Reason: diag.Invalid, Source: object.At(e.Field), Message: Problem(e)})
 	}
 	return out
+}
+
+// Problem is what is wrong with a field. Of a long value it repeats the beginning.
+func Problem(e *field.Error) string {
+	short := *e
+	if v := reflect.ValueOf(e.BadValue); v.Kind() == reflect.String {
+		short.BadValue = diag.Cut(v.String())
+	}
+	return short.ErrorBody()
 }

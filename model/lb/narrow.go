@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -87,11 +88,11 @@ func (c Capabilities) cannotNarrow(when routing.Conditions) string {
 	}
 	for _, part := range when {
 		if c.NameLength > 0 && part.Field == "header" && len(part.Name) > c.NameLength {
-			return fmt.Sprintf("the name of header %s is longer than the %d characters that %s allows", part.Name, c.NameLength, c.Name)
+			return fmt.Sprintf("the name of header %s is longer than the %d characters that %s allows", diag.Cut(part.Name), c.NameLength, c.Name)
 		}
 		for _, v := range append([]string{part.Name}, part.Values...) {
 			if c.ValueLength > 0 && len(v) > c.ValueLength {
-				return fmt.Sprintf("%q is longer than the %d characters that %s allows", v, c.ValueLength, c.Name)
+				return fmt.Sprintf("%s is longer than the %d characters that %s allows", diag.Quote(v), c.ValueLength, c.Name)
 			}
 		}
 	}

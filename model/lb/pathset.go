@@ -10,10 +10,16 @@ import (
 // pathSets compares paths as sets of request paths. Prefixes and exact paths are compared by
 // their text; globs and regular expressions by automata, whose answers are kept.
 type pathSets struct {
-	answers map[[3]string]bool
+	answers map[question]bool
 }
 
-func newPathSets() *pathSets { return &pathSets{answers: map[[3]string]bool{}} }
+func newPathSets() *pathSets { return &pathSets{answers: map[question]bool{}} }
+
+// A question is about two paths.
+type question struct {
+	what string
+	a, b routing.Path
+}
 
 // overlap reports whether some request path is in both. It says true when it cannot tell.
 func (s *pathSets) overlap(a, b routing.Path) bool {
@@ -59,8 +65,8 @@ func (s *pathSets) contains(outer, inner routing.Path) bool {
 	})
 }
 
-func (s *pathSets) ask(question string, a, b routing.Path, answer func() bool) bool {
-	key := [3]string{question, a.String(), b.String()}
+func (s *pathSets) ask(what string, a, b routing.Path, answer func() bool) bool {
+	key := question{what, a, b}
 	if known, ok := s.answers[key]; ok {
 		return known
 	}

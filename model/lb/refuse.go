@@ -206,7 +206,7 @@ func (c Capabilities) cannotDo(a routing.Action) string {
 		return fmt.Sprintf("its body has %d bytes, and %s allows %d", len(a.Fixed.Body), c.Name, c.BodyLength)
 	}
 	if f := a.Fixed; f != nil && f.Body != "" && len(c.ContentTypes) > 0 && !slices.Contains(c.ContentTypes, f.ContentType) {
-		return fmt.Sprintf("a fixed response of %s cannot be %s, but one of %s", c.Name, f.ContentType, strings.Join(c.ContentTypes, ", "))
+		return fmt.Sprintf("a fixed response of %s cannot be %s, but one of %s", c.Name, diag.Cut(f.ContentType), strings.Join(c.ContentTypes, ", "))
 	}
 	if a.Fixed != nil && c.NoFixed3xx && a.Fixed.Status/100 == 3 {
 		return fmt.Sprintf("a fixed response of %s cannot have status %d", c.Name, a.Fixed.Status)

@@ -55,7 +55,7 @@ func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Lev
 	for _, h := range hidden {
 		if len(h.By) == 0 {
 			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
-				Message: fmt.Sprintf("no request has a path like %s: a path ends before \"?\" and \"#\"", printable.Word(h.Route.Path.Value))}] = true
+				Message: fmt.Sprintf("no request has a path like %s: a path ends before \"?\" and \"#\"", printable.Word(diag.Cut(h.Route.Path.Value)))}] = true
 			continue
 		}
 		path, ok := h.Route.Path.Witness(nil)

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -43,7 +44,8 @@ func NewPath(t PathType, value string) Path {
 // Root is the path that every request matches.
 var Root = Path{Prefix, "/"}
 
-func (p Path) String() string { return p.Type.String() + " " + printable.Word(p.Value) }
+// String is the path in words: of a long one the beginning.
+func (p Path) String() string { return p.Type.String() + " " + printable.Word(diag.Cut(p.Value)) }
 
 // Matches reports whether the path stands for a request's path.
 func (p Path) Matches(path string) bool {

@@ -1,0 +1,81 @@
+package diag
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// This file keeps what diagnostics repeat of objects short. Authors choose names and values of any length, and a
+// message is stored, sent as an event and printed.
+
+const (
+	// longestValue is how many characters of a value a message repeats.
+	longestValue = 100
+	// longestWord is how many characters without a space a message has: enough for a request with the longest
+	// host and a path of longestValue characters.
+	longestWord = 400
+	// longestMessage is how many bytes a message has.
+	longestMessage = 2000
+)
+
+// Cut returns the first 100 characters of a text, and an ellipsis where that is not all of it.
+func Cut(text string) string {
+	head, more := cut(text)
+	if more {
+		head += "…"
+	}
+	return head
+}
+
+// Quote returns the first 100 characters of a text in quotes, and an ellipsis where that is not all of it.
+func Quote(text string) string {
+	head, more := cut(text)
+	head = strconv.Quote(head)
+	if more {
+		head += "…"
+	}
+	return head
+}
+
+// cut returns the first characters of a text, and whether there are more.
+func cut(text string) (head string, more bool) {
+	if len(text) <= longestValue {
+		return text, false
+	}
+	n := 0
+	for at := range text {
+		if n == longestValue {
+			return text[:at], true
+		}
+		n++
+	}
+	return text, false
+}
+
+// bounded returns a message without the rest of long words, and without the rest of a long message. Sort applies
+// it to every diagnostic, so that a message stays short even where it repeats a value as it is.
+func bounded(message string) string {
+	if len(message) <= longestWord {
+		return message
+	}
+	var out strings.Builder
+	word := 0
+	for _, r := range message {
+		if out.Len()+utf8.RuneLen(r) > longestMessage {
+			out.WriteString("…")
+			break
+		}
+		if word++; unicode.IsSpace(r) {
+			word = 0
+		}
+		switch {
+		case word <= longestWord:
+			out.WriteRune(r)
+		case word == longestWord+1:
+			out.WriteString("…")
+		}
+	}
+	return out.String()
+}
