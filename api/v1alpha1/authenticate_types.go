@@ -18,18 +18,23 @@ type Authenticate struct {
 type OIDC struct {
 	// Issuer is the provider's identifier.
 	// +kubebuilder:validation:Pattern=`^https://`
+	// +kubebuilder:validation:MaxLength=2048
 	Issuer string `json:"issuer"`
 	// AuthorizationEndpoint is where users sign in.
 	// +kubebuilder:validation:Pattern=`^https://`
+	// +kubebuilder:validation:MaxLength=2048
 	AuthorizationEndpoint string `json:"authorizationEndpoint"`
 	// TokenEndpoint is where a sign-in becomes a token.
 	// +kubebuilder:validation:Pattern=`^https://`
+	// +kubebuilder:validation:MaxLength=2048
 	TokenEndpoint string `json:"tokenEndpoint"`
 	// UserInfoEndpoint is where a token becomes a user.
 	// +kubebuilder:validation:Pattern=`^https://`
+	// +kubebuilder:validation:MaxLength=2048
 	UserInfoEndpoint string `json:"userInfoEndpoint"`
 	// SecretName is a Secret of the Backend's namespace with the keys clientID and clientSecret.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	SecretName string `json:"secretName"`
 
 	Session `json:",inline"`
@@ -39,12 +44,15 @@ type OIDC struct {
 type Cognito struct {
 	// UserPoolARN is the pool's Amazon Resource Name.
 	// +kubebuilder:validation:Pattern=`^arn:`
+	// +kubebuilder:validation:MaxLength=2048
 	UserPoolARN string `json:"userPoolARN"`
 	// UserPoolClientID is the pool's client.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
 	UserPoolClientID string `json:"userPoolClientID"`
 	// UserPoolDomain is the prefix of the pool's domain, or all of it.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=255
 	UserPoolDomain string `json:"userPoolDomain"`
 
 	Session `json:",inline"`
@@ -59,9 +67,11 @@ type Session struct {
 	OnUnauthenticatedRequest string `json:"onUnauthenticatedRequest,omitempty"`
 	// Scope is the claims to ask for, separated by spaces.
 	// +kubebuilder:default=openid
+	// +kubebuilder:validation:MaxLength=1024
 	Scope string `json:"scope,omitempty"`
 	// CookieName is the cookie that keeps the session.
 	// +kubebuilder:default=AWSELBAuthSessionCookie
+	// +kubebuilder:validation:MaxLength=255
 	CookieName string `json:"cookieName,omitempty"`
 	// TimeoutSeconds is how long the session lasts; a week unless said otherwise.
 	// +kubebuilder:validation:Minimum=1
@@ -94,6 +104,7 @@ type Claim struct {
 	// Name of the claim. The issuer and the times are validated anyway.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:XValidation:rule="!(self in ['exp', 'iss', 'nbf', 'iat'])",message="is validated anyway"
+	// +kubebuilder:validation:MaxLength=255
 	Name string `json:"name"`
 	// Format of its value.
 	// +kubebuilder:validation:Enum=single-string;string-array;space-separated-values

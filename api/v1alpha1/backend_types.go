@@ -74,6 +74,7 @@ type Redirect struct {
 	Scheme string `json:"scheme,omitempty"`
 	// Host is a host name, without a port.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
 	Host string `json:"host,omitempty"`
 	// Port is a number from 1 to 65535, as text, or #{port}.
 	// +kubebuilder:validation:MaxLength=7
@@ -81,9 +82,11 @@ type Redirect struct {
 	Port string `json:"port,omitempty"`
 	// Path starts with a slash.
 	// +kubebuilder:validation:Pattern=`^/`
+	// +kubebuilder:validation:MaxLength=1024
 	Path string `json:"path,omitempty"`
 	// Query is without its question mark.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=1024
 	Query string `json:"query,omitempty"`
 	// StatusCode is 301 or 302, the default.
 	// +kubebuilder:validation:Enum=301;302
@@ -98,8 +101,10 @@ type FixedResponse struct {
 	// +kubebuilder:validation:Maximum=599
 	StatusCode int `json:"statusCode"`
 	// ContentType of the body; text/plain if there is a body and none is given.
+	// +kubebuilder:validation:MaxLength=255
 	ContentType string `json:"contentType,omitempty"`
 	// Body of at most as many bytes as the cloud allows.
+	// +kubebuilder:validation:MaxLength=8192
 	Body string `json:"body,omitempty"`
 }
 
@@ -107,6 +112,7 @@ type FixedResponse struct {
 type WeightedService struct {
 	// Name of the Service.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 	// Port of the Service.
 	Port ServicePort `json:"port"`
@@ -123,6 +129,7 @@ type WeightedService struct {
 type ServicePort struct {
 	// Name of the port, as the Service has it.
 	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name,omitempty"`
 	// Number of the port, as the Service has it.
 	// +kubebuilder:validation:Minimum=1

@@ -55,9 +55,10 @@ type annotation struct {
 	// read checks a value and notes it. Nil for the settings of health checks, which health.go
 	// reads, and for the class, which class.go does.
 	read func(*settings, string) error
-	// exposes reports whether to go without a refused annotation would open more than its author
-	// asked for. Such an Ingress is not served rather than served too widely.
-	exposes func(asked, given settings) bool
+	// exposes reports whether to go without an annotation that the class forbids could open more than its author
+	// asked for. Such an Ingress is not served rather than served too widely. The value has not been checked: it
+	// is compared with what is given instead, and counts as exposing where it is not understood.
+	exposes func(value string, given settings) bool
 }
 
 // A subject is what a setting is about.
@@ -120,8 +121,8 @@ var annotations = []annotation{
 			s.scheme = v
 			return oneOf(v, v1alpha1.SchemeInternal, v1alpha1.SchemeInternetFacing)
 		},
-		exposes: func(asked, given settings) bool {
-			return asked.scheme == v1alpha1.SchemeInternal && given.scheme != v1alpha1.SchemeInternal
+		exposes: func(value string, given settings) bool {
+			return value != v1alpha1.SchemeInternetFacing && given.scheme != v1alpha1.SchemeInternal
 		},
 	},
 	{
@@ -187,8 +188,11 @@ var annotations = []annotation{
 			s.ports, err = parsePorts(v)
 			return err
 		},
-		exposes: func(asked, given settings) bool {
-			return slices.ContainsFunc(given.ports, func(p v1alpha1.ListenPort) bool { return !slices.Contains(asked.ports, p) })
+		exposes: func(value string, given settings) bool {
+			listed := itemsOf(brackets.Replace(value))
+			return slices.ContainsFunc(given.ports, func(p v1alpha1.ListenPort) bool {
+				return !slices.Contains(listed, p.Protocol+":"+strconv.Itoa(int(p.Port)))
+			})
 		},
 	},
 	{
@@ -205,7 +209,7 @@ var annotations = []annotation{
 			s.narrowings, err = readConditions(v)
 			return err
 		},
-		exposes: func(asked, _ settings) bool { return asked.narrowings != nil },
+		exposes: func(string, settings) bool { return true },
 	},
 	{
 		name: arnAnnotation, kind: "list of ARNs of certificates", fallback: "certificates are found by host", on: onIngress, about: aboutIngress,
@@ -239,7 +243,10 @@ var annotations = []annotation{
 			s.inbound, err = parseInbound(v)
 			return err
 		},
-		exposes: func(asked, given settings) bool { return !within(given.inbound, asked.inbound) },
+		exposes: func(value string, given settings) bool {
+			sources := itemsOf(value)
+			return len(sources) > mostSources || !within(given.inbound, sources)
+		},
 	},
 	{
 		name: webACLAnnotation, kind: "name or ARN of a web ACL of the load balancer's region, or `none`", fallback: "`wafv2ACL` of the class, else whoever else there is decides", on: onIngress, about: aboutBalancer,
@@ -251,7 +258,7 @@ var annotations = []annotation{
 			s.webACL = v
 			return checkWebACL(v)
 		},
-		exposes: func(asked, given settings) bool { return guards(asked.webACL) && !guards(given.webACL) },
+		exposes: func(value string, given settings) bool { return guards(value) && !guards(given.webACL) },
 	},
 	{
 		name: shieldAnnotation, kind: "`true` or `false`", fallback: "`shieldAdvanced` of the class, else whoever else there is decides", on: onIngress, about: aboutBalancer,
@@ -369,6 +376,9 @@ func first(values ...string) string {
 	return ""
 }
 
+// longestAnnotation is the bytes of the longest annotation that is looked into.
+const longestAnnotation = 16 << 10
+
 // readAnnotations reads the annotations of an Ingress under its class. An error among the
 // diagnostics means that it must not be served as it is.
 func readAnnotations(ing *networkingv1.Ingress, c *Class) (settings, []diag.Diagnostic) {
@@ -376,33 +386,38 @@ func readAnnotations(ing *networkingv1.Ingress, c *Class) (settings, []diag.Diag
 }
 
 // read reads the annotations of an Ingress on a load balancer of a group across namespaces, or of no such group.
+// What the class forbids is not read.
 func (c *Class) read(ing *networkingv1.Ingress, group string) (settings, []diag.Diagnostic) {
-	var granted, refused, unheeded settings
+	var granted, unheeded settings
 	var found []diag.Diagnostic
 	var without []*annotation // those that the class does not allow
 	for _, key := range slices.Sorted(maps.Keys(ing.Annotations)) {
 		if !strings.HasPrefix(key, prefix) {
 			continue
 		}
-		a := annotationOf(key)
+		a, value := annotationOf(key), ing.Annotations[key]
 		if a == nil {
 			continue
 		}
 		to := &granted
 		switch {
-		case !c.allows(a, ing.Annotations[key]):
-			to = &refused
+		case !c.allows(a, value):
 			without = append(without, a)
+			continue
+		case len(value) > longestAnnotation:
+			found = append(found, about(ing, key, diag.Error, diag.AnnotationInvalid,
+				fmt.Sprintf("it has %d bytes, and an annotation has at most %d", len(value), longestAnnotation)))
+			continue
 		case a.about.whole() && !c.heeds(ing.Namespace, group):
 			to, granted.unheeded = &unheeded, &unheeded
 		}
-		if err := a.note(to, ing.Annotations[key]); err != nil {
-			found = append(found, about(ing, key, diag.Error, diag.AnnotationInvalid, fmt.Sprintf("%q: %s", ing.Annotations[key], err)))
+		if err := a.note(to, value); err != nil {
+			found = append(found, about(ing, key, diag.Error, diag.AnnotationInvalid, fmt.Sprintf("%s: %s", diag.Quote(value), err)))
 		}
 	}
 	given := granted.under(c)
 	for _, a := range without {
-		found = append(found, a.refusal(ing, refused, given))
+		found = append(found, a.refusal(ing, given))
 	}
 	found = append(found, unknownOf(ing, given)...)
 	found = append(found, c.foreignOf(ing, given)...)
@@ -456,12 +471,22 @@ func (c *Class) allows(a *annotation, value string) bool {
 }
 
 // refusal tells the author of an annotation that the class does not allow.
-func (a *annotation) refusal(ing *networkingv1.Ingress, asked, given settings) diag.Diagnostic {
-	if a.exposes != nil && a.exposes(asked, given) {
+func (a *annotation) refusal(ing *networkingv1.Ingress, given settings) diag.Diagnostic {
+	value := ing.Annotations[a.name]
+	if a.exposes != nil && (len(value) > longestAnnotation || a.exposes(value, given)) {
 		return about(ing, a.name, diag.Error, diag.AnnotationNotAllowed,
-			"the class does not allow it, and without it more would be exposed than it asks for, so the Ingress is not served as it is")
+			"the class does not allow it, and without it more could be exposed than it asks for, so the Ingress is not served as it is")
 	}
 	return about(ing, a.name, diag.Warning, diag.AnnotationNotAllowed, "the class does not allow it, so it is ignored")
+}
+
+// itemsOf splits a list at its commas.
+func itemsOf(list string) []string {
+	items := strings.Split(list, ",")
+	for i := range items {
+		items[i] = strings.TrimSpace(items[i])
+	}
+	return items
 }
 
 func annotationSource(ing *networkingv1.Ingress, name string) diag.Source {

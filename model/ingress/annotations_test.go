@@ -1,6 +1,9 @@
 package ingress
 
 import (
+	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -31,15 +34,19 @@ func TestAnnotationValues(t *testing.T) {
 		"group":        {[]string{"a", "shop-1"}, []string{"", "Shop", "a.b", "@a", "a/b", "-a"}},
 		"scheme":       {[]string{"internal", "internet-facing"}, []string{"", "public", "Internal"}},
 		"target-type":  {[]string{"ip", "instance"}, []string{"", "IP", "lambda"}},
-		"listen-ports": {[]string{"HTTP:80", "HTTP:80,HTTPS:443", " HTTP:80, HTTPS:8443 ", `[{"HTTP":80},{"HTTPS":443}]`, `[{"HTTP":80,"HTTPS":443}]`}, []string{"", "80", "HTTP", "HTTP:", "http:80", "HTTP:0", "HTTP:65536", "HTTP:80,HTTPS:80", "HTTP:80,", "TCP:80", "[]", "[{}]", "[80]", `[{"HTTP":"80"}]`, `[{"HTTP":80}`}},
+		"listen-ports": {[]string{"HTTP:80", "HTTP:80,HTTPS:443", " HTTP:80, HTTPS:8443 ", `[{"HTTP":80},{"HTTPS":443}]`, `[{"HTTP":80,"HTTPS":443}]`}, []string{"", "80", "HTTP", "HTTP:", "http:80", "HTTP:0", "HTTP:65536", "HTTP:80,HTTPS:80", "HTTP:80,", "TCP:80", "[]", "[{}]", "[80]", `[{"HTTP":"80"}]`, `[{"HTTP":80}`, `[{"HTTP":80,"HTTP":81}]`, `[{"HTTP":80}] ` + "x", `[{"HTTP":80}][]`, `[{"HTTP":80.5}]`, `[[{"HTTP":80}]]`, strings.Repeat("[", 16<<10), ports(51)}},
 		"inbound":      {[]string{"10.0.0.0/8", "0.0.0.0/0, ::/0", "pl-0123456789abcdef0,2001:db8::/32"}, []string{"", "10.0.0.1/8", "10.0.0.1", "10.0.0.0/33", "pl-x", "all", "10.0.0.0/8,"}},
 		"conditions": {
-			[]string{`[{"method": ["GET"]}]`, "- path: /\n  source: [10.0.0.1]\n- backend: web\n  header: {x: [a]}\n- header: {y: [b]}"},
+			[]string{`[{"method": ["GET"]}]`, `[{"header": {"x": [yes, 1.10, 2020-01-01]}}]`, "# two lines\n- method:\n  - GET # or\n  - 'PUT'\n", "- path: /\n  source: [10.0.0.1]\n- backend: web\n  header: {x: [a]}\n- header: {y: [b]}"},
 			[]string{
 				"", "[]", "{}", "[{}]", "method: [GET]", `[{"method": []}]`, `[{"method": ["get"]}]`, `[{"methods": ["GET"]}]`, `[{"method": "GET"}]`,
 				`[{"header": {"Host": ["a"]}}]`, `[{"header": {"a b": ["a"]}}]`, `[{"header": {"a": [""]}}]`, `[{"header": {"a": ["ü"]}}]`, `[{"header": {"a": ["1"], "A": ["2"]}}]`,
 				`[{"query": {"a*": ["1"]}}]`, `[{"query": {"a": ["1 2"]}}]`, `[{"query": {"a": ["%20"]}}]`,
 				`[{"source": ["10.0.0.1/8"]}]`, `[{"source": ["a.com"]}]`, `[{"source": ["fe80::1%eth0"]}]`,
+				"- &a {method: [GET]}", "- method: [&a GET]", "- {method: [GET]}\n- *a", "- method: [!!str GET]", "- method: !x [GET]", "- {<<: {path: /}, method: [GET]}", "- &a", "!!seq []",
+				`[{"method": ["GET"], "method": ["PUT"]}]`, `[{"header": {"a": ["1"], "a": ["2"]}}]`, `[{"Method": ["GET"]}]`, `[{"method": ["GET"], "path": null}]`, `[{"method": [null]}]`, `[{"method": [["GET"]]}]`,
+				`[{[]: a}]`, "- method: [GET]\n---\n- method: [PUT]", strings.Repeat("[", 16<<10), strings.Repeat("- ", 8<<10), strings.Repeat("{a: ", 4<<10), "[" + strings.Repeat("{method: [GET]},", 101) + "]",
+				seventeenConditions(),
 				`[{"path": "/nobody", "method": ["GET"]}]`, `[{"backend": "nobody", "method": ["GET"]}]`, `[{"method": ["GET"]}, {"path": "/", "method": ["PUT"]}]`,
 			},
 		},
@@ -91,7 +98,14 @@ func TestAnnotationPermission(t *testing.T) {
 		"the pinned scheme may be said":                  {v1alpha1.LoadBalancerClassSpec{Scheme: "internal"}, anIngress("shop/web", annotated("scheme", "internal")), nil},
 		"fewer ports than asked for are ignored":         {permitted(), anIngress("shop/web", annotated("listen-ports", "HTTP:80,HTTP:81")), []string{"warning AnnotationNotAllowed" + at + "listen-ports]"}},
 		"a port that was not asked for is refused":       {permitted(), anIngress("shop/web", annotated("listen-ports", "HTTPS:443")), []string{"error AnnotationNotAllowed" + at + "listen-ports]"}},
-		"what is not allowed has to make sense as well":  {permitted(), anIngress("shop/web", annotated("scheme", "public")), []string{"error AnnotationInvalid" + at + "scheme]", "warning AnnotationNotAllowed" + at + "scheme]"}},
+		"what is not allowed is not read":                {permitted(), anIngress("shop/web", annotated("scheme", "public")), []string{"warning AnnotationNotAllowed" + at + "scheme]"}},
+		"conditions are refused without being read":      {permitted(), anIngress("shop/web", annotated("conditions", `- &a [`)), []string{"error AnnotationNotAllowed" + at + "conditions]"}},
+		"the ports of the class, in JSON":                {permitted(), anIngress("shop/web", annotated("listen-ports", `[{"HTTP": 80}]`)), []string{"warning AnnotationNotAllowed" + at + "listen-ports]"}},
+		"ports that are not understood are refused":      {permitted(), anIngress("shop/web", annotated("listen-ports", "80")), []string{"error AnnotationNotAllowed" + at + "listen-ports]"}},
+		"a web ACL that is not allowed is refused":       {permitted(), anIngress("shop/web", annotated("wafv2-acl", "!")), []string{"error AnnotationNotAllowed" + at + "wafv2-acl]"}},
+		"ranges that are not understood are refused":     {permitted(), anIngress("shop/web", annotated("inbound", "office")), []string{"error AnnotationNotAllowed" + at + "inbound]"}},
+		"no more than 16 KiB are looked into":            {v1alpha1.LoadBalancerClassSpec{}, anIngress("shop/web", annotated("conditions", strings.Repeat("#", 16<<10)+"\n")), []string{"error AnnotationInvalid" + at + "conditions]"}},
+		"no more than 16 KiB are compared":               {permitted(), anIngress("shop/web", annotated("listen-ports", "HTTP:80"+strings.Repeat(" ", 16<<10))), []string{"error AnnotationNotAllowed" + at + "listen-ports]"}},
 		"an unknown annotation":                          {v1alpha1.LoadBalancerClassSpec{}, anIngress("shop/web", annotated("colour", "red")), []string{"warning AnnotationUnknown" + at + "colour]"}},
 		"annotations of others":                          {permitted(), anIngress("shop/web", annotated("a.test/scheme", "b")), nil},
 		"the class's annotation cannot be forbidden":     {permitted(), anIngress("shop/web", annotated(classAnnotation, "fairlead")), nil},
@@ -164,5 +178,63 @@ func TestSettingsUnderAClass(t *testing.T) {
 			}
 			compare(t, "ports", got.ports, c.want.ports)
 		})
+	}
+}
+
+// ports are as many ports as an annotation lists.
+func ports(n int) string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("HTTP:%d", i+1))
+	}
+	return strings.Join(out, ",")
+}
+
+func seventeenConditions() string {
+	var out strings.Builder
+	for i := range 17 {
+		fmt.Fprintf(&out, "- header: {x-%d: [a]}\n", i)
+	}
+	return out.String()
+}
+
+func TestARefusalQuotesAtMost100Characters(t *testing.T) {
+	long := strings.Repeat("ü", 5000)
+	for _, a := range annotations {
+		if a.name == classAnnotation {
+			continue
+		}
+		for _, value := range []string{long, "[{\"" + long + "\": 1}]", "- {" + long + ": a}", "- header: {" + long + ": [a]}", "- header: {a: [" + long + "]}", "- *" + long, "HTTP:" + long, "a=b," + long, "200," + long} {
+			_, found := readAnnotations(anIngress("shop/web", annotated(a.name, value), ruled("a.com", prefixed("/", "web:80"))), &Class{})
+			for _, d := range found {
+				if strings.Contains(d.Message, strings.Repeat("ü", 101)) {
+					t.Errorf("%s: %.300s", a.name, d.Message)
+				}
+			}
+		}
+	}
+}
+
+func TestMemoryOfAnAnnotationIsLinear(t *testing.T) {
+	const a = 8000
+	for name, text := range map[string]string{
+		"an alias of a long text":    `- header: {"x-a": [&a "` + strings.Repeat("A", a) + `",` + strings.Repeat("*a,", 2000) + `*a]}`,
+		"aliases of aliases":         "a: &a [x,x,x,x]\nb: &b [*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b]\nd: [*c,*c,*c,*c]",
+		"deep lists":                 strings.Repeat("[", 16<<10),
+		"deep mappings":              strings.Repeat("{a: ", 4<<10),
+		"deep blocks":                strings.Repeat("- ", 8<<10),
+		"complex keys":               strings.Repeat("? ", 8<<10),
+		"many texts":                 "- header: {a: [" + strings.Repeat("a,", 8000) + "]}",
+		"many entries":               "[" + strings.Repeat("{},", 5000) + "]",
+		"a merge key":                "- &a {method: [GET]}\n- {<<: *a}",
+		"an alias that lacks a name": "- *",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _ = readConditions(text)
+		runtime.ReadMemStats(&after)
+		if got := after.TotalAlloc - before.TotalAlloc; got > 24<<20 {
+			t.Errorf("%s of %d bytes allocates %d KiB", name, len(text), got>>10)
+		}
 	}
 }

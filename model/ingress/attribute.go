@@ -14,6 +14,9 @@ import (
 // This file reads attributes of target groups, which are in the cloud's own terms. Each is the oldest
 // Ingress's that sets it.
 
+// mostAttributes is how many attributes an Ingress sets. Each of its target groups has all of them.
+const mostAttributes = 30
+
 // parseAttributes reads "name=value,name=value".
 func parseAttributes(text string) (map[string]string, error) {
 	out := map[string]string{}
@@ -22,11 +25,14 @@ func parseAttributes(text string) (map[string]string, error) {
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		switch {
 		case !found || name == "" || value == "":
-			return nil, fmt.Errorf("%q is not a name, an equals sign and a value", part)
+			return nil, fmt.Errorf("%s is not a name, an equals sign and a value", diag.Quote(part))
 		case out[name] != "":
-			return nil, fmt.Errorf("%s is set twice", name)
+			return nil, fmt.Errorf("%s is set twice", diag.Quote(name))
 		}
 		out[name] = value
+	}
+	if len(out) > mostAttributes {
+		return nil, fmt.Errorf("it has %d attributes, and %d are the most", len(out), mostAttributes)
 	}
 	return out, nil
 }
@@ -41,7 +47,7 @@ func (v *visit) claimAttributes(b *pooled) {
 			b.Attributes = slices.Insert(slices.Clone(b.Attributes), at, mine)
 		case b.Attributes[at].Value != mine.Value:
 			v.found = append(v.found, about(v.Ingress, attributesAnnotation, diag.Warning, diag.SettingConflict,
-				fmt.Sprintf("%s decides on %s for %s, and says %s", b.Attributes[at].Owner, name, b.ID, b.Attributes[at].Value)))
+				fmt.Sprintf("%s decides on %s for %s, and says %s", b.Attributes[at].Owner, diag.Cut(name), b.ID, diag.Cut(b.Attributes[at].Value))))
 		}
 	}
 }

@@ -66,9 +66,9 @@ func (v *visit) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 	object := v.secrets[n]
 	switch {
 	case object == nil && v.withheld != "":
-		return nil, fmt.Errorf("there is no Secret %s that may be served: %s", n, v.withheld)
+		return nil, fmt.Errorf("there is no Secret %s that may be served: %s", diag.Cut(n.String()), v.withheld)
 	case object == nil:
-		return nil, fmt.Errorf("there is no Secret %s", n)
+		return nil, fmt.Errorf("there is no Secret %s", diag.Cut(n.String()))
 	case len(object.Data[clientIDKey]) == 0 || len(object.Data[clientSecretKey]) == 0:
 		return nil, fmt.Errorf("Secret %s does not have the keys %s and %s", n, clientIDKey, clientSecretKey)
 	}

@@ -24,6 +24,7 @@ type pool struct {
 	class    *Class
 	resolved map[reference]*resolution
 	entries  map[routing.BackendID]*pooled
+	checked  map[name]bool // whether Backends are valid
 }
 
 // A reference is what an Ingress says about a backend, so that it is looked up once.
@@ -56,7 +57,7 @@ type healthClaim struct {
 }
 
 func newPool(c *Class) *pool {
-	return &pool{class: c, resolved: map[reference]*resolution{}, entries: map[routing.BackendID]*pooled{}}
+	return &pool{class: c, resolved: map[reference]*resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[name]bool{}}
 }
 
 // backends are all of the pool, with their health checks decided.
@@ -120,7 +121,16 @@ func (v *visit) forward(ref reference, field string) routing.BackendID {
 
 // told reports whether this Ingress was told of the problem at a path before: once is enough.
 func (v *visit) told(r *resolution) bool {
-	return slices.ContainsFunc(v.found, func(d diag.Diagnostic) bool { return d.Reason == r.reason && d.Message == r.problem })
+	p := problem{r.reason, r.problem}
+	before := v.problems[p]
+	v.problems[p] = true
+	return before
+}
+
+// A problem is what is told of a backend.
+type problem struct {
+	reason diag.Reason
+	text   string
 }
 
 // claimHealth adds a member's settings to a health check. Older members have made theirs already.
@@ -134,7 +144,7 @@ func (v *visit) claimHealth(b *pooled) {
 		value := v.settings.health[annotation]
 		if of := (speech{b.Protocol, b.Version}); annotation == healthCodes && !of.understands(value) {
 			v.found = append(v.found, about(v.Ingress, annotation, diag.Warning, diag.SettingConflict,
-				fmt.Sprintf("%s are no codes of %s, which %s speaks", value, b.Version, b.ID)))
+				fmt.Sprintf("%s are no codes of %s, which %s speaks", diag.Cut(value), b.Version, b.ID)))
 			continue
 		}
 		if before, claimed := health[annotation]; !claimed {
@@ -142,7 +152,7 @@ func (v *visit) claimHealth(b *pooled) {
 			added = append(added, annotation)
 		} else if before.value != value {
 			v.found = append(v.found, about(v.Ingress, annotation, diag.Warning, diag.SettingConflict,
-				fmt.Sprintf("%s decides for %s, and says %s", before.owner, b.ID, before.value)))
+				fmt.Sprintf("%s decides for %s, and says %s", before.owner, b.ID, diag.Cut(before.value))))
 		}
 	}
 	if err := v.class.checkHealth(values(health)); err != nil {
@@ -174,7 +184,7 @@ func (c *Class) resolve(ref reference, behind Behind) *resolution {
 func (c *Class) lookUp(r *resolution, ref reference, behind Behind) {
 	service := behind.Service
 	if service == nil {
-		r.reason, r.problem = diag.ServiceMissing, fmt.Sprintf("there is no Service %s", ref.service)
+		r.reason, r.problem = diag.ServiceMissing, fmt.Sprintf("there is no Service %s", diag.Cut(ref.service.String()))
 		return
 	}
 	port := portOf(service, ref)
@@ -187,7 +197,7 @@ func (c *Class) lookUp(r *resolution, ref reference, behind Behind) {
 	}
 	switch {
 	case port == nil:
-		r.reason, r.problem = diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.service, r.backend.Port)
+		r.reason, r.problem = diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.service, diag.Cut(string(r.backend.Port)))
 	case protocolOf(port) != corev1.ProtocolTCP:
 		r.reason, r.problem = diag.ServiceUnusable, fmt.Sprintf("port %d of Service %s speaks %s, and HTTP needs TCP", port.Port, ref.service, port.Protocol)
 	case ref.targetType == v1alpha1.TargetTypeInstance && port.NodePort == 0 && !getsNodePort(service):
@@ -231,7 +241,7 @@ func (c *Class) lookUpExternal(r *resolution, ref reference, service *corev1.Ser
 	case !c.AllowExternalNames:
 		r.reason, r.problem = diag.ExternalNameRefused, fmt.Sprintf("Service %s is of type ExternalName, which the class does not allow", ref.service)
 	case err != nil:
-		r.reason, r.problem = diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.service, r.backend.Port)
+		r.reason, r.problem = diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.service, diag.Cut(string(r.backend.Port)))
 	case ref.targetType == v1alpha1.TargetTypeInstance:
 		r.reason, r.problem = diag.ServiceUnusable, fmt.Sprintf("Service %s is of type ExternalName and has no node port, which target type instance needs", ref.service)
 	default:

@@ -179,7 +179,7 @@ func parseARNs(text string) ([]routing.CertificateID, error) {
 		id := routing.CertificateID(strings.TrimSpace(item))
 		switch {
 		case !certificateARN.MatchString(string(id)):
-			return nil, fmt.Errorf("%q is not the ARN of a certificate", id)
+			return nil, fmt.Errorf("%s is not the ARN of a certificate", diag.Quote(string(id)))
 		case slices.Contains(out, id):
 			return nil, fmt.Errorf("%s is listed twice", id)
 		}

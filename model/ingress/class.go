@@ -202,7 +202,7 @@ func (cs *classes) of(ing *networkingv1.Ingress, remembered bool) belonging {
 		if class != "" && class != annotation && (b.class != nil || cs.named(class) != nil) {
 			b.found = append(b.found, diag.Diagnostic{
 				Severity: diag.Warning, Reason: diag.ClassConflict, Source: annotationSource(ing, classAnnotation),
-				Message: fmt.Sprintf("the annotation says %q, spec.ingressClassName says %q; the annotation decides", annotation, class),
+				Message: fmt.Sprintf("the annotation says %s, spec.ingressClassName says %s; the annotation decides", diag.Quote(annotation), diag.Quote(class)),
 			})
 		}
 		return b

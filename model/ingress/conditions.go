@@ -10,9 +10,10 @@ import (
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	networkingv1 "k8s.io/api/networking/v1"
-	"sigs.k8s.io/yaml"
 
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -21,14 +22,17 @@ import (
 
 const conditionsAnnotation = prefix + "conditions"
 
+// The limits of conditions.
+const (
+	mostEntries    = 100 // of the annotation
+	mostConditions = 16  // of one path
+)
+
 // A conditionsEntry is one entry of the annotation, as it is written.
 type conditionsEntry struct {
-	Backend string              `json:"backend,omitempty"`
-	Path    string              `json:"path,omitempty"`
-	Header  map[string][]string `json:"header,omitempty"`
-	Query   map[string][]string `json:"query,omitempty"`
-	Method  []string            `json:"method,omitempty"`
-	Source  []string            `json:"source,omitempty"`
+	backend, path  string
+	header, query  map[string][]string
+	method, source []string
 }
 
 // A narrowing keeps the paths of a backend, of a spelling, of both or all of them to the requests
@@ -40,29 +44,58 @@ type narrowing struct {
 
 // readConditions reads the annotation.
 func readConditions(text string) ([]narrowing, error) {
-	var entries []conditionsEntry
-	if err := yaml.UnmarshalStrict([]byte(text), &entries); err != nil {
-		return nil, fmt.Errorf("it is not a list of conditions: %w", err)
+	root, err := readYAML(text)
+	if err != nil {
+		return nil, err
 	}
-	if len(entries) == 0 {
+	entries, err := listYAML(root)
+	switch {
+	case err != nil:
+		return nil, errors.New("it is not a list of conditions")
+	case len(entries) == 0:
 		return nil, errors.New("it has no entry")
+	case len(entries) > mostEntries:
+		return nil, fmt.Errorf("it has %d entries, and %d are the most", len(entries), mostEntries)
 	}
 	out := make([]narrowing, len(entries))
-	for i, e := range entries {
+	for i, n := range entries {
+		e, err := readEntry(n)
+		if err != nil {
+			return nil, fmt.Errorf("entry %d: %w", i+1, err)
+		}
 		when, err := e.conditions()
 		if err != nil {
 			return nil, fmt.Errorf("entry %d: %w", i+1, err)
 		}
-		out[i] = narrowing{e.Backend, e.Path, when}
+		out[i] = narrowing{e.backend, e.path, when}
 	}
 	return out, nil
+}
+
+// readEntry reads one entry.
+func readEntry(n *yaml.Node) (e conditionsEntry, err error) {
+	text := func(to *string) func(*yaml.Node) error {
+		return func(n *yaml.Node) (err error) { *to, err = textYAML(n); return err }
+	}
+	texts := func(to *[]string) func(*yaml.Node) error {
+		return func(n *yaml.Node) (err error) { *to, err = textsYAML(n); return err }
+	}
+	named := func(to *map[string][]string) func(*yaml.Node) error {
+		return func(n *yaml.Node) (err error) { *to, err = entriesYAML(n); return err }
+	}
+	err = fieldsYAML(n, map[string]func(*yaml.Node) error{
+		"backend": text(&e.backend), "path": text(&e.path),
+		"header": named(&e.header), "query": named(&e.query),
+		"method": texts(&e.method), "source": texts(&e.source),
+	})
+	return e, err
 }
 
 // conditions are those of an entry, in the order and the spelling of which there is one only.
 func (e conditionsEntry) conditions() (routing.Conditions, error) {
 	var out routing.Conditions
 	add := func(field, name string, values []string, check func(string) (string, error)) error {
-		what := strings.TrimSpace(field + " " + name)
+		what := strings.TrimSpace(field + " " + diag.Cut(name))
 		if len(values) == 0 {
 			return fmt.Errorf("%s has no value", what)
 		}
@@ -80,17 +113,17 @@ func (e conditionsEntry) conditions() (routing.Conditions, error) {
 		return nil
 	}
 	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(e.Header)) {
-		errs = append(errs, checkHeaderName(name), add("header", strings.ToLower(name), e.Header[name], headerValue))
+	for _, name := range slices.Sorted(maps.Keys(e.header)) {
+		errs = append(errs, checkHeaderName(name), add("header", strings.ToLower(name), e.header[name], headerValue))
 	}
-	if e.Method != nil {
-		errs = append(errs, add("method", "", e.Method, methodValue))
+	if e.method != nil {
+		errs = append(errs, add("method", "", e.method, methodValue))
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.Query)) {
-		errs = append(errs, checkQueryName(name), add("query", strings.ToLower(name), e.Query[name], queryValue))
+	for _, name := range slices.Sorted(maps.Keys(e.query)) {
+		errs = append(errs, checkQueryName(name), add("query", strings.ToLower(name), e.query[name], queryValue))
 	}
-	if e.Source != nil {
-		errs = append(errs, add("source", "", e.Source, sourceValue))
+	if e.source != nil {
+		errs = append(errs, add("source", "", e.source, sourceValue))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -114,7 +147,7 @@ var (
 func checkHeaderName(name string) error {
 	switch {
 	case !headerToken.MatchString(name):
-		return fmt.Errorf("%q is not the name of a header", name)
+		return fmt.Errorf("%s is not the name of a header", diag.Quote(name))
 	case strings.EqualFold(name, "host"):
 		return errors.New("the host is what rules are for")
 	}
@@ -123,28 +156,28 @@ func checkHeaderName(name string) error {
 
 func checkQueryName(name string) error {
 	if !queryText.MatchString(name) || strings.ContainsAny(name, "*?") {
-		return fmt.Errorf("%q is not the name of a parameter that every client sends as it is", name)
+		return fmt.Errorf("%s is not the name of a parameter that every client sends as it is", diag.Quote(name))
 	}
 	return nil
 }
 
 func headerValue(v string) (string, error) {
 	if !headerText.MatchString(v) || strings.Contains(v, `\`) || len(v) > longestValue {
-		return "", fmt.Errorf("%q is not 1 to %d visible characters, the backslash not among them", v, longestValue)
+		return "", fmt.Errorf("%s is not 1 to %d visible characters, the backslash not among them", diag.Quote(v), longestValue)
 	}
 	return strings.ToLower(v), nil
 }
 
 func queryValue(v string) (string, error) {
 	if !queryText.MatchString(v) || len(v) > longestValue {
-		return "", fmt.Errorf("%q is not 1 to %d characters that every client sends as they are", v, longestValue)
+		return "", fmt.Errorf("%s is not 1 to %d characters that every client sends as they are", diag.Quote(v), longestValue)
 	}
 	return strings.ToLower(v), nil
 }
 
 func methodValue(v string) (string, error) {
 	if !methodText.MatchString(v) || len(v) > 40 {
-		return "", fmt.Errorf("%q is not a method in upper case", v)
+		return "", fmt.Errorf("%s is not a method in upper case", diag.Quote(v))
 	}
 	return v, nil
 }
@@ -157,7 +190,7 @@ func sourceValue(v string) (string, error) {
 	p, err := netip.ParsePrefix(v)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("%q is neither an address nor a range of addresses", v)
+		return "", fmt.Errorf("%s is neither an address nor a range of addresses", diag.Quote(v))
 	case p != p.Masked():
 		return "", fmt.Errorf("%s has bits behind its prefix: %s was meant, perhaps", v, p.Masked())
 	}
@@ -168,7 +201,7 @@ func sourceValue(v string) (string, error) {
 func checkOnce(sorted routing.Conditions) error {
 	for i := 1; i < len(sorted); i++ {
 		if a, b := sorted[i-1], sorted[i]; a.Field == b.Field && a.Name == b.Name {
-			return fmt.Errorf("it has two conditions on %s", strings.TrimSpace(a.Field+" "+a.Name))
+			return fmt.Errorf("it has two conditions on %s", strings.TrimSpace(a.Field+" "+diag.Cut(a.Name)))
 		}
 	}
 	return nil
@@ -213,8 +246,13 @@ func (s settings) checkConditions(spec *networkingv1.IngressSpec) error {
 			for j, n := range s.narrowings {
 				about[j] = about[j] || n.narrows(p)
 			}
-			if err := checkOnce(s.when(p)); err != nil {
-				return fmt.Errorf("path %s of backend %s: %w", p.Path, backendName(&p.Backend), err)
+			when := s.when(p)
+			err := checkOnce(when)
+			if len(when) > mostConditions {
+				err = fmt.Errorf("it has %d conditions, and %d are the most", len(when), mostConditions)
+			}
+			if err != nil {
+				return fmt.Errorf("path %s of backend %s: %w", diag.Quote(p.Path), backendName(&p.Backend), err)
 			}
 		}
 	}

@@ -22,10 +22,14 @@ func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found 
 		if home.Departed >= class.Grace() {
 			break
 		}
+		member, ok := class.lastGood(ing, home.LastAccepted)
+		if !ok {
+			continue
+		}
 		why.Severity = diag.Warning
 		why.Message += fmt.Sprintf("; %s serves it until the moveGrace of class %s, %s, is over, and then lets it go", home.key, class.Name, class.Grace())
 		snapshot := s.snapshot(home.key, class)
-		member := snapshot.keep(ing, home.LastAccepted)
+		snapshot.tellKept(ing)
 		member.Leaving, member.Departing = true, true
 		s.move(ing, member, snapshot, append(found, why))
 		return

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -28,6 +29,13 @@ const (
 	healthCodes     = prefix + "health-check-success-codes"
 )
 
+// The limits of health checks. The path is that of AWS: Elastic Load Balancing API, CreateTargetGroup,
+// HealthCheckPath.
+const (
+	longestHealthPath = 1024
+	longestCodes      = 255
+)
+
 // trafficPort stands for the port that serves requests.
 const trafficPort = "traffic-port"
 
@@ -39,7 +47,9 @@ func setHealth(h *routing.HealthCheck, annotation, value string) (err error) {
 	switch annotation {
 	case healthPath:
 		h.Path = value
-		if !strings.HasPrefix(value, "/") || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		if len(value) > longestHealthPath {
+			err = fmt.Errorf("it has more than %d characters", longestHealthPath)
+		} else if !strings.HasPrefix(value, "/") || strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' }) {
 			err = errors.New("it is not a path: it has to start with a slash and hold neither spaces nor other than ASCII characters")
 		}
 	case healthPort:
@@ -60,7 +70,10 @@ func setHealth(h *routing.HealthCheck, annotation, value string) (err error) {
 		h.UnhealthyThreshold, err = integer(value, 2, 10)
 	case healthCodes:
 		h.SuccessCodes = value
-		if checkCodes(value, 0, 99) != nil { // else they are of gRPC
+		switch {
+		case len(value) > longestCodes:
+			err = fmt.Errorf("it has more than %d characters", longestCodes)
+		case checkCodes(value, 0, 99) != nil: // else they are of gRPC
 			err = checkCodes(value, 200, 499)
 		}
 	}
@@ -77,7 +90,7 @@ func checkCodes(list string, least, most int) error {
 		low, err := integer(from, least, most)
 		high, err2 := integer(to, low, most)
 		if err := errors.Join(err, err2); err != nil || high < low {
-			return fmt.Errorf("%q is neither a status from %d to %d nor a range of them", item, least, most)
+			return fmt.Errorf("%s is neither a status from %d to %d nor a range of them", diag.Quote(item), least, most)
 		}
 	}
 	return nil

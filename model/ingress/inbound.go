@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"fairlead.dev/fairlead/model/diag"
 )
 
 // This file reads which clients may connect to a port: ranges of addresses, and lists of ranges that the
@@ -22,10 +24,7 @@ const mostSources = 50
 
 // parseInbound reads "10.0.0.0/8, 2001:db8::/32, pl-0123456789abcdef0".
 func parseInbound(text string) ([]string, error) {
-	sources := strings.Split(text, ",")
-	for i := range sources {
-		sources[i] = strings.TrimSpace(sources[i])
-	}
+	sources := itemsOf(text)
 	return sources, checkInbound(sources)
 }
 
@@ -37,7 +36,7 @@ func checkInbound(sources []string) error {
 		}
 		switch p, err := netip.ParsePrefix(s); {
 		case err != nil:
-			return fmt.Errorf("%q is neither a range of addresses, as in 10.0.0.0/8, nor a list of them, as in pl-0123456789abcdef0", s)
+			return fmt.Errorf("%s is neither a range of addresses, as in 10.0.0.0/8, nor a list of them, as in pl-0123456789abcdef0", diag.Quote(s))
 		case p.Addr().Is4In6():
 			return fmt.Errorf("%s is a range of IPv4 addresses in the form of IPv6, in which none arrive; write it as one of IPv4", s)
 		case p != p.Masked():

@@ -59,7 +59,7 @@ func unknown(key, value string, given settings) (message string, severity diag.S
 	m := meaningOf(short, prefixed)
 	message, severity = "no annotation has this name", diag.Warning
 	switch {
-	case !prefixed && (m.annotation == nil || m.annotation.note(&settings{}, value) != nil):
+	case !prefixed && (m.annotation == nil || len(value) > longestAnnotation || m.annotation.note(&settings{}, value) != nil):
 		return "", "", false // a name of the author's own
 	case m.annotation != nil:
 		message += "; did you mean " + m.annotation.name + "?"
@@ -170,8 +170,7 @@ func (m meaning) restricts(value string, given settings) bool {
 	case !narrowingAnnotations[m.annotation.name]:
 		return false
 	}
-	var asked settings
-	return m.annotation.note(&asked, value) != nil || m.annotation.exposes(asked, given)
+	return len(value) > longestAnnotation || m.annotation.note(&settings{}, value) != nil || m.annotation.exposes(value, given)
 }
 
 // misplaced tells of annotations of Fairlead on a Service.

@@ -105,18 +105,26 @@ func (a *Accepted) version(of *networkingv1.Ingress) *networkingv1.Ingress {
 	return &ing
 }
 
-// keep makes a member of an Ingress as it was last accepted, and tells its owner. Its annotations
-// were allowed then: without one that the class has forbidden since, more could be exposed.
-func (s *Snapshot) keep(ing *networkingv1.Ingress, accepted *Accepted) Member {
+// lastGood makes a member of an Ingress as it was last accepted. Its annotations were allowed then: without one
+// that the class has forbidden since, more could be exposed. A version with an annotation that cannot be read any
+// more is no member, because it would be served without what that asks for.
+func (c *Class) lastGood(ing *networkingv1.Ingress, accepted *Accepted) (m Member, ok bool) {
 	version := accepted.version(ing)
-	class := s.Class
+	class := *c
 	class.Annotations = nil
-	settings, _ := readAnnotations(version, &class)
+	settings, found := readAnnotations(version, &class)
+	if slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Reason == diag.AnnotationInvalid }) {
+		return Member{}, false
+	}
+	return newMember(version, settings), true
+}
+
+// tellKept tells the owner of an Ingress that its last accepted version is a member.
+func (s *Snapshot) tellKept(ing *networkingv1.Ingress) {
 	s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.LastGood, Source: sourceOf(ing),
 		Message: fmt.Sprintf("its last accepted version keeps being served by %s", s.Key),
 	})
-	return newMember(version, settings)
 }
 
 // A home is a load balancer that remembers an Ingress as its member.

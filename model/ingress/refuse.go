@@ -41,7 +41,10 @@ func (s Snapshot) Refuse(changes []Member) Snapshot {
 		if !refused[nameOf(m.Ingress)] {
 			s.Members = append(s.Members, m)
 		} else if r := s.Memory.Members[nameOf(m.Ingress).String()]; r.Served && r.LastAccepted != nil {
-			s.Members = append(s.Members, s.keep(m.Ingress, r.LastAccepted))
+			if last, ok := s.Class.lastGood(m.Ingress, r.LastAccepted); ok {
+				s.Members = append(s.Members, last)
+				s.tellKept(m.Ingress)
+			}
 		}
 	}
 	return s
@@ -49,8 +52,10 @@ func (s Snapshot) Refuse(changes []Member) Snapshot {
 
 // Without is the snapshot without some members, whatever was served of them.
 func (s Snapshot) Without(members []Member) Snapshot {
-	s.Members = slices.DeleteFunc(slices.Clone(s.Members), func(m Member) bool {
-		return slices.ContainsFunc(members, func(o Member) bool { return nameOf(o.Ingress) == nameOf(m.Ingress) })
-	})
+	out := map[name]bool{}
+	for _, m := range members {
+		out[nameOf(m.Ingress)] = true
+	}
+	s.Members = slices.DeleteFunc(slices.Clone(s.Members), func(m Member) bool { return out[nameOf(m.Ingress)] })
 	return s
 }

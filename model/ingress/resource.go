@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -26,20 +27,37 @@ func (v *visit) resource(ref *corev1.TypedLocalObjectReference, field string) ro
 	}
 	if group != v1alpha1.Group || ref.Kind != v1alpha1.KindBackend {
 		kind := strings.TrimPrefix(group+"/"+ref.Kind, "/")
-		v.tell(diag.Error, diag.ResourceUnknown, field, fmt.Sprintf("%s is not a kind of backend; requests are answered 503", kind))
+		v.tell(diag.Error, diag.ResourceUnknown, field, fmt.Sprintf("%s is not a kind of backend; requests are answered 503", diag.Cut(kind)))
 		return routing.Status(503)
 	}
-	object := v.backends[name{v.Namespace, ref.Name}]
+	n := name{v.Namespace, ref.Name}
+	object := v.backends[n]
 	if object == nil {
-		v.tell(diag.Error, diag.ResourceMissing, field, fmt.Sprintf("there is no Backend %s/%s; requests are answered 503", v.Namespace, ref.Name))
+		v.tell(diag.Error, diag.ResourceMissing, field, fmt.Sprintf("there is no Backend %s/%s; requests are answered 503", v.Namespace, diag.Cut(ref.Name)))
 		return routing.Status(503)
 	}
-	if errs := validateBackend(&object.Spec); len(errs) > 0 {
-		v.found = append(v.found, refusals(diag.Source{Kind: v1alpha1.KindBackend, Namespace: object.Namespace, Name: object.Name}, errs)...)
+	if !v.pool.valid(object, v.translation) {
 		v.tell(diag.Error, diag.Invalid, field, fmt.Sprintf("Backend %s/%s is invalid; requests are answered 503", object.Namespace, object.Name))
 		return routing.Status(503)
 	}
-	return v.guard(v.doing(&object.Spec, field), object.Spec.Authenticate, field)
+	done, known := v.resources[n]
+	if !known {
+		done = v.doing(&object.Spec, field)
+		v.resources[n] = done
+	}
+	return v.guard(done, object.Spec.Authenticate, field)
+}
+
+// valid reports whether a Backend can be used. Each is checked once, however many paths refer to it.
+func (p *pool) valid(b *v1alpha1.Backend, t *translation) bool {
+	valid, known := p.checked[nameOf(b)]
+	if !known {
+		errs := validateBackend(&b.Spec)
+		t.found = append(t.found, refusals(diag.Source{Kind: v1alpha1.KindBackend, Namespace: b.Namespace, Name: b.Name}, errs)...)
+		valid = len(errs) == 0
+		p.checked[nameOf(b)] = valid
+	}
+	return valid
 }
 
 // doing is what a valid Backend does.
@@ -106,9 +124,15 @@ func weightOf(s v1alpha1.WeightedService) int32 {
 	return *s.Weight
 }
 
+// longestBackend is how many bytes of JSON the spec of a Backend has.
+const longestBackend = 16 << 10
+
 // validateBackend is what is wrong with a Backend.
 func validateBackend(spec *v1alpha1.BackendSpec) field.ErrorList {
 	at := field.NewPath("spec")
+	if text, err := json.Marshal(spec); err != nil || len(text) > longestBackend {
+		return field.ErrorList{field.TooLong(at, "", longestBackend)}
+	}
 	var errs field.ErrorList
 	kinds := 0
 	if spec.Redirect != nil {
@@ -149,11 +173,10 @@ func validateRewrite(r *v1alpha1.Rewrite, at *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(at, "", "must change the URL or the host"))
 	}
 	check := func(r *v1alpha1.Replacement, at *field.Path) {
-		switch err := routing.CheckReplacement(r.Pattern, r.Replacement); {
-		case err != nil:
-			errs = append(errs, field.Invalid(at, r.Pattern, err.Error()))
-		case r.Replacement == "" || len(r.Pattern) > 1024 || len(r.Replacement) > 1024:
+		if r.Replacement == "" || len(r.Pattern) > 1024 || len(r.Replacement) > 1024 {
 			errs = append(errs, field.Invalid(at, r.Pattern, "pattern and replacement must have 1 to 1024 characters"))
+		} else if err := routing.CheckReplacement(r.Pattern, r.Replacement); err != nil {
+			errs = append(errs, field.Invalid(at, r.Pattern, err.Error()))
 		}
 	}
 	if r.URL != nil {

@@ -61,7 +61,7 @@ func Split(o Objects, options Options) ([]Snapshot, []diag.Diagnostic) {
 	for _, key := range slices.Sorted(maps.Keys(s.snapshots)) {
 		out = append(out, s.finish(s.snapshots[key]))
 	}
-	return out, diag.Sort(s.homeless)
+	return out, diag.Limit(s.homeless)
 }
 
 type splitter struct {
@@ -174,9 +174,12 @@ func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnost
 		if home.LastAccepted == nil || class == nil || class.withdraws(home, ing) {
 			continue
 		}
-		snapshot := s.snapshot(home.key, class)
-		s.move(ing, snapshot.keep(ing, home.LastAccepted), snapshot, found)
-		return snapshot
+		if last, ok := class.lastGood(ing, home.LastAccepted); ok {
+			snapshot := s.snapshot(home.key, class)
+			snapshot.tellKept(ing)
+			s.move(ing, last, snapshot, found)
+			return snapshot
+		}
 	}
 	s.homeless = append(s.homeless, found...)
 	return nil

@@ -73,7 +73,7 @@ func (t *translation) member(m Member) {
 	t.found = append(t.found, refused...)
 	rules := t.snapshot.owned(m, permitted)
 
-	v := visit{translation: t, Member: m, source: m.Source(), rules: rules}
+	v := visit{translation: t, Member: m, source: m.Source(), rules: rules, resources: map[name]routing.Action{}, problems: map[problem]bool{}}
 	allowed := allowance.permits(routing.Any)
 	forAnyHost := m.Spec.DefaultBackend != nil && allowed && t.snapshot.owners.Refuses(m.Namespace, routing.Any) == nil
 	v.ports, v.found = t.doors.open(t.index, m, rules, forAnyHost)
@@ -121,6 +121,9 @@ type visit struct {
 	rules  []rule
 	ports  served
 	found  []diag.Diagnostic
+
+	resources map[name]routing.Action // what Backends do
+	problems  map[problem]bool        // of backends, that were told
 }
 
 func (v *visit) tell(severity diag.Severity, reason diag.Reason, field, message string) {

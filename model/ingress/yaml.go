@@ -1,0 +1,137 @@
+package ingress
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// This file reads annotations that are written in YAML, of which JSON is a part. Only lists, mappings and scalars
+// are read. An alias would let a short text stand for a long one, and a tag for another type: both are refused
+// before anything is made of the text, so that memory is linear in its length.
+
+// deepest is how many lists and mappings of an annotation may lie in each other.
+const deepest = 8
+
+// readYAML reads one document.
+func readYAML(text string) (*yaml.Node, error) {
+	decoder := yaml.NewDecoder(strings.NewReader(text))
+	var document, second yaml.Node
+	if err := decoder.Decode(&document); err != nil {
+		return nil, errors.New("it is neither YAML nor JSON: " + diag.Cut(strings.TrimPrefix(err.Error(), "yaml: ")))
+	}
+	if decoder.Decode(&second) == nil {
+		return nil, errors.New("it has more than one document")
+	}
+	if len(document.Content) == 0 {
+		return nil, errors.New("it is empty")
+	}
+	return document.Content[0], checkYAML(document.Content[0], 0)
+}
+
+// checkYAML refuses what is not a plain list, mapping or scalar, keys that are set twice, and deep nesting.
+func checkYAML(n *yaml.Node, depth int) error {
+	switch {
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		return fmt.Errorf("line %d: anchors and aliases are not read", n.Line)
+	case n.Style&yaml.TaggedStyle != 0:
+		return fmt.Errorf("line %d: tags are not read", n.Line)
+	case n.Tag == "!!merge":
+		return fmt.Errorf("line %d: merge keys are not read", n.Line)
+	case depth > deepest:
+		return fmt.Errorf("line %d: more than %d lists and mappings lie in each other", n.Line, deepest)
+	}
+	keys := map[string]bool{}
+	for i, child := range n.Content {
+		if err := checkYAML(child, depth+1); err != nil {
+			return err
+		}
+		if n.Kind != yaml.MappingNode || i%2 == 1 {
+			continue
+		}
+		if child.Kind != yaml.ScalarNode {
+			return fmt.Errorf("line %d: a key is not a text", child.Line)
+		}
+		if keys[child.Value] {
+			return fmt.Errorf("line %d: %s is set twice", child.Line, diag.Quote(child.Value))
+		}
+		keys[child.Value] = true
+	}
+	return nil
+}
+
+// isNull reports whether a node says that there is nothing.
+func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+
+// listYAML returns the items of a list.
+func listYAML(n *yaml.Node) ([]*yaml.Node, error) {
+	if n.Kind != yaml.SequenceNode {
+		return nil, fmt.Errorf("line %d: it is not a list", n.Line)
+	}
+	return n.Content, nil
+}
+
+// textYAML returns the text of a scalar as it is written: 1.10 and yes are texts as well.
+func textYAML(n *yaml.Node) (string, error) {
+	if n.Kind != yaml.ScalarNode || isNull(n) {
+		return "", fmt.Errorf("line %d: it is not a text", n.Line)
+	}
+	return n.Value, nil
+}
+
+// textsYAML returns a list of texts.
+func textsYAML(n *yaml.Node) ([]string, error) {
+	items, err := listYAML(n)
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, len(items))
+	for i, item := range items {
+		if texts[i], err = textYAML(item); err != nil {
+			return nil, err
+		}
+	}
+	return texts, nil
+}
+
+// fieldsYAML hands each field of a mapping to the function of its name. A name without a function is refused.
+func fieldsYAML(n *yaml.Node, fields map[string]func(*yaml.Node) error) error {
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("line %d: it is not a mapping", n.Line)
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		name := n.Content[i].Value
+		read, known := fields[name]
+		if !known {
+			return fmt.Errorf("line %d: there is no field %s", n.Content[i].Line, diag.Quote(name))
+		}
+		if err := read(n.Content[i+1]); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// entriesYAML returns a mapping of texts to lists of texts.
+func entriesYAML(n *yaml.Node) (map[string][]string, error) {
+	if isNull(n) {
+		return nil, nil
+	}
+	if n.Kind != yaml.MappingNode {
+		return nil, fmt.Errorf("line %d: it is not a mapping", n.Line)
+	}
+	out := make(map[string][]string, len(n.Content)/2)
+	for pair := range slices.Chunk(n.Content, 2) {
+		texts, err := textsYAML(pair[1])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", diag.Quote(pair[0].Value), err)
+		}
+		out[pair[0].Value] = texts
+	}
+	return out, nil
+}
