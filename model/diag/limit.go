@@ -12,8 +12,8 @@ import (
 // mostOfOne is how many diagnostics about one object are kept.
 const mostOfOne = 50
 
-// Limit sorts diagnostics and keeps at most 50 about each object: the first of every reason, then errors before
-// warnings before the rest. One more diagnostic says how many are left out.
+// Limit sorts diagnostics and keeps at most 50 about each object: the first of every reason and port, then errors
+// before warnings before the rest. One more diagnostic says how many are left out.
 func Limit(ds []Diagnostic) []Diagnostic {
 	ds = Sort(ds)
 	var out []Diagnostic
@@ -36,13 +36,14 @@ func limitOne(ds []Diagnostic) []Diagnostic {
 	type kind struct {
 		Severity
 		Reason
+		port int32
 	}
 	seen := map[kind]bool{}
 	rank := make([]int, len(ds))
 	order := make([]int, len(ds))
 	for i, d := range ds {
 		rank[i], order[i] = weight(d.Severity), i
-		if k := (kind{d.Severity, d.Reason}); !seen[k] {
+		if k := (kind{d.Severity, d.Reason, d.Port}); !seen[k] {
 			seen[k], rank[i] = true, -1
 		}
 	}
