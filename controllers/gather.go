@@ -55,6 +55,7 @@ type gatherer struct {
 	cache     client.Reader // everything that is watched
 	server    client.Reader // what the cache may be behind of
 	secrets   secretReader
+	judged    judgements
 	pods      podReader
 	directory *directory
 	memories  *memories
@@ -271,7 +272,13 @@ func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 		return err
 	}
 	o.SecretsWithheld = g.secrets.withheld()
-	o.Secrets, err = g.secrets.read(ctx, named[kindSecret])
+	if o.Secrets, err = g.secrets.read(ctx, named[kindSecret]); err != nil {
+		return err
+	}
+	for i, s := range o.Secrets {
+		o.Secrets[i] = ingress.Shorten(s)
+	}
+	o.Judged = g.judged.of(o.Secrets)
 	return err
 }
 

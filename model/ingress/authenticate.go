@@ -20,6 +20,7 @@ import (
 const (
 	clientIDKey     = "clientID"
 	clientSecretKey = "clientSecret"
+	longestClient   = 4096 // bytes of either
 )
 
 // SecretOf is the name of the Secret that a Backend needs, or "".
@@ -71,6 +72,8 @@ func (v *visit) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 		return nil, fmt.Errorf("there is no Secret %s", diag.Cut(n.String()))
 	case len(object.Data[clientIDKey]) == 0 || len(object.Data[clientSecretKey]) == 0:
 		return nil, fmt.Errorf("Secret %s does not have the keys %s and %s", n, clientIDKey, clientSecretKey)
+	case len(object.Data[clientIDKey]) > longestClient || len(object.Data[clientSecretKey]) > longestClient:
+		return nil, fmt.Errorf("a value of %s or %s in Secret %s has more than %d bytes", clientIDKey, clientSecretKey, n, longestClient)
 	}
 	out := session(o.Session)
 	out.Kind, out.Issuer, out.ClientID = routing.OIDC, o.Issuer, strings.TrimSpace(string(object.Data[clientIDKey]))

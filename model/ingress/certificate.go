@@ -1,15 +1,7 @@
 package ingress
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/ecdsa"
-	"crypto/rsa"
-	"crypto/sha256"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/hex"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
@@ -306,14 +297,15 @@ func (d *doors) parseSecret(n name, among *index) secret {
 	if object == nil {
 		return secret{reason: diag.CertificateMissing, err: fmt.Errorf("there is no Secret %s", n)}
 	}
-	c, until, err := parseCertificate(object)
+	judged := among.judge(object)
+	c, until, err := judged.certificate, judged.until, judged.err
 	if err != nil {
 		return secret{d.lastOf(n), diag.CertificateInvalid, fmt.Errorf("Secret %s holds no certificate with its key: %w", n, err)}
 	}
 	if until.Before(d.now) && d.find(c.ID) == nil { // what is served already stays
 		return secret{d.lastOf(n), diag.CertificateInvalid, fmt.Errorf("the certificate in Secret %s expired on %s", n, until.Format(time.DateTime))}
 	}
-	d.bring(*c, n)
+	d.bring(judged.certificateOf(object), n)
 	return secret{id: c.ID}
 }
 
@@ -345,78 +337,4 @@ func (d *doors) bring(c routing.Certificate, from name) {
 	}
 	known.Pair = cmp.Or(known.Pair, c.Pair)
 	known.Secrets = append(known.Secrets, from.String())
-}
-
-// parseCertificate reads a certificate chain and its key, and until when they are good. Both are in its name,
-// so that a change of either is one of the certificate.
-func parseCertificate(s *corev1.Secret) (c *routing.Certificate, until time.Time, err error) {
-	chain, key := s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey]
-	for _, part := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
-		if len(s.Data[part]) == 0 {
-			return nil, until, errors.New(part + " is missing")
-		}
-	}
-	pair, err := tls.X509KeyPair(chain, key)
-	if err != nil {
-		return nil, until, errors.New(strings.TrimPrefix(err.Error(), "tls: "))
-	}
-	if err := checkKey(pair.Leaf); err != nil {
-		return nil, until, err
-	}
-	if chain, err = ordered(pair); err != nil {
-		return nil, until, err
-	}
-	sum := sha256.New()
-	fmt.Fprintf(sum, "%d ", len(chain))
-	sum.Write(chain)
-	sum.Write(key)
-	return &routing.Certificate{
-		ID:    routing.CertificateID("sha256:" + hex.EncodeToString(sum.Sum(nil)[:8])),
-		Hosts: routing.NamesIn(pair.Leaf),
-		Kind:  routing.KindOf(pair.Leaf),
-		Pair:  &routing.KeyPair{Chain: chain, Key: key},
-	}, pair.Leaf.NotAfter, nil
-}
-
-// checkKey refuses keys that clients, and with them clouds, do not take from a server.
-func checkKey(leaf *x509.Certificate) error {
-	const least = 2048
-	switch key := leaf.PublicKey.(type) {
-	case *ecdsa.PublicKey:
-		return nil
-	case *rsa.PublicKey:
-		if size := key.N.BitLen(); size < least {
-			return fmt.Errorf("its RSA key has %d bits, and %d are the least that is safe", size, least)
-		}
-		return nil
-	}
-	return fmt.Errorf("its key is of type %s, and only RSA and ECDSA are served", leaf.PublicKeyAlgorithm)
-}
-
-// ordered is a chain in PEM in which each certificate is signed by the next, however the others stand
-// behind the first in the Secret. Those that have no part in it are left out.
-func ordered(pair tls.Certificate) ([]byte, error) {
-	var others []*x509.Certificate
-	for i, der := range pair.Certificate[1:] {
-		c, err := x509.ParseCertificate(der)
-		if err != nil {
-			return nil, fmt.Errorf("certificate %d of its chain: %w", i+2, err)
-		}
-		others = append(others, c)
-	}
-	var chain []byte
-	for last := pair.Leaf; last != nil; {
-		chain = append(chain, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: last.Raw})...)
-		at := slices.IndexFunc(others, func(c *x509.Certificate) bool {
-			return bytes.Equal(c.RawSubject, last.RawIssuer) && last.CheckSignatureFrom(c) == nil
-		})
-		if last = nil; at >= 0 {
-			last = others[at]
-			others = slices.Delete(others, at, at+1)
-		}
-	}
-	if len(others) > 0 && len(others) == len(pair.Certificate)-1 {
-		return nil, errors.New("none of the certificates behind the first has signed it")
-	}
-	return chain, nil
 }

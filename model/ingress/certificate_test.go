@@ -343,11 +343,13 @@ func TestKeysThatNoClientTakes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	large := &rsa.PublicKey{N: new(big.Int).Lsh(big.NewInt(1), 4096), E: 65537}
 	for want, leaf := range map[string]*x509.Certificate{
 		"its RSA key has 1024 bits, and 2048 are the least that is safe": {PublicKey: &weak.PublicKey},
+		"its RSA key has 4097 bits, and 4096 are the most":               {PublicKey: large},
 		"its key is of type Ed25519, and only RSA and ECDSA are served":  {PublicKey: ed25519.PublicKey{}, PublicKeyAlgorithm: x509.Ed25519},
 	} {
-		if err := checkKey(leaf); err == nil || err.Error() != want {
+		if err := checkKey(leaf, true); err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}

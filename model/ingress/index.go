@@ -34,6 +34,7 @@ type index struct {
 	services   map[name]*corev1.Service
 	slices     map[name][]*discoveryv1.EndpointSlice // by Service
 	secrets    map[name]*corev1.Secret
+	judged     map[*corev1.Secret]Judgement
 	withheld   string
 	namespaces map[name]*corev1.Namespace
 	nodes      []*corev1.Node
@@ -46,6 +47,7 @@ func newIndex(o Objects) *index {
 		services:   byName(o.Services),
 		slices:     map[name][]*discoveryv1.EndpointSlice{},
 		secrets:    byName(o.Secrets),
+		judged:     o.Judged,
 		withheld:   o.SecretsWithheld,
 		namespaces: byName(o.Namespaces),
 		nodes:      o.Nodes,
@@ -72,6 +74,7 @@ func (x *index) objects() Objects {
 		Backends:        sorted(x.backends),
 		Services:        sorted(x.services),
 		Secrets:         sorted(x.secrets),
+		Judged:          x.judged,
 		SecretsWithheld: x.withheld,
 		Namespaces:      sorted(x.namespaces),
 		Nodes:           x.nodes,
@@ -130,6 +133,14 @@ func (x *index) take(from *index, ing *networkingv1.Ingress) {
 		pick(x.secrets, from.secrets, name{ing.Namespace, t.SecretName})
 	}
 	pick(x.namespaces, from.namespaces, name{name: ing.Namespace})
+}
+
+// judge is the judgement of a Secret, which those who made the objects may have kept.
+func (x *index) judge(s *corev1.Secret) Judgement {
+	if j, known := x.judged[s]; known {
+		return j
+	}
+	return Judge(s)
 }
 
 func (x *index) takeBackend(from *index, namespace string, b *networkingv1.IngressBackend) {

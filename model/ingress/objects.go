@@ -19,7 +19,8 @@ type Objects struct {
 	Services                   []*corev1.Service
 	EndpointSlices             []*discoveryv1.EndpointSlice
 	Secrets                    []*corev1.Secret
-	SecretsWithheld            string // which of those that are there are not among these; "" for none
+	Judged                     map[*corev1.Secret]Judgement // of Secrets that have been judged before
+	SecretsWithheld            string                       // which of those that are there are not among these; "" for none
 	Namespaces                 []*corev1.Namespace
 	Nodes                      []*corev1.Node // read only where targets are instances
 	Pods                       []*corev1.Pod  // read only where endpoints are not ready

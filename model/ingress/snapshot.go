@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -209,9 +210,26 @@ func (s *splitter) finish(snapshot *Snapshot) Snapshot {
 	}
 	snapshot.resolveOwners(s.index, s.memories)
 	ingresses := snapshot.Ingresses
+	needed.judged = s.judgements(snapshot, needed)
 	snapshot.Objects = needed.objects()
 	snapshot.Ingresses = ingresses
 	return *snapshot
+}
+
+// judgements are those of the Secrets that members take certificates from, so that each is judged once however
+// often the snapshot is compiled.
+func (s *splitter) judgements(snapshot *Snapshot, needed *index) map[*corev1.Secret]Judgement {
+	out := map[*corev1.Secret]Judgement{}
+	for _, m := range slices.Concat(snapshot.Members, snapshot.before()) {
+		for _, t := range m.Spec.TLS {
+			if secret := needed.secrets[name{m.Namespace, t.SecretName}]; secret != nil && t.SecretName != "" {
+				if _, known := out[secret]; !known {
+					out[secret] = s.judge(secret)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // before are the members as they were last accepted. What these depend on has to be at hand, too: what is

@@ -1,0 +1,56 @@
+package controllers
+
+import (
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"fairlead.dev/fairlead/model/ingress"
+)
+
+// This file remembers what was read of certificates. To read a key and to check a chain takes milliseconds, and
+// several load balancers can use one Secret: each version of a Secret is read once. Keys are not remembered.
+
+// judgements are by the Secret's version.
+type judgements struct {
+	mu   sync.Mutex
+	kept map[secretVersion]ingress.Judgement
+}
+
+type secretVersion struct {
+	uid     types.UID
+	version string
+}
+
+// mostJudgements is how many are kept. A cluster with more Secrets than that reads some again.
+const mostJudgements = 1000
+
+// of returns the judgements of Secrets with certificates.
+func (j *judgements) of(secrets []*corev1.Secret) map[*corev1.Secret]ingress.Judgement {
+	out := make(map[*corev1.Secret]ingress.Judgement, len(secrets))
+	for _, s := range secrets {
+		if len(s.Data[corev1.TLSCertKey]) > 0 {
+			out[s] = j.one(s)
+		}
+	}
+	return out
+}
+
+func (j *judgements) one(s *corev1.Secret) ingress.Judgement {
+	of := secretVersion{s.UID, s.ResourceVersion}
+	j.mu.Lock()
+	known, ok := j.kept[of]
+	j.mu.Unlock()
+	if ok {
+		return known
+	}
+	judged := ingress.Judge(s)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.kept == nil || len(j.kept) >= mostJudgements {
+		j.kept = map[secretVersion]ingress.Judgement{}
+	}
+	j.kept[of] = judged
+	return judged
+}

@@ -1,0 +1,54 @@
+package controllers
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/test/keypair"
+)
+
+func TestEachVersionOfASecretIsJudgedOnce(t *testing.T) {
+	pair, err := keypair.New("a.test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := func(version string, chain []byte) *corev1.Secret {
+		return &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cert", UID: "1", ResourceVersion: version},
+			Data:       map[string][]byte{corev1.TLSCertKey: chain, corev1.TLSPrivateKeyKey: pair.Key},
+		}
+	}
+	var j judgements
+	good := secret("1", pair.Chain)
+	first := j.of([]*corev1.Secret{good})[good]
+	if first != ingress.Judge(good) && first == (ingress.Judgement{}) {
+		t.Fatal("a Secret has no judgement")
+	}
+	// One that says of itself that it is the same version is not read again.
+	same := secret("1", []byte("junk"))
+	if got := j.of([]*corev1.Secret{same})[same]; got != first {
+		t.Errorf("the same version is judged again: %v", got)
+	}
+	next := secret("2", []byte("junk"))
+	if got := j.of([]*corev1.Secret{next})[next]; got == first {
+		t.Error("another version is not judged")
+	}
+	opaque := secret("3", nil)
+	if got := j.of([]*corev1.Secret{opaque}); len(got) != 0 {
+		t.Errorf("a Secret without a certificate is judged: %v", got)
+	}
+}
+
+func TestJudgementsAreBounded(t *testing.T) {
+	var j judgements
+	for i := range mostJudgements + 10 {
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{UID: "1", ResourceVersion: string(rune(i + 1))}, Data: map[string][]byte{corev1.TLSCertKey: []byte("junk")}}
+		j.of([]*corev1.Secret{s})
+	}
+	if len(j.kept) > mostJudgements {
+		t.Errorf("%d are kept", len(j.kept))
+	}
+}
