@@ -42,7 +42,23 @@ func permit(err error) string {
 	if action == "" {
 		return "the operator's role lacks a permission: docs/iam-policy.json has all that it needs"
 	}
+	if section := besides[action]; section != "" {
+		return fmt.Sprintf("allow the operator's role %s%s; docs/aws/iam.md says when it needs more than docs/iam-policy.json, under %q", action, on, section)
+	}
 	return fmt.Sprintf("allow the operator's role %s%s, as docs/iam-policy.json does", action, on)
+}
+
+// besides are the actions that docs/iam-policy.json may refuse although it is in place, with the sections of
+// docs/aws/iam.md that say why.
+var besides = map[string]string{
+	"acm:AddTagsToCertificate":               "What AWS cannot express",
+	"acm:ImportCertificate":                  "What AWS cannot express",
+	"cognito-idp:DescribeUserPoolClient":     "User pools",
+	"elasticloadbalancing:DeleteRule":        "Rules that others have made",
+	"elasticloadbalancing:ModifyRule":        "Rules that others have made",
+	"elasticloadbalancing:SetRulePriorities": "Rules that others have made",
+	"shield:DeleteProtection":                "What AWS cannot express",
+	"shield:TagResource":                     "What AWS cannot express",
 }
 
 // unusable are errors of which no policy is the cause, and what to do where it is not the credentials.

@@ -76,9 +76,10 @@ var statements = []statement{
 		sid: "TagWhatIsMade", why: "The tags of what is made come with the call that makes it.",
 		actions: []string{"elasticloadbalancing:AddTags"},
 		resources: []string{
-			arn("elasticloadbalancing", "listener/app/"+named), arn("elasticloadbalancing", "loadbalancer/app/"+named), arn("elasticloadbalancing", "targetgroup/"+named),
+			arn("elasticloadbalancing", "listener/app/"+named), arn("elasticloadbalancing", "listener-rule/app/"+named),
+			arn("elasticloadbalancing", "loadbalancer/app/"+named), arn("elasticloadbalancing", "targetgroup/"+named),
 		},
-		condition: making("elasticloadbalancing", "CreateListener", "CreateLoadBalancer", "CreateTargetGroup"),
+		condition: making("elasticloadbalancing", "CreateListener", "CreateLoadBalancer", "CreateRule", "CreateTargetGroup"),
 	},
 	{
 		sid: "Change", why: "What has the tag is changed and deleted, and nothing else.",
@@ -94,18 +95,21 @@ var statements = []statement{
 		resources: []string{"*"}, condition: tagged("Resource"),
 	},
 	{
-		sid: "ChangeRules", why: "Rules have no tags: they belong to their listener. Their ARN begins with the name of the load balancer.",
+		sid: "ChangeRules", why: "Rules have tags of their own, which they are made with. Those that others have put into a listener of ours have none.",
 		actions:   []string{"elasticloadbalancing:DeleteRule", "elasticloadbalancing:ModifyRule", "elasticloadbalancing:SetRulePriorities"},
-		resources: []string{arn("elasticloadbalancing", "listener-rule/app/"+named)},
+		resources: []string{arn("elasticloadbalancing", "listener-rule/app/"+named)}, condition: tagged("Resource"),
 	},
 	{
-		sid: "Import", why: "Certificates of Secrets are imported with our tag. AWS has no condition that would tell the tags of an import from tags that are given later.",
+		sid: "Import", why: "Certificates of Secrets are imported with our tag. One that is not there yet has the ARN that ends in a star, which `${*}` stands for; one that is there has an ID, and is not tagged by this.",
 		actions:   []string{"acm:AddTagsToCertificate", "acm:ImportCertificate"},
-		resources: []string{arn("acm", "certificate/*")}, condition: tagged("Request"),
+		resources: []string{arn("acm", "certificate/${*}")}, condition: tagged("Request"),
 	},
 	{
 		sid: "ChangeCertificates", why: "Certificates with the tag are read, given the tags of their class, imported again when their Secret changes, and deleted when nothing needs them.",
-		actions:   []string{"acm:DeleteCertificate", "acm:GetCertificate", "acm:ImportCertificate", "acm:ListTagsForCertificate", "acm:RemoveTagsFromCertificate"},
+		actions: []string{
+			"acm:AddTagsToCertificate", "acm:DeleteCertificate", "acm:GetCertificate", "acm:ImportCertificate", "acm:ListTagsForCertificate",
+			"acm:RemoveTagsFromCertificate",
+		},
 		resources: []string{arn("acm", "certificate/*")}, condition: tagged("Resource"),
 	},
 	{
@@ -132,9 +136,9 @@ var statements = []statement{
 		resources: []string{arn("ec2", "security-group/*")}, condition: tagged("Resource"),
 	},
 	{
-		sid: "SignIn", why: "Where users sign in at a Cognito user pool, AWS looks at the pool's client, in the name of who says so.",
+		sid: "SignIn", why: "Where users sign in at a Cognito user pool, AWS looks at the pool's client in the name of the operator, which could read the client's secret with the same right. Write the ID of the pool for POOL, list several, or leave this out where there is none.",
 		actions:   []string{"cognito-idp:DescribeUserPoolClient"},
-		resources: []string{arn("cognito-idp", "userpool/*")},
+		resources: []string{arn("cognito-idp", "userpool/POOL")},
 	},
 	{
 		sid: "ReachTargets", why: "The security groups of the cluster's nodes admit load balancers on the ports of targets. Write the cluster's name for CLUSTER, or leave this out where nodes are opened by hand.",
@@ -143,9 +147,24 @@ var statements = []statement{
 		condition: map[string]map[string]albsim.Texts{"StringLike": {"aws:ResourceTag/kubernetes.io/cluster/CLUSTER": {"*"}}},
 	},
 	{
-		sid: "Protect", why: "A load balancer is joined to the web ACL and to the protection of Shield Advanced that its class names. Neither knows its tags.",
-		actions:   []string{"shield:CreateProtection", "shield:DeleteProtection", "wafv2:AssociateWebACL", "wafv2:DisassociateWebACL"},
-		resources: []string{"*"},
+		sid: "Protect", why: "A load balancer is joined to a web ACL. AWS WAF knows its name alone; that it has our tag is a condition of what AWS asks besides, in the statement *Change*.",
+		actions:   []string{"wafv2:AssociateWebACL", "wafv2:DisassociateWebACL"},
+		resources: []string{arn("elasticloadbalancing", "loadbalancer/app/"+named), arn("wafv2", "regional/webacl/*")},
+	},
+	{
+		sid: "Shield", why: "A load balancer is given a protection of Shield Advanced with our tag. AWS takes no resource for this action.",
+		actions:   []string{"shield:CreateProtection"},
+		resources: []string{"*"}, condition: tagged("Request"),
+	},
+	{
+		sid: "TagShields", why: "The tags of a protection come with the call that makes it, when its ARN ends in a star.",
+		actions:   []string{"shield:TagResource"},
+		resources: []string{"arn:*:shield::*:protection/${*}"}, condition: tagged("Request"),
+	},
+	{
+		sid: "Unshield", why: "Protections with the tag are deleted.",
+		actions:   []string{"shield:DeleteProtection"},
+		resources: []string{"arn:*:shield::*:protection/*"}, condition: tagged("Resource"),
 	},
 }
 
@@ -155,6 +174,7 @@ var implied = map[string][]string{
 	"ec2:CreateSecurityGroup":                 {"ec2:CreateTags"},
 	"elasticloadbalancing:CreateLoadBalancer": {"elasticloadbalancing:AddTags"},
 	"elasticloadbalancing:CreateRule":         {"cognito-idp:DescribeUserPoolClient"},
+	"shield:CreateProtection":                 {"shield:TagResource"},
 	"wafv2:AssociateWebACL":                   {"elasticloadbalancing:CreateWebACLAssociation"},
 	"wafv2:DisassociateWebACL":                {"elasticloadbalancing:DeleteWebACLAssociation"},
 	"wafv2:GetWebACLForResource":              {"elasticloadbalancing:GetLoadBalancerWebACL"},

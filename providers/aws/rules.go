@@ -37,6 +37,8 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 	in := &elbapi.CreateRuleInput{
 		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)), Conditions: toConditions(s.Rule.Conditions), Actions: actions,
 		Transforms: toTransforms(s.Rule.Action.Rewrite),
+		// The role may change rules only where they have the tag of the installation.
+		Tags: elbTags(map[string]string{tagInstallation: p.installation}),
 	}
 	out, err := p.createRulePatiently(ctx, in)
 	if is(err, "PriorityInUse") { // made before, perhaps, and the answer was lost

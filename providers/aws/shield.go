@@ -52,6 +52,8 @@ func (p *Provider) shield(ctx context.Context, seen *lb.Observed, want string) e
 		}
 	} else if _, err := p.shields.CreateProtection(ctx, &shield.CreateProtectionInput{
 		Name: aws.String(p.shieldName(seen.Key)), ResourceArn: aws.String(arn),
+		// The role may delete protections only where they have the tag of the installation.
+		Tags: []shieldtypes.Tag{{Key: aws.String(tagInstallation), Value: aws.String(p.installation)}},
 	}); err != nil && !is(err, "ResourceAlreadyExists") {
 		return explained("shielding "+arn, err)
 	}

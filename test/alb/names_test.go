@@ -70,7 +70,7 @@ func inNamedWorld(t *testing.T, name string, test func(w *world)) {
 // take makes a load balancer of another installation's.
 func (w *world) take(name string) (arn string) {
 	w.Helper()
-	made, err := elbapi.NewFromConfig(w.sim.Config()).CreateLoadBalancer(w.Context(), &elbapi.CreateLoadBalancerInput{
+	made, err := elbapi.NewFromConfig(w.sim.OwnersConfig()).CreateLoadBalancer(w.Context(), &elbapi.CreateLoadBalancerInput{
 		Name: sdk.String(name), Scheme: elb.LoadBalancerSchemeEnumInternal, Subnets: private(0, 1),
 		Tags: []elb.Tag{{Key: sdk.String("fairlead.dev/installation"), Value: sdk.String("other")}},
 	})
@@ -83,7 +83,7 @@ func (w *world) take(name string) (arn string) {
 // free deletes a load balancer.
 func (w *world) free(arn string) {
 	w.Helper()
-	if _, err := elbapi.NewFromConfig(w.sim.Config()).DeleteLoadBalancer(w.Context(), &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: &arn}); err != nil {
+	if _, err := elbapi.NewFromConfig(w.sim.OwnersConfig()).DeleteLoadBalancer(w.Context(), &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: &arn}); err != nil {
 		w.Fatal(err)
 	}
 }

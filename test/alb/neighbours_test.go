@@ -57,7 +57,7 @@ func (n *neighbour) must(do func() error) {
 
 // targetGroup makes a target group; what it returns deletes it.
 func (n *neighbour) targetGroup() (leave func() error) {
-	api := elbapi.NewFromConfig(n.sim.Config())
+	api := elbapi.NewFromConfig(n.sim.OwnersConfig())
 	var arn *string
 	n.must(func() error {
 		out, err := api.CreateTargetGroup(n.Context(), &elbapi.CreateTargetGroupInput{
@@ -76,7 +76,7 @@ func (n *neighbour) targetGroup() (leave func() error) {
 
 // certificate imports one; what it returns deletes it.
 func (n *neighbour) certificate() (leave func() error) {
-	api, theirs := acm.NewFromConfig(n.sim.Config()), pair(n.world, 0, []string{"their.example.net"})
+	api, theirs := acm.NewFromConfig(n.sim.OwnersConfig()), pair(n.world, 0, []string{"their.example.net"})
 	var arn *string
 	n.must(func() error {
 		out, err := api.ImportCertificate(n.Context(), &acm.ImportCertificateInput{Certificate: theirs.Chain, PrivateKey: theirs.Key})
@@ -93,7 +93,7 @@ func (n *neighbour) certificate() (leave func() error) {
 
 // grant lets somebody through to the nodes; what it returns revokes that.
 func (n *neighbour) grant() (leave func() error) {
-	api, theirs := ec2.NewFromConfig(n.sim.Config()), []ec2types.IpPermission{tcp(22, "192.0.2.0/24")}
+	api, theirs := ec2.NewFromConfig(n.sim.OwnersConfig()), []ec2types.IpPermission{tcp(22, "192.0.2.0/24")}
 	n.must(func() error {
 		_, err := api.AuthorizeSecurityGroupIngress(n.Context(), &ec2.AuthorizeSecurityGroupIngressInput{GroupId: sdk.String(albsim.NodeGroup), IpPermissions: theirs})
 		return err
@@ -106,7 +106,7 @@ func (n *neighbour) grant() (leave func() error) {
 
 // loadBalancer makes one; what it returns deletes it.
 func (n *neighbour) loadBalancer() (leave func() error) {
-	api := elbapi.NewFromConfig(n.sim.Config())
+	api := elbapi.NewFromConfig(n.sim.OwnersConfig())
 	var arn *string
 	n.must(func() error {
 		out, err := api.CreateLoadBalancer(n.Context(), &elbapi.CreateLoadBalancerInput{Name: sdk.String("theirs"), Subnets: private(0, 1), Scheme: elb.LoadBalancerSchemeEnumInternal})
@@ -123,7 +123,7 @@ func (n *neighbour) loadBalancer() (leave func() error) {
 
 // securityGroup makes one; what it returns deletes it.
 func (n *neighbour) securityGroup() (leave func() error) {
-	api := ec2.NewFromConfig(n.sim.Config())
+	api := ec2.NewFromConfig(n.sim.OwnersConfig())
 	var id *string
 	n.must(func() error {
 		out, err := api.CreateSecurityGroup(n.Context(), &ec2.CreateSecurityGroupInput{GroupName: sdk.String("theirs"), Description: sdk.String("theirs"), VpcId: sdk.String(albsim.VPC)})

@@ -43,7 +43,7 @@ func TestANameThatSomebodyElseHasIsLeftAlone(t *testing.T) {
 	for kind, take := range map[string]func(w *world, like string) (arn string){
 		"loadbalancer": func(w *world, like string) string { return w.take(strings.Split(like, "/")[2]) },
 		"targetgroup": func(w *world, like string) string {
-			return *must(elbapi.NewFromConfig(w.sim.Config()).CreateTargetGroup(w.Context(), &elbapi.CreateTargetGroupInput{
+			return *must(elbapi.NewFromConfig(w.sim.OwnersConfig()).CreateTargetGroup(w.Context(), &elbapi.CreateTargetGroupInput{
 				Name: sdk.String(strings.Split(like, "/")[1]), Protocol: elb.ProtocolEnumHttp, Port: sdk.Int32(8080), VpcId: sdk.String(albsim.VPC),
 			})).TargetGroups[0].TargetGroupArn
 		},
@@ -51,7 +51,7 @@ func TestANameThatSomebodyElseHasIsLeftAlone(t *testing.T) {
 			name := w.securityGroup(like).GroupName
 			w.Ingresses = nil
 			w.settle() // which frees the name
-			return "arn:aws:ec2:::security-group/" + *must(ec2.NewFromConfig(w.sim.Config()).CreateSecurityGroup(w.Context(), &ec2.CreateSecurityGroupInput{
+			return "arn:aws:ec2:::security-group/" + *must(ec2.NewFromConfig(w.sim.OwnersConfig()).CreateSecurityGroup(w.Context(), &ec2.CreateSecurityGroupInput{
 				GroupName: name, Description: sdk.String("by hand"), VpcId: sdk.String(albsim.VPC),
 			})).GroupId
 		},
@@ -132,12 +132,12 @@ func (w *world) tag(arn, installation string) {
 	w.Helper()
 	const name = "fairlead.dev/installation"
 	if _, id, is := strings.Cut(arn, ":security-group/"); is {
-		must(ec2.NewFromConfig(w.sim.Config()).CreateTags(w.Context(), &ec2.CreateTagsInput{
+		must(ec2.NewFromConfig(w.sim.OwnersConfig()).CreateTags(w.Context(), &ec2.CreateTagsInput{
 			Resources: []string{id}, Tags: []ec2types.Tag{{Key: sdk.String(name), Value: &installation}},
 		}))
 		return
 	}
-	must(elbapi.NewFromConfig(w.sim.Config()).AddTags(w.Context(), &elbapi.AddTagsInput{
+	must(elbapi.NewFromConfig(w.sim.OwnersConfig()).AddTags(w.Context(), &elbapi.AddTagsInput{
 		ResourceArns: []string{arn}, Tags: []elb.Tag{{Key: sdk.String(name), Value: &installation}},
 	}))
 }
@@ -145,7 +145,7 @@ func (w *world) tag(arn, installation string) {
 func (w *world) securityGroup(arn string) ec2types.SecurityGroup {
 	w.Helper()
 	_, id, _ := strings.Cut(arn, ":security-group/")
-	found, err := ec2.NewFromConfig(w.sim.Config()).DescribeSecurityGroups(w.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{id}})
+	found, err := ec2.NewFromConfig(w.sim.OwnersConfig()).DescribeSecurityGroups(w.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{id}})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func (w *world) state(arn string) string {
 	if strings.Contains(arn, ":security-group/") {
 		return text(w.securityGroup(arn))
 	}
-	api := elbapi.NewFromConfig(w.sim.Config())
+	api := elbapi.NewFromConfig(w.sim.OwnersConfig())
 	tags, err := api.DescribeTags(w.Context(), &elbapi.DescribeTagsInput{ResourceArns: []string{arn}})
 	if err != nil {
 		w.Fatal(err)

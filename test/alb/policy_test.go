@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -42,8 +43,16 @@ var operator = sync.OnceValue(func() *ledger {
 	if err != nil {
 		panic(err)
 	}
+	for _, s := range p.Statement {
+		for i, resource := range s.Resource {
+			s.Resource[i] = strings.ReplaceAll(resource, "userpool/POOL", "userpool/"+listedPool)
+		}
+	}
 	return &ledger{Policy: p, denied: map[string]bool{}, needed: map[string]bool{}}
 })
+
+// listedPool is the user pool that the policy is given, as the guide says.
+const listedPool = "eu-west-1_abc"
 
 func (l *ledger) allow(a albsim.Ask) bool {
 	l.mu.Lock()
@@ -143,8 +152,9 @@ func TestRulesAreRenumbered(t *testing.T) {
 	})
 }
 
-// TestPolicyOfOneInstallation narrows the policy with the command of the guide.
-func TestPolicyOfOneInstallation(t *testing.T) {
+// policyOf is the policy of one installation, narrowed with the command of the guide.
+func policyOf(t *testing.T, installation string) albsim.Policy {
+	t.Helper()
 	guide, err := os.ReadFile("../../docs/aws/iam.md")
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +164,7 @@ func TestPolicyOfOneInstallation(t *testing.T) {
 		t.Fatal("the guide does not narrow the policy")
 	}
 	sed := exec.Command("bash", "-euc", string(command))
-	sed.Dir, sed.Env = "../..", append(os.Environ(), "INSTALLATION=test")
+	sed.Dir, sed.Env = "../..", append(os.Environ(), "INSTALLATION="+installation)
 	narrow, err := sed.Output()
 	if err != nil {
 		t.Fatal(err)
@@ -170,6 +180,11 @@ func TestPolicyOfOneInstallation(t *testing.T) {
 	if bytes.Contains(narrow, []byte(`/installation": "*"`)) {
 		t.Error("the policy is as wide as before")
 	}
+	return p
+}
+
+func TestPolicyOfOneInstallation(t *testing.T) {
+	p := policyOf(t, "test")
 	for name, owner := range map[string]string{"its own": "test", "somebody else's": "other"} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -27,7 +27,7 @@ type port struct {
 // portAt reads the settings of a port, as far as this file changes them.
 func (w *world) portAt(number int32) (port, string) {
 	w.Helper()
-	api := elbapi.NewFromConfig(w.sim.Config())
+	api := elbapi.NewFromConfig(w.sim.OwnersConfig())
 	there, err := api.DescribeListeners(w.Context(), &elbapi.DescribeListenersInput{LoadBalancerArn: sdk.String(w.seen.Handle)})
 	if err != nil {
 		w.Fatal(err)
@@ -126,7 +126,7 @@ func (w *world) lookDeeply() {
 // letEverybodyIn switches mutual authentication off behind the operator's back.
 func (w *world) letEverybodyIn(listener string) {
 	w.Helper()
-	_, err := elbapi.NewFromConfig(w.sim.Config()).ModifyListener(w.Context(), &elbapi.ModifyListenerInput{
+	_, err := elbapi.NewFromConfig(w.sim.OwnersConfig()).ModifyListener(w.Context(), &elbapi.ModifyListenerInput{
 		ListenerArn: sdk.String(listener), MutualAuthentication: &elb.MutualAuthenticationAttributes{Mode: sdk.String("off")},
 	})
 	if err != nil {

@@ -162,7 +162,7 @@ func TestWhatIsServedStaysWhenItsWebACLGoes(t *testing.T) {
 		w.ask("site", "wafv2-acl", "edge")
 		w.settle()
 		memories := w.Memories
-		api := wafv2.NewFromConfig(w.sim.Config())
+		api := wafv2.NewFromConfig(w.sim.OwnersConfig())
 		if _, err := api.DisassociateWebACL(w.Context(), &wafv2.DisassociateWebACLInput{ResourceArn: sdk.String(w.seen.Handle)}); err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestAWebACLOfSomebodyElseStays(t *testing.T) {
 		theirs := w.sim.AddWebACL("theirs")
 		w.sim.AddWebACL("ours")
 		w.settle()
-		api := wafv2.NewFromConfig(w.sim.Config())
+		api := wafv2.NewFromConfig(w.sim.OwnersConfig())
 		put := func() {
 			if _, err := api.AssociateWebACL(w.Context(), &wafv2.AssociateWebACLInput{ResourceArn: sdk.String(w.seen.Handle), WebACLArn: sdk.String(theirs)}); err != nil {
 				t.Fatal(err)
@@ -270,7 +270,7 @@ func TestAShield(t *testing.T) {
 func TestAShieldOfSomebodyElseStays(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.settle()
-		api := shield.NewFromConfig(w.sim.Config())
+		api := shield.NewFromConfig(w.sim.OwnersConfig())
 		if _, err := api.CreateProtection(w.Context(), &shield.CreateProtectionInput{Name: sdk.String("theirs"), ResourceArn: sdk.String(w.seen.Handle)}); err != nil {
 			t.Fatal(err)
 		}

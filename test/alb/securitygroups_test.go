@@ -27,7 +27,7 @@ import (
 // fences are the security groups of the VPC, by what they are for, with who is admitted to which port.
 func (w *world) fences() map[string][]string {
 	w.Helper()
-	found, err := ec2.NewFromConfig(w.sim.Config()).DescribeSecurityGroups(w.Context(), &ec2.DescribeSecurityGroupsInput{})
+	found, err := ec2.NewFromConfig(w.sim.OwnersConfig()).DescribeSecurityGroups(w.Context(), &ec2.DescribeSecurityGroupsInput{})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestADeepLookFindsWhoWasLetIn(t *testing.T) {
 		},
 		"the security groups taken away": func(w *world, _ *ec2.Client, _ string) error {
 			b, _, _ := w.balancer()
-			_, err := elbapi.NewFromConfig(w.sim.Config()).SetSecurityGroups(w.Context(), &elbapi.SetSecurityGroupsInput{
+			_, err := elbapi.NewFromConfig(w.sim.OwnersConfig()).SetSecurityGroups(w.Context(), &elbapi.SetSecurityGroupsInput{
 				LoadBalancerArn: b.LoadBalancerArn, SecurityGroups: []string{albsim.NodeGroup},
 			})
 			return err
@@ -274,7 +274,7 @@ func TestADeepLookFindsWhoWasLetIn(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.settle()
 				before, _, _ := w.balancer()
-				if err := change(w, ec2.NewFromConfig(w.sim.Config()), before.SecurityGroups[0]); err != nil {
+				if err := change(w, ec2.NewFromConfig(w.sim.OwnersConfig()), before.SecurityGroups[0]); err != nil {
 					t.Fatal(err)
 				}
 				if todo := w.look(true); todo.Empty() {

@@ -31,7 +31,7 @@ type spec = v1alpha1.LoadBalancerClassSpec
 // balancer is the load balancer as AWS describes it, with its attributes and tags.
 func (w *world) balancer() (elb.LoadBalancer, map[string]string, map[string]string) {
 	w.Helper()
-	api := elbapi.NewFromConfig(w.sim.Config())
+	api := elbapi.NewFromConfig(w.sim.OwnersConfig())
 	there, err := api.DescribeLoadBalancers(w.Context(), &elbapi.DescribeLoadBalancersInput{})
 	if err != nil || len(there.LoadBalancers) != 1 {
 		w.Fatalf("%d load balancers, error %v", len(there.LoadBalancers), err)
@@ -304,7 +304,7 @@ func TestSettingsChangeInPlace(t *testing.T) {
 // elsewhere changes something that the operator does not see.
 func (w *world) elsewhere(change func(*elbapi.Client) error) {
 	w.Helper()
-	if err := change(elbapi.NewFromConfig(w.sim.Config())); err != nil {
+	if err := change(elbapi.NewFromConfig(w.sim.OwnersConfig())); err != nil {
 		w.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package alb
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // another installation has made.
 func (w *world) stranger(path string) (rule, group string) {
 	w.Helper()
-	api := elbapi.NewFromConfig(w.sim.Config())
+	api := elbapi.NewFromConfig(w.sim.OwnersConfig())
 	made, err := api.CreateTargetGroup(w.Context(), &elbapi.CreateTargetGroupInput{
 		Name: sdk.String("fl-by-hand"), Protocol: elb.ProtocolEnumHttp, Port: sdk.Int32(80), VpcId: sdk.String(albsim.VPC), TargetType: elb.TargetTypeEnumIp,
 		Tags: []elb.Tag{{Key: sdk.String("fairlead.dev/installation"), Value: sdk.String("other")}},
@@ -39,7 +40,11 @@ func (w *world) stranger(path string) (rule, group string) {
 
 // A rule lies inside a listener of ours, and goes; what it forwards to does not, and stays.
 func TestATargetGroupOfSomebodyElseStays(t *testing.T) {
-	inWorld(t, func(w *world) {
+	policy := operator().Policy
+	policy.Statement = append(slices.Clone(policy.Statement), statementOf(t, "ChangeRulesOfOthers"))
+	inBubble(t, albsim.Options{Authorize: policy.Allows}, func(w *world) {
+		w.service("web", 1)
+		w.serve("site", map[string]string{"/": "web"})
 		w.settle()
 		_, group := w.stranger("/by-hand")
 		w.restart()
@@ -51,7 +56,7 @@ func TestATargetGroupOfSomebodyElseStays(t *testing.T) {
 		}
 		w.Ingresses = nil
 		w.settle()
-		if _, err := elbapi.NewFromConfig(w.sim.Config()).DescribeTargetGroups(w.Context(), &elbapi.DescribeTargetGroupsInput{TargetGroupArns: []string{group}}); err != nil {
+		if _, err := elbapi.NewFromConfig(w.sim.OwnersConfig()).DescribeTargetGroups(w.Context(), &elbapi.DescribeTargetGroupsInput{TargetGroupArns: []string{group}}); err != nil {
 			t.Errorf("the target group of somebody else: %v", err)
 		}
 	})

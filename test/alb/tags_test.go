@@ -26,10 +26,10 @@ import (
 // kinds are what a load balancer with one HTTPS listener is made of, as ARNs tell them apart.
 var kinds = []string{"certificate", "listener", "loadbalancer", "security-group", "targetgroup"}
 
-// tagged are the tags of everything of ours, by ARN.
+// tagged are the tags of everything of ours but rules, by ARN.
 func (w *world) tagged() map[string]map[string]string {
 	w.Helper()
-	found, err := resourcegroupstaggingapi.NewFromConfig(w.sim.Config()).GetResources(w.Context(), &resourcegroupstaggingapi.GetResourcesInput{})
+	found, err := resourcegroupstaggingapi.NewFromConfig(w.sim.OwnersConfig()).GetResources(w.Context(), &resourcegroupstaggingapi.GetResourcesInput{})
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func (w *world) tagged() map[string]map[string]string {
 		for _, t := range m.Tags {
 			tags[*t.Key] = *t.Value
 		}
-		if tags["fairlead.dev/installation"] != "" {
+		if tags["fairlead.dev/installation"] != "" && !strings.Contains(*m.ResourceARN, ":listener-rule/") { // rules have no other tags
 			out[*m.ResourceARN] = tags
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // drain is how long the only target group lets its targets finish.
 func (w *world) drain() string {
 	w.Helper()
-	out, err := elbapi.NewFromConfig(w.sim.Config()).DescribeTargetGroupAttributes(w.Context(),
+	out, err := elbapi.NewFromConfig(w.sim.OwnersConfig()).DescribeTargetGroupAttributes(w.Context(),
 		&elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: &w.seen.TargetGroups[0].Handle})
 	if err != nil {
 		w.Fatal(err)

@@ -360,7 +360,7 @@ func (w *world) cutOff(call int, fault albsim.Fault) {
 // held is the chain that AWS holds under an ARN.
 func (w *world) held(arn string) string {
 	w.Helper()
-	out, err := acm.NewFromConfig(w.sim.Config()).GetCertificate(w.Context(), &acm.GetCertificateInput{CertificateArn: &arn})
+	out, err := acm.NewFromConfig(w.sim.OwnersConfig()).GetCertificate(w.Context(), &acm.GetCertificateInput{CertificateArn: &arn})
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/aws-sdk-go-v2/service/shield"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/aws-sdk-go-v2/service/wafv2"
 )
@@ -46,7 +47,7 @@ func actionOf(input reflect.Type) string {
 // authorize refuses a call that the test does not allow. What does not exist has no tags to be asked
 // about: such a call goes on, to be told so. Who asks for its own name needs no permission.
 func (s *Sim) authorize(action string, in any) error {
-	if s.options.Authorize == nil || action == "sts:GetCallerIdentity" {
+	if s.options.Authorize == nil || s.caller == ownersKey || action == "sts:GetCallerIdentity" {
 		return nil
 	}
 	for _, a := range append(s.asks(action, in), s.pools(reflect.ValueOf(in).Elem())...) {
@@ -92,9 +93,21 @@ func (s *Sim) asks(action string, in any) []Ask {
 		return s.making(s.ask(action, of, tags), made, "elasticloadbalancing:AddTags", tags)
 	case *acm.ImportCertificateInput:
 		if in.CertificateArn == nil {
-			made := "arn:aws:acm:" + Region + ":" + Account + ":certificate/new"
+			// A certificate that is requested is asked about by this ARN, as the error in
+			// https://docs.aws.amazon.com/acm/latest/userguide/security_iam_troubleshoot.html shows. That one
+			// that is imported is, too, is concluded from it.
+			made := "arn:aws:acm:" + Region + ":" + Account + ":certificate/*"
 			return s.making(s.ask(action, made, tags), made, "acm:AddTagsToCertificate", tags)
 		}
+	case *shield.CreateProtectionInput:
+		// The action is on no resource. That the tags are asked about by this ARN is concluded from certificates.
+		return s.making(s.ask(action, "*", tags), protectionARN("*"), "shield:TagResource", tags)
+	case *shield.DeleteProtectionInput:
+		of := protectionARN(aws.ToString(in.ProtectionId))
+		if _, there := s.tags[of]; !there {
+			return nil
+		}
+		return []Ask{s.ask(action, of, nil)}
 	case *ec2.CreateSecurityGroupInput:
 		made := ec2ARN("security-group/new")
 		asks := s.making(s.ask(action, made, tags), made, "ec2:CreateTags", tags)
@@ -119,8 +132,11 @@ func (s *Sim) making(itself Ask, made, tag string, tags map[string]string) []Ask
 		return []Ask{itself}
 	}
 	tagging := s.ask(tag, made, tags)
-	service, call, _ := strings.Cut(itself.Action, ":")
-	tagging.Context[service+":CreateAction"] = call
+	// Others have no key for it: https://docs.aws.amazon.com/service-authorization/latest/reference/list_acm.html
+	// and list_shield.html.
+	if service, call, _ := strings.Cut(itself.Action, ":"); service == "elasticloadbalancing" || service == "ec2" {
+		tagging.Context[service+":CreateAction"] = call
+	}
 	return []Ask{itself, tagging}
 }
 
@@ -172,7 +188,7 @@ func (s *Sim) pools(in reflect.Value) []Ask {
 // subjects are the ARNs of what a call names.
 func subjects(in reflect.Value) []string {
 	var out []string
-	for _, field := range []string{"LoadBalancerArn", "ListenerArn", "RuleArn", "TargetGroupArn", "CertificateArn", "GroupId"} {
+	for _, field := range []string{"LoadBalancerArn", "ListenerArn", "RuleArn", "TargetGroupArn", "CertificateArn", "GroupId", "ResourceARN"} {
 		if v := in.FieldByName(field); v.IsValid() && !v.IsNil() {
 			out = append(out, arnOf(v.Elem().String()))
 		}

@@ -38,9 +38,10 @@ const (
 var errLost = errors.New("the connection is lost")
 
 // call carries a call out, unless a bucket is empty or a fault is injected.
-func (s *Sim) call(service, action string, do handler, decode decoder) (any, error) {
+func (s *Sim) call(by, service, action string, do handler, decode decoder) (any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.caller = by
 	c := Call{Service: service, Action: action, Write: writes(action), At: s.now()}
 	fault := NoFault
 	if s.options.Fault != nil {

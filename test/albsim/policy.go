@@ -53,14 +53,15 @@ func ReadPolicy(file string) (Policy, error) {
 	if err != nil {
 		return Policy{}, err
 	}
-	p, err := parsePolicy(document)
+	p, err := ParsePolicy(document)
 	if err != nil {
 		return Policy{}, fmt.Errorf("reading %s: %w", file, err)
 	}
 	return p, nil
 }
 
-func parsePolicy(document []byte) (Policy, error) {
+// ParsePolicy reads a document. What is not understood here is refused.
+func ParsePolicy(document []byte) (Policy, error) {
 	var p Policy
 	decoder := json.NewDecoder(bytes.NewReader(document))
 	decoder.DisallowUnknownFields()
@@ -71,9 +72,18 @@ func parsePolicy(document []byte) (Policy, error) {
 		if s.Effect != "Allow" {
 			return Policy{}, fmt.Errorf("statement %s has the effect %q", s.Sid, s.Effect)
 		}
-		for operator := range s.Condition {
+		patterns := slices.Concat(s.Action, s.Resource)
+		for operator, keys := range s.Condition {
 			if operator != "StringEquals" && operator != "StringLike" {
 				return Policy{}, fmt.Errorf("statement %s has a condition %s", s.Sid, operator)
+			}
+			for _, values := range keys {
+				patterns = append(patterns, values...)
+			}
+		}
+		for _, p := range patterns {
+			if strings.ContainsAny(strings.ReplaceAll(p, literalStar, ""), "?$") {
+				return Policy{}, fmt.Errorf("statement %s has the pattern %s", s.Sid, p)
 			}
 		}
 	}
@@ -128,17 +138,20 @@ func covering(pattern, resource string) bool {
 	return true
 }
 
+// literalStar is a star that stands for itself
+// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_variables.html).
+const literalStar = "${*}"
+
 // like reports whether a pattern with stars stands for a text.
 func like(pattern, text string) bool {
-	head, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == text
+	switch {
+	case pattern == "":
+		return text == ""
+	case strings.HasPrefix(pattern, literalStar):
+		rest, begins := strings.CutPrefix(text, "*")
+		return begins && like(pattern[len(literalStar):], rest)
+	case pattern[0] == '*':
+		return like(pattern[1:], text) || text != "" && like(pattern, text[1:])
 	}
-	text, begins := strings.CutPrefix(text, head)
-	for from := 0; begins && from <= len(text); from++ {
-		if like(rest, text[from:]) {
-			return true
-		}
-	}
-	return false
+	return text != "" && pattern[0] == text[0] && like(pattern[1:], text[1:])
 }

@@ -15,6 +15,7 @@ func shieldCalls() map[string]handler {
 		"CreateProtection":     on((*Sim).createProtection),
 		"DeleteProtection":     on((*Sim).deleteProtection),
 		"DescribeProtection":   on((*Sim).describeProtection),
+		"TagResource":          on((*Sim).tagProtection),
 		"GetSubscriptionState": on((*Sim).subscriptionState),
 	}
 }
@@ -53,18 +54,36 @@ func (s *Sim) createProtection(in *api.CreateProtectionInput) (*api.CreateProtec
 		return nil, refuse("ResourceAlreadyExistsException", "The referenced protection already exists.")
 	}
 	made := shield.Protection{Id: aws.String(s.nextID()), Name: in.Name, ResourceArn: aws.String(arn)}
-	s.protections[arn] = made
+	made.ProtectionArn = aws.String(protectionARN(*made.Id))
+	s.protections[arn], s.tags[*made.ProtectionArn] = made, map[string]string{}
+	for _, t := range in.Tags {
+		s.tags[*made.ProtectionArn][aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
 	return &api.CreateProtectionOutput{ProtectionId: made.Id}, nil
 }
+
+func protectionARN(id string) string { return "arn:aws:shield::" + Account + ":protection/" + id }
 
 func (s *Sim) deleteProtection(in *api.DeleteProtectionInput) (*api.DeleteProtectionOutput, error) {
 	for arn, p := range s.protections {
 		if aws.ToString(p.Id) == aws.ToString(in.ProtectionId) {
 			delete(s.protections, arn)
+			delete(s.tags, aws.ToString(p.ProtectionArn))
 			return &api.DeleteProtectionOutput{}, nil
 		}
 	}
 	return nil, refuse("ResourceNotFoundException", "The referenced protection does not exist.")
+}
+
+func (s *Sim) tagProtection(in *api.TagResourceInput) (*api.TagResourceOutput, error) {
+	tags, there := s.tags[aws.ToString(in.ResourceARN)]
+	if !there {
+		return nil, refuse("ResourceNotFoundException", "The referenced protection does not exist.")
+	}
+	for _, t := range in.Tags {
+		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return &api.TagResourceOutput{}, nil
 }
 
 func (s *Sim) describeProtection(in *api.DescribeProtectionInput) (*api.DescribeProtectionOutput, error) {

@@ -64,6 +64,7 @@ type Sim struct {
 	requests atomic.Int64
 
 	mu            sync.Mutex
+	caller        string // the access key of the call that is carried out
 	calls         []Call
 	buckets       map[string]*bucket
 	serial        int
@@ -97,11 +98,22 @@ func New(o Options) *Sim {
 	return s
 }
 
-// Config is how the SDK reaches the simulator without a network between.
-func (s *Sim) Config() aws.Config {
+// Access keys.
+const (
+	operatorsKey = "AKIDSIMULATED"
+	ownersKey    = "AKIDOWNER"
+)
+
+// Config is how the SDK reaches the simulator without a network between, with the operator's credentials.
+func (s *Sim) Config() aws.Config { return s.configOf(operatorsKey) }
+
+// OwnersConfig is the same with credentials of the account's owner, whom no policy keeps from anything.
+func (s *Sim) OwnersConfig() aws.Config { return s.configOf(ownersKey) }
+
+func (s *Sim) configOf(key string) aws.Config {
 	return aws.Config{
 		Region:       Region,
-		Credentials:  credentials.NewStaticCredentialsProvider("AKIDSIMULATED", "secret", ""),
+		Credentials:  credentials.NewStaticCredentialsProvider(key, "secret", ""),
 		BaseEndpoint: aws.String("http://albsim.invalid"),
 		HTTPClient:   doer{s},
 	}

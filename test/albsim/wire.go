@@ -99,7 +99,7 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	action, decode, err := service.protocol.action(r, body)
 	var out any
 	if err == nil {
-		out, err = s.call(name, action, service.calls[action], decode)
+		out, err = s.call(caller(r), name, action, service.calls[action], decode)
 	}
 	if errors.Is(err, errLost) {
 		panic(http.ErrAbortHandler) // the connection ends without an answer
@@ -114,13 +114,16 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // signedFor is the service in the scope of a request's signature.
-func signedFor(r *http.Request) string {
+func signedFor(r *http.Request) string { return credential(r)[3] }
+
+// caller is the access key that a request is signed with.
+func caller(r *http.Request) string { return credential(r)[0] }
+
+// credential are the parts of the credential of a request's signature: the access key, the date, the region, the
+// service and what ends it.
+func credential(r *http.Request) []string {
 	_, scope, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
-	parts := strings.Split(scope, "/")
-	if len(parts) < 4 {
-		return ""
-	}
-	return parts[3]
+	return append(strings.Split(scope, "/"), "", "", "", "")
 }
 
 // RoundTrip answers an API call without a network between, so that a Sim is a transport for the SDK
