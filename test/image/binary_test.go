@@ -87,7 +87,12 @@ func build(t *testing.T, dir, arch string) string {
 	}
 	command := exec.CommandContext(t.Context(), "sh", "-c", strings.Replace(line, "-o /fairlead ", "-o "+binary+" ", 1))
 	command.Dir = dir
-	command.Env = append(os.Environ(), "TARGETOS=linux", "TARGETARCH="+arch, "VERSION="+version, "GOFLAGS=", "GOWORK=off")
+	command.Env = append(os.Environ(), "TARGETOS=linux", "TARGETARCH="+arch, "VERSION="+version, "GOWORK=off")
+	for name, value := range environment(stage) {
+		if name != "GOSUMDB" { // modules are in this machine's cache already, from where its owner has them fetched
+			command.Env = append(command.Env, name+"="+value)
+		}
+	}
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%s\n%s", err, out)
 	}

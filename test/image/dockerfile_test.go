@@ -5,6 +5,7 @@ package image
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,17 +69,56 @@ func TestBuildIsOnTheGoThatTheModuleAsksFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	module, err := modfile.ParseLax("go.mod", text, nil)
+	module, err := modfile.Parse("go.mod", text, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	build, _ := final(t)
-	if want := "golang:" + strings.TrimSuffix(module.Go.Version, ".0"); build.BaseName != want {
+	if module.Toolchain == nil {
+		t.Fatal("go.mod names no toolchain")
+	}
+	if want := "golang:" + strings.TrimPrefix(module.Toolchain.Name, "go") + "${GO_IMAGE_DIGEST}"; build.BaseName != want {
 		t.Errorf("the build is FROM %s, want %s", build.BaseName, want)
+	}
+	if !regexp.MustCompile(`^go\d+\.\d+\.\d+$`).MatchString(module.Toolchain.Name) {
+		t.Errorf("the toolchain is %s: want a version to the last number", module.Toolchain.Name)
 	}
 	if build.Platform != "$BUILDPLATFORM" {
 		t.Errorf("the build is on platform %q: another than the machine's is emulated", build.Platform)
 	}
+}
+
+// TestBuildTakesNothingThatIsNotPinned: Go would fetch another version of itself, and other modules, by itself.
+func TestBuildTakesNothingThatIsNotPinned(t *testing.T) {
+	build, _ := final(t)
+	got := environment(build)
+	for name, want := range map[string]string{"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly", "GOSUMDB": "sum.golang.org"} {
+		if got[name] != want {
+			t.Errorf("%s is %q in the build, want %q", name, got[name], want)
+		}
+	}
+	for _, run := range commands[*instructions.RunCommand](build) {
+		line := strings.Join(run.CmdLine, " ")
+		for _, fetches := range []string{"go get", "go install", "@latest", "curl", "wget", "apt"} {
+			if strings.Contains(line, fetches) {
+				t.Errorf("RUN %s: what it fetches is not pinned", line)
+			}
+		}
+		if strings.Contains(line, "go mod download") && !strings.Contains(line, "go mod verify") {
+			t.Errorf("RUN %s: want what was downloaded to be verified", line)
+		}
+	}
+}
+
+// environment are the variables of a stage.
+func environment(stage instructions.Stage) map[string]string {
+	out := map[string]string{}
+	for _, c := range commands[*instructions.EnvCommand](stage) {
+		for _, pair := range c.Env {
+			out[pair.Key] = pair.Value
+		}
+	}
+	return out
 }
 
 func TestImageIsEmptyButForTheBinary(t *testing.T) {
