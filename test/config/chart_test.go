@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -76,6 +78,7 @@ func TestChartIsWhatKustomizeBuilds(t *testing.T) {
 		"a class of its own making": {`ingressClass: {managed: true}`, []string{"rbac/secrets/all", "rbac/manage-class"}},
 		"with readiness gates":      {`readinessGates: true`, []string{"rbac/secrets/all", "rbac/readiness-gates"}},
 		"on AWS":                    {`provider: aws`, []string{"rbac/secrets/all", "aws"}},
+		"on AWS with its own role":  {`{provider: aws, networkPolicy: {instanceMetadata: deny}}`, []string{"rbac/secrets/all", "aws", "aws/own-role"}},
 		"with alerts":               {`metrics: {serviceMonitor: {enabled: true}, rules: {enabled: true}}`, []string{"rbac/secrets/all", "prometheus"}},
 		"with a dashboard":          {`metrics: {dashboard: {enabled: true}}`, []string{"rbac/secrets/all", "grafana"}},
 	}
@@ -102,6 +105,43 @@ func TestChartIsWhatKustomizeBuilds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The metadata of an instance have the credentials of the node, and its addresses are well known:
+// https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html.
+func TestAnOperatorWithARoleIsKeptFromItsInstance(t *testing.T) {
+	const annotated = `{create: true, annotations: {eks.amazonaws.com/role-arn: "arn:aws:iam::111122223333:role/fairlead"}}`
+	for values, reached := range map[string]struct{ agent, instance bool }{
+		`provider: fake`: {},
+		`provider: aws`:  {agent: true, instance: true},
+		`{provider: aws, serviceAccount: ` + annotated + `}`:                                                 {agent: true},
+		`{provider: aws, serviceAccount: {annotations: {team: edge}}}`:                                       {agent: true, instance: true},
+		`{provider: aws, serviceAccount: {create: false, name: edge}}`:                                       {agent: true, instance: true},
+		`{provider: aws, networkPolicy: {instanceMetadata: deny}}`:                                           {agent: true},
+		`{provider: aws, networkPolicy: {instanceMetadata: auto}}`:                                           {agent: true, instance: true},
+		`{provider: aws, networkPolicy: {instanceMetadata: allow}, serviceAccount: ` + annotated + `}`:       {agent: true, instance: true},
+		`{provider: aws, serviceAccount: {create: false, annotations: {eks.amazonaws.com/role-arn: "arn"}}}`: {agent: true, instance: true},
+	} {
+		for _, p := range only[*networkingv1.NetworkPolicy](mustRender(t, values)) {
+			for address, want := range map[string]bool{
+				"169.254.170.23": reached.agent, "fd00:ec2::23": reached.agent, "169.254.169.254": reached.instance, "fd00:ec2::254": reached.instance,
+			} {
+				if got := allows(p, netip.MustParseAddr(address), 80); got != want {
+					t.Errorf("%s: %s at port 80 is reached: %v, want %v", values, address, got, want)
+				}
+			}
+		}
+	}
+}
+
+// allows reports whether a policy lets connections out to a port of an address.
+func allows(p *networkingv1.NetworkPolicy, to netip.Addr, port int) bool {
+	return slices.ContainsFunc(p.Spec.Egress, func(rule networkingv1.NetworkPolicyEgressRule) bool {
+		ported := len(rule.Ports) == 0 || slices.ContainsFunc(rule.Ports, func(p networkingv1.NetworkPolicyPort) bool { return p.Port.IntValue() == port })
+		return ported && (len(rule.To) == 0 || slices.ContainsFunc(rule.To, func(peer networkingv1.NetworkPolicyPeer) bool {
+			return peer.IPBlock != nil && netip.MustParsePrefix(peer.IPBlock.CIDR).Contains(to)
+		}))
+	})
 }
 
 // byName are objects by kind and name, without what tells releases of Helm apart.
@@ -211,10 +251,13 @@ func TestChartTakesItsValues(t *testing.T) {
 
 func TestChartRefusesWhatItDoesNotKnow(t *testing.T) {
 	for values, want := range map[string]string{
-		`replica: 3`:                   "replica",
-		`replicas: many`:               "replicas",
-		`leaderElection: false`:        "replicas", // two that both work
-		`secrets: some`:                "secrets",
+		`replica: 3`:            "replica",
+		`replicas: many`:        "replicas",
+		`leaderElection: false`: "replicas", // two that both work
+		`secrets: some`:         "secrets",
+
+		`networkPolicy: {instanceMetadata: never}`: "instanceMetadata",
+
 		`args: [verbose]`:              "args",
 		`settings: {Drift: 1h}`:        "Drift",
 		`settings: {a: {b: c}}`:        "settings",

@@ -29,3 +29,15 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{ include "fairlead.labels" . }}
 app.kubernetes.io/component: operator
 {{- end }}
+
+{{/* Whether the operator reaches the metadata of its instance: allow or deny. */}}
+{{- define "fairlead.metadata" -}}
+{{- $say := .Values.networkPolicy.instanceMetadata | default "auto" -}}
+{{- if ne $say "auto" -}}
+{{- $say -}}
+{{- else if and .Values.serviceAccount.create (index .Values.serviceAccount.annotations "eks.amazonaws.com/role-arn") -}}
+deny
+{{- else -}}
+allow
+{{- end -}}
+{{- end -}}
