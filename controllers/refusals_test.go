@@ -85,6 +85,8 @@ var mistakes = map[string]mistake{
 	"health-of-another": {annotate("fairlead.dev/health-check-path", "/other"), diag.SettingConflict, annotation("fairlead.dev/health-check-path"), "/good decides"},
 	"port-of-another":   {both(at("other.test", "/"), both(secured("tls", "other.test"), annotate("fairlead.dev/listen-ports", "HTTPS:80"))), diag.PortUnavailable, annotation("fairlead.dev/listen-ports"), "/good"},
 	"ranges-of-a-group": {sharing(annotate("fairlead.dev/inbound", "10.0.0.0/8")), diag.Exposed, annotation("fairlead.dev/inbound"), "all clients"},
+	"acl-of-a-group":    {sharing(annotate("fairlead.dev/wafv2-acl", "edge")), diag.WebACLDiffers, annotation("fairlead.dev/wafv2-acl"), "not served without"},
+	"shield-of-a-group": {sharing(annotate("fairlead.dev/shield-advanced", "true")), diag.NotGroupOwner, annotation("fairlead.dev/shield-advanced"), "owner"},
 
 	"no-web-acl": {annotate("fairlead.dev/wafv2-acl", "edge"), diag.WebACLMissing, annotation("fairlead.dev/wafv2-acl"), "not served without it"},
 	"no-shield":  {annotate("fairlead.dev/shield-advanced", "true"), diag.NoShield, annotation("fairlead.dev/shield-advanced"), "literal has no shield"},
@@ -119,7 +121,6 @@ var elsewhere = map[diag.Reason]string{
 	diag.HostTaken:          "TestAHostBelongsToTheNamespaceThatNamedItFirst",
 	diag.HostMiss:           "TestBothOwnersOfAHostThatMissesAreTold",
 	diag.NameTaken:          "TestANameThatIsTaken",
-	diag.NotGroupOwner:      "test/golden/group-inbound-of-the-owner.txtar",
 	diag.NetworkUnmet:       "TestWhatTheNetworkLacksIsSaidOfTheClass",
 	diag.Protected:          "TestAProtectedLoadBalancerStaysUntilItsClassLetsGo",
 	diag.QuotaExceeded:      "TestWhatDoesNotFitIsRefused",

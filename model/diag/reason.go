@@ -78,6 +78,7 @@ const (
 	NetworkUnmet   Reason = "NetworkUnmet"
 	NameTaken      Reason = "NameTaken"
 	WebACLMissing  Reason = "WebACLMissing"
+	WebACLDiffers  Reason = "WebACLDiffers"
 	NoShield       Reason = "NoShield"
 	Protected      Reason = "Protected"
 	DeleteFirst    Reason = "DeleteFirst"
@@ -143,6 +144,7 @@ var Reasons = []Doc{
 	{NetworkUnmet, "The cloud has no such network as the class asks for: subnets or security groups are missing. A load balancer that is there stays where it stands.", "The message says what is missing; create it, or correct the class."},
 	{NameTaken, "Another load balancer has the name that this one is to have. What asks for it anew is not served; what was served before stays.", "Ask for another name, or let the other load balancer go; a name that is free is found to be so within ten minutes."},
 	{WebACLMissing, "There is no such web ACL to stand before the load balancer. What is asked for anew is not served without it; what was served before stays.", "Create the web ACL in the load balancer's region, or correct its name; it is found within ten minutes."},
+	{WebACLDiffers, "Another web ACL stands before the load balancer than the one that the Ingress asks for. What asks for it anew is not served; what was served before stays as it was, unless it asks for another one too.", "Ask for the same web ACL, set one on the class, or use a load balancer of your own."},
 	{NoShield, "The load balancer cannot have the protection that is asked for, and is served without it.", "Subscribe to AWS Shield Advanced, or do not ask for it."},
 	{Protected, "Nobody asks for the load balancer any more, but it is protected from being deleted: it stays as it is, and goes on answering.", "Take the protection away where it comes from, in the attributes of the class or in the cloud, if it is to go."},
 	{DeleteFirst, "The load balancer is full, so a rule is removed before its successor exists.", "Keep room for a rule below the quota, or apply at a quiet hour."},

@@ -249,9 +249,9 @@ var annotations = []annotation{
 		},
 	},
 	{
-		name: webACLAnnotation, kind: "name or ARN of a web ACL of the load balancer's region, or `none`", fallback: "`wafv2ACL` of the class, else whoever else there is decides", on: onIngress, about: aboutBalancer,
-		merge: "the oldest Ingress that names one decides for all, the others are told; `none` gives way", needs: "web ACLs, which AWS WAF has", example: "shop-edge",
-		doc: "The web ACL that stands before the load balancer. The Ingress is not served without it: where there is no such web ACL it is refused, and where it is being put there its routes wait. " +
+		name: webACLAnnotation, kind: "name or ARN of a web ACL of the load balancer's region, or `none`", fallback: "`wafv2ACL` of the class, else what another Ingress of the load balancer says", on: onIngress, about: aboutBalancer,
+		merge: "one for all, that of the oldest Ingress that names one and is served; an Ingress that names another one is not served, and `none` gives way", needs: "web ACLs, which AWS WAF has", example: "shop-edge",
+		doc: "The web ACL that stands before the load balancer. The Ingress is not served without it, or behind another one: where there is no such web ACL it is refused, and where it is being put there its routes wait. " +
 			"Where the class names one, no other can be asked for. `none` takes away what stands there. A load balancer of which nobody says anything is left as it is, " +
 			"and where nobody says anything any more, what was put there is taken away.",
 		read: func(s *settings, v string) error {

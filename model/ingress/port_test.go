@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -254,4 +255,90 @@ func aSecretOnce(t *testing.T, namespace string) any {
 		secrets[namespace] = aSecret(t, namespace+"/cert", hosts...)
 	}
 	return secrets[namespace]
+}
+
+// othersOf is what a load balancer is to all namespaces but one: what holds for it and for the ports on which
+// another namespace is served, and what is served of the others.
+func othersOf(c routing.Config, namespace string) []string {
+	out := []string{fmt.Sprintf("protection %+v", c.Protection)}
+	ports := map[int32]bool{}
+	for _, r := range c.Routes {
+		if r.Owner.Namespace != namespace {
+			out = append(out, fmt.Sprintf("route %s of %s on %v", r.Host, r.Owner, r.Ports))
+			for _, p := range r.Ports {
+				ports[p] = true
+			}
+		}
+	}
+	for _, n := range c.Names {
+		if n.Owner.Namespace != namespace {
+			out = append(out, fmt.Sprintf("name %s of %s on %v", n.Host, n.Owner, n.Ports))
+		}
+	}
+	for _, l := range c.Listeners {
+		if ports[l.Port] {
+			out = append(out, fmt.Sprintf("%s %d from %v policy %q attributes %v mutual %v", l.Protocol, l.Port, l.Inbound, l.TLSPolicy, l.Attributes, l.Mutual))
+		}
+	}
+	return out
+}
+
+func TestNoMemberButTheOwnerChangesWhatHoldsForOthers(t *testing.T) {
+	rng := drawing(t)
+	decided := 0
+	for range 600 {
+		owner := []string{"", "platform"}[rng.IntN(2)]
+		given := slices.Concat([]any{aSecretOnce(t, "alice"), aSecretOnce(t, "bob"), aSecretOnce(t, "platform")}, edge(owner))
+		for n := range 2 + rng.IntN(4) {
+			given = append(given, drawMember(rng, []string{"alice", "platform"}[rng.IntN(2)], n, "edge"))
+		}
+		_, before := compiled(t, given)
+		want := othersOf(before, "bob")
+		for n := range 1 + rng.IntN(3) {
+			given = append(given, drawMember(rng, "bob", 4+n, "edge"))
+		}
+		s, after := compiled(t, given)
+		if diff := cmp.Diff(want, othersOf(after, "bob")); diff != "" {
+			t.Fatalf("bob changes what holds for others (-without bob +with bob):\n%s\n%s", diff, drawnAs(s))
+		}
+		if before.Protection != (routing.Protection{}) {
+			decided++
+		}
+	}
+	if decided == 0 {
+		t.Error("the owner never decided anything: the test tests nothing")
+	}
+}
+
+// TestEveryRowOfTheTableThatIsAboutTheWholeIsDrawn keeps the drawn settings complete.
+func TestEveryRowOfTheTableThatIsAboutTheWholeIsDrawn(t *testing.T) {
+	rng := drawing(t)
+	drawn := map[string]bool{}
+	for range 200 {
+		for name := range drawMember(rng, "bob", 1, "edge").Annotations {
+			drawn[name] = true
+		}
+	}
+	for _, a := range annotations {
+		if a.about.whole() && !drawn[a.name] {
+			t.Errorf("%s is about %s and is never drawn", a.name, a.about)
+		}
+	}
+}
+
+func TestWhatTheOwnerDecidesHoldsWithoutRoomForIt(t *testing.T) {
+	in := annotated("group", "edge")
+	snapshots, _ := Split(objects(edge("platform"),
+		anIngress("platform/p", in, aged(1), annotated("inbound", "10.0.0.0/8"), annotated("wafv2-acl", "strong"), ruled("p.test", prefixed("/", "web:80"))),
+		anIngress("bob/b", in, aged(2), ruled("b.test", prefixed("/", "web:80"))),
+	), Options{})
+	left := snapshots[0].Without(snapshots[0].Members[1:])
+	config, _ := Translate(left, Certificates{})
+	compare(t, "ports", portsInForce(config), []string{"HTTP 80 from 10.0.0.0/8 bob"})
+	if p, _ := Protect(left, cloudHas()); p.WebACL != "arn:strong" {
+		t.Errorf("protected by %+v, want the owner's web ACL", p)
+	}
+	if len(config.Members) != 1 {
+		t.Errorf("members %v, want those that are served", config.Members)
+	}
 }

@@ -6,13 +6,15 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file decides what stands before a load balancer: the web ACL of AWS WAF that looks at requests, and
-// Shield Advanced. One holds for all members. Who asks for a web ACL is never served without one.
+// Shield Advanced. One holds for all members. An Ingress that asks for a web ACL is served behind that one, or
+// not at all.
 
 // webACL is what the names and ARNs of web ACLs look like that can stand before a load balancer.
 var webACL = regexp.MustCompile(`^([0-9A-Za-z_-]{1,128}|arn:aws[a-z-]*:wafv2:[a-z0-9-]+:[0-9]{12}:regional/webacl/[0-9A-Za-z_-]{1,128}/[0-9a-f-]{36})$`)
@@ -57,8 +59,36 @@ func (g Guards) unguarded(m Member) bool {
 	return guards(m.settings.webACL) && g.WebACLs[m.settings.webACL] == ""
 }
 
-// Guarded is a snapshot without the changes that ask for a web ACL that there is not. What was served
-// before such a one went missing stays; its owner is told, too.
+// called is what the cloud calls a web ACL, as far as that is known.
+func (g Guards) called(webACL string) string { return cmp.Or(g.WebACLs[webACL], webACL) }
+
+// same reports whether two settings name one web ACL. Of those that do not count the cloud is not asked for the
+// ARN, which has the name in it.
+func (g Guards) same(a, b string) bool {
+	a, b = g.called(a), g.called(b)
+	return a == b || nameInARN(a) == b || a == nameInARN(b)
+}
+
+// nameInARN is the name in the ARN of a web ACL: arn:aws:wafv2:REGION:ACCOUNT:regional/webacl/NAME/ID. Of
+// anything else it is "".
+func nameInARN(webACL string) string {
+	if parts := strings.Split(webACL, "/"); len(parts) == 4 {
+		return parts[2]
+	}
+	return ""
+}
+
+// webACLAsked is the web ACL that an Ingress asks for, whether or not that counts, or "".
+func (s settings) webACLAsked() string {
+	if s.unheeded != nil {
+		return first(s.unheeded.webACL, s.webACL)
+	}
+	return s.webACL
+}
+
+// Guarded is a snapshot in which no member asks for another web ACL than the one that stands before the load
+// balancer, or for one that there is not, unless it was served before that went missing. A change that asks for
+// such a one is taken back. The owners are told.
 func (s Snapshot) Guarded(g Guards) (Snapshot, []diag.Diagnostic) {
 	var found []diag.Diagnostic
 	refused := slices.DeleteFunc(s.Changes(), func(m Member) bool { return !g.unguarded(m) })
@@ -67,35 +97,89 @@ func (s Snapshot) Guarded(g Guards) (Snapshot, []diag.Diagnostic) {
 			continue
 		}
 		why := cmp.Or(g.Unguarded, "there is no web ACL "+m.settings.webACL)
-		if slices.ContainsFunc(refused, func(r Member) bool { return r.Ingress == m.Ingress }) {
+		if among(m, refused) {
 			found = append(found, about(m.Ingress, webACLAnnotation, diag.Error, diag.WebACLMissing, why+", and the Ingress is not served without it"))
 		} else {
 			found = append(found, about(m.Ingress, webACLAnnotation, diag.Warning, diag.WebACLMissing, why+"; what stands before the load balancer stays"))
 		}
 	}
-	if len(refused) == 0 {
-		return s, found
+	if len(refused) > 0 {
+		s = s.Refuse(refused)
 	}
-	return s.Refuse(refused), found
+	for {
+		inForce := s.webACLInForce()
+		changes := s.Changes()
+		var back, out []Member
+		for _, m := range s.Members {
+			asked := m.settings.webACLAsked()
+			if !guards(asked) || guards(inForce) && g.same(asked, inForce) {
+				continue
+			}
+			if among(m, changes) {
+				back = append(back, m)
+			} else {
+				out = append(out, m)
+			}
+			if !m.Leaving {
+				found = append(found, about(m.Ingress, webACLAnnotation, diag.Error, diag.WebACLDiffers, s.differs(m, inForce)))
+			}
+		}
+		if len(back)+len(out) == 0 {
+			return s, found
+		}
+		s = s.Refuse(back).Without(out)
+	}
+}
+
+// among reports whether an Ingress is that of one of some members.
+func among(m Member, members []Member) bool {
+	return slices.ContainsFunc(members, func(o Member) bool { return o.Ingress == m.Ingress })
+}
+
+// webACLInForce is the web ACL that stands before the load balancer: what the oldest member asks for whose
+// version is served, and else the oldest that asks for one. It is "" where no member asks for one that may.
+func (s Snapshot) webACLInForce() string {
+	changes := s.Changes()
+	asks := func(m Member) bool { return guards(m.settings.webACL) }
+	at := slices.IndexFunc(s.Members, func(m Member) bool { return asks(m) && !among(m, changes) })
+	if at < 0 {
+		at = slices.IndexFunc(s.Members, asks)
+	}
+	if at < 0 {
+		return ""
+	}
+	return s.Members[at].settings.webACL
+}
+
+// differs says why a member is not served behind the web ACL in force.
+func (s Snapshot) differs(m Member, inForce string) string {
+	out := fmt.Sprintf("the Ingress asks for web ACL %s and is not served without it", m.settings.webACLAsked())
+	if inForce != "" {
+		out = fmt.Sprintf("web ACL %s stands before the load balancer, and the Ingress asks for %s and is not served without it", inForce, m.settings.webACLAsked())
+	}
+	if m.settings.unheeded != nil {
+		out += ": only the class and the owner of the group decide"
+	}
+	return out
 }
 
 // Protect is what stands before the load balancer of a snapshot.
 func Protect(s Snapshot, g Guards) (routing.Protection, []diag.Diagnostic) {
 	p := protecting{Guards: g}
-	asked, by := p.decide(s.Members, webACLAnnotation, func(m Member) string { return m.settings.webACL }, guards)
-	out := routing.Protection{WebACL: asked}
-	if by != nil && guards(asked) {
-		if out.WebACL = g.WebACLs[asked]; out.WebACL == "" {
+	webACL, by := p.decide(s.Members, webACLAnnotation, func(s settings) string { return s.webACL }, guards)
+	out := routing.Protection{WebACL: webACL}
+	if by != nil && guards(webACL) {
+		if out.WebACL = g.WebACLs[webACL]; out.WebACL == "" {
 			out.WebACL = routing.Unsettled
 		}
 	}
-	asked, by = p.decide(s.Members, shieldAnnotation, func(m Member) string { return m.settings.shield }, func(v string) bool { return v == "true" })
+	shield, by := p.decide(s.Members, shieldAnnotation, func(s settings) string { return s.shield }, func(v string) bool { return v == "true" })
 	switch {
-	case asked == "false":
+	case shield == "false":
 		out.Shield = routing.ShieldOff
-	case asked == "true" && g.Unshielded == "":
+	case shield == "true" && g.Unshielded == "":
 		out.Shield = routing.ShieldOn
-	case asked == "true":
+	case shield == "true":
 		out.Shield = routing.Unsettled
 		p.found = append(p.found, about(by.Ingress, shieldAnnotation, diag.Warning, diag.NoShield, g.Unshielded))
 	}
@@ -109,20 +193,25 @@ type protecting struct {
 }
 
 // decide chooses between what members say: the oldest decides that asks for something, and else the oldest
-// that asks for nothing to be there. The others are told.
-func (p *protecting) decide(members []Member, annotation string, said func(Member) string, asks func(string) bool) (string, *Member) {
-	at := slices.IndexFunc(members, func(m Member) bool { return asks(said(m)) })
+// that asks for nothing to be there. The others are told, and those whose setting does not count.
+func (p *protecting) decide(members []Member, annotation string, said func(settings) string, asks func(string) bool) (string, *Member) {
+	at := slices.IndexFunc(members, func(m Member) bool { return asks(said(m.settings)) })
 	if at < 0 {
-		at = slices.IndexFunc(members, func(m Member) bool { return said(m) != "" })
+		at = slices.IndexFunc(members, func(m Member) bool { return said(m.settings) != "" })
 	}
-	if at < 0 {
-		return "", nil
+	decided, by := "", (*Member)(nil)
+	if at >= 0 {
+		by = &members[at]
+		decided = said(by.settings)
 	}
-	by := &members[at]
 	for _, m := range members {
-		if !m.Leaving && said(m) != "" && said(m) != said(*by) {
-			p.found = append(p.found, about(m.Ingress, annotation, diag.Warning, diag.SettingConflict, fmt.Sprintf("%s decides: %s", by.Owner, said(*by))))
+		switch mine := said(m.settings); {
+		case m.Leaving:
+		case m.settings.unheeded != nil && said(*m.settings.unheeded) != "" && !p.same(said(*m.settings.unheeded), decided):
+			p.found = append(p.found, about(m.Ingress, annotation, diag.Warning, diag.NotGroupOwner, "it does not count: only the class and the owner of the group decide"))
+		case mine != "" && !p.same(mine, decided):
+			p.found = append(p.found, about(m.Ingress, annotation, diag.Warning, diag.SettingConflict, fmt.Sprintf("%s decides: %s", by.Owner, decided)))
 		}
 	}
-	return said(*by), by
+	return decided, by
 }

@@ -50,12 +50,23 @@ func (s Snapshot) Refuse(changes []Member) Snapshot {
 	return s
 }
 
-// Without is the snapshot without some members, whatever was served of them.
+// Without is the snapshot without some members, whatever was served of them. Those of the owner of a group
+// across namespaces go on deciding about the whole load balancer and its ports: to leave out what they serve is
+// no reason to protect the others less.
 func (s Snapshot) Without(members []Member) Snapshot {
 	out := map[name]bool{}
 	for _, m := range members {
 		out[nameOf(m.Ingress)] = true
 	}
-	s.Members = slices.DeleteFunc(slices.Clone(s.Members), func(m Member) bool { return out[nameOf(m.Ingress)] })
+	all := s.Members
+	s.Members = nil
+	for _, m := range all {
+		if !out[nameOf(m.Ingress)] {
+			s.Members = append(s.Members, m)
+		} else if group := s.Key.SharedGroup(); group != "" && s.Class.heeds(m.Namespace, group) {
+			m.Unserved = true
+			s.Members = append(s.Members, m)
+		}
+	}
 	return s
 }

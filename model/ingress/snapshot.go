@@ -38,6 +38,8 @@ type Member struct {
 	Leaving bool
 	// Departing says of one that is Leaving that it names no class of ours any more.
 	Departing bool
+	// Unserved says that nothing of it is served, and that only its settings of the whole load balancer count.
+	Unserved bool
 	// From is the load balancer that the Ingress comes from, until it has left that, and Move the
 	// number of the move. Earlier are others that it was leaving for this one when it went from here.
 	From    routing.Key

@@ -33,7 +33,9 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Di
 	}
 	t.config.Routes = make([]routing.Route, 0, s.paths())
 	for _, m := range s.Members {
-		t.member(m)
+		if !m.Unserved {
+			t.member(m)
+		}
 	}
 	t.config.Listeners, t.config.Certificates = t.doors.listeners(&s.Class)
 	t.found = append(t.found, t.doors.tellAdmitted()...)

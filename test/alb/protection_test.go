@@ -113,11 +113,14 @@ func TestOneWebACLHoldsForAllMembers(t *testing.T) {
 		w.serve("third", map[string]string{"/": "web"})
 		w.ask("third", "wafv2-acl", "other")
 		w.settle()
-		if a := w.request("third"); a.WebACL != edge {
+		if a := w.request("second"); len(a.Forward) == 0 || a.WebACL != edge {
 			t.Errorf("%+v: want the web ACL of the oldest that names one", a)
 		}
-		told := w.about(diag.SettingConflict)
-		if len(told) != 2 || told[0].Source.Name != "site" || told[1].Source.Name != "third" || !strings.Contains(told[1].Message, "shop/second decides: edge") {
+		if a := w.request("third"); len(a.Forward) > 0 {
+			t.Errorf("%+v: it is served behind a web ACL that it does not ask for", a)
+		}
+		told := slices.Concat(w.about(diag.SettingConflict), w.about(diag.WebACLDiffers))
+		if len(told) != 2 || told[0].Source.Name != "site" || told[1].Source.Name != "third" || !strings.Contains(told[0].Message, "shop/second decides: edge") {
 			t.Errorf("told: %v", told)
 		}
 	})
