@@ -52,6 +52,15 @@ func (m *marks) publish(ing string, entries []networkingv1.IngressLoadBalancerIn
 	}
 }
 
+// unpublish notes that the status of an Ingress is not ours to keep right any more.
+func (m *marks) unpublish(ing string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, held := m.of[ing]; held {
+		m.of[ing] = mark{}
+	}
+}
+
 // repair reports whether a status that was published may be written again now.
 func (m *marks) repair(ing string, entries []networkingv1.IngressLoadBalancerIngress) bool {
 	m.mu.Lock()

@@ -177,9 +177,15 @@ func (o outcome) log(ctx context.Context) {
 	}
 }
 
-// publish writes where each member is reached, once everything that it asks for is there.
+// publish writes where each member is reached, once everything that it asks for is there. A member of which
+// nothing is served has no address. Where the cloud refuses a step, members that have an address are told on
+// which of their ports that is.
 func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error {
-	if !o.seen.Exists || !o.seen.Active || !o.served() {
+	gone := !o.seen.Exists && o.complete()
+	there := o.seen.Exists && o.seen.Active
+	served := there && o.served()
+	refused := there && o.withheld == "" && !onlyPending(o.err)
+	if !gone && !served && !refused {
 		return nil
 	}
 	if !slices.Equal(addressesOf(next), addressesOf(&o.snap.record)) {
@@ -188,20 +194,36 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error
 			return err
 		}
 	}
-	reach := newReach(o.seen.Address, o.built)
+	reach := newReach(o.seen.Address, o.built.Table, func(port int32) bool { return o.seen.Listener(port) != nil }, o.diagnostics())
 	var errs []error
 	for _, m := range o.snap.Members {
 		known := memberOf(next, m.Owner.String())
-		if m.Leaving || known == nil || !known.Served {
+		if m.Leaving || known == nil {
 			continue
 		}
-		err := r.writeStatus(ctx, o.snap.actual[m.Owner.String()], reach.statusOf(m))
-		if err == nil && known.PublishedAt == nil {
-			known.PublishedAt = now()
+		ing := o.snap.actual[m.Owner.String()]
+		switch {
+		case !reach.serves(m) && (gone || served):
+			errs = append(errs, r.unpublish(ctx, ing, slices.Concat(addressesOf(&o.snap.record), addressesOf(next))))
+		case reach.serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
+			err := r.writeStatus(ctx, ing, reach.statusOf(m))
+			if err == nil && known.PublishedAt == nil {
+				known.PublishedAt = now()
+			}
+			errs = append(errs, err)
 		}
-		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// unpublish removes the entries of a load balancer from the status of an Ingress.
+func (r *reconciler) unpublish(ctx context.Context, ing *networkingv1.Ingress, addresses []string) error {
+	r.marks.unpublish(refOf(kindIngress, ing).String())
+	left := without(ing.Status.LoadBalancer.Ingress, addresses)
+	if len(left) == len(ing.Status.LoadBalancer.Ingress) {
+		return nil
+	}
+	return r.patchStatus(ctx, ing, left)
 }
 
 // now is the time as the API stores it.
@@ -220,6 +242,10 @@ func (r *reconciler) writeStatus(ctx context.Context, ing *networkingv1.Ingress,
 	if right {
 		return nil
 	}
+	return r.patchStatus(ctx, ing, want)
+}
+
+func (r *reconciler) patchStatus(ctx context.Context, ing *networkingv1.Ingress, want []networkingv1.IngressLoadBalancerIngress) error {
 	to := ing.DeepCopy()
 	to.Status.LoadBalancer.Ingress = want
 	if err := r.writer.Status().Patch(ctx, to, client.MergeFrom(ing)); client.IgnoreNotFound(err) != nil {

@@ -67,8 +67,9 @@ type Diagnostic struct {
 	Reason   Reason   `json:"reason"`
 	Source   Source   `json:"source"`
 	Message  string   `json:"message"`
-	// Port is the port on which the Ingress is not served because of it; 0 for none, or for no port in particular.
-	Port int32 `json:"port,omitempty"`
+	// Ports are those on which the Ingress is not served as it asks to be, because of it. An error without
+	// ports is about all ports that the Ingress asks for; anything else without ports is about none.
+	Ports Ports `json:"ports,omitempty"`
 }
 
 // String is the diagnostic as one printable line.
@@ -90,7 +91,7 @@ func Sort(ds []Diagnostic) []Diagnostic {
 			cmp.Compare(a.Severity, b.Severity),
 			cmp.Compare(a.Reason, b.Reason),
 			cmp.Compare(a.Message, b.Message),
-			cmp.Compare(a.Port, b.Port),
+			cmp.Compare(a.Ports, b.Ports),
 		)
 	})
 	return slices.Compact(ds)

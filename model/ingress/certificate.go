@@ -129,7 +129,7 @@ type entry struct {
 func (e entry) tellUnused() {
 	for i, listed := range e.Hosts {
 		if !e.covers.serves(routing.Host(listed)) {
-			e.tell(diag.Warning, diag.CertificateUnused, fmt.Sprintf("%s.hosts[%d]", e.field, i),
+			e.tellSecure(diag.Warning, diag.CertificateUnused, fmt.Sprintf("%s.hosts[%d]", e.field, i),
 				fmt.Sprintf("nothing of this Ingress answers for host %s", listed))
 		}
 	}
@@ -189,10 +189,10 @@ func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 	}
 	switch {
 	case s.id == "":
-		e.tell(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s left out of HTTPS", s.err, e.list(covered)))
+		e.tellSecure(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s left out of HTTPS", s.err, e.list(covered)))
 		return nil
 	case s.err != nil:
-		e.tell(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s served with the last certificate that it held, %s", s.err, e.list(covered), s.id))
+		e.tellSecure(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s served with the last certificate that it held, %s", s.err, e.list(covered), s.id))
 	}
 	uses := make(map[routing.Host]certificateUse, len(covered))
 	var unnamed []string
@@ -240,7 +240,7 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 			if !e.discovers {
 				holds = "the class does not let the cloud be searched for certificates"
 			}
-			e.tell(diag.Error, diag.CertificateMissing, e.field,
+			e.tellSecure(diag.Error, diag.CertificateMissing, e.field,
 				fmt.Sprintf("it names no Secret, and %s, so %s is left out of HTTPS", holds, describeHost(host)))
 			continue
 		}
@@ -254,7 +254,7 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 	if forAnyHost && found != nil {
 		uses[routing.Any] = *found
 	} else if forAnyHost {
-		e.tell(diag.Error, diag.CertificateMissing, e.field,
+		e.tellSecure(diag.Error, diag.CertificateMissing, e.field,
 			"it names no Secret, and there is no host to find a certificate for, so "+describeHost(routing.Any)+" is left out of HTTPS")
 	}
 	return uses

@@ -47,6 +47,7 @@ func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.
 				found = append(found, diag.Diagnostic{
 					Severity: diag.Error, Reason: diag.HostNotAllowed, Source: m.Source().At(field),
 					Message: fmt.Sprintf("the class does not let namespace %s serve host %s", m.Namespace, host),
+					Ports:   diag.PortsOf(m.SecurePorts()...),
 				})
 				continue
 			}
@@ -58,6 +59,7 @@ func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.
 				return nil, append(found, diag.Diagnostic{
 					Severity: diag.Error, Reason: diag.TooComplex, Source: m.Source().At(tlsField),
 					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for them, are more than %d routes, so none of these hosts is served over HTTPS: name them in rules, list a wildcard, or list no hosts", maxListedRoutes),
+					Ports:   diag.PortsOf(m.SecurePorts()...),
 				})
 			}
 			out = append(out, answers...)

@@ -115,9 +115,7 @@ func (o *opening) claim(ports []int32, protocol string) []int32 {
 
 // refuse tells a member that it is not served on a port.
 func (o *opening) refuse(port int32, annotation string, reason diag.Reason, message string) {
-	d := about(o.Ingress, annotation, diag.Error, reason, message)
-	d.Port = port
-	o.found = append(o.found, d)
+	o.found = append(o.found, about(o.Ingress, annotation, diag.Error, reason, message).On(port))
 }
 
 // admits reports whether no more clients may connect to a port than a member asks for.
@@ -177,10 +175,10 @@ func (o *opening) choosePolicy(ports []int32) {
 		switch {
 		case fixed != "" && fixed != policy:
 			o.found = append(o.found, about(o.Ingress, policyAnnotation, diag.Warning, diag.AnnotationNotAllowed,
-				fmt.Sprintf("the class decides about the TLS policy of port %d: %s", port, fixed)))
+				fmt.Sprintf("the class decides about the TLS policy of port %d: %s", port, fixed)).On(port))
 		case fixed == "" && at.policy != policy:
 			o.found = append(o.found, about(o.Ingress, policyAnnotation, diag.Warning, diag.SettingConflict,
-				fmt.Sprintf("port %d has the policy %s of %s already, which is kept", port, at.policy, at.decided)))
+				fmt.Sprintf("port %d has the policy %s of %s already, which is kept", port, at.policy, at.decided)).On(port))
 		}
 	}
 }
@@ -205,7 +203,7 @@ func (d *door) tellAdmitted(port int32) []diag.Diagnostic {
 			reason = diag.NotGroupOwner
 		}
 		found = append(found, about(m.Ingress, inboundAnnotation, diag.Warning, reason,
-			fmt.Sprintf("%s decides who may connect to port %d: %s", cmp.Or(d.narrower, "the class"), port, describeInbound(d.inbound))))
+			fmt.Sprintf("%s decides who may connect to port %d: %s", cmp.Or(d.narrower, "the class"), port, describeInbound(d.inbound))).On(port))
 	}
 	return found
 }

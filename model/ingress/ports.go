@@ -130,6 +130,21 @@ func portsOf(ports []v1alpha1.ListenPort, protocol string) []int32 {
 	return out
 }
 
+// AskedPorts are those on which the Ingress asks to be served, ascending.
+func (m Member) AskedPorts() []int32 {
+	ports := append(portsOf(m.settings.ports, v1alpha1.ProtocolHTTP), m.askedSecurePorts()...)
+	slices.Sort(ports)
+	return ports
+}
+
+// askedSecurePorts are SecurePorts, and without spec.tls those that the Ingress itself lists all the same.
+func (m Member) askedSecurePorts() []int32 {
+	if _, asked := m.Annotations[portsAnnotation]; asked && len(m.tls()) == 0 {
+		return portsOf(m.settings.ports, v1alpha1.ProtocolHTTPS)
+	}
+	return m.SecurePorts()
+}
+
 // SecurePorts are those on which the Ingress asks to be served over HTTPS, whether or not there is
 // a certificate.
 func (m Member) SecurePorts() []int32 {

@@ -156,6 +156,12 @@ func (o *opening) tell(severity diag.Severity, reason diag.Reason, field, messag
 	o.found = append(o.found, diag.Diagnostic{Severity: severity, Reason: reason, Source: o.Source().At(field), Message: message})
 }
 
+// tellSecure tells what is not served over HTTPS.
+func (o *opening) tellSecure(severity diag.Severity, reason diag.Reason, field, message string) {
+	o.tell(severity, reason, field, message)
+	o.found[len(o.found)-1].Ports = diag.PortsOf(o.askedSecurePorts()...)
+}
+
 // certificates finds a certificate for each host that an entry covers: the first that can be used.
 func (o *opening) certificates() map[routing.Host]certificateUse {
 	uses := map[routing.Host]certificateUse{}
@@ -167,7 +173,7 @@ func (o *opening) certificates() map[routing.Host]certificateUse {
 			continue
 		}
 		if o.covers.given += len(covered); o.covers.given > maxCovered {
-			o.tell(diag.Error, diag.TooComplex, e.field, fmt.Sprintf("the entries up to this one cover more than %d hosts, those counted twice that two of them cover: this one and those behind it are left out; list the hosts of each, or have fewer entries", maxCovered))
+			o.tellSecure(diag.Error, diag.TooComplex, e.field, fmt.Sprintf("the entries up to this one cover more than %d hosts, those counted twice that two of them cover: this one and those behind it are left out; list the hosts of each, or have fewer entries", maxCovered))
 			break
 		}
 		found := e.certificates(covered)
@@ -246,7 +252,7 @@ func (o *opening) tellUncovered(rules []rule) {
 	}
 	for _, r := range rules {
 		if !covered[r.host] {
-			o.tell(diag.Warning, diag.HostNotCovered, r.field()+".host",
+			o.tellSecure(diag.Warning, diag.HostNotCovered, r.field()+".host",
 				fmt.Sprintf("no entry of spec.tls covers %s, so it is not served over HTTPS", describeHost(r.host)))
 		}
 	}

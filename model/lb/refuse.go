@@ -27,7 +27,7 @@ func (r Refusal) Diagnostic() diag.Diagnostic {
 	if len(r.Ports) > 0 {
 		message = fmt.Sprintf("not served on port %s: %s", joinPorts(r.Ports), r.Why)
 	}
-	return diag.Diagnostic{Severity: diag.Error, Reason: diag.NotExpressible, Source: r.Source, Message: message}
+	return diag.Diagnostic{Severity: diag.Error, Reason: diag.NotExpressible, Source: r.Source, Message: message, Ports: diag.PortsOf(r.Ports...)}
 }
 
 func joinPorts(ports []int32) string {
