@@ -77,15 +77,6 @@ func (m *marks) repair(ing string, entries []networkingv1.IngressLoadBalancerIng
 	return true
 }
 
-// unpublish notes that the status of an Ingress is for another controller to write.
-func (m *marks) unpublish(ing string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if _, held := m.of[ing]; held {
-		m.of[ing] = mark{}
-	}
-}
-
 // letGo notes that an Ingress is not ours any more.
 func (m *marks) letGo(ing string) {
 	m.mu.Lock()

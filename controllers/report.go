@@ -216,16 +216,6 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error
 	return errors.Join(errs...)
 }
 
-// unpublish removes the entries of a load balancer from the status of an Ingress.
-func (r *reconciler) unpublish(ctx context.Context, ing *networkingv1.Ingress, addresses []string) error {
-	r.marks.unpublish(refOf(kindIngress, ing).String())
-	left := without(ing.Status.LoadBalancer.Ingress, addresses)
-	if len(left) == len(ing.Status.LoadBalancer.Ingress) {
-		return nil
-	}
-	return r.patchStatus(ctx, ing, left)
-}
-
 // now is the time as the API stores it.
 func now() *metav1.Time {
 	t := metav1.Now().Rfc3339Copy()
@@ -303,6 +293,7 @@ func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *ne
 // unpublish takes the addresses of a load balancer out of an Ingress's status. Another controller may be writing
 // there, so what it has written since the Ingress was read stays: the API server refuses the write then.
 func (r *reconciler) unpublish(ctx context.Context, ing *networkingv1.Ingress, addresses []string) error {
+	r.marks.unpublish(refOf(kindIngress, ing).String())
 	left := without(ing.Status.LoadBalancer.Ingress, addresses)
 	if len(left) == len(ing.Status.LoadBalancer.Ingress) {
 		return nil

@@ -36,14 +36,14 @@ func limitOne(ds []Diagnostic) []Diagnostic {
 	type kind struct {
 		Severity
 		Reason
-		port int32
+		ports Ports
 	}
 	seen := map[kind]bool{}
 	rank := make([]int, len(ds))
 	order := make([]int, len(ds))
 	for i, d := range ds {
 		rank[i], order[i] = weight(d.Severity), i
-		if k := (kind{d.Severity, d.Reason, d.Port}); !seen[k] {
+		if k := (kind{d.Severity, d.Reason, d.Ports}); !seen[k] {
 			seen[k], rank[i] = true, -1
 		}
 	}

@@ -9,11 +9,11 @@ func TestDiagnosticsAboutOneObjectAreLimited(t *testing.T) {
 	web := Source{Kind: "Ingress", Namespace: "shop", Name: "web"}
 	var all []Diagnostic
 	for i := range 5000 {
-		all = append(all, Diagnostic{Info, HostMiss, web.At(fmt.Sprintf("a[%04d]", i)), "miss", 0})
-		all = append(all, Diagnostic{Error, NotExpressible, web.At(fmt.Sprintf("b[%04d]", i)), "not expressible", 0})
+		all = append(all, Diagnostic{Info, HostMiss, web.At(fmt.Sprintf("a[%04d]", i)), "miss", ""})
+		all = append(all, Diagnostic{Error, NotExpressible, web.At(fmt.Sprintf("b[%04d]", i)), "not expressible", ""})
 	}
-	all = append(all, Diagnostic{Error, QuotaExceeded, web.At("z"), "full", 0}, Diagnostic{Warning, Conflict, web.At("z"), "conflict", 0})
-	other := Diagnostic{Warning, Conflict, Source{Kind: "Ingress", Namespace: "shop", Name: "x"}, "neighbour", 0}
+	all = append(all, Diagnostic{Error, QuotaExceeded, web.At("z"), "full", ""}, Diagnostic{Warning, Conflict, web.At("z"), "conflict", ""})
+	other := Diagnostic{Warning, Conflict, Source{Kind: "Ingress", Namespace: "shop", Name: "x"}, "neighbour", ""}
 	got := Limit(append(all, other))
 
 	count := map[Reason]int{}
@@ -34,7 +34,7 @@ func TestDiagnosticsAboutOneObjectAreLimited(t *testing.T) {
 func TestFewDiagnosticsAreAllKept(t *testing.T) {
 	var all []Diagnostic
 	for i := range mostOfOne {
-		all = append(all, Diagnostic{Error, Invalid, Source{Kind: "Ingress", Name: "web", Field: fmt.Sprint(i)}, "bad", 0})
+		all = append(all, Diagnostic{Error, Invalid, Source{Kind: "Ingress", Name: "web", Field: fmt.Sprint(i)}, "bad", ""})
 	}
 	if got := Limit(all); len(got) != mostOfOne {
 		t.Errorf("of %d diagnostics %d are kept", mostOfOne, len(got))
