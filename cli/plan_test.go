@@ -47,6 +47,7 @@ type contract struct {
 		Reason   string `json:"reason"`
 		Source   string `json:"source"`
 		Message  string `json:"message"`
+		Ports    []int  `json:"ports"` // added to the promise
 	} `json:"diagnostics"`
 }
 
