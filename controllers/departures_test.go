@@ -139,10 +139,8 @@ func TestAnIngressIsLetGoWhenTheGraceIsOver(t *testing.T) {
 			if err := w.Status().Patch(t.Context(), i, client.MergeFrom(before)); err != nil {
 				t.Fatal(err)
 			}
+			w.eventually(func() error { return noError(w.departedAt("shop") != nil, "it is not remembered since when it is not ours") })
 			since := w.departedAt("shop")
-			if since == nil {
-				t.Fatal("it is not remembered since when it is not ours")
-			}
 			time.Sleep(time.Until(since.Add(grace - time.Second)))
 			end()
 			if n := w.cloud.writes.Load() - writes; n > 0 {

@@ -96,8 +96,8 @@ func TestAnAddressComesAndGoesWithWhatIsServed(t *testing.T) {
 	w.answers("older", "http://d.example:8080/", "web-1")
 }
 
-// An Ingress that is alone and of which nothing can be served any more loses its address with its load balancer.
-func TestNoAddressWithoutALoadBalancer(t *testing.T) {
+// An Ingress that is alone and of which nothing can be served any more loses its address.
+func TestNoAddressWhileNothingIsServed(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web", "web-1")
 	secret := w.secret("tls", "shop.example")
@@ -109,7 +109,6 @@ func TestNoAddressWithoutALoadBalancer(t *testing.T) {
 	if err := w.Delete(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	w.gone()
 	w.eventually(func() error {
 		entries := w.ingress("shop").Status.LoadBalancer.Ingress
 		return noError(len(entries) == 0, "its status is %v", entries)

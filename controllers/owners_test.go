@@ -104,10 +104,11 @@ func TestAReservedHostOutlivesItsLoadBalancer(t *testing.T) {
 	alice.remove("web")
 	left := time.Now()
 	alice.gone()
-	report := alice.report(alice.groupReport())
-	if hosts := report.Status.Memory.Hosts; len(hosts) != 1 || hosts[0].Until == nil || report.Status.Address != "" {
-		t.Errorf("the report has the address %q and remembers %+v", report.Status.Address, hosts)
-	}
+	alice.eventually(func() error {
+		report := alice.report(alice.groupReport())
+		hosts := report.Status.Memory.Hosts
+		return noError(len(hosts) == 1 && hosts[0].Until != nil && report.Status.Address == "", "the report has the address %q and remembers %+v", report.Status.Address, hosts)
+	})
 	alice.stop()
 	alice.run(watching)
 

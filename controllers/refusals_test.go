@@ -118,6 +118,11 @@ var mistakes = map[string]mistake{
 // elsewhere are reasons that one Ingress alone does not lead to, and where they are shown.
 var elsewhere = map[diag.Reason]string{
 	diag.ClassTaken:         "TestAClassOfSomebodyElseStaysTheirs",
+	diag.ClassForeign:       "TestAnIngressIsLetGoWhenTheGraceIsOver",
+	diag.ClassUnknown:       "model/ingress: TestWhyAnIngressIsLeftAlone; it is told of manifests only",
+	diag.ClassUnset:         "model/ingress: TestWhyAnIngressIsLeftAlone; it is told of manifests only",
+	diag.Omitted:            "model/diag: TestDiagnosticsAboutOneObjectAreLimited",
+	diag.OpenRoute:          "test/golden/open-route-exact.txtar",
 	diag.HostTaken:          "TestAHostBelongsToTheNamespaceThatNamedItFirst",
 	diag.HostMiss:           "TestBothOwnersOfAHostThatMissesAreTold",
 	diag.NameTaken:          "TestANameThatIsTaken",

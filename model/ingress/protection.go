@@ -66,7 +66,7 @@ func (g Guards) called(webACL string) string { return cmp.Or(g.WebACLs[webACL], 
 // ARN, which has the name in it.
 func (g Guards) same(a, b string) bool {
 	a, b = g.called(a), g.called(b)
-	return a == b || nameInARN(a) == b || a == nameInARN(b)
+	return a == b || a != "" && b != "" && (nameInARN(a) == b || a == nameInARN(b))
 }
 
 // nameInARN is the name in the ARN of a web ACL: arn:aws:wafv2:REGION:ACCOUNT:regional/webacl/NAME/ID. Of
