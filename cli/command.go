@@ -90,7 +90,7 @@ func printError(w io.Writer, err error) {
 
 // joined are the errors of which errors.Join made this one, or it alone.
 func joined(err error) []error {
-	all, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // an error around joined ones is one
+	all, ok := err.(interface{ Unwrap() []error })
 	if !ok || errors.Join(all.Unwrap()...).Error() != err.Error() {
 		return []error{err}
 	}

@@ -139,7 +139,9 @@ func TestAnIngressIsLetGoWhenTheGraceIsOver(t *testing.T) {
 			if err := w.Status().Patch(t.Context(), i, client.MergeFrom(before)); err != nil {
 				t.Fatal(err)
 			}
-			w.eventually(func() error { return noError(w.departedAt("shop") != nil, "it is not remembered since when it is not ours") })
+			w.eventually(func() error {
+				return noError(w.departedAt("shop") != nil, "it is not remembered since when it is not ours")
+			})
 			since := w.departedAt("shop")
 			time.Sleep(time.Until(since.Add(grace - time.Second)))
 			end()

@@ -23,7 +23,7 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 	members := w.waiting(s)
 	left := map[diag.Source]bool{}
 	for _, d := range built.Diagnostics {
-		if d.Reason == diag.QuotaExceeded && d.Severity == diag.Error || d.Reason == diag.Rejected || d.Reason == diag.WebACLMissing || d.Reason == diag.NameTaken {
+		if d.Reason == diag.QuotaExceeded && d.Severity == diag.Error || d.Reason == diag.Rejected || d.Reason == diag.WebACLMissing || d.Reason == diag.WebACLDiffers || d.Reason == diag.NameTaken {
 			left[d.Source.At("")] = true
 		}
 	}

@@ -47,7 +47,6 @@ var (
 	asGroup      = annotated("group", "shop")
 	asOrder      = annotated("order", `"-10"`)
 	asName       = annotatedOr("load-balancer-name", "shop-edge", "loadBalancerName")
-	asScheme     = annotatedOr("scheme", "internet-facing", "scheme")
 	asInternal   = annotatedOr("scheme", "internal", "scheme")
 	asIPFamily   = equivalent{name: "ipFamily", of: theClass, example: "ipFamily: dualstack"}
 	asSubnets    = equivalent{name: "subnets", of: theClass, or: ", or subnetTags", example: "subnets: [subnet-0a1b2c, subnet-0d4e5f]"}
@@ -99,5 +98,4 @@ var (
 	asCheckHealthy     = annotatedOr("health-check-healthy-threshold", `"3"`, "healthCheck")
 	asCheckUnhealthy   = annotatedOr("health-check-unhealthy-threshold", `"3"`, "healthCheck")
 	asCheckCodes       = annotatedOr("health-check-success-codes", `"200-299"`, "healthCheck")
-	asExternal         = equivalent{name: "allowExternalNames", of: theClass, example: "allowExternalNames: true"}
 )
