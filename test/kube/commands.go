@@ -41,19 +41,20 @@ func firstFile(folders []string, name string) string {
 	return ""
 }
 
-// moduleRoot is the folder of go.mod. A test runs in the folder of its package.
+// moduleRoot is the folder of the main module, in which main.go stands. A test runs in the folder of its
+// package, which may be in a nested module.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return "", fmt.Errorf("finding go.mod: %w", err)
+		return "", fmt.Errorf("finding main.go: %w", err)
 	}
 	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+		if firstFile([]string{dir}, "main.go") != "" && firstFile([]string{dir}, "go.mod") != "" {
 			return dir, nil
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return "", errors.New("finding go.mod: no folder above this one has it")
+			return "", errors.New("finding main.go: no folder above this one has it and go.mod")
 		}
 		dir = parent
 	}

@@ -1,4 +1,5 @@
-package aws_test
+// Package policy writes the policy that the operator's role needs in AWS.
+package policy
 
 import (
 	"bytes"
@@ -19,8 +20,6 @@ import (
 
 // This file writes the policy that the operator's role needs, and the page that explains it, from the
 // calls that the code makes.
-
-//go:generate go test . -run ^TestPolicy$ -update
 
 // The tag without which nothing is made, changed or deleted, and the name that what we make begins with.
 const (
@@ -237,7 +236,7 @@ func permissionsPage(needed map[string]bool) []byte {
 What [iam-policy.json](../iam-policy.json) allows, and why. Both are written from the calls that the code makes.
 How a role gets the policy: [IAM](../aws/iam.md).
 
-<!-- Generated from providers/aws by "make generate". -->
+<!-- Generated from test/policy by "make generate". -->
 `)
 	for _, s := range statements {
 		actions := s.needs(needed)
@@ -262,12 +261,13 @@ How a role gets the policy: [IAM](../aws/iam.md).
 	return b.Bytes()
 }
 
-// called are the actions of all calls of AWS that the code of this package makes, by what its types say.
+// called are the actions of all calls of AWS that the code of the provider makes, by what its types say.
 func called(t *testing.T) map[string]bool {
 	t.Helper()
 	loaded, err := packages.Load(&packages.Config{
+		Dir:  "../..",
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedSyntax | packages.NeedExportFile,
-	}, "./...")
+	}, "./providers/aws/...")
 	if err != nil {
 		t.Fatal(err)
 	}

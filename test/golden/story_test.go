@@ -1,4 +1,4 @@
-package test
+package golden
 
 import (
 	"encoding/json"
@@ -80,7 +80,7 @@ var generated = []string{"routes", "rules", "plan", "diagnostics"}
 // stories reads every story.
 func stories(t *testing.T) []*story {
 	t.Helper()
-	files, err := filepath.Glob("golden/*.txtar")
+	files, err := filepath.Glob("*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("finding stories: %v, found %d", err, len(files))
 	}
