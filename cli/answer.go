@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
@@ -26,6 +27,15 @@ type explanation struct {
 	Rule          string   `json:"rule"`
 	Over          []beaten `json:"over"`
 	Why           string   `json:"why"`
+	// Refused are the errors about Ingresses that name the host.
+	Refused []refusal `json:"refused"`
+}
+
+// A refusal is an error about an Ingress.
+type refusal struct {
+	Source  string      `json:"source"`
+	Reason  diag.Reason `json:"reason"`
+	Message string      `json:"message"`
 }
 
 // An outcome is what the client meets: a Service, a fixed response or a redirect.

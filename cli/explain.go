@@ -10,9 +10,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 func newExplain(with Providers) *cobra.Command {
@@ -43,7 +45,7 @@ cloud, and nothing is written.`,
   # Several requests at once, for a program to read
   fairlead explain http://shop.example.com/ https://shop.example.com/ -f config/samples -o json
 
-  # Everything that contradicts something else, or that no request can reach
+  # Everything that is refused, that contradicts something else, or that no request can reach
   fairlead explain --all -f config/samples`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			json, err := asJSON(output)
@@ -60,14 +62,14 @@ cloud, and nothing is written.`,
 			if err != nil {
 				return err
 			}
-			programs, diagnostics, err := in.compile(cmd, with, cluster)
+			compiled, err := in.compile(cmd, with, cluster)
 			if err != nil {
 				return err
 			}
 			if all {
-				return explainAll(cmd.OutOrStdout(), diagnostics, json)
+				return compiled.explainAll(cmd.OutOrStdout(), json)
 			}
-			return explainEach(cmd.OutOrStdout(), programs, asked, json)
+			return compiled.explainEach(cmd.OutOrStdout(), asked, json)
 		},
 	}
 	in.manifestFlags(cmd)
@@ -77,28 +79,36 @@ cloud, and nothing is written.`,
 	outputFlag(cmd, &output)
 	cmd.Flags().StringVarP(&method, "request", "X", http.MethodGet, "`METHOD` of the request")
 	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil, "`HEADER` of the request, such as 'X-Canary: yes'; can be repeated")
-	cmd.Flags().BoolVar(&all, "all", false, "list conflicts and routes that can never match instead")
+	cmd.Flags().BoolVar(&all, "all", false, "list errors, conflicts and routes that can never match instead")
 	return cmd
 }
 
+// A compilation is what explain answers from.
+type compilation struct {
+	ingresses   []*networkingv1.Ingress
+	programs    []program
+	diagnostics []diag.Diagnostic
+}
+
 // compile compiles the files of the flags, or what is in the cluster, from nothing.
-func (in *input) compile(cmd *cobra.Command, with Providers, cluster home) ([]program, []diag.Diagnostic, error) {
+func (in *input) compile(cmd *cobra.Command, with Providers, cluster home) (compilation, error) {
 	cloud, err := in.cloud(with)
 	if err != nil {
-		return nil, nil, err
+		return compilation{}, err
 	}
 	objects, options, err := in.objects(cmd, cluster)
 	if err != nil {
-		return nil, nil, err
+		return compilation{}, err
 	}
-	return compile(cmd.Context(), cloud, objects, options, nil)
+	programs, diagnostics, err := compile(cmd.Context(), cloud, objects, options, nil)
+	return compilation{objects.Ingresses, programs, diagnostics}, err
 }
 
-// explainAll prints the diagnostics that are about what routes do to each other.
-func explainAll(w io.Writer, diagnostics []diag.Diagnostic, json bool) error {
+// explainAll prints the errors, and the other diagnostics that are about what routes do to each other.
+func (c compilation) explainAll(w io.Writer, json bool) error {
 	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken, diag.Unreachable, diag.OpenRoute}
-	diagnostics = slices.DeleteFunc(slices.Clone(diagnostics), func(d diag.Diagnostic) bool {
-		return !slices.Contains(about, d.Reason)
+	diagnostics := slices.DeleteFunc(slices.Clone(c.diagnostics), func(d diag.Diagnostic) bool {
+		return d.Severity != diag.Error && !slices.Contains(about, d.Reason)
 	})
 	if json {
 		return printJSON(w, append([]diag.Diagnostic{}, diagnostics...))
@@ -108,19 +118,37 @@ func explainAll(w io.Writer, diagnostics []diag.Diagnostic, json bool) error {
 			return err
 		}
 	}
-	if len(diagnostics) == 0 {
-		_, err := fmt.Fprintln(w, "No conflicts, and some request reaches every route.")
-		return err
+	_, err := fmt.Fprintln(w, c.summary(diagnostics))
+	return err
+}
+
+// summary is the last line of what explain --all prints.
+func (c compilation) summary(printed []diag.Diagnostic) string {
+	var refused []string
+	for _, d := range printed {
+		if d.Severity == diag.Error {
+			refused = append(refused, diag.Source{Kind: d.Source.Kind, Namespace: d.Source.Namespace, Name: d.Source.Name}.String())
+		}
 	}
-	return nil
+	switch {
+	case len(refused) > 0:
+		slices.Sort(refused)
+		return fmt.Sprintf("Not served as asked: %s.", printable.Line(strings.Join(slices.Compact(refused), ", ")))
+	case len(c.programs) == 0:
+		return "No Ingress is served by Fairlead."
+	case len(printed) > 0:
+		return "Every Ingress is accepted."
+	}
+	return "No conflicts, and some request reaches every route."
 }
 
 // explainEach answers every question before it prints, so that a failure prints nothing else.
-func explainEach(w io.Writer, programs []program, asked []question, json bool) error {
+func (c compilation) explainEach(w io.Writer, asked []question, json bool) error {
 	var answers []explanation
 	var wrong []error
 	for _, q := range asked {
-		answer, err := explain(programs, q)
+		answer, err := explain(c.programs, q)
+		answer.Refused = c.refusedFor(q.request.Hostname())
 		answers, wrong = append(answers, answer), append(wrong, err)
 	}
 	if err := errors.Join(wrong...); err != nil {
@@ -144,6 +172,29 @@ func explainEach(w io.Writer, programs []program, asked []question, json bool) e
 	return nil
 }
 
+// refusedFor are the errors about Ingresses that name a host, or a wildcard above it.
+func (c compilation) refusedFor(host string) []refusal {
+	named := slices.DeleteFunc(routing.Levels(host), func(h routing.Host) bool { return h == routing.Any })
+	out := []refusal{}
+	for _, d := range c.diagnostics {
+		names := func(ing *networkingv1.Ingress) bool {
+			return d.Source.Kind == "Ingress" && ing.Namespace == d.Source.Namespace && ing.Name == d.Source.Name && namesHost(ing, named)
+		}
+		if d.Severity == diag.Error && slices.ContainsFunc(c.ingresses, names) {
+			out = append(out, refusal{d.Source.String(), d.Reason, d.Message})
+		}
+	}
+	return out
+}
+
+// namesHost reports whether a rule or spec.tls of an Ingress names one of the hosts.
+func namesHost(ing *networkingv1.Ingress, hosts []routing.Host) bool {
+	return slices.ContainsFunc(ing.Spec.Rules, func(r networkingv1.IngressRule) bool { return slices.Contains(hosts, routing.Host(r.Host)) }) ||
+		slices.ContainsFunc(ing.Spec.TLS, func(t networkingv1.IngressTLS) bool {
+			return slices.ContainsFunc(t.Hosts, func(h string) bool { return slices.Contains(hosts, routing.Host(h)) })
+		})
+}
+
 // text is the explanation for a person.
 func (e explanation) text(colour palette) string {
 	var b strings.Builder
@@ -160,6 +211,9 @@ func (e explanation) text(colour palette) string {
 	line("of", string(e.LoadBalancer))
 	for _, o := range e.Over {
 		line("instead of", o.Source)
+	}
+	for _, r := range e.Refused {
+		line("refused", fmt.Sprintf("%s: %s: %s", r.Source, r.Reason, r.Message))
 	}
 	for _, key := range e.LoadBalancers {
 		if key != e.LoadBalancer {

@@ -202,7 +202,7 @@ func TestExplainFailsLoudlyWhereTheRulesAreWrong(t *testing.T) {
 }
 
 func TestExplainAll(t *testing.T) {
-	dir := directory(t, map[string]string{"a.yaml": grouped("one", "/"), "b.yaml": grouped("two", "/")})
+	dir := directory(t, map[string]string{"a.yaml": grouped("one", "/"), "b.yaml": grouped("two", "/"), "service.yaml": serviceYAML})
 	got := fairlead(t, "explain", "--all", "-f", dir, "-o", "json")
 	var found []struct{ Reason, Source, Message string }
 	if err := json.Unmarshal([]byte(got.out), &found); err != nil {
@@ -214,8 +214,12 @@ func TestExplainAll(t *testing.T) {
 	if text := fairlead(t, "explain", "--all", "-f", dir); !strings.Contains(text.out, "Conflict Ingress shop/two") {
 		t.Errorf("text: %+v", text)
 	}
-	if none := fairlead(t, "explain", "--all", "-f", sampleFiles, "-o", "json"); none.out != "[]\n" {
-		t.Errorf("the samples contradict themselves: %+v", none)
+	samples := fairlead(t, "explain", "--all", "-f", sampleFiles, "-o", "json")
+	if err := json.Unmarshal([]byte(samples.out), &found); err != nil {
+		t.Fatalf("%v in %+v", err, samples)
+	}
+	if len(found) != 1 || found[0].Reason != "CertificateMissing" { // the guide has the reader make the Secret
+		t.Errorf("the samples contradict themselves: %+v", found)
 	}
 }
 
@@ -272,5 +276,33 @@ func TestQuestionsThatAreNone(t *testing.T) {
 				t.Errorf("%+v, want an error about %q", got, want)
 			}
 		})
+	}
+}
+
+// TestExplainTellsWhatIsRefused asks about an Ingress that is served on HTTP and refused on HTTPS, because its
+// Secret does not exist.
+func TestExplainTellsWhatIsRefused(t *testing.T) {
+	secure := strings.Replace(ingressYAML("one", "a.example.com", "/"), "spec:", "spec:\n  tls: [{hosts: [a.example.com], secretName: missing}]", 1)
+	dir := directory(t, map[string]string{"a.yaml": secure, "service.yaml": serviceYAML})
+
+	all := fairlead(t, "explain", "--all", "-f", dir)
+	if !strings.Contains(all.out, "CertificateMissing Ingress shop/one") || !strings.HasSuffix(all.out, "Not served as asked: Ingress shop/one.\n") {
+		t.Errorf("explain --all: %+v", all)
+	}
+	one := fairlead(t, "explain", "https://a.example.com/", "-f", dir)
+	if !strings.Contains(one.out, "refused") || !strings.Contains(one.out, "CertificateMissing") {
+		t.Errorf("explain URL does not tell the refusal: %+v", one)
+	}
+	if other := fairlead(t, "explain", "https://b.example.com/", "-f", dir); strings.Contains(other.out, "refused") {
+		t.Errorf("explain tells about a host that was not asked for: %+v", other)
+	}
+}
+
+func TestExplainAllWithoutAnIngressOfOurs(t *testing.T) {
+	foreign := strings.Replace(ingressYAML("one", "a.example.com", "/"), "spec:", "spec:\n  ingressClassName: other", 1)
+	foreign = strings.Replace(foreign, "  ingressClassName: fairlead\n", "", 1)
+	got := fairlead(t, "explain", "--all", "-f", directory(t, map[string]string{"a.yaml": foreign}))
+	if strings.Contains(got.out, "every route") {
+		t.Errorf("nothing is served: %+v", got)
 	}
 }
