@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
@@ -177,7 +178,7 @@ func (in *input) givenUnless(live bool) error {
 // objects are what the files hold or, where none are given, the cluster.
 func (in *input) objects(cmd *cobra.Command, cluster home) (ingress.Objects, ingress.Options, error) {
 	if len(in.files) > 0 {
-		objects, err := load(in.files, cmd.InOrStdin())
+		objects, err := manifests.Load(in.files, cmd.InOrStdin())
 		return objects, in.options(objects), err
 	}
 	objects, err := cluster.objects(cmd.Context())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -173,7 +174,7 @@ func (d *demo) printPlans(programs []program) error {
 
 // load reads the files and adds what a cluster would have besides.
 func (d *demo) load(ctx context.Context) (ingress.Objects, error) {
-	objects, err := load(d.input.files, d.stdin)
+	objects, err := manifests.Load(d.input.files, d.stdin)
 	if err != nil {
 		return objects, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -169,7 +170,7 @@ func TestExplainTextNamesEveryReason(t *testing.T) {
 }
 
 func TestExplainFailsLoudlyWhereTheRulesAreWrong(t *testing.T) {
-	objects, err := load([]string{sampleFiles}, nil)
+	objects, err := manifests.Load([]string{sampleFiles}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/cli/manifests"
 )
 
 // This file lays what can be set in several places on top of each other: a flag wins over the
@@ -112,7 +114,7 @@ func fileGiven(file string) ([]given, error) {
 	}
 	var values map[string]json.RawMessage
 	if err := yaml.UnmarshalStrict(text, &values); err != nil {
-		return nil, fmt.Errorf("%s: reading the settings: %s", file, oneLine(err.Error()))
+		return nil, fmt.Errorf("%s: reading the settings: %s", file, manifests.OneLine(err.Error()))
 	}
 	var out []given
 	for name, raw := range values {

@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -48,12 +50,12 @@ func (h home) objects(ctx context.Context) (ingress.Objects, error) {
 	if err != nil {
 		return out, err
 	}
-	for _, k := range kinds {
+	for _, k := range manifests.Kinds {
 		in := []string{h.namespace}
 		switch {
-		case !k.namespaced:
+		case !k.Namespaced:
 			in = []string{metav1.NamespaceAll}
-		case k.name == "Secret": // Ingresses are read before
+		case k.Name == "Secret": // Ingresses are read before
 			in = nil
 			for _, ing := range out.Ingresses {
 				if !slices.Contains(in, ing.Namespace) {
@@ -62,8 +64,8 @@ func (h home) objects(ctx context.Context) (ingress.Objects, error) {
 			}
 		}
 		for _, namespace := range in {
-			if err := k.read(ctx, cluster, namespace, &out); err != nil {
-				return out, fmt.Errorf("listing objects of kind %s: %w", k.name, err)
+			if err := read(ctx, cluster, k, namespace, &out); err != nil {
+				return out, fmt.Errorf("listing objects of kind %s: %w", k.Name, err)
 			}
 		}
 	}
@@ -74,22 +76,22 @@ func (h home) objects(ctx context.Context) (ingress.Objects, error) {
 }
 
 // read adds the objects of a kind. A cluster need not have our own kinds.
-func (k kind) read(ctx context.Context, cluster client.Reader, namespace string, o *ingress.Objects) error {
+func read(ctx context.Context, cluster client.Reader, k manifests.Kind, namespace string, o *ingress.Objects) error {
 	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(schema.FromAPIVersionAndKind(k.apiVersion, k.name+"List"))
+	list.SetGroupVersionKind(schema.FromAPIVersionAndKind(k.APIVersion, k.Name+"List"))
 	err := cluster.List(ctx, list, client.InNamespace(namespace))
-	if meta.IsNoMatchError(err) && k.apiVersion == ours {
+	if meta.IsNoMatchError(err) && k.APIVersion == v1alpha1.GroupVersion.String() {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	for _, item := range list.Items {
-		object := k.empty()
+		object := k.Empty()
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(item.Object, object); err != nil {
 			return fmt.Errorf("%s: %w", item.GetName(), err)
 		}
-		k.add(o, object)
+		k.Add(o, object)
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fairlead.dev/fairlead/cli/manifests"
 )
 
 func TestBadInputIsOneClearLine(t *testing.T) {
@@ -182,7 +184,7 @@ func TestManifestsAreReadInEveryForm(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := load([]string{"-"}, strings.NewReader(c.text))
+			got, err := manifests.Load([]string{"-"}, strings.NewReader(c.text))
 			if err != nil || len(got.Ingresses) != c.ingresses || len(got.Services) != c.service {
 				t.Errorf("%d Ingresses and %d Services, want %d and %d; error: %v",
 					len(got.Ingresses), len(got.Services), c.ingresses, c.service, err)
@@ -193,7 +195,7 @@ func TestManifestsAreReadInEveryForm(t *testing.T) {
 
 func TestOneFileNamedTwiceIsReadOnce(t *testing.T) {
 	dir := directory(t, map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "/")})
-	if _, err := load([]string{dir, filepath.Join(dir, "a.yaml"), dir + "/./a.yaml"}, nil); err != nil {
+	if _, err := manifests.Load([]string{dir, filepath.Join(dir, "a.yaml"), dir + "/./a.yaml"}, nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -205,7 +207,7 @@ kind: Secret
 metadata: {name: s}
 stringData: {tls.crt: chain}
 `
-	got, err := load([]string{"-"}, strings.NewReader(text))
+	got, err := manifests.Load([]string{"-"}, strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers"
@@ -108,8 +109,8 @@ func planFiles(cmd *cobra.Command, with Providers, in input, from sources) ([]pr
 	if err != nil {
 		return nil, nil, err
 	}
-	objects, err := load(in.files, cmd.InOrStdin())
-	if err != nil && (len(seen) == 0 || !errors.Is(err, errNoIngress)) { // the last Ingress may be gone
+	objects, err := manifests.Load(in.files, cmd.InOrStdin())
+	if err != nil && (len(seen) == 0 || !errors.Is(err, manifests.ErrNoIngress)) { // the last Ingress may be gone
 		return nil, nil, err
 	}
 	return compile(cmd.Context(), cloud, objects, in.options(objects), seen)
@@ -119,7 +120,7 @@ func planFiles(cmd *cobra.Command, with Providers, in input, from sources) ([]pr
 func planLive(cmd *cobra.Command, with Providers, in input, from sources) ([]program, []diag.Diagnostic, error) {
 	ctx := cmd.Context()
 	objects, options, err := in.objects(cmd, from.home)
-	if err != nil && !errors.Is(err, errNoIngress) {
+	if err != nil && !errors.Is(err, manifests.ErrNoIngress) {
 		return nil, nil, err
 	}
 	opened, err := from.home.open(ctx, with, in.provider, from.options)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -157,7 +158,7 @@ func TestPlanSaysByItsExitCodeWhetherThereIsSomethingToDo(t *testing.T) {
 // stateAfter is a state file with what is there once the plan for some manifests has run.
 func stateAfter(t *testing.T, dir string) string {
 	t.Helper()
-	objects, err := load([]string{dir}, nil)
+	objects, err := manifests.Load([]string{dir}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func stateAfter(t *testing.T, dir string) string {
 // Rules that somebody else has made are planned away, unless the class says that they stay, and the operator has
 // written down which are its own.
 func TestPlanKnowsWhichRulesStay(t *testing.T) {
-	objects, err := load([]string{directory(t, map[string]string{"one.yaml": ingressYAML("one", "a.example.com", "/"), "web.yaml": serviceYAML})}, nil)
+	objects, err := manifests.Load([]string{directory(t, map[string]string{"one.yaml": ingressYAML("one", "a.example.com", "/"), "web.yaml": serviceYAML})}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

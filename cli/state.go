@@ -22,7 +22,7 @@ func observed(file string) (map[lb.Key]*lb.Observed, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, withoutPath(err))
+		return nil, fmt.Errorf("%s: %w", file, errors.Unwrap(err)) // without the path, which stands before it
 	}
 	var seen map[lb.Key]*lb.Observed
 	if err := json.Unmarshal(text, &seen); err != nil {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"fairlead.dev/fairlead/cli/manifests"
 )
 
 // calm is how long files must rest before they are read: editors and git write several at once.
@@ -51,7 +53,7 @@ func forward(ctx context.Context, watcher *fsnotify.Watcher, changes chan<- stru
 		case <-ctx.Done():
 			return
 		case event := <-watcher.Events:
-			if isManifest(filepath.Base(event.Name)) && !event.Has(fsnotify.Chmod) {
+			if manifests.IsManifest(filepath.Base(event.Name)) && !event.Has(fsnotify.Chmod) {
 				rest = time.After(calm)
 			}
 		case lost := <-watcher.Errors:

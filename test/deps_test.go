@@ -48,8 +48,9 @@ var layers = map[string][]string{
 
 	"controllers": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
 	"cli": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
-		"controllers"},
-	".": {"cli", "providers/fake", "providers/aws", "providers/remote"},
+		"controllers", "cli/manifests"},
+	"cli/manifests": {"api/v1alpha1", "model/ingress"},
+	".":             {"cli", "providers/fake", "providers/aws", "providers/remote"},
 }
 
 // forbidden lists imports from elsewhere that only some packages may have. A package stands for

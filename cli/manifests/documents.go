@@ -1,4 +1,4 @@
-package cli
+package manifests
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ func documents(text []byte) ([]document, error) {
 	for _, part := range split(text) {
 		data, err := yaml.YAMLToJSONStrict(part.text)
 		if err != nil {
-			return nil, fmt.Errorf("reading YAML: %s", oneLine(located(part, err).Error()))
+			return nil, fmt.Errorf("reading YAML: %s", OneLine(located(part, err).Error()))
 		}
 		if string(data) != "null" {
 			docs = append(docs, document{part.firstLine(), data})
@@ -110,8 +110,8 @@ func located(p part, err error) error {
 	return again
 }
 
-// oneLine is the text of an error without line breaks and without its parser's own introduction.
-func oneLine(text string) string {
+// OneLine is the text of an error without line breaks and without its parser's own introduction.
+func OneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	text = strings.TrimPrefix(text, "error converting YAML to JSON: ")
 	text = strings.TrimPrefix(text, "yaml: ")

@@ -1,4 +1,4 @@
-package cli
+package manifests
 
 import (
 	"cmp"
@@ -19,23 +19,24 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// This file is the list of kinds that are read from manifests. Everything else that may lie in
+// This file is the list of Kinds that are read from manifests. Everything else that may lie in
 // the same directory, such as a Deployment, is none of our business and passed over.
 
-// A kind is one that a snapshot can hold.
-type kind struct {
-	apiVersion, name string
-	namespaced       bool
-	// strict refuses fields that do not exist, as the API server does. The kinds of which a
+// A Kind is one that a snapshot can hold.
+type Kind struct {
+	APIVersion, Name string
+	Namespaced       bool
+	// strict refuses fields that do not exist, as the API server does. The Kinds of which a
 	// snapshot needs a part only are read as far as they are understood.
 	strict bool
-	empty  func() metav1.Object
-	add    func(*ingress.Objects, metav1.Object)
+	Empty  func() metav1.Object
+	Add    func(*ingress.Objects, metav1.Object)
 }
 
 const ours = "fairlead.dev/v1alpha1"
 
-var kinds = []kind{
+// Kinds are those that are read, in the order in which they are read from a cluster.
+var Kinds = []Kind{
 	kindOf("networking.k8s.io/v1", "Ingress", func(o *ingress.Objects) *[]*networkingv1.Ingress { return &o.Ingresses }).inNamespaces().strictly(),
 	kindOf("networking.k8s.io/v1", "IngressClass", func(o *ingress.Objects) *[]*networkingv1.IngressClass { return &o.IngressClasses }).strictly(),
 	kindOf(ours, "LoadBalancerClass", func(o *ingress.Objects) *[]*v1alpha1.LoadBalancerClass { return &o.LoadBalancerClasses }).inNamespaces().strictly(),
@@ -53,20 +54,20 @@ var kinds = []kind{
 func kindOf[T any, P interface {
 	*T
 	metav1.Object
-}](apiVersion, name string, list func(*ingress.Objects) *[]P) kind {
-	return kind{
-		apiVersion: apiVersion,
-		name:       name,
-		empty:      func() metav1.Object { return P(new(T)) },
-		add: func(o *ingress.Objects, object metav1.Object) {
+}](apiVersion, name string, list func(*ingress.Objects) *[]P) Kind {
+	return Kind{
+		APIVersion: apiVersion,
+		Name:       name,
+		Empty:      func() metav1.Object { return P(new(T)) },
+		Add: func(o *ingress.Objects, object metav1.Object) {
 			all := list(o)
 			*all = append(*all, object.(P))
 		},
 	}
 }
 
-func (k kind) inNamespaces() kind { k.namespaced = true; return k }
-func (k kind) strictly() kind     { k.strict = true; return k }
+func (k Kind) inNamespaces() Kind { k.Namespaced = true; return k }
+func (k Kind) strictly() Kind     { k.strict = true; return k }
 
 // identity is what a document says of itself.
 type identity struct {
@@ -90,24 +91,24 @@ func (i identity) String() string {
 }
 
 // kind is what a document is to be read as; ok is false for one that is passed over.
-func (i identity) kind() (k kind, ok bool, err error) {
-	at := slices.IndexFunc(kinds, func(k kind) bool { return k.apiVersion == i.APIVersion && k.name == i.Kind })
+func (i identity) kind() (k Kind, ok bool, err error) {
+	at := slices.IndexFunc(Kinds, func(k Kind) bool { return k.APIVersion == i.APIVersion && k.Name == i.Kind })
 	if at >= 0 {
-		return kinds[at], true, nil
+		return Kinds[at], true, nil
 	}
 	group, _, versioned := strings.Cut(i.APIVersion, "/")
 	switch {
 	case i.Kind == "Ingress" && (group == "extensions" || group == "networking.k8s.io" || !versioned):
-		return kind{}, false, fmt.Errorf("apiVersion: %s is not an API that Kubernetes serves Ingresses under; write networking.k8s.io/v1", i.APIVersion)
+		return Kind{}, false, fmt.Errorf("apiVersion: %s is not an API that Kubernetes serves Ingresses under; write networking.k8s.io/v1", i.APIVersion)
 	case group == "fairlead.dev" && (i.APIVersion != ours || i.Kind != "LoadBalancer"):
-		return kind{}, false, fmt.Errorf("kind: %s has no kind %s", i.APIVersion, i.Kind)
+		return Kind{}, false, fmt.Errorf("kind: %s has no kind %s", i.APIVersion, i.Kind)
 	}
-	return kind{}, false, nil
+	return Kind{}, false, nil
 }
 
 // decode reads a document as this kind. There may be several things wrong with it.
-func (k kind) decode(data []byte) (metav1.Object, []error) {
-	object := k.empty()
+func (k Kind) decode(data []byte) (metav1.Object, []error) {
+	object := k.Empty()
 	unknown, err := sigsjson.UnmarshalStrict(data, object)
 	if err != nil {
 		var document map[string]any
@@ -119,7 +120,7 @@ func (k kind) decode(data []byte) (metav1.Object, []error) {
 	if k.strict && len(unknown) > 0 {
 		return nil, unknown
 	}
-	if k.namespaced && object.GetNamespace() == "" {
+	if k.Namespaced && object.GetNamespace() == "" {
 		object.SetNamespace(metav1.NamespaceDefault)
 	}
 	if secret, ok := object.(*corev1.Secret); ok {
@@ -132,12 +133,12 @@ func (k kind) decode(data []byte) (metav1.Object, []error) {
 // forgets the indices of lists, and all of the path where a type reads itself, as times do: so
 // each value is tried alone, from the top down. Alone puts a value where it stands in the
 // document; nil is returned if nothing is wrong with it.
-func (k kind) wrong(path string, value any, alone func(any) any) error {
+func (k Kind) wrong(path string, value any, alone func(any) any) error {
 	data, err := json.Marshal(alone(value))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err = json.Unmarshal(data, k.empty()); err == nil {
+	if err = json.Unmarshal(data, k.Empty()); err == nil {
 		return nil
 	}
 	switch value := value.(type) {

@@ -1,4 +1,5 @@
-package cli
+// Package manifests reads Kubernetes objects from files.
+package manifests
 
 import (
 	"cmp"
@@ -19,7 +20,7 @@ import (
 )
 
 // This file reads manifests from files and directories into the objects that a snapshot is made
-// of. It refuses what an API server would refuse, one line a problem, because nobody else has
+// of. It refuses what an API server would refuse, one line a problem, because no API server has
 // looked at these files yet.
 
 // maxManifest is the size from which on a file is taken for something else than a manifest.
@@ -28,9 +29,9 @@ const maxManifest = 8 << 20
 // standardInput is the path that stands for it.
 const standardInput = "-"
 
-// load reads every object from files, directories (without those inside them) and, where a path
+// Load reads every object from files, directories (without those inside them) and, where a path
 // is "-", standard input.
-func load(paths []string, stdin io.Reader) (ingress.Objects, error) {
+func Load(paths []string, stdin io.Reader) (ingress.Objects, error) {
 	var l loader
 	files, err := manifestFiles(paths)
 	if err != nil {
@@ -45,13 +46,13 @@ func load(paths []string, stdin io.Reader) (ingress.Objects, error) {
 		l.read(file, text)
 	}
 	if len(l.problems) == 0 && len(l.objects.Ingresses) == 0 {
-		return l.objects, fmt.Errorf("%s: %w", strings.Join(paths, ", "), errNoIngress)
+		return l.objects, fmt.Errorf("%s: %w", strings.Join(paths, ", "), ErrNoIngress)
 	}
 	return l.objects, errors.Join(l.problems...)
 }
 
-// errNoIngress says that the files are good and hold no Ingress, which is seldom what was meant.
-var errNoIngress = errors.New("no Ingress there")
+// ErrNoIngress says that the files are good and hold no Ingress, which is seldom what was meant.
+var ErrNoIngress = errors.New("no Ingress there")
 
 // manifestFiles are the files behind the paths, each once.
 func manifestFiles(paths []string) ([]string, error) {
@@ -92,7 +93,7 @@ func directoryFiles(dir string) ([]string, error) {
 	}
 	var files []string
 	for _, entry := range entries {
-		if !entry.IsDir() && isManifest(entry.Name()) {
+		if !entry.IsDir() && IsManifest(entry.Name()) {
 			files = append(files, filepath.Join(dir, entry.Name()))
 		}
 	}
@@ -102,8 +103,8 @@ func directoryFiles(dir string) ([]string, error) {
 	return files, nil
 }
 
-// isManifest tells manifests by their name. A kustomization is about manifests and is none.
-func isManifest(name string) bool {
+// IsManifest tells manifests by their name. A kustomization is about manifests and is none.
+func IsManifest(name string) bool {
 	ext := filepath.Ext(name)
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, ext) &&
 		!strings.EqualFold(strings.TrimSuffix(name, ext), "kustomization") && !strings.HasPrefix(name, ".")
@@ -222,7 +223,7 @@ func (l *loader) list(file string, doc document, item identity) {
 }
 
 // object takes in an object of a kind that is read.
-func (l *loader) object(file string, doc document, k kind, id identity) {
+func (l *loader) object(file string, doc document, k Kind, id identity) {
 	object, problems := k.decode(doc.json)
 	if object != nil {
 		id.Metadata.Namespace = object.GetNamespace()
@@ -232,7 +233,7 @@ func (l *loader) object(file string, doc document, k kind, id identity) {
 		l.problem(file, id.String(), err)
 	}
 	if len(problems) == 0 {
-		k.add(&l.objects, object)
+		k.Add(&l.objects, object)
 	}
 }
 
@@ -262,7 +263,7 @@ func validate(ing *networkingv1.Ingress) []error {
 		if i == most {
 			return append(problems, errors.New("there is more wrong with it, which is left out"))
 		}
-		problems = append(problems, errors.New(oneLine(e.Field+": "+ingress.Problem(e))))
+		problems = append(problems, errors.New(OneLine(e.Field+": "+ingress.Problem(e))))
 	}
 	return problems
 }
