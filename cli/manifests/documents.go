@@ -29,6 +29,9 @@ func documents(text []byte) ([]document, error) {
 	}
 	var docs []document
 	for _, part := range split(text) {
+		if err := checkExpansion(part.text); err != nil {
+			return nil, fmt.Errorf("reading YAML: document at line %d: %w", part.firstLine(), err)
+		}
 		data, err := yaml.YAMLToJSONStrict(part.text)
 		if err != nil {
 			return nil, fmt.Errorf("reading YAML: %s", OneLine(located(part, err).Error()))
