@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/test/request"
 )
 
 // This file tells every story of test/golden through the whole pipeline. What is printed is
@@ -172,16 +173,16 @@ func checkRequests(t *testing.T, s *story, told telling) {
 		t.Fatal(err)
 	}
 	for _, r := range requests {
-		c, err := told.loadBalancer(r.on)
+		c, err := told.loadBalancer(r.On)
 		if err != nil {
-			t.Errorf("%s: %v", r.line, err)
+			t.Errorf("%s: %v", r.Line, err)
 			continue
 		}
-		if got := r.literal(c.table); got != r.want {
-			t.Errorf("under %s, the table answers %s\n  for %s", told.caps.Name, got, r.line)
+		if got := literal(r, c.table); got != r.Want {
+			t.Errorf("under %s, the table answers %s\n  for %s", told.caps.Name, got, r.Line)
 		}
-		if got := c.answer(r, c.want.Listeners); got != r.want {
-			t.Errorf("under %s, the rules answer %s\n  for %s", told.caps.Name, got, r.line)
+		if got := c.answer(r, c.want.Listeners); got != r.Want {
+			t.Errorf("under %s, the rules answer %s\n  for %s", told.caps.Name, got, r.Line)
 		}
 	}
 }
@@ -201,16 +202,16 @@ func checkPlan(t *testing.T, s *story, told telling) {
 		for _, planned := range c.plan.Steps {
 			planned.Step.Do(now, plan.Result{})
 			for _, r := range requests {
-				if on, err := told.loadBalancer(r.on); err != nil || on.key != c.key {
+				if on, err := told.loadBalancer(r.On); err != nil || on.key != c.key {
 					continue
 				}
 				old, got, wanted := c.answer(r, plain(c.seen)), c.answer(r, plain(now)), c.answer(r, c.want.Listeners)
 				switch {
-				case old == refused || wanted == refused || got == old || got == wanted:
+				case old == request.Refused || wanted == request.Refused || got == old || got == wanted:
 				case gap && got == c.answer(r, withoutRules(now)):
 				default:
 					t.Errorf("under %s, after %s %s: %s answers %s, which is neither the old %s nor the new %s",
-						told.caps.Name, planned.Step.Op(), planned.Step.ID(), r.url, got, old, wanted)
+						told.caps.Name, planned.Step.Op(), planned.Step.ID(), r.URL, got, old, wanted)
 				}
 			}
 		}
@@ -224,11 +225,11 @@ func checkPlan(t *testing.T, s *story, told telling) {
 }
 
 // requests are the story's requests under a capability set.
-func (s *story) requests(c lb.Capabilities) ([]request, error) {
+func (s *story) requests(c lb.Capabilities) ([]request.Request, error) {
 	if own := "requests." + c.Name; s.has(own) {
-		return parseRequests(s.section(own))
+		return request.ParseAll(s.section(own))
 	}
-	return parseRequests(s.section("requests"))
+	return request.ParseAll(s.section("requests"))
 }
 
 // loadBalancer finds the one that a request goes to: the named one, or the only one.
@@ -244,16 +245,16 @@ func (told telling) loadBalancer(on lb.Key) (compiled, error) {
 }
 
 // literal is the specification's answer.
-func (r request) literal(table *routing.Table) string {
-	if table == nil || !slices.ContainsFunc(table.Listeners, func(l routing.Listener) bool { return l.Port == r.routing.Port }) {
-		return refused
+func literal(r request.Request, table *routing.Table) string {
+	if table == nil || !slices.ContainsFunc(table.Listeners, func(l routing.Listener) bool { return l.Port == r.Routing.Port }) {
+		return request.Refused
 	}
-	return r.outcomeOf(table.Match(r.routing).Action)
+	return r.OutcomeOf(table.Match(r.Routing).Action)
 }
 
 // answer is what listeners of this load balancer make of a request.
-func (c compiled) answer(r request, listeners []lb.Listener) string {
-	return r.answer(listeners, c.caps.Dialect)
+func (c compiled) answer(r request.Request, listeners []lb.Listener) string {
+	return r.Answer(listeners, c.caps.Dialect)
 }
 
 // plain is what is observed as listeners.

@@ -1,4 +1,5 @@
-package golden
+// Package request is the language of requests in stories and cases.
+package request
 
 import (
 	"fmt"
@@ -11,7 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is the language of a story's requests, one a line:
+// This file reads requests and says what becomes of them, one a line:
 //
 //	GET http://a.com/foo -> shop/web:80
 //	GET http://a.com/old -> redirect 301 https://a.com/old
@@ -22,28 +23,30 @@ import (
 // nothing listens on the port. A story with several load balancers says on which. A line that
 // starts with # is for the reader.
 
-// A request is one line.
-type request struct {
-	line     string
-	on       lb.Key
-	method   string
-	url      string
-	protocol string // http or https
-	query    string
-	routing  routing.Request
-	want     string
+// A Request is one line.
+type Request struct {
+	Line     string
+	On       lb.Key
+	Method   string
+	URL      string
+	Protocol string // http or https
+	Query    string
+	Routing  routing.Request
+	Want     string
 }
 
-const refused = "refused"
+// Refused is what becomes of a request to a port where nothing listens.
+const Refused = "refused"
 
-func parseRequests(text string) ([]request, error) {
-	var all []request
+// ParseAll reads the lines of a text.
+func ParseAll(text string) ([]Request, error) {
+	var all []Request
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		r, err := parseRequest(line)
+		r, err := Parse(line)
 		if err != nil {
 			return nil, fmt.Errorf("request %q: %w", line, err)
 		}
@@ -52,61 +55,62 @@ func parseRequests(text string) ([]request, error) {
 	return all, nil
 }
 
-func parseRequest(line string) (request, error) {
+// Parse reads one line.
+func Parse(line string) (Request, error) {
 	left, want, found := strings.Cut(line, " -> ")
 	if !found {
-		return request{}, fmt.Errorf("it does not say what becomes of it")
+		return Request{}, fmt.Errorf("it does not say what becomes of it")
 	}
-	r := request{line: line, want: strings.TrimSpace(want)}
+	r := Request{Line: line, Want: strings.TrimSpace(want)}
 	left, on, _ := strings.Cut(left, " on ")
-	r.on = lb.Key(on)
+	r.On = lb.Key(on)
 	left, source, _ := strings.Cut(left, " from ")
 	left, header, _ := strings.Cut(left, " with ")
-	r.method, r.url, _ = strings.Cut(left, " ")
-	protocol, rest, found := strings.Cut(r.url, "://")
+	r.Method, r.URL, _ = strings.Cut(left, " ")
+	protocol, rest, found := strings.Cut(r.URL, "://")
 	port, known := map[string]int32{"http": 80, "https": 443}[protocol]
 	slash := strings.IndexByte(rest, '/')
 	if !found || !known || slash < 0 {
-		return request{}, fmt.Errorf("a URL is http or https, a host and a path")
+		return Request{}, fmt.Errorf("a URL is http or https, a host and a path")
 	}
 	host, target := rest[:slash], rest[slash:]
 	if colon := strings.LastIndexByte(host, ':'); colon >= 0 {
 		number, err := strconv.ParseInt(host[colon+1:], 10, 32)
 		if err != nil {
-			return request{}, fmt.Errorf("reading the port: %w", err)
+			return Request{}, fmt.Errorf("reading the port: %w", err)
 		}
 		port = int32(number)
 	}
 	// The path stays as it is on the wire: what net/url makes of it is not what routes.
 	path, query, _ := strings.Cut(target, "?")
-	r.protocol, r.query = protocol, query
-	r.routing = routing.Request{Port: port, Host: host, Path: path, Method: r.method}
+	r.Protocol, r.Query = protocol, query
+	r.Routing = routing.Request{Port: port, Host: host, Path: path, Method: r.Method}
 	if name, value, found := strings.Cut(header, ": "); found {
-		r.routing.Header = map[string][]string{name: {value}}
+		r.Routing.Header = map[string][]string{name: {value}}
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return request{}, fmt.Errorf("reading the query: %w", err)
+		return Request{}, fmt.Errorf("reading the query: %w", err)
 	}
-	r.routing.Query = values
+	r.Routing.Query = values
 	if source != "" {
-		if r.routing.Source, err = netip.ParseAddr(source); err != nil {
-			return request{}, fmt.Errorf("reading the source: %w", err)
+		if r.Routing.Source, err = netip.ParseAddr(source); err != nil {
+			return Request{}, fmt.Errorf("reading the source: %w", err)
 		}
 	}
 	return r, nil
 }
 
-// outcomeOf is an action of the routing table as a request line spells it.
-func (r request) outcomeOf(a routing.Action) string {
+// OutcomeOf is an action of the routing table as a request line spells it.
+func (r Request) OutcomeOf(a routing.Action) string {
 	if a.Auth != nil {
 		behind := a
 		behind.Auth = nil
-		return "after " + a.Auth.String() + " " + r.outcomeOf(behind)
+		return "after " + a.Auth.String() + " " + r.OutcomeOf(behind)
 	}
 	switch {
 	case a.Redirect != nil:
-		return fmt.Sprintf("redirect %d %s", a.Redirect.Status, a.Redirect.Location(r.routing, r.protocol, r.query))
+		return fmt.Sprintf("redirect %d %s", a.Redirect.Status, a.Redirect.Location(r.Routing, r.Protocol, r.Query))
 	case a.Fixed != nil:
 		return strconv.Itoa(a.Fixed.Status)
 	}
@@ -116,28 +120,28 @@ func (r request) outcomeOf(a routing.Action) string {
 }
 
 // rewrittenBy says as what a request arrives that is rewritten.
-func (r request) rewrittenBy(by *routing.Rewrite) string {
+func (r Request) rewrittenBy(by *routing.Rewrite) string {
 	if by == nil {
 		return ""
 	}
-	host, url := by.Apply(r.routing.Host, strings.TrimSuffix(r.routing.Path+"?"+r.query, "?"))
+	host, url := by.Apply(r.Routing.Host, strings.TrimSuffix(r.Routing.Path+"?"+r.Query, "?"))
 	return " as " + host + url
 }
 
-// answer is what the rules of a listener make of the request, spelt in the same way.
-func (r request) answer(listeners []lb.Listener, d lb.Dialect) string {
+// Answer is what the rules of a listener make of the request, spelt in the same way.
+func (r Request) Answer(listeners []lb.Listener, d lb.Dialect) string {
 	for _, l := range listeners {
-		if l.Port != r.routing.Port {
+		if l.Port != r.Routing.Port {
 			continue
 		}
-		_, action := l.Match(r.routing, d)
+		_, action := l.Match(r.Routing, d)
 		return r.answerOf(action)
 	}
-	return refused
+	return Refused
 }
 
 // answerOf is an action of a rule, spelt in the same way.
-func (r request) answerOf(action lb.Action) string {
+func (r Request) answerOf(action lb.Action) string {
 	if action.Auth != nil {
 		behind := action
 		behind.Auth = nil
@@ -145,7 +149,7 @@ func (r request) answerOf(action lb.Action) string {
 	}
 	switch {
 	case action.Redirect != nil:
-		return fmt.Sprintf("redirect %d %s", action.Status, action.Redirect.Location(r.routing, r.protocol, r.query))
+		return fmt.Sprintf("redirect %d %s", action.Status, action.Redirect.Location(r.Routing, r.Protocol, r.Query))
 	case action.Kind == "fixed":
 		return strconv.Itoa(action.Status)
 	}
