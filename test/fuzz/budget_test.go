@@ -1,0 +1,44 @@
+package fuzz
+
+import (
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// This file bounds what one input may cost. docs/security.md promises 2 s of CPU and 256 MiB for one
+// Ingress; what is allocated in all is more than what is held at once, so the bound on it is the stricter one.
+
+const (
+	mostCPU       = 2 * time.Second
+	mostAllocated = 256 << 20
+)
+
+// within runs a function and fails the test where it takes more CPU time or allocates more memory than one
+// Ingress may.
+func within(t *testing.T, run func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := cpu(t)
+	run()
+	took := cpu(t) - start
+	runtime.ReadMemStats(&after)
+	if took > mostCPU {
+		t.Errorf("it takes %s of CPU; the most is %s", took, mostCPU)
+	}
+	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > mostAllocated {
+		t.Errorf("it allocates %d MiB; the most is %d MiB", allocated>>20, mostAllocated>>20)
+	}
+}
+
+// cpu is the CPU time of this process. The fuzzing engine runs one input at a time in a process.
+func cpu(t *testing.T) time.Duration {
+	t.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
