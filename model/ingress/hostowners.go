@@ -130,7 +130,11 @@ func (s *Snapshot) owned(m Member, rules []rule) []rule {
 	if s.owners == nil {
 		return rules
 	}
-	return slices.DeleteFunc(slices.Clone(rules), func(r rule) bool { return s.owners.Refuses(m.Namespace, r.host) != nil })
+	out := slices.DeleteFunc(slices.Clone(rules), func(r rule) bool { return s.owners.Refuses(m.Namespace, r.host) != nil })
+	for i, r := range out {
+		out[i].below = r.listed != "" && s.owners.Below(m.Namespace, r.host)
+	}
+	return out
 }
 
 // The bounds of what is told of refused hosts.

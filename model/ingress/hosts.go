@@ -64,6 +64,9 @@ type rule struct {
 	// listed is where spec.tls lists the host, if the rule is for another one, by, and answers for it.
 	listed string
 	by     routing.Host
+	// below says of a listed host that a wildcard of another namespace stands for it, which would answer for it
+	// on HTTP ports if nothing named the host there.
+	below bool
 }
 
 func (r rule) field() string { return "spec.rules[" + strconv.Itoa(r.index) + "]" }

@@ -67,9 +67,10 @@ type served struct {
 	listed map[routing.Host][]int32 // the HTTPS ports on which rules for a host answer for hosts that spec.tls lists
 }
 
-// of are the ports of a rule. A listed host has the HTTPS ports only.
+// of are the ports of a rule. A listed host has the HTTPS ports only, and where a wildcard of another namespace
+// stands for it the HTTP ports, too.
 func (s served) of(r rule) []int32 {
-	if r.listed != "" {
+	if r.listed != "" && !r.below {
 		return s.secureOf(r.host)
 	}
 	if ports, ok := s.secure[r.host]; ok {
@@ -86,10 +87,10 @@ func (s *served) needed(rules []rule) []rule {
 		if r.listed == "" {
 			return false
 		}
-		if len(s.of(r)) == 0 || len(s.secureOf(r.by)) > 0 {
+		if len(s.of(r)) == 0 || len(s.secureOf(r.by)) > 0 && !r.below {
 			return true
 		}
-		s.listed[r.by] = s.of(r)
+		s.listed[r.by] = s.secureOf(r.host)
 		return false
 	})
 }

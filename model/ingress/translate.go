@@ -26,9 +26,10 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Di
 		pool:     newPool(&s.Class),
 		found:    slices.Clone(s.Diagnostics),
 		config: routing.Config{
-			Key:      s.Key,
-			HostMiss: s.Class.hostMiss(),
-			Settings: s.Class.settings(s.Key.Scheme()),
+			Key:        s.Key,
+			HostMiss:   s.Class.hostMiss(),
+			HostsOwned: s.owners != nil,
+			Settings:   s.Class.settings(s.Key.Scheme()),
 		},
 	}
 	t.config.Routes = make([]routing.Route, 0, s.paths())

@@ -164,6 +164,15 @@ func (o *Owners) Refuses(namespace string, host routing.Host) *Refusal {
 	return nil
 }
 
+// Below reports whether a wildcard of another namespace stands for a host.
+func (o *Owners) Below(namespace string, host routing.Host) bool {
+	if o == nil {
+		return false
+	}
+	above, ok := o.above(host)
+	return ok && above.namespace != namespace
+}
+
 func refusal(by owner, namespace string, host routing.Host) *Refusal {
 	if by.namespace == namespace {
 		return nil

@@ -23,8 +23,11 @@ type Config struct {
 	Backends     map[BackendID]Backend
 	Certificates []Certificate // those that listeners name, sorted by ID
 	HostMiss     HostMiss
-	Settings     Settings
-	Protection   Protection
+	// HostsOwned says that hosts have owners: a host that spec.tls lists does not yield to a wildcard of another
+	// namespace.
+	HostsOwned bool
+	Settings   Settings
+	Protection Protection
 	// Members are the Ingresses behind it, oldest first.
 	Members []Owner
 }

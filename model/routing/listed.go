@@ -9,7 +9,8 @@ import "slices"
 //  1. closes no port: on the other ports it is not named at all;
 //  2. yields to a rule that names it and is served on the port;
 //  3. yields to a rule for the wildcard that stands for it and is served on the port, where the
-//     listing Ingress has only rules without a host, or a default backend;
+//     listing Ingress has only rules without a host, or a default backend; where hosts have owners, only to
+//     a wildcard of its own namespace;
 //  4. does not yield to rules that are not served on the port;
 //  5. belongs, of several Ingresses that list it, to those whose rules for the wildcard answer, if there
 //     are any.
@@ -30,11 +31,11 @@ func (t *Table) nameListed() {
 				continue // 2
 			}
 			parent, hasParent := host.Parent()
-			wildcardDecides := hasParent && !host.Wildcard() && byRules[parent]
+			hasWildcard := hasParent && !host.Wildcard() && byRules[parent]
 			first := slices.MinFunc(names, func(a, b *Name) int { return a.Listed.By.kind() - b.Listed.By.kind() })
 			listers := map[string]bool{}
 			for _, n := range names {
-				if n.Listed.By == Any && wildcardDecides { // 3
+				if n.Listed.By == Any && hasWildcard && t.yields(n, parent, port) { // 3
 					continue
 				}
 				if n.Listed.By.kind() == first.Listed.By.kind() { // 5
@@ -46,6 +47,13 @@ func (t *Table) nameListed() {
 			}
 		}
 	}
+}
+
+// yields reports whether a listed host yields to the rules for a wildcard that are served on a port.
+func (t *Table) yields(listed *Name, wildcard Host, port int32) bool {
+	return !t.HostsOwned || slices.ContainsFunc(t.Names, func(n Name) bool {
+		return n.Listed == nil && n.Host == wildcard && n.Owner.Namespace == listed.Owner.Namespace && slices.Contains(n.Ports, port)
+	})
 }
 
 // listings are the names of listed hosts on a port, by host.

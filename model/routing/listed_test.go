@@ -13,9 +13,10 @@ import (
 // answerOf is what docs/routing.md says a request gets, of a Config whose paths are all prefixes.
 func answerOf(c Config, q Request) string {
 	served := func(n Name) bool { return slices.Contains(n.Ports, q.Port) }
-	ruleServed := func(h Host) bool {
-		return slices.ContainsFunc(c.Names, func(n Name) bool { return n.Listed == nil && n.Host == h && served(n) })
+	ruleServedBy := func(h Host, by func(Owner) bool) bool {
+		return slices.ContainsFunc(c.Names, func(n Name) bool { return n.Listed == nil && n.Host == h && served(n) && by(n.Owner) })
 	}
+	ruleServed := func(h Host) bool { return ruleServedBy(h, func(Owner) bool { return true }) }
 	// listers are the Ingresses that answer for a listed host.
 	listers := func(h Host) []Owner {
 		var wildcard, others []Owner
@@ -24,10 +25,11 @@ func answerOf(c Config, q Request) string {
 				continue
 			}
 			parent, precise := h.Parent()
+			permitted := func(o Owner) bool { return !c.HostsOwned || o.Namespace == n.Owner.Namespace }
 			switch precise = precise && !h.Wildcard(); {
 			case n.Listed.By != Any:
 				wildcard = append(wildcard, n.Owner)
-			case !precise || !ruleServed(parent):
+			case !precise || !ruleServedBy(parent, permitted):
 				others = append(others, n.Owner)
 			}
 		}
@@ -103,7 +105,7 @@ func answerOf(c Config, q Request) string {
 
 func TestEverySmallTableOfListedHosts(t *testing.T) {
 	const host, wildcard = Host("x.a.test"), Host("*.a.test")
-	a, b := Owner{Namespace: "test", Name: "a"}, Owner{Namespace: "test", Name: "b"}
+	a, b := Owner{Namespace: "test", Name: "a"}, Owner{Namespace: "other", Name: "b"}
 	// A piece is what an Ingress may have, alone or beside others.
 	type piece struct {
 		name string
@@ -144,9 +146,12 @@ func TestEverySmallTableOfListedHosts(t *testing.T) {
 	tables, listedDecides := 0, 0
 	var choose func(from int, picked []piece)
 	choose = func(from int, picked []piece) {
-		for _, miss := range []HostMiss{MissAnswers, MissFallsThrough} {
+		for _, setting := range []struct {
+			miss  HostMiss
+			owned bool
+		}{{MissAnswers, false}, {MissFallsThrough, false}, {MissAnswers, true}} {
 			tables++
-			c := Config{HostMiss: miss, Listeners: []Listener{{Port: 80, Protocol: "HTTP"}, {Port: 443, Protocol: "HTTPS"}}}
+			c := Config{HostMiss: setting.miss, HostsOwned: setting.owned, Listeners: []Listener{{Port: 80, Protocol: "HTTP"}, {Port: 443, Protocol: "HTTPS"}}}
 			for _, p := range picked {
 				p.add(&c)
 			}
@@ -159,7 +164,7 @@ func TestEverySmallTableOfListedHosts(t *testing.T) {
 					for _, path := range []string{"/", "/p", "/p/q"} {
 						q := Request{Port: port, Host: h, Path: path}
 						if got, want := table.Match(q).Action.Key(), answerOf(c, q); got != want && !t.Failed() {
-							t.Errorf("host miss %v, %v:\n%d %s%s goes to %s (%s), want %s", miss, picked, port, h, path, got, table.Match(q).Why, want)
+							t.Errorf("%+v, %v:\n%d %s%s goes to %s (%s), want %s", setting, picked, port, h, path, got, table.Match(q).Why, want)
 						}
 					}
 				}
