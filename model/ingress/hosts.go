@@ -64,8 +64,7 @@ type rule struct {
 	// listed is where spec.tls lists the host, if the rule is for another one, by, and answers for it.
 	listed string
 	by     routing.Host
-	// below says of a listed host that a wildcard of another namespace stands for it, which would answer for it
-	// on HTTP ports if nothing named the host there.
+	// below says of a listed host that a wildcard of another namespace stands for it.
 	below bool
 }
 

@@ -67,10 +67,9 @@ type served struct {
 	listed map[routing.Host][]int32 // the HTTPS ports on which rules for a host answer for hosts that spec.tls lists
 }
 
-// of are the ports of a rule. A listed host has the HTTPS ports only, and where a wildcard of another namespace
-// stands for it the HTTP ports, too.
+// of are the ports of a rule. A listed host has the HTTPS ports only.
 func (s served) of(r rule) []int32 {
-	if r.listed != "" && !r.below {
+	if r.listed != "" {
 		return s.secureOf(r.host)
 	}
 	if ports, ok := s.secure[r.host]; ok {
@@ -80,19 +79,28 @@ func (s served) of(r rule) []int32 {
 }
 
 // needed are the rules without those for listed hosts that make no difference: the host has no
-// certificate, or the rules that answer for it are served over HTTPS whatever the host is.
-func (s *served) needed(rules []rule) []rule {
+// certificate, or the rules that answer for it are served over HTTPS whatever the host is, and no rule of
+// another Ingress names the host or its wildcard, which could close or take it on these ports. Of a listed host
+// below a wildcard of another namespace, the name stays.
+func (s *served) needed(rules []rule, named map[routing.Host]bool) []rule {
 	s.listed = map[routing.Host][]int32{}
-	return slices.DeleteFunc(slices.Clone(rules), func(r rule) bool {
-		if r.listed == "" {
-			return false
+	var out []rule
+	for _, r := range rules {
+		if r.listed != "" {
+			parent, _ := r.host.Parent()
+			contested := r.below || named[r.host] || r.by == routing.Any && named[parent]
+			switch {
+			case len(s.of(r)) > 0 && (contested || len(s.secureOf(r.by)) == 0):
+				s.listed[r.by] = s.of(r)
+			case r.below:
+				r.http = nil
+			default:
+				continue
+			}
 		}
-		if len(s.of(r)) == 0 || len(s.secureOf(r.by)) > 0 && !r.below {
-			return true
-		}
-		s.listed[r.by] = s.secureOf(r.host)
-		return false
-	})
+		out = append(out, r)
+	}
+	return out
 }
 
 // open opens the ports that a member asks for. Its default backend counts as one of its rules

@@ -25,6 +25,7 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Di
 		doors:    newDoors(&s, certificates),
 		pool:     newPool(&s.Class),
 		found:    slices.Clone(s.Diagnostics),
+		named:    s.namedHosts(),
 		config: routing.Config{
 			Key:        s.Key,
 			HostMiss:   s.Class.hostMiss(),
@@ -57,6 +58,19 @@ func (s Snapshot) paths() int {
 	return n
 }
 
+// namedHosts are the hosts that rules of members name and their namespaces may serve.
+func (s Snapshot) namedHosts() map[routing.Host]bool {
+	out := map[routing.Host]bool{}
+	for _, m := range s.Members {
+		for _, r := range m.Spec.Rules {
+			if host := routing.Host(r.Host); host != routing.Any && s.owners.Refuses(m.Namespace, host) == nil {
+				out[host] = true
+			}
+		}
+	}
+	return out
+}
+
 // A translation is a Config in the making.
 type translation struct {
 	*index
@@ -66,6 +80,7 @@ type translation struct {
 	pool     *pool
 	config   routing.Config
 	found    []diag.Diagnostic
+	named    map[routing.Host]bool // by rules of members
 }
 
 // member adds what one Ingress asks for. Members come oldest first, so what is taken stays taken.
@@ -81,7 +96,7 @@ func (t *translation) member(m Member) {
 	forAnyHost := m.Spec.DefaultBackend != nil && allowed && t.snapshot.owners.Refuses(m.Namespace, routing.Any) == nil
 	v.ports, v.found = t.doors.open(t.index, m, rules, forAnyHost)
 	v.found = withoutUnused(v.found, append(refused, t.takenListed(m, permitted)...))
-	v.rules = v.ports.needed(rules)
+	v.rules = v.ports.needed(rules, t.named)
 	v.names()
 	v.routes()
 	if m.Spec.DefaultBackend != nil {
@@ -141,9 +156,11 @@ func (v *visit) names() {
 			continue
 		}
 		named[r.host] = true
-		v.config.Names = append(v.config.Names, routing.Name{
-			Host: r.host, Listed: r.listing(), Owner: v.Owner, Ports: v.ports.of(r), Source: v.source.At(r.named()),
-		})
+		name := routing.Name{Host: r.host, Listed: r.listing(), Owner: v.Owner, Ports: v.ports.of(r), Source: v.source.At(r.named())}
+		if r.below {
+			name.Beside = v.ports.plain
+		}
+		v.config.Names = append(v.config.Names, name)
 	}
 }
 

@@ -122,7 +122,7 @@ func whySettled(winner, loser *Route) string {
 // tellMisses says where a request that misses a host's paths would have been answered by a less
 // specific host, to both owners.
 func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Level) {
-	if level.Host == Any || level.Closed || len(level.Routes) == 0 {
+	if level.Host == Any || level.Closed || level.beside || len(level.Routes) == 0 {
 		return
 	}
 	taken := map[Path]bool{}

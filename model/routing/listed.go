@@ -15,6 +15,9 @@ import "slices"
 //  5. belongs, of several Ingresses that list it, to those whose rules for the wildcard answer, if there
 //     are any.
 //
+// On the ports that are Beside, the host is not named either, but a wildcard does not answer for it: requests get
+// what they would get if no wildcard stood for it.
+//
 // The routes of a listed host that come from rules without a host stand behind those that come from rules
 // for a wildcard. An Ingress has both only where HostMiss is MissFallsThrough.
 
@@ -54,6 +57,26 @@ func (t *Table) yields(listed *Name, wildcard Host, port int32) bool {
 	return !t.HostsOwned || slices.ContainsFunc(t.Names, func(n Name) bool {
 		return n.Listed == nil && n.Host == wildcard && n.Owner.Namespace == listed.Owner.Namespace && slices.Contains(n.Ports, port)
 	})
+}
+
+// passWildcards makes the levels of listed hosts on the ports beside: copies of that for any host. With
+// MissFallsThrough the class lets less specific hosts answer.
+func (t *Table) passWildcards() {
+	if t.HostMiss != MissAnswers {
+		return
+	}
+	for i := range t.Names {
+		n := &t.Names[i]
+		parent, ok := n.Host.Parent()
+		if n.Listed == nil || !ok || n.Host.Wildcard() {
+			continue
+		}
+		for _, port := range n.Beside {
+			if pt := t.ports[port]; pt != nil && pt.levels[n.Host] == nil && pt.levels[parent] != nil {
+				pt.levels[n.Host] = &Level{Host: n.Host, Routes: pt.levels[Any].Routes, Miss: pt.levels[Any].Miss, beside: true}
+			}
+		}
+	}
 }
 
 // listings are the names of listed hosts on a port, by host.

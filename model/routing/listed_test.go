@@ -68,8 +68,17 @@ func answerOf(c Config, q Request) string {
 		return won.Action.Key()
 	}
 	var paths, misses []string
+	beside := func(h Host) bool {
+		return c.HostMiss == MissAnswers && slices.ContainsFunc(c.Names, func(n Name) bool { return n.Host == h && slices.Contains(n.Beside, q.Port) }) &&
+			!slices.ContainsFunc(c.Names, func(n Name) bool { return n.Listed == nil && n.Host == h })
+	}
+	passes := false
 	for _, h := range Levels(q.Hostname()) {
 		lists := listers(h)
+		if passes && h.Wildcard() {
+			continue
+		}
+		passes = passes || beside(h)
 		switch {
 		case h == Any:
 			paths = append(paths, best(func(r Route) bool { return r.Host == Any }))
@@ -139,6 +148,9 @@ func TestEverySmallTableOfListedHosts(t *testing.T) {
 				c.Names = append(c.Names, Name{Host: listed.host, Listed: from, Owner: owner, Ports: ports})
 			})
 		}
+		add(fmt.Sprint(owner, " lists ", host, " below a wildcard"), func(c *Config) {
+			c.Names = append(c.Names, Name{Host: host, Listed: &Listed{Any}, Owner: owner, Beside: []int32{80}})
+		})
 		add(fmt.Sprint(owner, " default"), func(c *Config) {
 			c.Defaults = append(c.Defaults, Default{Action: To(BackendID(owner.Name + ":default")), Ports: []int32{80}, Owner: owner})
 		})

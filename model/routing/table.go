@@ -35,6 +35,8 @@ type Level struct {
 	// listers are the Ingresses that list the host in spec.tls, where no rule decides for it; see
 	// listed.go. It is nil where rules name the host.
 	listers map[string]bool
+	// beside says that no rule names the host and that no wildcard answers for it here; see listed.go.
+	beside bool
 }
 
 // New orders a Config.
@@ -47,6 +49,7 @@ func New(c Config) *Table {
 	t.nameListed()
 	t.placeRoutes()
 	t.placeDefaults()
+	t.passWildcards()
 	return t
 }
 
@@ -274,8 +277,11 @@ func arrival(chain []*Level, at int) string {
 }
 
 func (l *Level) describe() string {
-	if l.listers != nil {
+	switch {
+	case l.listers != nil:
 		return l.Host.describe() + " of spec.tls"
+	case l.beside:
+		return Any.describe()
 	}
 	return l.Host.describe()
 }
