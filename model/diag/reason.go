@@ -38,6 +38,7 @@ const (
 	HostNotAllowed       Reason = "HostNotAllowed"
 	HostTaken            Reason = "HostTaken"
 	LastGood             Reason = "LastGood"
+	ConsentWithdrawn     Reason = "ConsentWithdrawn"
 	Rejected             Reason = "Rejected"
 	TooComplex           Reason = "TooComplex"
 	Omitted              Reason = "Omitted"
@@ -116,6 +117,7 @@ var Reasons = []Doc{
 	{HostNotAllowed, "The class does not let this namespace serve the host.", "Ask the owner of the class, or use an allowed host."},
 	{HostTaken, "In a group across namespaces, the host belongs to the namespace that named it first, or that the class grants it. The namespace that asks for it too is not served there; its owner is told for information.", "Use another host, or ask the owner of the class to grant the host in `allowedHosts`, or to set `hosts: Shared`."},
 	{LastGood, "The object as it is now is not accepted; its last accepted version keeps being served.", "Correct the object; the other diagnostics say what is wrong."},
+	{ConsentWithdrawn, "The class does not permit any more what was last accepted of the Ingress: its namespace in the group, its hosts, or an annotation without which more would be exposed. It is not served so any longer, from the moment on when the class, or the labels of the namespace, changed.", "Ask the owner of the class, or ask for what the class permits; the message says what it does not."},
 	{Rejected, "The cloud refused what this Ingress asks for.", "The message carries the cloud's words; change the Ingress or the limit that it names. What others may make room for is tried again within ten minutes."},
 	{TooComplex, "What the Ingress asks for takes more memory or time than one Ingress may take, so it is left out. Where all of the Ingress is, its last accepted version keeps being served.", "The message names what to simplify."},
 	{Omitted, "There is more to say about the object than is kept: the first of each reason is, and errors before the rest.", "Correct what the other diagnostics say; the rest follows."},

@@ -58,6 +58,9 @@ func (c *Class) Grace() time.Duration {
 	return 10 * time.Minute
 }
 
+// Retains reports whether load balancers of the class are there still when nobody asks for them any more.
+func (c *Class) Retains() bool { return c.DeletionPolicy == v1alpha1.DeletionPolicyRetain }
+
 // Source is where diagnostics about a class point.
 func (c *Class) Source() diag.Source { return diag.Source{Kind: "IngressClass", Name: c.Name} }
 

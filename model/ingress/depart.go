@@ -12,7 +12,7 @@ import (
 // is left alone.
 
 // depart has an Ingress that is not ours any more served as it was last accepted, until the moveGrace of the
-// class is over: it may come back, and clients have to follow it.
+// class is over: it may come back, and clients have to follow it. What the class does not permit any more goes at once.
 func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found []diag.Diagnostic) {
 	for _, home := range s.trails[nameOf(ing).String()] {
 		class := s.classOf(home.key)
@@ -22,7 +22,8 @@ func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found 
 		if home.Departed >= class.Grace() {
 			break
 		}
-		member, ok := class.lastGood(ing, home.LastAccepted)
+		member, withdrawn, ok := s.stillGood(ing, home, class)
+		found = append(found, withdrawn...)
 		if !ok {
 			continue
 		}

@@ -192,16 +192,6 @@ func Heeds(key string) bool {
 	return key == classAnnotation || strings.HasPrefix(key, prefix) || meantAsOurs(key) || foreign.Matters(key)
 }
 
-// withdraws reports whether an Ingress was last accepted with annotations of other controllers that the
-// class let pass then, and does not let pass any more. What was accepted before such annotations were
-// looked at has none, and stays.
-func (c *Class) withdraws(accepted home, ing *networkingv1.Ingress) bool {
-	version := accepted.LastAccepted.version(ing)
-	given, _ := readAnnotations(version, c)
-	given.scheme = accepted.key.Scheme() // where it is served, whatever the class says by now
-	return failed(c.foreignOf(version, given))
-}
-
 // Unrestricted is the snapshot without the changes that refer to a Service with an annotation that
 // restricts who is answered and is not read. What was served before the Service had it stays; its owner
 // is told, too.

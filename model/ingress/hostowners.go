@@ -32,7 +32,7 @@ func (s *Snapshot) resolveOwners(x *index, memories map[routing.Key]Memory) {
 	if !s.OwnsHosts() {
 		return
 	}
-	c := claimant{class: &s.Class, index: x, allowances: map[string]allowance{}}
+	c := claimant{key: s.Key, class: &s.Class, index: x, allowances: map[string]allowance{}}
 	for i := range s.Members {
 		c.claim(&s.Members[i], s.Memory.Members[s.Members[i].Owner.String()].LastAccepted)
 	}
@@ -64,6 +64,7 @@ func (s *Snapshot) rememberedHosts(memories map[routing.Key]Memory, claims []own
 
 // A claimant collects what the members of a load balancer claim.
 type claimant struct {
+	key   routing.Key
 	class *Class
 	*index
 	allowances map[string]allowance // by namespace
@@ -114,11 +115,16 @@ func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, for
 	}
 }
 
-// holdings are the remembered owners that may still serve their hosts.
+// holdings are the remembered owners that may still serve their hosts. A namespace that is being made again is
+// not there, so that its labels are not known: it keeps what it holds.
 func (c *claimant) holdings(held map[routing.Host]string) []ownership.Holding {
 	var out []ownership.Holding
 	for _, host := range slices.Sorted(maps.Keys(held)) {
-		if a := c.allowance(held[host]); a.permits(host) {
+		owner := held[host]
+		if c.namespaces[name{name: owner}] != nil && c.class.excludes(c.key, owner, c.labels(owner)) != "" {
+			continue
+		}
+		if a := c.allowance(owner); a.permits(host) {
 			out = append(out, ownership.Holding{Host: host, Namespace: held[host], Granted: a.grants(host)})
 		}
 	}

@@ -94,6 +94,11 @@ func (a allowance) permitted(m Member, miss routing.HostMiss) ([]rule, []diag.Di
 	return append(rules, listed...), append(found, refused...)
 }
 
+// leaves reports whether anything is left of an Ingress of which these rules are permitted.
+func (a allowance) leaves(m Member, permitted []rule) bool {
+	return a.everything || len(permitted) > 0 || m.Spec.DefaultBackend != nil && a.permits(routing.Any)
+}
+
 func (a allowance) permittedRules(m Member) ([]rule, []diag.Diagnostic) {
 	var rules []rule
 	var found []diag.Diagnostic

@@ -105,20 +105,6 @@ func (a *Accepted) version(of *networkingv1.Ingress) *networkingv1.Ingress {
 	return &ing
 }
 
-// lastGood makes a member of an Ingress as it was last accepted. Its annotations were allowed then: without one
-// that the class has forbidden since, more could be exposed. A version with an annotation that cannot be read any
-// more is no member, because it would be served without what that asks for.
-func (c *Class) lastGood(ing *networkingv1.Ingress, accepted *Accepted) (m Member, ok bool) {
-	version := accepted.version(ing)
-	class := *c
-	class.Annotations = nil
-	settings, found := readAnnotations(version, &class)
-	if slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Reason == diag.AnnotationInvalid }) {
-		return Member{}, false
-	}
-	return newMember(version, settings), true
-}
-
 // tellKept tells the owner of an Ingress that its last accepted version is a member.
 func (s *Snapshot) tellKept(ing *networkingv1.Ingress) {
 	s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{

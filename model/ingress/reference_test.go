@@ -31,7 +31,8 @@ func annotationsPage() string {
 What an Ingress can say besides its spec. A value that makes no sense is never read as the default:
 the Ingress is refused as it is, and its last accepted version keeps being served. A class can
 restrict which annotations the authors of its Ingresses use: one that is not allowed is ignored,
-or, where to go without it would expose more than was asked for, the Ingress is refused.
+or, where to go without it would expose more than was asked for, the Ingress is refused. What the class
+does not allow any more does not count in the last accepted version either.
 
 <!-- Generated from model/ingress/annotations.go by "make generate". -->
 `)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file takes changes back that the cloud has no room for.
@@ -41,9 +42,13 @@ func (s Snapshot) Refuse(changes []Member) Snapshot {
 		if !refused[nameOf(m.Ingress)] {
 			s.Members = append(s.Members, m)
 		} else if r := s.Memory.Members[nameOf(m.Ingress).String()]; r.Served && r.LastAccepted != nil {
-			if last, ok := s.Class.lastGood(m.Ingress, r.LastAccepted); ok {
+			last, withdrawn, ok := s.Class.lastGood(s.Key, m.Ingress, r.LastAccepted)
+			switch {
+			case ok:
 				s.Members = append(s.Members, last)
 				s.tellKept(m.Ingress)
+			case withdrawn != "":
+				s.Diagnostics = append(s.Diagnostics, tellWithdrawn(m.Ingress, s.Key, withdrawn))
 			}
 		}
 	}
@@ -69,4 +74,10 @@ func (s Snapshot) Without(members []Member) Snapshot {
 		}
 	}
 	return s
+}
+
+// Ends reports whether what a load balancer serves is to end, which the class has withdrawn its consent to: of
+// an Ingress that is no member any more, or of all members, so that none is left in what was made of them.
+func (s Snapshot) Ends(made routing.Config) bool {
+	return s.Withdrawn || len(made.Members) == 0 && slices.ContainsFunc(s.Members, func(m Member) bool { return !m.Unserved })
 }

@@ -25,6 +25,9 @@ type Snapshot struct {
 	Diagnostics []diag.Diagnostic
 	// ClassLost is why the class cannot be used: what was accepted under it is frozen. "" if it can.
 	ClassLost string
+	// Withdrawn says that the class does not permit any more what the load balancer served of an Ingress:
+	// nothing of that stays, though the load balancer may have to.
+	Withdrawn bool
 
 	owners *ownership.Owners // of hosts; nil where they have none
 }
@@ -91,6 +94,9 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 	default:
 		key, member, more := s.admit(ing, whose.class, trail.home())
 		found = append(found, more...)
+		if !failed(found) {
+			found = append(found, s.overreach(member, whose.class, trail)...)
+		}
 		if !failed(found) {
 			s.move(ing, member, s.snapshot(key, whose.class), found)
 			return
@@ -163,8 +169,14 @@ func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found
 	}
 	to.join(ing, m, found)
 	for _, home := range before {
-		if class := s.classOf(home.key); class != nil {
-			s.snapshot(home.key, class).join(ing, Member{Ingress: m.Ingress, Owner: m.Owner, Leaving: true, settings: m.settings}, nil)
+		class := s.classOf(home.key)
+		if class == nil {
+			continue
+		}
+		leaving, withdrawn, ok := s.leaving(m, home, class)
+		to.Diagnostics = append(to.Diagnostics, withdrawn...)
+		if ok {
+			s.snapshot(home.key, class).join(ing, leaving, nil)
 		}
 	}
 }
@@ -174,10 +186,12 @@ func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found
 func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnostic) *Snapshot {
 	for _, home := range s.trails[nameOf(ing).String()] {
 		class := s.classOf(home.key)
-		if home.LastAccepted == nil || class == nil || class.withdraws(home, ing) {
+		if home.LastAccepted == nil || class == nil {
 			continue
 		}
-		if last, ok := class.lastGood(ing, home.LastAccepted); ok {
+		last, withdrawn, ok := s.stillGood(ing, home, class)
+		found = append(found, withdrawn...)
+		if ok {
 			snapshot := s.snapshot(home.key, class)
 			snapshot.tellKept(ing)
 			s.move(ing, last, snapshot, found)

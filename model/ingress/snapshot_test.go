@@ -182,13 +182,6 @@ func TestRefusedVersionsKeepTheLastGoodOne(t *testing.T) {
 	}
 }
 
-func TestLastGoodVersionKeepsWhatWasAllowed(t *testing.T) {
-	secure := anIngress("shop/web", annotated("listen-ports", "HTTPS:443"), ruled("a.test"), secured("cert"))
-	config, _ := translated(t, nil, secure, aSecret(t, "shop/cert", "a.test"), aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Annotations: &[]string{}}),
-		remembered("fairlead/shop/web/internal", map[string]Remembered{"shop/web": {LastAccepted: acceptedAs(secure)}}))
-	compare(t, "listeners", listening(config), "HTTPS 443*")
-}
-
 func TestFrozenClassIsRemembered(t *testing.T) {
 	good := anIngress("shop/web", ofClass("public"), ruled("good.test", prefixed("/", "web:80")))
 	memory := remembered("public/shop/web/internal", map[string]Remembered{"shop/web": {LastAccepted: acceptedAs(good)}})

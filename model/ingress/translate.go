@@ -83,11 +83,14 @@ type translation struct {
 	named    map[routing.Host]bool // by rules of members
 }
 
-// member adds what one Ingress asks for. Members come oldest first, so what is taken stays taken.
+// member adds what one Ingress asks for. Members come oldest first, so what is taken stays taken. One of which the
+// class permits nothing asks for nothing, and is no reason for there to be a load balancer.
 func (t *translation) member(m Member) {
-	t.config.Members = append(t.config.Members, m.Owner)
 	allowance := t.class.allowance(t.labels(m.Namespace))
 	permitted, refused := allowance.permitted(m, t.config.HostMiss)
+	if allowance.leaves(m, permitted) {
+		t.config.Members = append(t.config.Members, m.Owner)
+	}
 	t.found = append(t.found, refused...)
 	rules := t.snapshot.owned(m, permitted)
 
