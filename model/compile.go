@@ -84,6 +84,10 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	}
 	table := routing.New(config)
 	balancer, served, refusals := lb.Lower(table, c)
+	if s.Ends(config) {
+		balancer.Withdrawn = true
+		balancer.Wanted = balancer.Wanted || s.Class.Retains()
+	}
 	diagnostics = append(diagnostics, served.Diagnostics()...)
 	for _, r := range refusals {
 		diagnostics = append(diagnostics, r.Diagnostic())

@@ -50,6 +50,9 @@ type LoadBalancer struct {
 	// Wanted says, on the desired side, that there are Ingresses for it. They may have nothing
 	// to serve for the moment, when the only certificate is missing.
 	Wanted bool `json:"-"`
+	// Withdrawn says, on the desired side, that its class does not permit any more what it served of some
+	// Ingress: even if it cannot be deleted, nothing of that goes on being answered.
+	Withdrawn bool `json:"-"`
 }
 
 // Empty reports whether the load balancer should not exist.

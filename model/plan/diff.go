@@ -10,16 +10,23 @@ import (
 )
 
 // Diff is what to do so that a load balancer becomes what is wanted. A nil seen is one that
-// does not exist.
+// does not exist. None is made that would have no listener.
 func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 	if seen == nil {
 		seen = &lb.Observed{Key: want.Key}
 	}
+	p := Plan{Key: cmp.Or(want.Key, seen.Key)}
 	if d, kept := protected(seen, want, c); kept {
-		return Plan{Key: cmp.Or(want.Key, seen.Key), Diagnostics: []diag.Diagnostic{d}}
+		p.Diagnostics = append(p.Diagnostics, d)
+		if !want.Withdrawn {
+			return p
+		}
+		want.Wanted = true // it stays, with nothing in it
+	}
+	if !seen.Exists && len(want.Listeners) == 0 {
+		want = lb.LoadBalancer{Key: want.Key}
 	}
 	known := newPairs(c.Dialect)
-	p := Plan{Key: cmp.Or(want.Key, seen.Key)}
 	for now := seen; ; now = p.Fold(seen) {
 		next := attempt(now, want, c, known)
 		if !seen.Exists {

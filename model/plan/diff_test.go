@@ -77,6 +77,8 @@ func TestDiff(t *testing.T) {
 		}
 		return b
 	}
+	wanted := func(b lb.LoadBalancer) lb.LoadBalancer { b.Wanted = true; return b }
+	withdrawn := func(b lb.LoadBalancer) lb.LoadBalancer { b.Withdrawn = true; return b }
 	shop := rule("a.example.com", "/x", forward("A"))
 	cases := map[string]struct {
 		reason    string
@@ -99,6 +101,33 @@ func TestDiff(t *testing.T) {
 			reason: "one step takes the load balancer with all that is in it, then follows what it used",
 			from:   with(certified(balancer(secure(listener(443, shop), "C")), "C"), group("A", "10.0.0.1")), to: balancer(),
 			want: []string{"delete load balancer fairlead/shop/web/internal", "delete target group A", "delete certificate C"},
+		},
+		"nothing to answer": {
+			reason: "a load balancer is not made for nothing, nor anything for it",
+			to:     wanted(with(certified(balancer(), "C"), group("A", "10.0.0.1"))),
+		},
+		"nothing to answer any more": {
+			reason: "one that is there and is asked for stays",
+			from:   with(balancer(listener(80, shop)), group("A")), to: wanted(balancer()),
+			want: []string{"delete listener 80", "delete target group A"},
+		},
+		"gone and protected": {
+			reason: "it stays as it is",
+			from:   with(balancer(listener(80, shop)), group("A")), to: balancer(),
+			alter:     func(o *lb.Observed) { o.Protected = lb.ByOthers },
+			diagnoses: []diag.Reason{diag.Protected},
+		},
+		"not permitted any more, and protected": {
+			reason: "it stays, and what its class does not permit any more does not",
+			from:   with(balancer(listener(80, shop)), group("A")), to: withdrawn(balancer()),
+			alter:     func(o *lb.Observed) { o.Protected = lb.ByOthers },
+			want:      []string{"delete listener 80", "delete target group A"},
+			diagnoses: []diag.Reason{diag.Protected},
+		},
+		"not permitted any more": {
+			reason: "it goes as if the last one who asked for it had gone",
+			from:   with(balancer(listener(80, shop)), group("A")), to: withdrawn(balancer()),
+			want: []string{"delete load balancer fairlead/shop/web/internal", "delete target group A"},
 		},
 		"leftovers": {
 			reason: "a deletion that was interrupted goes on where it stopped",

@@ -7,20 +7,24 @@ import (
 
 // This file puts what protects a load balancer before it. What asks for a web ACL comes behind it, and
 // goes before it does. Nothing waits for a shield. A load balancer that is protected from being deleted
-// stays as it is, with all that is in it.
+// stays as it is, with all that is in it, unless its class has withdrawn its consent to that.
 
 // protected says why a load balancer stays that nobody asks for any more, if it does. What its class alone
 // protects goes once the class does not any more.
 func protected(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (diag.Diagnostic, bool) {
 	said := diag.Diagnostic{Severity: diag.Warning, Reason: diag.Protected, Source: about(seen.Key)}
+	stays := ", so it stays as it is"
+	if want.Withdrawn {
+		stays = ", so it stays, and answers nothing that its class does not permit any more"
+	}
 	switch {
 	case !want.Empty() || !seen.Exists:
 		return said, false
 	case seen.Protected == lb.ByOthers:
-		said.Message = "nobody asks for it any more, but somebody has the cloud refuse to delete it, so it stays as it is"
+		said.Message = "nobody asks for it any more, but somebody has the cloud refuse to delete it" + stays
 		return said, true
 	case seen.Protected == lb.ByClass && want.Protected:
-		said.Message = "nobody asks for it any more, but its class says " + c.DeletionProtection + ", so it stays as it is"
+		said.Message = "nobody asks for it any more, but its class says " + c.DeletionProtection + stays
 		return said, true
 	}
 	return said, false
