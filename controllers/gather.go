@@ -37,6 +37,8 @@ type gathering struct {
 	departed map[string]*networkingv1.Ingress
 	// disowned are those of the departed that no other load balancer of ours has either.
 	disowned map[string]bool
+	// withdrawn is what the disowned are told whose class does not permit any more what was served of them.
+	withdrawn map[string]diag.Diagnostic
 	// paused says that somebody has paused the load balancer.
 	paused bool
 	// at is when it was read: what had ended by then is tried again.
@@ -105,7 +107,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 
 	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, paused: paused, at: now}
 	out.Class.Name = key.Class()
-	snapshots, _ := ingress.Split(objects, g.options)
+	snapshots, homeless := ingress.Split(objects, g.options)
 	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == key }); at >= 0 {
 		out.Snapshot = snapshots[at]
 	} else if class := ingress.FindClass(objects, g.options, out.Class.Name); class != nil {
@@ -131,6 +133,12 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 		})
 	})
 	out.disowned = disowned(out.departed, snapshots)
+	out.withdrawn = map[string]diag.Diagnostic{}
+	for _, d := range homeless {
+		if d.Reason == diag.ConsentWithdrawn {
+			out.withdrawn[d.Source.Object()] = d
+		}
+	}
 	return out, nil
 }
 

@@ -220,7 +220,10 @@ func (o outcome) learn(next *record, now time.Time) {
 		if served {
 			known.Rejections = o.lasting(known.Rejections) // what has ended was tried, and is there
 		}
-		if served && !refused[m.Source()] {
+		switch {
+		case !o.seen.Exists && o.complete():
+			known.Served = false // there is no load balancer for it
+		case served && !refused[m.Source()]:
 			learnVersion(m, known, now)
 		}
 	}

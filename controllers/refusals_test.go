@@ -131,6 +131,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.QuotaExceeded:      "TestWhatDoesNotFitIsRefused",
 	diag.TooComplex:         "TestListedHostsAreBounded",
 	diag.LastGood:           "TestABadVersionLeavesTheLastGoodOneServed",
+	diag.ConsentWithdrawn:   "TestANamespaceThatLeavesAGroupIsNotServedThere",
 	diag.Rejected:           "TestWhatTheCloudRejectsCostsItsNeighboursNothing",
 	diag.CertificateRefused: "TestACertificateThatTheCloudRefusesCostsNoPlainHTTP",
 	diag.DeleteFirst:        "test/golden/plan-delete-first.txtar",

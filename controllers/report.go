@@ -79,7 +79,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		r.awaken(ctx, append(ended, r.memories.namesakes(key)...)) // the name is free
 		return reconcile.Result{}, err
 	}
-	if !o.seen.Exists && len(o.snap.Members) == 0 && len(o.snap.departed) == 0 {
+	if !o.seen.Exists && len(o.snap.departed) == 0 && (len(o.snap.Members) == 0 || o.complete() && err == nil) {
 		next.Address, next.IPs = "", nil // no Ingress has it in its status any more
 	}
 	err = errors.Join(err, r.keep(ctx, key, &next))
@@ -264,7 +264,7 @@ func (r *reconciler) release(ctx context.Context, o outcome, next *record) error
 }
 
 // releaseOne leaves an Ingress alone, unless another load balancer of ours has it. It is told where what
-// served it goes on doing so.
+// served it goes on doing so, and why where its class does not permit that any more.
 func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *networkingv1.Ingress) error {
 	others := r.directory.on(who)
 	if len(others) > 0 && !o.snap.disowned[who.String()] {
@@ -276,6 +276,11 @@ func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *ne
 	}
 	if d := o.protected(); d != nil {
 		if err := r.herald.send(about(ctx, ing), noticeOf(ing, *d)); err != nil {
+			return err
+		}
+	}
+	if d, told := o.snap.withdrawn[who.String()]; told {
+		if err := r.herald.send(about(ctx, ing), noticeOf(ing, d)); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -82,6 +83,9 @@ func (s *straysReconciler) sources(from cache.Cache) []source.TypedSource[types.
 		watch(from, &networkingv1.IngressClass{}, changedSpec, onAny[*networkingv1.IngressClass](s)),
 		watch(from, &v1alpha1.LoadBalancerClass{}, changedSpec, onAny[*v1alpha1.LoadBalancerClass](s)),
 		watch(from, &v1alpha1.ClusterLoadBalancerClass{}, changedSpec, onAny[*v1alpha1.ClusterLoadBalancerClass](s)),
+		watch(from, &corev1.Namespace{}, changedLabels, func(ctx context.Context, n *corev1.Namespace) []types.NamespacedName {
+			return s.all(ctx, client.InNamespace(n.Name))
+		}),
 		source.TypedChannel(s.stray, &handler.TypedFuncs[types.NamespacedName, types.NamespacedName]{GenericFunc: enqueueItself[types.NamespacedName]}),
 	}
 }
@@ -91,10 +95,11 @@ func onAny[T client.Object](s *straysReconciler) func(context.Context, T) []type
 	return func(ctx context.Context, _ T) []types.NamespacedName { return s.all(ctx) }
 }
 
-// all are all Ingresses: a change of a class decides whose any of them is.
-func (s *straysReconciler) all(ctx context.Context) []types.NamespacedName {
+// all are all Ingresses, or those of a namespace: a change of a class decides whose any of them is, and the labels
+// of a namespace decide which groups its own may be in.
+func (s *straysReconciler) all(ctx context.Context, in ...client.ListOption) []types.NamespacedName {
 	var list networkingv1.IngressList
-	if err := s.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	if err := s.cache.List(ctx, &list, append(in, client.UnsafeDisableDeepCopy)...); err != nil {
 		return nil // the cache is being stopped
 	}
 	var out []types.NamespacedName

@@ -58,9 +58,9 @@ func unlessRetained(g *gathering, p plan.Plan) plan.Plan {
 }
 
 // retained reports whether a load balancer that nobody asks for any more is to stay as it is. Its class
-// decides, as it is now; one that is gone, as it was.
+// decides, as it is now; one that is gone, as it was. What the class does not permit any more does not stay.
 func retained(g *gathering) bool {
-	return len(g.Members) == 0 && g.Class.DeletionPolicy == v1alpha1.DeletionPolicyRetain
+	return len(g.Members) == 0 && !g.Withdrawn && g.Class.Retains()
 }
 
 // changed reports whether an Ingress came, went or asks for something else since the last plan.
