@@ -91,7 +91,7 @@ func (c *Class) denies(m Member, labels map[string]string) []diag.Diagnostic {
 	if m.Spec.DefaultBackend != nil {
 		found = append(found, diag.Diagnostic{
 			Severity: diag.Error, Reason: diag.HostNotAllowed, Source: m.Source().At(defaultBackendField),
-			Message: fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names", m.Namespace),
+			Message: notForAnyHost(m),
 		})
 	}
 	return found

@@ -218,6 +218,32 @@ func TestWhatIsPutOutHoldsNoHosts(t *testing.T) {
 	}
 }
 
+// A Service's annotations of another controller that the class let pass, and does not let pass any more.
+func TestWhatAServiceIsAnnotatedWithIsNotLetPassAnyMore(t *testing.T) {
+	service := aService("shop/web:80")
+	service.Annotations = map[string]string{"konghq.com/plugins": "key-auth"}
+	ing := anIngress("shop/web", ruled("a.test", prefixed("/", "web:80")))
+	member := Remembered{LastAccepted: acceptedAs(ing), Served: true}
+	for name, c := range map[string]struct {
+		before, now string
+		want        int
+	}{
+		"let pass before, and now":      {v1alpha1.ForeignWarn, v1alpha1.ForeignIgnore, 1},
+		"let pass before, and not now":  {v1alpha1.ForeignIgnore, v1alpha1.ForeignRefuse, 0},
+		"never let pass, and before it": {"", "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			snapshots, _ := Split(objects(ing, service, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.now}), map[routing.Key]Memory{
+				"fairlead/shop/web/internal": {Class: &v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.before}, Members: map[string]Remembered{"shop/web": member}},
+			}), Options{})
+			left, found := snapshots[0].Unrestricted()
+			if len(left.Members) != c.want || left.Withdrawn != (c.want == 0) {
+				t.Errorf("%d members are left, want %d; told %v", len(left.Members), c.want, told(found))
+			}
+		})
+	}
+}
+
 // A drawnWorld is drawn at random: a class, the labels of two namespaces, and an Ingress in each.
 type drawnWorld struct {
 	class     v1alpha1.LoadBalancerClassSpec

@@ -194,7 +194,8 @@ func Heeds(key string) bool {
 
 // Unrestricted is the snapshot without the changes that refer to a Service with an annotation that
 // restricts who is answered and is not read. What was served before the Service had it stays; its owner
-// is told, too.
+// is told, too. What was served because the class let such annotations pass, and the class does not any more,
+// does not stay.
 func (s Snapshot) Unrestricted() (Snapshot, []diag.Diagnostic) {
 	services := byName(s.Services)
 	backends := byName(s.Backends)
@@ -217,19 +218,41 @@ func (s Snapshot) Unrestricted() (Snapshot, []diag.Diagnostic) {
 			found = append(found, more...)
 		}
 	}
+	ends := s.letForeignPass() && !s.Class.letsForeignPass()
 	refused := slices.DeleteFunc(s.Changes(), func(m Member) bool { return !restricted[nameOf(m.Ingress)] })
+	var withdrawn []Member
 	for _, m := range s.Members {
-		if restricted[nameOf(m.Ingress)] && !m.Leaving && !slices.ContainsFunc(refused, func(r Member) bool { return r.Ingress == m.Ingress }) {
+		switch {
+		case !restricted[nameOf(m.Ingress)] || m.Leaving:
+		case ends && s.Memory.Members[nameOf(m.Ingress).String()].Served:
+			withdrawn = append(withdrawn, m)
+			found = append(found, tellWithdrawn(m.Ingress, s.Key, "class "+s.Class.Name+" does not let such annotations of other controllers pass any more"))
+		case !slices.ContainsFunc(refused, func(r Member) bool { return r.Ingress == m.Ingress }):
 			found = append(found, diag.Diagnostic{
 				Severity: diag.Warning, Reason: diag.LastGood, Source: m.Source(),
 				Message: "it was served before a Service of it was annotated so, and goes on being served",
 			})
 		}
 	}
+	if len(withdrawn) > 0 {
+		s.Withdrawn = true
+		s = s.Without(withdrawn)
+		refused = slices.DeleteFunc(refused, func(m Member) bool { return among(m, withdrawn) })
+	}
 	if len(refused) == 0 {
 		return s, found
 	}
 	return s.Refuse(refused), found
+}
+
+// letsForeignPass reports whether annotations of other controllers that restrict are let pass.
+func (c *Class) letsForeignPass() bool {
+	return c.ForeignAnnotations == v1alpha1.ForeignWarn || c.ForeignAnnotations == v1alpha1.ForeignIgnore
+}
+
+// letForeignPass reports whether the class let such annotations pass when something was last accepted.
+func (s Snapshot) letForeignPass() bool {
+	return s.Memory.Class != nil && (&Class{LoadBalancerClassSpec: *s.Memory.Class}).letsForeignPass()
 }
 
 // A serviceReference is a Service and the field of an Ingress that names it.

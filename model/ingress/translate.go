@@ -103,13 +103,20 @@ func (t *translation) member(m Member) {
 	v.names()
 	v.routes()
 	if m.Spec.DefaultBackend != nil {
-		if !allowed {
-			v.tell(diag.Warning, diag.HostNotAllowed, defaultBackendField,
-				fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names, so it answers on this Ingress's own hosts only", v.Namespace))
+		switch {
+		case !allowed && len(m.Spec.Rules) == 0 && len(permitted) == 0:
+			v.tell(diag.Error, diag.HostNotAllowed, defaultBackendField, notForAnyHost(m))
+		case !allowed:
+			v.tell(diag.Warning, diag.HostNotAllowed, defaultBackendField, notForAnyHost(m)+", so it answers on this Ingress's own hosts only")
 		}
 		v.fallback(forAnyHost)
 	}
 	t.found = append(t.found, v.found...)
+}
+
+// notForAnyHost says that a default backend is for no hosts but those of its Ingress.
+func notForAnyHost(m Member) string {
+	return fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names", m.Namespace)
 }
 
 // takenListed are the listed hosts that belong to other namespaces, as diagnostics that are told elsewhere.

@@ -125,7 +125,7 @@ func TestDiff(t *testing.T) {
 			diagnoses: []diag.Reason{diag.Protected},
 		},
 		"not permitted any more": {
-			reason: "it goes as if the last one who asked for it had gone",
+			reason: "it goes as when its last Ingress goes",
 			from:   with(balancer(listener(80, shop)), group("A")), to: withdrawn(balancer()),
 			want: []string{"delete load balancer fairlead/shop/web/internal", "delete target group A"},
 		},
