@@ -71,8 +71,8 @@ func TestANamespaceThatLeavesAGroupIsNotServedThere(t *testing.T) {
 	}
 }
 
-// An Ingress that was put out in the middle of an edit is served by no load balancer that it leaves.
-func TestANamespaceThatLeavesAGroupTakesAProtectedLoadBalancerOut(t *testing.T) {
+// A load balancer that is not deleted when its last Ingress is put out of the group answers nothing any more.
+func TestALoadBalancerThatStaysAnswersNothingThatIsWithdrawn(t *testing.T) {
 	for name, keeps := range map[string]string{
 		"protected": `"attributes":{"deletion_protection.enabled":"true"}`, "retained": `"deletionPolicy":"Retain"`,
 	} {
@@ -178,5 +178,34 @@ func TestALoadBalancerIsNotMadeForNothing(t *testing.T) {
 	}
 	w.remove("denied")
 	w.remove("secure")
+	w.gone()
+}
+
+// What the class let pass of another controller's annotations on a Service, and does not any more, is not served any
+// more, also not by an operator that starts afterwards.
+func TestAnnotationsOfAServiceAreNotLetPassAnyMore(t *testing.T) {
+	t.Parallel()
+	w := emptyWorld(t, kube.Shared(t))
+	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: v1alpha1.ForeignWarn})
+	w.run()
+	w.serve("web", "web-1")
+	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "web"}}
+	if err := w.Patch(w.Context(), service, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"konghq.com/plugins":"key-auth"}}}`))); err != nil {
+		t.Fatal(err)
+	}
+	w.create(w.ask("shop", "shop.example", "/", "web"))
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.calm()
+	w.permit(`{"foreignAnnotations":"Refuse"}`)
+	w.told("shop", "ConsentWithdrawn")
+	w.remains(0)
+	w.calm()
+	w.stop()
+	w.run()
+	w.calm()
+	w.remains(0)
+	w.permit(`{"foreignAnnotations":"Ignore"}`)
+	w.answers("shop", "http://shop.example/", "web-1")
+	w.remove("shop")
 	w.gone()
 }

@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file writes down what a reconcile found and did. It is a function of the outcome, the record
@@ -210,7 +211,7 @@ func (o outcome) learn(next *record, now time.Time) {
 	}
 	o.learnCertificates(&next.Memory)
 	o.learnOwners(&next.Memory, now)
-	refused := o.refused()
+	refused, ended := o.refused(), o.ended()
 	for _, m := range o.snap.Members {
 		if m.Leaving {
 			continue
@@ -221,6 +222,8 @@ func (o outcome) learn(next *record, now time.Time) {
 			known.Rejections = o.lasting(known.Rejections) // what has ended was tried, and is there
 		}
 		switch {
+		case served && ended[m.Source()] && !slices.ContainsFunc(o.built.Table.Members, func(by routing.Owner) bool { return by.String() == m.Owner.String() }):
+			known.Served, known.LastAccepted = false, nil
 		case !o.seen.Exists && o.complete():
 			known.Served = false // there is no load balancer for it
 		case served && !refused[m.Source()]:
@@ -258,6 +261,17 @@ func (o outcome) refused() map[diag.Source]bool {
 		}
 		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing, diag.WebACLDiffers, diag.NameTaken}, d.Reason) ||
 			d.Severity == diag.Error && slices.Contains([]diag.Reason{diag.AnnotationForeign, diag.AnnotationMisplaced}, d.Reason) {
+			out[d.Source.At("")] = true
+		}
+	}
+	return out
+}
+
+// ended are the members of which the class does not permit any more what was served.
+func (o outcome) ended() map[diag.Source]bool {
+	out := map[diag.Source]bool{}
+	for _, d := range o.built.Diagnostics {
+		if d.Reason == diag.ConsentWithdrawn && d.Severity == diag.Error {
 			out[d.Source.At("")] = true
 		}
 	}
