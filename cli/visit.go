@@ -40,7 +40,7 @@ func (p program) visits(seen *lb.Observed) ([]visit, error) {
 			if !ok {
 				continue
 			}
-			for _, path := range pathsOf(level) {
+			for _, path := range pathsOf(p.Table, level) {
 				v, err := p.visit(seen, listener, host, path)
 				if err != nil {
 					return nil, err
@@ -105,15 +105,15 @@ func (p program) hostOf(port int32, level *routing.Level) (string, bool) {
 
 // pathsOf are paths that reach each route of a level, and one that misses them all if there is
 // such a path.
-func pathsOf(level *routing.Level) []string {
+func pathsOf(table *routing.Table, level *routing.Level) []string {
 	routes, _ := level.Reach()
 	var paths []string
 	for i, r := range routes {
-		if path, ok := r.Path.Witness(routes[:i]); ok && len(r.When) == 0 {
+		if path, ok := table.Comparer().Witness(r.Owner.String(), r.Path, routes[:i]); ok && len(r.When) == 0 {
 			paths = append(paths, path)
 		}
 	}
-	if miss, ok := routing.Root.Witness(routes); ok {
+	if miss, ok := table.Comparer().Witness("", routing.Root, routes); ok {
 		paths = append(paths, miss)
 	}
 	return slices.Compact(paths)

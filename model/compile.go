@@ -40,10 +40,12 @@ func Ask(s ingress.Snapshot) lb.Questions {
 // Compile makes the best load balancer of a snapshot. It cannot fail. What does not fit within
 // the cloud's quotas is left out, the newest member first.
 func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
-	built := compile(s, f, c)
+	languages := routing.NewLanguages()
+	built := compile(s, f, c, languages)
 	if len(exceeded(built.LoadBalancer, c, f.InUse)) > 0 {
-		built = fit(s, f, c, built)
+		built = fit(s, f, c, built, languages)
 	}
+	languages.Forget() // the table is kept longer than that is needed
 	built.Diagnostics = diag.Limit(built.Diagnostics)
 	return built
 }
@@ -70,7 +72,7 @@ func certificatesOf(f lb.Facts) ingress.Certificates {
 }
 
 // compile is the compiler's three stages.
-func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
+func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *routing.Languages) Built {
 	guards := guardsOf(f, c)
 	s, uncalled := s.Called(f.NameTaken)
 	s, unguarded := s.Guarded(guards)
@@ -82,7 +84,7 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	for _, missing := range f.Unmet {
 		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing})
 	}
-	table := routing.New(config)
+	table := routing.NewWith(config, languages)
 	balancer, served, refusals := lb.Lower(table, c)
 	if s.Ends(config) {
 		balancer.Withdrawn = true

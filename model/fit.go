@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file keeps a load balancer within its quotas. What is served stays: the change that does
@@ -54,7 +55,7 @@ type concession struct {
 // fit makes as few concessions as it takes for the rest to fit. First the newest changes are taken back. Where
 // what has long been served needs more than before, as it may when a member goes whose routes came first, the
 // newest members are left out; but not for a limit that was lowered: the cloud lets stand what is there.
-func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built) Built {
+func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languages *routing.Languages) Built {
 	var possible []concession
 	changes := s.Changes()
 	for _, m := range changes {
@@ -74,7 +75,7 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built) Built {
 				back = append(back, m.Member)
 			}
 		}
-		return compile(s.Refuse(back).Without(out), f, c)
+		return compile(s.Refuse(back).Without(out), f, c, languages)
 	}
 	suffice := func(made []concession) bool { return len(exceeded(compiled(made).LoadBalancer, c, f.InUse)) == 0 }
 	if !suffice(possible) { // members that are leaving need more: the cloud has the last word

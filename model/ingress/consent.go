@@ -29,7 +29,7 @@ func (c *Class) excludes(key routing.Key, namespace string, labels map[string]st
 // lastGood makes a member of an Ingress as it was last accepted on a load balancer, read as the class reads it
 // today. Where the class does not let it be served so any more it is no member, and withdrawn says why. A
 // version with an annotation that cannot be read any more is no member either, because it would be served
-// without what that asks for.
+// without what that asks for, and one that takes too many steps to compile is none.
 func (c *Class) lastGood(key routing.Key, ing *networkingv1.Ingress, accepted *Accepted) (m Member, withdrawn string, ok bool) {
 	version := accepted.version(ing)
 	group := key.SharedGroup()
@@ -37,6 +37,7 @@ func (c *Class) lastGood(key routing.Key, ing *networkingv1.Ingress, accepted *A
 		return Member{}, fmt.Sprintf("class %s has no group %s for it any more", c.Name, group), false
 	}
 	settings, withdrawn, ok := c.readOn(key, version)
+	ok = ok && c.tooComplex(version) == nil
 	if withdrawn == "" {
 		withdrawn = c.moves(key, version, settings)
 	}

@@ -220,23 +220,31 @@ func (v *visit) fallback(forAnyHost bool) {
 	v.config.Defaults = append(v.config.Defaults, d)
 }
 
-// path is the requests that a path stands for. What ImplementationSpecific means is the class's
-// choice.
+// path is the requests that a path stands for.
 func (c *Class) path(p *networkingv1.HTTPIngressPath) (routing.Path, error) {
+	path := c.readPath(p)
+	if path.Type == routing.Regex {
+		_, err := regexp.Compile(p.Path)
+		return path, err
+	}
+	return path, nil
+}
+
+// readPath is a path as its type has it. What ImplementationSpecific means is the class's choice.
+func (c *Class) readPath(p *networkingv1.HTTPIngressPath) routing.Path {
 	switch *p.PathType {
 	case networkingv1.PathTypeExact:
-		return routing.NewPath(routing.Exact, p.Path), nil
+		return routing.NewPath(routing.Exact, p.Path)
 	case networkingv1.PathTypePrefix:
-		return routing.NewPath(routing.Prefix, p.Path), nil
+		return routing.NewPath(routing.Prefix, p.Path)
 	}
 	switch {
 	case p.Path == "":
-		return routing.Root, nil
+		return routing.Root
 	case c.ImplementationSpecific == v1alpha1.ReadRegex:
-		_, err := regexp.Compile(p.Path)
-		return routing.NewPath(routing.Regex, p.Path), err
+		return routing.NewPath(routing.Regex, p.Path)
 	case c.ImplementationSpecific == v1alpha1.ReadGlob || strings.ContainsAny(p.Path, "*?"):
-		return routing.NewPath(routing.Glob, p.Path), nil
+		return routing.NewPath(routing.Glob, p.Path)
 	}
-	return routing.NewPath(routing.Prefix, p.Path), nil
+	return routing.NewPath(routing.Prefix, p.Path)
 }

@@ -22,7 +22,7 @@ type placedOnHost struct {
 
 // lowerBound is the size of such a set, found greedily from several starting points.
 func lowerBound(t *routing.Table, port int32) int {
-	sets := newPathSets()
+	sets := &pathSets{t.Comparer()}
 	c := newClaims(t, routing.Listener{Port: port}, sets)
 	var all []placedOnHost
 	have := map[string]bool{}
@@ -51,7 +51,7 @@ func lowerBound(t *routing.Table, port int32) int {
 			behind := e.host == a.host && e.order > a.order
 			ahead := e.host == b.host && e.order < b.order
 			between := behind && ahead || a.host != b.host && (behind || ahead)
-			return between && e.group != a.group && sets.overlap(e.path, a.path) && sets.overlap(e.path, b.path)
+			return between && e.group != a.group && sets.overlap(e.group.owner, e.path, a.path) && sets.overlap(e.group.owner, e.path, b.path)
 		})
 	}
 	best := 0

@@ -150,7 +150,7 @@ func (h *highest) before(p routing.Path, g *group) int {
 	place := -1
 	see := func(others []placedClaim) {
 		for i := range others {
-			if o := &others[i]; o.place > place && o.group != g && h.sets.overlap(o.path, p) {
+			if o := &others[i]; o.place > place && o.group != g && h.sets.overlap(g.owner, o.path, p) {
 				place = o.place
 			}
 		}

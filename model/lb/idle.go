@@ -2,7 +2,6 @@ package lb
 
 import (
 	"slices"
-	"strings"
 
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -56,11 +55,11 @@ func (x *claimIndex) idle(i int, later []claim) bool {
 // whether that is the same. A guard is nobody's, so anybody may do what it does.
 func (x *claimIndex) decides(i int, next *claim) (same, decided bool) {
 	cl := &x.all[i]
-	if !x.sets.overlap(cl.path, next.path) {
+	if !x.sets.overlap(cl.group.owner, cl.path, next.path) {
 		return false, false
 	}
 	if next.group.action == cl.group.action && (cl.guard || next.group.owner == cl.group.owner) {
-		covered := len(next.when) == 0 && x.sets.contains(next.path, cl.path)
+		covered := len(next.when) == 0 && x.sets.contains(cl.group.owner, next.path, cl.path)
 		return covered, covered
 	}
 	return false, x.reaches(i, next.path)
@@ -87,12 +86,12 @@ func (x *claimIndex) above(p routing.Path) []int {
 
 // reaches reports whether a request for both claim i and a path passes all claims before i.
 func (x *claimIndex) reaches(i int, path routing.Path) bool {
-	own := x.all[i].path
+	own, asker := x.all[i].path, x.all[i].group.owner
 	both := []routing.Path{own, path}
 	switch {
-	case x.sets.contains(path, own):
+	case x.sets.contains(asker, path, own):
 		both = both[:1]
-	case x.sets.contains(own, path):
+	case x.sets.contains(asker, own, path):
 		both = both[1:]
 	}
 	if len(both) == 1 && !isGlob(both[0]) {
@@ -105,24 +104,20 @@ func (x *claimIndex) reaches(i int, path routing.Path) bool {
 				return false
 			}
 		}
-		if !slices.ContainsFunc(x.globs, func(g int) bool { return g < i && x.sets.overlap(x.all[g].path, p) }) {
+		if !slices.ContainsFunc(x.globs, func(g int) bool { return g < i && x.sets.overlap(asker, x.all[g].path, p) }) {
 			return true // finitely many exact paths and longer prefixes never use a prefix up
 		}
 	}
-	in := []string{routing.PathUniverse}
-	for _, p := range both {
-		in = append(in, p.Pattern())
-	}
-	var out []string
+	var out []routing.Path
 	for _, cl := range x.all[:i] {
-		if len(cl.when) == 0 && x.sets.overlap(cl.path, both[0]) {
-			out = append(out, cl.path.Pattern())
+		if len(cl.when) == 0 && x.sets.overlap(asker, cl.path, both[0]) {
+			out = append(out, cl.path)
 		}
 	}
 	if len(out) == 0 {
 		return true
 	}
-	_, verdict := routing.Find(in, []string{strings.Join(out, "|")})
+	_, verdict := x.sets.Find(asker, both, out)
 	return verdict != routing.None
 }
 

@@ -28,7 +28,7 @@ func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Re
 		Listeners:    []Listener{},
 		TargetGroups: []TargetGroup{},
 	}
-	paths := newPathSets()
+	paths := &pathSets{served.Comparer()}
 	for _, l := range served.Listeners {
 		out.Listeners = append(out.Listeners, lowerListener(served, l, c, paths))
 	}

@@ -46,21 +46,22 @@ type textSet struct {
 	trailing []string       // what comes before a star at the end, the only wildcard
 	globs    []string       // with other wildcards; a star spans everything, even where the cloud's does not
 	patterns []string       // the globs, precisely, and everything else, as regular expressions
-	universe string
+	universe *routing.Language
 
-	compiled []*regexp.Regexp // the patterns, once somebody needs them
+	compiled []*regexp.Regexp  // the patterns, once somebody needs them
+	whole    *routing.Language // the set, likewise
 }
 
 // textKind is how the values of a field are read.
 type textKind struct {
-	universe string
+	universe *routing.Language
 	pattern  func(value string, d Dialect) string
 	lower    bool
 }
 
 var (
-	hostTexts = textKind{universe: routing.HostUniverse + `(:[0-9]+)?`, pattern: hostPattern, lower: true}
-	pathTexts = textKind{universe: routing.PathUniverse, pattern: pathPattern}
+	hostTexts = textKind{universe: routing.NewLanguage(routing.HostUniverse + `(:[0-9]+)?`), pattern: hostPattern, lower: true}
+	pathTexts = textKind{universe: routing.NewLanguage(routing.PathUniverse), pattern: pathPattern}
 )
 
 func texts(c *Condition, d Dialect, kind textKind) textSet {
@@ -143,15 +144,21 @@ func (s *textSet) meets(o *textSet) bool {
 		return false
 	}
 	if s.onlyGlobs() && o.onlyGlobs() {
-		if !s.globsMeet(o) {
-			return false
-		}
-		if s.universe == hostTexts.universe {
-			return true // whether a real host is among the texts takes long to find out
-		}
+		return s.globsMeet(o) // whether a real host or path is among the texts takes long to find out
 	}
-	_, verdict := routing.Find([]string{s.pattern(), o.pattern(), s.universe}, nil)
+	_, verdict := routing.FindText([]*routing.Language{s.language(), o.language(), s.universe}, nil, ruleSteps)
 	return verdict != routing.None
+}
+
+// ruleSteps is the most steps that comparing two rules takes. Rules as people write them need a few thousand.
+const ruleSteps = 100_000
+
+// language is the whole set, made once.
+func (s *textSet) language() *routing.Language {
+	if s.whole == nil {
+		s.whole = routing.NewLanguage(s.pattern())
+	}
+	return s.whole
 }
 
 // onlyGlobs reports whether there is nothing but texts and globs.
@@ -214,7 +221,7 @@ func (s *textSet) holds(inner *textSet) bool {
 	if inner.finite() {
 		return !slices.ContainsFunc(inner.plain, func(text string) bool { return !s.has(text) })
 	}
-	_, verdict := routing.Find([]string{inner.pattern(), s.universe}, []string{s.pattern()})
+	_, verdict := routing.FindText([]*routing.Language{inner.language(), s.universe}, []*routing.Language{s.language()}, ruleSteps)
 	return verdict == routing.None
 }
 

@@ -1,81 +1,76 @@
 package lb
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// pathSets compares paths as sets of request paths. Prefixes and exact paths are compared by
-// their text; globs and regular expressions by automata, whose answers are kept.
-type pathSets struct {
-	answers map[question]bool
-}
-
-func newPathSets() *pathSets { return &pathSets{answers: map[question]bool{}} }
-
-// A question is about two paths.
-type question struct {
-	what string
-	a, b routing.Path
-}
+// pathSets compares paths as sets of request paths, for the Ingress that asks. Prefixes and exact paths are compared
+// by their text; globs and regular expressions by automata, within the budget that the Ingress has.
+type pathSets struct{ *routing.Comparer }
 
 // overlap reports whether some request path is in both. It says true when it cannot tell.
-func (s *pathSets) overlap(a, b routing.Path) bool {
+func (s *pathSets) overlap(asker string, a, b routing.Path) bool {
 	switch {
 	case a == b:
 		return true
 	case a.Type == routing.Exact:
-		return b.Matches(a.Value)
+		return s.Has(asker, b, a.Value) != routing.None
 	case b.Type == routing.Exact:
-		return a.Matches(b.Value)
+		return s.Has(asker, a, b.Value) != routing.None
 	case a.Type == routing.Prefix && b.Type == routing.Prefix:
 		return a.Matches(b.Value) || b.Matches(a.Value)
+	case s.far(a, b):
+		return false
+	case a.Type == routing.Prefix:
+		some, _, told := s.Under(asker, b, a)
+		return some || !told
+	case b.Type == routing.Prefix:
+		some, _, told := s.Under(asker, a, b)
+		return some || !told
+	case comparePaths(a, b) > 0: // the answer is the same, and may be known
+		a, b = b, a
 	}
-	return s.ask("overlap", a, b, func() bool {
-		_, verdict := routing.Find([]string{a.Pattern(), b.Pattern(), routing.PathUniverse}, nil)
-		return verdict != routing.None
-	})
+	_, verdict := s.Find(asker, []routing.Path{a, b}, nil)
+	return verdict != routing.None
 }
 
 // anyOverlap reports whether a path of one list overlaps a path of the other.
-func (s *pathSets) anyOverlap(a, b []routing.Path) bool {
+func (s *pathSets) anyOverlap(asker string, a, b []routing.Path) bool {
 	return slices.ContainsFunc(a, func(p routing.Path) bool {
-		return slices.ContainsFunc(b, func(q routing.Path) bool { return s.overlap(p, q) })
+		return slices.ContainsFunc(b, func(q routing.Path) bool { return s.overlap(asker, p, q) })
 	})
 }
 
 // contains reports whether outer has every request path of inner. It says false when it cannot
 // tell.
-func (s *pathSets) contains(outer, inner routing.Path) bool {
+func (s *pathSets) contains(asker string, outer, inner routing.Path) bool {
 	switch {
 	case outer == inner || outer == routing.Root:
 		return true
 	case inner.Type == routing.Exact:
-		return outer.Matches(inner.Value)
+		return s.Has(asker, outer, inner.Value) == routing.Some
 	case outer.Type == routing.Exact:
 		return false
 	case outer.Type == routing.Prefix && inner.Type == routing.Prefix:
 		return outer.Matches(inner.Value)
+	case s.far(outer, inner):
+		return false
+	case inner.Type == routing.Prefix:
+		_, all, _ := s.Under(asker, outer, inner)
+		return all
+	case outer.Type == routing.Prefix && inner.Type == routing.Glob && strings.ContainsAny(inner.Value, "*?"):
+		return strings.HasPrefix(inner.Text(), outer.Value+"/") // any character can follow its text
 	}
-	return s.ask("contains", outer, inner, func() bool {
-		_, verdict := routing.Find([]string{inner.Pattern(), routing.PathUniverse}, []string{outer.Pattern()})
-		return verdict == routing.None
-	})
-}
-
-func (s *pathSets) ask(what string, a, b routing.Path, answer func() bool) bool {
-	key := question{what, a, b}
-	if known, ok := s.answers[key]; ok {
-		return known
-	}
-	s.answers[key] = !far(a, b) && answer()
-	return s.answers[key]
+	_, verdict := s.Find(asker, []routing.Path{inner}, []routing.Path{outer})
+	return verdict == routing.None
 }
 
 // far reports whether the texts before the first wildcards already keep two paths apart.
-func far(a, b routing.Path) bool {
+func (s *pathSets) far(a, b routing.Path) bool {
 	if a.Type == routing.Regex || b.Type == routing.Regex {
 		return false // an alternation at the top has no such text
 	}
@@ -85,11 +80,8 @@ func far(a, b routing.Path) bool {
 }
 
 // sortPaths puts paths in an order of their own, whatever asked for them.
-func sortPaths(paths []routing.Path) {
-	slices.SortFunc(paths, func(a, b routing.Path) int {
-		if c := strings.Compare(a.Value, b.Value); c != 0 {
-			return c
-		}
-		return int(a.Type) - int(b.Type)
-	})
+func sortPaths(paths []routing.Path) { slices.SortFunc(paths, comparePaths) }
+
+func comparePaths(a, b routing.Path) int {
+	return cmp.Or(strings.Compare(a.Value, b.Value), cmp.Compare(a.Type, b.Type))
 }

@@ -113,7 +113,7 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 	if len(refusals) == 0 {
 		return t, nil
 	}
-	return routing.New(config), refusals
+	return routing.NewWith(config, t.Comparer().Languages), refusals
 }
 
 // cannot says why a route has no rule on this port, its host apart, or "". Guards is how many

@@ -58,7 +58,7 @@ func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Lev
 				Message: fmt.Sprintf("no request has a path like %s: a path ends before \"?\" and \"#\"", printable.Word(diag.Cut(h.Route.Path.Value)))}] = true
 			continue
 		}
-		path, ok := h.Route.Path.Witness(nil)
+		path, ok := t.witness(h.Route, nil)
 		example := ""
 		if ok {
 			example = ": try " + t.curl(port, level.Host, path)
@@ -81,13 +81,18 @@ func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Lev
 	}
 }
 
+// witness is a short path of a route that none of others has.
+func (t *Table) witness(r *Route, others []*Route) (string, bool) {
+	return t.comparer.Witness(r.Owner.String(), r.Path, others)
+}
+
 // tellLoops names the redirects that lead to themselves.
 func (t *Table) tellLoops(told map[diag.Diagnostic]bool, port int32, level *Level) {
 	for _, r := range level.Routes {
 		if r.Action.Redirect == nil {
 			continue
 		}
-		path, ok := r.Path.Witness(nil)
+		path, ok := t.witness(r, nil)
 		if !ok {
 			continue
 		}
@@ -144,7 +149,7 @@ func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Lev
 			if r.Path.within(taken) {
 				continue
 			}
-			path, ok := r.Path.Witness(level.Routes)
+			path, ok := t.witness(r, level.Routes)
 			if !ok {
 				continue
 			}

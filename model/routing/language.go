@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// This file answers questions about sets of texts: is there a path that these patterns match and
-// those do not? The answer is found by running the patterns as finite automata side by side over
-// one representative of each class of characters, breadth first, so that it comes with a
-// shortest witness.
+// This file turns regular expressions into sets of texts that can be compared: deterministic automata over the
+// visible characters. What that takes is counted in steps, so that it can be bounded: an expression of a few
+// dozen characters can take millions.
 
 // PathUniverse and HostUniverse are what can arrive as a path and as a host at all.
 const (
@@ -41,167 +40,290 @@ func GlobPattern(glob string) string {
 	return strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(quoted)
 }
 
-// Verdict says whether a search came to an end.
-type Verdict uint8
+// LanguageSteps is the most steps that the automaton of one expression may take. Globs and expressions as people
+// write them take a few hundred.
+const LanguageSteps = 1_000_000
 
-const (
-	None   Verdict = iota // there is no such text
-	Some                  // there is, and here it is
-	Unsure                // the patterns are beyond this search
-)
+// mostInstructions is how long an expression may be once its counted repetitions are written out.
+const mostInstructions = 20_000
 
-// searchLimit bounds the number of automaton states that a search visits. Patterns as people
-// write them need a few dozen.
-const searchLimit = 20000
+// The characters that a text consists of.
+const firstChar, lastChar = 0x21, 0x7e
 
-// Find searches a text that every pattern of in matches and no pattern of out.
-func Find(in, out []string) (string, Verdict) {
-	m := machine{wanted: len(in)}
-	for _, pattern := range in {
-		if !m.add(pattern) {
-			return "", Unsure
-		}
-	}
-	for _, pattern := range out {
-		if !m.add(pattern) {
-			return "", Unsure
-		}
-	}
-	return m.search()
+// A Language is the texts that an expression matches whole. Its states are numbered from 0, before the first
+// character, and dead where no text that goes on is matched. That of an Exact path or a Prefix has no table: its
+// states are how much of the text has been read, and one more for what is below.
+type Language struct {
+	// Steps is how many instructions of the expression were looked at to make it.
+	Steps int
+	// known is false of an expression that takes too many steps, or that says what an automaton cannot.
+	known bool
+
+	text   string // of an Exact path or a Prefix
+	prefix bool
+
+	cut     [lastChar + 2]bool  // whether the expression tells a character from the one before
+	column  [lastChar + 1]uint8 // of each character, in next
+	columns int
+	next    []int32 // by state and column
+	accepts []bool  // whether the text may end here
+	full    []bool  // whether whatever follows is matched
 }
 
-// machine runs several automata over one text.
-type machine struct {
-	progs  []*syntax.Prog
-	wanted int // the first of progs must match, the others must not
+const dead = -1
+
+// NewLanguage is the language of an expression.
+func NewLanguage(pattern string) *Language {
+	l := &Language{}
+	if prog := program(pattern); prog != nil {
+		l.mark(prog)
+		l.build(prog)
+	}
+	return l
 }
 
-func (m *machine) add(pattern string) bool {
+// languageOf is the language of a path.
+func languageOf(p Path) *Language {
+	if p.Type != Exact && p.Type != Prefix {
+		return NewLanguage(p.Pattern())
+	}
+	l := &Language{known: true, text: p.Value, prefix: p.Type == Prefix}
+	l.cut[firstChar] = true
+	l.cut['/'], l.cut['/'+1] = true, true
+	for _, c := range []byte(p.Value) {
+		if c >= firstChar && c <= lastChar {
+			l.cut[c], l.cut[c+1] = true, true
+		}
+	}
+	return l
+}
+
+// states is how many states there are.
+func (l *Language) states() int {
+	if l.text != "" {
+		return len(l.text) + 2
+	}
+	return len(l.accepts)
+}
+
+// move is the state behind a character.
+func (l *Language) move(state int32, c byte) int32 {
+	if l.text == "" {
+		return l.next[int(state)*l.columns+int(l.column[c])]
+	}
+	switch at := int(state); {
+	case at < len(l.text):
+		if l.text[at] == c {
+			return state + 1
+		}
+	case at > len(l.text):
+		return state
+	case l.prefix && (c == '/' || l.text == Root.Value):
+		return state + 1
+	}
+	return dead
+}
+
+// ends reports whether a text may end in a state.
+func (l *Language) ends(state int32) bool {
+	if l.text == "" {
+		return l.accepts[state]
+	}
+	return int(state) >= len(l.text)
+}
+
+// takesAll reports whether whatever follows is matched.
+func (l *Language) takesAll(state int32) bool {
+	if l.text == "" {
+		return l.full[state]
+	}
+	return int(state) > len(l.text) || l.prefix && l.text == Root.Value && int(state) == len(l.text)
+}
+
+// Exceeds reports whether the expression takes more steps than LanguageSteps.
+func (l *Language) Exceeds() bool { return l.Steps > LanguageSteps }
+
+// program compiles an expression; nil if it is too long, or says something of words.
+func program(pattern string) *syntax.Prog {
 	parsed, err := syntax.Parse("(?:"+pattern+")", syntax.Perl)
-	if err != nil {
-		return false
+	if err != nil || instructions(parsed) > mostInstructions {
+		return nil
 	}
 	prog, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return false
+		return nil
 	}
 	for _, inst := range prog.Inst {
 		if inst.Op == syntax.InstEmptyWidth && syntax.EmptyOp(inst.Arg)&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0 {
-			return false
+			return nil
 		}
 	}
-	m.progs = append(m.progs, prog)
-	return true
+	return prog
 }
 
-// position is where each automaton stands after some text: the sorted instructions that it may
-// be at.
-type position [][]uint32
-
-func (p position) key() string {
-	var b strings.Builder
-	for _, pcs := range p {
-		for _, pc := range pcs {
-			b.WriteRune(rune(pc + 1))
-		}
-		b.WriteByte(0)
+// StepsOf is how many steps the automaton of a path takes, and 10 for each instruction of its expression. An expression
+// that is none takes as many as it has characters.
+func StepsOf(p Path) int {
+	pattern := p.Pattern()
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return len(pattern)
 	}
-	return b.String()
+	if n := instructions(parsed); n <= mostInstructions {
+		return 10*n + languageOf(p).Steps
+	}
+	return LanguageSteps + 1
 }
 
-// search walks breadth first over positions until one is accepted.
-func (m *machine) search() (string, Verdict) {
-	type visit struct {
-		at   position
-		from int
-		by   byte
+// instructions are about how long an expression is once its counted repetitions are written out.
+func instructions(re *syntax.Regexp) int {
+	n := 1
+	if re.Op == syntax.OpLiteral || re.Op == syntax.OpCharClass {
+		n = max(len(re.Rune), 1)
 	}
-	start := make(position, len(m.progs))
-	for i, prog := range m.progs {
-		start[i] = closure(prog, []uint32{uint32(prog.Start)}, true, false)
+	for _, sub := range re.Sub {
+		n += instructions(sub)
 	}
-	queue := []visit{{at: start, from: -1}}
-	seen := map[string]bool{start.key(): true}
-	alphabet := m.alphabet()
-	for i := 0; i < len(queue); i++ {
-		if len(queue) > searchLimit {
-			return "", Unsure
-		}
-		if m.accepts(queue[i].at, i == 0) {
-			var text []byte
-			for j := i; queue[j].from >= 0; j = queue[j].from {
-				text = append(text, queue[j].by)
-			}
-			slices.Reverse(text)
-			return string(text), Some
-		}
-		for _, c := range alphabet {
-			next, alive := m.advance(queue[i].at, c)
-			if !alive {
-				continue
-			}
-			if key := next.key(); !seen[key] {
-				seen[key] = true
-				queue = append(queue, visit{at: next, from: i, by: c})
-			}
-		}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min+1, re.Max)
 	}
-	return "", None
+	return min(n, 1<<30/1001) // which a repetition, at most 1,000 times, takes to less than overflows
 }
 
-// accepts reports whether the text so far is one that is searched.
-func (m *machine) accepts(p position, atStart bool) bool {
-	for i, prog := range m.progs {
-		ends := closure(prog, p[i], atStart, true)
-		matched := slices.ContainsFunc(ends, func(pc uint32) bool { return prog.Inst[pc].Op == syntax.InstMatch })
-		if matched != (i < m.wanted) {
-			return false
+// mark finds the characters that a program tells apart.
+func (l *Language) mark(prog *syntax.Prog) {
+	l.cut[firstChar] = true
+	mark := func(lo, hi rune) {
+		if lo >= firstChar && lo <= lastChar {
+			l.cut[lo] = true
+		}
+		if hi+1 >= firstChar && hi+1 <= lastChar {
+			l.cut[hi+1] = true
 		}
 	}
-	return true
-}
-
-// advance reads one character. It is not alive if a wanted automaton has nowhere to go.
-func (m *machine) advance(p position, c byte) (next position, alive bool) {
-	next = make(position, len(p))
-	for i, prog := range m.progs {
-		var out []uint32
-		for _, pc := range p[i] {
-			inst := &prog.Inst[pc]
-			switch inst.Op {
-			case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
-				if inst.MatchRune(rune(c)) {
-					out = append(out, inst.Out)
-				}
-			}
-		}
-		if len(out) == 0 && i < m.wanted {
-			return nil, false
-		}
-		next[i] = closure(prog, out, false, false)
-	}
-	return next, true
-}
-
-// closure follows everything that reads no character. An end-of-text assertion is kept until the
-// text is known to end there.
-func closure(prog *syntax.Prog, from []uint32, atStart, atEnd bool) []uint32 {
-	var out []uint32
-	visited := make([]bool, len(prog.Inst))
-	stack := slices.Clone(from)
-	for len(stack) > 0 {
-		pc := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if visited[pc] {
+	for i := range prog.Inst {
+		inst := &prog.Inst[i]
+		if inst.Op != syntax.InstRune && inst.Op != syntax.InstRune1 {
 			continue
 		}
-		visited[pc] = true
-		inst := &prog.Inst[pc]
+		fold := syntax.Flags(inst.Arg)&syntax.FoldCase != 0
+		switch {
+		case len(inst.Rune) == 1 && fold:
+			lower, upper := strings.ToLower(string(inst.Rune)), strings.ToUpper(string(inst.Rune))
+			mark(rune(lower[0]), rune(lower[0]))
+			mark(rune(upper[0]), rune(upper[0]))
+		case len(inst.Rune) == 1:
+			mark(inst.Rune[0], inst.Rune[0])
+		default:
+			for j := 0; j+1 < len(inst.Rune); j += 2 {
+				mark(inst.Rune[j], inst.Rune[j+1])
+			}
+		}
+	}
+	for c := firstChar; c <= lastChar; c++ {
+		if l.cut[c] {
+			l.columns++
+		}
+		l.column[c] = uint8(l.columns - 1)
+	}
+}
+
+// build makes the states, each a set of instructions that the program may be at.
+func (l *Language) build(prog *syntax.Prog) {
+	b := &builder{prog: prog, visited: make([]int, len(prog.Inst)), language: l}
+	var sets [][]uint32
+	known := map[string]int32{}
+	add := func(set []uint32, atStart bool) int32 {
+		sets = append(sets, slices.Clone(set))
+		l.accepts = append(l.accepts, b.matches(set, atStart))
+		return int32(len(sets) - 1)
+	}
+	add(b.closure([]uint32{uint32(prog.Start)}, true, false), true) // a state of its own: only there do texts begin
+	var reached, key = []uint32{}, []byte{}
+	for state := 0; state < len(sets); state++ {
+		for c := firstChar; c <= lastChar; c++ {
+			if !l.cut[c] {
+				continue
+			}
+			reached = b.read(reached[:0], sets[state], rune(c))
+			if len(reached) == 0 {
+				l.next = append(l.next, dead)
+				continue
+			}
+			set := b.closure(reached, false, false)
+			key = keyOfSet(key[:0], set)
+			to, old := known[string(key)]
+			if !old {
+				to = add(set, false)
+				known[string(key)] = to
+			}
+			l.next = append(l.next, to)
+		}
+		if l.Exceeds() {
+			l.next, l.accepts = nil, nil
+			return
+		}
+	}
+	l.known = true
+	l.trim()
+}
+
+func keyOfSet(key []byte, set []uint32) []byte {
+	for _, pc := range set {
+		key = append(key, byte(pc), byte(pc>>8), byte(pc>>16))
+	}
+	return key
+}
+
+// A builder follows a program. It counts the steps of a language.
+type builder struct {
+	prog     *syntax.Prog
+	language *Language
+	visited  []int // the closure that an instruction was last seen in
+	closures int
+	stack    []uint32
+	out      []uint32
+}
+
+// read is where a character leads from some instructions.
+func (b *builder) read(out, from []uint32, c rune) []uint32 {
+	b.language.Steps += len(from) + 1
+	for _, pc := range from {
+		inst := &b.prog.Inst[pc]
+		switch inst.Op {
+		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
+			if inst.MatchRune(c) {
+				out = append(out, inst.Out)
+			}
+		}
+	}
+	return out
+}
+
+// matches reports whether a text that ends at some instructions is matched.
+func (b *builder) matches(set []uint32, atStart bool) bool {
+	return slices.ContainsFunc(b.closure(set, atStart, true), func(pc uint32) bool { return b.prog.Inst[pc].Op == syntax.InstMatch })
+}
+
+// closure follows everything that reads no character. An end-of-text assertion is kept until the text is known to
+// end there. The result is good until the next call.
+func (b *builder) closure(from []uint32, atStart, atEnd bool) []uint32 {
+	b.closures++
+	b.out, b.stack = b.out[:0], append(b.stack[:0], from...)
+	for len(b.stack) > 0 {
+		pc := b.stack[len(b.stack)-1]
+		b.stack = b.stack[:len(b.stack)-1]
+		b.language.Steps++
+		if b.visited[pc] == b.closures {
+			continue
+		}
+		b.visited[pc] = b.closures
+		inst := &b.prog.Inst[pc]
 		switch inst.Op {
 		case syntax.InstAlt, syntax.InstAltMatch:
-			stack = append(stack, inst.Out, inst.Arg)
+			b.stack = append(b.stack, inst.Out, inst.Arg)
 		case syntax.InstCapture, syntax.InstNop:
-			stack = append(stack, inst.Out)
+			b.stack = append(b.stack, inst.Out)
 		case syntax.InstEmptyWidth:
 			op := syntax.EmptyOp(inst.Arg)
 			begins := op&(syntax.EmptyBeginText|syntax.EmptyBeginLine) != 0
@@ -209,80 +331,98 @@ func closure(prog *syntax.Prog, from []uint32, atStart, atEnd bool) []uint32 {
 			switch {
 			case begins && !atStart:
 			case ends && !atEnd:
-				out = append(out, pc)
+				b.out = append(b.out, pc)
 			default:
-				stack = append(stack, inst.Out)
+				b.stack = append(b.stack, inst.Out)
 			}
 		case syntax.InstFail:
 		default:
-			out = append(out, pc)
+			b.out = append(b.out, pc)
 		}
 	}
-	slices.Sort(out)
-	return out
+	slices.Sort(b.out)
+	return b.out
 }
 
-// alphabet is one visible character for each class that the automata tell apart, letters where
-// there is a choice.
-func (m *machine) alphabet() []byte {
-	const first, last = 0x21, 0x7e
-	var cut [last + 2]bool // whether a class begins at a character
-	cut[first] = true
-	mark := func(lo, hi rune) {
-		if lo >= first && lo <= last {
-			cut[lo] = true
-		}
-		if hi+1 >= first && hi+1 <= last {
-			cut[hi+1] = true
+// trim marks the states that no text, or every text, leads on from to a match.
+func (l *Language) trim() {
+	states := len(l.accepts)
+	before := make([][]int32, states)
+	for i, to := range l.next {
+		if to != dead {
+			before[to] = append(before[to], int32(i/l.columns))
 		}
 	}
-	for _, prog := range m.progs {
-		for i := range prog.Inst {
-			inst := &prog.Inst[i]
-			if inst.Op != syntax.InstRune && inst.Op != syntax.InstRune1 {
-				continue
-			}
-			fold := syntax.Flags(inst.Arg)&syntax.FoldCase != 0
-			switch {
-			case len(inst.Rune) == 1 && fold:
-				lower, upper := strings.ToLower(string(inst.Rune)), strings.ToUpper(string(inst.Rune))
-				mark(rune(lower[0]), rune(lower[0]))
-				mark(rune(upper[0]), rune(upper[0]))
-			case len(inst.Rune) == 1:
-				mark(inst.Rune[0], inst.Rune[0])
-			default:
-				for j := 0; j+1 < len(inst.Rune); j += 2 {
-					mark(inst.Rune[j], inst.Rune[j+1])
-				}
-			}
+	alive := spread(before, func(s int32) bool { return l.accepts[s] })
+	for i, to := range l.next {
+		if to != dead && !alive[to] {
+			l.next[i] = dead
 		}
 	}
-	var letters []byte
-	for lo := first; lo <= last; {
-		hi := lo
-		for hi < last && !cut[hi+1] {
-			hi++
-		}
-		pick := byte(lo)
-		if lo <= 'z' && hi >= 'a' {
-			pick = byte(max(lo, 'a'))
-		}
-		letters = append(letters, pick)
-		lo = hi + 1
+	partial := spread(before, func(s int32) bool {
+		return !l.accepts[s] || slices.Contains(l.next[int(s)*l.columns:(int(s)+1)*l.columns], dead)
+	})
+	l.full = make([]bool, states)
+	for s := range l.full {
+		l.full[s] = !partial[s]
 	}
-	// Short witnesses come from breadth-first search; readable ones from trying letters first.
-	slices.SortStableFunc(letters, func(a, b byte) int { return readability(a) - readability(b) })
-	return letters
 }
 
-func readability(c byte) int {
+// spread marks the states from which one of some kind is reached.
+func spread(before [][]int32, kind func(state int32) bool) []bool {
+	marked := make([]bool, len(before))
+	var todo []int32
+	for s := range before {
+		if kind(int32(s)) {
+			marked[s] = true
+			todo = append(todo, int32(s))
+		}
+	}
+	for len(todo) > 0 {
+		s := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, from := range before[s] {
+			if !marked[from] {
+				marked[from] = true
+				todo = append(todo, from)
+			}
+		}
+	}
+	return marked
+}
+
+// Has reports whether a text is in the language, and false for told if that is not known.
+func (l *Language) Has(text string) (has, told bool) {
+	state, told := l.after(text)
+	return told && state != dead && l.ends(state), told
+}
+
+// Under says which paths at and below a prefix are in the language: some, or all of them. It is not told of what the
+// automaton does not know.
+func (l *Language) Under(prefix Path) (some, all, told bool) {
+	state, told := l.after(prefix.Value)
 	switch {
-	case c >= 'a' && c <= 'z':
-		return 0
-	case c == '/' || c == '.':
-		return 1
-	case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c == '-':
-		return 2
+	case !told || state == dead:
+		return false, false, told
+	case prefix == Root:
+		return true, l.takesAll(state), true
 	}
-	return 3
+	below := l.move(state, '/')
+	return l.ends(state) || below != dead, l.ends(state) && below != dead && l.takesAll(below), true
+}
+
+// after is the state behind a text, if the automaton knows all of its characters.
+func (l *Language) after(text string) (state int32, told bool) {
+	if !l.known {
+		return dead, false
+	}
+	for _, c := range []byte(text) {
+		if c < firstChar || c > lastChar {
+			return dead, false
+		}
+		if state != dead {
+			state = l.move(state, c)
+		}
+	}
+	return state, true
 }

@@ -75,8 +75,10 @@ func (t *Table) signIns() []signIn {
 	var out []signIn
 	for i := range t.Routes {
 		r := &t.Routes[i]
-		base, ok := r.Path.Witness(nil)
-		if r.Action.Auth != nil && ok && !r.Path.impossible() {
+		if r.Action.Auth == nil || r.Path.impossible() {
+			continue
+		}
+		if base, ok := t.witness(r, nil); ok {
 			out = append(out, signIn{r.Action, r.Owner, r.Source, r.Host, r.Path, base, r.When})
 		}
 	}
@@ -97,7 +99,7 @@ func (t *Table) openRoutes(port int32) map[string][]openRoute {
 			continue
 		}
 		open := openRoute{host: r.Host}
-		if base, ok := r.Path.Witness(nil); ok && r.Path.Type != Exact {
+		if base, ok := t.witness(r, nil); ok && r.Path.Type != Exact {
 			open.prefix = strings.TrimSuffix(base, "/")
 		}
 		for _, service := range t.services(r.Action) {

@@ -61,9 +61,18 @@ func (p Path) Matches(path string) bool {
 	case Glob:
 		return GlobMatch(p.Value, path)
 	default:
-		re, err := regexp.Compile(`\A(?:` + p.Value + `)\z`)
-		return err == nil && re.MatchString(path)
+		re := p.expression()
+		return re != nil && re.MatchString(path)
 	}
+}
+
+// expression is that of a Regex for whole paths; nil if it is none.
+func (p Path) expression() *regexp.Regexp {
+	re, err := regexp.Compile(`\A(?:` + p.Value + `)\z`)
+	if err != nil {
+		return nil
+	}
+	return re
 }
 
 // Text is the part of a path before its first wildcard. Its length ranks prefixes, globs and

@@ -20,9 +20,17 @@ func (h Hidden) Same() bool { return len(h.By) == 1 && identical(h.Route, h.By[0
 // Reach splits the routes of a level into those that some request can reach, in their order, and
 // the others.
 func (l *Level) Reach() (live []*Route, hidden []Hidden) {
-	claimed := make(map[Path][]*Route, len(l.Routes))
+	if !l.split {
+		l.live, l.hidden = l.comparer.reach(l.Routes)
+		l.split = true
+	}
+	return l.live, l.hidden
+}
+
+func (c *Comparer) reach(routes []*Route) (live []*Route, hidden []Hidden) {
+	claimed := make(map[Path][]*Route, len(routes))
 	var globs bool
-	for _, r := range l.Routes {
+	for _, r := range routes {
 		if winner := claimant(claimed[r.Path], r); winner != nil {
 			hidden = append(hidden, Hidden{r, []*Route{winner}})
 			continue
@@ -32,7 +40,7 @@ func (l *Level) Reach() (live []*Route, hidden []Hidden) {
 			continue
 		}
 		if r.Path.Type == Glob || globs && r.Path.Type != Exact {
-			if by := covered(r, live); by != nil {
+			if by := c.covered(r, live); by != nil {
 				hidden = append(hidden, Hidden{r, by})
 				continue
 			}
@@ -69,44 +77,46 @@ func claimant(those []*Route, r *Route) *Route {
 // covered returns the routes before r that together match every path of r, or nil if a path is
 // left. Only a glob or a regular expression can take part in covering a path that is longer
 // than all texts, so it is asked only behind one.
-func covered(r *Route, before []*Route) []*Route {
+func (c *Comparer) covered(r *Route, before []*Route) []*Route {
+	asker := r.Owner.String()
 	var rivals []*Route
-	text := r.Path.Text()
+	text := c.Text(r.Path)
 	for _, b := range before {
 		if len(b.When) > 0 {
 			continue
 		}
-		other := b.Path.Text()
+		other := c.Text(b.Path)
 		if strings.HasPrefix(other, text) || strings.HasPrefix(text, other) {
 			rivals = append(rivals, b)
 		}
 	}
-	if slices.ContainsFunc(r.Path.samples(), func(path string) bool {
-		return !slices.ContainsFunc(rivals, func(b *Route) bool { return b.Path.Matches(path) })
-	}) {
-		return nil
-	}
-	// One that covers it alone explains it best.
-	for _, b := range rivals {
-		if _, verdict := Find([]string{r.Path.Pattern(), PathUniverse}, []string{b.Path.Pattern()}); verdict == None {
-			return []*Route{b}
-		}
-	}
-	patterns := make([]string, len(rivals))
-	for i, b := range rivals {
-		patterns[i] = b.Path.Pattern()
-	}
 	if len(rivals) == 0 {
 		return nil
 	}
-	if _, verdict := Find([]string{r.Path.Pattern(), PathUniverse}, []string{strings.Join(patterns, "|")}); verdict == None {
+	if slices.ContainsFunc(c.samples(asker, r.Path), func(path string) bool { return !c.anyHas(asker, rivals, path) }) {
+		return nil
+	}
+	// One that covers it alone explains it best.
+	paths := make([]Path, len(rivals))
+	for i, b := range rivals {
+		paths[i] = b.Path
+		if _, verdict := c.Find(asker, []Path{r.Path}, paths[i:i+1]); verdict == None {
+			return []*Route{b}
+		}
+	}
+	if _, verdict := c.Find(asker, []Path{r.Path}, paths); verdict == None {
 		return rivals
 	}
 	return nil
 }
 
+// anyHas reports whether a route stands for a path.
+func (c *Comparer) anyHas(asker string, routes []*Route, path string) bool {
+	return slices.ContainsFunc(routes, func(b *Route) bool { return c.Has(asker, b.Path, path) == Some })
+}
+
 // samples are a few paths that p may match, to find out quickly that it is not covered.
-func (p Path) samples() []string {
+func (c *Comparer) samples(asker string, p Path) []string {
 	var all []string
 	switch p.Type {
 	case Exact:
@@ -119,26 +129,22 @@ func (p Path) samples() []string {
 			all = append(all, strings.NewReplacer("*", fill, "?", "~").Replace(p.Value))
 		}
 	}
-	return slices.DeleteFunc(all, func(path string) bool { return !p.Matches(path) })
+	return slices.DeleteFunc(all, func(path string) bool { return c.Has(asker, p, path) != Some })
 }
 
-// Witness is a short path that p matches and none of others.
-func (p Path) Witness(others []*Route) (string, bool) {
-	for _, path := range p.samples() {
-		if !strings.Contains(path, "~") && !slices.ContainsFunc(others, func(b *Route) bool { return b.Path.Matches(path) }) {
+// Witness is a short path that p matches and none of others, asked for an Ingress.
+func (c *Comparer) Witness(asker string, p Path, others []*Route) (string, bool) {
+	for _, path := range c.samples(asker, p) {
+		if !strings.Contains(path, "~") && !c.anyHas(asker, others, path) {
 			return path, true
 		}
 	}
-	var out []string
+	var out []Path
 	for _, b := range others {
 		if len(b.When) == 0 {
-			out = append(out, b.Path.Pattern())
+			out = append(out, b.Path)
 		}
 	}
-	not := []string{}
-	if len(out) > 0 {
-		not = append(not, strings.Join(out, "|"))
-	}
-	path, verdict := Find([]string{p.Pattern(), PathUniverse}, not)
+	path, verdict := c.Find(asker, []Path{p}, out)
 	return path, verdict == Some
 }

@@ -10,10 +10,12 @@ import (
 )
 
 // A Table is a Config in order: for each port the hosts that decide, for each host its routes by
-// precedence and the default that answers its misses.
+// precedence and the default that answers its misses. It keeps what it finds out about its paths, so it is asked by one
+// at a time.
 type Table struct {
 	Config
-	ports map[int32]*portTable
+	ports    map[int32]*portTable
+	comparer *Comparer
 }
 
 // portTable is what one port knows.
@@ -37,11 +39,19 @@ type Level struct {
 	listers map[string]bool
 	// beside says that no rule names the host and that no wildcard answers for it here; see listed.go.
 	beside bool
+
+	comparer *Comparer // that of its table
+	live     []*Route  // what Reach says, once it was asked
+	hidden   []Hidden
+	split    bool
 }
 
 // New orders a Config.
-func New(c Config) *Table {
-	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners))}
+func New(c Config) *Table { return NewWith(c, NewLanguages()) }
+
+// NewWith orders a Config, and remembers what is found out about its paths. The budget of its members is new.
+func NewWith(c Config, l *Languages) *Table {
+	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners)), comparer: newComparer(l)}
 	for _, l := range c.Listeners {
 		t.ports[l.Port] = &portTable{protocol: l.Protocol, levels: map[Host]*Level{Any: {Host: Any}}, unsaid: map[Host]bool{}}
 	}
@@ -50,8 +60,16 @@ func New(c Config) *Table {
 	t.placeRoutes()
 	t.placeDefaults()
 	t.passWildcards()
+	for _, pt := range t.ports {
+		for _, level := range pt.levels {
+			level.comparer = t.comparer
+		}
+	}
 	return t
 }
+
+// Comparer answers questions about the paths of the table.
+func (t *Table) Comparer() *Comparer { return t.comparer }
 
 // nameHosts makes a level of every named host on every port, open where an owner is served.
 func (t *Table) nameHosts() {
@@ -225,7 +243,7 @@ func (t *Table) Match(r Request) Outcome {
 	}
 	for _, level := range chain {
 		for _, route := range level.Routes {
-			if route != outcome.Route && route.matches(r) {
+			if route != outcome.Route && t.matches(route, r) {
 				outcome.Over = append(outcome.Over, route)
 			}
 		}
@@ -248,7 +266,7 @@ func (t *Table) decide(chain []*Level, r Request) Outcome {
 	}
 	for i, level := range reach {
 		for _, route := range level.Routes {
-			if route.matches(r) {
+			if t.matches(route, r) {
 				return Outcome{Action: route.Action, Owner: route.Owner, Source: route.Source, Host: level.Host,
 					Route: route, Why: arrival(reach, i) + ", " + route.describe()}
 			}
@@ -286,7 +304,9 @@ func (l *Level) describe() string {
 	return l.Host.describe()
 }
 
-func (r *Route) matches(q Request) bool { return r.Path.Matches(q.Path) && r.When.Hold(q) }
+func (t *Table) matches(r *Route, q Request) bool {
+	return t.comparer.matches(r.Path, q.Path) && r.When.Hold(q)
+}
 
 func (h Host) describe() string {
 	switch {

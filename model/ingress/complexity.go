@@ -1,0 +1,75 @@
+package ingress
+
+import (
+	"fmt"
+	"strconv"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file refuses Ingresses whose globs and regular expressions take too many steps to be compared. It counts what
+// one Ingress alone takes, so no other Ingress has a say in whether it is refused.
+
+const (
+	// mostSteps is how many steps the globs and regular expressions of an Ingress take at most. One as people write
+	// them takes a few hundred.
+	mostSteps = routing.LanguageSteps
+	// longestExpression is how many characters a regular expression has at most. A class of characters can be three
+	// of them, and more than a thousand ranges.
+	longestExpression = 2048
+)
+
+// tooComplex is the refusal of an Ingress that takes too many steps, or nil.
+func (c *Class) tooComplex(ing *networkingv1.Ingress) *diag.Diagnostic {
+	var worst routing.Path
+	var field string
+	sum, most := 0, 0
+	counted := map[routing.Path]bool{}
+	for i, rule := range ing.Spec.Rules {
+		if rule.HTTP == nil {
+			continue
+		}
+		for j := range rule.HTTP.Paths {
+			path := c.readPath(&rule.HTTP.Paths[j])
+			if path.Type != routing.Glob && path.Type != routing.Regex || counted[path] {
+				continue
+			}
+			counted[path] = true
+			steps := stepsOf(path)
+			sum += steps
+			if steps > most {
+				most, worst, field = steps, path, "spec.rules["+strconv.Itoa(i)+"].http.paths["+strconv.Itoa(j)+"].path"
+			}
+			if sum > mostSteps {
+				return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At(field), Message: complexity(worst, most, len(counted))}
+			}
+		}
+	}
+	return nil
+}
+
+// complexity says which path takes the most steps, and what to do about it.
+func complexity(worst routing.Path, steps, paths int) string {
+	kind, advice := "glob", `write fewer "?" behind a "*", or use the type Prefix or Exact`
+	if worst.Type == routing.Regex {
+		kind, advice = "regular expression", "write it shorter, with fewer repetitions that are counted or that follow others, or use the type Prefix or Exact"
+	}
+	value := printable.Word(diag.Cut(worst.Value))
+	if steps > mostSteps {
+		return fmt.Sprintf("comparing the %s %s with other paths takes more than the %d steps that an Ingress has: %s", kind, value, mostSteps, advice)
+	}
+	return fmt.Sprintf("comparing its paths takes more than the %d steps that an Ingress has, those of %d globs or regular expressions: the %s %s alone takes %d: %s, or have fewer such paths",
+		mostSteps, paths, kind, value, steps, advice)
+}
+
+// stepsOf is how many steps a glob or a regular expression takes, no matter what it is compared with.
+func stepsOf(p routing.Path) int {
+	if p.Type == routing.Regex && len(p.Value) > longestExpression {
+		return mostSteps + 1
+	}
+	return routing.StepsOf(p)
+}

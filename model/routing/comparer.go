@@ -1,0 +1,178 @@
+package routing
+
+import (
+	"encoding/binary"
+	"regexp"
+)
+
+// This file compares paths as sets of request paths, within a budget that each Ingress of a load balancer has. What a
+// question takes does not depend on what was asked before, so a compile always comes to the same answers.
+
+// MemberSteps is the most steps that the questions about one Ingress take in a compile. Those that are asked after
+// that are not answered, and what is served is as if they could not be: requests get the same, by rules that may be
+// more.
+const MemberSteps = 30_000_000
+
+// worthKnowing is how many steps an answer took that is remembered: others are found again as fast.
+const worthKnowing = 1000
+
+// askSteps is what a question takes at least.
+const askSteps = 10
+
+// Languages are the automata of paths, and what was found out about them. They hold for every load balancer, and may
+// be used again for as long as it is compiled in several ways.
+type Languages struct {
+	paths    map[Path]*language
+	answers  map[string]found
+	universe *Language
+}
+
+// language is what is known of one path.
+type language struct {
+	id         uint32
+	text       string
+	expression *regexp.Regexp // of a Regex, that of whole paths
+	automaton  *Language      // once it is needed
+}
+
+// NewLanguages knows no path.
+func NewLanguages() *Languages {
+	return &Languages{paths: map[Path]*language{}, answers: map[string]found{}, universe: NewLanguage(PathUniverse)}
+}
+
+// Forget frees what is known. It is found out anew where it is asked again.
+func (l *Languages) Forget() {
+	clear(l.paths)
+	clear(l.answers)
+}
+
+func (l *Languages) path(p Path) *language {
+	known := l.paths[p]
+	if known == nil {
+		known = &language{id: uint32(len(l.paths)), text: p.Text()}
+		if p.Type == Regex {
+			known.expression = p.expression()
+		}
+		l.paths[p] = known
+	}
+	return known
+}
+
+func (l *Languages) automaton(p Path) *Language {
+	known := l.path(p)
+	if known.automaton == nil {
+		known.automaton = languageOf(p)
+	}
+	return known.automaton
+}
+
+// find searches a request path that every path of in matches and no path of out.
+func (l *Languages) find(in, out []Path) found {
+	key := make([]byte, 0, 4*(len(in)+len(out)+1))
+	for _, p := range in {
+		key = binary.LittleEndian.AppendUint32(key, l.path(p).id+1)
+	}
+	key = binary.LittleEndian.AppendUint32(key, 0)
+	for _, p := range out {
+		key = binary.LittleEndian.AppendUint32(key, l.path(p).id+1)
+	}
+	answer, known := l.answers[string(key)]
+	if !known {
+		all := []*Language{l.universe}
+		for _, p := range in {
+			all = append(all, l.automaton(p))
+		}
+		var not []*Language
+		for _, p := range out {
+			not = append(not, l.automaton(p))
+		}
+		answer = find(all, not, searchSteps)
+		if answer.steps >= worthKnowing {
+			l.answers[string(key)] = answer
+		}
+	}
+	return answer
+}
+
+// A Comparer answers the questions of one compile.
+type Comparer struct {
+	*Languages
+	spent map[string]int // steps, by the Ingress that they are for
+}
+
+func newComparer(l *Languages) *Comparer { return &Comparer{l, map[string]int{}} }
+
+// Find searches a request path that every path of in matches and no path of out, for an Ingress.
+func (c *Comparer) Find(asker string, in, out []Path) (string, Verdict) {
+	if c.spent[asker] > MemberSteps {
+		return "", Unsure
+	}
+	answer := c.find(in, out)
+	c.spent[asker] += askSteps*(len(in)+len(out)) + answer.steps
+	return answer.text, answer.verdict
+}
+
+// Has asks for an Ingress whether a path stands for the path of a request.
+func (c *Comparer) Has(asker string, p Path, path string) Verdict {
+	if p.Type == Exact || p.Type == Prefix {
+		return verdictOf(p.Matches(path))
+	}
+	if c.spent[asker] > MemberSteps {
+		return Unsure
+	}
+	c.spent[asker] += askSteps + len(path)
+	return verdictOf(c.has(p, path))
+}
+
+// Under asks for an Ingress which paths at and below a prefix a path stands for: some, or all of them. Only of globs and
+// regular expressions it is ever not told.
+func (c *Comparer) Under(asker string, p, prefix Path) (some, all, told bool) {
+	if c.spent[asker] > MemberSteps {
+		return false, false, false
+	}
+	c.spent[asker] += askSteps + len(prefix.Value)
+	return c.automaton(p).Under(prefix)
+}
+
+// has is Matches, faster.
+func (l *Languages) has(p Path, path string) bool {
+	if p.Type == Exact || p.Type == Prefix {
+		return p.Matches(path)
+	}
+	if has, told := l.automaton(p).Has(path); told {
+		return has
+	}
+	if p.Type == Regex {
+		re := l.path(p).expression
+		return re != nil && re.MatchString(path)
+	}
+	return p.Matches(path)
+}
+
+func verdictOf(is bool) Verdict {
+	if is {
+		return Some
+	}
+	return None
+}
+
+// matches is Matches for the path of a request that is there.
+func (c *Comparer) matches(p Path, path string) bool {
+	if p.Type != Regex {
+		return p.Matches(path)
+	}
+	return c.has(p, path)
+}
+
+// Text is the path's Text, found once.
+func (c *Comparer) Text(p Path) string {
+	if p.Type != Regex {
+		return p.Text()
+	}
+	return c.path(p).text
+}
+
+// Spent is how many steps were taken for an Ingress.
+func (c *Comparer) Spent(asker string) int {
+	return c.spent[asker]
+}

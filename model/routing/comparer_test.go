@@ -1,0 +1,184 @@
+package routing
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// shortPaths are all paths of up to five characters of a small alphabet.
+func shortPaths() []string {
+	out, last := []string{"/"}, []string{"/"}
+	for range 4 {
+		var next []string
+		for _, p := range last {
+			for _, c := range "ab/" {
+				next = append(next, p+string(c))
+			}
+		}
+		out, last = append(out, next...), next
+	}
+	return out
+}
+
+// randomPath is a path of any type over the same alphabet.
+func randomPath(rng *rand.Rand) Path {
+	text := func(parts ...string) string {
+		var b strings.Builder
+		for range rng.IntN(4) {
+			b.WriteString(parts[rng.IntN(len(parts))])
+		}
+		return "/" + b.String()
+	}
+	switch rng.IntN(5) {
+	case 0:
+		return NewPath(Exact, text("a", "b", "/"))
+	case 1:
+		return NewPath(Prefix, text("a", "b", "/"))
+	case 2:
+		return NewPath(Regex, text("a", "b", "/", ".*", "[ab]", "(a|b/)?", "a{2}", "[^/]+", "(?i)B", "$"))
+	default:
+		return NewPath(Glob, text("a", "b", "/", "*", "?"))
+	}
+}
+
+func TestLanguagesAreWhatPathsMatch(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	paths := shortPaths()
+	for range 2000 {
+		p := randomPath(rng)
+		re := regexp.MustCompile(`\A(?:` + p.Pattern() + `)\z`)
+		language := languageOf(p)
+		for _, path := range paths {
+			has, told := language.Has(path)
+			if !told || has != re.MatchString(path) || p.Matches(path) != has {
+				t.Fatalf("%s: Has(%q) = %v, %v; Matches %v, the expression %v", p, path, has, told, p.Matches(path), re.MatchString(path))
+			}
+		}
+	}
+}
+
+func TestQuestionsAreAnsweredForEveryPath(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 2))
+	paths := shortPaths()
+	for range 2000 {
+		a, b, c := randomPath(rng), randomPath(rng), randomPath(rng)
+		compare := newComparer(NewLanguages())
+		text, verdict := compare.Find("", []Path{a}, []Path{b, c})
+		for _, path := range paths {
+			if a.Matches(path) && !b.Matches(path) && !c.Matches(path) && verdict != Some {
+				t.Fatalf("%s without %s and %s has %q, and Find says %v", a, b, c, path, verdict)
+			}
+		}
+		if verdict == Some && (!a.Matches(text) || b.Matches(text) || c.Matches(text)) {
+			t.Fatalf("%s without %s and %s does not have %q", a, b, c, text)
+		}
+		prefix := NewPath(Prefix, a.Value)
+		if a.Type == Regex || a.Type == Glob {
+			prefix = Root
+		}
+		some, all, told := compare.Under("", c, prefix)
+		for _, path := range paths {
+			if told && prefix.Matches(path) && (c.Matches(path) && !some || !c.Matches(path) && all) {
+				t.Fatalf("%s under %s: some %v, all %v, but %q", c, prefix, some, all, path)
+			}
+		}
+	}
+}
+
+// TestAnswersDoNotDependOnWhatIsKnown asks the same with and without the answers of before: what is left of a budget
+// decides what is answered.
+func TestAnswersDoNotDependOnWhatIsKnown(t *testing.T) {
+	ask := func(c *Comparer) string {
+		rng := rand.New(rand.NewPCG(3, 3))
+		var said strings.Builder
+		for range 500 {
+			in, out := []Path{randomPath(rng)}, []Path{randomPath(rng), randomPath(rng)}
+			if rng.IntN(10) == 0 { // one that is remembered
+				in, out = tangled(2), tangled(20)[2+rng.IntN(5):10]
+			}
+			text, verdict := c.Find("shop/web", in, out)
+			fmt.Fprintln(&said, text, verdict, c.spent["shop/web"])
+		}
+		return said.String()
+	}
+	languages := NewLanguages()
+	first, second := ask(newComparer(languages)), ask(newComparer(languages))
+	if first != second {
+		t.Error("the answers differ once they are known")
+	}
+}
+
+// tangled are globs that together are far beyond any search: a text can be in the middle of each.
+func tangled(n int) []Path {
+	var out []Path
+	for i := range n {
+		out = append(out, Path{Glob, fmt.Sprintf("/*%c????????%c", 'a'+i%20, 'b'+i%20)})
+	}
+	return out
+}
+
+func TestOneSearchEnds(t *testing.T) {
+	c := newComparer(NewLanguages())
+	all := tangled(20)
+	if _, verdict := c.Find("shop/web", []Path{Root}, all); verdict == None {
+		t.Errorf("globs that begin with a star cover everything: %v", verdict)
+	}
+	if _, verdict := c.Find("shop/web", all, nil); verdict != Unsure {
+		t.Errorf("what all globs have is found: %v", verdict)
+	}
+	if spent := c.Spent("shop/web"); spent > 2*searchSteps+1000 {
+		t.Errorf("%d steps for two searches, each of which ends after %d", spent, searchSteps)
+	}
+}
+
+func TestBudgetIsThatOfTheIngress(t *testing.T) {
+	c := newComparer(NewLanguages())
+	for i := range 1000 {
+		all := tangled(20)
+		c.Find("bob/hostile", all[:2+i%18], all[i%20:])
+		c.Has("bob/hostile", all[0], "/abc")
+	}
+	if spent := c.Spent("bob/hostile"); spent <= MemberSteps || spent > MemberSteps+2*searchSteps {
+		t.Errorf("%d steps were taken, and there are %d", spent, MemberSteps)
+	}
+	if _, verdict := c.Find("bob/hostile", []Path{{Glob, "/a*"}}, nil); verdict != Unsure {
+		t.Errorf("a question beyond the budget is answered: %v", verdict)
+	}
+	if text, verdict := c.Find("alice/web", []Path{{Glob, "/a*"}}, nil); text != "/a" || verdict != Some {
+		t.Errorf("the neighbour's question: %q, %v", text, verdict)
+	}
+}
+
+func TestStepsOf(t *testing.T) {
+	for _, c := range []struct {
+		path     Path
+		ordinary bool
+	}{
+		{Path{Glob, "/api/*/v1/*/edit"}, true},
+		{Path{Glob, "/static/*.jpg"}, true},
+		{Path{Regex, `/users/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/.*`}, true},
+		{Path{Regex, `/(?i)(foo|bar)/.*\.(jpg|png|gif|jpeg|webp)`}, true},
+		{Path{Regex, `/(`}, true}, // refused for what it is
+		{Path{Glob, "/*ab????????????c1"}, false},
+		{Path{Glob, "/" + strings.Repeat("*a", 500)}, false},
+		{Path{Glob, "/" + strings.Repeat("a*", 100_000)}, false},
+		{Path{Regex, "/(?:" + strings.Repeat("x", 1000) + "){1000}"}, false},
+		{Path{Regex, `/\b(?:` + strings.Repeat("x", 19) + "){1000}"}, false},
+		{Path{Regex, "/" + strings.Repeat(`\pL`, 600)}, false},
+		{Path{Regex, "/.*a.{12}b"}, false},
+	} {
+		steps := StepsOf(c.path)
+		if c.ordinary && steps > LanguageSteps/100 {
+			t.Errorf("%s takes %d steps, more than a hundredth of what an Ingress has", c.path, steps)
+		}
+		if !c.ordinary && steps < LanguageSteps/10 {
+			t.Errorf("%s takes %d steps, less than a tenth of what an Ingress has", c.path, steps)
+		}
+		if steps > 2*LanguageSteps {
+			t.Errorf("%s is looked at for %d steps", c.path, steps)
+		}
+	}
+}
