@@ -67,6 +67,9 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languag
 		}
 	}
 	compiled := func(made []concession) Built {
+		if len(made) == 0 {
+			return whole
+		}
 		var back, out []ingress.Member
 		for _, m := range made {
 			if m.all {

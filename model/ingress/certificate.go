@@ -46,7 +46,11 @@ func CertificateHosts(s Snapshot) []string {
 			if t.SecretName != "" {
 				continue
 			}
-			for _, c := range covers.by(t.Hosts) {
+			covered := covers.by(t.Hosts)
+			if covers.given += len(covered); covers.given > maxCovered {
+				break // which is told where certificates are chosen
+			}
+			for _, c := range covered {
 				if c.listed != "" {
 					ask = append(ask, c.listed)
 				}

@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file refuses Ingresses whose globs and regular expressions take too many steps to be compared. It counts what
-// one Ingress alone takes, so no other Ingress has a say in whether it is refused.
+// This file refuses Ingresses whose globs and regular expressions take too many steps to be compared, and those that
+// have too many routes. It counts what one Ingress alone takes, so no other Ingress has a say in whether it is refused.
 
 const (
 	// mostSteps is how many steps the globs and regular expressions of an Ingress take at most. One as people write
@@ -21,10 +21,27 @@ const (
 	// longestExpression is how many characters a regular expression has at most. A class of characters can be three
 	// of them, and more than a thousand ranges.
 	longestExpression = 2048
+	// mostRoutes is how many routes the paths of an Ingress are on all of its ports. Each is looked at on its own.
+	mostRoutes = 100_000
 )
 
+// pathsOf is the number of paths of an Ingress.
+func pathsOf(ing *networkingv1.Ingress) int {
+	n := 0
+	for _, r := range ing.Spec.Rules {
+		if r.HTTP != nil {
+			n += len(r.HTTP.Paths)
+		}
+	}
+	return n
+}
+
 // tooComplex is the refusal of an Ingress that takes too many steps, or nil.
-func (c *Class) tooComplex(ing *networkingv1.Ingress) *diag.Diagnostic {
+func (c *Class) tooComplex(ing *networkingv1.Ingress, s settings) *diag.Diagnostic {
+	if routes := pathsOf(ing) * len(s.ports); routes > mostRoutes {
+		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At("spec.rules"),
+			Message: fmt.Sprintf("its paths on each of its %d ports are %d routes, and more than %d are not served: have fewer paths, or listen on fewer ports", len(s.ports), routes, mostRoutes)}
+	}
 	var worst routing.Path
 	var field string
 	sum, most := 0, 0

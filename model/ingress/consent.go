@@ -37,7 +37,7 @@ func (c *Class) lastGood(key routing.Key, ing *networkingv1.Ingress, accepted *A
 		return Member{}, fmt.Sprintf("class %s has no group %s for it any more", c.Name, group), false
 	}
 	settings, withdrawn, ok := c.readOn(key, version)
-	ok = ok && c.tooComplex(version) == nil
+	ok = ok && c.tooComplex(version, settings) == nil
 	if withdrawn == "" {
 		withdrawn = c.moves(key, version, settings)
 	}

@@ -118,7 +118,7 @@ func (s *splitter) admit(ing *networkingv1.Ingress, class *Class, home home) (ro
 	if r := home.rejection(ing); r != nil {
 		found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: sourceOf(ing), Message: r.Message})
 	}
-	if refused := class.tooComplex(ing); refused != nil {
+	if refused := class.tooComplex(ing, settings); refused != nil {
 		found = append(found, *refused)
 	}
 	if failed(found) {

@@ -49,11 +49,7 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Di
 func (s Snapshot) paths() int {
 	n := 0
 	for _, m := range s.Members {
-		for _, r := range m.Spec.Rules {
-			if r.HTTP != nil {
-				n += len(r.HTTP.Paths)
-			}
-		}
+		n += pathsOf(m.Ingress)
 	}
 	return n
 }

@@ -117,16 +117,17 @@ func (c *claims) parent(h routing.Host) *routing.Level {
 	return c.table.Level(c.port, p)
 }
 
-// below are the claims that a request of this host meets once it has passed its own level.
-func (c *claims) below(h routing.Host) []claim {
-	var later []claim
+// below are the claims that a request of this host meets once it has passed its own level: those of one level
+// after the other.
+func (c *claims) below(h routing.Host) [][]claim {
+	var later [][]claim
 	if parent := c.parent(h); parent != nil {
-		later = append(later, c.whole(parent)...)
+		later = append(later, c.whole(parent))
 	}
 	if h != routing.Any {
-		later = append(later, c.byHost[routing.Any]...)
+		later = append(later, c.byHost[routing.Any])
 	}
-	return append(later, c.fallback)
+	return append(later, []claim{c.fallback})
 }
 
 // routes are the reachable routes of a level as claims.

@@ -35,7 +35,7 @@ func newClaimIndex(all []claim, ranked bool, sets *pathSets) *claimIndex {
 func isGlob(p routing.Path) bool { return p.Type == routing.Glob || p.Type == routing.Regex }
 
 // idle reports whether the requests that reach claim i would get the same without it.
-func (x *claimIndex) idle(i int, later []claim) bool {
+func (x *claimIndex) idle(i int, later [][]claim) bool {
 	for _, j := range x.above(x.all[i].path) {
 		if j > i && !x.dropped[j] {
 			if same, decided := x.decides(i, &x.all[j]); decided {
@@ -43,9 +43,11 @@ func (x *claimIndex) idle(i int, later []claim) bool {
 			}
 		}
 	}
-	for j := range later {
-		if same, decided := x.decides(i, &later[j]); decided {
-			return same
+	for _, level := range later {
+		for j := range level {
+			if same, decided := x.decides(i, &level[j]); decided {
+				return same
+			}
 		}
 	}
 	return false

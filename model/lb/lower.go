@@ -3,6 +3,7 @@ package lb
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -29,8 +30,11 @@ func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Re
 		TargetGroups: []TargetGroup{},
 	}
 	paths := &pathSets{served.Comparer()}
+	left := c.mostRules()
 	for _, l := range served.Listeners {
-		out.Listeners = append(out.Listeners, lowerListener(served, l, c, paths))
+		lowered := lowerListener(served, l, c, paths, left)
+		left -= len(lowered.Rules)
+		out.Listeners = append(out.Listeners, lowered)
 	}
 	slices.SortFunc(out.Listeners, func(a, b Listener) int { return int(a.Port - b.Port) })
 	var unheard []Refusal
@@ -39,13 +43,28 @@ func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Re
 	return out, served, append(slices.Clip(refusals), unheard...)
 }
 
-func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *pathSets) Listener {
+// mostRules is after how many rules no more are made. A load balancer has no room for a tenth of them, so that nothing is
+// served of what would need more.
+func (c Capabilities) mostRules() int {
+	if c.Rules == 0 {
+		return math.MaxInt
+	}
+	return max(10*c.Rules, 2000)
+}
+
+func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *pathSets, mostRules int) Listener {
 	out := Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates, Rules: []Rule{}}
 	claims := newClaims(t, l, paths)
 	spell := newSpeller(c, l.Port)
 	out.Default = claims.fallback.action
 	for _, section := range sections(t.Levels(l.Port), spell) {
+		if len(out.Rules) > mostRules {
+			break
+		}
 		for _, b := range paths.join(section.chains(claims)) {
+			if len(out.Rules) > mostRules {
+				break
+			}
 			out.Rules = append(out.Rules, spell.rules(b)...)
 		}
 	}

@@ -59,6 +59,19 @@ func (c Capabilities) sharesOf(when routing.Conditions) []int {
 	return shares
 }
 
+// mostParts is the most rules that the values of conditions multiply one rule to. Load balancers have a hundred rules or
+// two.
+const mostParts = 200
+
+// parts is how many divided makes of conditions, and no more than one above mostParts.
+func (c Capabilities) parts(when routing.Conditions) int {
+	parts := 1
+	for i, share := range c.sharesOf(when) {
+		parts = min(parts*((len(when[i].Values)+share-1)/share), mostParts+1)
+	}
+	return parts
+}
+
 // wildcardsOf are the wildcards among the values of conditions that have any.
 func wildcardsOf(when routing.Conditions) int {
 	n := 0
@@ -85,6 +98,9 @@ func (c Capabilities) mostWildcards(when routing.Conditions) int {
 func (c Capabilities) cannotNarrow(when routing.Conditions) string {
 	if room := c.ValuesPerRule - hostAndPath; c.ValuesPerRule > 0 && len(when) > room {
 		return fmt.Sprintf("it has %d conditions, and a rule of %s has room for %d besides host and path", len(when), c.Name, room)
+	}
+	if parts := c.parts(when); parts > mostParts {
+		return fmt.Sprintf("its conditions have so many values that each path takes more than the %d rules of %s that are made for one: have fewer values, or divide the Ingress", mostParts, c.Name)
 	}
 	for _, part := range when {
 		if c.NameLength > 0 && part.Field == "header" && len(part.Name) > c.NameLength {

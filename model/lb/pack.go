@@ -362,16 +362,32 @@ func (b *block) originOf(hosts, paths chunk) []diag.Source {
 		for _, o := range b.origins {
 			b.byHost[o.host] = append(b.byHost[o.host], o)
 		}
-	}
-	wanted := map[routing.Path]bool{}
-	for _, i := range paths.of {
-		wanted[b.paths[i]] = true
+		for _, of := range b.byHost {
+			slices.SortFunc(of, func(a, b origin) int { return comparePaths(a.path, b.path) })
+		}
 	}
 	var out []diag.Source
 	add := func(h routing.Host) {
-		for _, o := range b.byHost[h] {
-			if o.source != (diag.Source{}) && (len(wanted) == 0 || wanted[o.path]) {
+		of := b.byHost[h]
+		note := func(o origin) {
+			if o.source != (diag.Source{}) {
 				out = append(out, o.source)
+			}
+		}
+		if len(paths.of) == 0 {
+			for _, o := range of {
+				note(o)
+			}
+		}
+		last := -1
+		for _, i := range paths.of {
+			if i == last { // a path of several values
+				continue
+			}
+			last = i
+			at, _ := slices.BinarySearchFunc(of, b.paths[i], func(o origin, p routing.Path) int { return comparePaths(o.path, p) })
+			for ; at < len(of) && of[at].path == b.paths[i]; at++ {
+				note(of[at])
 			}
 		}
 	}

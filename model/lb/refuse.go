@@ -19,6 +19,7 @@ type Refusal struct {
 	Source diag.Source
 	Ports  []int32
 	Why    string
+	Reason diag.Reason // "" for NotExpressible
 }
 
 // Diagnostic tells the owner.
@@ -27,7 +28,7 @@ func (r Refusal) Diagnostic() diag.Diagnostic {
 	if len(r.Ports) > 0 {
 		message = fmt.Sprintf("not served on port %s: %s", joinPorts(r.Ports), r.Why)
 	}
-	return diag.Diagnostic{Severity: diag.Error, Reason: diag.NotExpressible, Source: r.Source, Message: message, Ports: diag.PortsOf(r.Ports...)}
+	return diag.Diagnostic{Severity: diag.Error, Reason: cmp.Or(r.Reason, diag.NotExpressible), Source: r.Source, Message: message, Ports: diag.PortsOf(r.Ports...)}
 }
 
 func joinPorts(ports []int32) string {
@@ -56,7 +57,7 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 	config.Routes = make([]routing.Route, 0, len(t.Routes))
 	for _, r := range t.Routes {
 		if why := c.cannotSignIn(t, r.Action); why != "" {
-			refusals = append(refusals, Refusal{r.Owner, r.Source, nil, why + unanswered})
+			refusals = append(refusals, Refusal{r.Owner, r.Source, nil, why + unanswered, ""})
 			r.Action = routing.Status(503)
 		}
 		var refused []int32
@@ -71,7 +72,7 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 			}
 		}
 		if len(refused) > 0 {
-			refusals = append(refusals, Refusal{r.Owner, r.Source, refused, why})
+			refusals = append(refusals, Refusal{r.Owner, r.Source, refused, why, ""})
 		}
 		if len(kept) > 0 {
 			r.Ports = kept
@@ -94,18 +95,24 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 		}
 		if why != "" {
 			refusals = append(refusals, Refusal{n.Owner, n.Source, n.Unsaid,
-				why + "; requests for it are answered as if no rule named it"})
+				why + "; requests for it are answered as if no rule named it", ""})
 		}
 	}
 
 	config.Defaults = nil
+	repeating := repeatingDefaults(t)
 	for _, d := range t.Defaults {
+		if repeating[d.Owner.String()] {
+			refusals = append(refusals, Refusal{d.Owner, d.Source, nil, fmt.Sprintf("the class lets requests that miss the paths of a host go on to the paths of less specific hosts before its default backend, "+
+				"and for the hosts that this one is to answer for these are more than %d in all: name fewer hosts, or write fewer paths without a host", mostRepeated), diag.TooComplex})
+			continue
+		}
 		if why := c.cannotSignIn(t, d.Action); why != "" {
-			refusals = append(refusals, Refusal{d.Owner, d.Source, nil, why + unanswered})
+			refusals = append(refusals, Refusal{d.Owner, d.Source, nil, why + unanswered, ""})
 			d.Action = routing.Status(503)
 		}
 		if why := cmp.Or(c.cannotDo(d.Action), reach.cannotDefault(d)); why != "" {
-			refusals = append(refusals, Refusal{d.Owner, d.Source, nil, why})
+			refusals = append(refusals, Refusal{d.Owner, d.Source, nil, why, ""})
 			continue
 		}
 		config.Defaults = append(config.Defaults, d)
@@ -114,6 +121,36 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 		return t, nil
 	}
 	return routing.NewWith(config, t.Comparer().Languages), refusals
+}
+
+// mostRepeated is how many routes of less specific hosts the default backend of one Ingress has repeated for its hosts.
+const mostRepeated = 100_000
+
+// repeatingDefaults are the Ingresses whose default backends have more routes repeated than that: before a default, the
+// routes that a host falls through to are said for it again.
+func repeatingDefaults(t *routing.Table) map[string]bool {
+	if t.HostMiss != routing.MissFallsThrough || len(t.Defaults) == 0 {
+		return nil
+	}
+	repeated, out := map[string]int{}, map[string]bool{}
+	for _, listener := range t.Listeners {
+		forAny := len(t.Level(listener.Port, routing.Any).Routes)
+		for _, l := range t.Levels(listener.Port) {
+			if l.Host == routing.Any || l.Miss == nil || l.Closed {
+				continue
+			}
+			below := forAny
+			if parent, ok := l.Host.Parent(); ok && !l.Host.Wildcard() {
+				if wildcard := t.Level(listener.Port, parent); wildcard != nil {
+					below += len(wildcard.Routes)
+				}
+			}
+			owner := l.Miss.Owner.String()
+			repeated[owner] += below
+			out[owner] = out[owner] || repeated[owner] > mostRepeated
+		}
+	}
+	return out
 }
 
 // cannot says why a route has no rule on this port, its host apart, or "". Guards is how many
