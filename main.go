@@ -19,8 +19,12 @@ func main() {
 }
 
 func run() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx := context.Background()
+	if cli.Lasts(os.Args[1:]) { // the others have nothing to put in order, and end where they are
+		var stop context.CancelFunc
+		ctx, stop = signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+		defer stop()
+	}
 	streams := cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}
 	return cli.Run(ctx, os.Args[1:], plugged(), streams)
 }

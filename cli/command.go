@@ -82,6 +82,13 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 	return exitFail
 }
 
+// Lasts reports whether a command line is one of a command that goes on until it is told to end, and then puts things in
+// order.
+func Lasts(args []string) bool {
+	cmd, _, err := newRoot(Providers{}).Find(args)
+	return err == nil && (cmd.Name() == "run" || cmd.Name() == "demo")
+}
+
 // printError prints one line for each error that was joined. An error is one line, whatever it quotes.
 func printError(w io.Writer, err error) {
 	for _, err := range joined(err) {

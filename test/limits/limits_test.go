@@ -1,0 +1,112 @@
+// Package limits runs the command line on what one hostile Ingress can ask for, as a process of its own, and holds it to
+// the memory and the time that one Ingress may take.
+package limits
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What one Ingress may take of plan, however it is written.
+const (
+	mostMemory = 256 << 20
+	mostTime   = 2 * time.Second // of CPU, so that a busy machine makes no difference
+)
+
+// binary is the command line, as it is released.
+func binary(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "fairlead")
+	build := exec.Command("go", "build", "-o", path, "../..")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building: %s\n%s", err, out)
+	}
+	return path
+}
+
+func TestOneIngressTakesLittle(t *testing.T) {
+	fairlead := binary(t)
+	for _, row := range rows() {
+		for _, provider := range []string{"aws", "fake"} {
+			t.Run(row.name+"/"+provider, func(t *testing.T) {
+				file := filepath.Join(t.TempDir(), "ingress.yaml")
+				if err := os.WriteFile(file, []byte(row.manifests), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				command := exec.Command(fairlead, "plan", "--provider", provider, "-f", file)
+				var out bytes.Buffer
+				command.Stdout, command.Stderr = &out, &out
+				if err := command.Start(); err != nil {
+					t.Fatal(err)
+				}
+				ended := time.AfterFunc(time.Minute, func() { _ = command.Process.Kill() }) // it would never end
+				err := command.Wait()
+				ended.Stop()
+				var status *exec.ExitError
+				if errors.As(err, &status); err != nil && (status == nil || status.ExitCode() < 0) {
+					t.Fatalf("%s after %s of CPU", err, cpu(command.ProcessState))
+				}
+				memory, spent := memoryOf(command.ProcessState), cpu(command.ProcessState)
+				t.Logf("%7d bytes: %.2f s of CPU, %d MiB", len(row.manifests), spent.Seconds(), memory>>20)
+				if spent > mostTime || memory > mostMemory {
+					t.Errorf("it took %s of CPU and %d MiB", spent, memory>>20)
+				}
+				if provider == "aws" && !strings.Contains(out.String(), row.says) {
+					t.Errorf("nothing is said of %s: %.500s", row.says, out.String())
+				}
+			})
+		}
+	}
+}
+
+func cpu(s *os.ProcessState) time.Duration { return s.UserTime() + s.SystemTime() }
+
+// memoryOf is the most memory that a process had. Linux counts it in KiB, and others in bytes: getrusage(2).
+func memoryOf(s *os.ProcessState) int64 {
+	usage, ok := s.SysUsage().(*syscall.Rusage)
+	switch {
+	case !ok:
+		return 0
+	case runtime.GOOS == "linux":
+		return int64(usage.Maxrss) << 10
+	}
+	return int64(usage.Maxrss)
+}
+
+// TestPlanEndsWhenItIsTold sends plan the signal of a user, or of a system that shuts down, while it waits for manifests.
+func TestPlanEndsWhenItIsTold(t *testing.T) {
+	fairlead := binary(t)
+	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		command := exec.Command(fairlead, "plan", "-f", "-")
+		if _, err := command.StdinPipe(); err != nil { // from which nothing comes
+			t.Fatal(err)
+		}
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- command.Wait() }()
+		time.Sleep(500 * time.Millisecond) // it has started
+		if err := command.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-ended:
+			if err == nil {
+				t.Errorf("%s: it ends as if there were nothing to do", signal)
+			}
+		case <-time.After(10 * time.Second):
+			t.Errorf("%s: it goes on", signal)
+			_ = command.Process.Kill()
+			<-ended
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package limits
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A row is one hostile Ingress, and what plan for an ALB says of it.
+type row struct {
+	name, manifests, says string
+}
+
+// rows are what was found to take most, in memory or in time, before it was bounded. Each is within what the API server
+// accepts: 1.5 MiB for an object, and 256 KiB for its annotations.
+func rows() []row {
+	const specific = "ImplementationSpecific"
+	letter := func(i int) string { return string(rune('a' + i%26)) }
+	return []row{
+		{"one glob of thousands of states", one(host("a.com", times(1, func(i int) string { return path("/*xx????????????y", specific) }))), ""},
+		{"8 globs of thousands of states", one(host("a.com", times(8, func(i int) string {
+			return path("/*"+letter(i)+letter(i)+"????????????y", specific)
+		}))), "TooComplex"},
+		{"20 globs of thousands of states", one(host("a.com", times(20, func(i int) string {
+			return path(fmt.Sprintf("/*%s%s????????????%s%d", letter(i), letter(i+1), letter(i+2), i%10), specific)
+		}))), "TooComplex"},
+		{"80 globs with 5 stars", one(host("a.com", times(80, func(i int) string {
+			glob := "/"
+			for j := range 5 {
+				glob += "*" + letter((i*(j+1))%5) + letter((i/(j+1))%5)
+			}
+			return path(glob, specific)
+		}))), ""},
+		{"a glob of 100,000 stars", one(host("a.com", path("/"+strings.Repeat("*a", 100_000), specific))), "TooComplex"},
+		{"globs before 2,000 prefixes", one(host("a.com", times(40, func(i int) string { return path(fmt.Sprintf("/*/x%d/*", i), specific) })+
+			times(2000, func(i int) string { return path(fmt.Sprintf("/a/b%d/c", i), "Prefix") }))), ""},
+		{"40 globs without a host before 500 hosts", one(host("", times(40, func(i int) string {
+			return path("/*"+letter(i)+"*"+letter(i+3)+"*"+letter(i+5), specific)
+		})), times(500, func(i int) string { return host(fmt.Sprintf("h%d.a.com", i), path("/x", "Prefix")) })), ""},
+
+		{"a repeated repetition", regular + one(host("a.com", path("/("+strings.Repeat("x", 1500)+"){1000}", specific))), "TooComplex"},
+		{"10 counted repetitions", regular + one(host("a.com", times(10, func(i int) string {
+			return path("/"+strings.Repeat("(?:abcdefghijklmnopqrstuvwxyz0123456789){1000}", 8)+letter(i), specific)
+		}))), "TooComplex"},
+		{"20,000 Unicode classes", regular + one(host("a.com", path("/"+strings.Repeat(`\\pL`, 20_000), specific))), "TooComplex"},
+		{"40 expressions of thousands of states", regular + one(host("a.com", times(40, func(i int) string {
+			return path(fmt.Sprintf("/.*%s.{%d}%s", letter(i), 10+i, letter(i+3)), specific)
+		}))), "TooComplex"},
+		{"200 expressions beside 3,000 exact paths", regular + one(host("a.com", times(200, func(i int) string { return path(fmt.Sprintf("/[a-z]+%d/.*", i), specific) })+
+			times(3000, func(i int) string { return path(fmt.Sprintf("/a%d/b", i), "Exact") }))), "QuotaExceeded"},
+
+		{"4,000 prefixes", one(host("a.com", times(4000, func(i int) string { return path(fmt.Sprintf("/p%d", i), "Prefix") }))), ""},
+		{"10,000 exact paths", one(host("a.com", times(10_000, func(i int) string { return path(fmt.Sprintf("/p%d", i), "Exact") }))), "QuotaExceeded"},
+		{"5,000 hosts", one(hosts(5000)), "QuotaExceeded"},
+		{"2,000 paths without a host and 3,000 hosts", one(host("", times(2000, func(i int) string { return path(fmt.Sprintf("/q%d", i), "Prefix") })), hosts(3000)), "QuotaExceeded"},
+		{"the same, repeated for each host", lessSpecific + strings.Replace(one(host("", times(2000, func(i int) string { return path(fmt.Sprintf("/q%d", i), "Prefix") })), hosts(3000)),
+			"spec:\n", "spec:\n  defaultBackend: {service: {name: web, port: {number: 80}}}\n", 1), "QuotaExceeded"},
+		{"10,000 paths on 50 ports", annotated("listen-ports", ports(50), times(1000, func(i int) string {
+			return host(fmt.Sprintf("h%d.a.com", i), times(10, func(j int) string { return path(fmt.Sprintf("/p%d", j), "Prefix") }))
+		})), "TooComplex"},
+
+		{"2,000 entries of spec.tls for 2,000 hosts", secure(times(2000, func(int) string { return "  - {}\n" }), hosts(2000)), ""},
+		{"2,000 wildcards of spec.tls for 2,000 hosts", secure(times(2000, func(int) string { return "  - hosts: ['*.a.com']\n" }), hosts(2000)), ""},
+		{"2,000 missing Secrets", secure(times(2000, func(i int) string { return fmt.Sprintf("  - {hosts: [h%d.a.com], secretName: s%d}\n", i, i) }), host("h0.a.com", path("/", "Prefix"))), "CertificateMissing"},
+		{"1,999 listed hosts and 5 paths", secure("  - hosts: ["+strings.TrimSuffix(times(1999, func(i int) string { return fmt.Sprintf("h%d.a.com,", i) }), ",")+"]\n",
+			host("", times(5, func(i int) string { return path(fmt.Sprintf("/p%d", i), "Prefix") }))), ""},
+		{"a Secret of 1 MiB", "apiVersion: v1\nkind: Secret\nmetadata: {namespace: shop, name: t}\ntype: kubernetes.io/tls\ndata: {tls.key: QQ==, tls.crt: " +
+			strings.Repeat("QUFB", 250_000) + "}\n---\n" + secure("  - {hosts: [a.com], secretName: t}\n", host("a.com", path("/", "Prefix"))), "CertificateInvalid"},
+
+		{"1,500 values of a condition on 1,000 paths", annotated("conditions", "[{header: {x-a: ["+numbers(1500)+"]}}]", host("a.com",
+			times(1000, func(i int) string { return path(fmt.Sprintf("/p%d", i), "Prefix") }))), "NotExpressible"},
+		{"500 values of three conditions each", annotated("conditions", "[{header: {x-a: ["+numbers(500)+"]}}, {header: {x-b: ["+numbers(500)+"]}}, {header: {x-c: ["+numbers(500)+"]}}]",
+			host("a.com", path("/", "Prefix"))), "NotExpressible"},
+		{"aliases", annotated("conditions", "[{header: {x-a: [&a "+strings.Repeat("A", 12_000)+strings.Repeat(", *a", 900)+"]}}]", host("a.com", path("/", "Prefix"))), "AnnotationInvalid"},
+		{"an annotation of 250 KiB", annotated("conditions", "[{header: {x-a: ["+numbers(25_000)+"]}}]", host("a.com", path("/", "Prefix"))), "AnnotationInvalid"},
+		{"6,000 annotations", strings.Replace(one(host("a.com", path("/", "Prefix"))), "  name: web\nspec", "  name: web\n  annotations:\n"+
+			times(6000, func(i int) string { return fmt.Sprintf("    alb.ingress.kubernetes.io/a%d: x\n", i) })+"spec", 1), ""},
+	}
+}
+
+const (
+	class = `apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: fairlead}
+spec:
+  controller: fairlead.dev/ingress
+  parameters: {apiGroup: fairlead.dev, kind: ClusterLoadBalancerClass, name: p}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: ClusterLoadBalancerClass
+metadata: {name: p}
+`
+	regular      = class + "spec: {implementationSpecific: Regex}\n---\n"
+	lessSpecific = class + "spec: {hostMiss: LessSpecific}\n---\n"
+	service      = `---
+apiVersion: v1
+kind: Service
+metadata: {namespace: shop, name: web}
+spec:
+  clusterIP: 10.0.0.1
+  ports: [{port: 80}]
+`
+	ingress = `apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  namespace: shop
+  name: web
+spec:
+  ingressClassName: fairlead
+`
+)
+
+// one is an Ingress with rules, and its Service.
+func one(rules ...string) string { return ingress + "  rules:\n" + strings.Join(rules, "") + service }
+
+// secure is one with entries of spec.tls.
+func secure(entries string, rules ...string) string {
+	return ingress + "  tls:\n" + entries + "  rules:\n" + strings.Join(rules, "") + service
+}
+
+// annotated is one with an annotation of ours.
+func annotated(name, value string, rules ...string) string {
+	return strings.Replace(one(rules...), "  name: web\nspec", fmt.Sprintf("  name: web\n  annotations:\n    fairlead.dev/%s: '%s'\nspec", name, value), 1)
+}
+
+// host is a rule.
+func host(name, paths string) string {
+	return fmt.Sprintf("  - host: %q\n    http:\n      paths:\n", name) + paths
+}
+
+// hosts are so many rules of one path.
+func hosts(n int) string {
+	return times(n, func(i int) string { return host(fmt.Sprintf("h%d.a.com", i), path("/", "Prefix")) })
+}
+
+func path(value, kind string) string {
+	return fmt.Sprintf("      - {path: \"%s\", pathType: %s, backend: {service: {name: web, port: {number: 80}}}}\n", value, kind)
+}
+
+func ports(n int) string {
+	return strings.TrimSuffix(times(n, func(i int) string { return fmt.Sprintf("HTTP:%d,", 8000+i) }), ",")
+}
+
+func numbers(n int) string {
+	return strings.TrimSuffix(times(n, func(i int) string { return fmt.Sprintf("v%d,", i) }), ",")
+}
+
+func times(n int, part func(i int) string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(part(i))
+	}
+	return b.String()
+}
