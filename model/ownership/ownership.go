@@ -26,12 +26,16 @@ type Holding struct {
 	Host      routing.Host
 	Namespace string
 	Granted   bool // as of a Claim
+	// Settled says that the host goes before certificates of other namespaces that came later: it was
+	// named when none of them had a name for it.
+	Settled bool
 }
 
 // Owners are the namespaces that own the hosts of one load balancer. A nil *Owners restricts nothing.
 type Owners struct {
 	claims []Claim
 	of     map[routing.Host]owner
+	below  map[routing.Host][]routing.Host // the precise hosts that are owned, by the wildcards above them
 }
 
 // An owner is the namespace that a host belongs to.
@@ -44,6 +48,7 @@ type owner struct {
 type candidate struct {
 	granted bool
 	held    bool   // the namespace is remembered to own the host
+	settled bool   // as of a Holding
 	claim   *Claim // of its oldest Ingress that names the host; nil if none does any more
 }
 
@@ -60,6 +65,7 @@ func Resolve(claims []Claim, held []Holding) *Owners {
 			}
 		}
 	}
+	o.indexBelow()
 	return o
 }
 
@@ -73,13 +79,13 @@ func candidatesOf(claims []Claim, held []Holding) map[routing.Host]map[string]ca
 		return all[h]
 	}
 	for _, h := range held {
-		of(h.Host)[h.Namespace] = candidate{granted: h.Granted, held: true}
+		of(h.Host)[h.Namespace] = candidate{granted: h.Granted, held: true, settled: h.Settled}
 	}
 	for i := range claims {
 		claim := &claims[i]
 		c := of(claim.Host)[claim.By.Namespace]
 		c.granted = claim.Granted
-		if c.claim == nil || older(claim.By, c.claim.By) < 0 {
+		if c.claim == nil || Older(claim.By, c.claim.By) < 0 {
 			c.claim = claim
 		}
 		of(claim.Host)[claim.By.Namespace] = c
@@ -122,7 +128,7 @@ func compareAge(a, b candidate) int {
 	case a.held != b.held:
 		return first(b.held, a.held)
 	}
-	return older(a.claim.By, b.claim.By)
+	return Older(a.claim.By, b.claim.By)
 }
 
 // first orders false before true.
@@ -136,8 +142,8 @@ func first(a, b bool) int {
 	return 1
 }
 
-// older compares Ingresses by age and name. Their order annotation has no say in ownership.
-func older(a, b routing.Owner) int {
+// Older compares Ingresses by age and name. Their order annotation has no say in ownership.
+func Older(a, b routing.Owner) int {
 	a.Order, b.Order = 0, 0
 	return routing.Older(a, b)
 }
