@@ -106,7 +106,7 @@ func (in *input) compile(cmd *cobra.Command, with Providers, cluster home) (comp
 
 // explainAll prints the errors, and the other diagnostics that are about what routes do to each other.
 func (c compilation) explainAll(w io.Writer, json bool) error {
-	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken, diag.Unreachable, diag.OpenRoute}
+	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken, diag.CertificateForeign, diag.Unreachable, diag.OpenRoute}
 	diagnostics := slices.DeleteFunc(slices.Clone(c.diagnostics), func(d diag.Diagnostic) bool {
 		return d.Severity != diag.Error && !slices.Contains(about, d.Reason)
 	})

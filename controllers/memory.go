@@ -235,7 +235,7 @@ func Remembered(ctx context.Context, cluster client.Reader, namespace string) (m
 func memoryOf(r record, now time.Time) ingress.Memory {
 	out := ingress.Memory{
 		Class: r.Memory.Class, Members: map[string]ingress.Remembered{}, Certificates: map[string]lb.CertificateID{}, Rules: r.Memory.Rules,
-		Hosts: ownersOf(r.Memory.Hosts, now),
+		Hosts: ownersOf(r.Memory.Hosts, now), Yielding: yieldingOf(r.Memory.Hosts),
 	}
 	for _, m := range r.Memory.Members {
 		known := ingress.Remembered{Previous: lb.Key(m.Previous), Move: m.Move, Served: m.Served}

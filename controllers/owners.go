@@ -25,13 +25,28 @@ func ownersOf(known []v1alpha1.HostOwner, now time.Time) map[routing.Host]string
 		if free(h, now) {
 			continue
 		}
-		host := routing.Host(h.Host)
-		if h.Host == anyHost {
-			host = routing.Any
-		}
-		out[host] = h.Namespace
+		out[hostOf(h)] = h.Namespace
 	}
 	return out
+}
+
+// yieldingOf are the hosts of a record that certificates of other namespaces were there before.
+func yieldingOf(known []v1alpha1.HostOwner) map[routing.Host]bool {
+	out := map[routing.Host]bool{}
+	for _, h := range known {
+		if h.Yields {
+			out[hostOf(h)] = true
+		}
+	}
+	return out
+}
+
+// hostOf is the host of an entry.
+func hostOf(h v1alpha1.HostOwner) routing.Host {
+	if h.Host == anyHost {
+		return routing.Any
+	}
+	return routing.Host(h.Host)
 }
 
 // free reports whether a reservation has ended.
@@ -64,6 +79,9 @@ func (o outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 			h.Until = until
 		}
 		known.Hosts = append(known.Hosts, h)
+	}
+	for i := range known.Hosts {
+		known.Hosts[i].Yields = o.built.Table != nil && slices.Contains(o.built.Table.Yielding, hostOf(known.Hosts[i]))
 	}
 	slices.SortFunc(known.Hosts, func(a, b v1alpha1.HostOwner) int { return cmp.Compare(a.Host, b.Host) })
 }

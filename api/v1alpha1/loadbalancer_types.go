@@ -204,6 +204,9 @@ type HostOwner struct {
 	// Until is when the host is free for other namespaces. It is set while no Ingress of the owner names
 	// the host.
 	Until *metav1.Time `json:"until,omitempty"`
+	// Yields says that a certificate of another namespace with a name for the host was there before it, so that
+	// the host is not served over HTTPS.
+	Yields bool `json:"yields,omitempty"`
 }
 
 // AcceptedVersion is a version of an Ingress that was compiled and programmed.

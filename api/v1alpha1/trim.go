@@ -116,6 +116,9 @@ func (h HostOwner) size() int {
 	if h.Until != nil {
 		size += len(`,"until":"2006-01-02T15:04:05Z"`)
 	}
+	if h.Yields {
+		size += len(`,"yields":true`)
+	}
 	return size
 }
 

@@ -60,6 +60,7 @@ const (
 	CertificateMissing Reason = "CertificateMissing"
 	CertificateInvalid Reason = "CertificateInvalid"
 	CertificateRefused Reason = "CertificateRefused"
+	CertificateForeign Reason = "CertificateForeign"
 	CertificateUnused  Reason = "CertificateUnused"
 	HostNotCovered     Reason = "HostNotCovered"
 
@@ -133,6 +134,7 @@ var Reasons = []Doc{
 	{CertificateMissing, "No certificate is found for the host, so it is left out of the HTTPS port; other ports serve it.", "Create the Secret; it is picked up when it appears."},
 	{CertificateInvalid, "The Secret holds no certificate with its key, or one that has expired: the one that it held last goes on being served, and without one the host is left out of the HTTPS port. Or it holds one for other hosts, which is served all the same.", "Store a PEM certificate chain in `tls.crt` and its key in `tls.key`."},
 	{CertificateRefused, "The cloud did not take the certificate of the Secret: the one that it held last goes on being served, and without one the host is left out of the HTTPS port; other ports serve it.", "The message carries the cloud's words; give the Secret another certificate, or make room for it."},
+	{CertificateForeign, "The certificate has a name that its namespace may not serve here: one that the class's `allowedHosts` do not have, or, in a group across namespaces, one for a host of another namespace. The certificate that the Secret held last goes on being served if it may be, and without one the host is left out of the HTTPS port. Or a certificate of another namespace that has a name for the host was there first: then it is the host that is left out of the HTTPS port. The other side is told for information.", "Use a certificate that has no other names than the hosts of its namespace, or ask the owner of the class to grant the hosts in `allowedHosts`. In a group with `hosts: Shared` certificates are not compared with hosts."},
 	{CertificateUnused, "A host in `spec.tls` is answered by no rule of the Ingress, neither one for the host, nor one for its wildcard, nor one without a host, and there is no default backend: nothing is served for it over HTTPS.", "Add a rule for the host, or list no hosts to cover everything."},
 	{HostNotCovered, "An HTTPS port is asked for, but no entry of `spec.tls` covers this host.", "List the host in `spec.tls`."},
 	{Conflict, "Two routes match exactly the same requests; one of them answers.", "Remove one of them; the message names the winner and a request."},

@@ -191,12 +191,13 @@ func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 	if refused := e.members[e.Owner.String()].rejectionOf(string(s.id)); refused != nil && e.find(s.id) == nil {
 		s = secret{e.lastOf(name{e.Namespace, e.SecretName}), diag.CertificateRefused, errors.New(refused.Message)}
 	}
+	s = e.allowed(s, name{e.Namespace, e.SecretName})
 	switch {
 	case s.id == "":
-		e.tellSecure(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s left out of HTTPS", s.err, e.list(covered)))
+		e.tellSecure(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s left out of HTTPS%s", s.err, e.list(covered), s.remedy()))
 		return nil
 	case s.err != nil:
-		e.tellSecure(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s served with the last certificate that it held, %s", s.err, e.list(covered), s.id))
+		e.tellSecure(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s served with the last certificate that it held, %s%s", s.err, e.list(covered), s.id, s.remedy()))
 	}
 	uses := make(map[routing.Host]certificateUse, len(covered))
 	var unnamed []string
@@ -283,6 +284,14 @@ type secret struct {
 	err    error // there is no certificate in it, because
 }
 
+// remedy is what to do about a certificate that is refused, behind what is said of it.
+func (s secret) remedy() string {
+	if s.reason != diag.CertificateForeign {
+		return ""
+	}
+	return ": use a certificate that has no other names than the hosts of its namespace"
+}
+
 // readSecret reads a Secret once.
 func (o *opening) readSecret(n name) secret {
 	s, read := o.doors.secrets[n]
@@ -310,6 +319,7 @@ func (d *doors) parseSecret(n name, among *index) secret {
 		return secret{d.lastOf(n), diag.CertificateInvalid, fmt.Errorf("the certificate in Secret %s expired on %s", n, until.Format(time.DateTime))}
 	}
 	d.bring(judged.certificateOf(object), n)
+	d.common[c.ID] = judged.common
 	return secret{id: c.ID}
 }
 

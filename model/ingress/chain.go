@@ -39,6 +39,7 @@ const (
 // A Judgement is what a Secret holds: a certificate, or why there is none. It has no private key.
 type Judgement struct {
 	certificate *routing.Certificate
+	common      string    // its common name, where that is the name of a host
 	until       time.Time // the certificate is valid
 	err         error
 }
@@ -47,10 +48,30 @@ type Judgement struct {
 // as the Secret does not change.
 func Judge(s *corev1.Secret) Judgement {
 	c, until, err := parseCertificate(s)
-	if c != nil {
-		c.Pair.Key = nil
+	if c == nil {
+		return Judgement{err: err}
 	}
-	return Judgement{c, until, err}
+	c.Pair.Key = nil
+	return Judgement{c, commonName(c.Pair.Chain), until, err}
+}
+
+// commonName is the common name of the first certificate of a chain if it is the name of a host. Clients do not read
+// it where there are other names, but a cloud may: AWS Certificate Manager reports it as the DomainName of what was
+// imported (API reference, CertificateDetail).
+func commonName(chain []byte) string {
+	block, _ := pem.Decode(chain)
+	if block == nil {
+		return ""
+	}
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return ""
+	}
+	name := strings.ToLower(leaf.Subject.CommonName)
+	if !strings.Contains(name, ".") || strings.ContainsAny(name, " /:@") {
+		return ""
+	}
+	return name
 }
 
 // certificateOf returns the certificate that a Secret was judged to hold, with its key.

@@ -36,7 +36,7 @@ func (s *Snapshot) resolveOwners(x *index, memories map[routing.Key]Memory) {
 	for i := range s.Members {
 		c.claim(&s.Members[i], s.Memory.Members[s.Members[i].Owner.String()].LastAccepted)
 	}
-	s.owners = ownership.Resolve(c.claims, c.holdings(s.rememberedHosts(memories, c.claims)))
+	s.owners = ownership.Resolve(c.claims, c.holdings(s.rememberedHosts(memories, c.claims), &s.Memory))
 	s.Diagnostics = append(s.Diagnostics, tellDisputes(s.owners)...)
 }
 
@@ -116,8 +116,9 @@ func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, for
 }
 
 // holdings are the remembered owners that may still serve their hosts. A namespace that is being made again is
-// not there, so that its labels are not known: it keeps what it holds.
-func (c *claimant) holdings(held map[routing.Host]string) []ownership.Holding {
+// not there, so that its labels are not known: it keeps what it holds. A host that is not remembered here, but
+// comes with a member that moves, is new beside the certificates that are served here.
+func (c *claimant) holdings(held map[routing.Host]string, here *Memory) []ownership.Holding {
 	var out []ownership.Holding
 	for _, host := range slices.Sorted(maps.Keys(held)) {
 		owner := held[host]
@@ -125,7 +126,8 @@ func (c *claimant) holdings(held map[routing.Host]string) []ownership.Holding {
 			continue
 		}
 		if a := c.allowance(owner); a.permits(host) {
-			out = append(out, ownership.Holding{Host: host, Namespace: held[host], Granted: a.grants(host)})
+			settled := here.Hosts[host] == owner && !here.Yielding[host]
+			out = append(out, ownership.Holding{Host: host, Namespace: owner, Granted: a.grants(host), Settled: settled})
 		}
 	}
 	return out

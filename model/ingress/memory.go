@@ -34,6 +34,8 @@ type Memory struct {
 	// Hosts are the owners of hosts where these have owners: namespaces that name them, or did so not
 	// long ago.
 	Hosts map[routing.Host]string
+	// Yielding are those of the hosts that certificates of other namespaces were there before.
+	Yielding map[routing.Host]bool
 	// Rules are those that are ours, each by its digest, where the class has others stay beside them.
 	Rules []string
 }

@@ -3,6 +3,7 @@ package ingress
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
@@ -111,6 +112,11 @@ func (o *opening) claim(ports []int32, protocol string) []int32 {
 		}
 	}
 	return claimed
+}
+
+// leave has a member not served on a port after all.
+func (d *door) leave(m Member) {
+	d.served = slices.DeleteFunc(d.served, func(o Member) bool { return o.Ingress == m.Ingress })
 }
 
 // refuse tells a member that it is not served on a port.

@@ -32,6 +32,8 @@ type doors struct {
 	ports     map[int32]*door
 	secrets   map[name]secret // read so far
 	known     map[routing.CertificateID]*routing.Certificate
+	common    map[routing.CertificateID]string // the common names of those that Secrets hold
+	rivalry
 
 	held       []routing.Certificate            // what Secrets have brought to this load balancer
 	remembered map[string]routing.CertificateID // which of it each Secret held last
@@ -52,8 +54,10 @@ func newDoors(s *Snapshot, c Certificates) *doors {
 		ports:   map[int32]*door{},
 		secrets: map[name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},
+		common:  map[routing.CertificateID]string{},
 		held:    c.Held, remembered: s.Memory.Certificates, now: c.Now,
 	}
+	d.rivalry = newRivalry(d, s)
 	if d.group != "" {
 		d.share(s.Class.ownerOf(d.group), s.Members)
 	}
@@ -103,16 +107,16 @@ func (s *served) needed(rules []rule, named map[routing.Host]bool) []rule {
 	return out
 }
 
-// open opens the ports that a member asks for. Its default backend counts as one of its rules
-// without a host if it answers for hosts that nobody names.
-func (d *doors) open(x *index, m Member, rules []rule, forAnyHost bool) (served, []diag.Diagnostic) {
-	o := opening{doors: d, index: x, Member: m, covers: newCover(hostsOf(rules, forAnyHost))}
+// open has a member ask for its ports and certificates. Its default backend counts as one of its rules without a
+// host if it answers for hosts that nobody names. What is asked for is served by finish, once all members have asked.
+func (d *doors) open(x *index, m Member, a allowance, rules []rule, forAnyHost bool) *opening {
+	o := &opening{doors: d, index: x, Member: m, allowance: a, covers: newCover(hostsOf(rules, forAnyHost))}
+	d.openings = append(d.openings, o)
 	if len(o.covers.hosts) == 0 {
-		return served{}, nil // it opens no port for nothing
+		return o // it opens no port for nothing
 	}
-	var s served
 	if forAnyHost || slices.ContainsFunc(rules, func(r rule) bool { return r.listed == "" }) {
-		s.plain = o.claim(portsOf(m.settings.ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)
+		o.plain = o.claim(portsOf(m.settings.ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)
 	}
 	listed := portsOf(m.settings.ports, v1alpha1.ProtocolHTTPS)
 	if listed == nil {
@@ -120,17 +124,29 @@ func (d *doors) open(x *index, m Member, rules []rule, forAnyHost bool) (served,
 	} else if _, asked := m.Annotations[portsAnnotation]; asked {
 		o.tellUncovered(rules)
 	}
-	uses := o.certificates()
-	if len(uses) == 0 {
+	o.uses = o.certificates()
+	if len(o.uses) == 0 {
+		return o
+	}
+	o.claimed = o.claim(listed, v1alpha1.ProtocolHTTPS)
+	o.choosePolicy(o.claimed)
+	return o
+}
+
+// finish has a member served on the ports that it was given, with its certificates.
+func (o *opening) finish() (served, []diag.Diagnostic) {
+	s := served{plain: o.plain}
+	if len(o.uses) == 0 {
+		for _, port := range o.claimed {
+			o.ports[port].leave(o.Member)
+		}
 		return s, o.found
 	}
-	claimed := o.claim(listed, v1alpha1.ProtocolHTTPS)
-	o.choosePolicy(claimed)
-	o.attach(claimed, uses)
-	ports := slices.Concat(s.plain, claimed)
+	o.attach(o.claimed, o.uses)
+	ports := slices.Concat(o.plain, o.claimed)
 	slices.Sort(ports)
-	s.secure = make(map[routing.Host][]int32, len(uses))
-	for host := range uses {
+	s.secure = make(map[routing.Host][]int32, len(o.uses))
+	for host := range o.uses {
 		s.secure[host] = ports
 	}
 	return s, o.found
@@ -157,8 +173,12 @@ type opening struct {
 	*doors
 	*index
 	Member
-	covers cover
-	found  []diag.Diagnostic
+	allowance allowance
+	covers    cover
+	plain     []int32                         // the HTTP ports on which it is served
+	claimed   []int32                         // the HTTPS ports
+	uses      map[routing.Host]certificateUse // on these
+	found     []diag.Diagnostic
 }
 
 func (o *opening) tell(severity diag.Severity, reason diag.Reason, field, message string) {

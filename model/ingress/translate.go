@@ -34,13 +34,18 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Di
 		},
 	}
 	t.config.Routes = make([]routing.Route, 0, s.paths())
+	var visits []*visit
 	for _, m := range s.Members {
 		if !m.Unserved {
-			t.member(m)
+			visits = append(visits, t.enter(m))
 		}
 	}
+	t.config.Yielding = t.doors.yield()
+	for _, v := range visits {
+		v.serve()
+	}
 	t.config.Listeners, t.config.Certificates = t.doors.listeners(&s.Class)
-	t.found = append(t.found, t.doors.tellAdmitted()...)
+	t.found = slices.Concat(t.found, t.doors.tellAdmitted(), t.doors.tellOwners())
 	t.config.Backends = t.pool.backends()
 	return t.config, diag.Sort(t.found)
 }
@@ -79,9 +84,9 @@ type translation struct {
 	named    map[routing.Host]bool // by rules of members
 }
 
-// member adds what one Ingress asks for. Members come oldest first, so what is taken stays taken. One of which the
-// class permits nothing asks for nothing, and is no reason for there to be a load balancer.
-func (t *translation) member(m Member) {
+// enter has an Ingress ask for its ports and certificates. Members come oldest first, so what is taken stays taken.
+// One of which the class permits nothing asks for nothing, and is no reason for there to be a load balancer.
+func (t *translation) enter(m Member) *visit {
 	allowance := t.class.allowance(t.labels(m.Namespace))
 	permitted, refused := allowance.permitted(m, t.config.HostMiss)
 	if allowance.leaves(m, permitted) {
@@ -90,24 +95,32 @@ func (t *translation) member(m Member) {
 	t.found = append(t.found, refused...)
 	rules := t.snapshot.owned(m, permitted)
 
-	v := visit{translation: t, Member: m, source: m.Source(), rules: rules, resources: map[name]routing.Action{}, problems: map[problem]bool{}}
-	allowed := allowance.permits(routing.Any)
-	forAnyHost := m.Spec.DefaultBackend != nil && allowed && t.snapshot.owners.Refuses(m.Namespace, routing.Any) == nil
-	v.ports, v.found = t.doors.open(t.index, m, rules, forAnyHost)
-	v.found = withoutUnused(v.found, append(refused, t.takenListed(m, permitted)...))
-	v.rules = v.ports.needed(rules, t.named)
+	v := &visit{translation: t, Member: m, source: m.Source(), rules: rules, resources: map[name]routing.Action{}, problems: map[problem]bool{}}
+	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.permits(routing.Any) && t.snapshot.owners.Refuses(m.Namespace, routing.Any) == nil
+	v.opening = t.doors.open(t.index, m, allowance, rules, v.forAnyHost)
+	v.refused = append(refused, t.takenListed(m, permitted)...)
+	v.permitted = len(permitted) > 0
+	return v
+}
+
+// serve adds what the Ingress asks for.
+func (v *visit) serve() {
+	v.ports, v.found = v.opening.finish()
+	v.found = withoutUnused(v.found, v.refused)
+	v.rules = v.ports.needed(v.rules, v.translation.named)
 	v.names()
 	v.routes()
-	if m.Spec.DefaultBackend != nil {
+	if v.Spec.DefaultBackend != nil {
+		allowed := v.opening.allowance.permits(routing.Any)
 		switch {
-		case !allowed && len(m.Spec.Rules) == 0 && len(permitted) == 0:
-			v.tell(diag.Error, diag.HostNotAllowed, defaultBackendField, notForAnyHost(m))
+		case !allowed && len(v.Spec.Rules) == 0 && !v.permitted:
+			v.tell(diag.Error, diag.HostNotAllowed, defaultBackendField, notForAnyHost(v.Member))
 		case !allowed:
-			v.tell(diag.Warning, diag.HostNotAllowed, defaultBackendField, notForAnyHost(m)+", so it answers on this Ingress's own hosts only")
+			v.tell(diag.Warning, diag.HostNotAllowed, defaultBackendField, notForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
 		}
-		v.fallback(forAnyHost)
+		v.fallback(v.forAnyHost)
 	}
-	t.found = append(t.found, v.found...)
+	v.translation.found = append(v.translation.found, v.found...)
 }
 
 // notForAnyHost says that a default backend is for no hosts but those of its Ingress.
@@ -141,10 +154,15 @@ func withoutUnused(found, refused []diag.Diagnostic) []diag.Diagnostic {
 type visit struct {
 	*translation
 	Member
-	source diag.Source
-	rules  []rule
-	ports  served
-	found  []diag.Diagnostic
+	source  diag.Source
+	rules   []rule
+	opening *opening
+	ports   served
+	found   []diag.Diagnostic
+	refused []diag.Diagnostic // about hosts, which are told elsewhere
+
+	permitted  bool // the class permits a rule of it
+	forAnyHost bool // its default backend answers for hosts that no rule names
 
 	resources map[name]routing.Action // what Backends do
 	problems  map[problem]bool        // of backends, that were told

@@ -30,6 +30,9 @@ type Config struct {
 	Protection Protection
 	// Members are the Ingresses behind it, oldest first.
 	Members []Owner
+	// Yielding are hosts, sorted, that are not served over HTTPS because certificates of other namespaces
+	// have names for them and were there first. They are to be remembered.
+	Yielding []Host
 }
 
 // A Listener is a port that is asked for.

@@ -1,6 +1,12 @@
 package golden
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/objects"
 )
@@ -27,5 +33,18 @@ func addSecret(o *ingress.Objects, spelt string, hosts []string) error {
 		return err
 	}
 	o.Secrets = append(o.Secrets, made)
+	return nil
+}
+
+// copySecret adds a Secret with the contents of another one.
+func copySecret(o *ingress.Objects, spelt, of string) error {
+	namespace, name, found := strings.Cut(spelt, "/")
+	at := slices.IndexFunc(o.Secrets, func(s *corev1.Secret) bool { return s.Namespace+"/"+s.Name == of })
+	if !found || at < 0 {
+		return fmt.Errorf("a Secret is namespace/name, and %q is no copy of %q", spelt, of)
+	}
+	s := o.Secrets[at].DeepCopy()
+	s.Namespace, s.Name = namespace, name
+	o.Secrets = append(o.Secrets, s)
 	return nil
 }

@@ -149,9 +149,12 @@ func settled(told telling) map[lb.Key]*lb.Observed {
 func remembered(s *story, told telling, seen map[lb.Key]*lb.Observed) map[lb.Key]ingress.Memory {
 	memories := map[lb.Key]ingress.Memory{}
 	for _, c := range told.loadBalancers {
-		memory := ingress.Memory{Certificates: model.Held(c.want, seen[c.key], nil), Hosts: map[routing.Host]string{}}
+		memory := ingress.Memory{Certificates: model.Held(c.want, seen[c.key], nil), Hosts: map[routing.Host]string{}, Yielding: map[routing.Host]bool{}}
 		for _, h := range c.snapshot.OwnedHosts() {
 			memory.Hosts[h.Host] = h.Namespace
+		}
+		for _, host := range c.table.Yielding {
+			memory.Yielding[host] = true
 		}
 		if s.options.Remembered {
 			memory.Class, memory.Members = &c.snapshot.Class.LoadBalancerClassSpec, map[string]ingress.Remembered{}

@@ -50,6 +50,8 @@ type options struct {
 	Secrets map[string][]string `json:"secrets"`
 	// SecretsBefore are those that were there, and good, when the cloud was last up to date.
 	SecretsBefore map[string][]string `json:"secretsBefore"`
+	// Copies are Secrets that hold what another one of Secrets does, by namespace/name.
+	Copies map[string]string `json:"copies"`
 	// Certificates are those that the cloud holds already, by host.
 	Certificates map[string][]lb.CertificateID `json:"certificates"`
 	// WebACLs are those that the cloud has, by what they are asked for as.
@@ -202,6 +204,11 @@ func (s *story) read(section string, secrets map[string][]string) (ingress.Objec
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {
 		if err := addSecret(&o, name, secrets[name]); err != nil {
 			return o, fmt.Errorf("making Secret %s: %w", name, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.options.Copies)) {
+		if err := copySecret(&o, name, s.options.Copies[name]); err != nil {
+			return o, err
 		}
 	}
 	return o, nil

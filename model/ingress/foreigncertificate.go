@@ -1,0 +1,258 @@
+package ingress
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ownership"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file keeps certificates to the hosts that their namespaces may serve. A listener can show clients any
+// certificate that has a name for the host they ask for, whichever Ingress brought it, so all names count.
+//
+// On a load balancer where hosts have owners, either the certificate is refused, or the host is not served over
+// HTTPS, whichever came later (package ownership). A certificate counts for all HTTPS ports. Two namespaces that
+// bring the same certificate do not disturb each other.
+
+// A rivalry is what is known of the certificates of namespaces that share a load balancer.
+type rivalry struct {
+	owners   *ownership.Owners
+	served   map[string]map[routing.Host]bool                   // the names of certificates that are served, by namespace
+	brought  map[string]map[routing.CertificateID]routing.Owner // by the namespace and its oldest member that does
+	openings []*opening
+	overlaps []overlap // that are refused
+}
+
+// An overlap is a host of one namespace that a certificate of another one has a name for.
+type overlap struct {
+	ownership.Overlap
+	by Member // brings the certificate
+}
+
+func newRivalry(d *doors, s *Snapshot) rivalry {
+	r := rivalry{owners: s.owners, served: map[string]map[routing.Host]bool{}, brought: map[string]map[routing.CertificateID]routing.Owner{}}
+	if s.owners == nil {
+		return r
+	}
+	x := newIndex(s.Objects)
+	for _, m := range s.Members {
+		for _, t := range m.Spec.TLS {
+			if object := x.secrets[name{m.Namespace, t.SecretName}]; object != nil && t.SecretName != "" {
+				if c := x.judge(object).certificate; c != nil {
+					r.bring(m.Owner, c.ID)
+				}
+				r.bring(m.Owner, d.remembered[nameOfSecret(object)]) // for as long as the others have not changed to the new one
+			}
+		}
+	}
+	if len(s.Memory.Hosts) == 0 {
+		return r // the age of Ingresses decides about hosts, and about certificates too
+	}
+	for secret, id := range d.remembered {
+		if c := d.find(id); c != nil {
+			namespace, _, _ := strings.Cut(secret, "/")
+			for _, n := range c.Hosts {
+				put(r.served, namespace, routing.Host(n), true)
+			}
+		}
+	}
+	return r
+}
+
+func nameOfSecret(s *corev1.Secret) string { return name{s.Namespace, s.Name}.String() }
+
+// bring notes that a member names a certificate.
+func (r *rivalry) bring(by routing.Owner, id routing.CertificateID) {
+	if before, known := r.brought[by.Namespace][id]; !known || ownership.Older(by, before) < 0 {
+		put(r.brought, by.Namespace, id, by)
+	}
+}
+
+// put adds to a map of maps.
+func put[K comparable, V any](to map[string]map[K]V, namespace string, key K, value V) {
+	if to[namespace] == nil {
+		to[namespace] = map[K]V{}
+	}
+	to[namespace][key] = value
+}
+
+// namesOf are all the names by which clients may be shown a certificate.
+func (d *doors) namesOf(id routing.CertificateID) []routing.Host {
+	c := d.known[id]
+	if c == nil {
+		return nil
+	}
+	var out []routing.Host
+	for _, n := range append(slices.Clone(c.Hosts), d.common[id]) {
+		if host := routing.Host(strings.TrimSuffix(n, ".")); n != "" && !slices.Contains(out, host) {
+			out = append(out, host)
+		}
+	}
+	return out
+}
+
+// allowed is what was read of a Secret, if its namespace may serve every name in it here; or else the
+// certificate that the Secret held last, if it may serve that.
+func (o *opening) allowed(s secret, n name) secret {
+	if s.id == "" {
+		return s
+	}
+	why := o.foreign(s.id)
+	if why == "" {
+		return s
+	}
+	refused := secret{reason: diag.CertificateForeign, err: fmt.Errorf("the certificate in Secret %s %s", n, why)}
+	if last := o.lastOf(n); last != s.id && last != "" && o.foreign(last) == "" {
+		refused.id = last
+	}
+	return refused
+}
+
+// foreign says why a member may not bring a certificate; "" if it may.
+func (o *opening) foreign(id routing.CertificateID) string {
+	names := o.namesOf(id)
+	if !o.allowance.everything || o.owners != nil {
+		for _, n := range names {
+			if !plainName(n) {
+				return fmt.Sprintf("has the name %s, which cannot be compared with hosts", diag.Quote(string(n)))
+			}
+		}
+	}
+	for _, n := range names {
+		if !o.allowance.permits(n) {
+			return fmt.Sprintf("has the name %s, which the class does not let namespace %s serve", n, o.Namespace)
+		}
+	}
+	for overlap := range o.overlapping(id, names) {
+		if overlap.First {
+			o.overlaps = append(o.overlaps, overlap)
+			return fmt.Sprintf("has the name %s, and %s belongs to namespace %s", overlap.Name, describeHost(overlap.Host), overlap.Owner)
+		}
+	}
+	return ""
+}
+
+// plainName reports whether a name is a host or a wildcard for one label. For which hosts clouds and clients take
+// any other one is not known.
+func plainName(n routing.Host) bool {
+	return !strings.Contains(strings.TrimPrefix(string(n), "*."), "*")
+}
+
+// overlapping are the hosts of other namespaces that a certificate of a member has names for, without those of
+// namespaces that bring the same certificate.
+func (o *opening) overlapping(id routing.CertificateID, names []routing.Host) iter.Seq[overlap] {
+	served := o.rivalry.served[o.Namespace]
+	by := o.Owner
+	if oldest, known := o.brought[o.Namespace][id]; known {
+		by = oldest
+	}
+	of := ownership.Certificate{Names: names, By: by, Granted: o.allowance.grants, Held: func(n routing.Host) bool { return served[n] }}
+	return func(yield func(overlap) bool) {
+		for found := range o.owners.Overlaps(of) {
+			if _, same := o.brought[found.Owner][id]; !same && !yield(overlap{found, o.Member}) {
+				return
+			}
+		}
+	}
+}
+
+// yield takes hosts off HTTPS for which clients could be shown a certificate of another namespace that was there
+// first, and returns all of those hosts, whether or not their Ingresses ask for HTTPS.
+func (d *doors) yield() []routing.Host {
+	if d.owners == nil {
+		return nil
+	}
+	first := map[routing.Host]overlap{}
+	type bringer struct {
+		namespace string
+		id        routing.CertificateID
+	}
+	done := map[bringer]bool{}
+	for _, o := range d.openings {
+		if len(o.claimed) == 0 {
+			continue
+		}
+		for _, id := range o.inUse() {
+			if done[bringer{o.Namespace, id}] {
+				continue
+			}
+			done[bringer{o.Namespace, id}] = true
+			for found := range o.overlapping(id, o.namesOf(id)) {
+				if _, known := first[found.Host]; !known && !found.First {
+					first[found.Host] = found
+				}
+			}
+		}
+	}
+	for _, o := range d.openings {
+		o.yieldTo(first)
+	}
+	return slices.Sorted(maps.Keys(first))
+}
+
+// inUse are the certificates that a member brings, sorted.
+func (o *opening) inUse() []routing.CertificateID {
+	ids := map[routing.CertificateID]bool{}
+	for _, use := range o.uses {
+		ids[use.id] = true
+		for _, id := range use.beside {
+			ids[id] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(ids))
+}
+
+// yieldTo takes those hosts of a member off HTTPS that certificates were there before.
+func (o *opening) yieldTo(first map[routing.Host]overlap) {
+	for _, host := range slices.Sorted(maps.Keys(o.uses)) {
+		found, yields := first[host]
+		if !yields || found.by.Namespace == o.Namespace {
+			continue
+		}
+		source := o.uses[host].source
+		delete(o.uses, host)
+		o.overlaps = append(o.overlaps, found)
+		o.tellSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
+			"a certificate of namespace %s has the name %s and was there before %s, which is left out of HTTPS: ask the owner of the class to grant it in `allowedHosts`",
+			found.by.Namespace, found.Name, describeHost(host)))
+	}
+}
+
+// tellOwners tells the other side of each refusal: the Ingress that names a host that a refused certificate has a
+// name for, and the one whose certificate keeps a host off HTTPS. Either is told once for each namespace.
+func (d *doors) tellOwners() []diag.Diagnostic {
+	type told struct {
+		source    diag.Source
+		namespace string
+		first     bool
+	}
+	hosts := map[told][]string{}
+	for _, o := range d.overlaps {
+		to := told{o.by.Source().At(tlsField), o.Owner, false}
+		if o.First {
+			if o.Claim == nil {
+				continue
+			}
+			to = told{o.Claim.Source, o.by.Namespace, true}
+		}
+		if host := describeClaim(o.Host); !slices.Contains(hosts[to], host) {
+			hosts[to] = append(hosts[to], host)
+		}
+	}
+	var out []diag.Diagnostic
+	for to, names := range hosts {
+		message := fmt.Sprintf("namespace %s asks for HTTPS for %s, and is refused: a certificate of this Ingress has names for that and was there first", to.namespace, listed(names))
+		if to.first {
+			message = fmt.Sprintf("namespace %s brings a certificate with names for %s, which is refused: that belongs to this namespace", to.namespace, listed(names))
+		}
+		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.CertificateForeign, Source: to.source, Message: message})
+	}
+	return out
+}

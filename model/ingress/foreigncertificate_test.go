@@ -1,0 +1,209 @@
+package ingress
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// A cloud is what has come of the compilations of a shared group so far.
+type cloud struct {
+	t      *testing.T
+	memory Memory
+	held   []routing.Certificate
+	config routing.Config
+	found  []diag.Diagnostic
+}
+
+// compile compiles objects, and remembers what the operator does.
+func (c *cloud) compile(given ...any) {
+	c.t.Helper()
+	o := objects(given...)
+	o.Memories = map[routing.Key]Memory{edgeKey: c.memory}
+	snapshots, _ := Split(o, Options{})
+	s := snapshotOf(c.t, edgeKey, snapshots)
+	c.config, c.found = Translate(*s, Certificates{Held: c.held})
+	c.held = nil
+	c.memory = Memory{Certificates: map[string]routing.CertificateID{}, Hosts: map[routing.Host]string{}, Yielding: map[routing.Host]bool{}}
+	for _, known := range c.config.Certificates {
+		c.held = append(c.held, routing.Certificate{ID: known.ID, Hosts: known.Hosts, Kind: known.Kind})
+		for _, secret := range known.Secrets {
+			c.memory.Certificates[secret] = known.ID
+		}
+	}
+	for _, h := range s.OwnedHosts() {
+		c.memory.Hosts[h.Host] = h.Namespace
+	}
+	for _, h := range c.config.Yielding {
+		c.memory.Yielding[h] = true
+	}
+}
+
+// secure are the hosts that are served on 443.
+func (c *cloud) secure() []string {
+	var out []string
+	for _, n := range c.config.Names {
+		if slices.Contains(n.Ports, 443) {
+			out = append(out, string(n.Host))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// shown are the Secrets of the certificates on 443.
+func (c *cloud) shown() []string {
+	var out []string
+	for _, known := range c.config.Certificates {
+		out = append(out, known.Secrets...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// foreign is who is told about foreign certificates.
+func (c *cloud) foreign() []string {
+	var out []string
+	for _, d := range c.found {
+		if d.Reason == diag.CertificateForeign {
+			out = append(out, fmt.Sprintf("%s %s", d.Severity, d.Source.Object()))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func (c *cloud) expect(secure, shown, foreign []string) {
+	c.t.Helper()
+	compare(c.t, "hosts over HTTPS", c.secure(), secure)
+	compare(c.t, "certificates", c.shown(), shown)
+	compare(c.t, "told", c.foreign(), foreign)
+}
+
+// https is a rule for a host that is served over HTTPS too.
+func https(host, secret string) func(*networkingv1.Ingress) {
+	return func(ing *networkingv1.Ingress) {
+		ruled(host, prefixed("/", "web:80"))(ing)
+		secured(secret, host)(ing)
+	}
+}
+
+func http(host string) func(*networkingv1.Ingress) { return ruled(host, prefixed("/", "web:80")) }
+
+// A host that is named below a certificate of another namespace yields to it, and goes on to once it is remembered
+// itself, though its Ingress is the older one and its namespace serves a certificate with its name.
+func TestACertificateIsNotTakenAway(t *testing.T) {
+	c := cloud{t: t}
+	bob := []any{shared(), aSecret(t, "bob/tls", "*.test"), inEdge("bob/b", aged(1), https("b.test", "tls"))}
+	own := aSecret(t, "alice/tls", "a.test", "alice.example")
+	c.compile(append(bob, own, inEdge("alice/a", aged(2), https("alice.example", "tls")))...)
+	c.expect([]string{"alice.example", "b.test"}, []string{"alice/tls", "bob/tls"}, nil)
+	for range 3 {
+		c.compile(append(bob, own, inEdge("alice/a", aged(2), https("alice.example", "tls"), https("a.test", "tls")))...)
+		c.expect([]string{"alice.example", "b.test"}, []string{"alice/tls", "bob/tls"}, []string{"error alice/a", "info bob/b"})
+	}
+	c.compile(shared(), own, inEdge("alice/a", aged(2), https("alice.example", "tls"), https("a.test", "tls")))
+	c.expect([]string{"a.test", "alice.example"}, []string{"alice/tls"}, nil)
+	c.compile(append(bob, own, inEdge("alice/a", aged(2), https("alice.example", "tls"), https("a.test", "tls")))...)
+	c.expect([]string{"a.test", "alice.example"}, []string{"alice/tls"}, []string{"error bob/b", "info alice/a"})
+}
+
+// Nor by a host that comes with a member of another load balancer, where it is remembered.
+func TestACertificateIsNotTakenAwayByAMove(t *testing.T) {
+	o := objects(shared(), aSecret(t, "bob/tls", "*.test"), inEdge("bob/b", aged(1), https("b.test", "tls")), inEdge("alice/a", aged(2), http("a.test")))
+	bobs := Judge(o.Secrets[0]).certificate
+	o.Memories = map[routing.Key]Memory{
+		edgeKey: {Hosts: map[routing.Host]string{"b.test": "bob"}, Certificates: map[string]routing.CertificateID{"bob/tls": bobs.ID}, Members: map[string]Remembered{"bob/b": {Served: true}}},
+		"public/@edge/internet-facing": {
+			Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]Remembered{"alice/a": {Served: true}},
+		},
+	}
+	snapshots, _ := Split(o, Options{})
+	config, _ := Translate(*snapshotOf(t, edgeKey, snapshots), Certificates{Held: []routing.Certificate{{ID: bobs.ID, Hosts: bobs.Hosts}}})
+	compare(t, "certificates", len(config.Certificates), 1)
+	compare(t, "hosts that yield", config.Yielding, []routing.Host{"a.test"})
+}
+
+// A certificate with a name for a host of another namespace is refused, in whatever order and at whatever time it
+// comes, and the last one of the Secret stays.
+func TestAForeignCertificateIsRefused(t *testing.T) {
+	alice := []any{shared(), aSecret(t, "alice/tls", "a.test"), inEdge("alice/a", aged(1), https("a.test", "tls"))}
+	good := []any{aSecret(t, "bob/tls", "b.test"), inEdge("bob/b", aged(2), https("b.test", "tls"))}
+	for _, names := range [][]string{{"b.test", "a.test"}, {"b.test", "*.test"}, {"b.test", "A.TEST"}, {"b.test", "a.test."}, {"b.test", "*"}, {"b.test", "a*.test"}, {"b.test", "*.*.test"}} {
+		t.Run(strings.Join(names, ","), func(t *testing.T) {
+			evil := []any{aSecret(t, "bob/tls", names...), good[1]}
+			told := []string{"error bob/b", "info alice/a"}
+			if strings.Contains(strings.TrimPrefix(names[1], "*."), "*") {
+				told = told[:1] // nothing says which hosts it is for
+			}
+			c := cloud{t: t}
+			c.compile(alice...)
+			for range 2 {
+				c.compile(slices.Concat(alice, evil)...)
+				c.expect([]string{"a.test"}, []string{"alice/tls"}, told)
+			}
+			c.compile(slices.Concat(alice, good)...)
+			c.expect([]string{"a.test", "b.test"}, []string{"alice/tls", "bob/tls"}, nil)
+			last := c.memory.Certificates["bob/tls"]
+			for range 2 {
+				c.compile(slices.Concat(alice, evil)...)
+				c.expect([]string{"a.test", "b.test"}, []string{"alice/tls", "bob/tls"}, told)
+				compare(t, "the certificate of bob", c.memory.Certificates["bob/tls"], last)
+			}
+		})
+	}
+}
+
+// The common name counts beside other names, since a cloud may read it.
+func TestTheCommonNameIsAName(t *testing.T) {
+	c := cloud{t: t}
+	c.compile(shared(), inEdge("alice/a", aged(2), http("common.test")), aSecret(t, "bob/tls", "b.test"), inEdge("bob/b", aged(1), https("b.test", "tls")))
+	c.expect(nil, nil, []string{"error bob/b", "info alice/a"})
+}
+
+// Copies of one certificate are renewed one after the other, in either order, and no host is off HTTPS meanwhile.
+func TestCopiesOfACertificateAreRenewed(t *testing.T) {
+	before, after := aSecret(t, "alice/tls", "*.test"), aSecret(t, "alice/renewed", "*.test")
+	of := func(namespace string, s *corev1.Secret) *corev1.Secret {
+		s = s.DeepCopy()
+		s.Namespace, s.Name = namespace, "tls"
+		return s
+	}
+	for _, half := range [][]any{{of("alice", after), of("bob", before)}, {of("alice", before), of("bob", after)}} {
+		c := cloud{t: t}
+		both := []any{shared(), inEdge("alice/a", aged(2), https("a.test", "tls")), inEdge("bob/b", aged(1), https("b.test", "tls"))}
+		c.compile(append(both, of("alice", before), of("bob", before))...)
+		for range 2 {
+			c.compile(append(both, half...)...)
+			compare(t, "hosts over HTTPS", c.secure(), []string{"a.test", "b.test"})
+			compare(t, "certificates", len(c.config.Certificates), 1)
+		}
+		c.compile(append(both, of("alice", after), of("bob", after))...)
+		c.expect([]string{"a.test", "b.test"}, []string{"alice/tls", "bob/tls"}, nil)
+		compare(t, "the certificate", c.memory.Certificates["bob/tls"], Judge(after).certificate.ID)
+	}
+}
+
+// The names of a certificate have to be allowed wherever the class has hosts that are, not only in shared groups.
+func TestNamesHaveToBeAllowed(t *testing.T) {
+	class := aClass("public", v1alpha1.LoadBalancerClassSpec{AllowedHosts: []v1alpha1.AllowedHosts{
+		{NamespaceSelector: metav1.LabelSelector{}, Hosts: []string{"b.test", "*.example", "common.test"}},
+	}})
+	for names, served := range map[string]bool{"b.test": true, "b.test c.example": true, "b.test *.example": true, "b.test *.test": false, "*.test": false, "b.test a.test": false, "b.test *.b.test": false, "b.test b.b.example": false} {
+		o := objects(class, aSecret(t, "bob/tls", strings.Fields(names)...), anIngress("bob/b", ofClass("public"), https("b.test", "tls")))
+		snapshots, _ := Split(o, Options{})
+		config, found := Translate(snapshots[0], Certificates{})
+		if got := len(config.Certificates) == 1; got != served {
+			t.Errorf("a certificate for %s: served %v, want %v: %v", names, got, served, told(found))
+		}
+	}
+}
