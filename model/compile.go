@@ -30,7 +30,7 @@ func ClassOf(s ingress.Snapshot) lb.Class {
 
 // Ask is what compiling a snapshot needs to know about the cloud.
 func Ask(s ingress.Snapshot) lb.Questions {
-	q := lb.Questions{CertificateHosts: ingress.CertificateHosts(s), WebACLs: ingress.WebACLs(s), Shield: ingress.Shielded(s)}
+	q := lb.Questions{CertificateHosts: ingress.CertificateHosts(s), NamedCertificates: ingress.NamedCertificates(s), WebACLs: ingress.WebACLs(s), Shield: ingress.Shielded(s)}
 	if len(s.Members) > 0 { // else it is to go, wherever it stands
 		q.Network = ingress.NetworkOf(s)
 	}
@@ -64,7 +64,7 @@ func guardsOf(f lb.Facts, c lb.Capabilities) ingress.Guards {
 
 // certificatesOf are the certificates that the cloud has.
 func certificatesOf(f lb.Facts) ingress.Certificates {
-	out := ingress.Certificates{ByHost: f.Certificates, Now: f.Now}
+	out := ingress.Certificates{ByHost: f.Certificates, Names: f.Names, Shown: f.Shown, Now: f.Now}
 	for _, c := range f.Held {
 		out.Held = append(out.Held, routing.Certificate{ID: c.ID, Hosts: c.Hosts, Kind: c.Kind})
 	}

@@ -85,7 +85,8 @@ type LoadBalancerClassSpec struct {
 	Groups []SharedGroup `json:"groups,omitempty"`
 
 	// AllowedHosts are the hosts that each namespace may serve: those of every entry that selects
-	// it. Unset, every namespace may serve every host.
+	// it. Unset, every namespace may serve every host. All names in a certificate that an Ingress
+	// brings or names have to be allowed, too.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=1000
 	AllowedHosts []AllowedHosts `json:"allowedHosts,omitempty"`

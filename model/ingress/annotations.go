@@ -215,7 +215,7 @@ var annotations = []annotation{
 		name: arnAnnotation, kind: "list of ARNs of certificates", fallback: "certificates are found by host", on: onIngress, about: aboutIngress,
 		merge: "each Ingress has its own", needs: "certificates of ACM or IAM", example: "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012",
 		doc: "The certificates for those entries of `spec.tls` that name no Secret, and where there is no entry, for all of the Ingress. " +
-			"The first counts as the certificate of each of its hosts; clients are shown the one that fits. Nothing is searched for, and whether they fit is not looked at.",
+			"The first counts as the certificate of each of its hosts; clients are shown the one that fits. Nothing is searched for. In a group across namespaces, and where the class has `allowedHosts`, every name in them has to be one that the namespace may serve; else none of them is served.",
 		read: func(s *settings, v string) (err error) {
 			s.arns, err = parseARNs(v)
 			return err

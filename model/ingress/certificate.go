@@ -23,6 +23,10 @@ import (
 type Certificates struct {
 	// ByHost are those that it has of itself, by the hosts that CertificateHosts asks for, the best first.
 	ByHost map[string][]routing.CertificateID
+	// Names are all names in these, and in those that NamedCertificates asks for and that it tells about.
+	Names map[routing.CertificateID][]string
+	// Shown are those that listeners of the load balancer have.
+	Shown []routing.CertificateID
 	// Held are those that Secrets have brought to the load balancer, without their keys.
 	Held []routing.Certificate
 	// Now is when a certificate must not have expired to be taken; zero where one may.
@@ -56,6 +60,19 @@ func CertificateHosts(s Snapshot) []string {
 				}
 			}
 		}
+	}
+	slices.Sort(ask)
+	return slices.Compact(ask)
+}
+
+// NamedCertificates are those that Ingresses name and whose names the cloud has to be asked for.
+func NamedCertificates(s Snapshot) []routing.CertificateID {
+	if s.owners == nil && s.Class.AllowedHosts == nil {
+		return nil
+	}
+	var ask []routing.CertificateID
+	for _, m := range slices.Concat(s.Members, s.before()) {
+		ask = append(ask, m.settings.arns...)
 	}
 	slices.Sort(ask)
 	return slices.Compact(ask)
@@ -150,8 +167,14 @@ func (e entry) certificates(covered []covered) map[routing.Host]certificateUse {
 	return e.fromCloud(covered)
 }
 
-// named uses the certificates that the author names, the first of them for every host.
+// named uses the certificates that the author names, the first of them for every host. They are used all
+// together or not at all: without one of them its hosts would be served with another one.
 func (e entry) named(covered []covered) map[routing.Host]certificateUse {
+	if reason, why := e.refusesNamed(); why != "" {
+		e.tellSecure(diag.Error, reason, annotationSource(e.Ingress, arnAnnotation).Field,
+			fmt.Sprintf("%s, so %s left out of HTTPS%s", why, e.list(covered), remedy(reason)))
+		return nil
+	}
 	for _, id := range e.settings.arns {
 		if e.known[id] == nil {
 			e.known[id] = &routing.Certificate{ID: id}
@@ -194,10 +217,10 @@ func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 	s = e.allowed(s, name{e.Namespace, e.SecretName})
 	switch {
 	case s.id == "":
-		e.tellSecure(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s left out of HTTPS%s", s.err, e.list(covered), s.remedy()))
+		e.tellSecure(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s left out of HTTPS%s", s.err, e.list(covered), remedy(s.reason)))
 		return nil
 	case s.err != nil:
-		e.tellSecure(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s served with the last certificate that it held, %s%s", s.err, e.list(covered), s.id, s.remedy()))
+		e.tellSecure(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s served with the last certificate that it held, %s%s", s.err, e.list(covered), s.id, remedy(s.reason)))
 	}
 	uses := make(map[routing.Host]certificateUse, len(covered))
 	var unnamed []string
@@ -249,7 +272,13 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 				fmt.Sprintf("it names no Secret, and %s, so %s is left out of HTTPS", holds, describeHost(host)))
 			continue
 		}
-		use := certificateUse{id: e.inCloud[listed][0], source: source}
+		id, why := e.choose(listed)
+		if why != "" {
+			e.tellSecure(diag.Error, diag.CertificateForeign, e.field,
+				fmt.Sprintf("certificate %s, which the cloud holds for %s, %s, so %s is left out of HTTPS%s", id, listed, why, describeHost(host), ofItsOwn))
+			continue
+		}
+		use := certificateUse{id: id, source: source}
 		e.learn(use.id, listed)
 		uses[host] = use
 		if found == nil {
@@ -285,11 +314,11 @@ type secret struct {
 }
 
 // remedy is what to do about a certificate that is refused, behind what is said of it.
-func (s secret) remedy() string {
-	if s.reason != diag.CertificateForeign {
+func remedy(reason diag.Reason) string {
+	if reason != diag.CertificateForeign {
 		return ""
 	}
-	return ": use a certificate that has no other names than the hosts of its namespace"
+	return ofItsOwn
 }
 
 // readSecret reads a Secret once.

@@ -67,11 +67,10 @@ func commonName(chain []byte) string {
 	if err != nil {
 		return ""
 	}
-	name := strings.ToLower(leaf.Subject.CommonName)
-	if !strings.Contains(name, ".") || strings.ContainsAny(name, " /:@") {
-		return ""
+	if name := strings.ToLower(leaf.Subject.CommonName); routing.NamesHost(name) {
+		return name
 	}
-	return name
+	return ""
 }
 
 // certificateOf returns the certificate that a Secret was judged to hold, with its key.

@@ -43,6 +43,9 @@ func newRivalry(d *doors, s *Snapshot) rivalry {
 	}
 	x := newIndex(s.Objects)
 	for _, m := range s.Members {
+		for _, id := range d.inCloudFor(m) {
+			r.bring(m.Owner, id)
+		}
 		for _, t := range m.Spec.TLS {
 			if object := x.secrets[name{m.Namespace, t.SecretName}]; object != nil && t.SecretName != "" {
 				if c := x.judge(object).certificate; c != nil {
@@ -63,7 +66,39 @@ func newRivalry(d *doors, s *Snapshot) rivalry {
 			}
 		}
 	}
+	for _, id := range d.shown {
+		for namespace, brings := range r.brought {
+			if _, ok := brings[id]; ok {
+				for _, n := range d.reported[id] {
+					put(r.served, namespace, routing.Host(n), true)
+				}
+			}
+		}
+	}
 	return r
+}
+
+// inCloudFor are the certificates of the cloud that a member names, or that are found for its hosts.
+func (d *doors) inCloudFor(m Member) []routing.CertificateID {
+	if len(m.settings.arns) > 0 {
+		return m.settings.arns
+	}
+	var out []routing.CertificateID
+	for _, t := range m.Spec.TLS {
+		if t.SecretName != "" {
+			continue
+		}
+		hosts := t.Hosts
+		if len(hosts) == 0 {
+			for _, r := range m.Spec.Rules {
+				hosts = append(hosts, r.Host)
+			}
+		}
+		for _, host := range hosts {
+			out = append(out, d.inCloud[host]...)
+		}
+	}
+	return out
 }
 
 func nameOfSecret(s *corev1.Secret) string { return name{s.Namespace, s.Name}.String() }
@@ -85,12 +120,12 @@ func put[K comparable, V any](to map[string]map[K]V, namespace string, key K, va
 
 // namesOf are all the names by which clients may be shown a certificate.
 func (d *doors) namesOf(id routing.CertificateID) []routing.Host {
-	c := d.known[id]
-	if c == nil {
-		return nil
+	names := slices.Clone(d.reported[id])
+	if c := d.known[id]; c != nil && names == nil {
+		names = append(slices.Clone(c.Hosts), d.common[id])
 	}
 	var out []routing.Host
-	for _, n := range append(slices.Clone(c.Hosts), d.common[id]) {
+	for _, n := range names {
 		if host := routing.Host(strings.TrimSuffix(n, ".")); n != "" && !slices.Contains(out, host) {
 			out = append(out, host)
 		}
@@ -115,6 +150,38 @@ func (o *opening) allowed(s secret, n name) secret {
 	return refused
 }
 
+// ofItsOwn is what to do about a certificate that is refused.
+const ofItsOwn = ": use a certificate that has no other names than the hosts of its namespace"
+
+// refusesNamed says why a member may not use the certificates that it names, if it may not.
+func (o *opening) refusesNamed() (diag.Reason, string) {
+	if o.allowance.everything && o.owners == nil {
+		return "", ""
+	}
+	for _, id := range o.settings.arns {
+		if _, known := o.reported[id]; !known {
+			return diag.CertificateMissing, fmt.Sprintf("certificate %s is not there, or is none whose names the cloud tells, and without them it cannot be compared with the hosts that namespace %s may serve here", id, o.Namespace)
+		}
+		if why := o.foreign(id); why != "" {
+			return diag.CertificateForeign, fmt.Sprintf("certificate %s %s", id, why)
+		}
+	}
+	return "", ""
+}
+
+// choose is the best certificate that the cloud holds for a name and that has no names for hosts of other
+// namespaces. Where all have, it says why the best one is not served. That these certificates are searched is
+// for the class to decide, so that they are not compared with the hosts that it allows.
+func (o *opening) choose(listed string) (id routing.CertificateID, why string) {
+	for _, candidate := range o.inCloud[listed] {
+		if o.rival(candidate, o.namesOf(candidate)) == nil {
+			return candidate, ""
+		}
+	}
+	best := o.inCloud[listed][0]
+	return best, o.against(best, o.namesOf(best))
+}
+
 // foreign says why a member may not bring a certificate; "" if it may.
 func (o *opening) foreign(id routing.CertificateID) string {
 	names := o.namesOf(id)
@@ -130,13 +197,27 @@ func (o *opening) foreign(id routing.CertificateID) string {
 			return fmt.Sprintf("has the name %s, which the class does not let namespace %s serve", n, o.Namespace)
 		}
 	}
+	return o.against(id, names)
+}
+
+// against says which host of another namespace goes before a certificate of a member; "" if none does.
+func (o *opening) against(id routing.CertificateID, names []routing.Host) string {
+	first := o.rival(id, names)
+	if first == nil {
+		return ""
+	}
+	o.overlaps = append(o.overlaps, *first)
+	return fmt.Sprintf("has the name %s, and %s belongs to namespace %s", first.Name, describeHost(first.Host), first.Owner)
+}
+
+// rival is a host of another namespace that goes before a certificate of a member, or nil.
+func (o *opening) rival(id routing.CertificateID, names []routing.Host) *overlap {
 	for overlap := range o.overlapping(id, names) {
 		if overlap.First {
-			o.overlaps = append(o.overlaps, overlap)
-			return fmt.Sprintf("has the name %s, and %s belongs to namespace %s", overlap.Name, describeHost(overlap.Host), overlap.Owner)
+			return &overlap
 		}
 	}
-	return ""
+	return nil
 }
 
 // plainName reports whether a name is a host or a wildcard for one label. For which hosts clouds and clients take

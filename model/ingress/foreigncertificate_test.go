@@ -207,3 +207,48 @@ func TestNamesHaveToBeAllowed(t *testing.T) {
 		}
 	}
 }
+
+// The names in certificates of the cloud are asked for where they decide, of what is served meanwhile too.
+func TestNamesAreAskedFor(t *testing.T) {
+	const one, two = "arn:aws:acm:eu-west-1:123456789012:certificate/1", "arn:aws:acm:eu-west-1:123456789012:certificate/2"
+	inOwn := anIngress("bob/b", ofClass("public"), annotated("certificate-arn", one), http("b.test"))
+	inGroup := inEdge("bob/b", annotated("certificate-arn", one), http("b.test"))
+	all := []v1alpha1.AllowedHosts{{Hosts: []string{"*"}}}
+	cases := map[string]struct {
+		class []any
+		ing   *networkingv1.Ingress
+		last  string
+		want  []routing.CertificateID
+	}{
+		"in a shared group":                     {shared(), inGroup, "", []routing.CertificateID{one}},
+		"of the version that was accepted, too": {shared(), inGroup, two, []routing.CertificateID{one, two}},
+		"where the class has hosts":             {aClass("public", v1alpha1.LoadBalancerClassSpec{AllowedHosts: all}), inOwn, "", []routing.CertificateID{one}},
+		"not where nothing depends on them":     {aClass("public", v1alpha1.LoadBalancerClassSpec{}), inOwn, "", nil},
+		"nor where hosts are shared":            {shared(func(s *v1alpha1.LoadBalancerClassSpec) { s.Hosts = v1alpha1.HostsShared }), inGroup, "", nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := objects(c.class, c.ing)
+			if c.last != "" {
+				before := c.ing.DeepCopy()
+				annotated("certificate-arn", c.last)(before)
+				o.Memories = map[routing.Key]Memory{edgeKey: {Members: map[string]Remembered{"bob/b": {Served: true, LastAccepted: acceptedAs(before)}}}}
+			}
+			snapshots, _ := Split(o, Options{})
+			compare(t, "asked", NamedCertificates(snapshots[0]), c.want)
+		})
+	}
+}
+
+// A certificate of the cloud that is refused for one host of another namespace is told once for each host that is
+// left out, and none is served in its place.
+func TestAllDiscoveredCertificatesAreForMore(t *testing.T) {
+	o := objects(shared(), inEdge("alice/a", aged(2), ruled("a.test")), inEdge("bob/b", aged(1), ruled("b.test"), secured("", "b.test")))
+	snapshots, _ := Split(o, Options{})
+	config, found := Translate(*snapshotOf(t, edgeKey, snapshots), Certificates{
+		ByHost: map[string][]routing.CertificateID{"b.test": {"wild", "both"}},
+		Names:  map[routing.CertificateID][]string{"wild": {"*.test"}, "both": {"a.test", "b.test"}},
+	})
+	compare(t, "certificates", len(config.Certificates), 0)
+	compare(t, "told", told(found), []string{"info CertificateForeign Ingress alice/a spec.rules[0].host", "error CertificateForeign Ingress bob/b spec.tls[0]"})
+}

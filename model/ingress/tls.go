@@ -32,7 +32,9 @@ type doors struct {
 	ports     map[int32]*door
 	secrets   map[name]secret // read so far
 	known     map[routing.CertificateID]*routing.Certificate
-	common    map[routing.CertificateID]string // the common names of those that Secrets hold
+	common    map[routing.CertificateID]string   // the common names of those that Secrets hold
+	reported  map[routing.CertificateID][]string // the names in those that the cloud holds, as it says
+	shown     []routing.CertificateID            // those that listeners have
 	rivalry
 
 	held       []routing.Certificate            // what Secrets have brought to this load balancer
@@ -50,7 +52,7 @@ type certificateUse struct {
 func newDoors(s *Snapshot, c Certificates) *doors {
 	d := &doors{
 		class: &s.Class, group: s.Key.SharedGroup(),
-		inCloud: c.ByHost, discovers: s.Class.discovers(), members: s.Memory.Members,
+		inCloud: c.ByHost, reported: c.Names, shown: c.Shown, discovers: s.Class.discovers(), members: s.Memory.Members,
 		ports:   map[int32]*door{},
 		secrets: map[name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},

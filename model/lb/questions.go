@@ -11,7 +11,10 @@ import (
 type Questions struct {
 	// CertificateHosts are host names (wildcards too) for which no Secret is named.
 	CertificateHosts []string
-	Network          Network
+	// NamedCertificates are those that Ingresses name by what the cloud calls them, where the hosts that they are
+	// for decide whether they may be served.
+	NamedCertificates []CertificateID
+	Network           Network
 	// WebACLs are those that are asked for, by name or as the cloud calls them.
 	WebACLs []string
 	// Shield asks whether a load balancer can be shielded.
@@ -28,6 +31,9 @@ type Facts struct {
 	// Certificates maps a host name to the certificates that the cloud holds for it, the best
 	// first.
 	Certificates map[string][]CertificateID
+	// Names are all the names in certificates that the cloud holds: those that were asked for, without the ones
+	// that are not there or that it tells nothing about, and those that were found for hosts.
+	Names map[CertificateID][]string
 	// Subnets are those that the network comes down to, sorted. None are left to the provider.
 	Subnets []string
 	// SecurityGroups are those that the class names, sorted.
@@ -42,6 +48,8 @@ type Facts struct {
 	InUse Counts
 	// Held are the certificates that the provider holds for the load balancer now.
 	Held []Certificate
+	// Shown are the certificates that listeners of the load balancer have now.
+	Shown []CertificateID
 	// Now is when a certificate must not have expired to be taken; zero where one may.
 	Now time.Time
 	// Unmet is what the class asks for and the cloud does not have, in words.
@@ -51,6 +59,9 @@ type Facts struct {
 // Know adds what the load balancer has now.
 func (f *Facts) Know(seen *Observed) {
 	f.InUse = seen.Counts()
+	for i := range seen.Listeners {
+		f.Shown = append(f.Shown, seen.Listeners[i].Certificates...)
+	}
 	for _, c := range seen.Certificates {
 		f.Held = append(f.Held, c.Certificate)
 	}

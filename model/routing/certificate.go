@@ -50,6 +50,12 @@ func NamesIn(leaf *x509.Certificate) []string {
 	return slices.Compact(names)
 }
 
+// NamesHost reports whether the common name of a certificate can be the name of a host, and is not that of a person
+// or a product.
+func NamesHost(commonName string) bool {
+	return strings.Contains(commonName, ".") && !strings.ContainsAny(commonName, " /:@")
+}
+
 // KindOf is what of a certificate stays the same when it is renewed, whoever issues it: the
 // algorithm and size of its key, and what the key is for. Clouds let a certificate take the place
 // of another one only if it is of the same kind.

@@ -71,6 +71,7 @@ type Provider struct {
 	imports imports                        // that AWS was asked for
 	labels  labels                         // of certificates, that were changed
 	held    reading[[]held]                // the certificates that the account holds
+	asked   namedCertificates              // those that Ingresses name
 	subnets reading[[]ec2types.Subnet]     // of the VPC
 	tables  reading[[]ec2types.RouteTable] // of the VPC
 	acls    reading[map[string]string]     // the ARNs of the account's web ACLs, by name
@@ -129,11 +130,14 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	if err := p.readLimits(ctx, q.Limits); err != nil {
 		return lb.Facts{}, err
 	}
-	certificates, err := p.discovered(ctx, q.CertificateHosts)
-	if err != nil {
+	facts := lb.Facts{Names: map[lb.CertificateID][]string{}, Now: time.Now()}
+	if err := p.discovered(ctx, q.CertificateHosts, &facts); err != nil {
 		return lb.Facts{}, err
 	}
-	facts := lb.Facts{Certificates: certificates, Now: time.Now()}
+	if err := p.describe(ctx, q.NamedCertificates, &facts); err != nil {
+		return lb.Facts{}, err
+	}
+	var err error
 	if facts.WebACLs, err = p.webACLs(ctx, q.WebACLs); err != nil {
 		return lb.Facts{}, err
 	}

@@ -31,28 +31,38 @@ const (
 // A held certificate is one that Fairlead did not import.
 type held struct {
 	arn      string
+	domain   string // which need not be one of the hosts, where others imported it
 	hosts    []string
 	from, to time.Time
 	inUse    bool
 }
 
-// discovered finds the certificates for each host, the best first.
-func (p *Provider) discovered(ctx context.Context, hosts []string) (map[string][]lb.CertificateID, error) {
+// discovered finds the certificates for each host, the best first, with all of their names.
+func (p *Provider) discovered(ctx context.Context, hosts []string, facts *lb.Facts) error {
 	if len(hosts) == 0 {
-		return nil, nil
+		return nil
 	}
 	all, err := p.heldSince(ctx, time.Now().Add(-shelfLife))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	found := among(all, hosts)
-	if len(found) == len(hosts) {
-		return found, nil
+	facts.Certificates = among(all, hosts)
+	if len(facts.Certificates) < len(hosts) {
+		if all, err = p.heldSince(ctx, time.Now().Add(-missingLife)); err != nil {
+			return err
+		}
+		facts.Certificates = among(all, hosts)
 	}
-	if all, err = p.heldSince(ctx, time.Now().Add(-missingLife)); err != nil {
-		return nil, err
+	names := make(map[lb.CertificateID][]string, len(all))
+	for _, c := range all {
+		names[lb.CertificateID(c.arn)] = c.names()
 	}
-	return among(all, hosts), nil
+	for _, found := range facts.Certificates {
+		for _, id := range found {
+			facts.Names[id] = names[id]
+		}
+	}
+	return nil
 }
 
 // heldSince are the certificates that the account held at some time, or later.
@@ -92,7 +102,7 @@ func (p *Provider) readHeld(ctx context.Context) ([]held, error) {
 }
 
 func toHeld(c acmtypes.CertificateSummary) held {
-	out := held{arn: aws.ToString(c.CertificateArn), from: aws.ToTime(c.NotBefore), to: aws.ToTime(c.NotAfter), inUse: aws.ToBool(c.InUse)}
+	out := held{arn: aws.ToString(c.CertificateArn), domain: strings.ToLower(aws.ToString(c.DomainName)), from: aws.ToTime(c.NotBefore), to: aws.ToTime(c.NotAfter), inUse: aws.ToBool(c.InUse)}
 	if !aws.ToBool(c.HasAdditionalSubjectAlternativeNames) {
 		out.hosts = lower(c.SubjectAlternativeNameSummaries)
 	}
@@ -151,6 +161,9 @@ func ranked(all []held, host string, now time.Time) []held {
 	})
 	return fit
 }
+
+// names are all names in the certificate.
+func (c held) names() []string { return namesIn(c.domain, c.hosts) }
 
 // isFor reports whether clients take the certificate for a host, or for all hosts of a wildcard.
 func (c held) isFor(host string) bool {

@@ -16,11 +16,16 @@ type Offline struct{}
 func (Offline) Capabilities(class lb.Class) lb.Capabilities { return lb.ALB().For(class) }
 
 // Lookup takes for granted what AWS would be asked for: a certificate for every host, under a
-// placeholder ID that says that it is still to be discovered, the subnets as they are named, and each web ACL.
+// placeholder ID that says that it is still to be discovered, that certificates which
+// are named have no names that could be refused, the subnets as they are named, and each web ACL.
 func (Offline) Lookup(_ context.Context, q lb.Questions) (lb.Facts, error) {
-	facts := lb.Facts{Certificates: make(map[string][]lb.CertificateID, len(q.CertificateHosts)), Subnets: q.Network.Subnets, Now: time.Now()}
+	facts := lb.Facts{Certificates: make(map[string][]lb.CertificateID, len(q.CertificateHosts)), Names: map[lb.CertificateID][]string{}, Subnets: q.Network.Subnets, Now: time.Now()}
 	for _, host := range q.CertificateHosts {
-		facts.Certificates[host] = []lb.CertificateID{lb.CertificateID("acm:discovered:" + host)}
+		id := lb.CertificateID("acm:discovered:" + host)
+		facts.Certificates[host], facts.Names[id] = []lb.CertificateID{id}, []string{host}
+	}
+	for _, id := range q.NamedCertificates {
+		facts.Names[id] = nil
 	}
 	facts.WebACLs = make(map[string]string, len(q.WebACLs))
 	for _, asked := range q.WebACLs {

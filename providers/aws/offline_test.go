@@ -30,11 +30,14 @@ func TestOfflineCapabilities(t *testing.T) {
 }
 
 func TestOfflineLookupAnswersEveryQuestion(t *testing.T) {
-	got, err := aws.Offline{}.Lookup(t.Context(), lb.Questions{CertificateHosts: []string{"a.example.com", "*.example.com"}, Network: lb.Network{Subnets: []string{"subnet-1"}}, WebACLs: []string{"edge"}, Shield: true})
+	got, err := aws.Offline{}.Lookup(t.Context(), lb.Questions{CertificateHosts: []string{"a.example.com", "*.example.com"}, Network: lb.Network{Subnets: []string{"subnet-1"}}, WebACLs: []string{"edge"}, Shield: true, NamedCertificates: []lb.CertificateID{"arn:1"}})
 	want := lb.Facts{
 		Certificates: map[string][]lb.CertificateID{
 			"a.example.com": {"acm:discovered:a.example.com"},
 			"*.example.com": {"acm:discovered:*.example.com"},
+		},
+		Names: map[lb.CertificateID][]string{
+			"acm:discovered:a.example.com": {"a.example.com"}, "acm:discovered:*.example.com": {"*.example.com"}, "arn:1": nil,
 		},
 		Subnets: []string{"subnet-1"},
 		WebACLs: map[string]string{"edge": "edge"},

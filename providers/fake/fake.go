@@ -45,6 +45,9 @@ type Options struct {
 	// cloud; one of them has its sockets, and another takes over when it ends.
 	State string
 
+	// Certificates are the names in certificates that Ingresses name.
+	Certificates map[lb.CertificateID][]string
+
 	// Latency is how long each call takes.
 	Latency time.Duration
 	// Before and After can make a step fail: Before it is carried out, or After, when the cloud
@@ -119,14 +122,21 @@ func (c *Cloud) Capabilities(class lb.Class) lb.Capabilities {
 	return caps
 }
 
-// Lookup finds a certificate for every host: the cloud's own authority signs one when it is used.
+// Lookup finds a certificate for every host: the cloud's own authority signs one when it is used. Of certificates
+// that Ingresses name it knows the names that the Options declare.
 func (c *Cloud) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	if err := c.wait(ctx); err != nil {
 		return lb.Facts{}, err
 	}
-	facts := lb.Facts{Certificates: make(map[string][]lb.CertificateID, len(q.CertificateHosts)), Subnets: q.Network.Subnets}
+	facts := lb.Facts{Certificates: make(map[string][]lb.CertificateID, len(q.CertificateHosts)), Names: map[lb.CertificateID][]string{}, Subnets: q.Network.Subnets}
 	for _, host := range q.CertificateHosts {
-		facts.Certificates[host] = []lb.CertificateID{ownCertificate(host)}
+		id := ownCertificate(host)
+		facts.Certificates[host], facts.Names[id] = []lb.CertificateID{id}, []string{host}
+	}
+	for _, id := range q.NamedCertificates {
+		if names, declared := c.options.Certificates[id]; declared {
+			facts.Names[id] = names
+		}
 	}
 	return facts, nil
 }

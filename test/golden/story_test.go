@@ -54,6 +54,8 @@ type options struct {
 	Copies map[string]string `json:"copies"`
 	// Certificates are those that the cloud holds already, by host.
 	Certificates map[string][]lb.CertificateID `json:"certificates"`
+	// Names are the names in certificates that the cloud holds, by their IDs.
+	Names map[lb.CertificateID][]string `json:"names"`
 	// WebACLs are those that the cloud has, by what they are asked for as.
 	WebACLs map[string]string `json:"webACLs"`
 	// Unshielded is why the cloud has no shield.
