@@ -26,6 +26,7 @@ type rivalry struct {
 	owners   *ownership.Owners
 	served   map[string]map[routing.Host]bool                   // the names of certificates that are served, by namespace
 	brought  map[string]map[routing.CertificateID]routing.Owner // by the namespace and its oldest member that does
+	recent   map[string]map[routing.CertificateID]bool          // that Secrets of a namespace held last
 	openings []*opening
 	overlaps []overlap // that are refused
 }
@@ -34,10 +35,11 @@ type rivalry struct {
 type overlap struct {
 	ownership.Overlap
 	by Member // brings the certificate
+	id routing.CertificateID
 }
 
 func newRivalry(d *doors, s *Snapshot) rivalry {
-	r := rivalry{owners: s.owners, served: map[string]map[routing.Host]bool{}, brought: map[string]map[routing.CertificateID]routing.Owner{}}
+	r := rivalry{owners: s.owners, served: map[string]map[routing.Host]bool{}, brought: map[string]map[routing.CertificateID]routing.Owner{}, recent: map[string]map[routing.CertificateID]bool{}}
 	if s.owners == nil {
 		return r
 	}
@@ -51,7 +53,7 @@ func newRivalry(d *doors, s *Snapshot) rivalry {
 				if c := x.judge(object).certificate; c != nil {
 					r.bring(m.Owner, c.ID)
 				}
-				r.bring(m.Owner, d.remembered[nameOfSecret(object)]) // for as long as the others have not changed to the new one
+				put(r.recent, m.Namespace, d.remembered[nameOfSecret(object)], true)
 			}
 		}
 	}
@@ -213,7 +215,8 @@ func (o *opening) against(id routing.CertificateID, names []routing.Host) string
 // rival is a host of another namespace that goes before a certificate of a member, or nil.
 func (o *opening) rival(id routing.CertificateID, names []routing.Host) *overlap {
 	for overlap := range o.overlapping(id, names) {
-		if overlap.First {
+		// While copies of a certificate are renewed, some Secrets hold the new one and others the last one.
+		if overlap.First && !o.recent[overlap.Owner][id] {
 			return &overlap
 		}
 	}
@@ -234,14 +237,21 @@ func (o *opening) overlapping(id routing.CertificateID, names []routing.Host) it
 	if oldest, known := o.brought[o.Namespace][id]; known {
 		by = oldest
 	}
-	of := ownership.Certificate{Names: names, By: by, Granted: o.allowance.grants, Held: func(n routing.Host) bool { return served[n] }}
+	of := ownership.Certificate{Names: names, By: by, Served: o.serves(id), Granted: o.allowance.grants, Held: func(n routing.Host) bool { return served[n] }}
 	return func(yield func(overlap) bool) {
 		for found := range o.owners.Overlaps(of) {
-			if _, same := o.brought[found.Owner][id]; !same && !yield(overlap{found, o.Member}) {
+			if _, same := o.brought[found.Owner][id]; !same && !yield(overlap{found, o.Member, id}) {
 				return
 			}
 		}
 	}
+}
+
+// serves reports whether a certificate is served for the namespace of a member. Where no owners are remembered,
+// that says nothing of who was first.
+func (o *opening) serves(id routing.CertificateID) bool {
+	_, brings := o.brought[o.Namespace][id]
+	return len(o.rivalry.served) > 0 && (o.recent[o.Namespace][id] && o.find(id) != nil || brings && slices.Contains(o.shown, id))
 }
 
 // yield takes hosts off HTTPS for which clients could be shown a certificate of another namespace that was there
@@ -266,16 +276,17 @@ func (d *doors) yield() []routing.Host {
 			}
 			done[bringer{o.Namespace, id}] = true
 			for found := range o.overlapping(id, o.namesOf(id)) {
-				if _, known := first[found.Host]; !known && !found.First {
+				if _, known := first[found.Host]; !known {
 					first[found.Host] = found
 				}
 			}
 		}
 	}
+	kept := map[routing.Host]bool{}
 	for _, o := range d.openings {
-		o.yieldTo(first)
+		o.yieldTo(first, kept)
 	}
-	return slices.Sorted(maps.Keys(first))
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(first)), func(h routing.Host) bool { return kept[h] })
 }
 
 // inUse are the certificates that a member brings, sorted.
@@ -290,20 +301,44 @@ func (o *opening) inUse() []routing.CertificateID {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// yieldTo takes those hosts of a member off HTTPS that certificates were there before.
-func (o *opening) yieldTo(first map[routing.Host]overlap) {
+// yieldTo takes those hosts of a member off HTTPS that certificates were there before. A host stays that was served
+// with this very certificate, with it.
+func (o *opening) yieldTo(first map[routing.Host]overlap, kept map[routing.Host]bool) {
 	for _, host := range slices.Sorted(maps.Keys(o.uses)) {
 		found, yields := first[host]
 		if !yields || found.by.Namespace == o.Namespace {
 			continue
 		}
 		source := o.uses[host].source
-		delete(o.uses, host)
 		o.overlaps = append(o.overlaps, found)
+		if o.keeps(found.id) {
+			o.uses[host] = certificateUse{id: found.id, source: source}
+			kept[host] = true
+			o.tellSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
+				"namespace %s holds certificate %s too, which has the name %s, so %s stays with it: ask the owner of the class to grant the host in `allowedHosts`",
+				found.by.Namespace, found.id, found.Name, describeHost(host)))
+			continue
+		}
+		delete(o.uses, host)
 		o.tellSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
 			"a certificate of namespace %s has the name %s and was there before %s, which is left out of HTTPS: ask the owner of the class to grant it in `allowedHosts`",
 			found.by.Namespace, found.Name, describeHost(host)))
 	}
+}
+
+// keeps has the Secrets of a member that held a certificate last go on with it, and reports whether there are any.
+func (o *opening) keeps(id routing.CertificateID) bool {
+	keeps := false
+	for _, t := range o.Spec.TLS {
+		n := name{o.Namespace, t.SecretName}
+		if last := o.find(id); last != nil && t.SecretName != "" && o.remembered[n.String()] == id && o.doors.secrets[n].id != "" {
+			keeps = true
+			if !slices.Contains(o.known[id].Secrets, n.String()) {
+				o.bring(*last, n)
+			}
+		}
+	}
+	return keeps
 }
 
 // tellOwners tells the other side of each refusal: the Ingress that names a host that a refused certificate has a

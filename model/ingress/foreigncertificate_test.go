@@ -20,6 +20,9 @@ type cloud struct {
 	t      *testing.T
 	memory Memory
 	held   []routing.Certificate
+	onPort []routing.CertificateID
+	byHost map[string][]routing.CertificateID
+	names  map[routing.CertificateID][]string
 	config routing.Config
 	found  []diag.Diagnostic
 }
@@ -31,8 +34,11 @@ func (c *cloud) compile(given ...any) {
 	o.Memories = map[routing.Key]Memory{edgeKey: c.memory}
 	snapshots, _ := Split(o, Options{})
 	s := snapshotOf(c.t, edgeKey, snapshots)
-	c.config, c.found = Translate(*s, Certificates{Held: c.held})
-	c.held = nil
+	c.config, c.found = Translate(*s, Certificates{Held: c.held, Shown: c.onPort, ByHost: c.byHost, Names: c.names})
+	c.held, c.onPort = nil, nil
+	for _, l := range c.config.Listeners {
+		c.onPort = append(c.onPort, l.Certificates...)
+	}
 	c.memory = Memory{Certificates: map[string]routing.CertificateID{}, Hosts: map[routing.Host]string{}, Yielding: map[routing.Host]bool{}}
 	for _, known := range c.config.Certificates {
 		c.held = append(c.held, routing.Certificate{ID: known.ID, Hosts: known.Hosts, Kind: known.Kind})

@@ -17,7 +17,10 @@ type Certificate struct {
 	By    routing.Owner
 	// Granted reports whether the class grants a host to the namespace by its name.
 	Granted func(routing.Host) bool
-	// Held reports whether a certificate of the namespace has been served under a name.
+	// Served says that this very certificate is served for the namespace: it was accepted beside the hosts that
+	// there are.
+	Served bool
+	// Held reports whether a certificate of the namespace is served that has a name.
 	Held func(routing.Host) bool
 }
 
@@ -49,18 +52,17 @@ func (o *Owners) Overlaps(c Certificate) iter.Seq[Overlap] {
 	}
 }
 
-// meet are the hosts of other namespaces that a name stands for, or that stand for the name. A name that is a host
-// of its own namespace is not one of the wildcard above it.
+// meet are the hosts of other namespaces that a name stands for, or that stand for the name. A name that is a host,
+// and not only reserved, is not one of the wildcard above it, and neither is one of its own namespace.
 func (o *Owners) meet(namespace string, name routing.Host) []routing.Host {
 	var out []routing.Host
-	if is, ok := o.of[name]; ok {
-		if is.namespace != namespace {
-			out = append(out, name)
-		}
-	} else if parent, ok := name.Parent(); ok && !name.Wildcard() {
-		if above, ok := o.of[parent]; ok && above.namespace != namespace {
-			out = append(out, parent)
-		}
+	is, owned := o.of[name]
+	if owned && is.namespace != namespace {
+		out = append(out, name)
+	}
+	if above, covered := o.above(name); covered && above.namespace != namespace && (!owned || is.namespace != namespace && is.claim == nil) {
+		parent, _ := name.Parent()
+		out = append(out, parent)
 	}
 	for _, host := range o.below[name] {
 		if o.of[host].namespace != namespace {
@@ -80,6 +82,8 @@ func (is owner) before(host, name routing.Host, c Certificate) bool {
 	switch certified := c.Granted(both); {
 	case granted != certified:
 		return granted
+	case c.Served:
+		return false
 	case is.settled:
 		return true
 	case c.Held(name):

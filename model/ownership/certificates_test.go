@@ -18,6 +18,7 @@ func TestCertificatesAndHosts(t *testing.T) {
 		age     int // of the Ingress of bob, who brings the certificate
 		names   []routing.Host
 		served  []routing.Host // names of certificates of bob
+		itself  bool           // the certificate is served
 		granted []routing.Host // to bob
 		want    string
 	}{
@@ -66,6 +67,12 @@ func TestCertificatesAndHosts(t *testing.T) {
 		"a host that was served beside the certificate before": {
 			claims: []Claim{claim("alice", 2, "a.test")}, held: []Holding{held("alice", "a.test", true)}, age: 3, names: []routing.Host{"*.test"}, served: []routing.Host{"*.test"}, want: host,
 		},
+		"the certificate that was served beside a host before": {
+			claims: []Claim{claim("alice", 2, "a.test")}, held: []Holding{held("alice", "a.test", true)}, age: 1, names: []routing.Host{"*.test"}, itself: true, want: certificate,
+		},
+		"a host that is granted goes before it": {
+			claims: []Claim{granted(claim("alice", 2, "a.test"))}, age: 3, names: []routing.Host{"*.test"}, itself: true, want: host,
+		},
 		"a host that is reserved": {
 			held: []Holding{held("alice", "a.test", true)}, age: 3, names: []routing.Host{"*.test"}, want: host,
 		},
@@ -87,6 +94,7 @@ func TestCertificatesAndHosts(t *testing.T) {
 			got := nothing
 			for o := range Resolve(c.claims, c.held).Overlaps(Certificate{
 				Names: c.names, By: claim("bob", c.age, "").By,
+				Served:  c.itself,
 				Granted: func(h routing.Host) bool { return slices.Contains(c.granted, h) },
 				Held:    func(h routing.Host) bool { return slices.Contains(c.served, h) },
 			}) {

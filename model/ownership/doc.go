@@ -16,7 +16,7 @@
 //  4. Of two namespaces, the one that the class grants the host by its name goes before the one that
 //     may serve it because of a wildcard.
 //  5. A certificate of one namespace has no name for a host of another one. Of a host and a certificate
-//     the first stays: the one that the class grants the host by its name; a host that was remembered
-//     when the certificate came; a certificate that was served when the host was named; then the older
-//     Ingress. So no namespace can have another one's certificate refused by naming a host below it.
+//     the first stays: the one that the class grants the host by its name; a
+//     certificate that is served; a host that was remembered when the certificate came; a certificate in
+//     the place of one that was served with the name when the host was named; then the older Ingress. So no namespace can have another one's certificate refused by naming a host below it.
 package ownership
