@@ -13,7 +13,7 @@ SCALE ?= -arriving 2000 -steady 5m
 DEMO  ?= config/samples
 
 # Tests that need libraries which the binary does not link are modules of their own.
-TESTED := test/golden test/policy test/config test/alerts test/image
+TESTED := test/golden test/hostile test/policy test/config test/alerts test/image
 
 export PATH := $(BIN):$(PATH)
 

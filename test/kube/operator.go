@@ -100,6 +100,9 @@ func (c *Cluster) StartReplicaIn(t testing.TB, log string, environment []string,
 // Command is the path of what a replica runs: fairlead, built from this tree.
 func (r *Replica) Command() string { return r.process.path }
 
+// PID is the process's number.
+func (r *Replica) PID() int { return r.process.pid }
+
 // Kill ends a replica the way a crash does.
 func (r *Replica) Kill() { r.process.stop() }
 

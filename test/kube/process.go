@@ -16,6 +16,7 @@ type process struct {
 	name string
 	path string
 	log  string
+	pid  int
 	kill context.CancelFunc
 	done chan struct{} // closed when it has ended
 
@@ -42,6 +43,7 @@ func startProcess(path, log string, environment, flags []string) (*process, erro
 		kill()
 		return nil, fmt.Errorf("starting %s: %w", p.name, err)
 	}
+	p.pid = command.Process.Pid
 	go func() {
 		defer close(p.done)
 		_ = command.Wait() // how it ended is in its log
