@@ -24,6 +24,7 @@ func (t *Table) Diagnostics() []diag.Diagnostic {
 			t.tellLoops(told, port, level)
 			if t.HostMiss == MissAnswers {
 				t.tellMisses(told, port, level)
+				t.tellShadowed(told, port, level)
 			}
 		}
 	}
@@ -160,6 +161,37 @@ func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Lev
 				Message: fmt.Sprintf("more specific hosts keep the requests that miss their paths: try %s", request)}] = true
 			break
 		}
+	}
+}
+
+// tellShadowed says, to both owners, that a default backend for any host, or for any below a wildcard, does not answer
+// what misses the paths of a host that others name.
+func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *Level) {
+	if level.Host == Any || level.Closed || level.Miss != nil {
+		return
+	}
+	at := slices.IndexFunc(t.Names, func(n Name) bool { return n.Host == level.Host && slices.Contains(n.Ports, port) })
+	if at < 0 {
+		return
+	}
+	lower := []Host{Any}
+	if parent, ok := level.Host.Parent(); ok && !level.Host.Wildcard() {
+		lower = []Host{parent, Any}
+	}
+	for _, host := range lower {
+		below := t.ports[port].levels[host]
+		if below == nil || below.Miss == nil {
+			continue
+		}
+		path, misses := t.witness(&Route{Path: Root, Owner: below.Miss.Owner}, level.Routes)
+		if !misses {
+			continue
+		}
+		request := t.curl(port, level.Host, path)
+		told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: t.Names[at].Source.At(""),
+			Message: fmt.Sprintf("what misses the paths of host %s does not go on to %s: try %s", level.Host, below.Miss.Source, request)}] = true
+		told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: below.Miss.Source,
+			Message: fmt.Sprintf("more specific hosts keep the requests that miss their paths: try %s", request)}] = true
 	}
 }
 
