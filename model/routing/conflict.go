@@ -21,6 +21,7 @@ func (t *Table) Diagnostics() []diag.Diagnostic {
 	for _, port := range slices.Sorted(maps.Keys(t.ports)) {
 		for _, level := range t.Levels(port) {
 			t.tellHidden(told, port, level)
+			t.tellUnsent(told, level)
 			t.tellLoops(told, port, level)
 			if t.HostMiss == MissAnswers {
 				t.tellMisses(told, port, level)
@@ -192,6 +193,16 @@ func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *L
 			Message: fmt.Sprintf("what misses the paths of host %s does not go on to %s: try %s", level.Host, below.Miss.Source, request)}] = true
 		told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: below.Miss.Source,
 			Message: fmt.Sprintf("more specific hosts keep the requests that miss their paths: try %s", request)}] = true
+	}
+}
+
+// tellUnsent names paths that clients send in another spelling.
+func (t *Table) tellUnsent(told map[diag.Diagnostic]bool, level *Level) {
+	for _, r := range level.Routes {
+		if sent := Sendable(r.Path.Value); sent != r.Path.Value && (r.Path.Type == Exact || r.Path.Type == Prefix) {
+			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: r.Source,
+				Message: fmt.Sprintf("no request has a path like %s: clients send it as %s", printable.Word(diag.Cut(r.Path.Value)), diag.Cut(sent))}] = true
+		}
 	}
 }
 
