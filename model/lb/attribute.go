@@ -41,12 +41,12 @@ func (c Capabilities) attributes(b routing.Backend, sharer string) (had map[stri
 		known, ok := c.GroupAttributes[asked.Name]
 		switch {
 		case !ok:
-			refusals = append(refusals, Refusal{asked.Owner, asked.Source, nil, fmt.Sprintf("target groups of %s have no attribute %s", c.Name, diag.Cut(asked.Name)), ""})
+			refusals = append(refusals, Refusal{Owner: asked.Owner, Source: asked.Source, Why: fmt.Sprintf("target groups of %s have no attribute %s", c.Name, diag.Cut(asked.Name))})
 		case !known.takes(asked.Value):
-			refusals = append(refusals, Refusal{asked.Owner, asked.Source, nil, fmt.Sprintf("attribute %s of target groups cannot be %s: it has to be %s", asked.Name, diag.Quote(asked.Value), known), ""})
+			refusals = append(refusals, Refusal{Owner: asked.Owner, Source: asked.Source, Why: fmt.Sprintf("attribute %s of target groups cannot be %s: it has to be %s", asked.Name, diag.Quote(asked.Value), known)})
 		case sharer != "" && c.sticks(asked.Name, asked.Value):
-			refusals = append(refusals, Refusal{asked.Owner, asked.Source, nil, fmt.Sprintf(
-				"%s keeps clients with a target of %s only where they are kept with the Service, too, and %s shares requests between it and others without `stickiness`", c.Name, b.Service, sharer), ""})
+			refusals = append(refusals, Refusal{Owner: asked.Owner, Source: asked.Source, Why: fmt.Sprintf(
+				"%s keeps clients with a target of %s only where they are kept with the Service, too, and %s shares requests between it and others without `stickiness`", c.Name, b.Service, sharer)})
 		default:
 			if had == nil {
 				had = map[string]string{}

@@ -60,6 +60,8 @@ type Capabilities struct {
 	// DeletionProtection is the attribute of load balancers that keeps them from being deleted.
 	DeletionProtection string
 
+	// AddressesOnly: targets of type ip are addresses, and names cannot be.
+	AddressesOnly bool
 	// InstanceIDs: targets of type instance go by what the cloud calls the node, not by its address.
 	InstanceIDs bool
 
@@ -151,7 +153,10 @@ func ALB() Capabilities {
 			TargetsPerGroup: "L-A0D0B863", TargetsPerLoadBalancer: "L-7E6692B2",
 		},
 		GroupAttributes: albGroupAttributes(), StickyAttribute: "stickiness.enabled", HTTP2NeedsTLS: true,
-		Inbound: true, InstanceIDs: true, WebACLs: true, Shields: true,
+		// RegisterTargets: "If the target type is ip, specify an IP address".
+		// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_TargetDescription.html
+		AddressesOnly: true,
+		Inbound:       true, InstanceIDs: true, WebACLs: true, Shields: true,
 		DeletionProtection: deletionProtection,
 		MinPriority:        1, MaxPriority: 50000,
 		Settle: 60 * time.Second, Gather: 500 * time.Millisecond,

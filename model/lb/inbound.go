@@ -43,7 +43,9 @@ func guarded(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 	why := "not everybody may connect to it, and " + c.Name + " cannot keep anybody out"
 	config.Routes = nil
 	for _, r := range t.Routes {
-		r.Ports = without(r.Ports, func(ports []int32) { refusals = append(refusals, Refusal{r.Owner, r.Source, ports, why, ""}) })
+		r.Ports = without(r.Ports, func(ports []int32) {
+			refusals = append(refusals, Refusal{Owner: r.Owner, Source: r.Source, Ports: ports, Why: why})
+		})
 		if len(r.Ports) > 0 {
 			config.Routes = append(config.Routes, r)
 		}
@@ -55,7 +57,9 @@ func guarded(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 	config.Defaults = slices.Clone(t.Defaults)
 	for i := range config.Defaults {
 		d := &config.Defaults[i]
-		d.Ports = without(d.Ports, func(ports []int32) { refusals = append(refusals, Refusal{d.Owner, d.Source, ports, why, ""}) })
+		d.Ports = without(d.Ports, func(ports []int32) {
+			refusals = append(refusals, Refusal{Owner: d.Owner, Source: d.Source, Ports: ports, Why: why})
+		})
 	}
 	return routing.New(config), refusals
 }

@@ -19,7 +19,7 @@ type Refusal struct {
 	Source diag.Source
 	Ports  []int32
 	Why    string
-	Reason diag.Reason // "" for NotExpressible
+	Reason diag.Reason // "" is NotExpressible
 }
 
 // Diagnostic tells the owner.
@@ -55,9 +55,17 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 	config := t.Config
 
 	config.Routes = make([]routing.Route, 0, len(t.Routes))
+	named := map[string]bool{} // what was said to an owner of names that are no targets
+	unreached := func(a routing.Action, owner routing.Owner, at diag.Source) {
+		if why := c.cannotReach(t, a); why != "" && !named[owner.String()+why] {
+			named[owner.String()+why] = true
+			refusals = append(refusals, Refusal{Owner: owner, Source: at, Why: why, Reason: diag.ExternalNameRefused})
+		}
+	}
 	for _, r := range t.Routes {
+		unreached(r.Action, r.Owner, r.Source)
 		if why := c.cannotSignIn(t, r.Action); why != "" {
-			refusals = append(refusals, Refusal{r.Owner, r.Source, nil, why + unanswered, ""})
+			refusals = append(refusals, Refusal{Owner: r.Owner, Source: r.Source, Why: why + unanswered})
 			r.Action = routing.Status(503)
 		}
 		var refused []int32
@@ -72,7 +80,7 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 			}
 		}
 		if len(refused) > 0 {
-			refusals = append(refusals, Refusal{r.Owner, r.Source, refused, why, ""})
+			refusals = append(refusals, Refusal{Owner: r.Owner, Source: r.Source, Ports: refused, Why: why})
 		}
 		if len(kept) > 0 {
 			r.Ports = kept
@@ -94,8 +102,8 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 			}
 		}
 		if why != "" {
-			refusals = append(refusals, Refusal{n.Owner, n.Source, n.Unsaid,
-				why + "; requests for it are answered as if no rule named it", ""})
+			refusals = append(refusals, Refusal{Owner: n.Owner, Source: n.Source, Ports: n.Unsaid,
+				Why: why + "; requests for it are answered as if no rule named it"})
 		}
 	}
 
@@ -103,16 +111,17 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 	repeating := repeatingDefaults(t)
 	for _, d := range t.Defaults {
 		if repeating[d.Owner.String()] {
-			refusals = append(refusals, Refusal{d.Owner, d.Source, nil, fmt.Sprintf("the class lets requests that miss the paths of a host go on to the paths of less specific hosts before its default backend, "+
-				"and for the hosts that this one is to answer for these are more than %d in all: name fewer hosts, or write fewer paths without a host", mostRepeated), diag.TooComplex})
+			refusals = append(refusals, Refusal{Owner: d.Owner, Source: d.Source, Reason: diag.TooComplex, Why: fmt.Sprintf("the class lets requests that miss the paths of a host go on to the paths of less specific hosts before its default backend, "+
+				"and for the hosts that this one is to answer for these are more than %d in all: name fewer hosts, or write fewer paths without a host", mostRepeated)})
 			continue
 		}
+		unreached(d.Action, d.Owner, d.Source)
 		if why := c.cannotSignIn(t, d.Action); why != "" {
-			refusals = append(refusals, Refusal{d.Owner, d.Source, nil, why + unanswered, ""})
+			refusals = append(refusals, Refusal{Owner: d.Owner, Source: d.Source, Why: why + unanswered})
 			d.Action = routing.Status(503)
 		}
 		if why := cmp.Or(c.cannotDo(d.Action), reach.cannotDefault(d)); why != "" {
-			refusals = append(refusals, Refusal{d.Owner, d.Source, nil, why, ""})
+			refusals = append(refusals, Refusal{Owner: d.Owner, Source: d.Source, Why: why})
 			continue
 		}
 		config.Defaults = append(config.Defaults, d)
