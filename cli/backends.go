@@ -104,7 +104,7 @@ func (b *backends) close() {
 }
 
 func startPod(ctx context.Context, service, name string) (pod, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", podListens+":0")
 	if err != nil {
 		return pod{}, err
 	}
@@ -134,7 +134,7 @@ func (p pod) slice(service *corev1.Service) *discoveryv1.EndpointSlice {
 		},
 		AddressType: discoveryv1.AddressTypeIPv4,
 		Endpoints: []discoveryv1.Endpoint{{
-			Addresses:  []string{p.address.IP.String()},
+			Addresses:  []string{podAddress},
 			NodeName:   new(machine),
 			Conditions: discoveryv1.EndpointConditions{Ready: &ready},
 		}},
@@ -153,7 +153,7 @@ func thisMachine() *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: machine},
 		Status: corev1.NodeStatus{
-			Addresses:  []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "127.0.0.1"}},
+			Addresses:  []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: podAddress}},
 			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
 		},
 	}

@@ -49,7 +49,7 @@ real cloud would be given, and every request is routed by the rules that these s
 			}
 			defer cloud.Close()
 			d := &demo{
-				cloud: cloud, input: in, stdin: cmd.InOrStdin(), out: cmd.OutOrStdout(), colour: colours(cmd.OutOrStdout()),
+				cloud: loopback{cloud}, input: in, stdin: cmd.InOrStdin(), out: cmd.OutOrStdout(), colour: colours(cmd.OutOrStdout()),
 				shown: map[string]bool{},
 			}
 			defer d.pods.close()

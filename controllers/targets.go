@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -41,7 +42,7 @@ type tracked struct {
 	known   bool
 	// waiting is since when there has been a change that can wait.
 	waiting time.Time
-	// crowded says that there are more than the cloud takes.
+	// crowded says that there are more than the cloud takes, or on more ports than the namespace may have.
 	crowded bool
 }
 
@@ -197,6 +198,31 @@ func (b *targetBook) elsewhere(k groupKey) int {
 	return n
 }
 
+// portsBeside are the ports that the other groups of a load balancer that belong to the same namespace have targets
+// on, and health checks.
+func (b *targetBook) portsBeside(k groupKey) map[int32]bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := map[int32]bool{}
+	if b.groups[k] == nil {
+		return out
+	}
+	namespace := refFrom(kindService, b.groups[k].backend.Service).namespace
+	for other, t := range b.groups {
+		if other.key == k.key && other != k && refFrom(kindService, t.backend.Service).namespace == namespace {
+			for _, m := range t.members {
+				out[m.Port] = true
+			}
+		}
+	}
+	for _, g := range b.wanted[k.key].groups {
+		if port, err := strconv.ParseInt(g.Health.Port, 10, 32); err == nil && refFrom(kindService, g.Service).namespace == namespace {
+			out[int32(port)] = true
+		}
+	}
+	return out
+}
+
 // note changes what is known of a group.
 func (b *targetBook) note(k groupKey, change func(*tracked)) {
 	b.mu.Lock()
@@ -238,7 +264,7 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 		}
 		r.book.note(k, func(known *tracked) { known.members, known.known = t.members, true })
 	}
-	fits := t.caps.Within(want, t.members, r.book.elsewhere(k))
+	fits := t.caps.Within(ingress.WithinPorts(want, t.members, r.book.portsBeside(k)), t.members, r.book.elsewhere(k))
 	crowded := len(fits) < len(want)
 	if want = fits; crowded != t.crowded {
 		r.book.note(k, func(known *tracked) { known.crowded = crowded })

@@ -137,6 +137,18 @@ type LoadBalancerClassSpec struct {
 	// AllowExternalNames lets Services of type ExternalName be backends.
 	AllowExternalNames bool `json:"allowExternalNames,omitempty"`
 
+	// TargetPorts are the ports on which load balancers may reach targets, to send requests and to check
+	// health: single ones (8080) and ranges (8000-8999). Node ports count as the ports that they are.
+	// The firewalls of nodes are opened for no other port. Unset, they are 80, 443 and 1024-65535. The
+	// port of healthCheck is allowed besides.
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MaxLength=11
+	// +kubebuilder:validation:items:Pattern=`^[1-9][0-9]{0,4}(-[1-9][0-9]{0,4})?$`
+	// +kubebuilder:validation:XValidation:rule="self.all(p, p.split('-').all(n, int(n) <= 65535) && int(p.split('-')[0]) <= int(p.split('-')[p.split('-').size() - 1]))",message="ports are 1 to 65535, and a range has to go up"
+	TargetPorts []string `json:"targetPorts,omitempty"`
+
 	// RegularExpressions set to false keeps regular expressions out of the cloud's rules, at the
 	// price of more of them.
 	// +kubebuilder:default=true

@@ -542,6 +542,11 @@ func (in *LoadBalancerClassSpec) DeepCopyInto(out *LoadBalancerClassSpec) {
 			copy(*out, *in)
 		}
 	}
+	if in.TargetPorts != nil {
+		in, out := &in.TargetPorts, &out.TargetPorts
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.RegularExpressions != nil {
 		in, out := &in.RegularExpressions, &out.RegularExpressions
 		*out = new(bool)

@@ -45,15 +45,17 @@ const (
 
 	// Backends.
 
-	ServiceMissing      Reason = "ServiceMissing"
-	ServicePortMissing  Reason = "ServicePortMissing"
-	ServiceUnusable     Reason = "ServiceUnusable"
-	ExternalNameRefused Reason = "ExternalNameRefused"
-	NoEndpoints         Reason = "NoEndpoints"
-	NoNodes             Reason = "NoNodes"
-	ResourceUnknown     Reason = "ResourceUnknown"
-	ResourceMissing     Reason = "ResourceMissing"
-	AuthUnavailable     Reason = "AuthUnavailable"
+	ServiceMissing       Reason = "ServiceMissing"
+	ServicePortMissing   Reason = "ServicePortMissing"
+	ServiceUnusable      Reason = "ServiceUnusable"
+	ExternalNameRefused  Reason = "ExternalNameRefused"
+	EndpointForeign      Reason = "EndpointForeign"
+	TargetPortNotAllowed Reason = "TargetPortNotAllowed"
+	NoEndpoints          Reason = "NoEndpoints"
+	NoNodes              Reason = "NoNodes"
+	ResourceUnknown      Reason = "ResourceUnknown"
+	ResourceMissing      Reason = "ResourceMissing"
+	AuthUnavailable      Reason = "AuthUnavailable"
 
 	// Certificates.
 
@@ -125,7 +127,9 @@ var Reasons = []Doc{
 	{ServiceMissing, "The Service does not exist. Until it does requests are answered 503" + unlessMissed, "Create the Service or correct the name."},
 	{ServicePortMissing, "The Service has no such port. Until it does requests are answered 503" + unlessMissed, "Correct the port's name or number."},
 	{ServiceUnusable, "The Service cannot be a backend in the way it is asked for.", "The message says which combination does not work."},
-	{ExternalNameRefused, "A Service of type ExternalName is a backend only where the class allows it.", "Use a Service with endpoints, or set `allowExternalNames` on the class."},
+	{ExternalNameRefused, "A Service of type ExternalName is a backend only where the class allows it, and where the cloud sends requests to names: AWS sends them to addresses only.", "Use a Service with endpoints, or set `allowExternalNames` on the class."},
+	{EndpointForeign, "Endpoints of the Service are left out: loopback, link-local, unspecified and multicast addresses are never targets.", "Correct the EndpointSlice that lists them."},
+	{TargetPortNotAllowed, "The class does not let load balancers reach targets on this port, whether to send requests there or to check health; or the namespace has targets on as many ports as it may have. Firewalls are not opened for it.", "Use a port that the message names, or ask the owner of the class to add it to `targetPorts`."},
 	{NoEndpoints, "The Service has no ready endpoint. Until it has one requests are answered 503" + unlessServed, "Check the Service's selector and its pods."},
 	{NoNodes, "Targets are instances, and no node can be sent requests for the Service. Until one can they are answered 503" + unlessServed, "Check that nodes are there, have an internal address, and lack the label `node.kubernetes.io/exclude-from-external-load-balancers`; with `externalTrafficPolicy: Local`, that they run a ready pod."},
 	{ResourceUnknown, "The backend refers to a kind of resource that is not supported.", "Use a Service, or a `Backend` of `fairlead.dev`."},

@@ -276,7 +276,7 @@ var annotations = []annotation{
 	},
 	{
 		name: healthPort, kind: "port, or `traffic-port`", fallback: trafficPort, on: onIngress, about: aboutServices, merge: mergeOldest, needs: needsNone, example: "8081",
-		doc: "The port that is asked: the one that serves requests, or another one of the target.",
+		doc: "The port that is asked: the one that serves requests, or another one of the target, which `targetPorts` of the class have to allow.",
 	},
 	{
 		name: healthProtocol, kind: "`HTTP` or `HTTPS`", fallback: v1alpha1.ProtocolHTTP, on: onIngress, about: aboutServices, merge: mergeOldest, needs: needsNone, example: v1alpha1.ProtocolHTTPS,
@@ -426,6 +426,10 @@ func (c *Class) read(ing *networkingv1.Ingress, group string) (settings, []diag.
 	}
 	if err := given.checkConditions(&ing.Spec); err != nil {
 		found = append(found, about(ing, conditionsAnnotation, diag.Error, diag.AnnotationInvalid, err.Error()))
+	}
+	if port := given.health[healthPort]; port != "" && !c.allowsCheck(port) {
+		found = append(found, about(ing, healthPort, diag.Error, diag.TargetPortNotAllowed,
+			fmt.Sprintf("health checks cannot go to port %s: %s", port, c.notAllowed())))
 	}
 	if given.health != nil {
 		if err := c.checkHealth(given.health); err != nil {

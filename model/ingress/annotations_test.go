@@ -51,7 +51,7 @@ func TestAnnotationValues(t *testing.T) {
 			},
 		},
 		"health-check-path":                {[]string{"/", "/a?b=c"}, []string{"", "a", "/a b", "/ü"}},
-		"health-check-port":                {[]string{"traffic-port", "1", "65535"}, []string{"", "http", "0", "65536"}},
+		"health-check-port":                {[]string{"traffic-port", "80", "1024", "65535"}, []string{"", "http", "0", "65536"}},
 		"health-check-protocol":            {[]string{"HTTP", "HTTPS"}, []string{"", "http", "TCP"}},
 		"health-check-interval-seconds":    {[]string{"6", "300"}, []string{"", "4", "301", "15s", "1.5"}},
 		"health-check-timeout-seconds":     {[]string{"2", "14"}, []string{"", "1", "121", "15", "x"}},

@@ -25,6 +25,7 @@ type pool struct {
 	resolved map[reference]*resolution
 	entries  map[routing.BackendID]*pooled
 	checked  map[name]bool // whether Backends are valid
+	ports    portBudget
 }
 
 // A reference is what an Ingress says about a backend, so that it is looked up once.
@@ -39,9 +40,11 @@ type reference struct {
 // A resolution is what a reference leads to.
 type resolution struct {
 	backend  routing.Backend
-	problem  string // why it has no targets
-	reason   diag.Reason
-	severity diag.Severity
+	problems []problem // why it has no targets, or not all
+}
+
+func (r *resolution) tell(severity diag.Severity, reason diag.Reason, text string) {
+	r.problems = append(r.problems, problem{severity, reason, text})
 }
 
 // pooled is a backend with the settings of its health check, by annotation.
@@ -57,7 +60,7 @@ type healthClaim struct {
 }
 
 func newPool(c *Class) *pool {
-	return &pool{class: c, resolved: map[reference]*resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[name]bool{}}
+	return &pool{class: c, resolved: map[reference]*resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[name]bool{}, ports: portBudget{}}
 }
 
 // backends are all of the pool, with their health checks decided.
@@ -102,10 +105,13 @@ func (v *visit) forward(ref reference, field string) routing.BackendID {
 	r := v.pool.resolved[ref]
 	if r == nil {
 		r = v.class.resolve(ref, v.behind(ref.service))
+		v.pool.ports.afford(r)
 		v.pool.resolved[ref] = r
 	}
-	if r.problem != "" && !v.told(r) {
-		v.tell(r.severity, r.reason, field, r.problem)
+	for _, p := range r.problems {
+		if !v.told(p) {
+			v.tell(p.severity, p.reason, field, p.text)
+		}
 	}
 	entry := v.pool.entries[r.backend.ID]
 	if entry == nil {
@@ -120,8 +126,7 @@ func (v *visit) forward(ref reference, field string) routing.BackendID {
 }
 
 // told reports whether this Ingress was told of the problem at a path before: once is enough.
-func (v *visit) told(r *resolution) bool {
-	p := problem{r.reason, r.problem}
+func (v *visit) told(p problem) bool {
 	before := v.problems[p]
 	v.problems[p] = true
 	return before
@@ -129,8 +134,9 @@ func (v *visit) told(r *resolution) bool {
 
 // A problem is what is told of a backend.
 type problem struct {
-	reason diag.Reason
-	text   string
+	severity diag.Severity
+	reason   diag.Reason
+	text     string
 }
 
 // claimHealth adds a member's settings to a health check. Older members have made theirs already.
@@ -142,6 +148,9 @@ func (v *visit) claimHealth(b *pooled) {
 	var added []string
 	for _, annotation := range slices.Sorted(maps.Keys(v.settings.health)) {
 		value := v.settings.health[annotation]
+		if annotation == healthPort && !v.mayCheck(value) {
+			continue
+		}
 		if of := (speech{b.Protocol, b.Version}); annotation == healthCodes && !of.understands(value) {
 			v.found = append(v.found, about(v.Ingress, annotation, diag.Warning, diag.SettingConflict,
 				fmt.Sprintf("%s are no codes of %s, which %s speaks", diag.Cut(value), b.Version, b.ID)))
@@ -167,7 +176,7 @@ func (v *visit) claimHealth(b *pooled) {
 
 // resolve looks a reference up.
 func (c *Class) resolve(ref reference, behind Behind) *resolution {
-	r := &resolution{severity: diag.Error, backend: routing.Backend{
+	r := &resolution{backend: routing.Backend{
 		Service:    ref.service.String(),
 		Port:       routing.ServicePort(cmp.Or(ref.portName, strconv.Itoa(int(ref.portNumber)))),
 		TargetType: ref.targetType,
@@ -184,7 +193,7 @@ func (c *Class) resolve(ref reference, behind Behind) *resolution {
 func (c *Class) lookUp(r *resolution, ref reference, behind Behind) {
 	service := behind.Service
 	if service == nil {
-		r.reason, r.problem = diag.ServiceMissing, fmt.Sprintf("there is no Service %s", diag.Cut(ref.service.String()))
+		r.tell(diag.Error, diag.ServiceMissing, fmt.Sprintf("there is no Service %s", diag.Cut(ref.service.String())))
 		return
 	}
 	port := portOf(service, ref)
@@ -197,32 +206,42 @@ func (c *Class) lookUp(r *resolution, ref reference, behind Behind) {
 	}
 	switch {
 	case port == nil:
-		r.reason, r.problem = diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.service, diag.Cut(string(r.backend.Port)))
+		r.tell(diag.Error, diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.service, diag.Cut(string(r.backend.Port))))
 	case protocolOf(port) != corev1.ProtocolTCP:
-		r.reason, r.problem = diag.ServiceUnusable, fmt.Sprintf("port %d of Service %s speaks %s, and HTTP needs TCP", port.Port, ref.service, port.Protocol)
+		r.tell(diag.Error, diag.ServiceUnusable, fmt.Sprintf("port %d of Service %s speaks %s, and HTTP needs TCP", port.Port, ref.service, port.Protocol))
 	case ref.targetType == v1alpha1.TargetTypeInstance && port.NodePort == 0 && !getsNodePort(service):
-		r.reason, r.problem = diag.ServiceUnusable, fmt.Sprintf("port %d of Service %s has no node port, which target type instance needs: make the Service one of type NodePort, or use target type ip", port.Port, ref.service)
+		r.tell(diag.Error, diag.ServiceUnusable, fmt.Sprintf("port %d of Service %s has no node port, which target type instance needs: make the Service one of type NodePort, or use target type ip", port.Port, ref.service))
 	default:
-		r.find(behind, port)
+		r.find(c, behind, port)
 	}
 }
 
 // find finds the targets of a Service port, and warns of a port that nobody serves. What nobody runs
 // yet, as the Services of files, needs no warning.
-func (r *resolution) find(behind Behind, port *corev1.ServicePort) {
+func (r *resolution) find(c *Class, behind Behind, port *corev1.ServicePort) {
+	screened := c.screen(behind, port, r.backend)
+	screened.tell(r)
+	listed := len(behind.Slices) > 0
+	behind.Slices = screened.passed
 	endpoints := behind.Slices.targets(port, r.backend.Family)
-	if r.backend.TargetType == v1alpha1.TargetTypeInstance {
+	switch {
+	case r.backend.TargetType == v1alpha1.TargetTypeInstance && port.NodePort != 0 && !c.allowsPort(port.NodePort):
+		r.tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("port %d of Service %s has node port %d, to which nothing is sent: %s",
+			port.Port, r.backend.Service, port.NodePort, c.notAllowed()))
+		return
+	case r.backend.TargetType == v1alpha1.TargetTypeInstance:
 		r.backend.Targets = behind.nodePort(port, r.backend.Family)
-	} else {
+	default:
 		endpoints = sortedTargets(append(endpoints, behind.knocking(port, r.backend.Family)...))
 		r.backend.Targets = endpoints
 	}
 	runs := !behind.Service.CreationTimestamp.IsZero()
 	switch {
-	case len(endpoints) == 0 && (runs || len(behind.Slices) > 0):
-		r.severity, r.reason, r.problem = diag.Warning, diag.NoEndpoints, fmt.Sprintf("Service %s has no ready endpoint for port %d", r.backend.Service, port.Port)
+	case len(endpoints) == 0 && len(screened.ports) > 0: // which says enough
+	case len(endpoints) == 0 && (runs || listed):
+		r.tell(diag.Warning, diag.NoEndpoints, fmt.Sprintf("Service %s has no ready endpoint for port %d", r.backend.Service, port.Port))
 	case len(r.backend.Targets) == 0 && (runs || len(behind.Nodes) > 0):
-		r.severity, r.reason, r.problem = diag.Warning, diag.NoNodes, fmt.Sprintf("there is no node on which requests for port %d of Service %s may be sent to node port %d", port.Port, r.backend.Service, port.NodePort)
+		r.tell(diag.Warning, diag.NoNodes, fmt.Sprintf("there is no node on which requests for port %d of Service %s may be sent to node port %d", port.Port, r.backend.Service, port.NodePort))
 	}
 }
 
@@ -239,11 +258,15 @@ func (c *Class) lookUpExternal(r *resolution, ref reference, service *corev1.Ser
 	number, err := strconv.ParseInt(string(r.backend.Port), 10, 32)
 	switch {
 	case !c.AllowExternalNames:
-		r.reason, r.problem = diag.ExternalNameRefused, fmt.Sprintf("Service %s is of type ExternalName, which the class does not allow", ref.service)
+		r.tell(diag.Error, diag.ExternalNameRefused, fmt.Sprintf("Service %s is of type ExternalName, which the class does not allow", ref.service))
 	case err != nil:
-		r.reason, r.problem = diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.service, diag.Cut(string(r.backend.Port)))
+		r.tell(diag.Error, diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.service, diag.Cut(string(r.backend.Port))))
+	case isAddress(service.Spec.ExternalName):
+		r.tell(diag.Error, diag.ExternalNameRefused, fmt.Sprintf("Service %s has the external name %s, which Kubernetes reads as a name of digits and not as an address", ref.service, service.Spec.ExternalName))
+	case !c.allowsPort(int32(number)):
+		r.tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("Service %s is of type ExternalName, and nothing is sent to its port %d: %s", ref.service, number, c.notAllowed()))
 	case ref.targetType == v1alpha1.TargetTypeInstance:
-		r.reason, r.problem = diag.ServiceUnusable, fmt.Sprintf("Service %s is of type ExternalName and has no node port, which target type instance needs", ref.service)
+		r.tell(diag.Error, diag.ServiceUnusable, fmt.Sprintf("Service %s is of type ExternalName and has no node port, which target type instance needs", ref.service))
 	default:
 		r.backend.Targets = []routing.Target{{Address: service.Spec.ExternalName, Port: int32(number)}}
 	}

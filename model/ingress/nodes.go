@@ -36,7 +36,7 @@ func ReachOf(n *corev1.Node) Reach {
 	for _, a := range n.Status.Addresses {
 		ip, err := netip.ParseAddr(a.Address)
 		switch {
-		case a.Type != corev1.NodeInternalIP || err != nil:
+		case a.Type != corev1.NodeInternalIP || err != nil || neverTarget(a.Address) != "":
 		case ip.Is4():
 			r.IPv4 = cmp.Or(r.IPv4, a.Address)
 		default:

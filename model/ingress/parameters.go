@@ -108,6 +108,7 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 			errs = append(errs, field.Invalid(at.Child("wafv2ACL"), spec.WAFv2ACL, err.Error()))
 		}
 	}
+	errs = append(errs, validateTargetPorts(spec.TargetPorts, at.Child("targetPorts"))...)
 	errs = append(errs, validateTags(spec.Tags, at.Child("tags"))...)
 	errs = append(errs, validatePorts(spec.Ports, at.Child("ports"))...)
 	if spec.ValuesPerCondition < 0 {

@@ -232,7 +232,17 @@ var classes = map[string]verdict{
 	`{tags: {` + strings.Repeat("a", 128) + `: ` + strings.Repeat("b", 256) + `}}`: fine,
 	`{tags: {` + strings.Repeat("a", 129) + `: b}}`:                                refused,
 	`{tags: {a: ` + strings.Repeat("b", 257) + `}}`:                                refused,
-	`{tags: {a: "b&c"}}`: byCompiler,
+	`{tags: {a: "b&c"}}`:                            byCompiler,
+	`{targetPorts: ["80", "8000-8999", "1-65535"]}`: fine,
+	`{targetPorts: ["80-80"]}`:                      fine,
+	`{targetPorts: []}`:                             refused,
+	`{targetPorts: [80]}`:                           refused,
+	`{targetPorts: ["0"]}`:                          refused,
+	`{targetPorts: ["65536"]}`:                      refused,
+	`{targetPorts: ["80-65536"]}`:                   refused,
+	`{targetPorts: ["90-80"]}`:                      refused,
+	`{targetPorts: ["80-"]}`:                        refused,
+	`{targetPorts: ["http"]}`:                       refused,
 }
 
 func TestOurKindsAreCheckedAlike(t *testing.T) {
