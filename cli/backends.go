@@ -58,6 +58,7 @@ func (b *backends) join(ctx context.Context, objects *ingress.Objects) error {
 		}
 		for _, p := range pods {
 			objects.EndpointSlices = append(objects.EndpointSlices, p.slice(service))
+			objects.Pods = append(objects.Pods, p.object(service))
 		}
 		if alone {
 			pods[0].openNodePorts(service)
@@ -136,6 +137,7 @@ func (p pod) slice(service *corev1.Service) *discoveryv1.EndpointSlice {
 		Endpoints: []discoveryv1.Endpoint{{
 			Addresses:  []string{podAddress},
 			NodeName:   new(machine),
+			TargetRef:  &corev1.ObjectReference{Kind: "Pod", Namespace: service.Namespace, Name: p.name},
 			Conditions: discoveryv1.EndpointConditions{Ready: &ready},
 		}},
 	}
@@ -143,6 +145,14 @@ func (p pod) slice(service *corev1.Service) *discoveryv1.EndpointSlice {
 		s.Ports = append(s.Ports, discoveryv1.EndpointPort{Name: &sp.Name, Port: &port, Protocol: &tcp})
 	}
 	return s
+}
+
+// object is the Pod that a cluster would have.
+func (p pod) object(service *corev1.Service) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: service.Namespace, Name: p.name},
+		Status:     corev1.PodStatus{Phase: corev1.PodRunning, PodIPs: []corev1.PodIP{{IP: podAddress}}},
+	}
 }
 
 // machine is the name of the node that all pods run on.

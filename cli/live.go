@@ -69,6 +69,7 @@ func (h home) objects(ctx context.Context) (ingress.Objects, error) {
 			}
 		}
 	}
+	out.PodsKnown = true
 	if out.Memories, err = controllers.Remembered(ctx, cluster, h.namespace); err != nil {
 		return out, fmt.Errorf("reading what the operator remembers: %w", err)
 	}

@@ -28,7 +28,7 @@ func withGates(timeout time.Duration) func(*settings) {
 // gated starts a Pod that declares the gate, whose containers are ready, and its endpoint, which is not.
 func (w *world) gated(service, name string) *discoveryv1.EndpointSlice {
 	w.Helper()
-	slice := w.pod(service, name)
+	slice := w.endpoint(service, name)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name, Labels: map[string]string{"app": service}},
 		Spec: corev1.PodSpec{
@@ -259,7 +259,7 @@ func TestAPodWhoseContainersFailLeavesBeforeItIsReady(t *testing.T) {
 	})
 }
 
-func TestWithoutGatesNobodyLooksAtPods(t *testing.T) {
+func TestWithoutGatesAPodIsNoTargetBeforeItIsReady(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, kube.Shared(t))
 	w.run()

@@ -276,7 +276,8 @@ func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 		}
 		o.EndpointSlices = append(o.EndpointSlices, found...)
 	}
-	if o.Pods, err = g.pods.behind(ctx, o.EndpointSlices); err != nil {
+	o.PodsKnown = true
+	if o.Pods, o.Awaited, err = g.pods.behind(ctx, o.EndpointSlices); err != nil {
 		return err
 	}
 	o.SecretsWithheld = g.secrets.withheld()

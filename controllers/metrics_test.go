@@ -86,7 +86,7 @@ func TestMetricsMove(t *testing.T) {
 	shows("fairlead_diagnostics", "error", "ClassMissing")
 
 	w.serve("cold")
-	cold, deaf := w.pod("cold", "cold-1"), int32(1)
+	cold, deaf := w.pod("cold", "cold-1"), int32(1024)
 	cold.Ports[0].Port = &deaf
 	w.create(cold)
 	w.change("shop", func(i *networkingv1.Ingress) {

@@ -49,6 +49,15 @@ func TestNodesServeWhatAsksForInstances(t *testing.T) {
 	if n := w.cloud.writes.Load() - writes; n != 3 {
 		t.Errorf("%d writes to the cloud for a node that comes and two that go, want 3", n)
 	}
+
+	// Nodes would pass requests on to an endpoint that is no Pod of the namespace. This is no test of its own, for
+	// the tests of a cluster share its Nodes.
+	w.node("third", port)
+	w.answers("shop", "http://shop.example/", "third")
+	w.calm()
+	w.create(w.endpoint("web", "foreign"))
+	w.answers("shop", "http://shop.example/", "503")
+	w.told("shop", "EndpointForeign")
 }
 
 // node makes a Node that answers on a node port with a name of its own. All tests see it, for Nodes

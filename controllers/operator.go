@@ -39,7 +39,7 @@ type Options struct {
 	Namespace string
 	// Secrets says which Secrets may be served; all if it is empty.
 	Secrets SecretsMode
-	// ReadinessGates has Pods watched, and made ready that declare v1alpha1.TargetHealthGate.
+	// ReadinessGates has Pods made ready that declare v1alpha1.TargetHealthGate.
 	ReadinessGates bool
 	// ReadinessTimeout is how long such a Pod waits at the most; zero is 10 minutes.
 	ReadinessTimeout time.Duration
@@ -78,13 +78,10 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, sliceService, serviceOfSlice); err != nil {
 		return fmt.Errorf("indexing EndpointSlices by Service: %w", err)
 	}
-	var pods podReader
-	if o.ReadinessGates {
-		if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, slicePods, podsOfSlice); err != nil {
-			return fmt.Errorf("indexing EndpointSlices by Pod: %w", err)
-		}
-		pods = podReader{m.GetClient()}
+	if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, slicePods, podsOfSlice); err != nil {
+		return fmt.Errorf("indexing EndpointSlices by Pod: %w", err)
 	}
+	pods := podReader{m.GetClient(), o.ReadinessGates, newUnseen()}
 	if o.DriftInterval == 0 {
 		o.DriftInterval = 10 * time.Hour
 	}

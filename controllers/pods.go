@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -17,26 +18,46 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// This file reads Pods and watches them, both only where readiness gates are kept. There are many, they
-// change all the time, and of those that declare no gate of ours nothing is kept but the name.
+// This file reads Pods and watches them. There are many and they change all the time: of those that declare no
+// gate of ours nothing is kept but the name and the addresses.
 
-// A podReader reads Pods from a cache. The zero value reads none: there are no gates to keep.
-type podReader struct{ cache client.Reader }
+// A podReader reads Pods from a cache.
+type podReader struct {
+	cache client.Reader
+	gates bool // whether readiness gates are kept
+	*unseen
+}
 
-// behind are the Pods of endpoints that are not ready.
-func (r podReader) behind(ctx context.Context, endpoints []*discoveryv1.EndpointSlice) ([]*corev1.Pod, error) {
-	if r.cache == nil {
-		return nil, nil
-	}
+// behind are the Pods of endpoints, and the claims of which the Pods may follow.
+func (r podReader) behind(ctx context.Context, endpoints []*discoveryv1.EndpointSlice) ([]*corev1.Pod, map[ingress.Claim]bool, error) {
 	refs := map[ref]bool{}
 	for _, s := range endpoints {
-		for _, e := range s.Endpoints {
-			if ingress.IsUnready(e) && e.TargetRef != nil && e.TargetRef.Kind == kindPod {
-				refs[ref{kindPod, s.Namespace, e.TargetRef.Name}] = true
+		for c := range ingress.Claims(s) {
+			refs[ref{kindPod, c.Namespace, c.Pod}] = true
+		}
+	}
+	pods, err := readAll[corev1.Pod](ctx, r.cache, refs, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	known := make(map[ref]*corev1.Pod, len(pods))
+	for _, p := range pods {
+		if !r.gates {
+			p.Spec.ReadinessGates = nil // nobody opens them
+		}
+		known[refOf(kindPod, p)] = p
+	}
+	awaited := map[ingress.Claim]bool{}
+	now := time.Now()
+	for _, s := range endpoints {
+		for c, e := range ingress.Claims(s) {
+			p := known[ref{kindPod, c.Namespace, c.Pod}]
+			if r.fresh(c, p != nil && ingress.Vouches(p, s, e), now) {
+				awaited[c] = true
 			}
 		}
 	}
-	return readAll[corev1.Pod](ctx, r.cache, refs, nil)
+	return pods, awaited, nil
 }
 
 // services are those that a Pod stands behind: by EndpointSlices, whoever wrote them, and by selectors,
@@ -79,22 +100,21 @@ const slicePods = "pods"
 func podsOfSlice(o client.Object) []string {
 	var out []string
 	for _, e := range o.(*discoveryv1.EndpointSlice).Endpoints {
-		if e.TargetRef != nil && e.TargetRef.Kind == kindPod {
-			out = append(out, e.TargetRef.Name)
+		if pod := ingress.PodOf(o.(*discoveryv1.EndpointSlice), e); pod != "" {
+			out = append(out, pod)
 		}
 	}
 	return out
 }
 
-// watchPods wakes the target groups of a Pod that may become a target though it is not ready, or may not
-// any more: its endpoints do not change for that.
+// watchPods wakes the target groups of a Pod that may be a target from now on, or may not any more, by its address
+// or though it is not ready: its endpoints do not change for that.
 func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
 	return watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
-		return ingress.Knocks(before.(*corev1.Pod)) != ingress.Knocks(after.(*corev1.Pod))
+		was, is := before.(*corev1.Pod), after.(*corev1.Pod)
+		return ingress.Knocks(was) != ingress.Knocks(is) || ingress.Ended(was) != ingress.Ended(is) ||
+			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)
 	}, func(ctx context.Context, pod *corev1.Pod) []groupKey {
-		if !ingress.Gated(pod) {
-			return nil
-		}
 		services, err := r.pods.listing(ctx, pod)
 		if err != nil {
 			return nil // the cache is being stopped
@@ -107,17 +127,21 @@ func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
 	})
 }
 
-// slimPod keeps what is read of a Pod that declares our gate, and the name of any other.
+// slimPod keeps what is read of a Pod that declares our gate, and of any other the name and where it is.
 func slimPod(o any) (any, error) {
 	p, ok := o.(*corev1.Pod)
 	if !ok {
 		return o, nil // the mark of one that was deleted
 	}
 	slim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion}}
+	slim.Status.PodIPs = p.Status.PodIPs
+	if ingress.Ended(p) {
+		slim.Status.Phase = p.Status.Phase
+	}
 	if ingress.Gated(p) {
 		slim.DeletionTimestamp, slim.Labels = p.DeletionTimestamp, p.Labels
 		slim.Spec.ReadinessGates = p.Spec.ReadinessGates
-		slim.Status = corev1.PodStatus{Conditions: p.Status.Conditions, PodIPs: p.Status.PodIPs}
+		slim.Status.Conditions = p.Status.Conditions
 	}
 	return slim, nil
 }

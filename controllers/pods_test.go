@@ -32,13 +32,16 @@ func aPod(gates ...corev1.PodConditionType) *corev1.Pod {
 	return p
 }
 
-func TestOfAPodWithoutTheGateOnlyTheNameIsKept(t *testing.T) {
+func TestOfAPodWithoutTheGateOnlyTheNameAndTheAddressesAreKept(t *testing.T) {
 	for name, p := range map[string]*corev1.Pod{"no gate": aPod(), "somebody else's": aPod("example.com/warm")} {
 		kept, err := slimPod(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: types.UID("uid"), ResourceVersion: "7"}}
+		want := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: types.UID("uid"), ResourceVersion: "7"},
+			Status:     corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}}},
+		}
 		if diff := cmp.Diff(any(want), kept); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

@@ -40,6 +40,8 @@ type tracked struct {
 	// members are those that were last set; known says whether that is known at all.
 	members []lb.Target
 	known   bool
+	// left is what is left out of the targets, and why.
+	left string
 	// waiting is since when there has been a change that can wait.
 	waiting time.Time
 	// crowded says that there are more than the cloud takes, or on more ports than the namespace may have.
@@ -72,7 +74,8 @@ func newTargetBook() *targetBook {
 	}
 }
 
-// track notes the target groups of a load balancer. Those that are new are looked after at once.
+// track notes the target groups of a load balancer. Those that are new, or whose class allows other targets than
+// before, are looked after at once.
 func (b *targetBook) track(key lb.Key, class *ingress.Class, caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
 	b.mu.Lock()
 	var fresh []groupKey
@@ -82,6 +85,9 @@ func (b *targetBook) track(key lb.Key, class *ingress.Class, caps lb.Capabilitie
 		k := groupKey{key, g.ID}
 		if b.groups[k] == nil {
 			b.groups[k] = &tracked{}
+			fresh = append(fresh, k)
+		}
+		if was := b.groups[k].class; was != nil && !was.SameTargets(class) {
 			fresh = append(fresh, k)
 		}
 		b.groups[k].class, b.groups[k].caps = class, caps
@@ -251,9 +257,13 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 	if !ok {
 		return reconcile.Result{}, nil // deleted since
 	}
-	want, outlook, err := r.want(ctx, t)
+	found, outlook, err := r.want(ctx, t)
 	if err != nil {
 		return reconcile.Result{}, err
+	}
+	if found.Left != t.left {
+		r.book.note(k, func(known *tracked) { known.left = found.Left })
+		r.crowded(ctx, k.key)
 	}
 	if outlook == deserted && r.book.leaves(k) {
 		return reconcile.Result{RequeueAfter: mourning}, nil // it goes whole, unless it is wanted again
@@ -264,17 +274,22 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 		}
 		r.book.note(k, func(known *tracked) { known.members, known.known = t.members, true })
 	}
+	want := staying(found, t.members)
 	fits := t.caps.Within(ingress.WithinPorts(want, t.members, r.book.portsBeside(k)), t.members, r.book.elsewhere(k))
 	crowded := len(fits) < len(want)
 	if want = fits; crowded != t.crowded {
 		r.book.note(k, func(known *tracked) { known.crowded = crowded })
 		r.crowded(ctx, k.key)
 	}
+	later := whenLess(crowded)
+	if found.Doubted {
+		later = reconcile.Result{RequeueAfter: lag}
+	}
 	wait, change := due(t.members, want, outlook, t.waiting, time.Now())
 	switch {
 	case !change:
 		r.book.note(k, func(known *tracked) { known.waiting = time.Time{} })
-		return whenLess(crowded), nil
+		return later, nil
 	case wait > 0:
 		r.book.note(k, func(known *tracked) {
 			if known.waiting.IsZero() {
@@ -294,7 +309,18 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 	if (len(t.members) == 0) != (len(want) == 0) {
 		r.registered(ctx, k.key, k.id, len(want) > 0)
 	}
-	return whenLess(crowded), nil
+	return later, nil
+}
+
+// staying adds to targets those that are there and whose Pods may be seen yet.
+func staying(found ingress.Found, have []lb.Target) []lb.Target {
+	want := found.Targets
+	for _, t := range found.Awaited {
+		if slices.Contains(have, t) && !slices.Contains(want, t) {
+			want = append(slices.Clip(want), t)
+		}
+	}
+	return want
 }
 
 // whenLess comes back to a group that is crowded: others of its load balancer may have left.
@@ -311,36 +337,42 @@ type outlook int
 const (
 	settled  outlook = iota // they are as they will be
 	more                    // others are coming
+	disputed                // nothing may be sent there, unless Pods are seen yet
 	deserted                // nobody is left, for the Service is gone or has no endpoint at all
 )
 
-// want is what the Service of a group has now, sorted, and what is about to become of it.
-func (r *registrar) want(ctx context.Context, t tracked) (targets []lb.Target, next outlook, err error) {
+// want is what the Service of a group has now, and what is about to become of it.
+func (r *registrar) want(ctx context.Context, t tracked) (found ingress.Found, next outlook, err error) {
 	at := refFrom(kindService, t.backend.Service)
 	var now ingress.Behind
 	if now.Service, err = get[corev1.Service](ctx, r.cache, at); err != nil {
-		return nil, settled, err
+		return found, settled, err
 	}
 	if now.Slices, err = endpointsOf(ctx, r.cache, at); err != nil {
-		return nil, settled, err
+		return found, settled, err
 	}
 	onNodes := t.backend.TargetType == v1alpha1.TargetTypeInstance
 	if onNodes {
-		now.Nodes, err = nodesIn(ctx, r.cache)
-	} else {
-		now.Pods, err = r.pods.behind(ctx, now.Slices)
+		if now.Nodes, err = nodesIn(ctx, r.cache); err != nil {
+			return found, settled, err
+		}
 	}
-	if err != nil {
-		return nil, settled, err
+	now.PodsKnown = true
+	if now.Pods, now.Awaited, err = r.pods.behind(ctx, now.Slices); err != nil {
+		return found, settled, err
 	}
-	targets = t.caps.Targets(t.backend.TargetType, t.class.Targets(t.backend, now))
+	found = t.class.Find(t.backend, now)
+	found.Targets = t.caps.Targets(t.backend.TargetType, found.Targets)
+	found.Awaited = t.caps.Targets(t.backend.TargetType, found.Awaited)
 	switch {
-	case len(targets) == 0 && now.Deserted():
+	case len(found.Targets)+len(found.Awaited) == 0 && now.Deserted():
 		next = deserted
+	case found.Disputed:
+		next = disputed
 	case !onNodes && now.Coming():
 		next = more
 	}
-	return targets, next, nil
+	return found, next, nil
 }
 
 // present is what the cloud has.
@@ -379,6 +411,8 @@ func due(have, want []lb.Target, next outlook, waiting, now time.Time) (wait tim
 		return 0, false
 	case next == deserted:
 		patience = mourning
+	case next == disputed:
+		patience = lag
 	case next == more && !removed:
 		patience = gather
 	}

@@ -60,7 +60,7 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 
 // sources are what the registrar of targets is woken by.
 func (r *registrar) sources(from cache.Cache) []source.TypedSource[groupKey] {
-	all := []source.TypedSource[groupKey]{
+	return []source.TypedSource[groupKey]{
 		watch(from, &discoveryv1.EndpointSlice{}, changedAtAll, func(_ context.Context, s *discoveryv1.EndpointSlice) []groupKey {
 			return r.book.of(ref{kindService, s.Namespace, s.Labels[discoveryv1.LabelServiceName]})
 		}),
@@ -68,12 +68,9 @@ func (r *registrar) sources(from cache.Cache) []source.TypedSource[groupKey] {
 			return r.book.of(refOf(kindService, s))
 		}),
 		r.watchNodes(from),
+		r.watchPods(from),
 		source.TypedChannel(r.book.wake, &handler.TypedFuncs[groupKey, groupKey]{GenericFunc: enqueueItself[groupKey]}),
 	}
-	if r.pods.cache != nil {
-		all = append(all, r.watchPods(from))
-	}
-	return all
 }
 
 // A queue holds the keys that wait to be reconciled.

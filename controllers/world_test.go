@@ -233,6 +233,15 @@ func (w *world) listen(name string, port int32) (address string, on int32) {
 // pod starts one and is its EndpointSlice.
 func (w *world) pod(service, name string) *discoveryv1.EndpointSlice {
 	w.Helper()
+	slice := w.endpoint(service, name)
+	kube.Pod(w.T, w, w.namespace, name, slice.Endpoints[0].Addresses[0])
+	slice.Endpoints[0].TargetRef = &corev1.ObjectReference{Kind: "Pod", Namespace: w.namespace, Name: name}
+	return slice
+}
+
+// endpoint starts what is no Pod, and is its EndpointSlice.
+func (w *world) endpoint(service, name string) *discoveryv1.EndpointSlice {
+	w.Helper()
 	address, port := w.listen(name, 0)
 	ready := true
 	return &discoveryv1.EndpointSlice{

@@ -184,6 +184,7 @@ func TestTooManyTargetsAreSaid(t *testing.T) {
 		for j := range 3 {
 			slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
 				Addresses: []string{fmt.Sprintf("10.0.%d.%d", i, j)}, Conditions: discoveryv1.EndpointConditions{Ready: &ready},
+				TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: fmt.Sprintf("pod-%d-%d", i, j)},
 			})
 		}
 		o.EndpointSlices = append(o.EndpointSlices, slice)

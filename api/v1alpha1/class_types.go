@@ -137,6 +137,12 @@ type LoadBalancerClassSpec struct {
 	// AllowExternalNames lets Services of type ExternalName be backends.
 	AllowExternalNames bool `json:"allowExternalNames,omitempty"`
 
+	// ForeignEndpoints lets endpoints be targets that are not Pods of the Service's namespace, as those of
+	// Services without a selector are whose addresses somebody writes. Unset, such endpoints are left out,
+	// and told: whoever may write an EndpointSlice could have load balancers send requests to nodes, to the
+	// Pods of other namespaces and to all else that they reach.
+	ForeignEndpoints bool `json:"foreignEndpoints,omitempty"`
+
 	// TargetPorts are the ports on which load balancers may reach targets, to send requests and to check
 	// health: single ones (8080) and ranges (8000-8999). Node ports count as the ports that they are.
 	// The firewalls of nodes are opened for no other port. Unset, they are 80, 443 and 1024-65535. The

@@ -48,6 +48,7 @@ var Kinds = []Kind{
 	kindOf("v1", "Secret", func(o *ingress.Objects) *[]*corev1.Secret { return &o.Secrets }).inNamespaces(),
 	kindOf("v1", "Namespace", func(o *ingress.Objects) *[]*corev1.Namespace { return &o.Namespaces }),
 	kindOf("v1", "Node", func(o *ingress.Objects) *[]*corev1.Node { return &o.Nodes }),
+	kindOf("v1", "Pod", func(o *ingress.Objects) *[]*corev1.Pod { return &o.Pods }).inNamespaces(),
 	kindOf("discovery.k8s.io/v1", "EndpointSlice", func(o *ingress.Objects) *[]*discoveryv1.EndpointSlice { return &o.EndpointSlices }).inNamespaces(),
 }
 

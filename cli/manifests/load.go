@@ -45,6 +45,7 @@ func Load(paths []string, stdin io.Reader) (ingress.Objects, error) {
 		}
 		l.read(file, text)
 	}
+	l.objects.PodsKnown = ingress.Tell(l.objects.Pods)
 	if len(l.problems) == 0 && len(l.objects.Ingresses) == 0 {
 		return l.objects, fmt.Errorf("%s: %w", strings.Join(paths, ", "), ErrNoIngress)
 	}

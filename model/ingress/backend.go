@@ -26,6 +26,7 @@ type pool struct {
 	entries  map[routing.BackendID]*pooled
 	checked  map[name]bool // whether Backends are valid
 	ports    portBudget
+	blind    bool // whether it was told that endpoints are taken for what they say
 }
 
 // A reference is what an Ingress says about a backend, so that it is looked up once.
@@ -40,7 +41,11 @@ type reference struct {
 // A resolution is what a reference leads to.
 type resolution struct {
 	backend  routing.Backend
-	problems []problem // why it has no targets, or not all
+	awaited  []routing.Target // that may stay if they are there
+	doubted  bool             // whether the Pods of endpoints may follow
+	disputed bool             // whether there are no targets because nodes would pass requests on to what must not be one
+	blind    bool             // whether endpoints are taken for what they say
+	problems []problem        // why it has no targets, or not all
 }
 
 func (r *resolution) tell(severity diag.Severity, reason diag.Reason, text string) {
@@ -107,6 +112,10 @@ func (v *visit) forward(ref reference, field string) routing.BackendID {
 		r = v.class.resolve(ref, v.behind(ref.service))
 		v.pool.ports.afford(r)
 		v.pool.resolved[ref] = r
+	}
+	if r.blind && !v.pool.blind {
+		v.pool.blind = true
+		v.tell(diag.Info, diag.EndpointForeign, field, "there are no Pods among the objects, so endpoints that name one are taken for what they say")
 	}
 	for _, p := range r.problems {
 		if !v.told(p) {
@@ -223,11 +232,15 @@ func (r *resolution) find(c *Class, behind Behind, port *corev1.ServicePort) {
 	screened.tell(r)
 	listed := len(behind.Slices) > 0
 	behind.Slices = screened.passed
+	r.awaited, r.doubted = sortedTargets(screened.awaited), screened.doubted
 	endpoints := behind.Slices.targets(port, r.backend.Family)
 	switch {
 	case r.backend.TargetType == v1alpha1.TargetTypeInstance && port.NodePort != 0 && !c.allowsPort(port.NodePort):
 		r.tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("port %d of Service %s has node port %d, to which nothing is sent: %s",
 			port.Port, r.backend.Service, port.NodePort, c.notAllowed()))
+		return
+	case r.backend.TargetType == v1alpha1.TargetTypeInstance && (screened.refused() > 0 || screened.doubted): // nodes pass requests on to any endpoint
+		r.disputed = true
 		return
 	case r.backend.TargetType == v1alpha1.TargetTypeInstance:
 		r.backend.Targets = behind.nodePort(port, r.backend.Family)

@@ -143,6 +143,38 @@ func aSlice(service string, with func(*discoveryv1.EndpointSlice), addresses ...
 	return s
 }
 
+// ofPods has the endpoints of an EndpointSlice name Pods that go by their addresses.
+func ofPods(s *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
+	for i, e := range s.Endpoints {
+		if e.TargetRef == nil && len(e.Addresses) > 0 {
+			s.Endpoints[i].TargetRef = &corev1.ObjectReference{Kind: "Pod", Namespace: s.Namespace, Name: "pod-" + e.Addresses[0]}
+		}
+	}
+	return s
+}
+
+// podsOf are the Pods of an EndpointSlice.
+func podsOf(s *discoveryv1.EndpointSlice) []*corev1.Pod {
+	var out []*corev1.Pod
+	for c := range Claims(s) {
+		out = append(out, aPod(c.Namespace+"/"+c.Pod, c.Address))
+	}
+	return out
+}
+
+// aPod has addresses.
+func aPod(of string, addresses ...string) *corev1.Pod {
+	namespace, name, _ := strings.Cut(of, "/")
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}
+	for _, a := range addresses {
+		p.Status.PodIPs = append(p.Status.PodIPs, corev1.PodIP{IP: a})
+	}
+	return p
+}
+
+// A written EndpointSlice is as somebody wrote it: its endpoints are not Pods by themselves.
+type written struct{ *discoveryv1.EndpointSlice }
+
 // aSecret holds a certificate for the hosts. Its key follows from its name and the hosts.
 func aSecret(t *testing.T, of string, hosts ...string) *corev1.Secret {
 	t.Helper()
@@ -199,7 +231,7 @@ func aBackend(of string, spec v1alpha1.BackendSpec) *v1alpha1.Backend {
 
 // objects sorts what it is given by kind.
 func objects(given ...any) Objects {
-	var o Objects
+	o := Objects{PodsKnown: true}
 	for _, g := range given {
 		switch object := g.(type) {
 		case []any:
@@ -219,7 +251,12 @@ func objects(given ...any) Objects {
 		case *corev1.Service:
 			o.Services = append(o.Services, object)
 		case *discoveryv1.EndpointSlice:
-			o.EndpointSlices = append(o.EndpointSlices, object)
+			o.EndpointSlices = append(o.EndpointSlices, ofPods(object))
+			o.Pods = append(o.Pods, podsOf(object)...)
+		case written:
+			o.EndpointSlices = append(o.EndpointSlices, object.EndpointSlice)
+		case *corev1.Pod:
+			o.Pods = append(o.Pods, object)
 		case *corev1.Secret:
 			o.Secrets = append(o.Secrets, object)
 		case *corev1.Namespace:

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -24,7 +25,10 @@ type Behind struct {
 	Service *corev1.Service // nil if there is none
 	Slices  sliceList
 	Nodes   []*corev1.Node // where targets are instances
-	Pods    []*corev1.Pod  // of endpoints that are not ready, as far as they are known
+	Pods    []*corev1.Pod  // of endpoints, as far as they are known
+	// PodsKnown and Awaited are as in Objects.
+	PodsKnown bool
+	Awaited   map[Claim]bool
 }
 
 // A sliceList is the EndpointSlices of one Service.
@@ -133,13 +137,32 @@ func familyOfSlice(s *discoveryv1.EndpointSlice) string {
 	return ""
 }
 
-// Targets are the targets of a backend as they are now. All else of the backend stays as it was
-// when it was made.
-func (c *Class) Targets(b routing.Backend, now Behind) []routing.Target {
+// Found is what is found behind a backend.
+type Found struct {
+	Targets []routing.Target
+	// Awaited are targets that may stay if they are there, until their Pods have been seen or it is sure that
+	// they have none.
+	Awaited []routing.Target
+	// Doubted says that the Pods of endpoints may be seen yet, and Disputed that there are no nodes because they
+	// would pass requests on to endpoints that are not, or may not be, Pods of the namespace.
+	Doubted, Disputed bool
+	// Left says what is left out of the targets, and why; "" if nothing is.
+	Left string
+}
+
+// Find finds the targets of a backend as they are now. All else of the backend stays as it was when it was made.
+func (c *Class) Find(b routing.Backend, now Behind) Found {
 	namespace, serviceName, _ := strings.Cut(b.Service, "/")
 	ref := reference{service: name{namespace, serviceName}, portName: string(b.Port), targetType: b.TargetType}
 	if number, err := strconv.ParseInt(string(b.Port), 10, 32); err == nil {
 		ref.portName, ref.portNumber = "", int32(number)
 	}
-	return c.resolve(ref, now).backend.Targets
+	r := c.resolve(ref, now)
+	out := Found{Targets: r.backend.Targets, Awaited: r.awaited, Doubted: r.doubted, Disputed: r.disputed}
+	for _, p := range r.problems {
+		if p.reason == diag.EndpointForeign || p.reason == diag.TargetPortNotAllowed {
+			out.Left += p.text + "\n"
+		}
+	}
+	return out
 }

@@ -96,6 +96,5 @@ func (b Behind) knocks(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) boo
 
 // IsOf reports whether an endpoint is that of a Pod, and of no other that had its name before.
 func IsOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint, p *corev1.Pod) bool {
-	to := e.TargetRef
-	return to != nil && to.Kind == "Pod" && s.Namespace == p.Namespace && to.Name == p.Name && (to.UID == "" || to.UID == p.UID)
+	return s.Namespace == p.Namespace && PodOf(s, e) == p.Name && (e.TargetRef.UID == "" || e.TargetRef.UID == p.UID)
 }

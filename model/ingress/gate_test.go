@@ -20,6 +20,7 @@ func aGatedPod(name string, with ...podOption) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: name, UID: "uid-1"},
 		Spec:       corev1.PodSpec{ReadinessGates: []corev1.PodReadinessGate{{ConditionType: v1alpha1.TargetHealthGate}}},
 	}
+	p.Status.PodIPs = []corev1.PodIP{{IP: "10.0.0.2"}}
 	is(corev1.ContainersReady, corev1.ConditionTrue, 1000)(p)
 	for _, w := range with {
 		w(p)

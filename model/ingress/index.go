@@ -39,6 +39,8 @@ type index struct {
 	namespaces map[name]*corev1.Namespace
 	nodes      []*corev1.Node
 	pods       map[name]*corev1.Pod
+	podsKnown  bool
+	awaited    map[Claim]bool
 }
 
 func newIndex(o Objects) *index {
@@ -52,6 +54,8 @@ func newIndex(o Objects) *index {
 		namespaces: byName(o.Namespaces),
 		nodes:      o.Nodes,
 		pods:       byName(o.Pods),
+		podsKnown:  o.PodsKnown,
+		awaited:    o.Awaited,
 	}
 	for _, s := range o.EndpointSlices {
 		service := name{s.Namespace, s.Labels[discoveryv1.LabelServiceName]}
@@ -79,6 +83,8 @@ func (x *index) objects() Objects {
 		Namespaces:      sorted(x.namespaces),
 		Nodes:           x.nodes,
 		Pods:            sorted(x.pods),
+		PodsKnown:       x.podsKnown,
+		Awaited:         x.awaited,
 	}
 	for _, slicesOfService := range sorted(x.slices) {
 		o.EndpointSlices = append(o.EndpointSlices, slicesOfService...)
@@ -98,7 +104,10 @@ func sorted[T any](m map[name]T) []T {
 
 // behind is a Service with what stands behind it.
 func (x *index) behind(service name) Behind {
-	return Behind{x.services[service], x.slices[service], x.nodes, slices.Collect(maps.Values(x.podsOf(service)))}
+	return Behind{
+		Service: x.services[service], Slices: x.slices[service], Nodes: x.nodes,
+		Pods: slices.Collect(maps.Values(x.podsOf(service))), PodsKnown: x.podsKnown, Awaited: x.awaited,
+	}
 }
 
 // podsOf are the Pods that are known of the endpoints of a Service.
@@ -106,8 +115,8 @@ func (x *index) podsOf(service name) map[name]*corev1.Pod {
 	out := map[name]*corev1.Pod{}
 	for _, s := range x.slices[service] {
 		for _, e := range s.Endpoints {
-			if e.TargetRef != nil && e.TargetRef.Kind == "Pod" {
-				pick(out, x.pods, name{s.Namespace, e.TargetRef.Name})
+			if pod := PodOf(s, e); pod != "" {
+				pick(out, x.pods, name{s.Namespace, pod})
 			}
 		}
 	}

@@ -23,7 +23,13 @@ type Objects struct {
 	SecretsWithheld            string                       // which of those that are there are not among these; "" for none
 	Namespaces                 []*corev1.Namespace
 	Nodes                      []*corev1.Node // read only where targets are instances
-	Pods                       []*corev1.Pod  // read only where endpoints are not ready
+	Pods                       []*corev1.Pod  // behind endpoints
+	// PodsKnown says that the Pods are all that there are. Otherwise an endpoint whose Pod is not among
+	// them is taken for what it says.
+	PodsKnown bool
+	// Awaited are claims of which the Pods may follow: those who watch see EndpointSlices and Pods come in
+	// any order. Nothing is said of these yet.
+	Awaited map[Claim]bool
 
 	// Memories are what is remembered of each load balancer.
 	Memories map[routing.Key]Memory

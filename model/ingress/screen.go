@@ -20,69 +20,128 @@ import (
 type screening struct {
 	class   *Class
 	backend routing.Backend
+	behind  Behind
+	pods    map[string]*corev1.Pod // by name
 	passed  sliceList
-	never   []string // addresses that are never targets
-	kind    string   // of the first of these
-	ports   []int32  // that the class does not allow
+	awaited []routing.Target // whose Pods may follow
+	doubted bool             // whether there are such
+	never   []string         // addresses that are never targets
+	kind    string           // of the first of these
+	foreign []string         // addresses that are not those of Pods of the namespace
+	why     string           // the first of these is not
+	blind   int              // endpoints that are taken for what they say
+	ports   []int32          // that the class does not allow
 }
 
 // screen goes through the endpoints of a Service port.
-func (c *Class) screen(b Behind, port *corev1.ServicePort, backend routing.Backend) screening {
-	s := screening{class: c, backend: backend}
+func (c *Class) screen(b Behind, port *corev1.ServicePort, backend routing.Backend) *screening {
+	s := &screening{class: c, backend: backend, behind: b, pods: make(map[string]*corev1.Pod, len(b.Pods))}
+	for _, p := range b.Pods {
+		s.pods[p.Name] = p
+	}
 	for _, slice := range b.Slices {
 		number := numberOf(slice, port)
 		if number == 0 || familyOfSlice(slice) != backend.Family || len(slice.Endpoints) == 0 {
 			continue
 		}
-		if backend.TargetType != v1alpha1.TargetTypeInstance && !c.allowsPort(number) {
+		if !s.onNodes() && !c.allowsPort(number) {
 			s.ports = append(s.ports, number)
 			continue
 		}
-		s.passed = append(s.passed, s.sift(slice))
+		s.passed = append(s.passed, s.sift(slice, number))
 	}
 	return s
 }
 
+// onNodes reports whether requests are sent to nodes, which pass them on to any endpoint.
+func (s *screening) onNodes() bool { return s.backend.TargetType == v1alpha1.TargetTypeInstance }
+
 // sift is an EndpointSlice without the endpoints that must not be targets.
-func (s *screening) sift(slice *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
-	strange := func(e discoveryv1.Endpoint) bool { return len(e.Addresses) > 0 && neverTarget(e.Addresses[0]) != "" }
-	if !slices.ContainsFunc(slice.Endpoints, strange) {
+func (s *screening) sift(slice *discoveryv1.EndpointSlice, number int32) *discoveryv1.EndpointSlice {
+	out := make([]discoveryv1.Endpoint, 0, len(slice.Endpoints))
+	for _, e := range slice.Endpoints {
+		if len(e.Addresses) > 0 && s.passes(slice, e, number) {
+			out = append(out, e)
+		}
+	}
+	if len(out) == len(slice.Endpoints) {
 		return slice
 	}
 	sifted := *slice
-	sifted.Endpoints = nil
-	for _, e := range slice.Endpoints {
-		if strange(e) {
-			s.never, s.kind = append(s.never, e.Addresses[0]), cmp.Or(s.kind, neverTarget(e.Addresses[0]))
-			continue
-		}
-		sifted.Endpoints = append(sifted.Endpoints, e)
-	}
+	sifted.Endpoints = out
 	return &sifted
 }
 
+// passes reports whether an endpoint may be a target, and notes why it may not.
+func (s *screening) passes(slice *discoveryv1.EndpointSlice, e discoveryv1.Endpoint, number int32) bool {
+	address := e.Addresses[0]
+	if s.onNodes() && !isServing(e) { // no node passes requests on to it
+		return true
+	}
+	if kind := neverTarget(address); kind != "" {
+		s.never, s.kind = append(s.never, address), cmp.Or(s.kind, kind)
+		return false
+	}
+	if s.class.ForeignEndpoints {
+		return true
+	}
+	claim, claims := claimOf(slice, e)
+	pod := s.pods[claim.Pod]
+	switch {
+	case !claims:
+		return s.isForeign(address, "it names none")
+	case pod == nil && !s.behind.PodsKnown:
+		s.blind++
+		return true
+	case pod != nil && Vouches(pod, slice, e):
+		return true
+	case s.behind.Awaited[claim]:
+		s.doubted = true
+		if isServing(e) && !s.onNodes() {
+			s.awaited = append(s.awaited, routing.Target{Address: address, Port: number})
+		}
+		return false
+	case pod == nil || !IsOf(slice, e, pod):
+		return s.isForeign(address, fmt.Sprintf("there is no Pod %s", diag.Cut(claim.Pod)))
+	case Ended(pod):
+		return s.isForeign(address, fmt.Sprintf("Pod %s has ended", pod.Name))
+	}
+	return s.isForeign(address, fmt.Sprintf("Pod %s does not have it", pod.Name))
+}
+
+func (s *screening) isForeign(address, why string) bool {
+	s.foreign, s.why = append(s.foreign, address), cmp.Or(s.why, why)
+	return false
+}
+
+// refused is how many endpoints must not be targets.
+func (s *screening) refused() int { return len(s.never) + len(s.foreign) }
+
 // tell says what was left out.
 func (s *screening) tell(r *resolution) {
+	severity, consequence := diag.Warning, ""
+	if s.onNodes() {
+		severity, consequence = diag.Error, "; nodes would pass requests on to it, so nothing is sent to the Service"
+	}
 	if n := len(s.never); n > 0 {
-		r.tell(diag.Warning, diag.EndpointForeign, fmt.Sprintf("Service %s has %s, which %s: %s is %s, and addresses of that kind are never targets",
-			s.backend.Service, counted(n, "endpoint"), leftOut(n), diag.Cut(s.never[0]), s.kind))
+		r.tell(severity, diag.EndpointForeign, fmt.Sprintf("Service %s has %s left out: %s is %s, and addresses of that kind are never targets%s",
+			s.backend.Service, counted(n), diag.Cut(s.never[0]), s.kind, consequence))
+	}
+	if n := len(s.foreign); n > 0 {
+		r.tell(severity, diag.EndpointForeign, fmt.Sprintf("Service %s has %s left out: %s is not the address of a Pod of its namespace (%s), and the class does not say `foreignEndpoints: true`%s",
+			s.backend.Service, counted(n), diag.Cut(s.foreign[0]), s.why, consequence))
 	}
 	if len(s.ports) > 0 {
 		r.tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("Service %s has endpoints on port %d, which are left out: %s",
 			s.backend.Service, slices.Min(s.ports), s.class.notAllowed()))
 	}
+	r.blind = s.blind > 0
 }
 
-func counted(n int, what string) string {
+// counted are so many endpoints.
+func counted(n int) string {
 	if n == 1 {
-		return "an " + what
+		return "an endpoint that is"
 	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
-func leftOut(n int) string {
-	if n == 1 {
-		return "is left out"
-	}
-	return "are left out"
+	return fmt.Sprintf("%d endpoints that are", n)
 }

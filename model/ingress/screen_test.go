@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -103,9 +104,9 @@ func TestWhatMustNotBeATargetIsLeftOutAndTold(t *testing.T) {
 		told  []string
 	}{
 		"the metadata of the cloud beside a pod": {given: []any{aService("shop/web:80"), aSlice("shop/web", nil, "10.0.0.1", "169.254.169.254")}, want: []string{"10.0.0.1:8080"},
-			told: []string{"warning EndpointForeign " + service + "Service shop/web has an endpoint, which is left out: 169.254.169.254 is link-local, and addresses of that kind are never targets"}},
+			told: []string{"warning EndpointForeign " + service + "Service shop/web has an endpoint that is left out: 169.254.169.254 is link-local, and addresses of that kind are never targets"}},
 		"nothing else": {given: []any{aService("shop/web:80"), aSlice("shop/web", nil, "127.0.0.1", "0.0.0.0")}, told: []string{
-			"warning EndpointForeign " + service + "Service shop/web has 2 endpoints, which are left out: 127.0.0.1 is loopback, and addresses of that kind are never targets",
+			"warning EndpointForeign " + service + "Service shop/web has 2 endpoints that are left out: 127.0.0.1 is loopback, and addresses of that kind are never targets",
 			"warning NoEndpoints " + service + "Service shop/web has no ready endpoint for port 80"}},
 		"a port that the class does not allow": {given: []any{aService("shop/web:80"), aSlice("shop/web", onPort(22), "10.0.0.1")},
 			told: []string{"error TargetPortNotAllowed " + service + "Service shop/web has endpoints on port 22, which are left out: " + usual}},
@@ -204,4 +205,88 @@ func TestTargetsThatComeLaterKeepToTheLimitOfPorts(t *testing.T) {
 	compare(t, "the first that is new", WithinPorts(want, nil, others), []routing.Target{target(8000), target(9000)})
 	compare(t, "the one that is there", WithinPorts(want, []routing.Target{target(9001)}, others), []routing.Target{target(8000), target(9001)})
 	compare(t, "all", WithinPorts(want, nil, nil), want)
+}
+
+// by has an endpoint name a Pod.
+func by(pod string, uid types.UID) func(*discoveryv1.EndpointSlice) {
+	return func(s *discoveryv1.EndpointSlice) {
+		s.Endpoints[0].TargetRef = &corev1.ObjectReference{Kind: "Pod", Name: pod, UID: uid}
+	}
+}
+
+func TestAnEndpointIsATargetIfItsPodSaysSo(t *testing.T) {
+	with := func(change func(*corev1.Pod), addresses ...string) *corev1.Pod {
+		p := aPod("shop/web-1", addresses...)
+		change(p)
+		return p
+	}
+	uid := func(uid types.UID) func(*corev1.Pod) { return func(p *corev1.Pod) { p.UID = uid } }
+	phase := func(phase corev1.PodPhase) func(*corev1.Pod) { return func(p *corev1.Pod) { p.Status.Phase = phase } }
+	ref := func(kind, namespace string) func(*discoveryv1.EndpointSlice) {
+		return func(s *discoveryv1.EndpointSlice) {
+			s.Endpoints[0].TargetRef = &corev1.ObjectReference{Kind: kind, Namespace: namespace, Name: "web-1"}
+		}
+	}
+	web := aPod("shop/web-1", "10.0.0.1")
+	cases := map[string]struct {
+		class  v1alpha1.LoadBalancerClassSpec
+		slice  func(*discoveryv1.EndpointSlice)
+		pods   []*corev1.Pod
+		blind  bool
+		target bool
+		left   string // what is said of it
+	}{
+		"by name":                             {slice: by("web-1", ""), pods: []*corev1.Pod{web}, target: true},
+		"by name and namespace":               {slice: ref("Pod", "shop"), pods: []*corev1.Pod{web}, target: true},
+		"by UID":                              {slice: by("web-1", "1"), pods: []*corev1.Pod{with(uid("1"), "10.0.0.1")}, target: true},
+		"by its second address":               {slice: by("web-1", ""), pods: []*corev1.Pod{aPod("shop/web-1", "fd00::1", "10.0.0.1")}, target: true},
+		"one that has not started":            {slice: by("web-1", ""), pods: []*corev1.Pod{with(phase(corev1.PodPending), "10.0.0.1")}, target: true},
+		"none that is named":                  {pods: []*corev1.Pod{web}, left: "it names none"},
+		"something else of that name":         {slice: ref("Node", ""), pods: []*corev1.Pod{web}, left: "it names none"},
+		"a Pod of another namespace":          {slice: ref("Pod", "pay"), pods: []*corev1.Pod{web}, left: "it names none"},
+		"a Pod that is not there":             {slice: by("web-2", ""), pods: []*corev1.Pod{web}, left: "there is no Pod web-2"},
+		"another that has its name":           {slice: by("web-1", "2"), pods: []*corev1.Pod{with(uid("1"), "10.0.0.1")}, left: "there is no Pod web-1"},
+		"one that has another address":        {slice: by("web-1", ""), pods: []*corev1.Pod{aPod("shop/web-1", "10.0.0.2")}, left: "Pod web-1 does not have it"},
+		"one that has no address yet":         {slice: by("web-1", ""), pods: []*corev1.Pod{aPod("shop/web-1")}, left: "Pod web-1 does not have it"},
+		"one that has succeeded":              {slice: by("web-1", ""), pods: []*corev1.Pod{with(phase(corev1.PodSucceeded), "10.0.0.1")}, left: "Pod web-1 has ended"},
+		"one that has failed":                 {slice: by("web-1", ""), pods: []*corev1.Pod{with(phase(corev1.PodFailed), "10.0.0.1")}, left: "Pod web-1 has ended"},
+		"anything, where the class allows it": {class: v1alpha1.LoadBalancerClassSpec{ForeignEndpoints: true}, target: true},
+		"one of which nothing is known":       {slice: by("web-1", ""), blind: true, target: true},
+		"none, where no Pods are known":       {blind: true, left: "it names none"},
+		"another, where not all are known":    {slice: by("web-1", ""), pods: []*corev1.Pod{aPod("shop/web-1", "10.0.0.2")}, blind: true, left: "Pod web-1 does not have it"},
+	}
+	for name, c := range cases {
+		for _, targetType := range []string{v1alpha1.TargetTypeIP, v1alpha1.TargetTypeInstance} {
+			t.Run(name+", on "+targetType, func(t *testing.T) {
+				now := Behind{
+					Service: aService("shop/web:80", func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 30080 }),
+					Slices:  sliceList{aSlice("shop/web", c.slice, "10.0.0.1")}, Nodes: []*corev1.Node{aNode("a", "10.1.0.1")},
+					Pods: c.pods, PodsKnown: !c.blind,
+				}
+				class := Class{LoadBalancerClassSpec: c.class}
+				found := class.Find(routing.Backend{Service: "shop/web", Port: "80", TargetType: targetType}, now)
+				compare(t, "is a target", len(found.Targets) == 1, c.target)
+				compare(t, "disputed", found.Disputed, !c.target && targetType == v1alpha1.TargetTypeInstance)
+				if c.left == "" && found.Left != "" || !strings.Contains(found.Left, c.left) {
+					t.Errorf("what is said of it is %q, want %q", found.Left, c.left)
+				}
+			})
+		}
+	}
+}
+
+// TestAPodThatMayFollowIsWaitedFor: nothing is said of its endpoint yet, which is no new target and may stay one.
+func TestAPodThatMayFollowIsWaitedFor(t *testing.T) {
+	now := Behind{
+		Service: aService("shop/web:80", func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 30080 }), PodsKnown: true,
+		Slices: sliceList{aSlice("shop/web", by("web-1", ""), "10.0.0.1"), aSlice("shop/web", by("web-2", ""), "10.0.0.2")},
+		Pods:   []*corev1.Pod{aPod("shop/web-1", "10.0.0.1")}, Nodes: []*corev1.Node{aNode("a", "10.1.0.1")},
+		Awaited: map[Claim]bool{{"shop", "web-1", "10.0.0.1"}: true, {"shop", "web-2", "10.0.0.2"}: true},
+	}
+	backend := routing.Backend{Service: "shop/web", Port: "80", TargetType: v1alpha1.TargetTypeIP}
+	compare(t, "ip targets", (&Class{}).Find(backend, now), Found{
+		Targets: []routing.Target{{Address: "10.0.0.1", Port: 8080}}, Awaited: []routing.Target{{Address: "10.0.0.2", Port: 8080}}, Doubted: true,
+	})
+	backend.TargetType = v1alpha1.TargetTypeInstance
+	compare(t, "nodes", (&Class{}).Find(backend, now), Found{Doubted: true, Disputed: true})
 }

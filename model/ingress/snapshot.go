@@ -220,7 +220,7 @@ func (s *splitter) classOf(key routing.Key) *Class {
 // finish sorts a snapshot and adds what its members depend on.
 func (s *splitter) finish(snapshot *Snapshot) Snapshot {
 	slices.SortFunc(snapshot.Members, func(a, b Member) int { return routing.Older(a.Owner, b.Owner) })
-	needed := newIndex(Objects{SecretsWithheld: s.withheld})
+	needed := newIndex(Objects{SecretsWithheld: s.withheld, PodsKnown: s.podsKnown, Awaited: s.awaited})
 	for _, m := range slices.Concat(snapshot.Members, snapshot.before()) {
 		needed.take(s.index, m.Ingress)
 	}

@@ -148,6 +148,7 @@ func (w *world) service(name string, pods int) {
 	for i := range pods {
 		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
 			Addresses: []string{fmt.Sprintf("10.%d.%d.%d", 20+w.numbers[name]%200, i/250, 1+i%250)}, Conditions: discoveryv1.EndpointConditions{Ready: &ready},
+			TargetRef: &corev1.ObjectReference{Kind: "Pod", Name: fmt.Sprintf("%s-%d-%d", name, w.numbers[name], i)},
 		})
 	}
 	w.EndpointSlices[at] = slice
@@ -161,7 +162,22 @@ func (w *world) remove(name string) {
 // split sorts the Ingresses into load balancers, and says what there is to say to those that are in none.
 func (w *world) split() ([]ingress.Snapshot, []diag.Diagnostic) {
 	w.forgive()
+	w.Pods, w.PodsKnown = podsOf(w.EndpointSlices), true
 	return ingress.Split(w.Objects, ingress.Options{})
+}
+
+// podsOf are the Pods that endpoints name.
+func podsOf(endpoints []*discoveryv1.EndpointSlice) []*corev1.Pod {
+	var out []*corev1.Pod
+	for _, s := range endpoints {
+		for c := range ingress.Claims(s) {
+			out = append(out, &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Pod},
+				Status:     corev1.PodStatus{Phase: corev1.PodRunning, PodIPs: []corev1.PodIP{{IP: c.Address}}},
+			})
+		}
+	}
+	return out
 }
 
 // snapshot is what the load balancer is made of.
@@ -277,11 +293,11 @@ func (w *world) keepTargets(s ingress.Snapshot, caps lb.Capabilities) error {
 
 // targetsOf is where requests for a backend go: nowhere if there is no such Service.
 func (w *world) targetsOf(s ingress.Snapshot, b routing.Backend, caps lb.Capabilities) []lb.Target {
-	now := ingress.Behind{Nodes: w.Nodes}
+	now := ingress.Behind{Nodes: w.Nodes, Pods: podsOf(w.EndpointSlices), PodsKnown: true}
 	if at := slices.IndexFunc(w.Services, func(s *corev1.Service) bool { return "shop/"+s.Name == b.Service }); at >= 0 {
 		now.Service, now.Slices = w.Services[at], []*discoveryv1.EndpointSlice{w.EndpointSlices[at]}
 	}
-	return caps.Targets(b.TargetType, s.Class.Targets(b, now))
+	return caps.Targets(b.TargetType, s.Class.Find(b, now).Targets)
 }
 
 func sameTargets(a, b []lb.Target) bool {

@@ -93,10 +93,23 @@ func makeSite(t *testing.T, c *kube.Cluster, namespace string) {
 	}, options); err != nil {
 		t.Fatal(err)
 	}
+	pod, err := cluster.CoreV1().Pods(namespace).Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "site-1"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "echo", Image: "echo.test/echo"}}},
+	}, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod.Status = corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.10", PodIPs: []corev1.PodIP{{IP: "10.0.0.10"}}}
+	if _, err := cluster.CoreV1().Pods(namespace).UpdateStatus(ctx, pod, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := cluster.DiscoveryV1().EndpointSlices(namespace).Create(ctx, &discoveryv1.EndpointSlice{
 		ObjectMeta:  metav1.ObjectMeta{Name: "site", Labels: map[string]string{discoveryv1.LabelServiceName: "site"}},
 		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: new(""), Port: new(int32(80))}},
-		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.10"}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},
+		Endpoints: []discoveryv1.Endpoint{{
+			Addresses: []string{"10.0.0.10"}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)},
+			TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: "site-1"},
+		}},
 	}, options); err != nil {
 		t.Fatal(err)
 	}

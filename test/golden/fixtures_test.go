@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/objects"
@@ -24,6 +26,18 @@ func addService(o *ingress.Objects, spelt string, index int) error {
 	o.EndpointSlices = append(o.EndpointSlices, made.Endpoints)
 	o.Pods = append(o.Pods, made.Pod)
 	return nil
+}
+
+// addPods adds the Pods that EndpointSlices name, each with the address of its endpoint.
+func addPods(o *ingress.Objects, from []*discoveryv1.EndpointSlice) {
+	for _, s := range from {
+		for c := range ingress.Claims(s) {
+			o.Pods = append(o.Pods, &corev1.Pod{
+				ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Pod},
+				Status:     corev1.PodStatus{Phase: corev1.PodRunning, PodIPs: []corev1.PodIP{{IP: c.Address}}},
+			})
+		}
+	}
 }
 
 // addSecret adds a TLS Secret whose certificate is for the hosts.

@@ -46,6 +46,9 @@ type options struct {
 	// Services are ready-made: "shop/web:80" is a Service with that port, called http, and one
 	// endpoint.
 	Services []string `json:"services"`
+	// Pods says which there are. Made, unless it says otherwise, are those that its EndpointSlices name;
+	// Given are those of the story, and there are no others; Unknown are all.
+	Pods string `json:"pods"`
 	// Secrets are ready-made TLS Secrets with a certificate for the hosts.
 	Secrets map[string][]string `json:"secrets"`
 	// SecretsBefore are those that were there, and good, when the cloud was last up to date.
@@ -198,6 +201,16 @@ func (s *story) read(section string, secrets map[string][]string) (ingress.Objec
 			return o, fmt.Errorf("%s, document %d: %w", section, i+1, err)
 		}
 	}
+	switch s.options.Pods {
+	case "", "Made":
+		addPods(&o, o.EndpointSlices)
+		o.PodsKnown = true
+	case "Given":
+		o.PodsKnown = true
+	case "Unknown":
+	default:
+		return o, fmt.Errorf("pods are Made, Given or Unknown, not %q", s.options.Pods)
+	}
 	for i, service := range slices.Sorted(slices.Values(s.options.Services)) {
 		if err := addService(&o, service, i); err != nil {
 			return o, err
@@ -243,6 +256,8 @@ func decode(document []byte, o *ingress.Objects) error {
 		return add(document, &o.Namespaces)
 	case "Node":
 		return add(document, &o.Nodes)
+	case "Pod":
+		return add(document, &o.Pods)
 	}
 	return fmt.Errorf("stories know no kind %q", kind.Kind)
 }

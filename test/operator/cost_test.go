@@ -199,7 +199,7 @@ func (w *world) ingressesFirst(t *testing.T, n int) {
 		w.create(t, w.service(backend(i)))
 	}
 	for i := range n {
-		w.create(t, w.endpoints(backend(i), pods(i, 2)...))
+		w.create(t, w.endpoints(t, backend(i), pods(i, 2)...))
 	}
 }
 
@@ -208,7 +208,7 @@ func (w *world) podsLast(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
 		w.create(t, w.service(backend(i)))
-		later := w.endpoints(backend(i), pods(i, 2)...)
+		later := w.endpoints(t, backend(i), pods(i, 2)...)
 		for p := range later.Endpoints {
 			later.Endpoints[p].Conditions.Ready = new(false)
 		}
@@ -228,7 +228,7 @@ func (w *world) eachBackendFirst(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {
 		w.delete(t, w.service(backend(i)))
-		w.delete(t, w.endpoints(backend(i)))
+		w.delete(t, w.endpoints(t, backend(i)))
 		w.delete(t, w.sited(i))
 	}
 }
@@ -240,7 +240,7 @@ func (w *world) backendsFirst(t *testing.T, n int) {
 		w.delete(t, w.service(backend(i)))
 	}
 	for i := range n {
-		w.delete(t, w.endpoints(backend(i)))
+		w.delete(t, w.endpoints(t, backend(i)))
 	}
 	for i := range n {
 		w.delete(t, w.sited(i))

@@ -74,6 +74,6 @@ func (w *world) point(t *testing.T, name, service string) {
 func (w *world) resize(t *testing.T, service string, addresses []string) {
 	t.Helper()
 	edit(t, w, &discoveryv1.EndpointSlice{}, service, func(s *discoveryv1.EndpointSlice) {
-		s.Endpoints = w.endpoints(service, addresses...).Endpoints
+		s.Endpoints = w.endpoints(t, service, addresses...).Endpoints
 	})
 }

@@ -28,7 +28,7 @@ func TestAPodIsReadyOnceAWSFindsItHealthy(t *testing.T) {
 	// One more Pod comes.
 	w.proxy.forget()
 	began := time.Now()
-	more := w.endpoints("web", w.gated(t, "web-1", "10.0.0.11"))
+	more := w.endpoints(t, "web", w.gated(t, "web-1", "10.0.0.11"))
 	more.Name = "web-1"
 	more.Endpoints[0].Conditions.Ready = new(false)
 	more.Endpoints[0].TargetRef = &corev1.ObjectReference{Kind: "Pod", Namespace: w.namespace, Name: "web-1"}

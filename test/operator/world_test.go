@@ -141,7 +141,7 @@ func (w *world) create(t *testing.T, o client.Object) {
 func (w *world) serve(t *testing.T, service string, addresses ...string) {
 	t.Helper()
 	w.create(t, w.service(service))
-	w.create(t, w.endpoints(service, addresses...))
+	w.create(t, w.endpoints(t, service, addresses...))
 }
 
 func (w *world) service(name string) *corev1.Service {
@@ -150,8 +150,9 @@ func (w *world) service(name string) *corev1.Service {
 	}}
 }
 
-// endpoints are the ready ones of a Service.
-func (w *world) endpoints(service string, addresses ...string) *discoveryv1.EndpointSlice {
+// endpoints are the ready ones of a Service, which are Pods that go by their addresses.
+func (w *world) endpoints(t *testing.T, service string, addresses ...string) *discoveryv1.EndpointSlice {
+	t.Helper()
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: w.namespace, Name: service, Labels: map[string]string{discoveryv1.LabelServiceName: service},
@@ -160,7 +161,11 @@ func (w *world) endpoints(service string, addresses ...string) *discoveryv1.Endp
 		Ports:       []discoveryv1.EndpointPort{{Name: new(""), Port: new(int32(8080)), Protocol: new(corev1.ProtocolTCP)}},
 	}
 	for _, a := range addresses {
-		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{a}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}})
+		pod := kube.Pod(t, w, w.namespace, "pod-"+a, a)
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{
+			Addresses: []string{a}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)},
+			TargetRef: &corev1.ObjectReference{Kind: "Pod", Namespace: w.namespace, Name: pod.Name},
+		})
 	}
 	return slice
 }

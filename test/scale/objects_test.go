@@ -92,8 +92,15 @@ func (f *fleet) populate(t testing.TB) time.Duration {
 
 func (f *fleet) create(t testing.TB, objects ...client.Object) {
 	for _, o := range objects {
+		running := o.DeepCopyObject().(client.Object)
 		if err := f.Create(t.Context(), o); err != nil {
 			t.Errorf("creating %s: %s", o.GetName(), err)
+		}
+		if pod, ok := o.(*corev1.Pod); ok { // whose status is not its creator's to write
+			pod.Status = running.(*corev1.Pod).Status
+			if err := f.Status().Update(t.Context(), pod); err != nil {
+				t.Errorf("starting %s: %s", pod.Name, err)
+			}
 		}
 	}
 }
@@ -154,11 +161,17 @@ func (f *fleet) ingress(i int) *networkingv1.Ingress {
 	}
 }
 
-// service is a Service and its three endpoints.
+// service is a Service and its three endpoints, with their Pods.
 func service(namespace, name string) []client.Object {
 	port, ready := int32(8080), true
+	var pods []client.Object
 	var endpoints []discoveryv1.Endpoint
 	for n := range 3 {
+		pods = append(pods, &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("%s-%d", name, n)},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web.test/web"}}},
+			Status:     corev1.PodStatus{Phase: corev1.PodRunning, PodIPs: []corev1.PodIP{{IP: fmt.Sprintf("10.244.0.%d", n+1)}}},
+		})
 		endpoints = append(endpoints, discoveryv1.Endpoint{
 			Addresses:  []string{fmt.Sprintf("10.244.0.%d", n+1)},
 			Conditions: discoveryv1.EndpointConditions{Ready: &ready, Serving: &ready},
@@ -166,7 +179,7 @@ func service(namespace, name string) []client.Object {
 		})
 	}
 	http := "http"
-	return []client.Object{
+	return append(pods,
 		&corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{"app.kubernetes.io/name": name}},
 			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app.kubernetes.io/name": name}, Ports: []corev1.ServicePort{{Name: http, Port: 80}}},
@@ -177,7 +190,7 @@ func service(namespace, name string) []client.Object {
 			Ports:       []discoveryv1.EndpointPort{{Name: &http, Port: &port}},
 			Endpoints:   endpoints,
 		},
-	}
+	)
 }
 
 // programmed waits until every Ingress has been told where it is reached, which is after the whole

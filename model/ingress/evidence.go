@@ -1,0 +1,73 @@
+package ingress
+
+import (
+	"net/netip"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+)
+
+// This file finds out whether an endpoint is a Pod of its namespace. The author of an EndpointSlice can write what
+// he likes; the status of a Pod is written by the kubelet of its node. See docs/decisions/0019.
+
+// SameTargets reports whether two classes allow the same endpoints to be targets.
+func (c *Class) SameTargets(as *Class) bool {
+	return c.ForeignEndpoints == as.ForeignEndpoints && slices.Equal(c.TargetPorts, as.TargetPorts)
+}
+
+// A Claim is what an EndpointSlice says: that an address is that of a Pod of its namespace.
+type Claim struct{ Namespace, Pod, Address string }
+
+// Claims are those of an EndpointSlice, each with its endpoint. Endpoints that name no Pod make none.
+func Claims(s *discoveryv1.EndpointSlice) func(yield func(Claim, discoveryv1.Endpoint) bool) {
+	return func(yield func(Claim, discoveryv1.Endpoint) bool) {
+		for _, e := range s.Endpoints {
+			if c, ok := claimOf(s, e); ok && !yield(c, e) {
+				return
+			}
+		}
+	}
+}
+
+func claimOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) (Claim, bool) {
+	pod := PodOf(s, e)
+	if pod == "" || len(e.Addresses) == 0 {
+		return Claim{}, false
+	}
+	return Claim{s.Namespace, pod, e.Addresses[0]}, true
+}
+
+// PodOf is the name of the Pod that an endpoint says it is; "" if it names none of its namespace.
+func PodOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) string {
+	to := e.TargetRef
+	if to == nil || to.Kind != "Pod" || to.Namespace != "" && to.Namespace != s.Namespace {
+		return ""
+	}
+	return to.Name
+}
+
+// Vouches reports whether a Pod has the address of an endpoint that names it. One that has ended may not have it
+// any more: its status keeps the address, which another Pod may have been given since.
+func Vouches(p *corev1.Pod, s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) bool {
+	return IsOf(s, e, p) && len(e.Addresses) > 0 && !Ended(p) && Has(p, e.Addresses[0])
+}
+
+// Ended reports whether all containers of a Pod have ended for good.
+func Ended(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
+}
+
+// Has reports whether an address is one of a Pod.
+func Has(p *corev1.Pod, address string) bool {
+	want, err := netip.ParseAddr(address)
+	return err == nil && slices.ContainsFunc(p.Status.PodIPs, func(ip corev1.PodIP) bool {
+		has, err := netip.ParseAddr(ip.IP)
+		return err == nil && has == want
+	})
+}
+
+// Tell reports whether Pods say where they are, as those of a cluster do and those of manifests do not.
+func Tell(pods []*corev1.Pod) bool {
+	return slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return len(p.Status.PodIPs) > 0 })
+}
