@@ -42,7 +42,7 @@ func newWorld(t testing.TB, change func(*v1alpha1.LoadBalancerClassSpec)) *world
 	if change != nil {
 		change(&spec)
 	}
-	w := &world{}
+	w := &world{Objects: ingress.Objects{PodsKnown: true}}
 	w.ClusterLoadBalancerClasses = []*v1alpha1.ClusterLoadBalancerClass{{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: spec}}
 	w.IngressClasses = []*networkingv1.IngressClass{{
 		ObjectMeta: metav1.ObjectMeta{Name: class},

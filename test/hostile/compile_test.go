@@ -84,7 +84,7 @@ func cloud(provider string) (cli.Offline, error) {
 
 // gather is the cluster as the compiler reads it.
 func gather(of cluster) (ingress.Objects, error) {
-	var all ingress.Objects
+	all := ingress.Objects{PodsKnown: true}
 	for _, o := range of {
 		switch o := o.(type) {
 		case *networkingv1.Ingress:
