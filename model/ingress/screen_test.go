@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,7 +126,7 @@ func TestWhatMustNotBeATargetIsLeftOutAndTold(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			given := append(c.given, aClass("fairlead", c.class), anIngress("shop/web", defaulted(to("web:80"))))
+			given := append(slices.Clone(c.given), aClass("fairlead", c.class), anIngress("shop/web", defaulted(to("web:80"))))
 			if strings.HasPrefix(name, "health") {
 				given = given[:len(given)-1]
 			}

@@ -98,7 +98,7 @@ func (t *translation) enter(m Member) *visit {
 	v := &visit{translation: t, Member: m, source: m.Source(), rules: rules, resources: map[name]routing.Action{}, problems: map[problem]bool{}}
 	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.permits(routing.Any) && t.snapshot.owners.Refuses(m.Namespace, routing.Any) == nil
 	v.opening = t.doors.open(t.index, m, allowance, rules, v.forAnyHost)
-	v.refused = append(refused, t.takenListed(m, permitted)...)
+	v.refused = slices.Concat(refused, t.takenListed(m, permitted))
 	v.permitted = len(permitted) > 0
 	return v
 }

@@ -56,7 +56,7 @@ var built = sync.OnceValues(func() (string, error) {
 		return filepath.Abs(*binary)
 	}
 	path := filepath.Join(scratch, "fairlead")
-	command := exec.Command("go", "build", "-o", path, ".") //nolint:noctx // it ends when go test says so
+	command := exec.Command("go", "build", "-o", path, ".")
 	command.Dir = "../.."
 	if said, err := command.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building fairlead: %w\n%s", err, said)

@@ -57,7 +57,7 @@ func compile(t *testing.T, o options, of cluster) *compiled {
 	}
 	w := &compiled{}
 	snapshots, diagnostics := ingress.Split(all, settings)
-	w.diagnostics = append(diagnostics, ingress.LeftAlone(all, settings, snapshots)...)
+	w.diagnostics = slices.Concat(diagnostics, ingress.LeftAlone(all, settings, snapshots))
 	for _, s := range snapshots {
 		facts, err := offline.Lookup(t.Context(), model.Ask(s))
 		if err != nil {
@@ -141,19 +141,19 @@ func (w *compiled) answer(r request.Request) (string, error) {
 // claimants are the load balancers that name a host or, where none does, those that answer for any.
 func (w *compiled) claimants(host string) []int {
 	levels := slices.DeleteFunc(routing.Levels(host), func(h routing.Host) bool { return h == routing.Any })
-	var naming, any []int
+	var naming, catching []int
 	for i, b := range w.built {
 		if slices.ContainsFunc(b.Table.Names, func(n routing.Name) bool { return slices.Contains(levels, n.Host) }) {
 			naming = append(naming, i)
 		}
 		if len(b.Table.Defaults) > 0 || slices.ContainsFunc(b.Table.Routes, func(r routing.Route) bool { return r.Host == routing.Any }) {
-			any = append(any, i)
+			catching = append(catching, i)
 		}
 	}
 	if len(naming) > 0 {
 		return naming
 	}
-	return any
+	return catching
 }
 
 func (w *compiled) told() ([]string, error) {

@@ -76,9 +76,9 @@ func memoryOf(s *os.ProcessState) int64 {
 	case !ok:
 		return 0
 	case runtime.GOOS == "linux":
-		return int64(usage.Maxrss) << 10
+		return usage.Maxrss << 10
 	}
-	return int64(usage.Maxrss)
+	return usage.Maxrss
 }
 
 // TestPlanEndsWhenItIsTold sends plan the signal of a user, or of a system that shuts down, while it waits for manifests.
@@ -86,7 +86,8 @@ func TestPlanEndsWhenItIsTold(t *testing.T) {
 	fairlead := binary(t)
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		command := exec.Command(fairlead, "plan", "-f", "-")
-		if _, err := command.StdinPipe(); err != nil { // from which nothing comes
+		manifests, err := command.StdinPipe()
+		if err != nil {
 			t.Fatal(err)
 		}
 		if err := command.Start(); err != nil {
@@ -94,7 +95,10 @@ func TestPlanEndsWhenItIsTold(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- command.Wait() }()
-		time.Sleep(500 * time.Millisecond) // it has started
+		// More than a pipe holds: when all of it is written the process has started to read, and waits for more.
+		if _, err := manifests.Write(bytes.Repeat([]byte("# nothing\n"), 1<<17)); err != nil {
+			t.Fatal(err)
+		}
 		if err := command.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +110,7 @@ func TestPlanEndsWhenItIsTold(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Errorf("%s: it goes on", signal)
 			_ = command.Process.Kill()
-			<-ended
+			t.Log(<-ended)
 		}
 	}
 }
