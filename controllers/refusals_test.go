@@ -82,6 +82,8 @@ var mistakes = map[string]mistake{
 	"class-twice":           {annotate(legacyClass, ""), diag.ClassConflict, annotation(legacyClass), "the annotation decides"},
 	"parameters-missing":    {func(i *networkingv1.Ingress) { *i.Spec.IngressClassName += "-bare" }, diag.ParametersMissing, "spec.ingressClassName", "Not found"},
 
+	"a-closed-port": {annotate("fairlead.dev/health-check-port", "22"), diag.TargetPortNotAllowed, annotation("fairlead.dev/health-check-port"), "port 22"},
+
 	"health-of-another": {annotate("fairlead.dev/health-check-path", "/other"), diag.SettingConflict, annotation("fairlead.dev/health-check-path"), "/good decides"},
 	"port-of-another":   {both(at("other.test", "/"), both(secured("tls", "other.test"), annotate("fairlead.dev/listen-ports", "HTTPS:80"))), diag.PortUnavailable, annotation("fairlead.dev/listen-ports"), "/good"},
 	"ranges-of-a-group": {sharing(annotate("fairlead.dev/inbound", "10.0.0.0/8")), diag.Exposed, annotation("fairlead.dev/inbound"), "all clients"},
@@ -129,6 +131,8 @@ var elsewhere = map[diag.Reason]string{
 	diag.NetworkUnmet:       "TestWhatTheNetworkLacksIsSaidOfTheClass",
 	diag.Protected:          "TestAProtectedLoadBalancerStaysUntilItsClassLetsGo",
 	diag.QuotaExceeded:      "TestWhatDoesNotFitIsRefused",
+	diag.CertificateForeign: "test/hostile: S03-certificate-for-another-host.txtar",
+	diag.EndpointForeign:    "TestAnEndpointThatIsNoPodIsLeftOutAndTold",
 	diag.TooComplex:         "TestListedHostsAreBounded",
 	diag.LastGood:           "TestABadVersionLeavesTheLastGoodOneServed",
 	diag.ConsentWithdrawn:   "TestANamespaceThatLeavesAGroupIsNotServedThere",
@@ -369,6 +373,9 @@ func (w *world) heard() map[string][]string {
 	w.Helper()
 	out := map[string][]string{}
 	for _, e := range w.events() {
+		if e.Reason == string(diag.HostMiss) {
+			continue // the default backend of good does not answer for the hosts of others, which is no mistake
+		}
 		field, _, found := strings.Cut(e.Note, ": ")
 		if !found {
 			field = "" // it is about the whole of the Ingress
@@ -389,7 +396,7 @@ func (w *world) notes(ingress string) []string {
 	w.Helper()
 	var out []string
 	for _, e := range w.events() {
-		if e.Regarding.Name == ingress {
+		if e.Regarding.Name == ingress && e.Reason != string(diag.HostMiss) {
 			out = append(out, e.Note)
 		}
 	}
