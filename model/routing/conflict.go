@@ -29,9 +29,22 @@ func (t *Table) Diagnostics() []diag.Diagnostic {
 			}
 		}
 	}
+	t.tellShut(told)
 	t.tellDefaults(told)
 	t.tellOpen(told)
 	return diag.Sort(oncePerSource(told))
+}
+
+// tellShut tells Ingresses whose listed hosts are closed on HTTP ports, each once.
+func (t *Table) tellShut(told map[diag.Diagnostic]bool) {
+	done := map[string]bool{}
+	for _, n := range t.shut {
+		if owner := n.Owner.String(); !done[owner] {
+			done[owner] = true
+			told[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: n.Source, Message: fmt.Sprintf(
+				"a wildcard of another namespace stands for hosts that are listed, and what is for any host has more than %d paths for all of them: this host and those after it are not served over HTTP; name them in rules", mostPassed)}] = true
+		}
+	}
 }
 
 // oncePerSource keeps, of diagnostics that differ only in the request that they show, the first.

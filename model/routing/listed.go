@@ -59,8 +59,11 @@ func (t *Table) yields(listed *Name, wildcard Host, port int32) bool {
 	})
 }
 
-// passWildcards makes the levels of listed hosts on the ports beside: copies of that for any host. With
-// MissFallsThrough the class lets less specific hosts answer.
+// mostPassed is how many routes the levels of listed hosts may have on a port beside. Each has those for any host.
+const mostPassed = 10_000
+
+// passWildcards makes the levels of listed hosts on the ports beside: copies of that for any host, and closed ones
+// where these are too many. With MissFallsThrough the class lets less specific hosts answer.
 func (t *Table) passWildcards() {
 	if t.HostMiss != MissAnswers {
 		return
@@ -72,9 +75,16 @@ func (t *Table) passWildcards() {
 			continue
 		}
 		for _, port := range n.Beside {
-			if pt := t.ports[port]; pt != nil && pt.levels[n.Host] == nil && pt.levels[parent] != nil {
-				pt.levels[n.Host] = &Level{Host: n.Host, Routes: pt.levels[Any].Routes, Miss: pt.levels[Any].Miss, beside: true}
+			pt := t.ports[port]
+			if pt == nil || pt.levels[n.Host] != nil || pt.levels[parent] == nil {
+				continue
 			}
+			if pt.passed += max(1, len(pt.levels[Any].Routes)); pt.passed > mostPassed {
+				pt.levels[n.Host] = &Level{Host: n.Host, Closed: true}
+				t.shut = append(t.shut, n)
+				continue
+			}
+			pt.levels[n.Host] = &Level{Host: n.Host, Routes: pt.levels[Any].Routes, Miss: pt.levels[Any].Miss, beside: true}
 		}
 	}
 }

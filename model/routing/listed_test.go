@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"fairlead.dev/fairlead/model/diag"
 )
 
 // A small world of listed hosts: two Ingresses, rules for a host, for its wildcard and for no host, on
@@ -213,5 +215,33 @@ func TestAListedHostClosesNoPort(t *testing.T) {
 		if got.Action.Key() != c.want {
 			t.Errorf("%s on %d goes to %s (%s)", c.host, c.port, got.Action.Key(), got.Why)
 		}
+	}
+}
+
+// Listed hosts that a wildcard stands for multiply with the paths for any host. Those that are too many are closed.
+func TestListedHostsBesideAreBounded(t *testing.T) {
+	older, younger := Owner{Namespace: "alice", Name: "a"}, Owner{Namespace: "bob", Name: "b"}
+	c := Config{HostsOwned: true, Listeners: []Listener{{Port: 80, Protocol: "HTTP"}}}
+	for i := range 2000 {
+		path := fmt.Sprintf("/p%d", i)
+		c.Routes = append(c.Routes, Route{Path: NewPath(Prefix, path), Spelt: path, Action: To("any"), Ports: []int32{80}, Owner: older, Index: i})
+		c.Names = append(c.Names, Name{Host: Host(fmt.Sprintf("h%d.test.io", i)), Listed: &Listed{Any}, Owner: older, Beside: []int32{80}})
+	}
+	c.Names = append(c.Names, Name{Host: "*.test.io", Owner: younger, Ports: []int32{80}})
+	c.Routes = append(c.Routes, Route{Host: "*.test.io", Path: Root, Spelt: "/", Action: To("wildcard"), Ports: []int32{80}, Owner: younger})
+	table := New(c)
+	for host, want := range map[string]string{"h0.test.io": "any", "h4.test.io": "any", "h5.test.io": "404", "h1999.test.io": "404", "other.test.io": "wildcard"} {
+		if got := table.Match(Request{Port: 80, Host: host, Path: "/p7"}).Action.Key(); got != want {
+			t.Errorf("%s goes to %s, want %s", host, got, want)
+		}
+	}
+	told := 0
+	for _, d := range table.Diagnostics() {
+		if d.Reason == diag.TooComplex {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("the Ingress is told %d times", told)
 	}
 }

@@ -15,6 +15,7 @@ import (
 type Table struct {
 	Config
 	ports    map[int32]*portTable
+	shut     []*Name // listed hosts that are closed on a port beside
 	comparer *Comparer
 }
 
@@ -23,6 +24,7 @@ type portTable struct {
 	protocol string
 	levels   map[Host]*Level // the named hosts, and Any
 	unsaid   map[Host]bool   // hosts that are named, but that the port's rules cannot say
+	passed   int             // routes of listed hosts beside
 }
 
 // A Level is one host of one port: the first one that stands for a request's host decides.
