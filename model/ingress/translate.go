@@ -180,11 +180,9 @@ func (v *visit) names() {
 			continue
 		}
 		named[r.host] = true
-		name := routing.Name{Host: r.host, Listed: r.listing(), Owner: v.Owner, Ports: v.ports.of(r), Source: v.source.At(r.named())}
-		if r.below {
-			name.Beside = v.ports.plain
-		}
-		v.config.Names = append(v.config.Names, name)
+		v.config.Names = append(v.config.Names, routing.Name{
+			Host: r.host, Listed: r.listing(), Owner: v.Owner, Ports: v.ports.of(r), Beside: r.below, Source: v.source.At(r.named()),
+		})
 	}
 }
 

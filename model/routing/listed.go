@@ -1,6 +1,9 @@
 package routing
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // This file is the hosts that spec.tls lists and that no rule of the Ingress names. On the ports of its
 // Name such a host is a level of its own, with copies of the routes of those rules of the Ingress that
@@ -15,8 +18,8 @@ import "slices"
 //  5. belongs, of several Ingresses that list it, to those whose rules for the wildcard answer, if there
 //     are any.
 //
-// On the ports that are Beside, the host is not named either, but a wildcard does not answer for it: requests get
-// what they would get if no wildcard stood for it.
+// Where a name is Beside, no wildcard answers for the host on the ports where it is not named: requests get what they
+// would get if no wildcard stood for it.
 //
 // The routes of a listed host that come from rules without a host stand behind those that come from rules
 // for a wildcard. An Ingress has both only where HostMiss is MissFallsThrough.
@@ -59,11 +62,11 @@ func (t *Table) yields(listed *Name, wildcard Host, port int32) bool {
 	})
 }
 
-// mostPassed is how many routes the levels of listed hosts may have on a port beside. Each has those for any host.
+// mostPassed is how many routes the levels of listed hosts beside may have on a port. Each has those for any host.
 const mostPassed = 10_000
 
-// passWildcards makes the levels of listed hosts on the ports beside: copies of that for any host, and closed ones
-// where these are too many. With MissFallsThrough the class lets less specific hosts answer.
+// passWildcards makes the levels of listed hosts beside: copies of that for any host, and closed ones where these are
+// too many. With MissFallsThrough the class lets less specific hosts answer.
 func (t *Table) passWildcards() {
 	if t.HostMiss != MissAnswers {
 		return
@@ -71,12 +74,12 @@ func (t *Table) passWildcards() {
 	for i := range t.Names {
 		n := &t.Names[i]
 		parent, ok := n.Host.Parent()
-		if n.Listed == nil || !ok || n.Host.Wildcard() {
+		if !n.Beside || !ok || n.Host.Wildcard() {
 			continue
 		}
-		for _, port := range n.Beside {
+		for _, port := range slices.Sorted(maps.Keys(t.ports)) {
 			pt := t.ports[port]
-			if pt == nil || pt.levels[n.Host] != nil || pt.levels[parent] == nil {
+			if pt.levels[n.Host] != nil || pt.levels[parent] == nil {
 				continue
 			}
 			if pt.passed += max(1, len(pt.levels[Any].Routes)); pt.passed > mostPassed {

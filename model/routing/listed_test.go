@@ -71,7 +71,7 @@ func answerOf(c Config, q Request) string {
 	}
 	var paths, misses []string
 	beside := func(h Host) bool {
-		return c.HostMiss == MissAnswers && slices.ContainsFunc(c.Names, func(n Name) bool { return n.Host == h && slices.Contains(n.Beside, q.Port) }) &&
+		return c.HostMiss == MissAnswers && slices.ContainsFunc(c.Names, func(n Name) bool { return n.Host == h && n.Beside }) &&
 			!slices.ContainsFunc(c.Names, func(n Name) bool { return n.Listed == nil && n.Host == h })
 	}
 	passes := false
@@ -151,7 +151,7 @@ func TestEverySmallTableOfListedHosts(t *testing.T) {
 			})
 		}
 		add(fmt.Sprint(owner, " lists ", host, " below a wildcard"), func(c *Config) {
-			c.Names = append(c.Names, Name{Host: host, Listed: &Listed{Any}, Owner: owner, Beside: []int32{80}})
+			c.Names = append(c.Names, Name{Host: host, Listed: &Listed{Any}, Owner: owner, Beside: true})
 		})
 		add(fmt.Sprint(owner, " default"), func(c *Config) {
 			c.Defaults = append(c.Defaults, Default{Action: To(BackendID(owner.Name + ":default")), Ports: []int32{80}, Owner: owner})
@@ -225,7 +225,7 @@ func TestListedHostsBesideAreBounded(t *testing.T) {
 	for i := range 2000 {
 		path := fmt.Sprintf("/p%d", i)
 		c.Routes = append(c.Routes, Route{Path: NewPath(Prefix, path), Spelt: path, Action: To("any"), Ports: []int32{80}, Owner: older, Index: i})
-		c.Names = append(c.Names, Name{Host: Host(fmt.Sprintf("h%d.test.io", i)), Listed: &Listed{Any}, Owner: older, Beside: []int32{80}})
+		c.Names = append(c.Names, Name{Host: Host(fmt.Sprintf("h%d.test.io", i)), Listed: &Listed{Any}, Owner: older, Beside: true})
 	}
 	c.Names = append(c.Names, Name{Host: "*.test.io", Owner: younger, Ports: []int32{80}})
 	c.Routes = append(c.Routes, Route{Host: "*.test.io", Path: Root, Spelt: "/", Action: To("wildcard"), Ports: []int32{80}, Owner: younger})

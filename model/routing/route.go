@@ -69,7 +69,7 @@ type Name struct {
 	Listed *Listed // nil where a rule names the host
 	Owner  Owner
 	Ports  []int32
-	Beside []int32 // ports on which a host that is only listed is not named, and no wildcard answers for it
+	Beside bool    // no wildcard answers for the host, which is only listed, on ports where it is not named
 	Unsaid []int32 // ports whose rules cannot say this host; there it is as if not named
 	Source diag.Source
 }
