@@ -31,6 +31,15 @@ func hostsServed(snapshots []Snapshot) map[routing.Key]string {
 	return out
 }
 
+// slowGlobs are paths that take too many steps to compare.
+func slowGlobs() []networkingv1.HTTPIngressPath {
+	var out []networkingv1.HTTPIngressPath
+	for i := range 20 {
+		out = append(out, path(networkingv1.PathTypeImplementationSpecific, fmt.Sprintf("/*%c%c????????????%c", 'a'+i, 'b'+i, 'c'+i), to("web:80")))
+	}
+	return out
+}
+
 // What was last accepted is judged by the class as it is: served is what it lets be served of that.
 func TestWhatWasAcceptedIsJudgedByTheClassAsItIs(t *testing.T) {
 	const group, alone, public = routing.Key("public/@edge/internal"), routing.Key("public/bob/web/internal"), routing.Key("public/bob/web/internet-facing")
@@ -63,6 +72,10 @@ func TestWhatWasAcceptedIsJudgedByTheClassAsItIs(t *testing.T) {
 		"a mistake of the author": {
 			given: []any{class, in, version(edge, mistake)}, memory: map[routing.Key]Memory{group: memory(version(edge), 0)},
 			want: map[routing.Key]string{group: both}, told: []string{wrong, kept},
+		},
+		"a mistake, and the accepted version is too complex for this version of Fairlead": {
+			given: []any{class, in, version(edge, mistake)}, memory: map[routing.Key]Memory{group: memory(version(edge, ruled("c.test", slowGlobs()...)), 0)},
+			told: []string{wrong},
 		},
 		"a mistake, and the namespace is put out of the group": {
 			given: []any{class, out, version(edge, mistake)}, memory: map[routing.Key]Memory{group: memory(version(edge), 0)},
