@@ -54,17 +54,20 @@ type concession struct {
 
 // fit makes as few concessions as it takes for the rest to fit. First the newest changes are taken back. Where
 // what has long been served needs more than before, as it may when a member goes whose routes came first, the
-// newest members are left out; but not for a limit that was lowered: the cloud lets stand what is there.
+// newest members are left out, those of namespaces that take more than their share before others; but not for a
+// limit that was lowered: the cloud lets stand what is there.
 func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languages *routing.Languages) Built {
 	var possible []concession
 	changes := s.Changes()
 	for _, m := range changes {
 		possible = append(possible, concession{m, false})
 	}
-	for _, m := range slices.Backward(s.Refuse(changes).Members) {
-		if !m.Leaving {
-			possible = append(possible, concession{m, true})
-		}
+	served := slices.DeleteFunc(slices.Clone(s.Refuse(changes).Members), func(m ingress.Member) bool { return m.Leaving })
+	slices.Reverse(served)
+	over := overdrawn(whole.LoadBalancer, c, f.InUse)
+	slices.SortStableFunc(served, func(a, b ingress.Member) int { return first(over[a.Owner.Namespace], over[b.Owner.Namespace]) })
+	for _, m := range served {
+		possible = append(possible, concession{m, true})
 	}
 	compiled := func(made []concession) Built {
 		if len(made) == 0 {
@@ -98,6 +101,17 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languag
 		}
 	}
 	return built
+}
+
+// first orders true before false.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // least are the first concessions that suffice, without those that it turns out not to take: one member less
