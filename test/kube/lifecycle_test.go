@@ -105,16 +105,18 @@ func TestAFailureIsExplained(t *testing.T) {
 
 func TestCommandsAreFoundOrNamed(t *testing.T) {
 	root, usual := t.TempDir(), t.TempDir()
-	built := filepath.Join(root, ".cache", "controlplane")
-	if err := os.MkdirAll(built, 0o700); err != nil {
-		t.Fatal(err)
+	built, nested := filepath.Join(root, ".cache", "controlplane"), filepath.Join(root, "test", "nested")
+	for _, dir := range []string{built, nested} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for _, file := range []string{filepath.Join(root, "go.mod"), filepath.Join(usual, etcd), filepath.Join(usual, server), filepath.Join(built, server), filepath.Join(built, manager)} {
+	for _, file := range []string{filepath.Join(root, "go.mod"), filepath.Join(root, "main.go"), filepath.Join(nested, "go.mod"), filepath.Join(usual, etcd), filepath.Join(usual, server), filepath.Join(built, server), filepath.Join(built, manager)} {
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Chdir(root)
+	t.Chdir(nested) // a module of its own
 	t.Setenv(assets, usual)
 	found, err := findCommands([]string{etcd, server, manager})
 	if err != nil {
