@@ -224,6 +224,9 @@ func TestWhatIsMeant(t *testing.T) {
 		"another prefix":                         {"fairlead.io/target-type", "ip", "did you mean fairlead.dev/target-type?", diag.Warning},
 		"a prefix that is misspelt":              {"fairlaed.dev/target-type", "ip", "did you mean fairlead.dev/target-type?", diag.Warning},
 		"a prefix with the name in it":           {"ingress.fairlead.dev/scheme", "internal", "did you mean fairlead.dev/scheme?", diag.Error},
+		"our prefix in another case":             {"Fairlead.dev/inbound", "10.0.0.0/8", "did you mean fairlead.dev/inbound?", diag.Error},
+		"our prefix in capitals":                 {"FAIRLEAD.DEV/conditions", "[]", "did you mean fairlead.dev/conditions?", diag.Error},
+		"our prefix in another case, harmless":   {"Fairlead.dev/target-type", "ip", "did you mean fairlead.dev/target-type?", diag.Warning},
 		"no prefix":                              {"listen-ports", "HTTP:80", "did you mean fairlead.dev/listen-ports?", diag.Warning},
 		"no prefix, and who may connect":         {"inbound", "10.0.0.0/8", "did you mean fairlead.dev/inbound?", diag.Error},
 		"no prefix, and no value of ours":        {"order", "first come, first served", "", ""},
@@ -244,6 +247,17 @@ func TestWhatIsMeant(t *testing.T) {
 				t.Errorf("%v, and not %s: %s", found, c.severity, c.says)
 			}
 		})
+	}
+}
+
+// Annotations of a Service count with our prefix in any case, as those of an Ingress do.
+func TestMisplacedInAnotherCase(t *testing.T) {
+	given := settings{scheme: v1alpha1.SchemeInternetFacing}
+	for key, want := range map[string]diag.Severity{"Fairlead.dev/inbound": diag.Error, "FAIRLEAD.DEV/target-type": diag.Warning} {
+		found := misplaced(diag.Source{}, name{"shop", "web"}, map[string]string{key: "10.0.0.0/8"}, given)
+		if len(found) != 1 || found[0].Severity != want || !strings.Contains(found[0].Message, key) {
+			t.Errorf("%s on a Service: %v, and not %s", key, found, want)
+		}
 	}
 }
 

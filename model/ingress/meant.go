@@ -79,14 +79,19 @@ func unknown(key, value string, given settings) (message string, severity diag.S
 }
 
 // meantAsOurs reports whether an annotation without our prefix may have been meant to have it: there is
-// no prefix, and the name is one of ours, or the prefix resembles ours.
+// no prefix, and the name is one of ours, or the prefix resembles ours. It can be ours in capitals: the API
+// server checks keys of annotations in lower case and stores them as they are (ValidateAnnotations in
+// k8s.io/apimachinery pkg/api/validation/objectmeta.go).
 func meantAsOurs(key string) bool {
 	p, _, prefixed := strings.Cut(key, "/")
 	if !prefixed {
 		return meaningOf(key, false).annotation != nil
 	}
+	if p+"/" == prefix {
+		return false
+	}
 	p = strings.ToLower(p)
-	return p+"/" != prefix && (strings.Contains(p, "fairlead") || spelling.Within(p, v1alpha1.Group, 2))
+	return strings.Contains(p, "fairlead") || spelling.Within(p, v1alpha1.Group, 2)
 }
 
 // A meaning is what a name may have been meant as.
@@ -178,11 +183,11 @@ func misplaced(at diag.Source, service name, annotations map[string]string, give
 	var names []string
 	severity := diag.Warning
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if !strings.HasPrefix(key, prefix) {
+		if !strings.HasPrefix(strings.ToLower(key), prefix) {
 			continue
 		}
 		names = append(names, key)
-		if meaningOf(strings.TrimPrefix(key, prefix), true).restricts(annotations[key], given) {
+		if meaningOf(key[len(prefix):], true).restricts(annotations[key], given) {
 			severity = diag.Error
 		}
 	}
