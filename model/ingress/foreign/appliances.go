@@ -35,7 +35,7 @@ var bigIP = controller{
 		{Restricts, asInbound, allowedRanges, "allow-source-range whitelist-source-range"},
 		{Restricts, asWebACL, guarding, "waf"},
 		{Restricts, asMutual, nil, "clientssl"}, // a profile can ask for certificates of clients
-		{Restricts, asSecurePorts, onlySecure("if it is false", valued("false")), "allow-http"},
+		{Restricts, asSecurePorts, onlySecure("if it is false", isBool(false)), "allow-http"},
 		{Restricts, nothing, nil, "policy irules"},
 		{Changes, asSecureRedirect, switched, "ssl-redirect"},
 		{Changes, asRewrite, nil, "rewrite-app-root rewrite-target-url"},

@@ -15,7 +15,7 @@ var awsALB = controller{
 		multi-cluster-target-group`,
 	settings: []settings{
 		{Restricts, asSignIn, nil, "auth-type jwt-validation"},
-		{Restricts, asSignIn, beside("auth-type"), `auth-idp-cognito auth-idp-oidc auth-on-unauthenticated-request auth-scope
+		{Restricts, asSignIn, beside("auth-type", off), `auth-idp-cognito auth-idp-oidc auth-on-unauthenticated-request auth-scope
 			auth-session-cookie auth-session-timeout`},
 		{Restricts, asInbound, albRanges, "inbound-cidrs security-group-prefix-lists"},
 		{Restricts, asGroups, grouping, "security-groups"},

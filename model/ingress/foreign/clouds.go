@@ -91,7 +91,7 @@ var yandex = controller{
 // huaweiSettings are those of the ELB Ingress controller of Huawei Cloud, under kubernetes.io:
 // support.huaweicloud.com/usermanual-cce/cce_10_0695.html and cce_10_0832.html.
 var huaweiSettings = []settings{
-	{Restricts, asWebRule, beside("elb.acl-status"), "elb.acl-id elb.acl-type elb.acl-*"},
+	{Restricts, asWebRule, beside("elb.acl-status", off), "elb.acl-id elb.acl-type elb.acl-*"},
 	{Restricts, asWebRule, nil, "elb.acl-status"},
 	{Restricts, asMutual, nil, "elb.client-ca-cert elb.tls-client-ca*"},
 	{Restricts, asWhen, conditional, "elb.conditions.*"},

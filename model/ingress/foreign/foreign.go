@@ -100,7 +100,7 @@ func Matters(key string) bool {
 	if c == nil {
 		return false
 	}
-	r := c.find(name)
+	r := c.find(strings.ToLower(name))
 	return r == nil && !c.others || r != nil && (r.effect != Harmless || r.judge != nil)
 }
 

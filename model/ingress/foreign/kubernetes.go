@@ -16,7 +16,7 @@ var kubernetes = controller{
 	},
 	others: true,
 	settings: slices.Concat([]settings{
-		{Restricts, asSecurePorts, onlySecure("if it is false", valued("false")), "ingress.allow-http"},
+		{Restricts, asSecurePorts, onlySecure("if it is false", isBool(false)), "ingress.allow-http"},
 		{Changes, nothing, nil, "ingress.global-static-ip-name ingress.regional-static-ip-name"},
 		{Harmless, nothing, nil, "ingress.class tls-acme"},
 	}, huaweiSettings, tencentSettings),
@@ -30,7 +30,7 @@ var olderControllers = controller{
 	sources:    []string{"the documents of those, which are listed above"},
 	onServices: "*",
 	settings: slices.Concat([]settings{
-		{Restricts, asSecurePorts, onlySecure("if it is false", valued("false")), "allow-http"},
+		{Restricts, asSecurePorts, onlySecure("if it is false", isBool(false)), "allow-http"},
 		{Harmless, nothing, nil, `backends forwarding-rule https-forwarding-rule target-proxy https-target-proxy url-map ssl-cert static-ip
 			redirect-url-map firewall-rule backend-service healthcheck`},
 	}, nginxSettings, haproxyTechnologiesSettings, haproxyIngressSettings, traefik1Settings, voyagerSettings),

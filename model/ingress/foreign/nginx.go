@@ -10,7 +10,7 @@ var nginxSettings = []settings{
 		auth-keepalive-timeout enable-global-auth`},
 	{Restricts, asSignIn, nil, "satisfy"},
 	{Restricts, asMutual, nil, "auth-tls-verify-client"},
-	{Restricts, asMutual, beside("auth-tls-verify-client"), `auth-tls-secret auth-tls-verify-depth auth-tls-error-page auth-tls-match-cn
+	{Restricts, asMutual, besideVerify, `auth-tls-secret auth-tls-verify-depth auth-tls-error-page auth-tls-match-cn
 		auth-tls-pass-certificate-to-upstream`},
 	{Restricts, asInbound, allowedRanges, "allowlist-source-range whitelist-source-range"},
 	{Restricts, asWebRule, nil, "denylist-source-range"},

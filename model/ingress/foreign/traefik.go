@@ -55,7 +55,7 @@ var traefik = controller{
 	settings: append([]settings{
 		{Restricts, asSignIn, nil, "router.middlewares"},
 		{Restricts, asSecurePorts, traefikEntryPoints, "router.entrypoints"},
-		{Restricts, asSecurePorts, onlySecure("if it is true", valued("true")), "router.tls"},
+		{Restricts, asSecurePorts, onlySecure("if it is true", isBool(true)), "router.tls"},
 		{Restricts, asMutual, nil, "router.tls.options"},
 		{Restricts, asSecurePorts, onlySecure("if it is there", func(u use) bool { return u.value != "" }), "router.tls.certresolver router.tls.domains.*"},
 		{Changes, asRegex, nil, "router.pathmatcher router.rulesyntax"},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -49,10 +50,20 @@ func (u use) allowing(list string) Effect {
 		return r == ',' || r == ';' || r == ' ' || r == '\n' || r == '\t' || r == '"' || r == '[' || r == ']'
 	})
 	everybody := slices.Contains(asked, "0.0.0.0/0") && (slices.Contains(asked, "::/0") || !u.served.DualStack)
+	if slices.ContainsFunc(asked, func(entry string) bool { return !isSource(entry) }) {
+		return Restricts // what is not understood may exclude clients, as !10.0.0.0/8 does
+	}
 	if len(asked) == 0 || everybody || len(u.served.Inbound) > 0 && !slices.ContainsFunc(u.served.Inbound, func(s string) bool { return !within(s, asked) }) {
 		return Harmless
 	}
 	return Restricts
+}
+
+// isSource reports whether an entry of a list of who may connect is a range, an address, or a prefix list of AWS.
+func isSource(entry string) bool {
+	_, notRange := netip.ParsePrefix(entry)
+	_, notAddress := netip.ParseAddr(entry)
+	return notRange == nil || notAddress == nil || strings.HasPrefix(entry, "pl-")
 }
 
 // within reports whether a range of addresses, or a list of them by name, is part of one of others.
@@ -86,10 +97,20 @@ func valued(values ...string) func(use) bool {
 	return func(u use) bool { return slices.Contains(values, strings.ToLower(strings.TrimSpace(u.value))) }
 }
 
+// isBool are settings that keep to HTTPS with one of the values that strconv.ParseBool reads as want. The
+// controllers read their booleans with it: 1, t, T, TRUE, true, True, and 0, f, F, FALSE, false, False.
+func isBool(want bool) func(use) bool {
+	return func(u use) bool {
+		got, err := strconv.ParseBool(strings.ToLower(strings.TrimSpace(u.value)))
+		return err == nil && got == want
+	}
+}
+
 // private are settings that keep a load balancer from the internet with one of some values.
 func private(values ...string) *judgement {
 	return &judgement{"if it is " + strings.Join(values, " or ") + ", and the load balancer faces the internet here; otherwise it is a change, or nothing", func(u use) Effect {
-		switch isPrivate := valued(values...)(u); {
+		isPrivate := valued(values...)(u) || slices.Contains(values, "true") && isBool(true)(u)
+		switch {
 		case strings.TrimSpace(u.value) == "":
 			return Harmless
 		case isPrivate:
@@ -108,13 +129,17 @@ var grouping = &judgement{"unless the class brings security groups of its own", 
 	return unless(strings.TrimSpace(u.value) == "" || u.served.SecurityGroups, Restricts)
 }}
 
-// beside are settings that need another one to do something.
-func beside(name string) *judgement {
+// beside are settings that need another one to do something, which off switches off.
+func beside(name string, off func(string) bool) *judgement {
 	return &judgement{"unless " + name + " is off", func(u use) Effect {
 		_, said := u.annotations[u.prefix+"/"+name]
 		return unless(strings.TrimSpace(u.value) == "" || said && off(u.sibling(name)), Restricts)
 	}}
 }
+
+// besideVerify are settings of client certificates of ingress-nginx. Of auth-tls-verify-client it reads any value but
+// off, optional and optional_no_ca as on: internal/ingress/annotations/authtls/main.go.
+var besideVerify = beside("auth-tls-verify-client", func(value string) bool { return value == "off" })
 
 // list are the parts of a value that has commas between them, in lower case.
 func (u use) list() []string {
