@@ -86,7 +86,7 @@ func read(annotations map[string]string, as Served, reads func(c *controller, na
 		if c == nil || !reads(c, strings.ToLower(name)) {
 			continue
 		}
-		if s := c.setting(prefix, name, use{annotations[key], prefix, annotations, as}); s.Effect != Harmless {
+		if s := c.setting(prefix, name, c.used(prefix, name, annotations, as)); s.Effect != Harmless {
 			out = append(out, s)
 		}
 	}
@@ -109,7 +109,7 @@ func Restricting(key string, annotations map[string]string) bool {
 	c, prefix, name := controllerOf(key)
 	// Nothing is exposed more widely than this.
 	widest := Served{DualStack: true, Ports: []Port{{"HTTP", 80}}}
-	return c != nil && c.setting(prefix, name, use{annotations[key], prefix, annotations, widest}).Effect == Restricts
+	return c != nil && c.setting(prefix, name, c.used(prefix, name, annotations, widest)).Effect == Restricts
 }
 
 // Find is what an annotation of any other controller by this name does, if there is one: the one of
@@ -136,7 +136,7 @@ func (c *controller) setting(prefix, name string, u use) Setting {
 	s.Effect = Changes
 	if meant := c.meant(name); meant != nil && meant.effectOf(u) == Restricts {
 		s.Effect, s.Instead, s.Meant = Restricts, meant.instead.String(), meant.name
-	} else if meant == nil && soundsRestricting(name) && !off(u.value) {
+	} else if meant == nil && SoundsRestricting(name, u.value) {
 		s.Effect = Restricts
 	}
 	return s
@@ -156,13 +156,15 @@ func (c *controller) meant(name string) *row {
 // restrictingWords are parts of names that tell that an annotation restricts, also of one that a
 // controller has got since the table was made.
 var restrictingWords = map[string]bool{
-	"acl": true, "allowlist": true, "auth": true, "authn": true, "authz": true, "authentication": true, "authorization": true,
+	"acl": true, "allowed": true, "allowlist": true, "auth": true, "authn": true, "authz": true, "authentication": true, "authorization": true,
 	"blacklist": true, "blocklist": true, "cidr": true, "cidrs": true, "deny": true, "denylist": true, "firewall": true, "jwt": true,
-	"ldap": true, "modsecurity": true, "mtls": true, "oauth": true, "oauth2": true, "oidc": true, "rbac": true, "saml": true, "sso": true,
+	"ldap": true, "modsecurity": true, "mtls": true, "oauth": true, "oauth2": true, "oidc": true, "only": true, "range": true, "ranges": true,
+	"rbac": true, "saml": true, "sso": true,
 	"waf": true, "whitelist": true,
 }
 
-func soundsRestricting(name string) bool {
+// SoundsRestricting reports whether a word of a name says that the annotation restricts, and its value is not off.
+func SoundsRestricting(name, value string) bool {
 	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' })
-	return slices.ContainsFunc(words, func(w string) bool { return restrictingWords[w] })
+	return !off(value) && slices.ContainsFunc(words, func(w string) bool { return restrictingWords[w] })
 }

@@ -15,8 +15,9 @@ var kong = controller{
 	settings: []settings{
 		{Restricts, asSignIn, nil, "plugins"},
 		{Restricts, asWhen, nil, "methods headers.* snis"},
-		{Restricts, asSecurePorts, onlySecure("if it names neither http nor grpc", func(u use) bool {
-			return u.value != "" && !slices.ContainsFunc(u.list(), func(p string) bool { return p == "http" || p == "grpc" })
+		{Restricts, asSecurePorts, onlySecure("if it names neither http, nor grpc without https", func(u use) bool {
+			named := u.list()
+			return u.value != "" && !slices.Contains(named, "http") && (slices.Contains(named, "https") || !slices.Contains(named, "grpc"))
 		}), "protocols"},
 
 		{Changes, nothing, nil, "override upstream-policy headers-separator"},

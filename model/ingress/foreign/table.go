@@ -21,6 +21,8 @@ type controller struct {
 	// is none of the controller's.
 	others   bool
 	settings []settings
+	// stem is what all names begin with, where the names of another annotation are looked up behind it; "" for nothing.
+	stem string
 
 	// Made of settings: the rows in the order of their names, and where each is.
 	rows  []row
@@ -48,13 +50,18 @@ type judgement struct {
 // A use is an annotation on an object.
 type use struct {
 	value       string
-	prefix      string
+	stem        string            // what stands before the name
 	annotations map[string]string // all of the object
 	served      Served
 }
 
 // sibling is the value of another annotation of the same prefix; "" for none.
-func (u use) sibling(name string) string { return u.annotations[u.prefix+"/"+name] }
+func (u use) sibling(name string) string { return u.annotations[u.stem+name] }
+
+// used is an annotation of the controller on an object.
+func (c *controller) used(prefix, name string, annotations map[string]string, as Served) use {
+	return use{annotations[prefix+"/"+name], prefix + "/" + name[:min(len(c.stem), len(name))], annotations, as}
+}
 
 // A row is one name.
 type row struct {
@@ -160,5 +167,12 @@ func controllerOf(key string) (c *controller, prefix, name string) {
 	if !found {
 		return nil, "", ""
 	}
-	return byPrefix[strings.ToLower(prefix)], prefix, name
+	lower := strings.ToLower(name)
+	c = byPrefix[strings.ToLower(prefix)]
+	if c == nil || c.others && c.find(lower) == nil {
+		if other := unlistedOf(strings.ToLower(prefix), lower); other != nil {
+			c = other
+		}
+	}
+	return c, prefix, name
 }

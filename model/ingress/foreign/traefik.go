@@ -6,19 +6,28 @@ import "strings"
 
 // traefikEntryPoints are judged by the names that Traefik's documents give to entry points: web and http are
 // those without TLS, websecure and https those with TLS.
-var traefikEntryPoints = &judgement{"if they are websecure or https, and the Ingress is served on an HTTP port here; if one is called internal or private, and the load balancer faces the internet here",
+var traefikEntryPoints = &judgement{"if they are websecure or https, and the Ingress is served on an HTTP port here; if one is called internal or private, or none has a name of these, and the load balancer faces the internet here; otherwise others are a change",
 	func(u use) Effect {
-		private, plain := false, false
+		private, plain, known, unknown := false, false, false, false
 		for point := range strings.SplitSeq(strings.ToLower(u.value), ",") {
 			point = strings.TrimSpace(point)
 			private = private || strings.Contains(point, "internal") || strings.Contains(point, "private")
-			plain = plain || point == "" || point == "web" || point == "http"
+			switch point {
+			case "", "web", "http":
+				plain, known = true, true
+			case "websecure", "https":
+				known = true
+			default:
+				unknown = true
+			}
 		}
 		switch {
 		case private:
 			return unless(u.served.Internal, Restricts)
+		case !plain && u.served.plain(), !known && !u.served.Internal:
+			return Restricts
 		default:
-			return unless(plain || !u.served.plain(), Restricts)
+			return unless(!unknown, Changes)
 		}
 	}}
 

@@ -40,7 +40,7 @@ var allowedRanges = &judgement{
 var albRanges = &judgement{
 	allowedRanges.says,
 	func(u use) Effect {
-		return u.allowing(u.sibling("inbound-cidrs") + "," + u.sibling("security-group-prefix-lists"))
+		return u.allowing(u.value + "," + u.sibling("inbound-cidrs") + "," + u.sibling("security-group-prefix-lists"))
 	},
 }
 
@@ -132,7 +132,7 @@ var grouping = &judgement{"unless the class brings security groups of its own", 
 // beside are settings that need another one to do something, which off switches off.
 func beside(name string, off func(string) bool) *judgement {
 	return &judgement{"unless " + name + " is off", func(u use) Effect {
-		_, said := u.annotations[u.prefix+"/"+name]
+		_, said := u.annotations[u.stem+name]
 		return unless(strings.TrimSpace(u.value) == "" || said && off(u.sibling(name)), Restricts)
 	}}
 }
