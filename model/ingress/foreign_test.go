@@ -203,7 +203,7 @@ func TestServicesThatAreRestricted(t *testing.T) {
 }
 
 func TestWhatIsMeant(t *testing.T) {
-	given := settings{scheme: v1alpha1.SchemeInternetFacing}
+	given := settings{scheme: v1alpha1.SchemeInternetFacing, ports: []v1alpha1.ListenPort{{Protocol: "HTTP", Port: 80}}}
 	cases := map[string]struct {
 		key, value string
 		says       string // "" for nothing
@@ -221,6 +221,14 @@ func TestWhatIsMeant(t *testing.T) {
 		"one that restricts, off":                {"fairlead.dev/auth-type", "none", "instead: authenticate of a Backend", diag.Warning},
 		"who may connect, misspelt":              {"fairlead.dev/inbuond", "10.0.0.0/8", "did you mean fairlead.dev/inbound?", diag.Error},
 		"everybody may connect, misspelt":        {"fairlead.dev/inbuond", "0.0.0.0/0", "did you mean fairlead.dev/inbound?", diag.Error},
+		"HTTPS alone, misspelt":                  {"fairlead.dev/listen-port", "HTTPS:443", "did you mean fairlead.dev/listen-ports?", diag.Error},
+		"mtls":                                   {"fairlead.dev/mtls", "true", "no annotation has this name", diag.Error},
+		"mtls, off":                              {"fairlead.dev/mtls", "false", "no annotation has this name", diag.Warning},
+		"auth":                                   {"fairlead.dev/auth", "basic", "no annotation has this name", diag.Error},
+		"source-ranges":                          {"fairlead.dev/source-ranges", "10.0.0.0/8", "no annotation has this name", diag.Error},
+		"allowed-ips":                            {"fairlead.dev/allowed-ips", "10.0.0.0/8", "no annotation has this name", diag.Error},
+		"firewall":                               {"fairlead.dev/firewall", "office", "no annotation has this name", diag.Error},
+		"ssl-only":                               {"fairlead.dev/ssl-only", "true", "no annotation has this name", diag.Error},
 		"another prefix":                         {"fairlead.io/target-type", "ip", "did you mean fairlead.dev/target-type?", diag.Warning},
 		"a prefix that is misspelt":              {"fairlaed.dev/target-type", "ip", "did you mean fairlead.dev/target-type?", diag.Warning},
 		"a prefix with the name in it":           {"ingress.fairlead.dev/scheme", "internal", "did you mean fairlead.dev/scheme?", diag.Error},

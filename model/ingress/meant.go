@@ -68,7 +68,8 @@ func unknown(key, value string, given settings) (message string, severity diag.S
 	case m.instead != "":
 		message += "; instead: " + m.instead
 	}
-	if m.restricts(value, given) {
+	nameless := m.annotation == nil && m.field == "" && m.instead == ""
+	if m.restricts(value, given) || nameless && foreign.SoundsRestricting(short, value) {
 		severity = diag.Error
 		if !strings.HasSuffix(message, "?") {
 			message += "."
@@ -170,12 +171,23 @@ func meaningOf(short string, prefixed bool) meaning {
 // restricts reports whether to go without the annotation may expose more than its author asks for.
 func (m meaning) restricts(value string, given settings) bool {
 	switch {
+	case m.annotation != nil && m.annotation.name == portsAnnotation:
+		if len(value) > longestAnnotation {
+			return true
+		}
+		asked, err := parsePorts(value)
+		return err != nil || !plain(asked) && plain(given.ports)
 	case m.annotation == nil:
 		return m.narrows && strings.TrimSpace(value) != "" && value != "false" && value != "none"
 	case !narrowingAnnotations[m.annotation.name]:
 		return false
 	}
 	return len(value) > longestAnnotation || m.annotation.note(&settings{}, value) != nil || m.annotation.exposes(value, given)
+}
+
+// plain reports whether ports serve requests in the clear.
+func plain(ports []v1alpha1.ListenPort) bool {
+	return slices.ContainsFunc(ports, func(p v1alpha1.ListenPort) bool { return p.Protocol == "HTTP" })
 }
 
 // misplaced tells of annotations of Fairlead on a Service.
