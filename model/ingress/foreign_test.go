@@ -261,7 +261,7 @@ func TestWhatIsMeant(t *testing.T) {
 // Annotations of a Service count with our prefix in any case, as those of an Ingress do.
 func TestMisplacedInAnotherCase(t *testing.T) {
 	given := settings{scheme: v1alpha1.SchemeInternetFacing}
-	for key, want := range map[string]diag.Severity{"Fairlead.dev/inbound": diag.Error, "FAIRLEAD.DEV/target-type": diag.Warning} {
+	for key, want := range map[string]diag.Severity{"Fairlead.dev/inbound": diag.Error, "FAIRLEAD.DEV/target-type": diag.Warning, "fairlead.dev/source-ranges": diag.Error} {
 		found := misplaced(diag.Source{}, name{"shop", "web"}, map[string]string{key: "10.0.0.0/8"}, given)
 		if len(found) != 1 || found[0].Severity != want || !strings.Contains(found[0].Message, key) {
 			t.Errorf("%s on a Service: %v, and not %s", key, found, want)

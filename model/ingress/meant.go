@@ -68,8 +68,7 @@ func unknown(key, value string, given settings) (message string, severity diag.S
 	case m.instead != "":
 		message += "; instead: " + m.instead
 	}
-	nameless := m.annotation == nil && m.field == "" && m.instead == ""
-	if m.restricts(value, given) || nameless && foreign.SoundsRestricting(short, value) {
+	if m.restricts(short, value, given) {
 		severity = diag.Error
 		if !strings.HasSuffix(message, "?") {
 			message += "."
@@ -168,9 +167,12 @@ func meaningOf(short string, prefixed bool) meaning {
 	return meaning{}
 }
 
-// restricts reports whether to go without the annotation may expose more than its author asks for.
-func (m meaning) restricts(value string, given settings) bool {
+// restricts reports whether to go without the annotation may expose more than its author asks for. Of a name that is
+// like none, its words decide.
+func (m meaning) restricts(short, value string, given settings) bool {
 	switch {
+	case m == (meaning{}):
+		return foreign.SoundsRestricting(short, value)
 	case m.annotation != nil && m.annotation.name == portsAnnotation:
 		if len(value) > longestAnnotation {
 			return true
@@ -199,7 +201,8 @@ func misplaced(at diag.Source, service name, annotations map[string]string, give
 			continue
 		}
 		names = append(names, key)
-		if meaningOf(key[len(prefix):], true).restricts(annotations[key], given) {
+		short := key[len(prefix):]
+		if meaningOf(short, true).restricts(short, annotations[key], given) {
 			severity = diag.Error
 		}
 	}
