@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // This file keeps a LoadBalancer small enough to be stored. What is cut is said: in a count beside
@@ -24,8 +25,9 @@ const (
 )
 
 // Trim cuts the status to what can be stored in size bytes. It cuts the lists, then drops last
-// accepted versions, the oldest first, and returns the Ingresses that lost theirs: until they are
-// accepted again they have nothing to fall back to.
+// accepted versions, and returns the Ingresses that lost theirs: until they are accepted again they
+// have nothing to fall back to. The namespace whose versions take the most bytes loses its largest
+// one first, so that large Ingresses of one namespace cost the others nothing.
 func (s *LoadBalancerStatus) Trim(size int) ([]string, error) {
 	s.OmittedDiagnostics += cut(&s.Diagnostics, MaxDiagnostics)
 	s.Memory.Hosts = boundHosts(s.Memory.Hosts, MaxHosts)
@@ -36,37 +38,69 @@ func (s *LoadBalancerStatus) Trim(size int) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("measuring a report: %w", err)
 	}
-	var lost []string
 	excess := len(text) - size
-	for _, m := range s.Memory.oldestFirst() {
-		if excess <= 0 {
+	if excess <= 0 {
+		return nil, nil
+	}
+	namespaces, err := s.Memory.versions()
+	if err != nil {
+		return nil, err
+	}
+	var lost []string
+	for excess > 0 && len(namespaces) > 0 {
+		most := slices.MaxFunc(namespaces, func(a, b *versions) int { return cmp.Compare(a.size, b.size) })
+		if len(most.versions) == 0 {
 			break
 		}
-		version, err := json.Marshal(m.LastAccepted)
-		if err != nil {
-			return lost, fmt.Errorf("measuring the last accepted version of %s: %w", m.Ingress, err)
-		}
+		v := most.versions[0]
+		most.versions, most.size = most.versions[1:], most.size-v.size
 		// That it is forgotten takes a few bytes more, where its place was.
-		excess -= len(version) + len(`"lastAccepted":,`) - len(`"forgotten":true,`)
-		m.LastAccepted, m.Forgotten = nil, true
-		lost = append(lost, m.Ingress)
+		excess -= v.size + len(`"lastAccepted":,`) - len(`"forgotten":true,`)
+		v.LastAccepted, v.Forgotten = nil, true
+		lost = append(lost, v.Ingress)
 	}
 	return lost, nil
 }
 
-// oldestFirst are the members that have a version to lose. Those of one age go by their names, so
-// that equal memories are cut equally.
-func (m *Memory) oldestFirst() []*MemberMemory {
-	var out []*MemberMemory
+// A version is a member with its last accepted version, and how many bytes of JSON that version takes.
+type version struct {
+	*MemberMemory
+	size int
+}
+
+// versions are the last accepted versions of a namespace, the largest first, and how many bytes all take.
+type versions struct {
+	namespace string
+	versions  []version
+	size      int
+}
+
+// versions are those of each namespace, by its name. Of equally large ones the oldest is first, then the first
+// by name, so that equal memories are cut equally.
+func (m *Memory) versions() ([]*versions, error) {
+	by := map[string]*versions{}
 	for i := range m.Members {
-		if m.Members[i].LastAccepted != nil {
-			out = append(out, &m.Members[i])
+		member := &m.Members[i]
+		if member.LastAccepted == nil {
+			continue
 		}
+		text, err := json.Marshal(member.LastAccepted)
+		if err != nil {
+			return nil, fmt.Errorf("measuring the last accepted version of %s: %w", member.Ingress, err)
+		}
+		namespace, _, _ := strings.Cut(member.Ingress, "/")
+		if by[namespace] == nil {
+			by[namespace] = &versions{namespace: namespace}
+		}
+		of := by[namespace]
+		of.versions, of.size = append(of.versions, version{member, len(text)}), of.size+len(text)
 	}
-	slices.SortFunc(out, func(a, b *MemberMemory) int {
-		return cmp.Or(a.LastAccepted.At.Compare(b.LastAccepted.At.Time), cmp.Compare(a.Ingress, b.Ingress))
-	})
-	return out
+	for _, of := range by {
+		slices.SortFunc(of.versions, func(a, b version) int {
+			return cmp.Or(cmp.Compare(b.size, a.size), a.LastAccepted.At.Compare(b.LastAccepted.At.Time), cmp.Compare(a.Ingress, b.Ingress))
+		})
+	}
+	return slices.SortedFunc(maps.Values(by), func(a, b *versions) int { return cmp.Compare(a.namespace, b.namespace) }), nil
 }
 
 // boundHosts forgets owners of hosts where there are more than fit in size bytes. The namespaces with the

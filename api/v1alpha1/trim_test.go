@@ -42,7 +42,7 @@ func TestTrim(t *testing.T) {
 	}{
 		"AllFits":    {"what fits is left alone", whole, nil},
 		"OneByte":    {"one byte too many costs one version, of two equally old ones the first by name", whole - 1, []string{"shop/also-old"}},
-		"Two":        {"the oldest go first", whole - 1500, []string{"shop/also-old", "shop/old"}},
+		"Two":        {"of equally large ones the oldest go first", whole - 1500, []string{"shop/also-old", "shop/old"}},
 		"Three":      {"and then the next", whole - 2500, []string{"shop/also-old", "shop/old", "shop/middle"}},
 		"Everything": {"no more can be lost than there is", 0, []string{"shop/also-old", "shop/old", "shop/middle", "shop/new"}},
 	}
@@ -73,6 +73,53 @@ func TestTrim(t *testing.T) {
 			again, err := status.Trim(c.size)
 			if err != nil || again != nil {
 				t.Errorf("%s: trimmed again, it loses %v, %v", c.reason, again, err)
+			}
+		})
+	}
+}
+
+// A namespace with large Ingresses loses its own versions, and not the older ones of its neighbors.
+func TestTrimIsFairToNamespaces(t *testing.T) {
+	large := func(ingress string, day, kilobytes int) MemberMemory {
+		m := remembering(ingress, day)
+		m.LastAccepted.Annotations["fairlead.dev/group"] = strings.Repeat("g", kilobytes<<10)
+		return m
+	}
+	cases := map[string]struct {
+		members []MemberMemory
+		lost    []string
+	}{
+		"the older ones of a neighbor stay": {
+			[]MemberMemory{remembering("alice/pay", 1), remembering("alice/shop", 2), large("bob/big", 3, 551), large("bob/big2", 4, 504)},
+			[]string{"bob/big"},
+		},
+		"many small ones of one namespace are as much as a large one": {
+			[]MemberMemory{large("alice/pay", 1, 300), large("bob/a", 3, 250), large("bob/b", 2, 250), large("bob/c", 4, 250)},
+			[]string{"bob/b"},
+		},
+		"the namespace with the most may change": {
+			[]MemberMemory{large("alice/a", 1, 700), large("alice/b", 2, 100), large("bob/a", 3, 600), large("bob/b", 4, 700)},
+			[]string{"bob/b", "alice/a"},
+		},
+		"of two namespaces with as much the first by name loses": {
+			[]MemberMemory{large("bob/a", 1, 600), large("eve/a", 1, 600)},
+			[]string{"bob/a"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			for range 10 { // in any order of maps
+				status := (&LoadBalancerStatus{Memory: Memory{Members: c.members}}).DeepCopy()
+				lost, err := status.Trim(MaxSize)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(c.lost, lost); diff != "" {
+					t.Fatalf("lost (-want +got):\n%s", diff)
+				}
+				if got := sizeOf(t, status); got > MaxSize {
+					t.Fatalf("%d bytes are left", got)
+				}
 			}
 		})
 	}
