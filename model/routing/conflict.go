@@ -19,13 +19,14 @@ import (
 func (t *Table) Diagnostics() []diag.Diagnostic {
 	told := map[diag.Diagnostic]bool{}
 	for _, port := range slices.Sorted(maps.Keys(t.ports)) {
+		named := t.namedOn(port)
 		for _, level := range t.Levels(port) {
 			t.tellHidden(told, port, level)
 			t.tellUnsent(told, level)
 			t.tellLoops(told, port, level)
 			if t.HostMiss == MissAnswers {
 				t.tellMisses(told, port, level)
-				t.tellShadowed(told, port, level)
+				t.tellShadowed(told, port, level, named[level.Host])
 			}
 		}
 	}
@@ -178,14 +179,21 @@ func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Lev
 	}
 }
 
-// tellShadowed says, to both owners, that a default backend for any host, or for any below a wildcard, does not answer
-// what misses the paths of a host that others name.
-func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *Level) {
-	if level.Host == Any || level.Closed || level.Miss != nil {
-		return
+// namedOn is the first name of each host on a port.
+func (t *Table) namedOn(port int32) map[Host]*Name {
+	out := make(map[Host]*Name, len(t.Names))
+	for i := range t.Names {
+		if n := &t.Names[i]; out[n.Host] == nil && slices.Contains(n.Ports, port) {
+			out[n.Host] = n
+		}
 	}
-	at := slices.IndexFunc(t.Names, func(n Name) bool { return n.Host == level.Host && slices.Contains(n.Ports, port) })
-	if at < 0 {
+	return out
+}
+
+// tellShadowed says, to both owners, that a default backend for any host, or for any below a wildcard, does not answer
+// what misses the paths of a host that others name. The name is the first one of the host on the port, or nil.
+func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *Level, name *Name) {
+	if level.Host == Any || level.Closed || level.Miss != nil || name == nil {
 		return
 	}
 	lower := []Host{Any}
@@ -202,7 +210,7 @@ func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *L
 			continue
 		}
 		request := t.curl(port, level.Host, path)
-		told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: t.Names[at].Source.At(""),
+		told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: name.Source.At(""),
 			Message: fmt.Sprintf("what misses the paths of host %s does not go on to %s: try %s", level.Host, below.Miss.Source, request)}] = true
 		told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: below.Miss.Source,
 			Message: fmt.Sprintf("more specific hosts keep the requests that miss their paths: try %s", request)}] = true
