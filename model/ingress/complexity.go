@@ -21,26 +21,25 @@ const (
 	// longestExpression is how many characters a regular expression has at most. A class of characters can be three
 	// of them, and more than a thousand ranges.
 	longestExpression = 2048
-	// mostRoutes is how many routes the paths of an Ingress are on all of its ports. Each is looked at on its own.
-	mostRoutes = 100_000
+	// mostRoutes is how many routes the rules of an Ingress are on all of its ports. Each is looked at on its own.
+	mostRoutes = 20_000
 )
 
-// pathsOf is the number of paths of an Ingress.
-func pathsOf(ing *networkingv1.Ingress) int {
+// routesOf is the number of routes of an Ingress on one port. A rule without paths names its host on every port, so it
+// counts as one.
+func routesOf(ing *networkingv1.Ingress) int {
 	n := 0
 	for _, r := range ing.Spec.Rules {
-		if r.HTTP != nil {
-			n += len(r.HTTP.Paths)
-		}
+		n += rule{http: r.HTTP}.routes()
 	}
 	return n
 }
 
 // tooComplex is the refusal of an Ingress that takes too many steps, or nil.
 func (c *Class) tooComplex(ing *networkingv1.Ingress, s settings) *diag.Diagnostic {
-	if routes := pathsOf(ing) * len(s.ports); routes > mostRoutes {
+	if routes := routesOf(ing) * len(s.ports); routes > mostRoutes {
 		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At("spec.rules"),
-			Message: fmt.Sprintf("its paths on each of its %d ports are %d routes, and more than %d are not served: have fewer paths, or listen on fewer ports", len(s.ports), routes, mostRoutes)}
+			Message: fmt.Sprintf("its rules and their paths on each of its %d ports are %d routes, and more than %d are not served: have fewer paths, have fewer rules without paths, or listen on fewer ports", len(s.ports), routes, mostRoutes)}
 	}
 	var worst routing.Path
 	var field string

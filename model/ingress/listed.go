@@ -11,8 +11,8 @@ import (
 // wildcard that stands for such a host answer for it on HTTPS ports; or else the rules without a host,
 // and the default backend. docs/routing.md says so under "Listed hosts without a rule".
 
-// maxListedRoutes is how many routes the listed hosts of an Ingress may have in all. Each has those of
-// the rules that answer for it, so the number is a product.
+// maxListedRoutes is how many routes the listed hosts of an Ingress may have on a port. Each has those of
+// the rules that answer for it, so the number is a product. On all ports of the Ingress it is mostRoutes.
 const maxListedRoutes = 10_000
 
 const tlsField = "spec.tls"
@@ -30,7 +30,10 @@ func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.
 		done[host] = true
 		byHost[host] = append(byHost[host], rule{index: i, host: host, http: r.HTTP})
 	}
-	routes := 0
+	routes, most := 0, maxListedRoutes
+	if ports := len(m.settings.ports); ports > 0 {
+		most = min(most, mostRoutes/ports)
+	}
 	for i, t := range m.Spec.TLS {
 		for j, listed := range t.Hosts {
 			host := routing.Host(listed)
@@ -53,12 +56,12 @@ func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.
 			}
 			for k := range answers {
 				answers[k].by, answers[k].host, answers[k].listed = answers[k].host, host, field
-				routes += max(1, answers[k].paths())
+				routes += answers[k].routes()
 			}
-			if routes > maxListedRoutes {
+			if routes > most {
 				return nil, append(found, diag.Diagnostic{
 					Severity: diag.Error, Reason: diag.TooComplex, Source: m.Source().At(tlsField),
-					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for them, are more than %d routes, so none of these hosts is served over HTTPS: name them in rules, list a wildcard, or list no hosts", maxListedRoutes),
+					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for them, are more than %d routes on each of its %d ports, so none of these hosts is served over HTTPS: name them in rules, list a wildcard, list no hosts, or listen on fewer ports", most, len(m.settings.ports)),
 					Ports:   diag.PortsOf(m.SecurePorts()...),
 				})
 			}
@@ -85,10 +88,10 @@ func answering(host routing.Host, byHost map[routing.Host][]rule, hasDefault boo
 	return out
 }
 
-// paths is the number of paths of a rule.
-func (r rule) paths() int {
+// routes is the number of routes of a rule on a port: its paths, and one where it only names its host.
+func (r rule) routes() int {
 	if r.http == nil {
-		return 0
+		return 1
 	}
-	return len(r.http.Paths)
+	return max(1, len(r.http.Paths))
 }

@@ -33,7 +33,7 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Di
 			Settings:   s.Class.settings(s.Key.Scheme()),
 		},
 	}
-	t.config.Routes = make([]routing.Route, 0, s.paths())
+	t.config.Routes = make([]routing.Route, 0, s.routes())
 	var visits []*visit
 	for _, m := range s.Members {
 		if !m.Unserved {
@@ -50,11 +50,11 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Di
 	return t.config, diag.Sort(t.found)
 }
 
-// paths is the number of paths of all members.
-func (s Snapshot) paths() int {
+// routes is the number of routes of all members on one port.
+func (s Snapshot) routes() int {
 	n := 0
 	for _, m := range s.Members {
-		n += pathsOf(m.Ingress)
+		n += routesOf(m.Ingress)
 	}
 	return n
 }

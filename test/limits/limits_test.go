@@ -13,6 +13,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/test/objects"
 )
 
 // What one Ingress may take of plan, however it is written.
@@ -32,9 +36,23 @@ func binary(t *testing.T) string {
 	return path
 }
 
+// certificate is the manifest of a valid TLS Secret for *.a.com.
+func certificate(t *testing.T) string {
+	t.Helper()
+	secret, err := objects.Secret("shop/t", []string{"*.a.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := yaml.Marshal(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(manifest)
+}
+
 func TestOneIngressTakesLittle(t *testing.T) {
 	fairlead := binary(t)
-	for _, row := range rows() {
+	for _, row := range rows(certificate(t)) {
 		for _, provider := range []string{"aws", "fake"} {
 			t.Run(row.name+"/"+provider, func(t *testing.T) {
 				file := filepath.Join(t.TempDir(), "ingress.yaml")

@@ -11,8 +11,8 @@ type row struct {
 }
 
 // rows are what was found to take most, in memory or in time, before it was bounded. Each is within what the API server
-// accepts: 1.5 MiB for an object, and 256 KiB for its annotations.
-func rows() []row {
+// accepts: 1.5 MiB for an object, and 256 KiB for its annotations. The certificate is a Secret shop/t for *.a.com.
+func rows(certificate string) []row {
 	const specific = "ImplementationSpecific"
 	letter := func(i int) string { return string(rune('a' + i%26)) }
 	return []row{
@@ -58,6 +58,18 @@ func rows() []row {
 			return host(fmt.Sprintf("h%d.a.com", i), times(10, func(j int) string { return path(fmt.Sprintf("/p%d", j), "Prefix") }))
 		})), "TooComplex"},
 
+		{"9,900 listed hosts on 50 ports", listed(certificate, host("", path("/p", "Exact"))), "TooComplex"},
+		{"9,900 listed hosts below a wildcard on 50 ports", listed(certificate, host("*.a.com", path("/p", "Exact"))), "TooComplex"},
+		{"9,900 listed hosts and a default backend on 50 ports", strings.Replace(listed(certificate), "  rules:\n", "  defaultBackend: {service: {name: web, port: {number: 80}}}\n", 1), "TooComplex"},
+		{"30,000 hosts without paths on 50 ports", annotated("listen-ports", ports(50), names(30_000)), "TooComplex"},
+		{"5,000 hosts without paths on 50 ports", annotated("listen-ports", ports(50), names(5000)), "TooComplex"},
+		{"60,000 hosts without paths", one(names(60_000)), "TooComplex"},
+		{"10,000 hosts without paths", one(names(10_000)), ""},
+		{"10,000 hosts without paths and a default backend", strings.Replace(one(names(10_000)), "  rules:\n", "  defaultBackend: {service: {name: web, port: {number: 80}}}\n  rules:\n", 1), ""},
+		{"80 globs and 1,900 prefixes on 50 ports", annotated("listen-ports", ports(50), host("a.com", times(80, func(i int) string { return path(fmt.Sprintf("/*/x%d/*", i), specific) })+
+			times(1900, func(i int) string { return path(fmt.Sprintf("/a/p%d", i), "Prefix") }))), "TooComplex"},
+		{"80 globs and 320 prefixes on 50 ports", annotated("listen-ports", ports(50), host("a.com", times(80, func(i int) string { return path(fmt.Sprintf("/*/x%d/*", i), specific) })+
+			times(320, func(i int) string { return path(fmt.Sprintf("/a/p%d", i), "Prefix") }))), ""},
 		{"2,000 entries of spec.tls for 2,000 hosts", secure(times(2000, func(int) string { return "  - {}\n" }), hosts(2000)), ""},
 		{"2,000 wildcards of spec.tls for 2,000 hosts", secure(times(2000, func(int) string { return "  - hosts: ['*.a.com']\n" }), hosts(2000)), ""},
 		{"2,000 missing Secrets", secure(times(2000, func(i int) string { return fmt.Sprintf("  - {hosts: [h%d.a.com], secretName: s%d}\n", i, i) }), host("h0.a.com", path("/", "Prefix"))), "CertificateMissing"},
@@ -117,6 +129,13 @@ func secure(entries string, rules ...string) string {
 	return ingress + "  tls:\n" + entries + "  rules:\n" + strings.Join(rules, "") + service
 }
 
+// listed is an Ingress that lists 9,900 hosts with a valid certificate and serves them on 50 ports.
+func listed(certificate string, rules ...string) string {
+	entry := "  - secretName: t\n    hosts: [" + strings.TrimSuffix(times(9900, func(i int) string { return fmt.Sprintf("h%d.a.com,", i) }), ",") + "]\n"
+	manifest := strings.Replace(secure(entry, rules...), "  name: web\nspec", fmt.Sprintf("  name: web\n  annotations:\n    fairlead.dev/listen-ports: '%s'\nspec", strings.ReplaceAll(ports(50), "HTTP:", "HTTPS:")), 1)
+	return manifest + "---\n" + certificate
+}
+
 // annotated is one with an annotation of ours.
 func annotated(name, value string, rules ...string) string {
 	return strings.Replace(one(rules...), "  name: web\nspec", fmt.Sprintf("  name: web\n  annotations:\n    fairlead.dev/%s: '%s'\nspec", name, value), 1)
@@ -130,6 +149,11 @@ func host(name, paths string) string {
 // hosts are so many rules of one path.
 func hosts(n int) string {
 	return times(n, func(i int) string { return host(fmt.Sprintf("h%d.a.com", i), path("/", "Prefix")) })
+}
+
+// names are so many rules without paths.
+func names(n int) string {
+	return times(n, func(i int) string { return fmt.Sprintf("  - host: h%d.a.com\n", i) })
 }
 
 func path(value, kind string) string {
