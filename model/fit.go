@@ -87,7 +87,7 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languag
 	if !suffice(possible) { // members that are leaving need more: the cloud has the last word
 		possible = possible[:len(changes)]
 	}
-	made := least(possible, suffice)
+	made := least(possible, attempts, suffice)
 	built := compiled(made)
 	broken := strings.Join(exceeded(whole.LoadBalancer, c, f.InUse), ", and ")
 	told := map[diag.Source]bool{}
@@ -114,15 +114,38 @@ func first(a, b bool) int {
 	return 1
 }
 
+// attempts is how many times a load balancer is compiled to find concessions that it turns out not to take.
+// With the few that it takes to find how many suffice, it is compiled at most about 64 times.
+const attempts = 50
+
+// singly is how many concessions in a row are given back one by one before more are given back at once.
+const singly = 8
+
 // least are the first concessions that suffice, without those that it turns out not to take: one member less
-// can be rules more, and one more rules less.
-func least(possible []concession, suffice func([]concession) bool) []concession {
+// can be rules more, and one more rules less. They are given back from the last one on, in blocks: after some in a
+// row could be given back, the next block is twice as large, and one that does not fit is halved. So the work
+// does not grow with the number of members. What is left after so many attempts stays conceded.
+func least(possible []concession, attempts int, suffice func([]concession) bool) []concession {
 	made := slices.Clone(possible[:sort.Search(len(possible), func(n int) bool { return suffice(possible[:n]) })])
 	for again := true; again; {
 		again = false
-		for i := len(made) - 1; i >= 0; i-- {
-			if others := slices.Delete(slices.Clone(made), i, i+1); suffice(others) {
-				made, again = others, true
+		size, row := 1, 0
+		for i := len(made); i > 0; {
+			if attempts--; attempts < 0 {
+				return made
+			}
+			from := max(0, i-size)
+			others := slices.Delete(slices.Clone(made), from, i)
+			switch {
+			case suffice(others):
+				made, again, row, i = others, true, row+i-from, from
+				if row >= singly {
+					size *= 2
+				}
+			case i-from > 1:
+				size = (i - from) / 2
+			default:
+				i, row = from, 0
 			}
 		}
 	}

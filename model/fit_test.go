@@ -1,0 +1,103 @@
+package model
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/model/ingress"
+)
+
+// leastOneByOne is least with each concession given back by itself, however often that takes compiling.
+func leastOneByOne(possible []concession, suffice func([]concession) bool) []concession {
+	made := slices.Clone(possible[:sort.Search(len(possible), func(n int) bool { return suffice(possible[:n]) })])
+	for again := true; again; {
+		again = false
+		for i := len(made) - 1; i >= 0; i-- {
+			if others := slices.Delete(slices.Clone(made), i, i+1); suffice(others) {
+				made, again = others, true
+			}
+		}
+	}
+	return made
+}
+
+// quota is a load balancer with room for so many rules, and changes that each need some, the newest first.
+type quota struct {
+	room, tries int
+	rules       map[string]int
+	possible    []concession
+}
+
+func newQuota(room int, rules ...int) *quota {
+	q := &quota{room: room, rules: map[string]int{}}
+	for i, n := range rules {
+		ing := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%04d", i)}}
+		m := concession{Member: ingress.Member{Ingress: ing}}
+		q.rules[m.Name], q.possible = n, append(q.possible, m)
+	}
+	return q
+}
+
+// suffice is whether the rest fits once these concessions are made.
+func (q *quota) suffice(made []concession) bool {
+	q.tries++
+	sum := 0
+	for _, n := range q.rules {
+		sum += n
+	}
+	for _, m := range made {
+		sum -= q.rules[m.Name]
+	}
+	return sum <= q.room
+}
+
+func names(made []concession) (out []string) {
+	for _, m := range made {
+		out = append(out, m.Name)
+	}
+	return out
+}
+
+// Blocks give back what one by one would.
+func TestLeastGivesBackAsOneByOne(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	for range 3000 {
+		var rules []int
+		for range 1 + rng.IntN(40) {
+			rules = append(rules, 1+rng.IntN(1+rng.IntN(30)))
+		}
+		q := newQuota(rng.IntN(150), rules...)
+		want := names(leastOneByOne(q.possible, q.suffice))
+		if got := names(least(q.possible, 1000, q.suffice)); !slices.Equal(got, want) {
+			t.Fatalf("%d rules have room, of %v: refused %v, want %v", q.room, rules, got, want)
+		}
+	}
+}
+
+// One Ingress that is too large, and older than hundreds of small ones, costs little work and none of them.
+func TestLeastIsBounded(t *testing.T) {
+	for _, n := range []int{10, 400, 5000} {
+		q := newQuota(n+50, append(slices.Repeat([]int{1}, n), 2*n+4000)...)
+		got := least(q.possible, attempts, q.suffice)
+		if want := fmt.Sprintf("web-%04d", n); len(got) != 1 || got[0].Name != want {
+			t.Errorf("of %d small ones and a large one %d are refused, want %s alone", n, len(got), want)
+		}
+		if q.tries > 64 {
+			t.Errorf("of %d small ones and a large one: %d attempts", n, q.tries)
+		}
+	}
+	q := newQuota(100, slices.Repeat([]int{101, 1}, 1000)...)
+	made := least(q.possible, attempts, q.suffice)
+	if q.tries > 64 {
+		t.Errorf("of a thousand that are too large: %d attempts", q.tries)
+	}
+	if !q.suffice(made) {
+		t.Errorf("what is left after %d refusals does not fit", len(made))
+	}
+}
