@@ -78,7 +78,7 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// A namespace with large Ingresses loses its own versions, and not the older ones of its neighbors.
+// A namespace with large Ingresses loses its own versions, and not the older ones of its neighbours.
 func TestTrimIsFairToNamespaces(t *testing.T) {
 	large := func(ingress string, day, kilobytes int) MemberMemory {
 		m := remembering(ingress, day)
@@ -89,7 +89,7 @@ func TestTrimIsFairToNamespaces(t *testing.T) {
 		members []MemberMemory
 		lost    []string
 	}{
-		"the older ones of a neighbor stay": {
+		"the older ones of a neighbour stay": {
 			[]MemberMemory{remembering("alice/pay", 1), remembering("alice/shop", 2), large("bob/big", 3, 551), large("bob/big2", 4, 504)},
 			[]string{"bob/big"},
 		},
