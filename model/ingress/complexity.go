@@ -23,6 +23,9 @@ const (
 	longestExpression = 2048
 	// mostRoutes is how many routes the rules of an Ingress are on all of its ports. Each is looked at on its own.
 	mostRoutes = 20_000
+	// mostPairs is how many times a glob or a regular expression of an Ingress is beside one of its routes, on all of
+	// its ports: each may be compared with each.
+	mostPairs = 2_000_000
 )
 
 // routesOf is the number of routes of an Ingress on one port. A rule without paths names its host on every port, so it
@@ -64,6 +67,10 @@ func (c *Class) tooComplex(ing *networkingv1.Ingress, s settings) *diag.Diagnost
 				return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At(field), Message: complexity(worst, most, len(counted))}
 			}
 		}
+	}
+	if pairs := len(counted) * routesOf(ing) * max(1, len(s.ports)); pairs > mostPairs {
+		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At("spec.rules"),
+			Message: fmt.Sprintf("its %d globs or regular expressions are beside its paths %d times on all of its ports, and more than %d are not compared: have fewer of them, have fewer paths, or listen on fewer ports", len(counted), pairs, mostPairs)}
 	}
 	return nil
 }

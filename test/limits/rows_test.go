@@ -68,6 +68,9 @@ func rows(certificate string) []row {
 		{"10,000 hosts without paths and a default backend", strings.Replace(one(names(10_000)), "  rules:\n", "  defaultBackend: {service: {name: web, port: {number: 80}}}\n  rules:\n", 1), ""},
 		{"80 globs and 1,900 prefixes on 50 ports", annotated("listen-ports", ports(50), host("a.com", times(80, func(i int) string { return path(fmt.Sprintf("/*/x%d/*", i), specific) })+
 			times(1900, func(i int) string { return path(fmt.Sprintf("/a/p%d", i), "Prefix") }))), "TooComplex"},
+		{"400 globs on 50 ports", annotated("listen-ports", ports(50), host("a.com", times(400, func(i int) string { return path(fmt.Sprintf("/*/x%d/*", i), specific) }))), "TooComplex"},
+		{"160 globs and 240 prefixes on 50 ports", annotated("listen-ports", ports(50), host("a.com", times(160, func(i int) string { return path(fmt.Sprintf("/*/x%d/*", i), specific) })+
+			times(240, func(i int) string { return path(fmt.Sprintf("/a/p%d", i), "Prefix") }))), "TooComplex"},
 		{"80 globs and 320 prefixes on 50 ports", annotated("listen-ports", ports(50), host("a.com", times(80, func(i int) string { return path(fmt.Sprintf("/*/x%d/*", i), specific) })+
 			times(320, func(i int) string { return path(fmt.Sprintf("/a/p%d", i), "Prefix") }))), ""},
 		{"2,000 entries of spec.tls for 2,000 hosts", secure(times(2000, func(int) string { return "  - {}\n" }), hosts(2000)), ""},
