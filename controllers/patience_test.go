@@ -20,7 +20,7 @@ func TestASickBackendTakesOverOnceItWasWaitedFor(t *testing.T) {
 	w.serve("web", "web-1")
 	w.serve("sick")
 	sick := w.pod("sick", "sick-1")
-	sick.Ports[0].Port = new(int32(1024)) // where nobody answers
+	sick.Ports[0].Port = new(int32(1024)) // where nothing listens
 	w.create(sick, w.ask("shop", "shop.example", "/", "web"))
 	w.answers("shop", "http://shop.example/", "web-1")
 

@@ -43,7 +43,7 @@ func (r podReader) behind(ctx context.Context, endpoints []*discoveryv1.Endpoint
 	known := make(map[ref]*corev1.Pod, len(pods))
 	for _, p := range pods {
 		if !r.gates {
-			p.Spec.ReadinessGates = nil // nobody opens them
+			p.Spec.ReadinessGates = nil // no gate is opened here
 		}
 		known[refOf(kindPod, p)] = p
 	}

@@ -138,8 +138,8 @@ type LoadBalancerClassSpec struct {
 	AllowExternalNames bool `json:"allowExternalNames,omitempty"`
 
 	// ForeignEndpoints lets endpoints be targets that are not Pods of the Service's namespace, as those of
-	// Services without a selector are whose addresses somebody writes. Unset, such endpoints are left out,
-	// and told: whoever may write an EndpointSlice could have load balancers send requests to nodes, to the
+	// An author writes the endpoints of a Service without a selector. Unset, such endpoints are left out,
+	// and told: the author of an EndpointSlice could have load balancers send requests to nodes, to the
 	// Pods of other namespaces and to all else that they reach.
 	ForeignEndpoints bool `json:"foreignEndpoints,omitempty"`
 

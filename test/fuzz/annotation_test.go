@@ -46,7 +46,7 @@ func FuzzAnnotation(f *testing.F) {
 		ing := newIngress("bob", "b.example.com", "/", networkingv1.PathTypePrefix)
 		ing.Annotations = map[string]string{"fairlead.dev/group": group, names[index%uint(len(names))]: value}
 		if !acceptable(ing) {
-			t.Skip()
+			return // the API server refuses the Ingress
 		}
 		w := newWorld(t, nil)
 		w.Ingresses = []*networkingv1.Ingress{newIngress("alice", "a.example.com", "/", networkingv1.PathTypePrefix), ing}
@@ -72,7 +72,7 @@ func FuzzConditions(f *testing.F) {
 		ing := newIngress("bob", "b.example.com", "/", networkingv1.PathTypePrefix)
 		ing.Annotations = map[string]string{"fairlead.dev/conditions": value}
 		if !acceptable(ing) {
-			t.Skip()
+			return // the API server refuses the Ingress
 		}
 		w := newWorld(t, nil)
 		w.Ingresses = []*networkingv1.Ingress{ing}

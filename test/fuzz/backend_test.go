@@ -29,7 +29,7 @@ func FuzzBackend(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, secret string) {
 		b := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "alice", Name: "b"}}
 		if json.Unmarshal([]byte(text), &b.Spec) != nil {
-			t.Skip()
+			return // no Backend has this spec
 		}
 		w := newWorld(t, nil)
 		w.Backends = []*v1alpha1.Backend{b}
