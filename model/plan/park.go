@@ -11,20 +11,22 @@ import (
 // over such requests is therefore parked: a rule that no request can meet names it until it is
 // healthy, and only then do the rules change.
 
-// nobody is the conditions of a parking rule: a host that no DNS can have, and an address that
-// nothing can come from.
-var nobody = lb.Rule{Conditions: []lb.Condition{
+// unmatched has the conditions of a parking rule, which no request meets: a host that no DNS can have
+// (RFC 2606, section 2), and an address that is kept for documentation (RFC 5737), from which nothing
+// comes. AWS takes no 255.255.255.255/32 in a condition
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html).
+var unmatched = lb.Rule{Conditions: []lb.Condition{
 	{Field: "host", Values: []string{"warm.invalid"}},
-	{Field: "source", Values: []string{"255.255.255.255/32"}},
+	{Field: "source", Values: []string{"192.0.2.1/32"}},
 }}
 
 // Parked reports whether a rule only keeps target groups warm.
-func Parked(r lb.Rule) bool { return sameConditions(r, nobody) }
+func Parked(r lb.Rule) bool { return sameConditions(r, unmatched) }
 
 // parking is the rule that names some target groups. It keeps the clients that it never has with a group, for
 // some clouds want it where groups keep theirs with targets.
 func parking(groups []lb.GroupID) lb.Rule {
-	r := lb.Rule{Conditions: nobody.Conditions, Action: lb.Action{Kind: "forward"}}
+	r := lb.Rule{Conditions: unmatched.Conditions, Action: lb.Action{Kind: "forward"}}
 	if len(groups) > 1 {
 		r.Action.StickySeconds = 1
 	}
