@@ -163,6 +163,10 @@ func checkValues(c condition) error {
 			if p, err := netip.ParsePrefix(v); err != nil || p.Masked() != p {
 				return refuse("ValidationError", "Condition value '%s' is not a valid CIDR block", v)
 			}
+			// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html
+			if v == "255.255.255.255/32" {
+				return refuse("ValidationError", "Condition value '%s' cannot be specified", v)
+			}
 		}
 	default:
 		return refuse("ValidationError", "Condition field '%s' must be one of '[path-pattern, host-header, http-header, http-request-method, query-string, source-ip]'", c.field)

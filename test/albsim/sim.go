@@ -51,6 +51,9 @@ type Options struct {
 	Sick func(targetGroup string, target elb.TargetDescription) bool
 	// Authorize says whether the caller's policies allow what a call takes; nil where they allow all.
 	Authorize func(Ask) bool
+	// Refuse refuses calls by what they say, with a Refusal; nil where it refuses none. It is asked before the
+	// account is.
+	Refuse func(in any) error
 	// Fault chooses which calls break. It is called before each call.
 	Fault func(Call) Fault
 	// After is called after each call, when the simulator can be asked again.
@@ -161,6 +164,13 @@ func (s *Sim) Break(fault func(Call) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.options.Fault = fault
+}
+
+// Refuse chooses the calls that are refused from now on.
+func (s *Sim) Refuse(refuse func(in any) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Refuse = refuse
 }
 
 // Watch is called after each call from now on.

@@ -29,6 +29,9 @@ func refuse(code, format string, args ...any) error {
 	return &apiError{Code: code, Message: fmt.Sprintf(format, args...), Status: http.StatusBadRequest}
 }
 
+// Refusal is an answer that refuses a call, by AWS's code for why.
+func Refusal(code, message string) error { return refuse(code, "%s", message) }
+
 // A protocol is how a service writes calls and answers.
 type protocol struct {
 	// action names the call and returns what decodes its input.
@@ -59,6 +62,11 @@ func on[In, Out any](do func(*Sim, *In) (*Out, error)) handler {
 		}
 		if err := s.authorize(action, in); err != nil {
 			return nil, err
+		}
+		if s.options.Refuse != nil {
+			if err := s.options.Refuse(in); err != nil {
+				return nil, err
+			}
 		}
 		out, err := do(s, in)
 		if err != nil {
