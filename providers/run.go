@@ -24,6 +24,7 @@ type Outcome struct {
 	Done       int
 	Rejections []Rejection // in the order of the plan
 	Pending    []plan.Step // steps that the cloud is not ready for, in the order of the plan
+	Unparked   []Rejection // parking rules that the cloud refused; the plan went on without them
 }
 
 // A Rejection is a step that the cloud will not take, and the routes that asked for it.
@@ -93,10 +94,12 @@ type run struct {
 	ready     []int   // steps that may start, ascending
 	done      int
 	failed    []applied
+	unparked  []applied
+	needless  []bool // by step: it belongs to a parking rule that was refused, and does nothing
 }
 
 func newRun(p plan.Plan) *run {
-	r := &run{plan: p, waitsFor: make([]int, len(p.Steps)), followers: make([][]int, len(p.Steps))}
+	r := &run{plan: p, waitsFor: make([]int, len(p.Steps)), followers: make([][]int, len(p.Steps)), needless: make([]bool, len(p.Steps))}
 	for i, s := range p.Steps {
 		r.waitsFor[i] = len(s.After)
 		for _, before := range s.After {
@@ -118,22 +121,36 @@ func (r *run) next() applied {
 
 // note records a step's end and frees the steps that waited for nothing else.
 func (r *run) note(a applied) {
-	if a.err != nil {
+	switch {
+	case a.err != nil && refusedParking(a):
+		r.unpark(a)
+	case a.err != nil:
 		r.failed = append(r.failed, a)
 		return
+	default:
+		r.done++
 	}
-	r.done++
-	for _, next := range r.followers[a.index] {
-		if r.waitsFor[next]--; r.waitsFor[next] == 0 {
-			at, _ := slices.BinarySearch(r.ready, next)
-			r.ready = slices.Insert(r.ready, at, next)
+	r.free(a.index)
+}
+
+// free lets the steps start that waited for this one and for no other.
+func (r *run) free(index int) {
+	for _, next := range r.followers[index] {
+		if r.waitsFor[next]--; r.waitsFor[next] > 0 {
+			continue
 		}
+		if r.needless[next] {
+			r.free(next)
+			continue
+		}
+		at, _ := slices.BinarySearch(r.ready, next)
+		r.ready = slices.Insert(r.ready, at, next)
 	}
 }
 
 // outcome sums up. Cancelled is why the run was told to stop, if it was.
 func (r *run) outcome(cancelled error) (Outcome, error) {
-	out := Outcome{Done: r.done}
+	out := Outcome{Done: r.done, Unparked: r.withoutParking()}
 	var errs []error
 	slices.SortFunc(r.failed, func(a, b applied) int { return a.index - b.index })
 	for _, f := range r.failed {

@@ -1,0 +1,88 @@
+package providers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// unparking is a cloud that answers parking rules with an error, and finds no target healthy.
+type unparking struct {
+	providers.Provider
+	answer error
+}
+
+func (u unparking) Apply(_ context.Context, _ *lb.Observed, step plan.Step) (plan.Result, error) {
+	switch s := step.(type) {
+	case plan.CreateRule:
+		if plan.Parked(s.Rule) {
+			return plan.Result{}, u.answer
+		}
+	case plan.DeleteRule:
+		if plan.Parked(s.Rule) {
+			return plan.Result{}, errors.New("this rule is not there")
+		}
+	case plan.AwaitTargets:
+		return plan.Result{}, providers.ErrPending
+	}
+	return plan.Result{Handle: step.ID()}, nil
+}
+
+// leading is a load balancer with one path, which leads to a target group.
+func leading(to lb.GroupID) lb.LoadBalancer {
+	rule := lb.Rule{
+		Conditions: []lb.Condition{{Field: "path", Values: []string{"/"}}}, Origin: []diag.Source{{Kind: "Ingress", Name: "web"}},
+		Action: lb.Action{Kind: "forward", Targets: []lb.Weighted{{Group: to, Weight: 1}}},
+	}
+	return lb.LoadBalancer{
+		Key: "fairlead/shop/web", TargetGroups: []lb.TargetGroup{{ID: to, Targets: []lb.Target{{Address: "10.0.0.1", Port: 80}}}},
+		Listeners: []lb.Listener{{Port: 80, Protocol: "HTTP", Default: lb.Action{Kind: "fixed", Status: 404}, Rules: []lb.Rule{rule}}},
+	}
+}
+
+func TestAPlanGoesOnWithoutAParkingRuleThatIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer error
+		goesOn bool
+	}{
+		"refused for what it says":   {fmt.Errorf("this source cannot be specified: %w", providers.ErrRejected), true},
+		"refused for want of room":   {fmt.Errorf("101 rules: %w", providers.ErrNoRoom), true},
+		"not refused, only too soon": {fmt.Errorf("the listener is new: %w", providers.ErrPending), false},
+		"failed":                     {errors.New("connection reset"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := &lb.Observed{Key: "fairlead/shop/web"}
+			if _, err := providers.Run(t.Context(), unparking{}, seen, plan.Diff(seen, leading("old"), lb.ALB()), providers.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			seen.TargetGroups[0].Ready = true
+			todo := plan.Diff(seen, leading("new"), lb.ALB())
+			got, err := providers.Run(t.Context(), unparking{answer: c.answer}, seen, todo, providers.Options{})
+			if len(got.Rejections) > 0 {
+				t.Errorf("it is held against %v", got.Rejections)
+			}
+			if !c.goesOn {
+				if err == nil || len(got.Unparked) > 0 {
+					t.Errorf("it goes on without the rule: %v", got.Unparked)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got.Unparked) != 1 || !strings.Contains(got.Unparked[0].Err.Error(), c.answer.Error()) || len(got.Unparked[0].Origin) == 0 {
+				t.Errorf("it says %v", got.Unparked)
+			}
+			if left := plan.Diff(seen, leading("new"), lb.ALB()); !left.Empty() {
+				t.Errorf("it leaves %v to do", left.Print())
+			}
+		})
+	}
+}
