@@ -72,7 +72,7 @@ func addressesOf(r *record) []string {
 
 // diagnostics are all that there is to say.
 func (o outcome) diagnostics() []diag.Diagnostic {
-	return slices.Concat(o.built.Diagnostics, o.todo.Diagnostics, o.unrelieved())
+	return slices.Concat(o.built.Diagnostics, o.todo.Diagnostics, o.unrelieved(), o.unparked())
 }
 
 func reported(d diag.Diagnostic) v1alpha1.Diagnostic {

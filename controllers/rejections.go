@@ -151,6 +151,21 @@ func (o outcome) unrelieved() []diag.Diagnostic {
 	return out
 }
 
+// unparked says of the parking rules that were refused that the plan went on without them. No object asked for
+// such a rule, so that none is refused for it.
+func (o outcome) unparked() []diag.Diagnostic {
+	var out []diag.Diagnostic
+	for _, r := range o.run.Unparked {
+		for _, source := range r.Origin {
+			d := diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unparked, Source: source, Message: shorten("requests go to targets that may not be healthy yet: " + r.Err.Error())}
+			if !slices.Contains(out, d) {
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}
+
 // learnRejections notes what of a member was refused. What is tried again keeps its words.
 func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	most := 5 + len(m.Spec.TLS) // an author who tries more versions has seen the message; and all of the certificates

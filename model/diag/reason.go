@@ -88,6 +88,7 @@ const (
 	DeleteFirst    Reason = "DeleteFirst"
 	RedirectOrder  Reason = "RedirectOrder"
 	UnknownRule    Reason = "UnknownRule"
+	Unparked       Reason = "Unparked"
 )
 
 // What becomes of requests for a backend without targets that another one has answered.
@@ -158,4 +159,5 @@ var Reasons = []Doc{
 	{DeleteFirst, "The load balancer is full, so a rule is removed before its successor exists.", "Keep room for a rule below the quota, or apply at a quiet hour."},
 	{RedirectOrder, "Ports that redirect to each other change in ways that no order of steps keeps apart.", "Change one port at a time, or apply at a quiet hour."},
 	{UnknownRule, "Somebody else has put a rule into a listener of the load balancer. It is removed, or stays, as `unknownRules` of the class says.", "Say it with an Ingress; or set `unknownRules: Keep` on the class, and mind that such a rule goes before those behind it."},
+	{Unparked, "The cloud refused the rule that has it check the health of a backend's targets before they are sent requests. The change was made without it: requests that another backend answered before may be answered 503 until a target is healthy.", "Nothing, if requests are answered. The message carries the cloud's words, which are worth a report."},
 }

@@ -51,6 +51,8 @@ type world struct {
 	ends map[string]time.Time
 	// crowded says that something did not fit the last time.
 	crowded bool
+	// unparked are the parking rules that were refused.
+	unparked []providers.Rejection
 	// refused says that the last plan met with a refusal that the next compilation knows of.
 	refused bool
 	// later are the further parts of a change that takes its time, each for when the one before is done.
@@ -218,6 +220,7 @@ func (w *world) reconcile() (plan.Plan, model.Built, error) {
 		w.planned(todo)
 	}
 	outcome, err := providers.Run(w.Context(), w.cloud, w.seen, todo, providers.Options{})
+	w.unparked = append(w.unparked, outcome.Unparked...)
 	w.refused = w.remember(s, built, outcome, err == nil)
 	w.track(built)
 	if err == nil {
