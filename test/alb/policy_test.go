@@ -202,3 +202,13 @@ func TestPolicyOfOneInstallation(t *testing.T) {
 		})
 	}
 }
+
+// TestTheFirstLoadBalancerOfAnAccount works where Elastic Load Balancing has no role of its own yet.
+func TestTheFirstLoadBalancerOfAnAccount(t *testing.T) {
+	inBubble(t, albsim.Options{FirstUse: true}, func(w *world) {
+		w.service("web", 1)
+		w.serve("site", map[string]string{"/": "web"})
+		w.settle()
+		w.leadsTo("web")
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -50,16 +51,18 @@ func (s *Sim) authorize(action string, in any) error {
 	if s.options.Authorize == nil || s.caller == ownersKey || action == "sts:GetCallerIdentity" {
 		return nil
 	}
-	for _, a := range append(s.asks(action, in), s.pools(reflect.ValueOf(in).Elem())...) {
+	for _, a := range slices.Concat(s.asks(action, in), s.pools(reflect.ValueOf(in).Elem()), s.dependents(action)) {
 		if !s.options.Authorize(a) {
-			return denied(a)
+			return denied(action, a)
 		}
+		s.roleMissing = s.roleMissing && a.Action != createRole
 	}
 	return nil
 }
 
-func denied(a Ask) error {
-	service, _, _ := strings.Cut(a.Action, ":")
+// denied is how the service that was called says that an action is not allowed.
+func denied(call string, a Ask) error {
+	service, _, _ := strings.Cut(call, ":")
 	code := "AccessDeniedException"
 	switch service {
 	case "ec2":
@@ -120,7 +123,11 @@ func (s *Sim) asks(action string, in any) []Ask {
 		return []Ask{s.ask(action, of, nil), s.ask("elasticloadbalancing:DeleteWebACLAssociation", of, nil)}
 	case *wafv2.GetWebACLForResourceInput:
 		of := aws.ToString(in.ResourceArn)
-		return []Ask{s.ask(action, of, nil), s.ask("elasticloadbalancing:GetLoadBalancerWebACL", of, nil)}
+		asks := []Ask{s.ask(action, of, nil), s.ask("elasticloadbalancing:GetLoadBalancerWebACL", of, nil)}
+		if acl := s.webACLs[of]; acl != "" {
+			asks = append(asks, s.ask("wafv2:GetWebACL", acl, nil))
+		}
+		return asks
 	}
 	return s.plain(action, in, tags)
 }

@@ -49,6 +49,8 @@ type Options struct {
 	Health time.Duration
 	// Sick reports whether a target fails its checks. It has to be safe for concurrent use.
 	Sick func(targetGroup string, target elb.TargetDescription) bool
+	// FirstUse says that the account has no service-linked role for Elastic Load Balancing yet.
+	FirstUse bool
 	// Authorize says whether the caller's policies allow what a call takes; nil where they allow all.
 	Authorize func(Ask) bool
 	// Refuse refuses calls by what they say, with a Refusal; nil where it refuses none. It is asked before the
@@ -84,6 +86,7 @@ type Sim struct {
 	webACLs       map[string]string            // by the ARN of the load balancer
 	protections   map[string]shield.Protection // of Shield, by the ARN of the resource
 	unsubscribed  bool                         // from Shield
+	roleMissing   bool                         // the service-linked role, which the first load balancer makes
 	trustStores   map[string]string            // names, by ARN
 }
 
@@ -95,7 +98,7 @@ func New(o Options) *Sim {
 		loadBalancers: map[string]*loadBalancer{}, listeners: map[string]*listener{}, rules: map[string]*rule{},
 		targetGroups: map[string]*targetGroup{}, tags: map[string]map[string]string{}, lingering: map[string]time.Time{},
 		certificates: map[string]*certificate{}, webACLs: map[string]string{}, protections: map[string]shield.Protection{},
-		trustStores: map[string]string{},
+		trustStores: map[string]string{}, roleMissing: o.FirstUse,
 	}
 	s.net = newNetwork(s)
 	return s

@@ -55,15 +55,21 @@ var statements = []statement{
 		sid: "Read", why: "Looking changes nothing, and AWS knows no resource for most of it. Certificates are looked at to find those for a host, whoever made them.",
 		actions: []string{
 			"acm:DescribeCertificate", "acm:ListCertificates",
-			"ec2:DescribeInstances", "ec2:DescribeNetworkInterfaces", "ec2:DescribeRouteTables", "ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs",
+			"ec2:DescribeAccountAttributes", "ec2:DescribeAddresses", "ec2:DescribeInstances", "ec2:DescribeInternetGateways", "ec2:DescribeNetworkInterfaces", "ec2:DescribeRouteTables", "ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs",
 			"elasticloadbalancing:DescribeAccountLimits", "elasticloadbalancing:DescribeListenerAttributes", "elasticloadbalancing:DescribeListenerCertificates",
 			"elasticloadbalancing:DescribeListeners", "elasticloadbalancing:DescribeLoadBalancerAttributes", "elasticloadbalancing:DescribeLoadBalancers",
 			"elasticloadbalancing:DescribeRules", "elasticloadbalancing:DescribeTags", "elasticloadbalancing:DescribeTargetGroupAttributes",
 			"elasticloadbalancing:DescribeTargetGroups", "elasticloadbalancing:DescribeTargetHealth", "elasticloadbalancing:DescribeTrustStores",
-			"elasticloadbalancing:GetLoadBalancerWebACL", "shield:DescribeProtection", "shield:GetSubscriptionState", "tag:GetResources", "wafv2:GetWebACLForResource",
+			"elasticloadbalancing:GetLoadBalancerWebACL", "shield:DescribeProtection", "shield:GetSubscriptionState", "tag:GetResources", "wafv2:GetWebACL", "wafv2:GetWebACLForResource",
 			"wafv2:ListWebACLs",
 		},
 		resources: []string{"*"},
+	},
+	{
+		sid: "FirstLoadBalancer", why: "The first load balancer or target group of an account has AWS make a role for Elastic Load Balancing itself. Where that role is there, this can be left out.",
+		actions:   []string{"iam:CreateServiceLinkedRole"},
+		resources: []string{"arn:*:iam::*:role/aws-service-role/elasticloadbalancing.amazonaws.com/AWSServiceRoleForElasticLoadBalancing"},
+		condition: map[string]map[string]albsim.Texts{"StringEquals": {"iam:AWSServiceName": {"elasticloadbalancing.amazonaws.com"}}},
 	},
 	{
 		sid: "Make", why: "What is made is made with the tag of the installation, or not at all.",
@@ -167,18 +173,6 @@ var statements = []statement{
 	},
 }
 
-// implied are actions that AWS wants to be allowed for a call besides the one that has its name.
-var implied = map[string][]string{
-	"acm:ImportCertificate":                   {"acm:AddTagsToCertificate"},
-	"ec2:CreateSecurityGroup":                 {"ec2:CreateTags"},
-	"elasticloadbalancing:CreateLoadBalancer": {"elasticloadbalancing:AddTags"},
-	"elasticloadbalancing:CreateRule":         {"cognito-idp:DescribeUserPoolClient"},
-	"shield:CreateProtection":                 {"shield:TagResource"},
-	"wafv2:AssociateWebACL":                   {"elasticloadbalancing:CreateWebACLAssociation"},
-	"wafv2:DisassociateWebACL":                {"elasticloadbalancing:DeleteWebACLAssociation"},
-	"wafv2:GetWebACLForResource":              {"elasticloadbalancing:GetLoadBalancerWebACL"},
-}
-
 // free are calls that AWS allows everybody.
 var free = []string{"sts:GetCallerIdentity"}
 
@@ -188,7 +182,7 @@ func TestPolicy(t *testing.T) {
 		if slices.Contains(free, action) {
 			continue
 		}
-		for _, a := range append(implied[action], action) {
+		for _, a := range append(albsim.Needs(action), action) {
 			needed[a] = true
 			if !slices.ContainsFunc(statements, func(s statement) bool { return slices.Contains(s.actions, a) }) {
 				t.Errorf("%s is called, and no statement in this file allows it", a)
