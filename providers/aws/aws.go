@@ -105,7 +105,7 @@ type groupName struct {
 
 // New makes a Provider. It makes no calls.
 func New(o Options) *Provider {
-	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), newPacer(o.Rates, o.Requested).into)
+	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), newPacer(o.Rates, o.Requested).into, new(recent).into)
 	return &Provider{
 		installation: o.Installation, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced, settle: cmp.Or(o.Settle, lb.ALB().Settle),
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),

@@ -72,8 +72,11 @@ func codeOf(err error) string {
 	return strings.TrimSuffix(refused.ErrorCode(), "Exception")
 }
 
-// is reports whether an error is one of those that AWS calls by the given names.
-func is(err error, codes ...string) bool { return err != nil && slices.Contains(codes, codeOf(err)) }
+// is reports whether an error is one of those that AWS calls by the given names. That something is not found which
+// was made a moment ago is none of them.
+func is(err error, codes ...string) bool {
+	return err != nil && slices.Contains(codes, codeOf(err)) && !isTooSoon(err)
+}
 
 // throttled reports whether AWS refuses a call because there are too many.
 func throttled(code string) bool {
@@ -86,6 +89,8 @@ func classify(code string, err error, known limits) (advice string, class error)
 	switch {
 	case code == "":
 		return "", nil
+	case isTooSoon(err):
+		return "it was made a moment ago, and AWS does not find it everywhere yet", providers.ErrPending
 	case useless:
 		return renew(code), providers.ErrDenied
 	case slices.Contains([]string{"AccessDenied", "UnauthorizedOperation"}, code):

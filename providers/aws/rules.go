@@ -15,6 +15,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file carries out the steps about rules.
@@ -56,14 +57,19 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 func (p *Provider) createRulePatiently(ctx context.Context, in *elbapi.CreateRuleInput) (out *elbapi.CreateRuleOutput, err error) {
 	listener := aws.ToString(in.ListenerArn)
 	gate := p.fresh.at(listener, func() *gate { return newGate(0, listenerPause, listenerPause) })
-	unfound := func(err error) bool { return is(err, "ListenerNotFound") }
+	unfound := func(err error) bool { return codeOf(err) == "ListenerNotFound" }
 	for patience := time.Now().Add(listenerPatience); ; {
 		err = gate.through(ctx, unfound, func() (err error) {
 			out, err = p.elb.CreateRule(ctx, in)
 			return err
 		})
-		if !unfound(err) && !errors.Is(err, errShut) || time.Now().After(patience) {
+		switch {
+		case !unfound(err) && !errors.Is(err, errShut):
 			return out, err
+		case time.Now().After(patience) && errors.Is(err, errShut):
+			return nil, fmt.Errorf("listener %s is not found yet: %w", listener, providers.ErrPending)
+		case time.Now().After(patience):
+			return nil, err
 		}
 		if err := pause(ctx, listenerPause/4); err != nil {
 			return nil, err

@@ -1,0 +1,138 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// This file tells a thing that AWS does not find yet from one that is not there. AWS's services are eventually
+// consistent: a call right after the one that made a thing can be told that there is none
+// (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). AWS publishes no bound.
+
+// recentFor is how long a thing that this process made is taken for there, whatever AWS says.
+const recentFor = 2 * time.Minute
+
+// unfound are the codes by which AWS says that it does not find something, each with what the ARN or the ID of
+// such a thing has in it.
+var unfound = map[string]string{
+	"LoadBalancerNotFound":            ":loadbalancer/",
+	"ListenerNotFound":                ":listener/",
+	"RuleNotFound":                    ":listener-rule/",
+	"TargetGroupNotFound":             ":targetgroup/",
+	"CertificateNotFound":             ":certificate/",
+	"ResourceNotFound":                ":certificate/", // of Certificate Manager
+	"InvalidGroup.NotFound":           "sg-",
+	"InvalidSecurityGroup":            "sg-",
+	"InvalidSecurityGroupID.NotFound": "sg-",
+	"WAFNonexistentItem":              ":loadbalancer/",
+}
+
+// Recent is what this process made a moment ago, by ARN or ID.
+type recent struct {
+	mu   sync.Mutex
+	made map[string]time.Time
+}
+
+// into puts it around each call of the SDK.
+func (r *recent) into(stack *middleware.Stack) error {
+	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Recent", r.watch), middleware.After) //nolint:misspell // the SDK names it so
+}
+
+// watch notes what a call made or deleted. An error that says that something made a moment ago is not there becomes
+// a tooSoon.
+func (r *recent) watch(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+	out, metadata, err := next.HandleInitialize(ctx, in)
+	operation := awsmiddleware.GetOperationName(ctx)
+	switch {
+	case err != nil:
+		if kind, known := unfound[codeOf(err)]; known && r.knows(kind, in.Parameters) {
+			err = tooSoon{err}
+		}
+	case strings.HasPrefix(operation, "Create"), strings.HasPrefix(operation, "Import"):
+		r.note(textsIn(reflect.ValueOf(out.Result)))
+	case strings.HasPrefix(operation, "Delete"):
+		r.forget(textsIn(reflect.ValueOf(in.Parameters)))
+	}
+	return out, metadata, err
+}
+
+// note notes the ARNs and IDs among some texts.
+func (r *recent) note(texts []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(r.made, func(_ string, at time.Time) bool { return now.Sub(at) >= recentFor })
+	for _, text := range texts {
+		if strings.HasPrefix(text, "arn:") || strings.HasPrefix(text, "sg-") {
+			if r.made == nil {
+				r.made = map[string]time.Time{}
+			}
+			r.made[text] = now
+		}
+	}
+}
+
+func (r *recent) forget(texts []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, text := range texts {
+		delete(r.made, text)
+	}
+}
+
+// knows reports whether a call is about a thing of a kind that was made a moment ago.
+func (r *recent) knows(kind string, call any) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, text := range textsIn(reflect.ValueOf(call)) {
+		if at, made := r.made[text]; made && time.Since(at) < recentFor && strings.Contains(text, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// textsIn are all texts in a call or in its answer.
+func textsIn(v reflect.Value) []string {
+	var out []string
+	switch v.Kind() {
+	case reflect.String:
+		return []string{v.String()}
+	case reflect.Pointer, reflect.Interface:
+		return textsIn(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				out = append(out, textsIn(v.Field(i))...)
+			}
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return nil
+		}
+		for i := range v.Len() {
+			out = append(out, textsIn(v.Index(i))...)
+		}
+	default: // numbers, and what the SDK itself needs
+	}
+	return out
+}
+
+// tooSoon is AWS's answer that it does not find what this process made a moment ago.
+type tooSoon struct{ error }
+
+func (t tooSoon) Unwrap() error { return t.error }
+
+// isTooSoon reports whether AWS does not find yet what was made a moment ago.
+func isTooSoon(err error) bool {
+	var soon tooSoon
+	return errors.As(err, &soon)
+}
