@@ -53,6 +53,8 @@ type world struct {
 	crowded bool
 	// unparked are the parking rules that were refused.
 	unparked []providers.Rejection
+	// rejections are the steps that were refused.
+	rejections []providers.Rejection
 	// refused says that the last plan met with a refusal that the next compilation knows of.
 	refused bool
 	// later are the further parts of a change that takes its time, each for when the one before is done.
@@ -220,7 +222,7 @@ func (w *world) reconcile() (plan.Plan, model.Built, error) {
 		w.planned(todo)
 	}
 	outcome, err := providers.Run(w.Context(), w.cloud, w.seen, todo, providers.Options{})
-	w.unparked = append(w.unparked, outcome.Unparked...)
+	w.unparked, w.rejections = append(w.unparked, outcome.Unparked...), append(w.rejections, outcome.Rejections...)
 	w.refused = w.remember(s, built, outcome, err == nil)
 	w.track(built)
 	if err == nil {
