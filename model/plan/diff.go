@@ -59,6 +59,7 @@ func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *
 	if parked && !next.complete {
 		tasks, _ = differences(seen, want, c, compared, known, renewed, false)
 		next = ordered(tasks, inUse(seen), limits(c))
+		next.unparked = true
 	}
 	return next
 }
@@ -80,6 +81,9 @@ func beyond(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *p
 func (p Plan) then(next sequence) Plan {
 	for _, s := range next.hasty {
 		p.Diagnostics = append(p.Diagnostics, haste(p.Key, s))
+	}
+	if next.unparked && !slices.Contains(p.Diagnostics, noParking(p.Key)) {
+		p.Diagnostics = append(p.Diagnostics, noParking(p.Key))
 	}
 	base := len(p.Steps)
 	followed := make([]bool, base)
@@ -125,6 +129,7 @@ type difference struct {
 	clings   map[lb.GroupID]int           // has a group keep clients with a target from now on
 	yields   map[lb.GroupID]int           // has a group keep no clients, if it did
 	unnamed  map[lb.GroupID][]int         // these stop naming a group
+	named    map[lb.GroupID][]int         // these begin to name a group
 	detached map[lb.CertificateID][]int   // these stop naming a certificate
 	origins  map[lb.GroupID][]diag.Source // the routes behind a group
 	changes  []*change
@@ -137,7 +142,7 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 		seen: seen, want: want, caps: c, pairs: known, balancer: absent, guarded: absent, bare: absent,
 		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
 		clings: map[lb.GroupID]int{}, yields: map[lb.GroupID]int{},
-		unnamed: map[lb.GroupID][]int{}, detached: map[lb.CertificateID][]int{},
+		unnamed: map[lb.GroupID][]int{}, named: map[lb.GroupID][]int{}, detached: map[lb.CertificateID][]int{},
 	}
 	if want.Empty() {
 		d.tearDown()
@@ -168,6 +173,7 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 		}
 	}
 	d.unpark()
+	d.handOver()
 	d.expose()
 	d.leftovers(want)
 	return d.tasks, parked

@@ -66,6 +66,7 @@ func (d *difference) open(ch *change) {
 	after = append(after, d.targetsOf(ch.want.Default, false)...)
 	ch.ready = d.add(CreateListener{*ch.want}, use{listeners: 1, certificates: further(ch.want.Certificates), verifying: one(ch.want.Verifies)}, after...)
 	d.tasks[ch.ready].origin = askers(*ch.want)
+	d.names(ch.ready, ch.want.Default)
 	ch.steps = append(ch.steps, move{entry{at: ch.ready}, absent, comes})
 }
 
@@ -140,6 +141,7 @@ func (d *difference) rule(ch *change, i int, e entry, s Step, u use, after []int
 	d.add(s, u, append(after, ch.ready)...)
 	if l.new != absent {
 		d.tasks[e.at].origin = ch.want.Rules[l.new].Origin
+		d.names(e.at, ch.want.Rules[l.new].Action)
 	}
 	if l.old != absent {
 		d.unnames(e.at, ch.old[l.old].Action)
@@ -175,7 +177,7 @@ func (d *difference) settings(ch *change, order *lanes) {
 		after := append(d.importsOf(standard(want.Certificates)), ch.swapped)
 		if elsewhere {
 			after = append(after, order.bar(len(d.tasks))...)
-			after = append(after, d.targetsOf(want.Default, seen.Default.Kind == "forward")...)
+			after = append(after, d.targetsOf(want.Default, d.takesDefault(ch))...)
 			after = append(after, d.guarded)
 			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, absent, turns})
 		}
@@ -185,6 +187,7 @@ func (d *difference) settings(ch *change, order *lanes) {
 		}
 		at = d.add(ModifyListener{*want}, u, after...)
 		d.tasks[at].origin = askers(*want)
+		d.names(at, want.Default)
 		d.unnames(at, seen.Default)
 	}
 	if seen.Protocol == "HTTPS" && want.Protocol != "HTTPS" {
@@ -240,6 +243,13 @@ func (d *difference) targetsOf(a lb.Action, answered bool) []int {
 		}
 	}
 	return tasks
+}
+
+// names notes that a task makes a rule or default name its target groups.
+func (d *difference) names(t int, a lb.Action) {
+	for _, g := range a.Groups() {
+		d.named[g] = append(d.named[g], t)
+	}
 }
 
 // unnames notes that a task makes a rule or default stop naming its target groups. A group that has been

@@ -52,6 +52,8 @@ import (
 //	a redirect to a port    what changes there for its requests     a redirect to an old answer
 //	what changes at a port  redirects that leave it alone from now  a redirect to a new answer
 //	unpark (delete rule)    the rules that take its groups over     targets lose their health
+//	what stops naming a     what begins to name it                  targets lose their health
+//	healthy group
 //	delete listener         redirects to it that go                 a redirect to a closed port
 //	delete target group     whatever named it                       the cloud refuses
 //	delete certificate      whatever named it                       the cloud refuses
@@ -68,6 +70,8 @@ type task struct {
 	// rather are tasks that should be done before. They give way where everything would wait
 	// for everything, as ports that redirect to each other can make it.
 	rather []int
+	// gently are tasks that should be done before, too. They give way first, and to limits as well.
+	gently []int
 	use    use
 }
 

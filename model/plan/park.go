@@ -116,7 +116,7 @@ func (d *difference) takers(ch *change) []lb.GroupID {
 			need(ch.want.Rules[l.new].Action)
 		}
 	}
-	if d.reaches(ch.seen.Default) && !sameAction(ch.seen.Default, ch.want.Default) {
+	if d.takesDefault(ch) {
 		need(ch.want.Default)
 	}
 	return out
@@ -177,6 +177,17 @@ func (d *difference) takes(ch *change, i int) bool {
 	return slices.ContainsFunc(x.near(r), func(position int) bool {
 		old := x.entries[position].rule
 		return d.reaches(old.Action) && d.pairs.overlap(old, r)
+	})
+}
+
+// takesDefault reports whether a new default action can meet requests that are answered by targets now: those of
+// the old one, or of a rule that goes or is about fewer requests.
+func (d *difference) takesDefault(ch *change) bool {
+	if sameAction(ch.seen.Default, ch.want.Default) {
+		return false
+	}
+	return d.reaches(ch.seen.Default) || slices.ContainsFunc(ch.lines, func(l line) bool {
+		return (l.fate == goes || l.fate == shrinks) && d.reaches(ch.old[l.old].Action)
 	})
 }
 

@@ -33,6 +33,7 @@ type sequence struct {
 	complete bool        // or the limits did not permit the rest
 	lacking  [kinds]bool // which limits
 	hasty    []Step      // those that did not wait for all that they should rather wait for
+	unparked bool        // target groups take over requests without a check of their health
 }
 
 // ordered is the tasks in order, as far as the limits permit.
@@ -69,12 +70,13 @@ func ordered(tasks []task, taken, limit use) sequence {
 
 // before are the tasks that a task waits for.
 func (s *schedule) before(i int) []int {
-	return append(slices.Clone(s.tasks[i].after), s.tasks[i].rather...)
+	return slices.Concat(s.tasks[i].after, s.tasks[i].rather, s.tasks[i].gently)
 }
 
 // next does one more task, and reports whether there was one that could be done.
 func (s *schedule) next() bool {
-	if len(s.ready) == 0 && !s.hasten(func(task) bool { return true }) {
+	anyTask := func(task) bool { return true }
+	if len(s.ready) == 0 && !s.loosen(anyTask) && !s.hasten(anyTask) {
 		return false
 	}
 	if !s.short() {
@@ -86,11 +88,28 @@ func (s *schedule) next() bool {
 		errand := s.errand()
 		at = s.ready.first(func(i int) bool { return errand[i] })
 	}
+	if at < 0 && s.loosen(func(t task) bool { return t.use[rules] < 0 || t.use[listeners] < 0 }) {
+		return true
+	}
 	if at < 0 {
 		return s.isShort(certificates) && s.hasten(func(t task) bool { return t.use[certificates] < 0 })
 	}
 	s.do(heap.Remove(&s.ready, at).(int))
 	return true
+}
+
+// loosen has a task not wait any longer for those that it waits for gently, where nothing else holds it up.
+func (s *schedule) loosen(which func(task) bool) bool {
+	for i, t := range s.tasks {
+		if s.waits[i] == 0 || !which(t) || !slices.ContainsFunc(t.gently, s.pending) || slices.ContainsFunc(slices.Concat(t.after, t.rather), s.pending) {
+			continue
+		}
+		s.tasks[i].gently = slices.DeleteFunc(slices.Clone(t.gently), s.pending)
+		s.waits[i] = 0
+		heap.Push(&s.ready, i)
+		return true
+	}
+	return false
 }
 
 // hasten makes a task ready that only waits for tasks that it should rather, but need not, wait
@@ -99,6 +118,7 @@ func (s *schedule) hasten(which func(task) bool) bool {
 	for i, t := range s.tasks {
 		if s.waits[i] > 0 && which(t) && !slices.ContainsFunc(t.after, s.pending) {
 			s.tasks[i].rather = slices.DeleteFunc(slices.Clone(t.rather), s.pending)
+			s.tasks[i].gently = slices.DeleteFunc(slices.Clone(t.gently), s.pending)
 			s.waits[i] = 0
 			s.hasty = append(s.hasty, t.step)
 			heap.Push(&s.ready, i)

@@ -89,7 +89,7 @@ func TestRoom(t *testing.T) {
 			caps: func(c *lb.Capabilities) { c.TargetGroups = 1 },
 			want: []string{"delete rule 80/24992", "delete target group A < delete rule 80/24992",
 				"create target group B < delete target group A", "create rule 80/24992 < create target group B"},
-			says: []diag.Reason{diag.DeleteFirst},
+			says: []diag.Reason{diag.Unparked, diag.DeleteFirst},
 		},
 		"certificates": {
 			reason: "where there is no place for its successor, a certificate that is not wanted goes first",

@@ -125,6 +125,12 @@ func deleteFirst(key lb.Key, message string) diag.Diagnostic {
 
 func about(key lb.Key) diag.Source { return diag.Source{Kind: "LoadBalancer", Name: string(key)} }
 
+// noParking says that target groups take over requests though their health is not known.
+func noParking(key lb.Key) diag.Diagnostic {
+	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unparked, Source: about(key), Message: "There is no room for a rule " +
+		"that has targets checked before requests are sent to them. Requests that other targets answer now may be answered 503 until the first check is over."}
+}
+
 // haste says that a step is taken before one that should come first.
 func haste(key lb.Key, s Step) diag.Diagnostic {
 	if s, ok := s.(DetachCertificate); ok {

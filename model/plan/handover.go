@@ -1,0 +1,73 @@
+package plan
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file keeps what a cloud knows of the health of a target group while the rules change that name it. A cloud
+// checks the health of a group only while a rule names it, and begins anew with one that was named by none, however
+// briefly: requests are answered 503 meanwhile. So the last rules that name a healthy group go once another rule
+// names it.
+
+// handOver has the tasks that stop naming a healthy group wait for one that begins to.
+func (d *difference) handOver() {
+	kept := d.kept()
+	for _, g := range d.want.TargetGroups {
+		leave, take := d.unnamed[g.ID], d.named[g.ID]
+		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] || len(leave) == 0 {
+			continue
+		}
+		for _, next := range take {
+			if slices.ContainsFunc(leave, d.before(next)) {
+				continue // it waits for one of them itself
+			}
+			for _, t := range leave {
+				d.tasks[t].gently = append(d.tasks[t].gently, next)
+			}
+			break
+		}
+	}
+}
+
+// kept are the groups that a rule or a default action names all the time.
+func (d *difference) kept() map[lb.GroupID]bool {
+	out := map[lb.GroupID]bool{}
+	both := func(old, next lb.Action) {
+		groups := next.Groups()
+		for _, g := range old.Groups() {
+			if slices.Contains(groups, g) {
+				out[g] = true
+			}
+		}
+	}
+	for _, ch := range d.changes {
+		if ch.seen == nil || ch.want == nil {
+			continue
+		}
+		both(ch.seen.Default, ch.want.Default)
+		for _, l := range ch.lines {
+			if l.old != absent && l.new != absent {
+				both(ch.old[l.old].Action, ch.want.Rules[l.new].Action)
+			}
+		}
+	}
+	return out
+}
+
+// before tells which tasks a task waits for, itself included.
+func (d *difference) before(task int) func(int) bool {
+	known := map[int]bool{task: true}
+	for open := []int{task}; len(open) > 0; {
+		t := d.tasks[open[len(open)-1]]
+		open = open[:len(open)-1]
+		for _, b := range slices.Concat(t.after, t.rather, t.gently) {
+			if !known[b] {
+				known[b] = true
+				open = append(open, b)
+			}
+		}
+	}
+	return func(t int) bool { return known[t] }
+}
