@@ -248,6 +248,10 @@ func live(t *testing.T, life int, all *tally) {
 		if first && !littleRoom(life) {
 			j.Errorf("%v, though there is room", p.Diagnostics)
 		}
+		j.unparked = j.unparked || warns(p, diag.Unparked)
+		if j.unparked && !littleRoom(life) {
+			j.Errorf("%v, though there is room", p.Diagnostics)
+		}
 		if (first || order) && j.excused == nil {
 			j.excused = func(request) bool { return true }
 			all.excused.Add(1)

@@ -172,9 +172,12 @@ type judge struct {
 
 	mu            sync.Mutex
 	before, after verdict
+	reached       map[request]bool // those that got to targets when the change began
 	// excused are the requests that the plan under way says may go astray; nil for none.
 	excused func(request) bool
 	astray  bool
+	// unparked says that the plan under way has groups take over requests before they are checked.
+	unparked bool
 	*tally
 }
 
@@ -185,7 +188,16 @@ func (j *judge) begin() {
 	}
 	j.before = j.verdict(j.asks)
 	j.after = j.before
-	j.excused = nil
+	j.excused, j.unparked = nil, false
+	j.reached = map[request]bool{}
+	for _, r := range j.asks {
+		j.reached[r] = everyShareHasTargets(j.send(r))
+	}
+}
+
+// everyShareHasTargets reports whether a request gets to a target, however it is shared out.
+func everyShareHasTargets(a albsim.Answer) bool {
+	return len(a.Forward) > 0 && !slices.ContainsFunc(a.Forward, func(s albsim.Share) bool { return len(s.Targets) == 0 })
 }
 
 // ask sends every request, and tells of the first that goes astray.
@@ -225,7 +237,7 @@ func (j *judge) wrong(r request) string {
 		return fmt.Sprintf("is answered with %s, neither with %s nor with %s", said, before, after)
 	}
 	for _, share := range answer.Forward {
-		if wrong := j.wrongPods(share); wrong != "" {
+		if wrong := j.wrongPods(r, share); wrong != "" {
 			return wrong
 		}
 	}
@@ -250,14 +262,16 @@ func (j *judge) trusted(a albsim.Answer, host string) bool {
 	return slices.ContainsFunc(j.sim.Hosts(a.Certificate), func(name string) bool { return routing.Host(name).Covers(routing.Host(host)) })
 }
 
-// wrongPods says what is wrong with where a share of the requests ends, or "".
-func (j *judge) wrongPods(s albsim.Share) string {
+// wrongPods says what is wrong with where a share of a request's kind ends, or "". One that got to no target when
+// the change began may go on to get to none, until the first checks of new targets are over.
+func (j *judge) wrongPods(r request, s albsim.Share) string {
 	group := s.Tags["fairlead.dev/target-group"]
 	before, existed := j.before.pods[group]
 	after, exists := j.after.pods[group]
 	if len(s.Targets) == 0 {
-		if existed && len(before) == 0 || exists && len(after) == 0 {
-			return "" // the Service has nobody
+		replaced := existed && exists && !slices.ContainsFunc(after, func(t string) bool { return slices.Contains(before, t) })
+		if j.unparked || !j.reached[r] || existed && len(before) == 0 || exists && len(after) == 0 || replaced {
+			return ""
 		}
 		return "finds nobody in " + group
 	}

@@ -57,13 +57,13 @@ func (s *Sim) advance() {
 }
 
 // changed follows a call: without propagation it is live at once, and groups are in use from now on or
-// no more.
+// no more. One that no rule names any more is in use for as long as a rule is deployed that does.
 func (s *Sim) changed() {
 	if s.options.Propagation == 0 {
 		s.advance()
 	}
 	for _, g := range s.targetGroups {
-		used := len(s.usersOf(g.arn())) > 0
+		used := len(s.usersOf(g.arn())) > 0 || s.deployed(g.arn())
 		switch {
 		case !used:
 			g.usedSince = time.Time{}
@@ -71,6 +71,19 @@ func (s *Sim) changed() {
 			g.usedSince = s.now()
 		}
 	}
+}
+
+// deployed reports whether requests are forwarded to a group at the moment.
+func (s *Sim) deployed(group string) bool {
+	for _, lb := range s.loadBalancers {
+		for _, l := range lb.plane.live {
+			if slices.Contains(forwardsTo(l.about.DefaultActions), group) ||
+				slices.ContainsFunc(l.rules, func(r elb.Rule) bool { return slices.Contains(forwardsTo(r.Actions), group) }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (s *Sim) snapshot(loadBalancer string) []liveListener {
@@ -223,25 +236,27 @@ func (a *Answer) transform(transforms []elb.RuleTransform) {
 // numbered are the groups in a replacement, which are said with one digit.
 var numbered = regexp.MustCompile(`\$(\d)`)
 
-// share is a target group and its healthy targets; all of them where none is healthy.
+// share is a target group and those of its targets that requests are sent to: the healthy ones, and where
+// there are none, those that failed their checks. A target "must pass one health check" before requests are
+// sent to it, so that those whose first check is not over get none
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html).
 func (s *Sim) share(arn string, weight int32) Share {
 	g := s.targetGroups[arn]
 	if g == nil {
 		return Share{Group: arn, Weight: weight}
 	}
-	var healthy, registered []string
+	var healthy, failing []string
 	for _, t := range g.targets {
 		at := aws.ToString(t.about.Id) + ":" + strconv.Itoa(int(aws.ToInt32(t.about.Port)))
-		state, _ := s.health(g, t)
-		if state == elb.TargetHealthStateEnumHealthy {
+		switch state, _ := s.health(g, t); state {
+		case elb.TargetHealthStateEnumHealthy:
 			healthy = append(healthy, at)
-		}
-		if !t.draining {
-			registered = append(registered, at)
+		case elb.TargetHealthStateEnumUnhealthy:
+			failing = append(failing, at)
 		}
 	}
 	if len(healthy) == 0 {
-		healthy = registered
+		healthy = failing
 	}
 	slices.Sort(healthy)
 	return Share{Group: g.name(), Tags: maps.Clone(s.tags[arn]), Weight: weight, Targets: healthy}
