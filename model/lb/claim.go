@@ -1,6 +1,7 @@
 package lb
 
 import (
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
@@ -90,8 +91,23 @@ func (c *claims) whole(l *routing.Level) []claim {
 		all = append(all, c.inherited(l.Host)...)
 		all = append(all, c.miss(l))
 	}
-	c.byHost[l.Host] = all
-	return all
+	c.byHost[l.Host] = once(all)
+	return c.byHost[l.Host]
+}
+
+// once are claims without those that ask for the same requests as one before.
+func once(all []claim) []claim {
+	type extent struct {
+		path routing.Path
+		when string
+	}
+	known := make(map[extent]bool, len(all))
+	return slices.DeleteFunc(all, func(cl claim) bool {
+		e := extent{cl.path, cl.group.when}
+		again := known[e]
+		known[e] = true
+		return again
+	})
 }
 
 // inherited are the routes of the less specific hosts that an open host falls through to.

@@ -2,6 +2,7 @@ package lb
 
 import (
 	"container/heap"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -146,8 +147,8 @@ func (g *graph) node(b *block, known map[string]*node, apart map[string]separati
 		if b.hosts[0].Wildcard() {
 			key = "wildcard " + key
 		}
-	case byHost:
-		key = string(b.hosts[0]) + " " + key
+	case byHost: // nor are equal blocks of one host joined
+		key = fmt.Sprintf("%s %d %s", b.hosts[0], len(g.nodes), key)
 	}
 	if n := known[key]; n != nil {
 		n.block.hosts = append(n.block.hosts, b.hosts...)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
@@ -59,5 +60,39 @@ func TestValuesMultiplyRulesWithinBounds(t *testing.T) {
 	}
 	if when := (routing.Conditions{header("a", 600)}); c.cannotNarrow(when) != "" || len(c.divided(when)) != mostParts {
 		t.Errorf("600 values, three to a rule: %q, %d rules", c.cannotNarrow(when), len(c.divided(when)))
+	}
+}
+
+// TestARouteThatIsRepeatedForItsOwnHostEnds has routes of one Ingress with equal conditions under a host and for any
+// host, and one of another Ingress between them. What is for any host is repeated for the host.
+func TestARouteThatIsRepeatedForItsOwnHostEnds(t *testing.T) {
+	get := routing.Conditions{{Field: "method", Values: []string{"GET"}}}
+	put := routing.Conditions{{Field: "method", Values: []string{"PUT"}}}
+	path := routing.Path{Type: routing.Prefix, Value: "/a"}
+	config := routing.Config{HostMiss: routing.MissFallsThrough, Routes: []routing.Route{
+		aRoute("one", "x.a.test", path, "A", 0, 80), aRoute("two", "x.a.test", path, "B", 1, 80), aRoute("one", routing.Any, path, "A", 2, 80),
+	}}
+	for i, when := range []routing.Conditions{get, put, get} {
+		config.Routes[i].When = when
+	}
+	config.Defaults = []routing.Default{{Action: routing.To("D"), Owner: config.Routes[0].Owner, Ports: []int32{80}}}
+	lowered := make(chan LoadBalancer, 1)
+	go func() {
+		made, _, _ := Lower(tableOf(config), ALB())
+		lowered <- made
+	}()
+	select {
+	case made := <-lowered:
+		for method, want := range map[string]string{"GET": "A", "PUT": "B", "POST": "D"} {
+			_, got := made.Listeners[0].Match(routing.Request{Port: 80, Host: "x.a.test", Path: "/a", Method: method}, ALB().Dialect)
+			if want := FromRouting(routing.To(routing.BackendID(want))); got.Key() != want.Key() {
+				t.Errorf("%s goes to %s, want %s", method, got, want)
+			}
+		}
+		if rules := made.Listeners[0].Rules; len(rules) != 4 {
+			t.Errorf("the rules are%s", dump(made.Listeners[0]))
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the rules are not made in 10 seconds")
 	}
 }
