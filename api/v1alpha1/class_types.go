@@ -122,7 +122,8 @@ type LoadBalancerClassSpec struct {
 
 	// HostMiss says what becomes of a request whose host a rule names but whose path matches
 	// nothing there. Answer (the default) lets the host's own default backend answer, or 404;
-	// LessSpecific goes on to the wildcard and then to the rules without a host.
+	// LessSpecific goes on to the wildcard and then to the rules without a host. Where hosts have owners, it passes
+	// over those of other namespaces than the host's.
 	// +kubebuilder:validation:Enum=Answer;LessSpecific
 	// +kubebuilder:default=Answer
 	HostMiss string `json:"hostMiss,omitempty"`

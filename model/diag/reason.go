@@ -145,7 +145,7 @@ var Reasons = []Doc{
 	{Conflict, "Two routes match exactly the same requests; one of them answers.", "Remove one of them; the message names the winner and a request."},
 	{DefaultConflict, "Two default backends stand for the same requests; the oldest answers.", "Remove one of them."},
 	{Unreachable, "More specific routes match every request that this route could, or no request has a path that it matches.", "Remove it, or narrow the others; the message says which."},
-	{HostMiss, "Requests for this host that match none of its paths do not fall through to a less specific host.", "Add the path to the more specific host, or set `hostMiss: LessSpecific` on the class."},
+	{HostMiss, "Requests for this host that match none of its paths do not fall through to a less specific host.", "Add the path to the more specific host, or set `hostMiss: LessSpecific` on the class. Where hosts have owners, misses go on to hosts of the same namespace only."},
 	{RedirectLoop, "A redirect sends requests of a port to where they come from.", "Redirect from an Ingress that is not served on that port, or change more of the URL."},
 	{OpenRoute, "Users sign in before they reach a Service, and an open route of the same load balancer leads to it as well. Paths are compared byte by byte, so that `/%61dmin`, `//admin` and `/ADMIN` are not `/admin` here, and may be to the Service.", "Authenticate on the open route too, which is `/` in most cases; give what is to stay open an Exact path or a Service of its own; or have the Service check the token that the load balancer sends along."},
 	{NotExpressible, "The cloud's rules cannot say this exactly, so it is not served.", "The message says which limit is in the way."},

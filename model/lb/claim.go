@@ -83,13 +83,13 @@ func (c *claims) whole(l *routing.Level) []claim {
 		all = []claim{c.miss(nil)}
 	case len(all) > 0 && all[len(all)-1].path == routing.Root && len(all[len(all)-1].when) == 0:
 		// Nothing misses.
-	case c.table.HostMiss == routing.MissAnswers:
-		all = append(all, c.miss(l))
-	case l.Miss != nil:
-		// The default comes after the paths of the less specific hosts, so their routes are said
-		// here again, for this host alone.
-		all = append(all, c.inherited(l.Host)...)
-		all = append(all, c.miss(l))
+	case l.Stops || l.Miss != nil:
+		// A default comes after the paths of the less specific hosts, and what a level stops comes before the next
+		// one in the order of rules. So the routes that it goes on to are said here again, for this host alone.
+		for _, next := range l.Next {
+			all = append(all, c.routes(next)...)
+		}
+		all = append(all, c.miss(answering(l)))
 	}
 	c.byHost[l.Host] = once(all)
 	return c.byHost[l.Host]
@@ -110,16 +110,14 @@ func once(all []claim) []claim {
 	})
 }
 
-// inherited are the routes of the less specific hosts that an open host falls through to.
-func (c *claims) inherited(h routing.Host) []claim {
-	var out []claim
-	if parent := c.parent(h); parent != nil {
-		if parent.Closed {
-			return nil
+// answering is the level whose default answers what no route matches of a level and of those that it goes on to.
+func answering(l *routing.Level) *routing.Level {
+	for _, next := range l.Next {
+		if l.Miss == nil && next.Miss != nil {
+			return next
 		}
-		out = append(out, c.routes(parent)...)
 	}
-	return append(out, c.routes(c.table.Level(c.port, routing.Any))...)
+	return l
 }
 
 func (c *claims) parent(h routing.Host) *routing.Level {

@@ -73,7 +73,32 @@ func randomTable(rng *rand.Rand, size int) *routing.Table {
 	for range rng.IntN(4) {
 		list(rng, &c, routing.Owner{Namespace: "test", Name: fmt.Sprintf("ingress-%d", rng.IntN(owners))}, ports())
 	}
+	if rng.IntN(2) == 0 {
+		own(rng, &c)
+	}
 	return tableOf(c)
+}
+
+// own gives each Ingress one of two namespaces, and hosts owners.
+func own(rng *rand.Rand, c *routing.Config) {
+	c.HostsOwned = true
+	namespaces := map[string]string{}
+	put := func(o *routing.Owner) {
+		if namespaces[o.Name] == "" {
+			namespaces[o.Name] = []string{"alice", "bob"}[rng.IntN(2)]
+		}
+		o.Namespace = namespaces[o.Name]
+	}
+	for i := range c.Routes {
+		put(&c.Routes[i].Owner)
+	}
+	for i := range c.Names {
+		put(&c.Names[i].Owner)
+		c.Names[i].Beside = c.Names[i].Listed != nil && rng.IntN(2) == 0
+	}
+	for i := range c.Defaults {
+		put(&c.Defaults[i].Owner)
+	}
 }
 
 // list adds a host that spec.tls lists, with copies of what answers for it.

@@ -143,19 +143,14 @@ func repeatingDefaults(t *routing.Table) map[string]bool {
 	}
 	repeated, out := map[string]int{}, map[string]bool{}
 	for _, listener := range t.Listeners {
-		forAny := len(t.Level(listener.Port, routing.Any).Routes)
 		for _, l := range t.Levels(listener.Port) {
 			if l.Host == routing.Any || l.Miss == nil || l.Closed {
 				continue
 			}
-			below := forAny
-			if parent, ok := l.Host.Parent(); ok && !l.Host.Wildcard() {
-				if wildcard := t.Level(listener.Port, parent); wildcard != nil {
-					below += len(wildcard.Routes)
-				}
-			}
 			owner := l.Miss.Owner.String()
-			repeated[owner] += below
+			for _, next := range l.Next {
+				repeated[owner] += len(next.Routes)
+			}
 			out[owner] = out[owner] || repeated[owner] > mostRepeated
 		}
 	}

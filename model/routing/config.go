@@ -8,7 +8,8 @@ const (
 	// MissAnswers lets the chosen host answer: with its default backend, else 404.
 	MissAnswers HostMiss = iota
 	// MissFallsThrough goes on to the paths of the less specific hosts, then to the default
-	// backends in the same order, then to 404.
+	// backends in the same order, then to 404. Where hosts have owners, the less specific hosts of
+	// other namespaces are passed over.
 	MissFallsThrough
 )
 
@@ -24,7 +25,7 @@ type Config struct {
 	Certificates []Certificate // those that listeners name, sorted by ID
 	HostMiss     HostMiss
 	// HostsOwned says that hosts have owners: a host that spec.tls lists does not yield to a wildcard of another
-	// namespace.
+	// namespace, and what misses the paths of a host goes on to nothing of another namespace.
 	HostsOwned bool
 	Settings   Settings
 	Protection Protection

@@ -24,13 +24,12 @@ func (t *Table) Diagnostics() []diag.Diagnostic {
 			t.tellHidden(told, port, level)
 			t.tellUnsent(told, level)
 			t.tellLoops(told, port, level)
-			if t.HostMiss == MissAnswers {
-				t.tellMisses(told, port, level)
-				t.tellShadowed(told, port, level, named[level.Host])
-			}
+			t.tellMisses(told, port, level)
+			t.tellShadowed(told, port, level, named[level.Host])
 		}
 	}
 	t.tellShut(told)
+	t.tellKept(told)
 	t.tellDefaults(told)
 	t.tellOpen(told)
 	return diag.Sort(oncePerSource(told))
@@ -44,6 +43,19 @@ func (t *Table) tellShut(told map[diag.Diagnostic]bool) {
 			done[owner] = true
 			told[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: n.Source, Message: fmt.Sprintf(
 				"a wildcard of another namespace stands for hosts that are listed, and what is for any host has more than %d paths for all of them: this host and those after it are not served over HTTP; name them in rules", mostPassed)}] = true
+		}
+	}
+}
+
+// tellKept tells Ingresses whose hosts keep their misses because these have too far to go, each once.
+func (t *Table) tellKept(told map[diag.Diagnostic]bool) {
+	done := map[string]bool{}
+	for _, n := range t.kept {
+		if owner := n.Owner.String(); !done[owner] {
+			done[owner] = true
+			told[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: n.Source, Message: fmt.Sprintf(
+				"wildcards of other namespaces stand for hosts of this one, and its rules without a host have more than %d paths for all of them: "+
+					"what misses the paths of this host and those after it is answered by their own default backend, or 404; write these paths under the hosts, or name fewer hosts", mostPassedOver)}] = true
 		}
 	}
 }
@@ -146,26 +158,23 @@ func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Lev
 	if level.Host == Any || level.Closed || level.beside || len(level.Routes) == 0 {
 		return
 	}
+	skipped := t.passedOver(port, level)
+	if len(skipped) == 0 {
+		return
+	}
+	answered := level.answered()
 	taken := map[Path]bool{}
-	for _, r := range level.Routes {
+	for _, r := range answered {
 		if len(r.When) == 0 {
 			taken[r.Path] = true
 		}
 	}
-	lower := []Host{Any}
-	if parent, ok := level.Host.Parent(); ok && !level.Host.Wildcard() {
-		lower = []Host{parent, Any}
-	}
-	for _, host := range lower {
-		below := t.ports[port].levels[host]
-		if below == nil {
-			continue
-		}
+	for _, below := range skipped {
 		for _, r := range slices.Backward(below.Routes) {
 			if r.Path.within(taken) {
 				continue
 			}
-			path, ok := t.witness(r, level.Routes)
+			path, ok := t.witness(r, answered)
 			if !ok {
 				continue
 			}
@@ -193,19 +202,14 @@ func (t *Table) namedOn(port int32) map[Host]*Name {
 // tellShadowed says, to both owners, that a default backend for any host, or for any below a wildcard, does not answer
 // what misses the paths of a host that others name. The name is the first one of the host on the port, or nil.
 func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *Level, name *Name) {
-	if level.Host == Any || level.Closed || level.Miss != nil || name == nil {
+	if level.Host == Any || level.Closed || name == nil || level.hasDefault() {
 		return
 	}
-	lower := []Host{Any}
-	if parent, ok := level.Host.Parent(); ok && !level.Host.Wildcard() {
-		lower = []Host{parent, Any}
-	}
-	for _, host := range lower {
-		below := t.ports[port].levels[host]
-		if below == nil || below.Miss == nil {
+	for _, below := range t.passedOver(port, level) {
+		if below.Miss == nil {
 			continue
 		}
-		path, misses := t.witness(&Route{Path: Root, Owner: below.Miss.Owner}, level.Routes)
+		path, misses := t.witness(&Route{Path: Root, Owner: below.Miss.Owner}, level.answered())
 		if !misses {
 			continue
 		}

@@ -49,7 +49,7 @@ func (t *Table) nameListed() {
 				}
 			}
 			if len(listers) > 0 {
-				pt.levels[host] = &Level{Host: host, listers: listers} // 4: open, whatever it was
+				pt.levels[host] = &Level{Host: host, listers: listers, namespace: first.Owner.Namespace} // 4: open, whatever it was
 			}
 		}
 	}
@@ -66,9 +66,10 @@ func (t *Table) yields(listed *Name, wildcard Host, port int32) bool {
 const mostPassed = 10_000
 
 // passWildcards makes the levels of listed hosts beside: copies of that for any host, and closed ones where these are
-// too many. With MissFallsThrough the class lets less specific hosts answer.
+// too many. With MissFallsThrough the class lets less specific hosts answer, those of other namespaces only where hosts
+// have no owners.
 func (t *Table) passWildcards() {
-	if t.HostMiss != MissAnswers {
+	if t.HostMiss != MissAnswers && !t.HostsOwned {
 		return
 	}
 	for i := range t.Names {

@@ -16,6 +16,7 @@ type Table struct {
 	Config
 	ports    map[int32]*portTable
 	shut     []*Name // listed hosts that are closed on a port beside
+	kept     []*Name // hosts that keep their misses, because what these go on to has too many routes
 	comparer *Comparer
 }
 
@@ -25,6 +26,7 @@ type portTable struct {
 	levels   map[Host]*Level // the named hosts, and Any
 	unsaid   map[Host]bool   // hosts that are named, but that the port's rules cannot say
 	passed   int             // routes of listed hosts beside
+	repeated int             // routes for any host that hosts below a wildcard of another namespace go on to
 }
 
 // A Level is one host of one port: the first one that stands for a request's host decides.
@@ -41,6 +43,13 @@ type Level struct {
 	listers map[string]bool
 	// beside says that no rule names the host and that no wildcard answers for it here; see listed.go.
 	beside bool
+	// Next are the levels that a request goes on to which no route here matches, in order; Stops says that it meets
+	// no others below. See misses.go.
+	Next  []*Level
+	Stops bool
+
+	namespace string // of what was placed here first
+	counted   bool   // among the routes that are repeated
 
 	comparer *Comparer // that of its table
 	live     []*Route  // what Reach says, once it was asked
@@ -62,6 +71,7 @@ func NewWith(c Config, l *Languages) *Table {
 	t.placeRoutes()
 	t.placeDefaults()
 	t.passWildcards()
+	t.linkMisses()
 	for _, pt := range t.ports {
 		for _, level := range pt.levels {
 			level.comparer = t.comparer
@@ -86,7 +96,7 @@ func (t *Table) nameHosts() {
 			}
 			level := pt.levels[n.Host]
 			if level == nil {
-				level = &Level{Host: n.Host, Closed: true}
+				level = &Level{Host: n.Host, Closed: true, namespace: n.Owner.Namespace}
 				pt.levels[n.Host] = level
 			}
 			if slices.Contains(n.Ports, port) {
@@ -113,6 +123,7 @@ func (t *Table) placeRoutes() {
 		for _, port := range r.route.Ports {
 			if level := t.ports[port].levelOf(r.route); level != nil {
 				level.Routes = append(level.Routes, r.route)
+				level.belongs(r.route.Owner)
 			}
 		}
 	}
@@ -148,6 +159,7 @@ func (t *Table) placeDefaults() {
 		for _, port := range d.Ports {
 			if pt := t.ports[port]; pt != nil {
 				pt.levels[Any].offer(d)
+				pt.levels[Any].belongs(d.Owner)
 			}
 		}
 	}
@@ -259,13 +271,7 @@ func (t *Table) decide(chain []*Level, r Request) Outcome {
 		return Outcome{Action: NotFound(), Host: chain[0].Host,
 			Why: fmt.Sprintf("host %s is named, but not served on port %d", chain[0].Host, r.Port)}
 	}
-	reach := chain[:1]
-	if t.HostMiss == MissFallsThrough {
-		reach = chain
-		if closed := slices.IndexFunc(chain, func(l *Level) bool { return l.Closed }); closed > 0 {
-			reach = chain[:closed]
-		}
-	}
+	reach := append([]*Level{chain[0]}, chain[0].Next...)
 	for i, level := range reach {
 		for _, route := range level.Routes {
 			if t.matches(route, r) {
