@@ -13,13 +13,15 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/yaml"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/test/objects"
 )
 
 // This file composes Ingresses of two namespaces in one group. The class permits nothing that lets one reach into
-// the other, and the Ingresses of alice are older. Whatever bob adds, edits or removes:
+// the other, and the Ingresses of alice are older; misses stay with a host, or go on to less specific ones. Whatever
+// bob adds, edits or removes:
 //
 //   - a request for a host that alice names is answered as without him, over the same protocol, to the same clients;
 //   - no certificate that only he brings is on a port for a name that she serves there.
@@ -150,10 +152,16 @@ func (c *choices) pathType() networkingv1.PathType {
 	return one(c, networkingv1.PathTypePrefix, networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific)
 }
 
-// neighbours composes the two and holds them to the properties.
+// neighbours composes the two and holds them to the properties, for both readings of a miss.
 func neighbours(t *testing.T, secrets []*corev1.Secret, text []byte) {
+	for _, miss := range []string{v1alpha1.HostMissAnswer, v1alpha1.HostMissLessSpecific} {
+		neighboursUnder(t, miss, secrets, text)
+	}
+}
+
+func neighboursUnder(t *testing.T, miss string, secrets []*corev1.Secret, text []byte) {
 	c := choices(text)
-	w := newWorld(t, nil)
+	w := newWorld(t, func(spec *v1alpha1.LoadBalancerClassSpec) { spec.HostMiss = miss })
 	w.Secrets = secrets
 	alice := c.ingresses("alice", 0)
 	w.Ingresses = alice
@@ -168,6 +176,7 @@ func neighbours(t *testing.T, secrets []*corev1.Secret, text []byte) {
 			checkPresented(t, alone, together)
 		})
 		if t.Failed() {
+			t.Logf("hostMiss: %s", miss)
 			for _, ing := range w.Ingresses {
 				text, err := yaml.Marshal(ing)
 				if err != nil {
