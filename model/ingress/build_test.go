@@ -178,6 +178,12 @@ type written struct{ *discoveryv1.EndpointSlice }
 // aSecret holds a certificate for the hosts. Its key follows from its name and the hosts.
 func aSecret(t *testing.T, of string, hosts ...string) *corev1.Secret {
 	t.Helper()
+	return aSecretOf(t, of, pkix.Name{CommonName: "common.test"}, hosts...)
+}
+
+// aSecretOf is a Secret with a certificate of a subject.
+func aSecretOf(t *testing.T, of string, subject pkix.Name, hosts ...string) *corev1.Secret {
+	t.Helper()
 	namespace, name, _ := strings.Cut(of, "/")
 	seed := sha256.Sum256([]byte(of + strings.Join(hosts, ",")))
 	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), seed[:])
@@ -185,7 +191,7 @@ func aSecret(t *testing.T, of string, hosts ...string) *corev1.Secret {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "common.test"}, DNSNames: hosts,
+		SerialNumber: big.NewInt(1), Subject: subject, DNSNames: hosts,
 		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(4_000_000_000, 0),
 	}
 	chain, err := x509.CreateCertificate(nil, template, template, &key.PublicKey, key)

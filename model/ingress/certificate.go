@@ -348,7 +348,7 @@ func (d *doors) parseSecret(n name, among *index) secret {
 		return secret{d.lastOf(n), diag.CertificateInvalid, fmt.Errorf("the certificate in Secret %s expired on %s", n, until.Format(time.DateTime))}
 	}
 	d.bring(judged.certificateOf(object), n)
-	d.common[c.ID] = judged.common
+	d.common[c.ID] = strings.Split(judged.common, " ")
 	return secret{id: c.ID}
 }
 

@@ -39,7 +39,7 @@ const (
 // A Judgement is what a Secret holds: a certificate, or why there is none. It has no private key.
 type Judgement struct {
 	certificate *routing.Certificate
-	common      string    // its common name, where that is the name of a host
+	common      string    // its common names that are names of hosts, with spaces between
 	until       time.Time // the certificate is valid
 	err         error
 }
@@ -52,13 +52,13 @@ func Judge(s *corev1.Secret) Judgement {
 		return Judgement{err: err}
 	}
 	c.Pair.Key = nil
-	return Judgement{c, commonName(c.Pair.Chain), until, err}
+	return Judgement{c, commonNames(c.Pair.Chain), until, err}
 }
 
-// commonName is the common name of the first certificate of a chain if it is the name of a host. Clients do not read
-// it where there are other names, but a cloud may: AWS Certificate Manager reports it as the DomainName of what was
-// imported (API reference, CertificateDetail).
-func commonName(chain []byte) string {
+// commonNames are the common names of the first certificate of a chain that are names of hosts. Clients do not read
+// them where there are other names, but a cloud may: AWS Certificate Manager reports one as the DomainName of what was
+// imported (API reference, CertificateDetail). There are spaces between them, which none has.
+func commonNames(chain []byte) string {
 	block, _ := pem.Decode(chain)
 	if block == nil {
 		return ""
@@ -67,10 +67,7 @@ func commonName(chain []byte) string {
 	if err != nil {
 		return ""
 	}
-	if name := strings.ToLower(leaf.Subject.CommonName); routing.NamesHost(name) {
-		return name
-	}
-	return ""
+	return strings.Join(routing.CommonHosts(leaf), " ")
 }
 
 // certificateOf returns the certificate that a Secret was judged to hold, with its key.

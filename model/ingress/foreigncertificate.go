@@ -124,11 +124,11 @@ func put[K comparable, V any](to map[string]map[K]V, namespace string, key K, va
 func (d *doors) namesOf(id routing.CertificateID) []routing.Host {
 	names := slices.Clone(d.reported[id])
 	if c := d.known[id]; c != nil && names == nil {
-		names = append(slices.Clone(c.Hosts), d.common[id])
+		names = slices.Concat(c.Hosts, d.common[id])
 	}
 	var out []routing.Host
 	for _, n := range names {
-		if host := routing.Host(strings.TrimSuffix(n, ".")); n != "" && !slices.Contains(out, host) {
+		if host := routing.Host(strings.ToLower(strings.TrimSuffix(n, "."))); n != "" && !slices.Contains(out, host) {
 			out = append(out, host)
 		}
 	}
@@ -223,10 +223,17 @@ func (o *opening) rival(id routing.CertificateID, names []routing.Host) *overlap
 	return nil
 }
 
-// plainName reports whether a name is a host or a wildcard for one label. For which hosts clouds and clients take
-// any other one is not known.
+// plainName reports whether a name is a host or a wildcard for one label, in ASCII. For which hosts clouds and clients
+// take any other one is not known.
 func plainName(n routing.Host) bool {
-	return !strings.Contains(strings.TrimPrefix(string(n), "*."), "*")
+	for label := range strings.SplitSeq(strings.TrimPrefix(string(n), "*."), ".") {
+		if label == "" || strings.ContainsFunc(label, func(r rune) bool {
+			return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // overlapping are the hosts of other namespaces that a certificate of a member has names for, without those of

@@ -1,6 +1,8 @@
 package ingress
 
 import (
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"fmt"
 	"slices"
 	"strings"
@@ -174,6 +176,71 @@ func TestTheCommonNameIsAName(t *testing.T) {
 	c := cloud{t: t}
 	c.compile(shared(), inEdge("alice/a", aged(2), http("common.test")), aSecret(t, "bob/tls", "b.test"), inEdge("bob/b", aged(1), https("b.test", "tls")))
 	c.expect(nil, nil, []string{"error bob/b", "info alice/a"})
+}
+
+// named is a subject with common names in this order.
+func named(common ...string) pkix.Name {
+	var subject pkix.Name
+	for _, name := range common {
+		subject.ExtraNames = append(subject.ExtraNames, pkix.AttributeTypeAndValue{Type: asn1.ObjectIdentifier{2, 5, 4, 3}, Value: name})
+	}
+	return subject
+}
+
+// A subject may have several common names, and a cloud may read any of them.
+func TestEveryCommonNameIsAName(t *testing.T) {
+	for _, common := range [][]string{{"a.test", "b.test"}, {"b.test", "a.test"}, {"b.test", "A.Test.", "other.b.test"}} {
+		for _, hosts := range [][]string{nil, {"b.test"}} {
+			c := cloud{t: t}
+			c.compile(shared(), inEdge("alice/a", aged(2), http("a.test")), aSecretOf(t, "bob/tls", named(common...), hosts...), inEdge("bob/b", aged(1), https("b.test", "tls")))
+			c.expect(nil, nil, []string{"error bob/b", "info alice/a"})
+		}
+	}
+	got, _, err := parseCertificate(aSecretOf(t, "shop/cert", named("a.test", "B.test")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "names", got.Hosts, []string{"a.test", "b.test"})
+}
+
+// A name stands for one label more, however short it is, and one that is spelt in another way than hosts are is refused
+// where namespaces share a load balancer.
+func TestNamesOfOtherFormsAreForeign(t *testing.T) {
+	cases := map[string]struct {
+		name   string
+		served bool
+	}{
+		"a name of its own":           {"more.b.test", true},
+		"in capitals":                 {"MORE.B.TEST", true},
+		"with a dot behind":           {"more.b.test.", true},
+		"of another alphabet":         {"xn--bcher-kva.test", true},
+		"a wildcard for none of hers": {"*.other", true},
+		"hers":                        {"alice.com", false},
+		"hers in capitals":            {"Alice.COM", false},
+		"hers with a dot behind":      {"alice.com.", false},
+		"the wildcard above hers":     {"*.com", false},
+		"the same with a dot behind":  {"*.com.", false},
+		"above a longer one":          {"*.co.uk", false},
+		"any label":                   {"*", false},
+		"any label with a dot behind": {"*.", false},
+		"two stars":                   {"*.*.b.test", false},
+		"a part of a label":           {"f*.b.test", false},
+		"a star that is not in front": {"b.*.test", false},
+		"an empty label in front":     {".b.test", false},
+		"an empty label":              {"b..test", false},
+		"a zero byte":                 {"b.test\x00.test", false},
+		"a space":                     {"b.test ", false},
+	}
+	for name, of := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := cloud{t: t}
+			c.compile(shared(), inEdge("alice/a", aged(2), http("alice.com")), inEdge("alice/b", aged(2), http("alice.co.uk")),
+				aSecretOf(t, "bob/tls", pkix.Name{}, "b.test", of.name), inEdge("bob/b", aged(1), https("b.test", "tls")))
+			if got := len(c.shown()) == 1; got != of.served {
+				t.Errorf("a certificate for b.test and %q: served %v, told:\n%s", of.name, got, strings.Join(told(c.found), "\n"))
+			}
+		})
+	}
 }
 
 // Copies of one certificate are renewed one after the other, in either order, and no host is off HTTPS meanwhile.

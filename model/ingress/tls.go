@@ -32,7 +32,7 @@ type doors struct {
 	ports     map[int32]*door
 	secrets   map[name]secret // read so far
 	known     map[routing.CertificateID]*routing.Certificate
-	common    map[routing.CertificateID]string   // the common names of those that Secrets hold
+	common    map[routing.CertificateID][]string // the common names of those that Secrets hold
 	reported  map[routing.CertificateID][]string // the names in those that the cloud holds, as it says
 	shown     []routing.CertificateID            // those that listeners have
 	rivalry
@@ -56,7 +56,7 @@ func newDoors(s *Snapshot, c Certificates) *doors {
 		ports:   map[int32]*door{},
 		secrets: map[name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},
-		common:  map[routing.CertificateID]string{},
+		common:  map[routing.CertificateID][]string{},
 		held:    c.Held, remembered: s.Memory.Certificates, now: c.Now,
 	}
 	d.rivalry = newRivalry(d, s)

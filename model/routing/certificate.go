@@ -4,6 +4,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/rsa"
 	"crypto/x509"
+	"encoding/asn1"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,14 +41,40 @@ func (KeyPair) MarshalJSON() ([]byte, error) { return []byte(`"[redacted]"`), ni
 // NamesIn are the host names that a certificate is for, sorted.
 func NamesIn(leaf *x509.Certificate) []string {
 	names := slices.Clone(leaf.DNSNames)
-	if len(names) == 0 && leaf.Subject.CommonName != "" {
-		names = []string{leaf.Subject.CommonName}
+	if len(names) == 0 {
+		names = commonNames(leaf)
 	}
 	for i := range names {
 		names[i] = strings.ToLower(names[i])
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// oidCommonName is the attribute of a subject that holds a common name (RFC 5280, appendix A.1).
+var oidCommonName = asn1.ObjectIdentifier{2, 5, 4, 3}
+
+// commonNames are all common names of a certificate. A subject may have several: RFC 5280, section 4.1.2.4 has no limit,
+// and software differs in which of them it reads.
+func commonNames(leaf *x509.Certificate) []string {
+	var out []string
+	for _, attribute := range leaf.Subject.Names {
+		if name, ok := attribute.Value.(string); ok && name != "" && attribute.Type.Equal(oidCommonName) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// CommonHosts are the common names of a certificate that can be names of hosts, in lower case.
+func CommonHosts(leaf *x509.Certificate) []string {
+	var out []string
+	for _, name := range commonNames(leaf) {
+		if NamesHost(name) {
+			out = append(out, strings.ToLower(name))
+		}
+	}
+	return out
 }
 
 // NamesHost reports whether the common name of a certificate can be the name of a host, and is not that of a person
