@@ -224,7 +224,7 @@ var annotations = []annotation{
 	{
 		name: policyAnnotation, kind: "the cloud's name of a TLS policy", fallback: "the cloud's default", on: onIngress, about: aboutPort,
 		merge: "per port; the oldest Ingress decides, the others are told", needs: needsNone, example: "ELBSecurityPolicy-TLS13-1-2-2021-06",
-		doc: "The protocols and ciphers that are accepted on the HTTPS ports of the Ingress. Where the class sets a policy, for all ports or for one, that holds instead: an Ingress cannot weaken it. " +
+		doc: "The protocols and ciphers that are accepted on the HTTPS ports of the Ingress. Where the class sets a policy, for all ports or for one, that holds instead: an Ingress cannot weaken it. Where the class allows no policy and sets none, or sets one that accepts older versions of TLS than the one that is asked for, the Ingress is not served over HTTPS with less. " +
 			"An Ingress whose policy does not count in a group across namespaces is not served on HTTPS ports that have another one.",
 		read: func(s *settings, v string) error {
 			s.tlsPolicy = v
@@ -232,6 +232,9 @@ var annotations = []annotation{
 				return errors.New("it is not the name of a policy: letters, digits and dashes")
 			}
 			return nil
+		},
+		exposes: func(value string, given settings) bool {
+			return given.fixedPolicy == "" || stricterPolicy(value, given.fixedPolicy)
 		},
 	},
 	{
@@ -326,21 +329,22 @@ func withPrefix(name string) string {
 
 // settings are what the annotations of an Ingress say. What they do not say is empty.
 type settings struct {
-	group      string
-	order      int
-	scheme     string
-	ownName    string // of the load balancer
-	targetType string
-	speech     speech
-	attributes map[string]string // of target groups
-	ports      []v1alpha1.ListenPort
-	tlsPolicy  string
-	arns       []routing.CertificateID
-	inbound    []string // nil: everybody
-	webACL     string
-	shield     string // true or false
-	narrowings []narrowing
-	health     map[string]string // by annotation
+	group       string
+	order       int
+	scheme      string
+	ownName     string // of the load balancer
+	targetType  string
+	speech      speech
+	attributes  map[string]string // of target groups
+	ports       []v1alpha1.ListenPort
+	tlsPolicy   string
+	fixedPolicy string // TLS policy of the class for all ports
+	arns        []routing.CertificateID
+	inbound     []string // nil: everybody
+	webACL      string
+	shield      string // true or false
+	narrowings  []narrowing
+	health      map[string]string // by annotation
 	// unheeded are those that do not count: they are about a whole port or load balancer that others decide about.
 	unheeded *settings
 }
@@ -351,6 +355,7 @@ func (s settings) under(c *Class) settings {
 	s.ownName = first(c.LoadBalancerName, s.ownName)
 	s.targetType = first(s.targetType, c.TargetType, v1alpha1.TargetTypeIP)
 	s.webACL = first(c.WAFv2ACL, s.webACL)
+	s.fixedPolicy = c.TLSPolicy
 	if c.ShieldAdvanced != nil {
 		s.shield = strconv.FormatBool(*c.ShieldAdvanced)
 	}

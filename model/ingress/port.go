@@ -146,9 +146,14 @@ func (d *door) decision() string {
 }
 
 // accepts reports whether the TLS policy of a port is the one that a member asks for, where it cannot decide
-// about that. A policy of the class is no question of more or less: the class answers for it.
+// about that. For a policy of the class the class answers, unless it is known to accept older versions of TLS.
 func (o *opening) accepts(port int32, at *door) bool {
 	asked := o.settings.policyAsked()
+	if fixed := o.class.policyOf(port); at.protocol == v1alpha1.ProtocolHTTPS && stricterPolicy(asked, fixed) {
+		o.refuse(port, policyAnnotation, diag.Exposed, fmt.Sprintf("it is not served on port %d, for which the class has the TLS policy %s: "+
+			"that accepts older versions of TLS than the one that it asks for", port, fixed))
+		return false
+	}
 	if o.group == "" || at.protocol != v1alpha1.ProtocolHTTPS || o.class.heeds(o.Namespace, o.group) || asked == "" || asked == at.policy || o.class.policyOf(port) != "" {
 		return true
 	}

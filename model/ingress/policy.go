@@ -1,0 +1,30 @@
+package ingress
+
+import "regexp"
+
+// This file compares TLS policies by their names.
+
+// leastVersion finds the least version of TLS 1 that a policy of Elastic Load Balancing accepts, in its name. Those that
+// do not say it, and are in policiesOfAnyVersion, accept TLS 1.0.
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/describe-ssl-policies.html
+var leastVersion = regexp.MustCompile(`^ELBSecurityPolicy-(?:TLS13|TLS|FS)-1-([0-3])-`)
+
+var policiesOfAnyVersion = map[string]bool{
+	"ELBSecurityPolicy-2015-05": true, "ELBSecurityPolicy-2016-08": true, "ELBSecurityPolicy-FS-2018-06": true,
+}
+
+// stricterPolicy reports whether a policy is known to accept fewer versions of TLS than another one. Of two with one
+// least version, or with names that are not known, that is not said.
+func stricterPolicy(policy, than string) bool {
+	version := func(policy string) string {
+		if found := leastVersion.FindStringSubmatch(policy); found != nil {
+			return found[1]
+		}
+		if policiesOfAnyVersion[policy] {
+			return "0"
+		}
+		return ""
+	}
+	a, b := version(policy), version(than)
+	return a != "" && b != "" && a > b
+}
