@@ -226,13 +226,13 @@ func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 	var unnamed []string
 	for _, c := range covered {
 		uses[c.host] = certificateUse{id: s.id, source: e.Source().At(field)}
-		if c.host != routing.Any && !slices.ContainsFunc(e.known[s.id].Hosts, func(n string) bool { return routing.Host(n).Covers(c.host) }) {
+		if c.host != routing.Any && !e.certifies(s.id, c.host) {
 			unnamed = append(unnamed, string(c.host))
 		}
 	}
 	if unnamed != nil {
 		e.tell(diag.Warning, diag.CertificateInvalid, field,
-			fmt.Sprintf("the certificate is for %s, not for %s: clients will not trust it there", strings.Join(e.known[s.id].Hosts, ", "), strings.Join(unnamed, ", ")))
+			fmt.Sprintf("the certificate is for %s, not for %s: clients will not trust it there", listed(e.known[s.id].Hosts), listed(unnamed)))
 	}
 	return uses
 }
@@ -303,6 +303,7 @@ func (d *doors) learn(id routing.CertificateID, host string) {
 	}
 	if at, found := slices.BinarySearch(c.Hosts, host); !found {
 		c.Hosts = slices.Insert(c.Hosts, at, host)
+		d.names.forget(id)
 	}
 }
 
@@ -348,7 +349,7 @@ func (d *doors) parseSecret(n name, among *index) secret {
 		return secret{d.lastOf(n), diag.CertificateInvalid, fmt.Errorf("the certificate in Secret %s expired on %s", n, until.Format(time.DateTime))}
 	}
 	d.bring(judged.certificateOf(object), n)
-	d.common[c.ID] = strings.Split(judged.common, " ")
+	d.namesIn[c.ID] = judged.names
 	return secret{id: c.ID}
 }
 
@@ -377,6 +378,7 @@ func (d *doors) bring(c routing.Certificate, from name) {
 	if known == nil {
 		known = &c
 		d.known[c.ID] = known
+		d.names.forget(c.ID)
 	}
 	known.Pair = cmp.Or(known.Pair, c.Pair)
 	known.Secrets = append(known.Secrets, from.String())

@@ -39,8 +39,8 @@ const (
 // A Judgement is what a Secret holds: a certificate, or why there is none. It has no private key.
 type Judgement struct {
 	certificate *routing.Certificate
-	common      string    // its common names that are names of hosts, with spaces between
-	until       time.Time // the certificate is valid
+	names       []routing.Host // in it, and its common names that are names of hosts
+	until       time.Time      // the certificate is valid
 	err         error
 }
 
@@ -52,22 +52,22 @@ func Judge(s *corev1.Secret) Judgement {
 		return Judgement{err: err}
 	}
 	c.Pair.Key = nil
-	return Judgement{c, commonNames(c.Pair.Chain), until, err}
+	return Judgement{c, distinct(c.Hosts, commonNames(c.Pair.Chain)), until, err}
 }
 
 // commonNames are the common names of the first certificate of a chain that are names of hosts. Clients do not read
 // them where there are other names, but a cloud may: AWS Certificate Manager reports one as the DomainName of what was
-// imported (API reference, CertificateDetail). There are spaces between them, which none has.
-func commonNames(chain []byte) string {
+// imported (API reference, CertificateDetail).
+func commonNames(chain []byte) []string {
 	block, _ := pem.Decode(chain)
 	if block == nil {
-		return ""
+		return nil
 	}
 	leaf, err := x509.ParseCertificate(block.Bytes)
 	if err != nil {
-		return ""
+		return nil
 	}
-	return strings.Join(routing.CommonHosts(leaf), " ")
+	return routing.CommonHosts(leaf)
 }
 
 // certificateOf returns the certificate that a Secret was judged to hold, with its key.

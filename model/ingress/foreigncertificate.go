@@ -120,21 +120,6 @@ func put[K comparable, V any](to map[string]map[K]V, namespace string, key K, va
 	to[namespace][key] = value
 }
 
-// namesOf are all the names by which clients may be shown a certificate.
-func (d *doors) namesOf(id routing.CertificateID) []routing.Host {
-	names := slices.Clone(d.reported[id])
-	if c := d.known[id]; c != nil && names == nil {
-		names = slices.Concat(c.Hosts, d.common[id])
-	}
-	var out []routing.Host
-	for _, n := range names {
-		if host := routing.Host(strings.ToLower(strings.TrimSuffix(n, "."))); n != "" && !slices.Contains(out, host) {
-			out = append(out, host)
-		}
-	}
-	return out
-}
-
 // allowed is what was read of a Secret, if its namespace may serve every name in it here; or else the
 // certificate that the Secret held last, if it may serve that.
 func (o *opening) allowed(s secret, n name) secret {
@@ -184,8 +169,17 @@ func (o *opening) choose(listed string) (id routing.CertificateID, why string) {
 	return best, o.against(best, o.namesOf(best))
 }
 
-// foreign says why a member may not bring a certificate; "" if it may.
+// foreign says why a member may not bring a certificate; "" if it may. Many entries of spec.tls may name one Secret.
 func (o *opening) foreign(id routing.CertificateID) string {
+	why, known := o.refused[id]
+	if !known {
+		why = o.findForeign(id)
+		o.refused[id] = why
+	}
+	return why
+}
+
+func (o *opening) findForeign(id routing.CertificateID) string {
 	names := o.namesOf(id)
 	if !o.allowance.everything || o.owners != nil {
 		for _, n := range names {

@@ -32,7 +32,8 @@ type doors struct {
 	ports     map[int32]*door
 	secrets   map[name]secret // read so far
 	known     map[routing.CertificateID]*routing.Certificate
-	common    map[routing.CertificateID][]string // the common names of those that Secrets hold
+	namesIn   map[routing.CertificateID][]routing.Host // the names in those that Secrets hold, and the common ones
+	names     names
 	reported  map[routing.CertificateID][]string // the names in those that the cloud holds, as it says
 	shown     []routing.CertificateID            // those that listeners have
 	rivalry
@@ -56,7 +57,8 @@ func newDoors(s *Snapshot, c Certificates) *doors {
 		ports:   map[int32]*door{},
 		secrets: map[name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},
-		common:  map[routing.CertificateID][]string{},
+		namesIn: map[routing.CertificateID][]routing.Host{},
+		names:   newNames(),
 		held:    c.Held, remembered: s.Memory.Certificates, now: c.Now,
 	}
 	d.rivalry = newRivalry(d, s)
@@ -112,7 +114,7 @@ func (s *served) needed(rules []rule, named map[routing.Host]bool) []rule {
 // open has a member ask for its ports and certificates. Its default backend counts as one of its rules without a
 // host if it answers for hosts that nobody names. What is asked for is served by finish, once all members have asked.
 func (d *doors) open(x *index, m Member, a allowance, rules []rule, forAnyHost bool) *opening {
-	o := &opening{doors: d, index: x, Member: m, allowance: a, covers: newCover(hostsOf(rules, forAnyHost))}
+	o := &opening{doors: d, index: x, Member: m, allowance: a, covers: newCover(hostsOf(rules, forAnyHost)), refused: map[routing.CertificateID]string{}}
 	d.openings = append(d.openings, o)
 	if len(o.covers.hosts) == 0 {
 		return o // it opens no port for nothing
@@ -177,9 +179,10 @@ type opening struct {
 	Member
 	allowance allowance
 	covers    cover
-	plain     []int32                         // the HTTP ports on which it is served
-	claimed   []int32                         // the HTTPS ports
-	uses      map[routing.Host]certificateUse // on these
+	plain     []int32                          // the HTTP ports on which it is served
+	claimed   []int32                          // the HTTPS ports
+	uses      map[routing.Host]certificateUse  // on these
+	refused   map[routing.CertificateID]string // why it may not bring these certificates; "" where it may
 	found     []diag.Diagnostic
 }
 

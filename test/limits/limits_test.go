@@ -5,6 +5,7 @@ package limits
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,10 +37,10 @@ func binary(t *testing.T) string {
 	return path
 }
 
-// certificate is the manifest of a valid TLS Secret for *.a.com.
-func certificate(t *testing.T) string {
+// certificate is the manifest of a valid TLS Secret of namespace shop.
+func certificate(t *testing.T, name string, hosts ...string) string {
 	t.Helper()
-	secret, err := objects.Secret("shop/t", []string{"*.a.com"})
+	secret, err := objects.Secret("shop/"+name, hosts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,11 @@ func certificate(t *testing.T) string {
 
 func TestOneIngressTakesLittle(t *testing.T) {
 	fairlead := binary(t)
-	for _, row := range rows(certificate(t)) {
+	var other, wild []string
+	for i := range 2400 {
+		other, wild = append(other, fmt.Sprintf("n%d.b.com", i)), append(wild, fmt.Sprintf("*.n%d.b.com", i))
+	}
+	for _, row := range rows(certificate(t, "t", "*.a.com"), certificate(t, "other", other...), certificate(t, "wild", wild...)) {
 		for _, provider := range []string{"aws", "fake"} {
 			t.Run(row.name+"/"+provider, func(t *testing.T) {
 				file := filepath.Join(t.TempDir(), "ingress.yaml")

@@ -11,8 +11,9 @@ type row struct {
 }
 
 // rows are what was found to take most, in memory or in time, before it was bounded. Each is within what the API server
-// accepts: 1.5 MiB for an object, and 256 KiB for its annotations. The certificate is a Secret shop/t for *.a.com.
-func rows(certificate string) []row {
+// accepts: 1.5 MiB for an object, and 256 KiB for its annotations. The certificates are Secrets of
+// namespace shop: t for *.a.com, other for 2,400 hosts, and wild for 2,400 wildcards.
+func rows(certificate, other, wild string) []row {
 	const specific = "ImplementationSpecific"
 	letter := func(i int) string { return string(rune('a' + i%26)) }
 	return []row{
@@ -76,6 +77,8 @@ func rows(certificate string) []row {
 		{"2,000 entries of spec.tls for 2,000 hosts", secure(times(2000, func(int) string { return "  - {}\n" }), hosts(2000)), ""},
 		{"2,000 wildcards of spec.tls for 2,000 hosts", secure(times(2000, func(int) string { return "  - hosts: ['*.a.com']\n" }), hosts(2000)), ""},
 		{"2,000 missing Secrets", secure(times(2000, func(i int) string { return fmt.Sprintf("  - {hosts: [h%d.a.com], secretName: s%d}\n", i, i) }), host("h0.a.com", path("/", "Prefix"))), "CertificateMissing"},
+		{"2,000 entries that name a Secret of 2,400 other names", secure(times(2000, func(i int) string { return fmt.Sprintf("  - {hosts: [h%d.a.com], secretName: other}\n", i) }), hosts(2000)) + "---\n" + other, "QuotaExceeded"},
+		{"10 entries that name a Secret of 2,400 wildcards for 9,900 hosts", secure(times(10, func(int) string { return "  - {secretName: wild}\n" }), names(9900)) + "---\n" + wild, "CertificateInvalid"},
 		{"1,999 listed hosts and 5 paths", secure("  - hosts: ["+strings.TrimSuffix(times(1999, func(i int) string { return fmt.Sprintf("h%d.a.com,", i) }), ",")+"]\n",
 			host("", times(5, func(i int) string { return path(fmt.Sprintf("/p%d", i), "Prefix") }))), ""},
 		{"a Secret of 1 MiB", "apiVersion: v1\nkind: Secret\nmetadata: {namespace: shop, name: t}\ntype: kubernetes.io/tls\ndata: {tls.key: QQ==, tls.crt: " +

@@ -1,0 +1,82 @@
+package ingress
+
+import (
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file is the names in certificates. A certificate may have thousands, and many Ingresses may use it, so they are
+// put in order once for each certificate.
+
+// names are the names in the certificates of one load balancer, as far as they were asked for.
+type names struct {
+	shown     map[routing.CertificateID][]routing.Host        // by which clients may be shown them
+	certified map[routing.CertificateID]map[routing.Host]bool // that clients trust them for
+}
+
+func newNames() names {
+	return names{map[routing.CertificateID][]routing.Host{}, map[routing.CertificateID]map[routing.Host]bool{}}
+}
+
+// forget has the names of a certificate put in order anew: more became known of it.
+func (n names) forget(id routing.CertificateID) {
+	delete(n.shown, id)
+	delete(n.certified, id)
+}
+
+// namesOf are all the names by which clients may be shown a certificate. Nothing is to be written to them.
+func (d *doors) namesOf(id routing.CertificateID) []routing.Host {
+	shown, known := d.names.shown[id]
+	if !known {
+		shown = d.findNames(id)
+		d.names.shown[id] = shown
+	}
+	return shown
+}
+
+func (d *doors) findNames(id routing.CertificateID) []routing.Host {
+	if reported := d.reported[id]; reported != nil {
+		return distinct(reported)
+	}
+	if judged, ok := d.namesIn[id]; ok {
+		return judged
+	}
+	if c := d.known[id]; c != nil {
+		return distinct(c.Hosts)
+	}
+	return nil
+}
+
+// distinct are names as hosts, each once, in their order.
+func distinct(names ...[]string) []routing.Host {
+	all := slices.Concat(names...)
+	out := make([]routing.Host, 0, len(all))
+	seen := make(map[routing.Host]bool, len(all))
+	for _, n := range all {
+		if host := routing.Host(strings.ToLower(strings.TrimSuffix(n, "."))); n != "" && !seen[host] {
+			seen[host] = true
+			out = append(out, host)
+		}
+	}
+	return out
+}
+
+// certifies reports whether clients trust a certificate for a host. For what is for no host in particular they trust
+// none.
+func (d *doors) certifies(id routing.CertificateID, host routing.Host) bool {
+	names, known := d.names.certified[id]
+	if !known {
+		names = map[routing.Host]bool{}
+		for _, n := range d.known[id].Hosts {
+			names[routing.Host(n)] = true
+		}
+		d.names.certified[id] = names
+	}
+	if names[host] || host.Wildcard() {
+		return names[host]
+	}
+	parent, ok := host.Parent()
+	return ok && names[parent]
+}
