@@ -32,6 +32,7 @@ func (t *Table) nameListed() {
 			byRules[h] = h != Any && !level.Closed
 		}
 		listings := pt.listings(t.Names, port)
+		wildcards := t.wildcardsOn(port)
 		for host, names := range listings {
 			if byRules[host] {
 				continue // 2
@@ -41,7 +42,7 @@ func (t *Table) nameListed() {
 			first := slices.MinFunc(names, func(a, b *Name) int { return a.Listed.By.kind() - b.Listed.By.kind() })
 			listers := map[string]bool{}
 			for _, n := range names {
-				if n.Listed.By == Any && hasWildcard && t.yields(n, parent, port) { // 3
+				if n.Listed.By == Any && hasWildcard && (!t.HostsOwned || wildcards[ownedHost{parent, n.Owner.Namespace}]) { // 3
 					continue
 				}
 				if n.Listed.By.kind() == first.Listed.By.kind() { // 5
@@ -55,11 +56,22 @@ func (t *Table) nameListed() {
 	}
 }
 
-// yields reports whether a listed host yields to the rules for a wildcard that are served on a port.
-func (t *Table) yields(listed *Name, wildcard Host, port int32) bool {
-	return !t.HostsOwned || slices.ContainsFunc(t.Names, func(n Name) bool {
-		return n.Listed == nil && n.Host == wildcard && n.Owner.Namespace == listed.Owner.Namespace && slices.Contains(n.Ports, port)
-	})
+// An ownedHost is a host that a rule of a namespace names.
+type ownedHost struct {
+	host      Host
+	namespace string
+}
+
+// wildcardsOn are the wildcards that rules name and that are served on a port; none where hosts have no owners.
+func (t *Table) wildcardsOn(port int32) map[ownedHost]bool {
+	out := map[ownedHost]bool{}
+	for i := range t.Names {
+		n := &t.Names[i]
+		if t.HostsOwned && n.Listed == nil && n.Host.Wildcard() && slices.Contains(n.Ports, port) {
+			out[ownedHost{n.Host, n.Owner.Namespace}] = true
+		}
+	}
+	return out
 }
 
 // mostPassed is how many routes the levels of listed hosts beside may have on a port. Each has those for any host.
