@@ -3,6 +3,7 @@ package routing
 import (
 	"encoding/binary"
 	"regexp"
+	"strings"
 )
 
 // This file compares paths as sets of request paths, within a budget that each Ingress of a load balancer has. What a
@@ -12,6 +13,10 @@ import (
 // that are not answered, and what is served is as if they could not be: requests get the same, by rules that may be
 // more.
 const MemberSteps = 30_000_000
+
+// NamespaceSteps are the steps of a compile that the Ingresses of one namespace have in equal shares, and as many again
+// that they have in common, for those that need more. Neither depends on other namespaces.
+const NamespaceSteps = 2 * MemberSteps
 
 // worthKnowing is how many steps an answer took that is remembered: others are found again as fast.
 const worthKnowing = 1000
@@ -66,8 +71,9 @@ func (l *Languages) automaton(p Path) *Language {
 	return known.automaton
 }
 
-// find searches a request path that every path of in matches and no path of out.
-func (l *Languages) find(in, out []Path) found {
+// find searches a request path that every path of in matches and no path of out, in so many steps. It comes to the same
+// whatever is remembered. Of a search that did not come to an end that is how far it went.
+func (l *Languages) find(in, out []Path, most int) found {
 	key := make([]byte, 0, 4*(len(in)+len(out)+1))
 	for _, p := range in {
 		key = binary.LittleEndian.AppendUint32(key, l.path(p).id+1)
@@ -77,7 +83,7 @@ func (l *Languages) find(in, out []Path) found {
 		key = binary.LittleEndian.AppendUint32(key, l.path(p).id+1)
 	}
 	answer, known := l.answers[string(key)]
-	if !known {
+	if !known || answer.verdict == Unsure && answer.steps <= most {
 		all := []*Language{l.universe}
 		for _, p := range in {
 			all = append(all, l.automaton(p))
@@ -86,10 +92,13 @@ func (l *Languages) find(in, out []Path) found {
 		for _, p := range out {
 			not = append(not, l.automaton(p))
 		}
-		answer = find(all, not, searchSteps)
+		answer = find(all, not, most)
 		if answer.steps >= worthKnowing {
 			l.answers[string(key)] = answer
 		}
+	}
+	if answer.steps > most {
+		return found{verdict: Unsure, steps: most}
 	}
 	return answer
 }
@@ -97,18 +106,59 @@ func (l *Languages) find(in, out []Path) found {
 // A Comparer answers the questions of one compile.
 type Comparer struct {
 	*Languages
-	spent map[string]int // steps, by the Ingress that they are for
+	spent  map[string]int // steps, by the Ingress that they are for
+	shares map[string]int // what each Ingress of a namespace has for itself
+	common map[string]int // what the Ingresses of a namespace took beyond that
 }
 
-func newComparer(l *Languages) *Comparer { return &Comparer{l, map[string]int{}} }
+func newComparer(l *Languages, members []Owner) *Comparer {
+	c := &Comparer{l, map[string]int{}, map[string]int{}, map[string]int{}}
+	count := map[string]int{}
+	for _, m := range members {
+		count[m.Namespace]++
+	}
+	for namespace, n := range count {
+		c.shares[namespace] = NamespaceSteps / n
+	}
+	return c
+}
+
+// left is how many steps may be taken for an Ingress yet.
+func (c *Comparer) left(asker string) int {
+	spent, namespace := c.spent[asker], namespaceOf(asker)
+	own := max(0, c.share(namespace)-spent)
+	return min(MemberSteps-spent, own+max(0, NamespaceSteps-c.common[namespace]))
+}
+
+// charge counts steps that were taken for an Ingress.
+func (c *Comparer) charge(asker string, steps int) {
+	namespace := namespaceOf(asker)
+	beyond := max(c.spent[asker], c.share(namespace))
+	c.spent[asker] += steps
+	c.common[namespace] += max(0, c.spent[asker]-beyond)
+}
+
+func (c *Comparer) share(namespace string) int {
+	if share, known := c.shares[namespace]; known {
+		return share
+	}
+	return NamespaceSteps
+}
+
+// namespaceOf is that of an Ingress, of which there is the name of an Owner.
+func namespaceOf(asker string) string {
+	namespace, _, _ := strings.Cut(asker, "/")
+	return namespace
+}
 
 // Find searches a request path that every path of in matches and no path of out, for an Ingress.
 func (c *Comparer) Find(asker string, in, out []Path) (string, Verdict) {
-	if c.spent[asker] > MemberSteps {
+	left := c.left(asker)
+	if left <= 0 {
 		return "", Unsure
 	}
-	answer := c.find(in, out)
-	c.spent[asker] += askSteps*(len(in)+len(out)) + answer.steps
+	answer := c.find(in, out, min(searchSteps, left))
+	c.charge(asker, askSteps*(len(in)+len(out))+answer.steps)
 	return answer.text, answer.verdict
 }
 
@@ -117,20 +167,20 @@ func (c *Comparer) Has(asker string, p Path, path string) Verdict {
 	if p.Type == Exact || p.Type == Prefix {
 		return verdictOf(p.Matches(path))
 	}
-	if c.spent[asker] > MemberSteps {
+	if c.left(asker) <= 0 {
 		return Unsure
 	}
-	c.spent[asker] += askSteps + len(path)
+	c.charge(asker, askSteps+len(path))
 	return verdictOf(c.has(p, path))
 }
 
 // Under asks for an Ingress which paths at and below a prefix a path stands for: some, or all of them. Only of globs and
 // regular expressions it is ever not told.
 func (c *Comparer) Under(asker string, p, prefix Path) (some, all, told bool) {
-	if c.spent[asker] > MemberSteps {
+	if c.left(asker) <= 0 {
 		return false, false, false
 	}
-	c.spent[asker] += askSteps + len(prefix.Value)
+	c.charge(asker, askSteps+len(prefix.Value))
 	return c.automaton(p).Under(prefix)
 }
 

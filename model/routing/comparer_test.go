@@ -65,7 +65,7 @@ func TestQuestionsAreAnsweredForEveryPath(t *testing.T) {
 	paths := shortPaths()
 	for range 2000 {
 		a, b, c := randomPath(rng), randomPath(rng), randomPath(rng)
-		compare := newComparer(NewLanguages())
+		compare := newComparer(NewLanguages(), nil)
 		text, verdict := compare.Find("", []Path{a}, []Path{b, c})
 		for _, path := range paths {
 			if a.Matches(path) && !b.Matches(path) && !c.Matches(path) && verdict != Some {
@@ -105,7 +105,7 @@ func TestAnswersDoNotDependOnWhatIsKnown(t *testing.T) {
 		return said.String()
 	}
 	languages := NewLanguages()
-	first, second := ask(newComparer(languages)), ask(newComparer(languages))
+	first, second := ask(newComparer(languages, nil)), ask(newComparer(languages, nil))
 	if first != second {
 		t.Error("the answers differ once they are known")
 	}
@@ -121,7 +121,7 @@ func tangled(n int) []Path {
 }
 
 func TestOneSearchEnds(t *testing.T) {
-	c := newComparer(NewLanguages())
+	c := newComparer(NewLanguages(), nil)
 	all := tangled(20)
 	if _, verdict := c.Find("shop/web", []Path{Root}, all); verdict == None {
 		t.Errorf("globs that begin with a star cover everything: %v", verdict)
@@ -135,7 +135,7 @@ func TestOneSearchEnds(t *testing.T) {
 }
 
 func TestBudgetIsThatOfTheIngress(t *testing.T) {
-	c := newComparer(NewLanguages())
+	c := newComparer(NewLanguages(), nil)
 	for i := range 1000 {
 		all := tangled(20)
 		c.Find("bob/hostile", all[:2+i%18], all[i%20:])
@@ -149,6 +149,51 @@ func TestBudgetIsThatOfTheIngress(t *testing.T) {
 	}
 	if text, verdict := c.Find("alice/web", []Path{{Glob, "/a*"}}, nil); text != "/a" || verdict != Some {
 		t.Errorf("the neighbour's question: %q, %v", text, verdict)
+	}
+}
+
+// However many Ingresses a namespace has, together they take no more than what is for it; each has its share of that
+// when the others have taken all they can, and other namespaces have what they have without them.
+func TestBudgetOfANamespace(t *testing.T) {
+	const n = 100
+	var members []Owner
+	for i := range n {
+		members = append(members, Owner{Namespace: "bob", Name: fmt.Sprint("web", i)})
+	}
+	members = append(members, Owner{Namespace: "alice", Name: "web"})
+	c := newComparer(NewLanguages(), members)
+	all, sum := tangled(20), 0
+	drain := func(asker string) int {
+		for i := range 60 {
+			c.Find(asker, all[:2+i%18], all[i%20:])
+		}
+		return c.Spent(asker)
+	}
+	for i := range n {
+		spent := drain(fmt.Sprint("bob/web", i))
+		if sum += spent; spent < NamespaceSteps/n {
+			t.Errorf("Ingress %d has %d steps, and its share is %d", i, spent, NamespaceSteps/n)
+		}
+	}
+	if sum > 2*NamespaceSteps+n*1000 {
+		t.Errorf("%d steps were taken, and there are %d", sum, 2*NamespaceSteps)
+	}
+	if spent := drain("alice/web"); spent < MemberSteps {
+		t.Errorf("the only Ingress of another namespace has %d steps, and there are %d", spent, MemberSteps)
+	}
+}
+
+// A search with fewer steps than one that is remembered, or more, comes to what it comes to alone.
+func TestRememberedSearchesOfOtherBudgets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	all := tangled(6)
+	languages := NewLanguages()
+	for range 300 {
+		in, out, most := all[:1+rng.IntN(2)], all[2+rng.IntN(3):5], 1+rng.IntN(1+rng.IntN(200_000))
+		got, want := languages.find(in, out, most), NewLanguages().find(in, out, most)
+		if got != want || got.steps > most {
+			t.Fatalf("%v without %v in %d steps: %v, alone %v", in, out, most, got, want)
+		}
 	}
 }
 

@@ -62,7 +62,7 @@ func New(c Config) *Table { return NewWith(c, NewLanguages()) }
 
 // NewWith orders a Config, and remembers what is found out about its paths. The budget of its members is new.
 func NewWith(c Config, l *Languages) *Table {
-	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners)), comparer: newComparer(l)}
+	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners)), comparer: newComparer(l, c.Members)}
 	for _, l := range c.Listeners {
 		t.ports[l.Port] = &portTable{protocol: l.Protocol, levels: map[Host]*Level{Any: {Host: Any}}, unsaid: map[Host]bool{}}
 	}
