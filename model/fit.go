@@ -115,7 +115,8 @@ func first(a, b bool) int {
 }
 
 // attempts is how many times a load balancer is compiled to find concessions that it turns out not to take.
-// With the few that it takes to find how many suffice, it is compiled at most about 64 times.
+// With the few that it takes to find how many suffice, it is compiled at most about 64 times, and as often again where
+// many namespaces are refused, or once for each of these where they are more (inturn.go).
 const attempts = 50
 
 // singly is how many concessions in a row are given back one by one before more are given back at once.
@@ -124,7 +125,8 @@ const singly = 8
 // least are the first concessions that suffice, without those that it turns out not to take: one member less
 // can be rules more, and one more rules less. They are given back from the last one on, in blocks: after some in a
 // row could be given back, the next block is twice as large, and one that does not fit is halved. So the work
-// does not grow with the number of members. What is left after so many attempts stays conceded.
+// does not grow with the number of members. After so many attempts each namespace has a few of its own, and what is left
+// then stays conceded.
 func least(possible []concession, attempts int, suffice func([]concession) bool) []concession {
 	made := slices.Clone(possible[:sort.Search(len(possible), func(n int) bool { return suffice(possible[:n]) })])
 	for again := true; again; {
@@ -132,7 +134,7 @@ func least(possible []concession, attempts int, suffice func([]concession) bool)
 		size, row := 1, 0
 		for i := len(made); i > 0; {
 			if attempts--; attempts < 0 {
-				return made
+				return inTurn(made, i, suffice)
 			}
 			from := max(0, i-size)
 			others := slices.Delete(slices.Clone(made), from, i)

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // leastOneByOne is least with each concession given back by itself, however often that takes compiling.
@@ -38,7 +39,7 @@ func newQuota(room int, rules ...int) *quota {
 	q := &quota{room: room, rules: map[string]int{}}
 	for i, n := range rules {
 		ing := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("web-%04d", i)}}
-		m := concession{Member: ingress.Member{Ingress: ing}}
+		m := concession{Member: ingress.Member{Ingress: ing, Owner: routing.Owner{Namespace: "shop", Name: ing.Name}}}
 		q.rules[m.Name], q.possible = n, append(q.possible, m)
 	}
 	return q
@@ -94,10 +95,45 @@ func TestLeastIsBounded(t *testing.T) {
 	}
 	q := newQuota(100, slices.Repeat([]int{101, 1}, 1000)...)
 	made := least(q.possible, attempts, q.suffice)
-	if q.tries > 64 {
+	if q.tries > 64+mostTurn {
 		t.Errorf("of a thousand that are too large: %d attempts", q.tries)
 	}
 	if !q.suffice(made) {
 		t.Errorf("what is left after %d refusals does not fit", len(made))
+	}
+}
+
+// The refused Ingresses of one namespace use up its own attempts, not those of others.
+func TestLeastGivesEachNamespaceItsTurn(t *testing.T) {
+	for _, others := range []int{1, 10, 100} {
+		// From the newest on: small Ingresses of others, two each, and a thousand of bob that are too large.
+		q := newQuota(2*others, append(slices.Repeat([]int{1}, 2*others), slices.Repeat([]int{4 * others}, 1000)...)...)
+		for i := range q.possible {
+			q.possible[i].Owner.Namespace = "bob"
+			if i < 2*others {
+				q.possible[i].Owner.Namespace = fmt.Sprintf("alice-%d", i%others)
+			}
+		}
+		made := least(q.possible, attempts, q.suffice)
+		for _, m := range made {
+			if m.Owner.Namespace != "bob" {
+				t.Errorf("of %d namespaces, %s of %s is refused, and has room", others, m.Name, m.Owner.Namespace)
+			}
+		}
+		if !q.suffice(made) {
+			t.Errorf("of %d namespaces, what is left does not fit", others)
+		}
+		if q.tries > 64+1+max(inTurns, others+1) {
+			t.Errorf("of %d namespaces: %d attempts", others, q.tries)
+		}
+	}
+}
+
+// Where the rest of a namespace has no room at once, some of it is given back.
+func TestInTurnHalves(t *testing.T) {
+	q := newQuota(10, 5, 5, 30, 5) // the newest first
+	made := inTurn(q.possible, len(q.possible), q.suffice)
+	if got, want := names(made), []string{"web-0000", "web-0001", "web-0002"}; !slices.Equal(got, want) || !q.suffice(made) {
+		t.Errorf("refused %v, want %v", got, want)
 	}
 }
