@@ -12,8 +12,15 @@ import (
 // and the default backend. docs/routing.md says so under "Listed hosts without a rule".
 
 // maxListedRoutes is how many routes the listed hosts of an Ingress may have on a port. Each has those of
-// the rules that answer for it, so the number is a product. On all ports of the Ingress it is mostRoutes.
+// the rules that answer for it, so the number is a product. On all ports of the Ingress they and those of its rules
+// are mostRoutes.
 const maxListedRoutes = 10_000
+
+// mostListedRoutes is how many routes the listed hosts of a member may have on a port.
+func mostListedRoutes(m Member) int {
+	ports := max(1, len(m.settings.ports))
+	return max(0, min(maxListedRoutes, mostRoutes/ports-routesOf(m.Ingress)))
+}
 
 const tlsField = "spec.tls"
 
@@ -30,10 +37,7 @@ func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.
 		done[host] = true
 		byHost[host] = append(byHost[host], rule{index: i, host: host, http: r.HTTP})
 	}
-	routes, most := 0, maxListedRoutes
-	if ports := len(m.settings.ports); ports > 0 {
-		most = min(most, mostRoutes/ports)
-	}
+	routes, most := 0, mostListedRoutes(m)
 	for i, t := range m.Spec.TLS {
 		for j, listed := range t.Hosts {
 			host := routing.Host(listed)
@@ -61,7 +65,7 @@ func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.
 			if routes > most {
 				return nil, append(found, diag.Diagnostic{
 					Severity: diag.Error, Reason: diag.TooComplex, Source: m.Source().At(tlsField),
-					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for them, are more than %d routes on each of its %d ports, so none of these hosts is served over HTTPS: name them in rules, list a wildcard, list no hosts, or listen on fewer ports", most, len(m.settings.ports)),
+					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for them, are more than %d routes on each of its %d ports, of which it has %d in all with those of its rules, so none of these hosts is served over HTTPS: name them in rules, list a wildcard, list no hosts, or listen on fewer ports", most, len(m.settings.ports), mostRoutes),
 					Ports:   diag.PortsOf(m.SecurePorts()...),
 				})
 			}

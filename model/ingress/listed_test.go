@@ -9,6 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -161,6 +162,23 @@ func TestListedHostsAreBounded(t *testing.T) {
 		t.Errorf("refusing 50,000 hosts took %v", took)
 	}
 	compare(t, "told", told(found)[0], "error TooComplex Ingress shop/web spec.tls")
+}
+
+// The listed hosts of an Ingress have what its rules leave of the routes on all of its ports.
+func TestListedHostsAndRulesAreBoundedTogether(t *testing.T) {
+	for hosts, want := range map[int][]string{1000: nil, 1001: {"error TooComplex Ingress shop/web spec.tls"}} {
+		var names []string
+		for i := range hosts {
+			names = append(names, fmt.Sprintf("h%d.test", i))
+		}
+		ing := anIngress("shop/web", ruled("*.test", prefixed("/", "web:80")), secured("cert", names...), annotated("fairlead.dev/listen-ports", "HTTP:80,HTTPS:443"))
+		for i := range 8999 {
+			ing.Spec.Rules = append(ing.Spec.Rules, networkingv1.IngressRule{Host: fmt.Sprintf("r%d.example.com", i)})
+		}
+		_, found := translated(t, nil, ing, aService("shop/web:80"), aSecret(t, "shop/cert", "*.test"))
+		found = slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Severity != diag.Error })
+		compare(t, fmt.Sprintf("told of %d hosts", hosts), told(found), want)
+	}
 }
 
 // Entries that each cover all hosts multiply, too.

@@ -62,6 +62,9 @@ func rows(certificate, other, wild string) []row {
 		{"9,900 listed hosts on 50 ports", listed(certificate, host("", path("/p", "Exact"))), "TooComplex"},
 		{"9,900 listed hosts below a wildcard on 50 ports", listed(certificate, host("*.a.com", path("/p", "Exact"))), "TooComplex"},
 		{"9,900 listed hosts and a default backend on 50 ports", strings.Replace(listed(certificate), "  rules:\n", "  defaultBackend: {service: {name: web, port: {number: 80}}}\n", 1), "TooComplex"},
+		{"9,900 listed hosts beside 9,890 rules on two HTTPS ports", listedOn(`[{"HTTPS":443},{"HTTPS":8443}]`, certificate, host("*.a.com", path("/p", "Exact")),
+			times(9890, func(i int) string { return host(fmt.Sprintf("r%d.b.com", i), path("/p", "Exact")) })), "TooComplex"},
+		{"9,900 listed hosts on two HTTPS ports", listedOn(`[{"HTTPS":443},{"HTTPS":8443}]`, certificate, host("*.a.com", path("/p", "Exact"))), ""},
 		{"30,000 hosts without paths on 50 ports", annotated("listen-ports", ports(50), names(30_000)), "TooComplex"},
 		{"5,000 hosts without paths on 50 ports", annotated("listen-ports", ports(50), names(5000)), "TooComplex"},
 		{"60,000 hosts without paths", one(names(60_000)), "TooComplex"},
@@ -137,8 +140,13 @@ func secure(entries string, rules ...string) string {
 
 // listed is an Ingress that lists 9,900 hosts with a valid certificate and serves them on 50 ports.
 func listed(certificate string, rules ...string) string {
+	return listedOn(strings.ReplaceAll(ports(50), "HTTP:", "HTTPS:"), certificate, rules...)
+}
+
+// listedOn is one that serves them on some ports.
+func listedOn(ports, certificate string, rules ...string) string {
 	entry := "  - secretName: t\n    hosts: [" + strings.TrimSuffix(times(9900, func(i int) string { return fmt.Sprintf("h%d.a.com,", i) }), ",") + "]\n"
-	manifest := strings.Replace(secure(entry, rules...), "  name: web\nspec", fmt.Sprintf("  name: web\n  annotations:\n    fairlead.dev/listen-ports: '%s'\nspec", strings.ReplaceAll(ports(50), "HTTP:", "HTTPS:")), 1)
+	manifest := strings.Replace(secure(entry, rules...), "  name: web\nspec", fmt.Sprintf("  name: web\n  annotations:\n    fairlead.dev/listen-ports: '%s'\nspec", ports), 1)
 	return manifest + "---\n" + certificate
 }
 
