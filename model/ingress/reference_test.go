@@ -82,8 +82,8 @@ What each of them is, Fairlead knows by the tables below:
 
 Both messages say what of Fairlead does the same, where something does. An annotation that is not in the
 table of its prefix is told with the warning, too. It counts as restricting where it resembles one that
-does, as auth-tpye does, or where a word of its name says so, as auth, jwt, waf or whitelist do. A value that asks
-for nothing, as false or none, restricts nothing. Under a prefix with ingress and kubernetes in it that no controller
+does, as auth-tpye does, or where a word of its name says so, as auth, jwt, waf or whitelist do. A value with which
+the other controller restricts nothing restricts nothing here. Under a prefix with ingress and kubernetes in it that no controller
 below has, and under kubernetes.io/ingress., names are looked up in all tables.
 
 The class decides with ` + "`foreignAnnotations`" + `: **Refuse** is the above, **Warn** tells everything with warnings and serves it,

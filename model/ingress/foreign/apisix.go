@@ -1,5 +1,7 @@
 package foreign
 
+import "slices"
+
 // This file is the annotations of the controllers of Apache APISIX and of Higress.
 
 var apisix = controller{
@@ -10,7 +12,8 @@ var apisix = controller{
 		"github.com/apache/apisix-ingress-controller internal/webhook/v1/ingress_webhook.go",
 	},
 	settings: []settings{
-		{Restricts, asSignIn, nil, `auth-type auth-uri auth-ssl-verify auth-request-headers auth-upstream-headers auth-client-headers plugin-config-name
+		{Restricts, asSignIn, unlessOff, "auth-type auth-ssl-verify"},
+		{Restricts, asSignIn, nil, `auth-uri auth-request-headers auth-upstream-headers auth-client-headers plugin-config-name
 			csrf-key`},
 		{Restricts, asInbound, allowedRanges, "allowlist-source-range"},
 		{Restricts, asWebRule, nil, "blocklist-source-range"},
@@ -27,11 +30,12 @@ var apisix = controller{
 	},
 }
 
-// higressSettings are those that Higress has besides those of ingress-nginx.
+// higressSettings are those that Higress has besides those of ingress-nginx, or reads otherwise.
 var higressSettings = []settings{
+	{Restricts, asInbound, allowedRanges, "whitelist-source-range"},
 	{Restricts, asWebRule, nil, "blacklist-source-range domain-blacklist-source-range"},
 	{Restricts, asInbound, allowedRanges, "domain-whitelist-source-range"},
-	{Restricts, asWebRule, nil, "route-limit-rps route-limit-rpm rate-limit-fallback-*"},
+	{Restricts, asWebRule, unlessOff, "route-limit-rps route-limit-rpm rate-limit-fallback-*"},
 	{Restricts, asWhen, nil, "match-method exact-match-header-* regex-match-header-* prefix-match-header-* exact-match-query-* regex-match-query-* prefix-match-query-* exact-match-pseudo-header-*"},
 	{Changes, nothing, nil, "route-limit-burst-multiplier destination timeout retry-on tls-min-protocol-version tls-max-protocol-version ssl-cipher enable-rewrite-* rewrite-path"},
 	{Changes, asHostRewrite, nil, "request-header-control-* response-header-control-*"},
@@ -46,5 +50,5 @@ var higress = controller{
 		"github.com/alibaba/higress pkg/ingress/kube/annotations",
 		"higress.cn/docs/latest/user/annotation",
 	},
-	settings: append(append([]settings{}, nginxSettings...), higressSettings...),
+	settings: slices.Concat(higressSettings, nginxSettings),
 }

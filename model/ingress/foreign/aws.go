@@ -14,8 +14,10 @@ var awsALB = controller{
 	onServices: `auth-* jwt-validation backend-protocol* healthcheck-* healthy-* unhealthy-* success-codes tags target-*
 		multi-cluster-target-group`,
 	settings: []settings{
-		{Restricts, asSignIn, nil, "auth-type jwt-validation"},
-		{Restricts, asSignIn, beside("auth-type", off), `auth-idp-cognito auth-idp-oidc auth-on-unauthenticated-request auth-scope
+		// auth-type is none, cognito or oidc, and with any other the Ingress is not served: pkg/ingress/auth_config_builder.go.
+		{Restricts, asSignIn, &judgement{"unless it is empty or none", func(u use) Effect { return unless(u.value == "" || u.value == "none", Restricts) }}, "auth-type"},
+		{Restricts, asSignIn, conditional, "jwt-validation"},
+		{Restricts, asSignIn, beside("auth-type", func(value string) bool { return value == "none" }), `auth-idp-cognito auth-idp-oidc auth-on-unauthenticated-request auth-scope
 			auth-session-cookie auth-session-timeout`},
 		{Restricts, asInbound, albRanges, "inbound-cidrs security-group-prefix-lists"},
 		{Restricts, asGroups, grouping, "security-groups"},
@@ -60,7 +62,7 @@ var awsALB = controller{
 		{Harmless, nothing, nil, "dry-run-plan"},
 
 		// Of Alibaba Cloud besides.
-		{Restricts, asWebRule, nil, "traffic-limit-qps traffic-limit-ip-qps"},
+		{Restricts, asWebRule, unlessOff, "traffic-limit-qps traffic-limit-ip-qps"},
 		{Restricts, asInternal, private("intranet"), "address-type"},
 		{Restricts, asWhen, nil, "canary-by-header canary-by-header-value canary-by-cookie"},
 		{Changes, asWeights, switched, "canary canary-weight"},

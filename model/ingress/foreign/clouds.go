@@ -92,10 +92,10 @@ var yandex = controller{
 // support.huaweicloud.com/usermanual-cce/cce_10_0695.html and cce_10_0832.html.
 var huaweiSettings = []settings{
 	{Restricts, asWebRule, beside("elb.acl-status", off), "elb.acl-id elb.acl-type elb.acl-*"},
-	{Restricts, asWebRule, nil, "elb.acl-status"},
+	{Restricts, asWebRule, unlessOff, "elb.acl-status"},
 	{Restricts, asMutual, nil, "elb.client-ca-cert elb.tls-client-ca*"},
 	{Restricts, asWhen, conditional, "elb.conditions.*"},
-	{Restricts, asWebRule, nil, "elb.traffic-limit* elb.limit-*"},
+	{Restricts, asWebRule, unlessOff, "elb.traffic-limit* elb.limit-*"},
 	{Changes, asSecureRedirect, switched, "elb.ssl-redirect"},
 	{Changes, asRewrite, nil, "elb.rewrite-target elb.url-rewrite*"},
 	{Changes, asWeights, nil, "elb.canary elb.canary-weight"},

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,9 @@ var restrictingValues = []string{
 	`[{"HTTPS": 443}]`, `[{"port": 443, "mode": "verify"}]`, `[{"field": "http-header"}]`,
 }
 
+// withoutValue are the names of annotations that restrict without a value, too.
+var withoutValue = regexp.MustCompile(`^(router\.tls|router\.tls\..*|(allow|white|deny)list-source-range)$`)
+
 func TestWhatRestrictsRestricts(t *testing.T) {
 	for _, c := range controllers {
 		for _, r := range c.rows {
@@ -53,7 +57,7 @@ func TestWhatRestrictsRestricts(t *testing.T) {
 			if !effects[Restricts] {
 				t.Errorf("no value of %s/%s restricts", c.prefixes[0], name)
 			}
-			if effectOf(c, name, "", open) == Restricts && c != &pomerium {
+			if effectOf(c, name, "", open) == Restricts && c != &pomerium && !withoutValue.MatchString(name) {
 				t.Errorf("%s/%s restricts without a value", c.prefixes[0], name)
 			}
 		}
@@ -129,6 +133,30 @@ func TestValues(t *testing.T) {
 		{map[string]string{nginx + "auth-tls-secret": "a/b", nginx + "auth-tls-verify-client": "no"}, open, "restricts"},
 		{map[string]string{nginx + "auth-tls-secret": "a/b", nginx + "auth-tls-verify-client": "0"}, open, "restricts"},
 		{map[string]string{nginx + "auth-tls-secret": "a/b", nginx + "auth-tls-verify-client": "Disabled"}, open, "restricts"},
+		{map[string]string{nginx + "auth-tls-secret": "a/b", nginx + "auth-tls-verify-client": "optional"}, open, "restricts restricts"},
+		{map[string]string{nginx + "auth-tls-secret": "a/b", nginx + "auth-tls-verify-client": "optional_no_ca"}, open, "restricts restricts"},
+		{map[string]string{nginx + "auth-tls-verify-client": "off"}, open, ""},
+		{map[string]string{nginx + "auth-type": "none"}, open, "restricts"},
+		{map[string]string{nginx + "auth-type": "off"}, open, "restricts"},
+		{map[string]string{nginx + "auth-url": "none"}, open, "restricts"},
+		{map[string]string{nginx + "denylist-source-range": "none"}, open, "restricts"},
+		{map[string]string{nginx + "whitelist-source-range": ","}, open, "restricts"},
+		{map[string]string{nginx + "whitelist-source-range": ""}, open, "restricts"},
+		{map[string]string{nginx + "denylist-source-range": " "}, open, "restricts"},
+		{map[string]string{"haproxy.org/allow-list": ""}, open, ""},
+		{map[string]string{"higress.io/whitelist-source-range": ""}, open, ""},
+		{map[string]string{nginx + "auth-keepalive": "0", nginx + "auth-always-set-cookie": "false", nginx + "limit-rpm": "0"}, open, ""},
+		{map[string]string{alb + "auth-type": "off"}, open, "restricts"},
+		{map[string]string{"ingress.kubernetes.io/auth-type": "none"}, open, "restricts"},
+		{map[string]string{"foo.ingress.kubernetes.io/auth-type": "off"}, open, "restricts"},
+		{map[string]string{"haproxy.org/auth-type": "none"}, open, ""},
+		{map[string]string{"haproxy.org/allow-list": "patterns/office"}, open, "restricts"},
+		{map[string]string{"haproxy-ingress.github.io/auth-secret": "none"}, open, "restricts"},
+		{map[string]string{"haproxy-ingress.github.io/auth-tls-secret": "ca", "haproxy-ingress.github.io/auth-tls-verify-client": "off"}, open, ""},
+		{map[string]string{"haproxy-ingress.github.io/auth-tls-secret": "ca", "haproxy-ingress.github.io/auth-tls-verify-client": "no"}, open, "restricts"},
+		{map[string]string{"konghq.com/plugins": "none"}, open, "restricts"},
+		{map[string]string{"nginx.org/policies": "off"}, open, "restricts"},
+		{map[string]string{"haproxy.router.openshift.io/rate-limit-connections": "false"}, open, ""},
 		{map[string]string{nginx + "canary": "true", nginx + "canary-weight": "10"}, open, "changes changes"},
 		{map[string]string{nginx + "canary": "true", nginx + "canary-by-header": "X-Canary"}, open, "changes restricts"},
 		{map[string]string{nginx + "enable-access-log": "false"}, open, ""},
@@ -145,6 +173,14 @@ func TestValues(t *testing.T) {
 		{map[string]string{"traefik.ingress.kubernetes.io/router.tls": "1"}, open, "restricts"},
 		{map[string]string{"traefik.ingress.kubernetes.io/router.tls": "T"}, open, "restricts"},
 		{map[string]string{"traefik.ingress.kubernetes.io/router.tls": "0"}, open, ""},
+		{map[string]string{"traefik.ingress.kubernetes.io/router.tls": ""}, open, "restricts"},
+		{map[string]string{"traefik.ingress.kubernetes.io/router.tls": "TRUE"}, open, "restricts"},
+		{map[string]string{"traefik.ingress.kubernetes.io/router.tls": ""}, inside, ""},
+		{map[string]string{"traefik.ingress.kubernetes.io/router.tls.certresolver": ""}, open, "restricts"},
+		{map[string]string{"traefik.ingress.kubernetes.io/router.middlewares": "none"}, open, "restricts"},
+		{map[string]string{"traefik.ingress.kubernetes.io/router.tls.options": "off"}, open, "restricts"},
+		{map[string]string{"traefik.ingress.kubernetes.io/router.entrypoints": "websecure,"}, open, "restricts"},
+		{map[string]string{"traefik.ingress.kubernetes.io/router.entrypoints": ""}, open, ""},
 		{map[string]string{"appgw.ingress.kubernetes.io/use-private-ip": "1"}, open, "restricts"},
 		{map[string]string{nginx + "whitelist-source-range": "0.0.0.0/0,!203.0.113.0/24"}, open, "restricts"},
 		{map[string]string{nginx + "whitelist-source-range": "10.1.0.0/16,office"}, inside, "restricts"},
@@ -262,7 +298,7 @@ func TestRestrictingIsWhateverIsServed(t *testing.T) {
 		"alb.ingress.kubernetes.io/scheme=internet-facing":     false,
 		"alb.ingress.kubernetes.io/healthcheck-path=/":         false,
 		"nginx.ingress.kubernetes.io/auth-url=x":               true,
-		"nginx.ingress.kubernetes.io/whitelist-source-range=":  false,
+		"nginx.ingress.kubernetes.io/whitelist-source-range=":  true,
 		"external-dns.alpha.kubernetes.io/hostname=auth.a.com": false,
 	}
 	for annotation, want := range cases {

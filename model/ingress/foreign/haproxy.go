@@ -4,11 +4,14 @@ package foreign
 // the one of the community.
 
 var haproxyTechnologiesSettings = []settings{
-	{Restricts, asSignIn, nil, "auth-type auth-secret auth-realm"},
+	// Only basic-auth counts, and nothing without it: pkg/annotations/ingress/basicAuth.go.
+	{Restricts, asSignIn, unlessOff, "auth-type"},
+	{Restricts, asSignIn, nil, "auth-secret auth-realm"},
 	{Restricts, asInbound, allowedRanges, "allow-list whitelist"},
 	{Restricts, asWebRule, nil, "deny-list blacklist"},
-	{Restricts, asWebRule, nil, "rate-limit rate-limit-requests rate-limit-period rate-limit-status-code"},
-	{Restricts, asMutual, nil, "client-ca client-crt-optional client-strict-sni"},
+	{Restricts, asWebRule, unlessOff, "rate-limit rate-limit-requests rate-limit-period rate-limit-status-code"},
+	{Restricts, asMutual, nil, "client-ca"},
+	{Restricts, asMutual, unlessOff, "client-crt-optional client-strict-sni"},
 	{Restricts, asWhen, nil, "route-acl"},
 	{Restricts, nothing, nil, "backend-config-snippet frontend-config-snippet global-config-snippet"},
 
@@ -45,12 +48,14 @@ var haproxyTechnologies = controller{
 }
 
 var haproxyIngressSettings = []settings{
-	{Restricts, asSignIn, nil, `auth-type auth-secret auth-realm auth-url auth-signin auth-method auth-headers auth-headers-request auth-headers-fail
+	{Restricts, asSignIn, unlessOff, "auth-type"},
+	{Restricts, asSignIn, nil, `auth-secret auth-realm auth-url auth-signin auth-method auth-headers auth-headers-request auth-headers-fail
 		auth-headers-succeed auth-proxy auth-external-placement oauth oauth-headers oauth-uri-prefix`},
-	{Restricts, asMutual, nil, "auth-tls-secret auth-tls-strict auth-tls-verify-client auth-tls-error-page auth-tls-cert-header"},
+	{Restricts, asMutual, unlessOff, "auth-tls-verify-client auth-tls-strict auth-tls-cert-header"},
+	{Restricts, asMutual, besideVerify, "auth-tls-secret auth-tls-error-page"},
 	{Restricts, asInbound, allowedRanges, "allowlist-source-range whitelist-source-range"},
 	{Restricts, asWebRule, nil, "denylist-source-range"},
-	{Restricts, asWebRule, nil, "limit-connections limit-rps"},
+	{Restricts, asWebRule, unlessOff, "limit-connections limit-rps"},
 	{Restricts, asWebACL, guarding, "waf waf-mode"},
 	{Restricts, asWhen, nil, "http-header-match http-header-match-regex"},
 	{Restricts, nothing, nil, `config-backend config-backend-early config-backend-late config-frontend config-frontend-early config-frontend-late

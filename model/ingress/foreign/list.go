@@ -31,7 +31,7 @@ func Controllers() []Controller {
 			case r.judge != nil:
 				row.When = r.judge.says
 			case r.effect == Restricts:
-				row.When = "unless it is empty or off"
+				row.When = "unless it is empty"
 			}
 			entry.Rows = append(entry.Rows, row)
 		}

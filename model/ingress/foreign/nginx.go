@@ -4,17 +4,20 @@ package foreign
 
 // nginxSettings are those of ingress-nginx, which others have taken over.
 var nginxSettings = []settings{
+	// An auth-type that is not basic or digest, and an auth-url that is none, keep everybody out, since the location is
+	// denied then: internal/ingress/annotations/auth/main.go, authreq/main.go and annotations.go.
 	{Restricts, asSignIn, nil, `auth-type auth-realm auth-secret auth-secret-type auth-url auth-signin auth-signin-redirect-param
 		auth-method auth-snippet auth-response-headers auth-request-redirect auth-proxy-set-headers auth-cache-key
-		auth-cache-duration auth-always-set-cookie auth-keepalive auth-keepalive-requests auth-keepalive-share-vars
+		auth-cache-duration`},
+	{Restricts, asSignIn, unlessOff, `auth-always-set-cookie auth-keepalive auth-keepalive-requests auth-keepalive-share-vars
 		auth-keepalive-timeout enable-global-auth`},
 	{Restricts, asSignIn, nil, "satisfy"},
-	{Restricts, asMutual, nil, "auth-tls-verify-client"},
+	{Restricts, asMutual, unlessOff, "auth-tls-verify-client"},
 	{Restricts, asMutual, besideVerify, `auth-tls-secret auth-tls-verify-depth auth-tls-error-page auth-tls-match-cn
 		auth-tls-pass-certificate-to-upstream`},
-	{Restricts, asInbound, allowedRanges, "allowlist-source-range whitelist-source-range"},
-	{Restricts, asWebRule, nil, "denylist-source-range"},
-	{Restricts, asWebRule, nil, `limit-connections limit-rps limit-rpm limit-rate global-rate-limit`},
+	{Restricts, asInbound, nginxRanges, "allowlist-source-range whitelist-source-range"},
+	{Restricts, asWebRule, always, "denylist-source-range"}, // as nginxRanges: internal/ingress/annotations/ipdenylist/main.go
+	{Restricts, asWebRule, unlessOff, `limit-connections limit-rps limit-rpm limit-rate global-rate-limit`},
 	{Restricts, asWebACL, guarding, "enable-modsecurity enable-owasp-core-rules enable-owasp-modsecurity-crs modsecurity-snippet lua-resty-waf"},
 	{Restricts, nothing, nil, "configuration-snippet server-snippet stream-snippet"},
 	{Restricts, asWhen, nil, "canary-by-header canary-by-header-value canary-by-header-pattern canary-by-cookie"},
@@ -73,11 +76,11 @@ var nginxInc = controller{
 	},
 	settings: []settings{
 		{Restricts, asSignIn, nil, "basic-auth-secret basic-auth-realm jwt-key jwt-realm jwt-token jwt-login-url policies"},
-		{Restricts, asWebRule, nil, "limit-req-rate limit-req-key limit-req-zone-size limit-req-burst limit-req-delay limit-req-no-delay limit-req-reject-code limit-req-scale"},
+		{Restricts, asWebRule, unlessOff, "limit-req-rate limit-req-key limit-req-zone-size limit-req-burst limit-req-delay limit-req-no-delay limit-req-reject-code limit-req-scale"},
 		{Restricts, asWebACL, guarding, "app-protect-enable app-protect-policy app_protect_enable app_protect_policy"},
 		{Restricts, asShield, guarding, "app-protect-dos-resource"},
 		{Restricts, nothing, nil, "server-snippets location-snippets"},
-		{Restricts, nothing, nil, "internal-route"},
+		{Restricts, nothing, unlessOff, "internal-route"},
 
 		{Changes, nothing, nil, "limit-req-dry-run limit-req-log-level"},
 		{Changes, asPorts, nil, "listen-ports listen-ports-ssl"},

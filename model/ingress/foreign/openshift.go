@@ -11,7 +11,7 @@ var openshift = controller{
 	},
 	settings: []settings{
 		{Restricts, asInbound, allowedRanges, "ip_whitelist ip_allowlist"},
-		{Restricts, asWebRule, nil, "rate-limit-connections rate-limit-connections.*"},
+		{Restricts, asWebRule, unlessOff, "rate-limit-connections rate-limit-connections.*"},
 		{Restricts, asSecurePorts, onlySecure("if it is edge, reencrypt or passthrough", valued("edge", "reencrypt", "passthrough")), "termination"},
 		{Changes, nothing, nil, "destination-ca-certificate-secret"},
 		{Changes, asRewrite, nil, "rewrite-target"},

@@ -33,8 +33,8 @@ type controller struct {
 type settings struct {
 	effect  Effect
 	instead equivalent
-	// judge is the effect where the value matters. Nil: it is effect, unless the value is empty or, of
-	// an annotation that restricts, says off.
+	// judge is the effect where the value matters. Nil: it is effect, unless the value is empty. A value such as
+	// none or off can be the name of a Secret or of a policy, or is refused by the controller.
 	judge *judgement
 	// names are what stands behind the prefix, separated by spaces. One that ends with a star stands for
 	// all names that begin so.
@@ -80,7 +80,7 @@ func (r *row) effectOf(u use) Effect {
 	switch {
 	case r.judge != nil:
 		effect = r.judge.of(u)
-	case strings.TrimSpace(u.value) == "", effect == Restricts && off(u.value):
+	case strings.TrimSpace(u.value) == "":
 		effect = Harmless
 	}
 	if _, said := u.served.Annotations[r.instead.annotation]; said && effect == Changes {

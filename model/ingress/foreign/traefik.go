@@ -8,12 +8,16 @@ import "strings"
 // those without TLS, websecure and https those with TLS.
 var traefikEntryPoints = &judgement{"if they are websecure or https, and the Ingress is served on an HTTP port here; if one is called internal or private, or none has a name of these, and the load balancer faces the internet here; otherwise others are a change",
 	func(u use) Effect {
+		if u.value == "" {
+			return Harmless
+		}
 		private, plain, known, unknown := false, false, false, false
 		for point := range strings.SplitSeq(strings.ToLower(u.value), ",") {
 			point = strings.TrimSpace(point)
 			private = private || strings.Contains(point, "internal") || strings.Contains(point, "private")
 			switch point {
-			case "", "web", "http":
+			case "":
+			case "web", "http":
 				plain, known = true, true
 			case "websecure", "https":
 				known = true
@@ -33,9 +37,11 @@ var traefikEntryPoints = &judgement{"if they are websecure or https, and the Ing
 
 // traefik1Settings are those of Traefik 1, with the prefix of their own and with ingress.kubernetes.io.
 var traefik1Settings = []settings{
-	{Restricts, asSignIn, nil, "auth-type auth-secret auth-remove-header auth-url auth-trust-headers auth-tls-secret auth-tls-insecure auth-realm auth-response-headers"},
+	{Restricts, asSignIn, nil, "auth-type auth-secret auth-remove-header auth-url auth-tls-secret auth-realm auth-response-headers"},
+	{Restricts, asSignIn, unlessOff, "auth-trust-headers auth-tls-insecure"},
 	{Restricts, asInbound, allowedRanges, "whitelist-source-range"},
-	{Restricts, asWebRule, nil, "rate-limit max-conn-amount max-conn-extractor-func"},
+	{Restricts, asWebRule, nil, "rate-limit max-conn-extractor-func"},
+	{Restricts, asWebRule, unlessOff, "max-conn-amount"},
 	{Restricts, asWhen, nil, "allowed-hosts"},
 	{Changes, nothing, nil, "whitelist-x-forwarded-for"},
 	{Changes, asSecureRedirect, switched, "ssl-redirect force-ssl-redirect ssl-temporary-redirect"},
@@ -64,9 +70,11 @@ var traefik = controller{
 	settings: append([]settings{
 		{Restricts, asSignIn, nil, "router.middlewares"},
 		{Restricts, asSecurePorts, traefikEntryPoints, "router.entrypoints"},
-		{Restricts, asSecurePorts, onlySecure("if it is true", isBool(true)), "router.tls"},
+		// A router has TLS with router.tls without a value, too, or with any of the names behind it:
+		// github.com/traefik/paerser parser/nodes_metadata.go, which reads true in any case.
+		{Restricts, asSecurePorts, onlySecure("if it is true or empty", func(u use) bool { return u.value == "" || isBool(true)(u) }), "router.tls"},
 		{Restricts, asMutual, nil, "router.tls.options"},
-		{Restricts, asSecurePorts, onlySecure("if it is there", func(u use) bool { return u.value != "" }), "router.tls.certresolver router.tls.domains.*"},
+		{Restricts, asSecurePorts, onlySecure("if it is there", func(use) bool { return true }), "router.tls.certresolver router.tls.domains.*"},
 		{Changes, asRegex, nil, "router.pathmatcher router.rulesyntax"},
 		{Changes, nothing, nil, "router.priority"},
 		{Changes, asSticky, nil, "service.sticky service.sticky.*"},

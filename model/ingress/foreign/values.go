@@ -29,11 +29,27 @@ func unless(harmless bool, effect Effect) Effect {
 // switched are settings that change something where they are switched on.
 var switched = &judgement{"unless it is off", func(u use) Effect { return unless(off(u.value), Changes) }}
 
+// unlessOff are settings that restrict where they are switched on: booleans, modes of which one is off, and limits, of
+// which 0 is none.
+var unlessOff = &judgement{"unless it is empty or off", func(u use) Effect { return unless(off(u.value), Restricts) }}
+
 // allowedRanges are lists of who may connect.
 var allowedRanges = &judgement{
 	"unless the list is empty, has everybody in it, or has all in it who may connect here",
 	func(u use) Effect { return u.allowing(u.value) },
 }
+
+// nginxRanges are those of ingress-nginx, which denies a location to everybody where the list is empty or cannot be
+// read: internal/ingress/annotations/ipallowlist/main.go.
+var nginxRanges = &judgement{
+	"unless the list has everybody in it, or all who may connect here",
+	func(u use) Effect {
+		return unless(strings.Trim(u.value, ", \t\n") != "" && u.allowing(u.value) == Harmless, Restricts)
+	},
+}
+
+// always are settings that restrict without a value, too.
+var always = &judgement{"", func(use) Effect { return Restricts }}
 
 // albRanges are those of the AWS Load Balancer Controller, which lets in who is in either list:
 // docs/guide/ingress/annotations.md, inbound-cidrs and security-group-prefix-lists.
@@ -98,7 +114,13 @@ func valued(values ...string) func(use) bool {
 }
 
 // isBool are settings that keep to HTTPS with one of the values that strconv.ParseBool reads as want. The
-// controllers read their booleans with it: 1, t, T, TRUE, true, True, and 0, f, F, FALSE, false, False.
+// controllers read their booleans with it: 1, t, T, TRUE, true, True, and 0, f, F, FALSE, false, False. That is so in
+//   - ingress-nginx, internal/ingress/annotations/parser/main.go, parseBool,
+//   - ingress-gce, pkg/annotations/ingress.go, AllowHTTP and SuppressFirewallXPNError,
+//   - HAProxy Ingress, pkg/converters/ingress/annotations/mapper.go, Bool,
+//   - Traefik, in fields that are booleans: github.com/traefik/paerser parser/element_fill.go.
+//
+// All of them take a value that it cannot read as if there were none.
 func isBool(want bool) func(use) bool {
 	return func(u use) bool {
 		got, err := strconv.ParseBool(strings.ToLower(strings.TrimSpace(u.value)))
@@ -137,8 +159,12 @@ func beside(name string, off func(string) bool) *judgement {
 	}}
 }
 
-// besideVerify are settings of client certificates of ingress-nginx. Of auth-tls-verify-client it reads any value but
-// off, optional and optional_no_ca as on: internal/ingress/annotations/authtls/main.go.
+// besideVerify are settings of client certificates of ingress-nginx. It reads none of them where auth-tls-secret is not
+// there. Of auth-tls-verify-client it reads any value but on, off, optional and optional_no_ca as on, and an
+// auth-tls-secret without it, too (internal/ingress/annotations/authtls/main.go, authVerifyClientRegex and
+// defaultAuthVerifyClient). With optional a certificate that is sent is verified, and with optional_no_ca it is handed
+// to the pods, which decide. HAProxy Ingress reads them likewise (pkg/converters/ingress/annotations/host.go,
+// setAuthTLSConfig).
 var besideVerify = beside("auth-tls-verify-client", func(value string) bool { return value == "off" })
 
 // list are the parts of a value that has commas between them, in lower case.

@@ -6,7 +6,7 @@ package foreign
 var voyagerSettings = []settings{
 	{Restricts, asSignIn, nil, "auth-type auth-realm auth-secret auth-tls-secret auth-tls-verify-client auth-tls-error-page oauth"},
 	{Restricts, asInbound, allowedRanges, "whitelist-source-range"},
-	{Restricts, asWebRule, nil, "limit-connection limit-rpm limit-rps max-connections"},
+	{Restricts, asWebRule, unlessOff, "limit-connection limit-rpm limit-rps max-connections"},
 	{Restricts, asInbound, allowedRanges, "load-balancer-source-ranges"},
 	{Restricts, nothing, nil, "backend-rule frontend-rule"},
 	{Changes, asSecureRedirect, switched, "ssl-redirect force-ssl-redirect"},
