@@ -228,6 +228,7 @@ func TestWhatIsMeant(t *testing.T) {
 		"source-ranges":                          {"fairlead.dev/source-ranges", "10.0.0.0/8", "no annotation has this name", diag.Error},
 		"allowed-ips":                            {"fairlead.dev/allowed-ips", "10.0.0.0/8", "no annotation has this name", diag.Error},
 		"firewall":                               {"fairlead.dev/firewall", "office", "no annotation has this name", diag.Error},
+		"camelCase":                              {"fairlead.dev/ipWhitelist", "10.0.0.0/8", "no annotation has this name", diag.Error},
 		"ssl-only":                               {"fairlead.dev/ssl-only", "true", "no annotation has this name", diag.Error},
 		"another prefix":                         {"fairlead.io/target-type", "ip", "did you mean fairlead.dev/target-type?", diag.Warning},
 		"a prefix that is misspelt":              {"fairlaed.dev/target-type", "ip", "did you mean fairlead.dev/target-type?", diag.Warning},
@@ -264,6 +265,25 @@ func TestMisplacedInAnotherCase(t *testing.T) {
 	for key, want := range map[string]diag.Severity{"Fairlead.dev/inbound": diag.Error, "FAIRLEAD.DEV/target-type": diag.Warning, "fairlead.dev/source-ranges": diag.Error} {
 		found := misplaced(diag.Source{}, name{"shop", "web"}, map[string]string{key: "10.0.0.0/8"}, given)
 		if len(found) != 1 || found[0].Severity != want || !strings.Contains(found[0].Message, key) {
+			t.Errorf("%s on a Service: %v, and not %s", key, found, want)
+		}
+	}
+}
+
+// Annotations of a Service whose prefix was meant as ours are told as those with ours are.
+func TestMisplacedWithAMisspeltPrefix(t *testing.T) {
+	given := settings{scheme: v1alpha1.SchemeInternetFacing}
+	for key, want := range map[string]diag.Severity{
+		"fairlaed.dev/inbound": diag.Error, "ingress.fairlead.dev/target-type": diag.Warning, "fairlead.io/ipWhitelist": diag.Error,
+		"inbound": "", "example.com/inbound": "",
+	} {
+		found := misplaced(diag.Source{}, name{"shop", "web"}, map[string]string{key: "10.0.0.0/8"}, given)
+		switch {
+		case want == "":
+			if len(found) > 0 {
+				t.Errorf("%s on a Service: %v", key, found)
+			}
+		case len(found) != 1 || found[0].Severity != want || !strings.Contains(found[0].Message, key):
 			t.Errorf("%s on a Service: %v, and not %s", key, found, want)
 		}
 	}

@@ -192,16 +192,19 @@ func plain(ports []v1alpha1.ListenPort) bool {
 	return slices.ContainsFunc(ports, func(p v1alpha1.ListenPort) bool { return p.Protocol == "HTTP" })
 }
 
-// misplaced tells of annotations of Fairlead on a Service.
+// misplaced tells of annotations of Fairlead on a Service, and of those with a prefix that was meant as ours.
 func misplaced(at diag.Source, service name, annotations map[string]string, given settings) []diag.Diagnostic {
 	var names []string
-	severity := diag.Warning
+	severity, misspelt := diag.Warning, ""
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		if !strings.HasPrefix(strings.ToLower(key), prefix) {
+		p, short, prefixed := strings.Cut(key, "/")
+		if !prefixed || p+"/" != prefix && !meantAsOurs(key) {
 			continue
 		}
 		names = append(names, key)
-		short := key[len(prefix):]
+		if p+"/" != prefix {
+			misspelt = ", with the prefix " + prefix
+		}
 		if meaningOf(short, true).restricts(short, annotations[key], given) {
 			severity = diag.Error
 		}
@@ -214,7 +217,7 @@ func misplaced(at diag.Source, service name, annotations map[string]string, give
 	if len(names) > most {
 		listed += fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	message := fmt.Sprintf("annotations of Fairlead are read on Ingresses only, and not on Service %s: put %s on the Ingress", service, listed)
+	message := fmt.Sprintf("annotations of Fairlead are read on Ingresses only, and not on Service %s: put %s on the Ingress%s", service, listed, misspelt)
 	if severity == diag.Error {
 		message += "; more would be exposed without, so the Ingress is not served as it is"
 	}

@@ -163,8 +163,18 @@ var restrictingWords = map[string]bool{
 	"waf": true, "whitelist": true,
 }
 
-// SoundsRestricting reports whether a word of a name says that the annotation restricts, and its value is not off.
+// SoundsRestricting reports whether a word of a name says that the annotation restricts, or two words that stand side by
+// side, such as white and list; and its value is not off.
 func SoundsRestricting(name, value string) bool {
-	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '-' || r == '_' || r == '.' })
-	return !off(value) && slices.ContainsFunc(words, func(w string) bool { return restrictingWords[w] })
+	if off(value) {
+		return false
+	}
+	before := ""
+	for _, word := range spelling.Words(name) {
+		if restrictingWords[word] || restrictingWords[strings.TrimRight(word, "0123456789")] || restrictingWords[before+word] {
+			return true
+		}
+		before = word
+	}
+	return false
 }

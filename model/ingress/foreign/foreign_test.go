@@ -257,6 +257,15 @@ func TestNamesThatAreNotInTheTable(t *testing.T) {
 		"as GKE writes it":                {"kubernetes.io/ingress.auth-url", Restricts, ""},
 		"as GKE writes it, made up":       {"kubernetes.io/ingress.made-up", Changes, ""},
 		"under a prefix of no controller": {"example.com/auth-type", Harmless, ""},
+		"words in camelCase":              {"foo.ingress.kubernetes.io/allowOfficeRange", Restricts, ""},
+		"two words in camelCase":          {"foo.ingress.kubernetes.io/ipWhitelist", Restricts, "ip_whitelist"},
+		"a word behind a capital":         {"nginx.ingress.kubernetes.io/basicAuth", Restricts, ""},
+		"a word of capitals":              {"konghq.com/OIDCProvider", Restricts, ""},
+		"a word cut in two":               {"konghq.com/requestMTLS", Restricts, ""},
+		"a word cut in two by case":       {"konghq.com/ipWhiteList", Restricts, ""},
+		"a word cut in two by a dash":     {"konghq.com/deny-list", Restricts, ""},
+		"a word with a number":            {"konghq.com/auth2", Restricts, ""},
+		"camelCase, made up":              {"foo.ingress.kubernetes.io/authorName", Changes, ""},
 		"resembles what only changes":     {"nginx.ingress.kubernetes.io/rewrite-taget", Changes, ""},
 	}
 	for name, c := range cases {
@@ -280,13 +289,14 @@ func TestServices(t *testing.T) {
 		"alb.ingress.kubernetes.io/auth-type": "oidc", "alb.ingress.kubernetes.io/scheme": "internal", "alb.ingress.kubernetes.io/healthcheck-path": "/",
 		"cloud.google.com/backend-config": `{"default": "iap"}`, "cloud.google.com/neg": "{}", "cloud.google.com/load-balancer-type": "Internal",
 		"konghq.com/plugins": "jwt", "nginx.ingress.kubernetes.io/auth-url": "x", "service.beta.kubernetes.io/aws-load-balancer-internal": "true",
+		"kubernetes.io/ingress.allow-http": "false", "kubernetes.io/ingress.auth-url": "x", "kubernetes.io/ingress.class": "x", "kubernetes.io/elb.acl-id": "x",
 		"haproxy.org/route-acl": "x", "haproxy-ingress.github.io/oauth": "oauth2_proxy",
 	}
 	var got []string
 	for _, s := range OnService(annotations, open) {
 		got = append(got, fmt.Sprint(s.Name, " ", s.Effect))
 	}
-	want := []string{"auth-type restricts", "healthcheck-path changes", "backend-config restricts", "oauth restricts", "route-acl restricts", "plugins restricts"}
+	want := []string{"auth-type restricts", "healthcheck-path changes", "backend-config restricts", "oauth restricts", "route-acl restricts", "plugins restricts", "ingress.allow-http restricts", "ingress.auth-url restricts"}
 	if !slices.Equal(got, want) {
 		t.Errorf("of a Service: %q", got)
 	}

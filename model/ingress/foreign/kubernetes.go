@@ -14,7 +14,8 @@ var kubernetes = controller{
 		"support.huaweicloud.com/usermanual-cce/cce_10_0695.html",
 		"cloud.tencent.com/document/product/457/45700",
 	},
-	others: true,
+	others:     true,
+	onServices: "ingress.*",
 	settings: slices.Concat([]settings{
 		{Restricts, asSecurePorts, onlySecure("if it is false", isBool(false)), "ingress.allow-http"},
 		{Changes, nothing, nil, "ingress.global-static-ip-name ingress.regional-static-ip-name"},

@@ -9,15 +9,15 @@ import (
 // controller. Their names are looked up in the tables of all controllers.
 
 // unlisted are the names of all controllers.
-var unlisted = unlistedController("", "*")
+var unlisted = unlistedController("")
 
 // unlistedUnderKubernetes are the same behind kubernetes.io/ingress., as GKE writes its own.
-var unlistedUnderKubernetes = unlistedController("ingress.", "")
+var unlistedUnderKubernetes = unlistedController("ingress.")
 
 // unlistedController has the rows of all controllers, those that restrict going first. Those of Pomerium are left out:
 // there all annotations restrict, since without one nobody is let in. Of patterns it has those that restrict.
-func unlistedController(stem, onServices string) *controller {
-	c := &controller{name: "a controller that is not known", stem: stem, onServices: onServices}
+func unlistedController(stem string) *controller {
+	c := &controller{name: "a controller that is not known", stem: stem, onServices: "*"}
 	for _, other := range controllers {
 		if other == &pomerium || other == &serviceLoadBalancers {
 			continue

@@ -2,12 +2,40 @@
 // told with the one that was meant.
 package spelling
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 var punctuation = strings.NewReplacer("-", "", "_", "", ".", "")
 
 // Squeezed is a name without its case and punctuation.
 func Squeezed(name string) string { return strings.ToLower(punctuation.Replace(name)) }
+
+// Words are the words of a name in lower case. They are parted by punctuation, or begin with a capital letter, as those
+// of allowSourceRange and of OIDCProvider do.
+func Words(name string) []string {
+	var out []string
+	runes := []rune(name)
+	start := 0
+	end := func(at int) {
+		if at > start {
+			out = append(out, strings.ToLower(string(runes[start:at])))
+		}
+		start = at
+	}
+	for i, r := range runes {
+		switch {
+		case r == '-' || r == '_' || r == '.':
+			end(i)
+			start = i + 1
+		case i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
+			end(i)
+		}
+	}
+	end(len(runes))
+	return out
+}
 
 // Within reports whether one name becomes the other with at most so many edits. An edit inserts,
 // removes or replaces a character, or swaps two neighbours. It takes time in proportion to the

@@ -3,10 +3,22 @@ package spelling
 import (
 	"flag"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
 var seed = flag.Uint64("seed", 1, "seed of the random names")
+
+func TestWords(t *testing.T) {
+	for name, want := range map[string]string{
+		"allowSourceRange": "allow source range", "OIDCProvider": "oidc provider", "requestMTLS": "request mtls", "mTLS": "m tls",
+		"auth_url.Two-three": "auth url two three", "ipWhiteList": "ip white list", "oauth2": "oauth2", "A": "a", "--": "", "": "", "ÄrgerÖl": "ärger öl",
+	} {
+		if got := strings.Join(Words(name), " "); got != want {
+			t.Errorf("the words of %q: %q, and not %q", name, got, want)
+		}
+	}
+}
 
 func TestWithin(t *testing.T) {
 	cases := []struct {
