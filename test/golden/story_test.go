@@ -6,7 +6,9 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -29,6 +31,8 @@ import (
 //	requests.NAME  the same for one capability set, where it cannot say everything
 //	routes, rules, plan, diagnostics
 //	               what the compiler prints, written by -update
+//
+// Lines between "# repeat 100 times:" and "# end of repeat" are written out that often, with 1 to 100 for $N.
 type story struct {
 	file    string
 	archive *txtar.Archive
@@ -154,10 +158,26 @@ func (s *story) has(name string) bool {
 func (s *story) section(name string) string {
 	for _, f := range s.archive.Files {
 		if f.Name == name {
-			return string(f.Data)
+			return repeated(string(f.Data))
 		}
 	}
 	return ""
+}
+
+// repetition are lines that stand for many: each line between them, with $N in place of the number.
+var repetition = regexp.MustCompile(`(?ms)^# repeat (\d+) times:\n(.*?)^# end of repeat\n`)
+
+// repeated is a text with its repetitions written out.
+func repeated(text string) string {
+	return repetition.ReplaceAllStringFunc(text, func(found string) string {
+		parts := repetition.FindStringSubmatch(found)
+		times, _ := strconv.Atoi(parts[1]) // there are digits
+		var b strings.Builder
+		for i := range times {
+			b.WriteString(strings.ReplaceAll(parts[2], "$N", strconv.Itoa(i+1)))
+		}
+		return b.String()
+	})
 }
 
 // write replaces the generated sections, leaving out the empty ones.
