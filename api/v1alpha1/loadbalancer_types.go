@@ -58,7 +58,8 @@ type LoadBalancerStatus struct {
 	// IPs are the IP addresses, where the cloud says them.
 	// +listType=atomic
 	IPs []string `json:"ips,omitempty"`
-	// Members are the Ingresses, as namespace/name, oldest first.
+	// Members are the Ingresses, as namespace/name, oldest first. Where they are too many to be listed here the newest are
+	// left out, and memberCount counts them all the same.
 	// +listType=atomic
 	Members []string `json:"members,omitempty"`
 	// MemberCount is how many they are.
@@ -140,18 +141,16 @@ type Memory struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Class *LoadBalancerClassSpec `json:"class,omitempty"`
-	// Members are by namespace/name.
-	// +listType=map
-	// +listMapKey=ingress
+	// Members are by namespace/name. The list is replaced as a whole: of a list with
+	// keys the metadata would have every name once more.
+	// +listType=atomic
 	Members []MemberMemory `json:"members,omitempty"`
 	// Certificates are those of Secrets that the cloud has. One goes on being served while its Secret
 	// holds none that can be.
-	// +listType=map
-	// +listMapKey=secret
+	// +listType=atomic
 	Certificates []SecretCertificate `json:"certificates,omitempty"`
 	// Hosts are the owners of the hosts of a group across namespaces.
-	// +listType=map
-	// +listMapKey=host
+	// +listType=atomic
 	Hosts []HostOwner `json:"hosts,omitempty"`
 	// Rules are those that are ours, each by a digest, where the class has others stay beside them.
 	// +listType=atomic

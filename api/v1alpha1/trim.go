@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // This file keeps a LoadBalancer small enough to be stored. What is cut is said: in a count beside
@@ -19,6 +20,8 @@ const (
 	MaxSteps = 50
 	// MaxHosts is how many bytes the owners of hosts are given.
 	MaxHosts = 256 << 10
+	// MaxMembers is how many bytes the names of members are given that a report lists.
+	MaxMembers = 64 << 10
 	// MaxSize is how many bytes of JSON a status may be. An object in etcd can be 1.5 MiB; the rest
 	// is for metadata, which notes who wrote each field.
 	MaxSize = 1 << 20
@@ -26,11 +29,14 @@ const (
 
 // Trim cuts the status to what can be stored in size bytes. It cuts the lists, then drops last
 // accepted versions, and returns the Ingresses that lost theirs: until they are accepted again they
-// have nothing to fall back to. The namespace whose versions take the most bytes loses its largest
-// one first, so that large Ingresses of one namespace cost the others nothing.
+// have nothing to fall back to. If that is not enough, what the cloud rejected is forgotten, which is tried
+// again then, and after that what members are leaving. The namespace that takes the most bytes loses its
+// largest one first, so that large Ingresses of one namespace cost the others nothing. The names of members
+// stay: the compiler bounds how many there are.
 func (s *LoadBalancerStatus) Trim(size int) ([]string, error) {
 	s.OmittedDiagnostics += cut(&s.Diagnostics, MaxDiagnostics)
 	s.Memory.Hosts = boundHosts(s.Memory.Hosts, MaxHosts)
+	s.Members = s.Members[:fitting(s.Members, MaxMembers)]
 	if s.LastPlan != nil {
 		s.LastPlan.OmittedSteps += cut(&s.LastPlan.Steps, MaxSteps)
 	}
@@ -39,68 +45,143 @@ func (s *LoadBalancerStatus) Trim(size int) ([]string, error) {
 		return nil, fmt.Errorf("measuring a report: %w", err)
 	}
 	excess := len(text) - size
-	if excess <= 0 {
-		return nil, nil
-	}
-	namespaces, err := s.Memory.versions()
-	if err != nil {
-		return nil, err
-	}
 	var lost []string
-	for excess > 0 && len(namespaces) > 0 {
-		most := slices.MaxFunc(namespaces, func(a, b *versions) int { return cmp.Compare(a.size, b.size) })
-		if len(most.versions) == 0 {
+	for i, part := range dispensable {
+		if excess <= 0 {
 			break
 		}
-		v := most.versions[0]
-		most.versions, most.size = most.versions[1:], most.size-v.size
-		// That it is forgotten takes a few bytes more, where its place was.
-		excess -= v.size + len(`"lastAccepted":,`) - len(`"forgotten":true,`)
-		v.LastAccepted, v.Forgotten = nil, true
-		lost = append(lost, v.Ingress)
+		dropped, err := s.Memory.drop(part, &excess)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			lost = dropped // versions
+		}
 	}
 	return lost, nil
 }
 
-// A version is a member with its last accepted version, and how many bytes of JSON that version takes.
-type version struct {
+// fitting is how many of some names take no more than so many bytes.
+func fitting(names []string, size int) int {
+	for i, name := range names {
+		if size -= len(name) + len(`"",`); size < 0 {
+			return i
+		}
+	}
+	return len(names)
+}
+
+// A part is something of what is remembered of a member that can be done without.
+type part struct {
+	of   func(*MemberMemory) any // nil for nothing
+	drop func(*MemberMemory)
+	// more is how many bytes it takes besides, and leaves is how many take its place.
+	more, leaves int
+}
+
+// dispensable are the parts, in the order in which they go.
+var dispensable = []part{
+	{
+		func(m *MemberMemory) any {
+			if m.LastAccepted == nil {
+				return nil
+			}
+			return m.LastAccepted
+		},
+		func(m *MemberMemory) { m.LastAccepted, m.Forgotten = nil, true },
+		len(`"lastAccepted":,`), len(`"forgotten":true,`),
+	},
+	{
+		func(m *MemberMemory) any {
+			if len(m.Rejections) == 0 {
+				return nil
+			}
+			return m.Rejections
+		},
+		func(m *MemberMemory) { m.Rejections = nil },
+		len(`"rejections":,`), 0,
+	},
+	{
+		func(m *MemberMemory) any {
+			if m.Previous == "" {
+				return nil
+			}
+			return append([]string{m.Previous}, m.Earlier...)
+		},
+		func(m *MemberMemory) { m.Previous, m.Earlier = "", nil },
+		len(`"previous":,`), 0,
+	},
+}
+
+// drop drops a part of members until there is no excess any more, and returns the Ingresses that lost it.
+func (m *Memory) drop(p part, excess *int) ([]string, error) {
+	namespaces, err := m.holding(p)
+	if err != nil {
+		return nil, err
+	}
+	var lost []string
+	for *excess > 0 && len(namespaces) > 0 {
+		most := slices.MaxFunc(namespaces, func(a, b *holder) int { return cmp.Compare(a.size, b.size) })
+		if len(most.held) == 0 {
+			break
+		}
+		h := most.held[0]
+		most.held, most.size = most.held[1:], most.size-h.size
+		*excess -= h.size + p.more - p.leaves
+		p.drop(h.MemberMemory)
+		lost = append(lost, h.Ingress)
+	}
+	return lost, nil
+}
+
+// A held is a member with a part, and how many bytes of JSON that takes.
+type held struct {
 	*MemberMemory
 	size int
 }
 
-// versions are the last accepted versions of a namespace, the largest first, and how many bytes all take.
-type versions struct {
+// at is when the version of a member was accepted that it falls back to.
+func (h held) at() time.Time {
+	if h.LastAccepted == nil {
+		return time.Time{}
+	}
+	return h.LastAccepted.At.Time
+}
+
+// A holder is a namespace with its members that have a part, the largest first, and how many bytes all take.
+type holder struct {
 	namespace string
-	versions  []version
+	held      []held
 	size      int
 }
 
-// versions are those of each namespace, by its name. Of equally large ones the oldest is first, then the first
+// holding are the namespaces, by name. Of equally large parts the one with the oldest version is first, then the first
 // by name, so that equal memories are cut equally.
-func (m *Memory) versions() ([]*versions, error) {
-	by := map[string]*versions{}
+func (m *Memory) holding(p part) ([]*holder, error) {
+	by := map[string]*holder{}
 	for i := range m.Members {
 		member := &m.Members[i]
-		if member.LastAccepted == nil {
+		value := p.of(member)
+		if value == nil {
 			continue
 		}
-		text, err := json.Marshal(member.LastAccepted)
+		text, err := json.Marshal(value)
 		if err != nil {
-			return nil, fmt.Errorf("measuring the last accepted version of %s: %w", member.Ingress, err)
+			return nil, fmt.Errorf("measuring what is remembered of %s: %w", member.Ingress, err)
 		}
 		namespace, _, _ := strings.Cut(member.Ingress, "/")
 		if by[namespace] == nil {
-			by[namespace] = &versions{namespace: namespace}
+			by[namespace] = &holder{namespace: namespace}
 		}
 		of := by[namespace]
-		of.versions, of.size = append(of.versions, version{member, len(text)}), of.size+len(text)
+		of.held, of.size = append(of.held, held{member, len(text)}), of.size+len(text)
 	}
 	for _, of := range by {
-		slices.SortFunc(of.versions, func(a, b version) int {
-			return cmp.Or(cmp.Compare(b.size, a.size), a.LastAccepted.At.Compare(b.LastAccepted.At.Time), cmp.Compare(a.Ingress, b.Ingress))
+		slices.SortFunc(of.held, func(a, b held) int {
+			return cmp.Or(cmp.Compare(b.size, a.size), a.at().Compare(b.at()), cmp.Compare(a.Ingress, b.Ingress))
 		})
 	}
-	return slices.SortedFunc(maps.Values(by), func(a, b *versions) int { return cmp.Compare(a.namespace, b.namespace) }), nil
+	return slices.SortedFunc(maps.Values(by), func(a, b *holder) int { return cmp.Compare(a.namespace, b.namespace) }), nil
 }
 
 // boundHosts forgets owners of hosts where there are more than fit in size bytes. The namespaces with the

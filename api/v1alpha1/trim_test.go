@@ -125,6 +125,41 @@ func TestTrimIsFairToNamespaces(t *testing.T) {
 	}
 }
 
+// Rejections go behind versions, and what members are leaving behind these; their names stay.
+func TestTrimForgetsWhatCanBeFoundOutAgain(t *testing.T) {
+	const many = 2000
+	name := func(i int) string { return fmt.Sprintf("bob/%s-%04d", strings.Repeat("n", 248), i) }
+	status := LoadBalancerStatus{Memory: Memory{Members: []MemberMemory{remembering("alice/shop", 1)}}}
+	status.Memory.Members[0].Rejections = []Rejection{{Version: "v", Message: "no"}}
+	status.Memory.Members[0].Previous = "fairlead/alice/before/internal"
+	for i := range many {
+		status.Members = append(status.Members, name(i))
+		status.Memory.Members = append(status.Memory.Members, MemberMemory{
+			Ingress: name(i), Served: true, Previous: strings.Repeat("k", 400), Earlier: []string{strings.Repeat("e", 400)},
+			Rejections: []Rejection{{Version: "v", Message: strings.Repeat("m", 1000)}},
+		})
+	}
+	lost, err := status.Trim(MaxSize)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := sizeOf(t, status); got > MaxSize {
+		t.Errorf("%d bytes are left", got)
+	}
+	if of := status.Memory.Members[0]; !slices.Equal(lost, []string{"alice/shop"}) || of.Previous == "" {
+		t.Errorf("%v lost their versions, and of alice is left: %+v", lost, of)
+	}
+	if len(status.Memory.Members) != many+1 || status.Memory.Members[many].Ingress != name(many-1) || !status.Memory.Members[many].Served {
+		t.Errorf("%d members are remembered", len(status.Memory.Members))
+	}
+	if len(status.Members) == 0 || sizeOf(t, status.Members) > MaxMembers+2 || status.Members[0] != name(0) {
+		t.Errorf("%d members are listed, in %d bytes", len(status.Members), sizeOf(t, status.Members))
+	}
+	if again, err := status.Trim(MaxSize); err != nil || again != nil {
+		t.Errorf("trimmed again it loses %v, %v", again, err)
+	}
+}
+
 func TestTrimCutsLists(t *testing.T) {
 	status := LoadBalancerStatus{LastPlan: &PlanStatus{}}
 	for i := range 210 {
