@@ -42,6 +42,9 @@ type Options struct {
 	// AssumeClass is taken for a class of ours, without parameters, where no IngressClass of
 	// that name is among the objects: files often hold Ingresses only.
 	AssumeClass string
+	// Room is how many bytes what is remembered of the members of a load balancer may be; 0 is as many as a
+	// LoadBalancer holds.
+	Room int
 }
 
 // A Class is an IngressClass of ours with its parameters.

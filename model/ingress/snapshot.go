@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -28,6 +29,8 @@ type Snapshot struct {
 	// Withdrawn says that the class does not permit any more what the load balancer served of an Ingress:
 	// nothing of that stays, though the load balancer may have to.
 	Withdrawn bool
+	// LeftOut are the Ingresses for which there is no room on the load balancer. They are no members.
+	LeftOut []*networkingv1.Ingress
 
 	owners *ownership.Owners // of hosts; nil where they have none
 }
@@ -61,6 +64,9 @@ func Split(o Objects, options Options) ([]Snapshot, []diag.Diagnostic) {
 		if ing.DeletionTimestamp.IsZero() {
 			s.place(ing)
 		}
+	}
+	for _, snapshot := range s.snapshots {
+		snapshot.crowd(cmp.Or(options.Room, mostMembers))
 	}
 	tellGroups(s.snapshots)
 	out := make([]Snapshot, 0, len(s.snapshots))
