@@ -39,6 +39,8 @@ type gathering struct {
 	disowned map[string]bool
 	// withdrawn is what the disowned are told whose class does not permit any more what was served of them.
 	withdrawn map[string]diag.Diagnostic
+	// waiting are those that become members once there is room.
+	waiting map[string]bool
 	// paused says that somebody has paused the load balancer.
 	paused bool
 	// at is when it was read: what had ended by then is tried again.
@@ -121,11 +123,18 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 		}
 	}
 	out.actual = map[string]*networkingv1.Ingress{}
-	for _, ing := range out.Ingresses {
+	for _, ing := range slices.Concat(out.Ingresses, out.LeftOut) {
 		out.actual[refOf(kindIngress, ing).String()] = ing
 	}
 	for _, m := range out.Members {
 		delete(out.departed, m.Owner.String())
+	}
+	out.waiting = map[string]bool{}
+	for _, ing := range out.LeftOut {
+		name := refOf(kindIngress, ing).String()
+		if out.waiting[name] = true; !remembers(memory, name) {
+			delete(out.departed, name)
+		}
 	}
 	maps.DeleteFunc(out.departed, func(name string, ing *networkingv1.Ingress) bool {
 		return rejected(ing, memory.Members[name]) && !slices.ContainsFunc(ingress.LeftAlone(objects, g.options, snapshots), func(d diag.Diagnostic) bool {
@@ -151,6 +160,12 @@ func disowned(departed map[string]*networkingv1.Ingress, snapshots []ingress.Sna
 		})
 	}
 	return out
+}
+
+// remembers reports whether a memory has an Ingress.
+func remembers(m ingress.Memory, name string) bool {
+	_, found := m.Members[name]
+	return found
 }
 
 // rejected reports whether an Ingress is kept waiting: the cloud would not have it as it is, and never

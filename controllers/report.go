@@ -67,8 +67,12 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		err = r.herald.tell(ctx, o)
 	}
 	err = errors.Join(err, r.publish(ctx, o, &next))
+	departed := len(o.snap.departed)
 	err = errors.Join(err, r.release(ctx, o, &next))
 	ended, wait := o.endMoves(&next, time.Now())
+	if len(o.snap.departed) < departed && len(o.snap.LeftOut) > 0 {
+		ended = append(ended, key) // there is room for others now
+	}
 	wait = sooner(wait, sooner(o.untilLetGo(&next, time.Now()), untilFree(&next, time.Now())))
 	if o.finished(&next) && err == nil {
 		r.forget(key)
@@ -252,7 +256,9 @@ func (r *reconciler) release(ctx context.Context, o outcome, next *record) error
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(o.snap.departed)) {
-		r.directory.letGo(refFrom(kindIngress, name), o.snap.Key) // first: of two that release it at a time, the last one finds nobody else
+		if !o.snap.waiting[name] {
+			r.directory.letGo(refFrom(kindIngress, name), o.snap.Key) // first: of two that release it at a time, the last one finds nobody else
+		}
 		if err := r.releaseOne(ctx, o, refFrom(kindIngress, name), o.snap.departed[name]); err != nil {
 			errs = append(errs, err)
 			continue
@@ -266,7 +272,7 @@ func (r *reconciler) release(ctx context.Context, o outcome, next *record) error
 // releaseOne leaves an Ingress alone, unless another load balancer of ours has it. It is told where what
 // served it goes on doing so, and why where its class does not permit that any more.
 func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *networkingv1.Ingress) error {
-	others := r.directory.on(who)
+	others := slices.DeleteFunc(r.directory.on(who), func(k lb.Key) bool { return k == o.snap.Key })
 	if len(others) > 0 && !o.snap.disowned[who.String()] {
 		return nil
 	}
