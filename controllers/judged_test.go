@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"reflect"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,16 +25,16 @@ func TestEachVersionOfASecretIsJudgedOnce(t *testing.T) {
 	var j judgements
 	good := secret("1", pair.Chain)
 	first := j.of([]*corev1.Secret{good})[good]
-	if first != ingress.Judge(good) && first == (ingress.Judgement{}) {
+	if !reflect.DeepEqual(first, ingress.Judge(good)) || reflect.DeepEqual(first, ingress.Judgement{}) {
 		t.Fatal("a Secret has no judgement")
 	}
 	// One that says of itself that it is the same version is not read again.
 	same := secret("1", []byte("junk"))
-	if got := j.of([]*corev1.Secret{same})[same]; got != first {
+	if got := j.of([]*corev1.Secret{same})[same]; !reflect.DeepEqual(got, first) {
 		t.Errorf("the same version is judged again: %v", got)
 	}
 	next := secret("2", []byte("junk"))
-	if got := j.of([]*corev1.Secret{next})[next]; got == first {
+	if got := j.of([]*corev1.Secret{next})[next]; reflect.DeepEqual(got, first) {
 		t.Error("another version is not judged")
 	}
 	opaque := secret("3", nil)

@@ -147,3 +147,17 @@ func (w *world) remove(ingress string) {
 		return noError(apierrors.IsNotFound(err), "Ingress %s is held: %v", ingress, err)
 	})
 }
+
+func TestAChangeIsMadeWhereTheCloudRefusesToPark(t *testing.T) {
+	w := newWorld(t)
+	w.serve("old", "old-1")
+	w.serve("new", "new-1")
+	w.join("one", w.ask("shop", "shop.example", "/", "old"))
+	w.answers("shop", "http://shop.example/", "old-1")
+	w.calm()
+
+	w.cloud.no.Store(&refusal{"warm.invalid", fmt.Errorf("this cloud does not like it: %w", providers.ErrRejected)})
+	w.change("shop", func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name = "new" })
+	w.told("shop", "Unparked")
+	w.answers("shop", "http://shop.example/", "new-1")
+}

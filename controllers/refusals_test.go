@@ -140,6 +140,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.CertificateRefused: "TestACertificateThatTheCloudRefusesCostsNoPlainHTTP",
 	diag.DeleteFirst:        "test/golden/plan-delete-first.txtar",
 	diag.RedirectOrder:      "model/plan/redirect.go: of ports, and there is no Ingress to tell",
+	diag.Unparked:           "TestAChangeIsMadeWhereTheCloudRefusesToPark",
 	diag.UnknownRule:        "TestARuleOfSomebodyElseIsReportedAndRemoved",
 }
 

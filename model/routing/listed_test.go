@@ -80,7 +80,7 @@ func answerOf(c Config, q Request) string {
 		if passes && h.Wildcard() {
 			continue
 		}
-		by := namespaceOf(c, h)
+		by := hostOwner(c, h)
 		if c.HostsOwned && decided != "" && by != "" && by != decided {
 			continue // what misses the paths of a host goes on to nothing of another namespace
 		}
@@ -119,8 +119,8 @@ func answerOf(c Config, q Request) string {
 	return "404"
 }
 
-// namespaceOf is the namespace that a host belongs to; "" where none has it.
-func namespaceOf(c Config, h Host) string {
+// hostOwner is the namespace that a host belongs to; "" where none has it.
+func hostOwner(c Config, h Host) string {
 	for _, n := range c.Names {
 		if n.Host == h {
 			return n.Owner.Namespace
@@ -141,7 +141,7 @@ func namespaceOf(c Config, h Host) string {
 
 // oneOwnerEach reports whether each host belongs to one namespace, and names are Beside for wildcards of other ones only.
 func oneOwnerEach(c Config) bool {
-	foreign := func(h Host, o Owner) bool { return o.Namespace != namespaceOf(c, h) }
+	foreign := func(h Host, o Owner) bool { return o.Namespace != hostOwner(c, h) }
 	return !slices.ContainsFunc(c.Names, func(n Name) bool {
 		parent, _ := n.Host.Parent()
 		return foreign(n.Host, n.Owner) || n.Beside && !foreign(parent, n.Owner)
