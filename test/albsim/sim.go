@@ -39,9 +39,9 @@ type Options struct {
 	// Linger is how long what was detached is still said to be in use, and how long a new listener
 	// is not found by those who ask for it at once.
 	Linger time.Duration
-	// Indexing is how long after the first change of tags resources are found by these, and by those that were
-	// changed meanwhile.
-	Indexing time.Duration
+	// Indexing is how long after the tags of a resource change it is found by these. Ghosts is how long one that was
+	// deleted is still found, if that is longer.
+	Indexing, Ghosts time.Duration
 	// TagsAside has AWS answer who makes what is there already, but for its tags, with what is there. It does
 	// not say whether it does.
 	TagsAside bool

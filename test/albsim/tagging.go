@@ -13,29 +13,65 @@ import (
 
 // This file finds resources by their tags, across services.
 
-// An index is what resources are found by, which follows their tags. The first change starts a window; at the end of
-// it everything is found as it is then.
+// An index finds resources by their tags. It follows the tags of each resource by itself, some time after they change,
+// and goes on to list deleted resources for some time: "tagged or previously tagged resources", as
+// https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html says; aws/aws-cli#4173 and
+// boto/boto3#3341 met deleted ones for hours.
 type index struct {
-	due  time.Time // when the open window ends; zero if there is none
-	tags map[string]map[string]string
+	tags map[string]map[string]string // that resources are found by
+	last map[string]map[string]string // that they had when it was looked last
+	due  []reindexing                 // in the order in which they were noted
 }
+
+// A reindexing is the tags of a resource that it will be found by; nil for one that will not be found any more.
+type reindexing struct {
+	id   string
+	tags map[string]string
+	at   time.Time
+}
+
+// lags reports whether the index is another thing than the tags.
+func (o Options) lags() bool { return o.Indexing > 0 || o.Ghosts > 0 }
 
 // reindex brings the index to the present.
 func (s *Sim) reindex() {
-	if due := s.index.due; due.IsZero() || s.now().Before(due) {
-		return
-	}
-	s.index = index{tags: map[string]map[string]string{}}
-	for id, tags := range s.tags {
-		s.index.tags[id] = maps.Clone(tags)
-	}
+	now := s.now()
+	s.index.due = slices.DeleteFunc(s.index.due, func(r reindexing) bool {
+		switch {
+		case now.Before(r.at):
+			return false
+		case r.tags == nil:
+			delete(s.index.tags, r.id)
+		default:
+			s.index.tags[r.id] = r.tags
+		}
+		return true
+	})
 }
 
-// outdate notes that the index may have to follow.
+// outdate notes which resources the index has to follow.
 func (s *Sim) outdate() {
-	if s.options.Indexing > 0 && s.index.due.IsZero() {
-		s.index.due = s.now().Add(s.options.Indexing)
+	if !s.options.lags() {
+		return
 	}
+	if s.index.tags == nil {
+		s.index.tags, s.index.last = map[string]map[string]string{}, map[string]map[string]string{}
+	}
+	now := s.now()
+	for id, tags := range s.tags {
+		if before, known := s.index.last[id]; !known || !maps.Equal(before, tags) {
+			copied := maps.Clone(tags)
+			s.index.last[id] = copied
+			s.index.due = append(s.index.due, reindexing{id, copied, now.Add(s.options.Indexing)})
+		}
+	}
+	for id := range s.index.last {
+		if _, there := s.tags[id]; !there {
+			delete(s.index.last, id)
+			s.index.due = append(s.index.due, reindexing{id, nil, now.Add(max(s.options.Indexing, s.options.Ghosts))})
+		}
+	}
+	s.reindex()
 }
 
 func taggingCalls() map[string]handler {
@@ -45,7 +81,7 @@ func taggingCalls() map[string]handler {
 func (s *Sim) getResources(in *api.GetResourcesInput) (*api.GetResourcesOutput, error) {
 	var all []tagging.ResourceTagMapping
 	known := s.index.tags
-	if s.options.Indexing == 0 {
+	if !s.options.lags() {
 		known = s.tags
 	}
 	for _, id := range sortedKeys(known) {

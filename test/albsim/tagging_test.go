@@ -2,12 +2,16 @@ package albsim_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbv2 "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
+	tagging "github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi/types"
 
 	"fairlead.dev/fairlead/test/albsim"
 )
@@ -56,4 +60,50 @@ func TestPagesCountTagsOrResources(t *testing.T) {
 			}
 		})
 	}
+}
+
+// found are the ARNs of the target groups that are found by a tag.
+func (a *account) found(value string) []string {
+	a.Helper()
+	out := must(resourcegroupstaggingapi.NewFromConfig(a.sim.Config()).GetResources(a.Context(), &resourcegroupstaggingapi.GetResourcesInput{
+		ResourceTypeFilters: []string{"elasticloadbalancing:targetgroup"},
+		TagFilters:          []tagging.TagFilter{{Key: aws.String("k"), Values: []string{value}}},
+	}))
+	var arns []string
+	for _, m := range out.ResourceTagMappingList {
+		arns = append(arns, aws.ToString(m.ResourceARN))
+	}
+	return arns
+}
+
+func TestTheIndexFollowsEachResource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAccount(t, albsim.Options{Indexing: time.Minute, Ghosts: time.Hour})
+		write := func(arn, value string) {
+			must(a.elb.AddTags(t.Context(), &elbv2.AddTagsInput{ResourceArns: []string{arn}, Tags: []elb.Tag{{Key: aws.String("k"), Value: aws.String(value)}}}))
+		}
+		expect := func(when, value string, want ...string) {
+			t.Helper()
+			if got := a.found(value); !slices.Equal(got, want) {
+				t.Errorf("%s, %q finds %v, want %v", when, value, got, want)
+			}
+		}
+		one, two := a.group("one"), a.group("two")
+		write(one, "v")
+		expect("at once", "v")
+		time.Sleep(40 * time.Second)
+		write(two, "v")
+		time.Sleep(30 * time.Second)
+		expect("a minute after the first", "v", one)
+		write(one, "w")
+		time.Sleep(30 * time.Second)
+		expect("a minute after the second", "v", one, two)
+		expect("half a minute after its tags changed", "w")
+		must(a.elb.DeleteTargetGroup(t.Context(), &elbv2.DeleteTargetGroupInput{TargetGroupArn: &two}))
+		time.Sleep(31 * time.Second)
+		expect("a minute after its tags changed", "w", one)
+		expect("half a minute after it was deleted", "v", two)
+		time.Sleep(time.Hour)
+		expect("more than an hour after it was deleted", "v")
+	})
 }
