@@ -367,6 +367,11 @@ func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port i
 	if l == nil {
 		return nil
 	}
+	if seen.Firewall == "" { // the port of a listener that is gone is not closed later
+		if err := p.unwalled(seen.Key); err != nil {
+			return err
+		}
+	}
 	return p.whenUnled(ctx, l.Handle, func() error {
 		_, err := p.elb.DeleteListener(ctx, &elbapi.DeleteListenerInput{ListenerArn: aws.String(l.Handle)})
 		if err != nil && !is(err, "ListenerNotFound") {

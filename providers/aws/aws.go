@@ -60,6 +60,7 @@ type Provider struct {
 	waf     *wafv2.Client
 	shields *shield.Client
 
+	recent  *recent
 	mu      sync.Mutex
 	groups  map[groupName]string  // the ARNs of target groups, once they are known
 	members map[string]membership // by target group
@@ -81,6 +82,9 @@ type Provider struct {
 	limitsSince  time.Time                              // how old they may be at most
 
 	globsOnly atomic.Bool // whether regular expressions are not understood
+
+	firewalls map[lb.Key]string // of load balancers, as far as this process has made them or found them by name
+	lent      map[lb.Key]bool   // load balancers whose class brings security groups
 
 	shared  string          // the security group that all load balancers have, once it is known
 	fenced  map[lb.Key]bool // those that need it
@@ -105,13 +109,15 @@ type groupName struct {
 
 // New makes a Provider. It makes no calls.
 func New(o Options) *Provider {
-	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), newPacer(o.Rates, o.Requested).into, new(recent).into)
+	made := new(recent)
+	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), newPacer(o.Rates, o.Requested).into, made.into)
 	return &Provider{
+		recent:       made,
 		installation: o.Installation, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced, settle: cmp.Or(o.Settle, lb.ALB().Settle),
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
 		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
-		groups: map[groupName]string{}, members: map[string]membership{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{},
+		groups: map[groupName]string{}, members: map[string]membership{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
 		ports: nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]bool{}, left: map[int32]time.Time{}},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -42,7 +43,7 @@ func (p *Provider) sharedGroup(ctx context.Context, key lb.Key) (string, error) 
 		}
 		id, err := p.groupNamed(ctx, p.sharedName())
 		if err == nil && id == "" {
-			id, err = p.group(ctx, p.sharedName(), "Where the load balancers of Fairlead come from", map[string]string{tagInstallation: p.installation})
+			id, err = p.group(ctx, p.sharedName(), "Where the load balancers of Fairlead come from", "", map[string]string{tagInstallation: p.installation})
 		}
 		if err == nil {
 			p.mu.Lock()
@@ -143,12 +144,13 @@ func (p *Provider) forgetReached() {
 	clear(p.ports.open)
 }
 
-// leaveNodes shuts the ports of targets again and deletes the shared group, once the last load balancer is
-// gone. One that is being made may not be found by its tags yet, but then it is known here.
-func (p *Provider) leaveNodes(ctx context.Context, key lb.Key) error {
+// leaveNodes shuts the ports of targets again and deletes the shared group, once the load balancer of a firewall was the
+// last one that had it. One that is being made is known here; the others are read from Elastic Load Balancing itself.
+func (p *Provider) leaveNodes(ctx context.Context, key lb.Key, firewall string) error {
 	p.mu.Lock()
 	delete(p.fenced, key)
 	stay := p.leaving || len(p.fenced) > 0
+	shared := p.shared
 	if !stay {
 		p.leaving, p.shared = true, ""
 		clear(p.ports.open)
@@ -162,21 +164,18 @@ func (p *Provider) leaveNodes(ctx context.Context, key lb.Key) error {
 		defer p.mu.Unlock()
 		p.leaving = false
 	}()
-	found, err := p.find(ctx, map[string]string{tagInstallation: p.installation}, "elasticloadbalancing:loadbalancer")
-	if err != nil {
-		return err
-	}
-	for _, tags := range found {
-		if tags[tagKey] != string(key) {
-			return nil
+	if shared == "" {
+		var err error
+		if shared, err = p.groupNamed(ctx, p.sharedName()); err != nil || shared == "" {
+			return err
 		}
 	}
-	shared, err := p.groupNamed(ctx, p.sharedName())
-	if err != nil || shared == "" {
+	if used, err := p.hasOthers(ctx, shared, firewall); err != nil || used {
 		return err
 	}
 	groups := []ec2types.SecurityGroup{}
 	if p.cluster != "" {
+		var err error
 		if groups, err = p.nodeGroups(ctx); err != nil {
 			return err
 		}
@@ -188,4 +187,22 @@ func (p *Provider) leaveNodes(ctx context.Context, key lb.Key) error {
 		}
 	}
 	return p.deleteGroup(ctx, shared)
+}
+
+// hasOthers reports whether a load balancer has the shared group, besides the one with a firewall. The index of tags is not
+// asked: it may lack a load balancer that was made a while ago, whose targets would be cut off.
+func (p *Provider) hasOthers(ctx context.Context, shared, firewall string) (bool, error) {
+	pages := elbapi.NewDescribeLoadBalancersPaginator(p.elb, &elbapi.DescribeLoadBalancersInput{PageSize: aws.Int32(400)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return false, explained("reading which load balancers have security group "+shared, err)
+		}
+		for _, b := range page.LoadBalancers {
+			if slices.Contains(b.SecurityGroups, shared) && !slices.Contains(b.SecurityGroups, firewall) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }

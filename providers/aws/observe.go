@@ -42,6 +42,7 @@ type look struct {
 	protection lb.Protection
 	protected  string
 	firewall   string
+	bare       bool              // whether there is to be a firewall, and none is found
 	fenced     bool              // looked at deeply, whether it has the security groups that it should have
 	grants     []grant           // looked at deeply, those of its firewall
 	fenceTags  map[string]string // looked at deeply, those of its firewall
@@ -61,7 +62,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		return nil, err
 	}
 	for _, read := range []func(context.Context, *look, map[string]map[string]string) error{
-		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readAttributes, p.readFence, p.readWebACL, p.readShield, p.readDeletionProtection, p.readCertificates,
+		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readFirewall, p.readAttributes, p.readFence, p.readWebACL, p.readShield, p.readDeletionProtection, p.readCertificates,
 	} {
 		if err := read(ctx, l, strewn); err != nil {
 			return nil, err

@@ -87,14 +87,16 @@ func grantsIn(g ec2types.SecurityGroup) []grant {
 
 // fence makes sure of the security groups of a load balancer. The firewall is "" where it keeps none.
 func (p *Provider) fence(ctx context.Context, want lb.LoadBalancer) (groups []string, firewall string, err error) {
+	p.lend(want.Key, len(want.Settings.SecurityGroups) > 0)
 	if p.unfenced || len(want.Settings.SecurityGroups) > 0 {
 		return want.Settings.SecurityGroups, "", nil
 	}
 	tags := p.owned(want.Key, want.Settings.Tags)
 	noteTags(tags, want.Settings.Tags)
-	if firewall, err = p.group(ctx, p.derivedName(want.Key), "Who may connect to "+string(want.Key), tags); err != nil {
+	if firewall, err = p.group(ctx, p.derivedName(want.Key), "Who may connect to "+string(want.Key), p.firewallOf(want.Key), tags); err != nil {
 		return nil, "", err
 	}
+	p.walled(want.Key, firewall)
 	shared, err := p.sharedGroup(ctx, want.Key)
 	return []string{firewall, shared}, firewall, err
 }
@@ -140,7 +142,7 @@ func sameSet(a, b []string) bool {
 // openPort lets the clients of a new listener through.
 func (p *Provider) openPort(ctx context.Context, seen *lb.Observed, l lb.Listener) error {
 	if seen.Firewall == "" {
-		return nil
+		return p.unwalled(seen.Key)
 	}
 	return p.authorize(ctx, seen.Firewall, grantsTo(l.Port, l.Settings.Inbound))
 }
@@ -148,7 +150,7 @@ func (p *Provider) openPort(ctx context.Context, seen *lb.Observed, l lb.Listene
 // changePort makes those who get through to a port the clients of its listener; nobody, where there is none.
 func (p *Provider) changePort(ctx context.Context, seen *lb.Observed, port int32, grants []grant) error {
 	if seen.Firewall == "" {
-		return nil
+		return p.unwalled(seen.Key)
 	}
 	return p.admit(ctx, seen.Firewall, grants, func(g grant) bool { return g.port == port })
 }
@@ -206,8 +208,9 @@ func (p *Provider) revoke(ctx context.Context, group string, grants []grant) err
 	return explained("shutting out of security group "+group, err)
 }
 
-// group makes a security group with tags, or gives them to the one of ours that has the name already.
-func (p *Provider) group(ctx context.Context, name, about string, tags map[string]string) (string, error) {
+// group makes a security group with tags, or gives them to the one of ours that has the name already. The one that this
+// process made a moment ago may not be found by its name yet.
+func (p *Provider) group(ctx context.Context, name, about, made string, tags map[string]string) (string, error) {
 	in := &ec2.CreateSecurityGroupInput{GroupName: aws.String(name), Description: aws.String(about), VpcId: aws.String(p.vpc)}
 	in.TagSpecifications = []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeSecurityGroup, Tags: ec2Tags(tags)}}
 	out, err := p.ec2.CreateSecurityGroup(ctx, in)
@@ -215,6 +218,9 @@ func (p *Provider) group(ctx context.Context, name, about string, tags map[strin
 		found, err := p.ownGroup(ctx, name)
 		if err != nil {
 			return "", err
+		}
+		if found == nil && made != "" && p.recent.knows("sg-", made) {
+			return made, nil
 		}
 		if found == nil {
 			return "", fmt.Errorf("security group %s is somebody else's: %w", name, providers.ErrRejected)
@@ -334,17 +340,25 @@ func (p *Provider) namedGroups(ctx context.Context, names []string) ([]string, e
 }
 
 // deleteFirewall removes the security group of a load balancer, once AWS is done with it. The last one takes
-// along what all of them share.
+// along what all of them share. One that is not known is looked for by its name.
 func (p *Provider) deleteFirewall(ctx context.Context, seen *lb.Observed) error {
-	if seen.Firewall == "" {
-		return nil
-	}
-	return p.whenReleased(ctx, seen, seen.Firewall, func() error {
-		// What is shared goes first: once the firewall is gone, nobody comes back for it.
-		if err := p.leaveNodes(ctx, seen.Key); err != nil {
+	firewall := seen.Firewall
+	if firewall == "" {
+		var err error
+		if firewall, err = p.groupNamed(ctx, p.derivedName(seen.Key)); err != nil || firewall == "" {
 			return err
 		}
-		return p.deleteGroup(ctx, seen.Firewall)
+	}
+	return p.whenReleased(ctx, seen, firewall, func() error {
+		// What is shared goes first: once the firewall is gone, nobody comes back for it.
+		if err := p.leaveNodes(ctx, seen.Key, firewall); err != nil {
+			return err
+		}
+		if err := p.deleteGroup(ctx, firewall); err != nil {
+			return err
+		}
+		p.walled(seen.Key, "")
+		return nil
 	})
 }
 
@@ -356,19 +370,8 @@ func (p *Provider) deleteGroup(ctx context.Context, id string) error {
 	return explained("deleting security group "+id, err)
 }
 
-// firewallIn is the security group of a load balancer among what carries its tags, or "".
-func firewallIn(strewn map[string]map[string]string) string {
-	for _, arn := range sorted(strewn) {
-		if _, id, found := strings.Cut(arn, ":security-group/"); found {
-			return id
-		}
-	}
-	return ""
-}
-
 // readFence reads, looked at deeply, who gets through to the load balancer.
-func (p *Provider) readFence(ctx context.Context, l *look, strewn map[string]map[string]string) error {
-	l.firewall = firewallIn(strewn)
+func (p *Provider) readFence(ctx context.Context, l *look, _ map[string]map[string]string) error {
 	if !l.deep || l.firewall == "" || l.balancer == nil {
 		return nil
 	}

@@ -149,8 +149,11 @@ func (p *Provider) forgetPlace(l *look) {
 }
 
 // digest is that of the settings: what the tag says, or, looked at deeply, of what is there of that which
-// was written. Where they were not written to the end there is none.
+// was written. Where they were not written to the end, or the firewall is gone, there is none.
 func (l *look) digest() lb.Digest {
+	if l.bare {
+		return ""
+	}
 	tags := l.tags[aws.ToString(l.balancer.LoadBalancerArn)]
 	if !l.deep || tags[tagDigest] == "" {
 		return lb.Digest(tags[tagDigest])

@@ -25,7 +25,7 @@ const targetBatch = 100
 func (p *Provider) remember(l *look) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l.firewall != "" {
+	if l.firewall != "" || l.bare {
 		p.fenced[l.key] = true
 	}
 	for _, g := range l.groups {

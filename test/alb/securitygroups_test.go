@@ -65,9 +65,12 @@ func (w *world) fences() map[string][]string {
 	return out
 }
 
-// expectFences compares the security groups with what they should be.
+// expectFences compares the security groups with what they should be, one for each purpose.
 func (w *world) expectFences(when string, want map[string][]string) {
 	w.Helper()
+	if there := w.sim.Inventory()["security groups"]; there != len(want) {
+		w.Errorf("%s, there are %d security groups, want %d", when, there, len(want))
+	}
 	if diff := cmp.Diff(want, w.fences()); diff != "" {
 		w.Errorf("security groups, %s (-want +got):\n%s", when, diff)
 	}
