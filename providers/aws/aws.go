@@ -69,7 +69,7 @@ type Provider struct {
 	// resisted are the load balancers that AWS would not delete.
 	resisted map[string]bool
 
-	imports imports                        // that AWS was asked for
+	own     ownCertificates
 	labels  labels                         // of certificates, that were changed
 	held    reading[[]held]                // the certificates that the account holds
 	asked   namedCertificates              // those that Ingresses name
@@ -118,6 +118,7 @@ func New(o Options) *Provider {
 		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
 		groups: map[groupName]string{}, members: map[string]membership{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
+		own:   ownCertificates{known: map[string]ownCertificate{}, foreign: map[string]bool{}, asked: map[string]bool{}},
 		ports: nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]bool{}, left: map[int32]time.Time{}},
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -29,28 +28,32 @@ import (
 
 // readCertificates finds out about those of a load balancer.
 func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[string]map[string]string) error {
-	arns := slices.DeleteFunc(sorted(strewn), func(arn string) bool { return !strings.Contains(arn, ":acm:") })
+	known, err := p.certificatesUnder(ctx, l, strewn)
+	if err != nil {
+		return err
+	}
+	arns := sorted(known)
 	found := make([]*lb.ObservedCertificate, len(arns))
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(atOnce)
 	for i, arn := range arns {
 		reads.Go(func() (err error) {
-			found[i], err = p.observeCertificate(ctx, l, arn, strewn[arn])
+			found[i], err = p.observeCertificate(ctx, l, arn, known[arn])
 			return err
 		})
 	}
 	if err := reads.Wait(); err != nil {
 		return err
 	}
-	known := map[lb.CertificateID]bool{}
+	named := map[lb.CertificateID]bool{}
 	for _, c := range found {
 		if c == nil {
 			continue
 		}
-		if known[c.ID] {
+		if named[c.ID] {
 			c.ID = lb.CertificateID(c.Handle) // imported twice: nobody wants it under this name, so that it goes
 		}
-		known[c.ID] = true
+		named[c.ID] = true
 		l.imported[c.Handle] = *c
 	}
 	return nil
@@ -75,9 +78,12 @@ func (p *Provider) observeCertificate(ctx context.Context, l *look, arn string, 
 		c.Digest = lb.CertificateSettings{Tags: writtenTags(tags)}.Digest()
 	}
 	var whole bool
-	if c.Kind, c.Hosts, whole = readLabel(tags[tagLabel]); !whole || l.deep || !l.serves(arn) {
+	if c.Kind, c.Hosts, whole = readLabel(tags[tagLabel]); !whole || l.deep || !l.serves(arn) && !p.recent.knows(":certificate/", arn) {
 		leaf, err := p.readCertificate(ctx, arn)
 		if leaf == nil {
+			if err == nil {
+				p.own.forget(arn)
+			}
 			return nil, err
 		}
 		c.Kind, c.Hosts = routing.KindOf(leaf), routing.NamesIn(leaf)
@@ -136,8 +142,10 @@ func certificateARN(seen *lb.Observed, id lb.CertificateID) (string, error) {
 	return "", fmt.Errorf("certificate %s is not there", id)
 }
 
-// importCertificate gives AWS a certificate with its key. AWS would import it as often as it is asked to: so
-// whoever has asked before, or got no answer, looks for what came of it.
+// importCertificate gives AWS a certificate with its key. AWS would import it as often as it is asked to, and lets an
+// account do so 5,000 times a year, a new one less often (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html). So a
+// certificate that this process had imported is not imported again. After an import without an answer the certificate is
+// looked for first.
 func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c lb.Certificate) (string, error) {
 	if there := seen.Certificate(c.ID); there != nil {
 		return there.Handle, nil
@@ -146,66 +154,100 @@ func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c l
 	if err != nil {
 		return "", err
 	}
-	if p.imports.again(seen.Key, c.ID) {
-		if arn, err := p.importedAs(ctx, known, c); arn != "" || err != nil {
-			return arn, err
-		}
+	if arn, err := p.importedBefore(ctx, seen, known, c); arn != "" || err != nil {
+		return arn, err
 	}
-	in.Tags = acmTags(certificateTags(known, c))
+	tags := certificateTags(known, c)
+	in.Tags = acmTags(tags)
+	p.own.ask(seen.Key, c.ID)
 	out, err := p.acm.ImportCertificate(ctx, in, onlyRefused)
 	if err == nil {
 		arn := aws.ToString(out.CertificateArn)
+		p.own.answer(seen.Key, c.ID)
+		p.own.learn(seen.Key, arn, tags)
 		p.labels.learn(arn, known[tagLabel])
 		return arn, nil
 	}
-	if codeOf(err) == "" {
-		if arn, unknown := p.importedAs(ctx, known, c); unknown == nil && arn != "" {
+	explained := explained("importing certificate "+string(c.ID), err)
+	switch {
+	case errors.Is(explained, providers.ErrRejected), errors.Is(explained, providers.ErrDenied), errors.Is(explained, providers.ErrThrottled):
+		p.own.answer(seen.Key, c.ID) // AWS did not import it
+	case codeOf(err) == "":
+		if arn, unknown := p.importedBefore(ctx, seen, known, c); unknown == nil && arn != "" {
 			return arn, nil
 		}
 	}
-	return "", explained("importing certificate "+string(c.ID), err)
+	return "", explained
 }
 
-// importedAs is what AWS calls a certificate that was imported before, or "". It gets the tags that it is to
-// have by now.
-func (p *Provider) importedAs(ctx context.Context, known map[string]string, c lb.Certificate) (string, error) {
-	made, err := p.find(ctx, known, "acm:certificate")
-	if err != nil || len(made) == 0 {
+// importedBefore is the ARN of a certificate that this process had imported, or asked for without an answer, or "". It is
+// given the tags that it is to have by now.
+func (p *Provider) importedBefore(ctx context.Context, seen *lb.Observed, known map[string]string, c lb.Certificate) (string, error) {
+	key, besides := seen.Key, map[string]bool{}
+	for _, other := range seen.Certificates {
+		besides[other.Handle] = true
+	}
+	found, err := p.confirmed(ctx, key, besides)
+	if err != nil {
 		return "", err
 	}
-	arn := sorted(made)[0]
+	arn := named(found, c.ID)
+	if arn == "" && p.own.unanswered(key, c.ID) {
+		if found, err = p.search(ctx, key, known, c); err != nil {
+			return "", err
+		}
+		if arn = named(found, c.ID); arn != "" {
+			p.own.learn(key, arn, found[arn])
+		}
+	}
+	if arn == "" {
+		return "", nil
+	}
+	p.own.answer(key, c.ID)
 	p.labels.learn(arn, known[tagLabel])
-	before := lb.Digest(made[arn][tagDigest])
+	before := lb.Digest(found[arn][tagDigest])
 	if before == c.Digest {
 		return arn, nil
 	}
 	return arn, p.retagCertificate(ctx, arn, before, certificateTags(known, c))
 }
 
-// Imports are the certificates that AWS was asked to import.
-type imports struct {
-	mu    sync.Mutex
-	asked map[string]bool
-}
-
-// again notes that AWS is asked for one, and reports whether it has been before.
-func (i *imports) again(key lb.Key, id lb.CertificateID) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.asked == nil {
-		i.asked = map[string]bool{}
+// named is the first of some certificates that has an ID, or "".
+func named(tags map[string]map[string]string, id lb.CertificateID) string {
+	for _, arn := range sorted(tags) {
+		if tags[arn][tagCertificate] == string(id) {
+			return arn
+		}
 	}
-	name := string(key) + " " + string(id)
-	before := i.asked[name]
-	i.asked[name] = true
-	return before
+	return ""
 }
 
-// over notes that one is gone: if it is asked for again, it is a new one.
-func (i *imports) over(key lb.Key, id lb.CertificateID) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	delete(i.asked, string(key)+" "+string(id))
+// search looks for a certificate that AWS may have imported: in the index of tags, and then among all certificates of the
+// account, for the index may be behind. The tags of each certificate itself decide.
+func (p *Provider) search(ctx context.Context, key lb.Key, known map[string]string, c lb.Certificate) (map[string]map[string]string, error) {
+	listed, err := p.find(ctx, known, "acm:certificate")
+	if err != nil {
+		return nil, err
+	}
+	found, err := p.oursAmong(ctx, key, sorted(listed))
+	if err != nil || named(found, c.ID) != "" {
+		return found, err
+	}
+	leaf, err := parseLeaf(c.Pair.Chain)
+	if err != nil {
+		return nil, err
+	}
+	all, err := p.listCertificates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var alike []string
+	for _, s := range all {
+		if s.Type == acmtypes.CertificateTypeImported && aws.ToTime(s.NotAfter).Equal(leaf.NotAfter) && aws.ToTime(s.NotBefore).Equal(leaf.NotBefore) {
+			alike = append(alike, aws.ToString(s.CertificateArn))
+		}
+	}
+	return p.oursAmong(ctx, key, alike)
 }
 
 // onlyRefused has the SDK make a call again where AWS refused it for its rate, and not where the answer was
@@ -280,6 +322,7 @@ func (p *Provider) label(ctx context.Context, arn string, tags map[string]string
 	if label, has := tags[tagLabel]; has {
 		p.labels.learn(arn, label)
 	}
+	p.own.doubt(arn)
 	_, err := p.acm.AddTagsToCertificate(ctx, &acm.AddTagsToCertificateInput{CertificateArn: aws.String(arn), Tags: acmTags(tags)})
 	return explained("tagging "+arn, err)
 }
@@ -310,6 +353,7 @@ func (p *Provider) untagCertificate(ctx context.Context, arn string, after map[s
 	if len(gone) == 0 {
 		return nil
 	}
+	p.own.doubt(arn)
 	_, err = p.acm.RemoveTagsFromCertificate(ctx, &acm.RemoveTagsFromCertificateInput{CertificateArn: aws.String(arn), Tags: gone})
 	return explained("removing tags of "+arn, err)
 }
@@ -373,7 +417,8 @@ func (p *Provider) deleteCertificate(ctx context.Context, seen *lb.Observed, id 
 		return err
 	})
 	if err == nil || is(err, "ResourceNotFound") {
-		p.imports.over(seen.Key, id)
+		p.own.answer(seen.Key, id)
+		p.own.forget(c.Handle)
 		p.labels.forget(c.Handle)
 		return nil
 	}

@@ -65,9 +65,11 @@ func (p *Provider) discovered(ctx context.Context, hosts []string, facts *lb.Fac
 	return nil
 }
 
-// heldSince are the certificates that the account held at some time, or later.
+// heldSince are the certificates that the account held at some time, or later. Ours are left out, also those that the index
+// of tags lacks yet.
 func (p *Provider) heldSince(ctx context.Context, when time.Time) ([]held, error) {
-	return p.held.since(when, func() ([]held, error) { return p.readHeld(ctx) })
+	all, err := p.held.since(when, func() ([]held, error) { return p.readHeld(ctx) })
+	return slices.DeleteFunc(slices.Clone(all), func(c held) bool { return p.own.has(c.arn) }), err
 }
 
 // readHeld reads the certificates that can be served and that nobody's Fairlead imported: these come and
@@ -77,6 +79,26 @@ func (p *Provider) readHeld(ctx context.Context) ([]held, error) {
 	if err != nil {
 		return nil, err
 	}
+	listed, err := p.listCertificates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []held
+	for _, c := range listed {
+		arn := aws.ToString(c.CertificateArn)
+		if _, ours := imported[arn]; ours || p.own.has(arn) {
+			continue
+		}
+		if c.Type == acmtypes.CertificateTypeAmazonIssued {
+			p.own.disown(arn)
+		}
+		all = append(all, toHeld(c))
+	}
+	return all, p.readHosts(ctx, all)
+}
+
+// listCertificates lists the certificates of the account that can be served.
+func (p *Provider) listCertificates(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
 	pages := acm.NewListCertificatesPaginator(p.acm, &acm.ListCertificatesInput{
 		CertificateStatuses: []acmtypes.CertificateStatus{acmtypes.CertificateStatusIssued},
 		// Unless it is told, AWS lists certificates with short RSA keys only.
@@ -86,19 +108,15 @@ func (p *Provider) readHeld(ctx context.Context) ([]held, error) {
 		}},
 		MaxItems: aws.Int32(1000),
 	})
-	var all []held
+	var all []acmtypes.CertificateSummary
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, explained("listing certificates", err)
 		}
-		for _, c := range page.CertificateSummaryList {
-			if _, ours := imported[aws.ToString(c.CertificateArn)]; !ours {
-				all = append(all, toHeld(c))
-			}
-		}
+		all = append(all, page.CertificateSummaryList...)
 	}
-	return all, p.readHosts(ctx, all)
+	return all, nil
 }
 
 func toHeld(c acmtypes.CertificateSummary) held {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/acm"
+	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
 	"golang.org/x/sync/errgroup"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -74,6 +75,9 @@ func (p *Provider) description(ctx context.Context, id lb.CertificateID) (descri
 	case err != nil:
 		return d, explained("reading certificate "+string(id), err)
 	default:
+		if out.Certificate.Type == acmtypes.CertificateTypeAmazonIssued {
+			p.own.disown(string(id))
+		}
 		d.there, d.names = true, namesIn(aws.ToString(out.Certificate.DomainName), out.Certificate.SubjectAlternativeNames)
 	}
 	p.asked.learn(id, d)

@@ -92,6 +92,33 @@ func TestCost(t *testing.T) {
 	})
 }
 
+// While the index of tags lacks all that was made, a process that knows nothing of it asks for the firewall, the tags of
+// target groups and those of each certificate that is served. A process that made all of it two minutes
+// ago asks for nothing.
+func TestCostWhileTheIndexLags(t *testing.T) {
+	o := usual()
+	o.Indexing = 10 * time.Hour
+	inBubble(t, o, func(w *world) {
+		for _, j := range []job{
+			{"create from nothing", 138, 128, func() {
+				twenty(w)
+				for _, ing := range w.Ingresses {
+					secure(w, ing.Name)
+				}
+			}},
+			{"the same process looks again", 31, 0, func() { w.seen = nil }},
+			{"restart, nothing changed", 52, 0, func() { w.restart() }},
+			{"the same process looks again", 31, 0, func() { w.seen = nil }},
+			{"delete everything", 49, 45, func() { w.Ingresses = nil }},
+		} {
+			w.costs(j)
+		}
+		if there := w.sim.Inventory(); there["certificates"]+there["target groups"]+there["security groups"] != 1 {
+			t.Errorf("there are %v, and there should be the group of the nodes alone", there)
+		}
+	})
+}
+
 // The same with a Secret for each host: each certificate is imported and shown, and costs nothing at a start.
 func TestCostOverTLS(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {

@@ -54,7 +54,7 @@ var statements = []statement{
 	{
 		sid: "Read", why: "Looking changes nothing, and AWS knows no resource for most of it. Certificates are looked at to find those for a host, whoever made them.",
 		actions: []string{
-			"acm:DescribeCertificate", "acm:ListCertificates",
+			"acm:DescribeCertificate", "acm:ListCertificates", "acm:ListTagsForCertificate",
 			"ec2:DescribeAccountAttributes", "ec2:DescribeAddresses", "ec2:DescribeInstances", "ec2:DescribeInternetGateways", "ec2:DescribeNetworkInterfaces", "ec2:DescribeRouteTables", "ec2:DescribeSecurityGroups", "ec2:DescribeSubnets", "ec2:DescribeVpcs",
 			"elasticloadbalancing:DescribeAccountLimits", "elasticloadbalancing:DescribeListenerAttributes", "elasticloadbalancing:DescribeListenerCertificates",
 			"elasticloadbalancing:DescribeListeners", "elasticloadbalancing:DescribeLoadBalancerAttributes", "elasticloadbalancing:DescribeLoadBalancers",
@@ -112,8 +112,7 @@ var statements = []statement{
 	{
 		sid: "ChangeCertificates", why: "Certificates with the tag are read, given the tags of their class, imported again when their Secret changes, and deleted when nothing needs them.",
 		actions: []string{
-			"acm:AddTagsToCertificate", "acm:DeleteCertificate", "acm:GetCertificate", "acm:ImportCertificate", "acm:ListTagsForCertificate",
-			"acm:RemoveTagsFromCertificate",
+			"acm:AddTagsToCertificate", "acm:DeleteCertificate", "acm:GetCertificate", "acm:ImportCertificate", "acm:RemoveTagsFromCertificate",
 		},
 		resources: []string{arn("acm", "certificate/*")}, condition: tagged("Resource"),
 	},
