@@ -12,6 +12,9 @@ import (
 // This file is what things are called in AWS. A name is the same each time, so that what was made
 // before an answer was lost is found again.
 
+// namePrefix begins all names that we make.
+const namePrefix = "fl-"
+
 // nameLength is the longest name of a load balancer or a target group.
 const nameLength = 32
 
@@ -43,7 +46,7 @@ func name(text string, of ...string) string {
 			readable.WriteByte('-')
 		}
 	}
-	prefix := "fl-" + readable.String()
+	prefix := namePrefix + readable.String()
 	prefix = strings.TrimRight(prefix[:min(len(prefix), nameLength-len(hash)-1)], "-")
 	return prefix + "-" + hash
 }

@@ -207,13 +207,14 @@ func (p *Provider) readGroups(ctx context.Context, l *look, strewn map[string]ma
 			l.groups = append(l.groups, page.TargetGroups...)
 		}
 	}
-	var loose []string
+	loose := p.groupsKnown(l.key) // what is found by tags may lack those that were made a while ago
 	for arn := range strewn {
-		if strings.Contains(arn, ":targetgroup/") && !attached[arn] {
+		if strings.Contains(arn, ":targetgroup/") {
 			loose = append(loose, arn)
 		}
 	}
 	slices.Sort(loose)
+	loose = slices.DeleteFunc(slices.Compact(loose), func(arn string) bool { return attached[arn] })
 	for part := range slices.Chunk(loose, tagBatch) {
 		found, err := p.groupsThere(ctx, part)
 		if err != nil {
@@ -221,6 +222,7 @@ func (p *Provider) readGroups(ctx context.Context, l *look, strewn map[string]ma
 		}
 		l.groups = append(l.groups, found...)
 	}
+	p.forgetGroups(l.key, loose, l.groups)
 	return nil
 }
 

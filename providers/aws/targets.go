@@ -84,6 +84,31 @@ func (p *Provider) know(key lb.Key, id lb.GroupID, arn string) {
 	}
 }
 
+// groupsKnown are the target groups of a load balancer that this process has made or seen.
+func (p *Provider) groupsKnown(key lb.Key) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []string
+	for name, arn := range p.groups {
+		if name.key == key && string(name.id) != arn { // one that goes by its ARN is not ours
+			out = append(out, arn)
+		}
+	}
+	return out
+}
+
+// forgetGroups forgets those of some target groups of a load balancer that are not there any more.
+func (p *Provider) forgetGroups(key lb.Key, some []string, there []elb.TargetGroup) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name, arn := range p.groups {
+		if name.key == key && slices.Contains(some, arn) && !slices.ContainsFunc(there, func(g elb.TargetGroup) bool { return aws.ToString(g.TargetGroupArn) == arn }) {
+			delete(p.groups, name)
+			delete(p.members, arn)
+		}
+	}
+}
+
 // knows reports whether a target group was made or seen before, and may have been written since.
 func (p *Provider) knows(key lb.Key, arn string) bool {
 	p.mu.Lock()

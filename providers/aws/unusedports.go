@@ -4,9 +4,11 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"golang.org/x/sync/errgroup"
 
@@ -139,17 +141,9 @@ func (p *Provider) shutUnused(ctx context.Context) error {
 
 // portsInUse are the ports of all targets and health checks of the installation.
 func (p *Provider) portsInUse(ctx context.Context) (map[int32]bool, error) {
-	found, err := p.find(ctx, map[string]string{tagInstallation: p.installation}, "elasticloadbalancing:targetgroup")
+	there, err := p.groupsOfAll(ctx)
 	if err != nil {
 		return nil, err
-	}
-	var there []elb.TargetGroup
-	for part := range slices.Chunk(sorted(found), tagBatch) {
-		some, err := p.groupsThere(ctx, part)
-		if err != nil {
-			return nil, err
-		}
-		there = append(there, some...)
 	}
 	health := make([][]lb.TargetHealth, len(there))
 	reads, ctx := errgroup.WithContext(ctx)
@@ -175,6 +169,37 @@ func (p *Provider) portsInUse(ctx context.Context) (map[int32]bool, error) {
 		}
 	}
 	return used, nil
+}
+
+// groupsOfAll are the target groups of the installation, and those whose tags cannot be read. The index of tags is not asked:
+// it may lack a target group that was made a while ago, whose ports would be shut.
+func (p *Provider) groupsOfAll(ctx context.Context) ([]elb.TargetGroup, error) {
+	var all []elb.TargetGroup
+	pages := elbapi.NewDescribeTargetGroupsPaginator(p.elb, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(400)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, explained("reading target groups", err)
+		}
+		for _, g := range page.TargetGroups {
+			if aws.ToString(g.VpcId) == p.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName), namePrefix) {
+				all = append(all, g)
+			}
+		}
+	}
+	var out []elb.TargetGroup
+	for part := range slices.Chunk(all, tagBatch) {
+		tags, err := p.tagsOf(ctx, each(part, func(g elb.TargetGroup) string { return aws.ToString(g.TargetGroupArn) }))
+		if err != nil && !is(err, "TargetGroupNotFound") { // one that was deleted a moment ago fails the call for all of them
+			return nil, err
+		}
+		for _, g := range part {
+			if found, read := tags[aws.ToString(g.TargetGroupArn)]; !read || found[tagInstallation] == p.installation {
+				out = append(out, g)
+			}
+		}
+	}
+	return out, nil
 }
 
 // beginShutting chooses those of some ports that nobody has begun to need meanwhile. Who begins now waits.
