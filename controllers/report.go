@@ -74,6 +74,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		ended = append(ended, key) // there is room for others now
 	}
 	wait = sooner(wait, sooner(o.untilLetGo(&next, time.Now()), untilFree(&next, time.Now())))
+	wait = sooner(wait, rereads(o.seen))
 	if o.finished(&next) && err == nil {
 		r.forget(key)
 		r.herald.forget(key)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -42,12 +44,15 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 	if err != nil {
 		return nil, fmt.Errorf("observing %s: %w", key, err)
 	}
+	for _, why := range seen.Unread {
+		log.FromContext(ctx).Info("settings of the load balancer could not be read, and are assumed to be as they were written", "why", why)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.kept == nil {
 		o.kept = map[lb.Key]sight{}
 	}
-	o.kept[key] = sight{seen: seen, until: time.Now().Add(o.jittered())}
+	o.kept[key] = sight{seen: seen, until: time.Now().Add(o.goodFor(seen))}
 	return seen, nil
 }
 
@@ -97,6 +102,28 @@ func (o *observer) forget(key lb.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.kept, key)
+}
+
+// How long a look is good for in which some settings could not be read, and when to come back for them.
+const (
+	unreadLife  = 50 * time.Minute
+	untilReread = time.Hour
+)
+
+// goodFor is how long a look is believed.
+func (o *observer) goodFor(seen *lb.Observed) time.Duration {
+	if len(seen.Unread) > 0 {
+		return min(unreadLife, o.jittered())
+	}
+	return o.jittered()
+}
+
+// rereads is when to come back for settings that could not be read; zero if there are none.
+func rereads(seen *lb.Observed) time.Duration {
+	if len(seen.Unread) > 0 {
+		return untilReread
+	}
+	return 0
 }
 
 // jittered keeps load balancers that were first seen together from being looked at together.

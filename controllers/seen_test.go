@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -14,12 +16,35 @@ import (
 // A looker is a cloud that notes how it is looked at.
 type looker struct {
 	providers.Provider
-	deep []bool
+	deep   []bool
+	unread []string
 }
 
 func (l *looker) Observe(_ context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	l.deep = append(l.deep, deep)
-	return &lb.Observed{Key: key}, nil
+	return &lb.Observed{Key: key, Unread: l.unread}, nil
+}
+
+// Settings that could not be read are read again soon.
+func TestWhatCouldNotBeReadIsReadAgainSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cloud := &looker{unread: []string{"AccessDenied"}}
+		o := &observer{cloud: cloud, every: 10 * time.Hour}
+		for range 3 {
+			seen, err := o.seen(t.Context(), "fairlead/shop/web/internal")
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(rereads(seen))
+		}
+		if diff := cmp.Diff([]bool{false, true, true}, cloud.deep); diff != "" {
+			t.Errorf("looks, and whether they are deep (-want +got):\n%s", diff)
+		}
+		cloud.unread = nil
+		if seen, err := o.seen(t.Context(), "fairlead/shop/web/internal"); err != nil || rereads(seen) != 0 {
+			t.Errorf("error %v, and it is come back for in %s", err, rereads(seen))
+		}
+	})
 }
 
 // What was seen is believed for about as long as it is to be, and then looked at deeply: by then somebody may

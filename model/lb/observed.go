@@ -26,6 +26,9 @@ type Observed struct {
 	// Firewall is the handle of what the provider keeps beside the load balancer to say who may
 	// connect, where the cloud has such a thing. It outlives the load balancer.
 	Firewall string `json:"firewall,omitempty"`
+	// Unread are the reasons why settings could not be read, in the cloud's words. These settings are
+	// assumed to be as they were written.
+	Unread []string `json:"unread,omitempty"`
 }
 
 // Those who can have a cloud refuse to delete a load balancer.

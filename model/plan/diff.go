@@ -16,6 +16,9 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 		seen = &lb.Observed{Key: want.Key}
 	}
 	p := Plan{Key: cmp.Or(want.Key, seen.Key)}
+	for _, why := range seen.Unread {
+		p.Diagnostics = append(p.Diagnostics, unread(p.Key, why))
+	}
 	if d, kept := protected(seen, want, c); kept {
 		p.Diagnostics = append(p.Diagnostics, d)
 		if !want.Withdrawn {

@@ -131,6 +131,11 @@ func noParking(key lb.Key) diag.Diagnostic {
 		"that has targets checked before requests are sent to them. Requests that other targets answer now may be answered 503 until the first check is over."}
 }
 
+// unread says that settings could not be compared with the wanted ones.
+func unread(key lb.Key, why string) diag.Diagnostic {
+	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unread, Source: about(key), Message: "Settings could not be read, and are assumed to be as they were written: " + why}
+}
+
 // haste says that a step is taken before one that should come first.
 func haste(key lb.Key, s Step) diag.Diagnostic {
 	if s, ok := s.(DetachCertificate); ok {

@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -165,19 +166,24 @@ func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map
 		of[aws.ToString(g.TargetGroupArn)] = p.groupAttributes()
 	}
 	arns := slices.DeleteFunc(sorted(of), func(arn string) bool { return !slices.ContainsFunc(writtenIn(l.tags[arn]), isAttribute) })
-	found := make([][]attribute, len(arns))
-	reads, ctx := errgroup.WithContext(ctx)
+	found, failed := make([][]attribute, len(arns)), make([]error, len(arns))
+	var reads errgroup.Group
 	reads.SetLimit(atOnce)
 	for i, arn := range arns {
-		reads.Go(func() (err error) {
-			found[i], err = of[arn].read(ctx, arn)
-			return explained("reading the attributes of "+arn, err)
+		reads.Go(func() error {
+			found[i], failed[i] = of[arn].read(ctx, arn)
+			return failed[i]
 		})
 	}
-	if err := reads.Wait(); err != nil {
-		return err
-	}
+	_ = reads.Wait() // each is looked at below
+	var unread []string
+	var first error
 	for i, arn := range arns {
+		if failed[i] != nil {
+			l.assumed[arn] = true
+			unread, first = append(unread, arn), cmp.Or(first, failed[i])
+			continue
+		}
 		written := writtenIn(l.tags[arn])
 		for _, a := range found[i] {
 			if slices.Contains(written, aws.ToString(a.Key)) {
@@ -185,5 +191,5 @@ func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map
 			}
 		}
 	}
-	return nil
+	return explained("reading the attributes of "+strings.Join(unread, ", "), first)
 }

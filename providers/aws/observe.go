@@ -46,13 +46,19 @@ type look struct {
 	fenced     bool              // looked at deeply, whether it has the security groups that it should have
 	grants     []grant           // looked at deeply, those of its firewall
 	fenceTags  map[string]string // looked at deeply, those of its firewall
+	unread     []string          // why settings could not be read
+	assumed    map[string]bool   // by ARN, whether settings of it could not be read
 }
+
+// A reader reads a part of it. It is given the resources that the index of tags lists.
+type reader func(ctx context.Context, l *look, strewn map[string]map[string]string) error
 
 // Observe reads what is under a key.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	l := &look{
 		key: key, owns: func(tags map[string]string) bool { return p.owns(key, tags) }, deep: deep, rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{},
 		attributes: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
+		assumed: map[string]bool{},
 	}
 	strewn, err := p.find(ctx, p.owned(key, nil), "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
 	if err != nil {
@@ -61,11 +67,19 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	if l.balancer, err = p.balancerUnder(ctx, key); err != nil {
 		return nil, err
 	}
-	for _, read := range []func(context.Context, *look, map[string]map[string]string) error{
-		p.readListeners, p.readGroups, p.readInside, p.readTags, p.readFirewall, p.readAttributes, p.readFence, p.readWebACL, p.readShield, p.readDeletionProtection, p.readCertificates,
-	} {
+	for _, read := range []reader{p.readListeners, p.readGroups, p.readInside, p.readTags, p.readFirewall, p.readCertificates} {
 		if err := read(ctx, l, strewn); err != nil {
 			return nil, err
+		}
+	}
+	// No route waits for these. Settings that cannot be read are assumed to be as they were written.
+	for _, read := range []reader{p.readAttributes, p.readFence, p.readWebACL, p.readShield, p.readDeletionProtection} {
+		err := read(ctx, l, strewn)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			l.unread = append(l.unread, err.Error())
 		}
 	}
 	if l.balancer != nil && l.tags[aws.ToString(l.balancer.LoadBalancerArn)][tagExpressions] == noExpressions {
@@ -207,7 +221,7 @@ func (p *Provider) readGroups(ctx context.Context, l *look, strewn map[string]ma
 			l.groups = append(l.groups, page.TargetGroups...)
 		}
 	}
-	loose := p.groupsKnown(l.key) // what is found by tags may lack those that were made a while ago
+	loose := p.groupsKnown(l.key) // the index of tags may lack them yet
 	for arn := range strewn {
 		if strings.Contains(arn, ":targetgroup/") {
 			loose = append(loose, arn)
@@ -341,7 +355,7 @@ func (p *Provider) readTags(ctx context.Context, l *look, strewn map[string]map[
 
 // observed is what was read, in canonical form.
 func (l *look) observed() *lb.Observed {
-	o := &lb.Observed{Key: l.key, Firewall: l.firewall}
+	o := &lb.Observed{Key: l.key, Firewall: l.firewall, Unread: l.unread}
 	if b := l.balancer; b != nil {
 		arn := aws.ToString(b.LoadBalancerArn)
 		o.Exists, o.Handle, o.Digest = true, arn, l.digest()
@@ -372,7 +386,7 @@ func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
 		ID: l.idOf(arn), Service: tags[tagService], Port: routing.ServicePort(tags[tagPort]), TargetType: string(g.TargetType),
 		Protocol: string(g.Protocol), Version: aws.ToString(g.ProtocolVersion), Family: string(g.IpAddressType), Digest: lb.Digest(tags[tagDigest]),
 	}}
-	if l.deep && out.Digest != "" { // without one they were not written to the end
+	if l.deep && out.Digest != "" && !l.assumed[arn] { // without one they were not written to the end
 		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: fromHealth(g), Attributes: l.attributes[arn], Tags: writtenTags(tags)})
 	}
 	for _, t := range l.health[arn] {

@@ -147,7 +147,7 @@ func fromMutual(a *elb.MutualAuthenticationAttributes, named bool) *lb.MutualAut
 func (l *look) listenerDigest(of elb.Listener) lb.Digest {
 	arn := aws.ToString(of.ListenerArn)
 	tags := l.tags[arn]
-	if !l.deep || tags[tagDigest] == "" {
+	if !l.deep || tags[tagDigest] == "" || l.assumed[arn] {
 		return lb.Digest(tags[tagDigest])
 	}
 	written := writtenIn(tags)

@@ -340,7 +340,7 @@ func (p *Provider) namedGroups(ctx context.Context, names []string) ([]string, e
 }
 
 // deleteFirewall removes the security group of a load balancer, once AWS is done with it. The last one takes
-// along what all of them share. One that is not known is looked for by its name.
+// along the group that all of them share. One that is not known is looked for by its name.
 func (p *Provider) deleteFirewall(ctx context.Context, seen *lb.Observed) error {
 	firewall := seen.Firewall
 	if firewall == "" {
@@ -376,7 +376,11 @@ func (p *Provider) readFence(ctx context.Context, l *look, _ map[string]map[stri
 		return nil
 	}
 	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: l.balancer.SecurityGroups})
-	if err != nil {
+	if err != nil { // it is a setting of the load balancer and of each listener
+		l.assumed[aws.ToString(l.balancer.LoadBalancerArn)] = true
+		for _, listener := range l.listeners {
+			l.assumed[aws.ToString(listener.ListenerArn)] = true
+		}
 		return err
 	}
 	for _, g := range found {

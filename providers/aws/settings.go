@@ -155,7 +155,7 @@ func (l *look) digest() lb.Digest {
 		return ""
 	}
 	tags := l.tags[aws.ToString(l.balancer.LoadBalancerArn)]
-	if !l.deep || tags[tagDigest] == "" {
+	if !l.deep || tags[tagDigest] == "" || l.assumed[aws.ToString(l.balancer.LoadBalancerArn)] {
 		return lb.Digest(tags[tagDigest])
 	}
 	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.strange(), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)], Tags: l.tagsThroughout(writtenTags(tags))}
@@ -204,7 +204,11 @@ func (p *Provider) readDeletionProtection(ctx context.Context, l *look, _ map[st
 		return nil
 	}
 	all, err := p.balancerAttributes().read(ctx, arn)
-	if err != nil {
+	if err != nil { // its class said so once, or AWS refused to delete it
+		l.protected = lb.ByOthers
+		if ours {
+			l.protected = lb.ByClass
+		}
 		return explained("reading the attributes of "+arn, err)
 	}
 	set := slices.ContainsFunc(all, func(a attribute) bool {

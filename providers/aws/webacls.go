@@ -131,13 +131,17 @@ func (p *Provider) webACLOf(ctx context.Context, arn string) (string, error) {
 
 // readWebACL reads the web ACL that was put before a load balancer: from the tag, or, looked at deeply, which
 // one stands there.
-func (p *Provider) readWebACL(ctx context.Context, l *look, _ map[string]map[string]string) (err error) {
+func (p *Provider) readWebACL(ctx context.Context, l *look, _ map[string]map[string]string) error {
 	if l.balancer == nil {
 		return nil
 	}
 	arn := aws.ToString(l.balancer.LoadBalancerArn)
-	if l.protection.WebACL = l.tags[arn][tagWebACL]; l.protection.WebACL != "" && l.deep {
-		l.protection.WebACL, err = p.webACLOf(ctx, arn)
+	if l.protection.WebACL = l.tags[arn][tagWebACL]; l.protection.WebACL == "" || !l.deep {
+		return nil
+	}
+	there, err := p.webACLOf(ctx, arn)
+	if err == nil {
+		l.protection.WebACL = there
 	}
 	return err
 }
