@@ -60,16 +60,19 @@ func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[str
 }
 
 // observeCertificate is one that is tagged as ours, or nil where it is gone. It is what its label says, as long as a
-// listener serves it; one that none does may be gone since its tags were looked at, and is read, as is one
-// whose label does not say all, and one that is looked at deeply. One that is not what its label says, or has none, is
+// listener serves it or it was imported a moment ago. Another one may be gone since its tags were looked at, and is read, as
+// is one whose label does not say all, and one that is looked at deeply, whose tags are read as well. One that is not what its label says, or has none, is
 // known by its ARN, which nobody wants, until it is imported once more.
 func (p *Provider) observeCertificate(ctx context.Context, l *look, arn string, tags map[string]string) (*lb.ObservedCertificate, error) {
-	if p.labels.outdated(arn, tags[tagLabel]) {
+	if l.deep || p.labels.outdated(arn, tags[tagLabel]) {
 		var err error
 		if tags, err = p.tagsOfCertificate(ctx, arn); is(err, "ResourceNotFound") {
 			return nil, nil // deleted a moment ago
 		} else if err != nil {
 			return nil, explained("reading the tags of "+arn, err)
+		} else if !l.owns(tags) {
+			p.own.forget(arn)
+			return nil, nil // given to others meanwhile
 		}
 	}
 	p.labels.learn(arn, tags[tagLabel])
@@ -191,6 +194,7 @@ func (p *Provider) importedBefore(ctx context.Context, seen *lb.Observed, known 
 	if err != nil {
 		return "", err
 	}
+	maps.DeleteFunc(found, func(arn string, _ map[string]string) bool { return besides[arn] }) // these are known by other IDs
 	arn := named(found, c.ID)
 	if arn == "" && p.own.unanswered(key, c.ID) {
 		if found, err = p.search(ctx, key, known, c); err != nil {
@@ -314,7 +318,11 @@ func (p *Provider) retagCertificate(ctx context.Context, arn string, before lb.D
 			return err
 		}
 	}
-	return p.label(ctx, arn, after)
+	if err := p.label(ctx, arn, after); err != nil {
+		return err
+	}
+	p.own.learn(lb.Key(after[tagKey]), arn, after)
+	return nil
 }
 
 // label adds tags to a certificate, a label among them where they come with one.

@@ -147,23 +147,23 @@ func (p *Provider) certificatesUnder(ctx context.Context, l *look, strewn map[st
 		}
 	}
 	for arn, tags := range strewn {
-		if listed[arn] {
+		if listed[arn] && out[arn] == nil { // the index may list older tags than those that were just written
 			out[arn] = tags
 		}
 	}
 	return out, nil
 }
 
-// confirmed are the certificates of a load balancer that this process has met and that are not among some, with their
-// tags. One that was met a while ago is looked at again.
+// confirmed are the certificates of a load balancer that this process has met, with their tags. One that was met a while
+// ago is looked at again, or left out if it is among some.
 func (p *Provider) confirmed(ctx context.Context, key lb.Key, besides map[string]bool) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	var old []string
 	for arn, c := range p.own.of(key) {
 		switch {
-		case besides[arn]:
 		case c.tags != nil && time.Since(c.at) < recentFor:
 			out[arn] = c.tags
+		case besides[arn]:
 		default:
 			old = append(old, arn)
 		}

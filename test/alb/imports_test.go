@@ -154,6 +154,28 @@ func TestCertificatesOfOthersAreLookedAtOnce(t *testing.T) {
 	}
 }
 
+// The tags of a certificate are known by those that were written, and looked at deeply by those that it has.
+func TestTheTagsOfCertificatesAreKnownWhileTheIndexLags(t *testing.T) {
+	o := lagging()
+	o.Indexing = time.Hour
+	inBubble(t, o, func(w *world) {
+		twoSecrets(w)
+		w.settle()
+		time.Sleep(2 * o.Indexing)
+		w.class(func(s *spec) { s.Tags = map[string]string{"team": "web"} })
+		w.settle()
+		for _, deep := range []bool{false, true} {
+			if todo := w.look(deep); !todo.Empty() {
+				t.Errorf("looking deeply %t, there is to be done:\n%s", deep, todo.Print())
+			}
+		}
+		w.restart()
+		if todo := w.look(true); !todo.Empty() {
+			t.Errorf("in another process, there is to be done:\n%s", todo.Print())
+		}
+	})
+}
+
 // A certificate of ours is not offered to Ingresses that look for one of the account's.
 func TestOurCertificatesAreNotDiscoveredWhileTheIndexLags(t *testing.T) {
 	inBubble(t, lagging(), func(w *world) {
