@@ -57,11 +57,14 @@ func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *
 	if slices.ContainsFunc(compared, comparison.crowded) {
 		return sequence{}
 	}
-	tasks, parked := differences(seen, want, c, compared, known, renewed, true)
-	next := ordered(tasks, inUse(seen), limits(c))
-	if parked && !next.complete {
-		tasks, _ = differences(seen, want, c, compared, known, renewed, false)
-		next = ordered(tasks, inUse(seen), limits(c))
+	d := differences(seen, want, c, compared, known, renewed, lot{open: true})
+	if len(d.torn) > 0 {
+		d = differences(seen, want, c, compared, known, renewed, lot{open: true, hold: d.torn})
+	}
+	next := ordered(d.tasks, inUse(seen), limits(c))
+	if d.parked && !next.complete {
+		d = differences(seen, want, c, compared, known, renewed, lot{})
+		next = ordered(d.tasks, inUse(seen), limits(c))
 		next.unparked = true
 	}
 	return next
@@ -76,8 +79,7 @@ func beyond(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *p
 	if slices.ContainsFunc(compared, comparison.crowded) {
 		return sequence{}
 	}
-	tasks, _ := differences(seen, want, c, compared, known, renewed, false)
-	return ordered(tasks, use{}, use{})
+	return ordered(differences(seen, want, c, compared, known, renewed, lot{}).tasks, use{}, use{})
 }
 
 // then is the plan followed by steps that wait for all of it.
@@ -136,21 +138,24 @@ type difference struct {
 	detached map[lb.CertificateID][]int   // these stop naming a certificate
 	origins  map[lb.GroupID][]diag.Source // the routes behind a group
 	changes  []*change
+
+	parked bool               // some steps park target groups
+	held   map[lb.GroupID]int // after it, a parking rule names a group that is healthy
+	torn   []lb.GroupID       // healthy groups that no rule would name for a moment
 }
 
-// differences are all steps between two load balancers, and whether some of them park target
-// groups, which is left out unless parking is set.
-func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, renewed []ReplaceCertificate, parking bool) (tasks []task, parked bool) {
+// differences are all steps between two load balancers. Target groups are parked as the lot permits.
+func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, renewed []ReplaceCertificate, parking lot) *difference {
 	d := &difference{
 		seen: seen, want: want, caps: c, pairs: known, balancer: absent, guarded: absent, bare: absent,
 		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
 		clings: map[lb.GroupID]int{}, yields: map[lb.GroupID]int{},
-		unnamed: map[lb.GroupID][]int{}, named: map[lb.GroupID][]int{}, detached: map[lb.CertificateID][]int{},
+		unnamed: map[lb.GroupID][]int{}, named: map[lb.GroupID][]int{}, held: map[lb.GroupID]int{}, detached: map[lb.CertificateID][]int{},
 	}
 	if want.Empty() {
 		d.tearDown()
 		d.leftovers(lb.LoadBalancer{})
-		return d.tasks, false
+		return d
 	}
 	d.origins = origins(want)
 	d.certificates(renewed)
@@ -163,8 +168,8 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 	for _, ch := range d.changes {
 		d.open(ch)
 	}
-	if parking {
-		parked = d.park()
+	if parking.open {
+		d.parked = d.park(parking.hold)
 	}
 	for _, ch := range d.changes {
 		d.listener(ch)
@@ -176,10 +181,10 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 		}
 	}
 	d.unpark()
-	d.handOver()
+	d.torn = d.handOver()
 	d.expose()
 	d.leftovers(want)
-	return d.tasks, parked
+	return d
 }
 
 // add adds a task behind others, those that are absent left out, and returns its index.

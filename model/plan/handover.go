@@ -11,22 +11,36 @@ import (
 // briefly: requests are answered 503 meanwhile. So the last rules that name a healthy group go once another rule
 // names it.
 
-// handOver has the tasks that stop naming a healthy group wait for one that begins to.
-func (d *difference) handOver() {
+// handOver has the tasks that stop naming a healthy group wait for one that begins to. It returns the groups of which
+// each task of the one kind waits for one of the other, as where two paths exchange their groups.
+func (d *difference) handOver() []lb.GroupID {
+	var torn []lb.GroupID
 	kept := d.kept()
 	for _, g := range d.want.TargetGroups {
 		leave, take := d.unnamed[g.ID], d.named[g.ID]
 		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] || len(leave) == 0 {
 			continue
 		}
-		for _, next := range take {
-			if slices.ContainsFunc(leave, d.before(next)) {
-				continue // it waits for one of them itself
-			}
-			for _, t := range leave {
-				d.tasks[t].gently = append(d.tasks[t].gently, next)
-			}
-			break
+		if held, ok := d.held[g.ID]; ok {
+			d.follow(leave, held)
+			continue
+		}
+		at := slices.IndexFunc(take, func(next int) bool { return !slices.ContainsFunc(leave, d.before(next)) })
+		switch {
+		case at >= 0:
+			d.follow(leave, take[at])
+		case len(take) > 0:
+			torn = append(torn, g.ID)
+		}
+	}
+	return torn
+}
+
+// follow has tasks wait for another one, as far as limits permit.
+func (d *difference) follow(tasks []int, before int) {
+	for _, t := range tasks {
+		if t != before {
+			d.tasks[t].gently = append(d.tasks[t].gently, before)
 		}
 	}
 }

@@ -46,24 +46,31 @@ func lots(c lb.Capabilities) []int {
 	return out
 }
 
+// A lot says whether target groups may be parked, and which healthy ones are to be.
+type lot struct {
+	open bool
+	hold []lb.GroupID
+}
+
 // park parks the target groups that are to take over answered requests, and makes their steps
-// wait until they are healthy. It reports whether it needed to create a rule for that.
-func (d *difference) park() bool {
+// wait until they are healthy. It parks some healthy ones, too, whose rules let go of them before others name
+// them. It reports whether it needed to create a rule for that.
+func (d *difference) park(hold []lb.GroupID) bool {
 	created := false
 	for _, ch := range d.changes {
 		if ch.seen == nil || ch.want == nil {
 			continue
 		}
-		cold := d.takers(ch)
+		parked := append(d.takers(ch), d.toHold(ch, hold)...)
 		free := lots(d.caps)
 		for _, r := range ch.seen.Rules {
 			free = slices.DeleteFunc(free, func(p int) bool { return p == r.Priority })
 		}
 		size := d.caps.TargetsPerForward
 		if size == 0 {
-			size = max(1, len(cold))
+			size = max(1, len(parked))
 		}
-		for chunk := range slices.Chunk(cold, size) {
+		for chunk := range slices.Chunk(parked, size) {
 			if len(free) == 0 {
 				break // what does not fit is not waited for
 			}
@@ -73,13 +80,26 @@ func (d *difference) park() bool {
 			t := d.add(CreateRule{ch.port, priority, r}, use{rules: 1}, d.targetsOf(r.Action, false)...)
 			ch.parks = append(ch.parks, park{priority: priority, rule: r})
 			for _, g := range chunk {
-				d.await(g, t)
+				if slices.Contains(hold, g) {
+					d.held[g] = t
+				} else {
+					d.await(g, t)
+				}
 				d.tasks[t].origin = append(d.tasks[t].origin, d.origins[g]...)
 			}
 			created = true
 		}
 	}
 	return created
+}
+
+// toHold are those of some healthy groups that a listener names and none before it held.
+func (d *difference) toHold(ch *change, hold []lb.GroupID) []lb.GroupID {
+	return slices.DeleteFunc(slices.Clone(hold), func(g lb.GroupID) bool {
+		_, held := d.held[g]
+		return held || !slices.ContainsFunc(ch.old, func(r lb.ObservedRule) bool { return slices.Contains(r.Action.Groups(), g) }) &&
+			!slices.Contains(ch.seen.Default.Groups(), g)
+	})
 }
 
 // await makes what takes a group into service wait until it is healthy.
@@ -214,6 +234,9 @@ func (d *difference) unpark() {
 func (d *difference) served(parked lb.Rule) []int {
 	var tasks []int
 	for _, g := range parked.Action.Groups() {
+		if _, held := d.held[g]; held {
+			tasks = append(tasks, d.named[g]...)
+		}
 		w, waiting := d.warm[g]
 		if !waiting {
 			continue

@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+func TestAHealthyGroupIsNamedAllTheTime(t *testing.T) {
+	a, b := group("A", "10.0.0.1"), group("B", "10.0.0.2")
+	with := func(l lb.Listener) lb.LoadBalancer {
+		out := balancer(l)
+		out.TargetGroups = []lb.TargetGroup{a, b}
+		return out
+	}
+	for name, c := range map[string]struct {
+		reason   string
+		from, to lb.LoadBalancer
+		caps     func(*lb.Capabilities)
+		want     []string
+	}{
+		"another host": {
+			reason: "the rule that names A goes once another one names it",
+			from:   with(listener(80, rule("a.example.com", "", forward("A")), rule("b.example.com", "", forward("B")))),
+			to:     with(listener(80, rule("b.example.com", "", forward("B")), rule("c.example.com", "", forward("A")))),
+			want: []string{
+				"create rule 80/33713",
+				"delete rule 80/16661 < create rule 80/33713",
+			},
+		},
+		"in the last place": {
+			reason: "where there is no room for both rules, the old one goes first",
+			from:   with(listener(80, rule("a.example.com", "", forward("A")), rule("b.example.com", "", forward("B")))),
+			to:     with(listener(80, rule("b.example.com", "", forward("B")), rule("c.example.com", "", forward("A")))),
+			caps:   func(c *lb.Capabilities) { c.Rules = 2 },
+			want: []string{
+				"delete rule 80/16661",
+				"create rule 80/33713 < delete rule 80/16661",
+			},
+		},
+		"an exchange": {
+			reason: "a parking rule names the one that would be named by none",
+			from:   with(listener(80, rule("a.example.com", "/x", forward("A")), rule("a.example.com", "", forward("B")))),
+			to:     with(listener(80, rule("a.example.com", "/x", forward("B")), rule("a.example.com", "", forward("A")))),
+			want: []string{
+				"create rule 80/50000",
+				"modify rule 80/33323 < create rule 80/50000",
+				"modify rule 80/16661 < modify rule 80/33323",
+				"delete rule 80/50000 < create rule 80/50000 < modify rule 80/16661",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			caps := lb.ALB()
+			if c.caps != nil {
+				c.caps(&caps)
+			}
+			p := Diff(ready(c.from, lb.ALB()), c.to, caps)
+			if diff := cmp.Diff(c.want, dependencies(p)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+		})
+	}
+}
