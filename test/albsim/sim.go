@@ -42,6 +42,8 @@ type Options struct {
 	// Indexing is how long after the tags of a resource change it is found by these. Ghosts is how long one that was
 	// deleted is still found, if that is longer.
 	Indexing, Ghosts time.Duration
+	// Lag is how long what was made is not found by calls that name it, and is in no list.
+	Lag time.Duration
 	// TagsAside has AWS answer who makes what is there already, but for its tags, with what is there. It does
 	// not say whether it does.
 	TagsAside bool
@@ -73,6 +75,7 @@ type Sim struct {
 	calls         []Call
 	buckets       map[string]*bucket
 	serial        int
+	madeAt        map[string]time.Time     // by ARN or ID, what is seen later only
 	loadBalancers map[string]*loadBalancer // by ARN
 	listeners     map[string]*listener
 	rules         map[string]*rule

@@ -68,8 +68,14 @@ func on[In, Out any](do func(*Sim, *In) (*Out, error)) handler {
 				return nil, err
 			}
 		}
+		if err := s.unseen(action, in); err != nil {
+			return nil, err
+		}
 		out, err := do(s, in)
 		if err != nil {
+			return nil, err
+		}
+		if err := s.settled(action, in, out); err != nil {
 			return nil, err
 		}
 		return out, nil
