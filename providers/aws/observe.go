@@ -17,6 +17,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file reads what AWS has under a key, in few calls: by name, by load balancer and in batches,
@@ -72,6 +73,9 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 			return nil, err
 		}
 	}
+	if missing := p.recent.unlisted(p.loadBalancerName(key), l.arns()); missing != "" {
+		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a moment ago: %w", key, missing, providers.ErrPending)
+	}
 	// No route waits for these. Settings that cannot be read are assumed to be as they were written.
 	for _, read := range []reader{p.readAttributes, p.readFence, p.readWebACL, p.readShield, p.readDeletionProtection} {
 		err := read(ctx, l, strewn)
@@ -88,6 +92,23 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	p.forgetPlace(l)
 	p.remember(l)
 	return l.observed(), nil
+}
+
+// arns are those of a load balancer, of its listeners and of their rules.
+func (l *look) arns() map[string]bool {
+	out := map[string]bool{}
+	if l.balancer != nil {
+		out[aws.ToString(l.balancer.LoadBalancerArn)] = true
+	}
+	for _, listener := range l.listeners {
+		out[aws.ToString(listener.ListenerArn)] = true
+	}
+	for _, rules := range l.rules {
+		for _, r := range rules {
+			out[aws.ToString(r.RuleArn)] = true
+		}
+	}
+	return out
 }
 
 // A sighting is a load balancer as somebody has found it, or nil.

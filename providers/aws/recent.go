@@ -49,11 +49,12 @@ func (r *recent) into(stack *middleware.Stack) error {
 // watch notes what a call made or deleted. An error that says that something made a moment ago is not there becomes
 // a tooSoon.
 func (r *recent) watch(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+	began := time.Now()
 	out, metadata, err := next.HandleInitialize(ctx, in)
 	operation := awsmiddleware.GetOperationName(ctx)
 	switch {
 	case err != nil:
-		if kind, known := unfound[codeOf(err)]; known && r.knows(kind, in.Parameters) {
+		if kind, known := unfound[codeOf(err)]; known && r.knew(began, kind, in.Parameters) {
 			err = tooSoon{err}
 		}
 	case strings.HasPrefix(operation, "Create"), strings.HasPrefix(operation, "Import"):
@@ -84,16 +85,45 @@ func (r *recent) forget(texts []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, text := range texts {
-		delete(r.made, text)
+		inside := pathOf(text) + "/"
+		maps.DeleteFunc(r.made, func(id string, _ time.Time) bool {
+			return id == text || strings.HasPrefix(text, "arn:") && strings.HasPrefix(pathOf(id), inside)
+		})
 	}
 }
 
+// pathOf is where a listener or a rule is, or a load balancer: what is inside of something has that before its own.
+func pathOf(arn string) string {
+	_, resource, found := strings.Cut(arn, ":elasticloadbalancing:")
+	if !found {
+		return arn
+	}
+	_, path, _ := strings.Cut(resource, "/")
+	return path
+}
+
+// unlisted is what this process made a moment ago for a load balancer and a look did not find; "" for nothing.
+func (r *recent) unlisted(name string, found map[string]bool) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for arn, at := range r.made {
+		inside := strings.Contains(arn, ":loadbalancer/") || strings.Contains(arn, ":listener/") || strings.Contains(arn, ":listener-rule/")
+		if inside && strings.HasPrefix(pathOf(arn), "app/"+name+"/") && time.Since(at) < recentFor && !found[arn] {
+			return arn
+		}
+	}
+	return ""
+}
+
 // knows reports whether a call is about a thing of a kind that was made a moment ago.
-func (r *recent) knows(kind string, call any) bool {
+func (r *recent) knows(kind string, call any) bool { return r.knew(time.Now(), kind, call) }
+
+// knew reports whether a call was about a thing of a kind that had been made a moment before.
+func (r *recent) knew(then time.Time, kind string, call any) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, text := range textsIn(reflect.ValueOf(call)) {
-		if at, made := r.made[text]; made && time.Since(at) < recentFor && strings.Contains(text, kind) {
+		if at, made := r.made[text]; made && then.Sub(at) < recentFor && strings.Contains(text, kind) {
 			return true
 		}
 	}

@@ -43,8 +43,14 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 	}
 	out, err := p.createRulePatiently(ctx, in)
 	if is(err, "PriorityInUse") { // made before, perhaps, and the answer was lost
-		if arn, found, findErr := p.ruleLike(ctx, seen, l, s); findErr != nil || found {
-			return plan.Result{Handle: arn}, findErr
+		there, findErr := p.ruleNumbered(ctx, l, s.Priority)
+		switch {
+		case findErr != nil:
+			return plan.Result{}, findErr
+		case there == nil:
+			return plan.Result{}, fmt.Errorf("creating rule %s: AWS has a rule of this priority, and does not list it yet: %w", s.ID(), providers.ErrPending)
+		case p.sameRule(seen.Key, *there, s.Rule):
+			return plan.Result{Handle: aws.ToString(there.RuleArn)}, nil
 		}
 	}
 	if err != nil {
@@ -77,18 +83,22 @@ func (p *Provider) createRulePatiently(ctx context.Context, in *elbapi.CreateRul
 	}
 }
 
-// ruleLike finds the rule that a step is to make, if it is there.
-func (p *Provider) ruleLike(ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, s plan.CreateRule) (string, bool, error) {
+// ruleNumbered is the rule of a listener that has a priority, or nil.
+func (p *Provider) ruleNumbered(ctx context.Context, l *lb.ObservedListener, priority int) (*elb.Rule, error) {
 	rules, err := p.rulesOf(ctx, l.Handle)
 	if err != nil {
-		return "", false, err
+		return nil, err
 	}
-	at := slices.IndexFunc(rules, func(r elb.Rule) bool { return aws.ToString(r.Priority) == strconv.Itoa(s.Priority) })
+	at := slices.IndexFunc(rules, func(r elb.Rule) bool { return aws.ToString(r.Priority) == strconv.Itoa(priority) })
 	if at < 0 {
-		return "", false, nil
+		return nil, nil
 	}
-	there := fromRule(rules[at], func(arn string) lb.GroupID { return p.groupCalled(seen.Key, arn) })
-	return aws.ToString(rules[at].RuleArn), there.Key() == s.Rule.Key(), nil
+	return &rules[at], nil
+}
+
+// sameRule reports whether a rule is the one that a step is to make.
+func (p *Provider) sameRule(key lb.Key, there elb.Rule, want lb.Rule) bool {
+	return fromRule(there, func(arn string) lb.GroupID { return p.groupCalled(key, arn) }).Key() == want.Key()
 }
 
 // groupCalled is the ID of a target group by its ARN.

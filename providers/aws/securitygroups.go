@@ -223,7 +223,7 @@ func (p *Provider) group(ctx context.Context, name, about, made string, tags map
 			return made, nil
 		}
 		if found == nil {
-			return "", fmt.Errorf("security group %s is somebody else's: %w", name, providers.ErrRejected)
+			return "", p.whoseGroup(ctx, name)
 		}
 		return aws.ToString(found.GroupId), p.retagGroup(ctx, *found, tags)
 	}
@@ -231,6 +231,19 @@ func (p *Provider) group(ctx context.Context, name, about, made string, tags map
 		return "", explained("creating security group "+name, err)
 	}
 	return aws.ToString(out.GroupId), nil
+}
+
+// whoseGroup says why a security group is not ours that AWS says is there: another owner has it, or it was made a
+// moment ago and is not found yet.
+func (p *Provider) whoseGroup(ctx context.Context, name string) error {
+	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(p.inVPC(), ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}})})
+	switch {
+	case err != nil:
+		return err
+	case len(found) == 0 || tagged(found[0].Tags, tagInstallation, p.installation):
+		return fmt.Errorf("AWS has security group %s, and does not list it yet: %w", name, providers.ErrPending)
+	}
+	return fmt.Errorf("security group %s is somebody else's: %w", name, providers.ErrRejected)
 }
 
 // ec2Tags are tags as EC2 takes them.
