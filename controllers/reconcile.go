@@ -62,6 +62,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	r.targets.expect(key, r.directory.of(key), o.groups()) // which target groups there will be: Pods may wait for them
 	if o.withheld == "" {
 		o.run, o.err = providers.Run(ctx, r.cloud, seen, todo, providers.Options{}) // do it
+		if !todo.Empty() {
+			r.wrote(key)
+		}
 	}
 	return r.report(context.WithoutCancel(ctx), o) // status, events, memory, finalizers released, when to come back
 }

@@ -76,7 +76,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	wait = sooner(wait, sooner(o.untilLetGo(&next, time.Now()), untilFree(&next, time.Now())))
 	wait = sooner(wait, rereads(o.seen))
 	if o.finished(&next) && err == nil {
-		r.forget(key)
+		r.gone(key)
 		r.herald.forget(key)
 		r.targets.forget(key)
 		r.rules.forget(key)
@@ -98,7 +98,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	case err == nil && o.err == nil && (rejecting(&next) || o.lacking()):
 		return reconcile.Result{RequeueAfter: sooner(wait, untilTried(&next, time.Now()))}, nil
 	case err == nil && o.err == nil:
-		return reconcile.Result{RequeueAfter: cmp.Or(wait, r.jittered())}, nil // to see whether the cloud has drifted
+		return reconcile.Result{RequeueAfter: sooner(wait, r.again(key))}, nil // to see whether the cloud has drifted
 	}
 	return reconcile.Result{RequeueAfter: wait}, errors.Join(o.err, err)
 }

@@ -21,14 +21,20 @@ type observer struct {
 	cloud providers.Provider
 	every time.Duration // how long a look is good for, give or take a tenth
 
-	mu   sync.Mutex
-	kept map[lb.Key]sight
+	mu    sync.Mutex
+	kept  map[lb.Key]sight
+	quiet map[lb.Key]time.Time // when all that was written is in what a look finds
 }
+
+// lagged is how long a look may not find what was written before it. Clouds publish no bound; AWS's reads are
+// taken to lag by two minutes at most.
+const lagged = 2 * time.Minute
 
 // A sight is what was seen and until when to believe it.
 type sight struct {
 	seen  *lb.Observed
 	until time.Time
+	early bool                // it may not have found what was written a moment before
 	told  map[lb.GroupID]bool // which target groups have got members since, or lost all of them
 }
 
@@ -39,7 +45,7 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 		return s.seen, o.await(ctx, s.seen)
 	}
 	// After a while somebody may have changed a value and left the digest beside it.
-	drifted := s.seen != nil
+	drifted := s.seen != nil && !s.early
 	seen, err := o.cloud.Observe(ctx, key, drifted)
 	if err != nil {
 		return nil, fmt.Errorf("observing %s: %w", key, err)
@@ -49,11 +55,47 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.kept == nil {
-		o.kept = map[lb.Key]sight{}
-	}
-	o.kept[key] = sight{seen: seen, until: time.Now().Add(o.goodFor(seen))}
+	o.keep(key, seen)
 	return seen, nil
+}
+
+// keep keeps what was seen. A look that follows a write is early: it is repeated once that can be found. So is the
+// first one of this process, for the process before it may have ended right after a write.
+func (o *observer) keep(key lb.Key, seen *lb.Observed) {
+	if o.kept == nil {
+		o.kept, o.quiet = map[lb.Key]sight{}, map[lb.Key]time.Time{}
+	}
+	now := time.Now()
+	quiet, known := o.quiet[key]
+	if !known {
+		quiet = now.Add(lagged)
+		o.quiet[key] = quiet
+	}
+	if early := now.Before(quiet); early {
+		o.kept[key] = sight{seen: seen, early: true, until: now.Add(lagged + rand.N(lagged/2))} //nolint:gosec // nothing is guarded by it
+		return
+	}
+	o.kept[key] = sight{seen: seen, until: now.Add(o.goodFor(seen))}
+}
+
+// wrote notes that what is under a key was changed a moment ago.
+func (o *observer) wrote(key lb.Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.quiet == nil {
+		o.quiet = map[lb.Key]time.Time{}
+	}
+	o.quiet[key] = time.Now().Add(lagged)
+}
+
+// again is when to look again, unless something happens before.
+func (o *observer) again(key lb.Key) time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s, kept := o.kept[key]; kept {
+		return max(time.Second, time.Until(s.until))
+	}
+	return o.jittered()
 }
 
 // recall is what was seen of a key, and told since.
@@ -124,6 +166,14 @@ func rereads(seen *lb.Observed) time.Duration {
 		return untilReread
 	}
 	return 0
+}
+
+// gone forgets a load balancer that is no more.
+func (o *observer) gone(key lb.Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.kept, key)
+	delete(o.quiet, key)
 }
 
 // jittered keeps load balancers that were first seen together from being looked at together.

@@ -71,7 +71,11 @@ func TestALookIsRepeatedInDepthAndAtOddTimes(t *testing.T) {
 		if looks, deep := look(); looks != 100 || deep != 0 {
 			t.Errorf("at first: %d looks, %d of them deep", looks, deep)
 		}
-		time.Sleep(9*time.Hour - time.Minute)
+		time.Sleep(4 * time.Minute)
+		if looks, deep := look(); looks != 100 || deep != 0 {
+			t.Errorf("once what was written before is found: %d looks, %d of them deep", looks, deep)
+		}
+		time.Sleep(9*time.Hour - 5*time.Minute)
 		if looks, _ := look(); looks != 0 {
 			t.Errorf("after nine hours: %d looks", looks)
 		}
@@ -86,6 +90,49 @@ func TestALookIsRepeatedInDepthAndAtOddTimes(t *testing.T) {
 		}
 		if all != 100 || most > 30 {
 			t.Errorf("between nine and eleven hours there are %d looks, %d of them within ten minutes", all, most)
+		}
+	})
+}
+
+// A look may not find what was written a moment before it. It is repeated once, not in depth, and so is the first one of a
+// process.
+func TestALookAfterAWriteIsRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cloud := &looker{}
+		o := &observer{cloud: cloud, every: 10 * time.Hour}
+		const key = lb.Key("fairlead/shop/web/internal")
+		looks := func(within time.Duration) (times []time.Duration) {
+			began := time.Now()
+			for time.Since(began) < within {
+				cloud.deep = nil
+				if _, err := o.seen(t.Context(), key); err != nil {
+					t.Fatal(err)
+				}
+				if len(cloud.deep) > 0 {
+					times = append(times, time.Since(began).Truncate(time.Minute))
+				}
+				if again := o.again(key); again > 11*time.Hour {
+					t.Errorf("the next look is to be in %s", again)
+				}
+				time.Sleep(10 * time.Second)
+			}
+			return times
+		}
+		if at := looks(time.Hour); len(at) != 2 || at[1] < 2*time.Minute || at[1] > 3*time.Minute {
+			t.Errorf("a process looks at %v after its start", at)
+		}
+		o.wrote(key)
+		if at := looks(time.Hour); len(at) != 0 {
+			t.Errorf("what was written is known, and looked for at %v", at)
+		}
+		o.wrote(key)
+		o.forget(key)
+		if at := looks(time.Hour); len(at) != 2 || at[1] < 2*time.Minute || at[1] > 3*time.Minute {
+			t.Errorf("after a write that failed it looks at %v", at)
+		}
+		o.forget(key)
+		if at := looks(time.Hour); len(at) != 1 {
+			t.Errorf("when nothing was written it looks at %v", at)
 		}
 	})
 }
