@@ -190,6 +190,11 @@ func born(t *testing.T, life int, rng *rand.Rand) *judge {
 	if littleRoom(life) {
 		o.Limits = albsim.Limits{RulesPerLoadBalancer: 8, TargetGroupsPerLoadBalancer: 6}
 	}
+	return bornIn(t, life, rng, o)
+}
+
+// bornIn is such a world in an account.
+func bornIn(t *testing.T, life int, rng *rand.Rand, o albsim.Options) *judge {
 	w := newWorld(t, o)
 	w.nodes(2)
 	for i := range 6 {
@@ -243,6 +248,11 @@ func live(t *testing.T, life int, all *tally) {
 	rng := rand.New(rand.NewPCG(9, uint64(life)))
 	j := born(t, life, rng)
 	j.tally = all
+	j.live(life, changes, rng)
+}
+
+// live makes some changes, and sends requests after every call.
+func (j *judge) live(life, changes int, rng *rand.Rand) {
 	j.planned = func(p plan.Plan) {
 		first, order := warns(p, diag.DeleteFirst), warns(p, diag.RedirectOrder)
 		if first && !littleRoom(life) {
@@ -254,7 +264,7 @@ func live(t *testing.T, life int, all *tally) {
 		}
 		if (first || order) && j.excused == nil {
 			j.excused = func(request) bool { return true }
-			all.excused.Add(1)
+			j.tally.excused.Add(1)
 		}
 	}
 	for n := 0; n < changes; {
@@ -276,10 +286,10 @@ func live(t *testing.T, life int, all *tally) {
 		j.sim.Watch(nil)
 		switch {
 		case err != nil:
-			t.Fatal(err)
+			j.Fatal(err)
 		case asks.Load() > 0:
 			n++
-			all.changes.Add(1)
+			j.tally.changes.Add(1)
 		}
 		time.Sleep(time.Minute)
 		if j.astray {

@@ -1,0 +1,140 @@
+package alb
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/test/albsim"
+)
+
+// This file lets load balancers live, and the operator end, in accounts as AWS may be: reads lag behind writes. What
+// has come of a change is judged before the operator starts again or looks deeply.
+
+var (
+	seed      = flag.Uint64("seed", 0, "the seed of what AWS leaves undocumented, and of where the operator ends; 0 draws one")
+	realLives = flag.Int("reallives", 2, "how many load balancers live with each lag")
+	realCuts  = flag.Int("realcuts", 3, "how many calls of each scenario the operator ends at, with each lag")
+)
+
+// lags are how far reads lag behind writes.
+var lags = []time.Duration{0, 30 * time.Second, 2 * time.Minute}
+
+// drawn is the seed of a test, and says which it is.
+func drawn(t *testing.T) uint64 {
+	t.Helper()
+	s := *seed
+	if s == 0 {
+		s = rand.Uint64() //nolint:gosec // a test draws its seed
+	}
+	t.Logf("-seed %d", s)
+	return s
+}
+
+func TestRealNoRequestEverGoesAstray(t *testing.T) {
+	base := drawn(t)
+	for _, lag := range lags {
+		for i := range *realLives {
+			t.Run(fmt.Sprint(lag, " ", i), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					rng := rand.New(rand.NewPCG(base, uint64(i)))
+					j := bornIn(t, i, rng, albsim.Real(base+uint64(i), lag))
+					j.tally = &tally{}
+					j.live(i, 12, rng)
+				})
+			})
+		}
+	}
+}
+
+// TestRealCutOff ends the operator at a few calls of each scenario, drawn anew each time, and judges what another one
+// comes to, and that nothing is left behind.
+func TestRealCutOff(t *testing.T) {
+	base := drawn(t)
+	for _, s := range scenarios() {
+		for _, lag := range lags {
+			t.Run(fmt.Sprint(s.name, " ", lag), func(t *testing.T) {
+				t.Parallel()
+				var left map[string]int
+				var calls int
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, albsim.Real(base, lag))
+					calls = s.changed(w)
+					w.finish()
+					time.Sleep(5 * time.Minute)
+					left = w.sim.Inventory()
+				})
+				rng := rand.New(rand.NewPCG(base, uint64(lag)))
+				for range *realCuts {
+					cut := rng.IntN(2 * calls)
+					synctest.Test(t, func(t *testing.T) {
+						w := newWorld(t, albsim.Real(base, lag))
+						s.begun(w)
+						var n atomic.Int64
+						w.sim.Break(func(albsim.Call) albsim.Fault {
+							switch at := int(n.Add(1)) - 1; {
+							case at < cut/2:
+								return albsim.NoFault
+							case at == cut/2:
+								return []albsim.Fault{albsim.LostBefore, albsim.LostAfter}[cut%2]
+							}
+							return albsim.LostBefore // it is dead
+						})
+						for range 300 {
+							if rests, _ := w.try(); int(n.Load()) > cut/2 || rests && !w.goOn() {
+								break
+							}
+						}
+						w.sim.Break(nil)
+						w.restart()
+						w.finish()
+						w.lookAgain()
+						if diff := cmp.Diff(left, w.sim.Inventory()); diff != "" {
+							t.Errorf("cut at call %d of %d (-uncut +cut):\n%s", cut/2, calls, diff)
+						}
+					})
+				}
+			})
+		}
+	}
+}
+
+// lookAgain looks once more when all that was written is found, as the operator does after its start and after a step
+// that failed (controllers/seen.go).
+func (w *world) lookAgain() {
+	w.Helper()
+	time.Sleep(3 * time.Minute)
+	for _, key := range slices.Sorted(maps.Keys(w.Memories)) {
+		w.turn(key)
+		w.settle()
+	}
+	time.Sleep(5 * time.Minute)
+}
+
+// begun makes what there is first, lets it rest, and asks for the change.
+func (s scenario) begun(w *world) {
+	w.Helper()
+	s.from(w)
+	w.settle()
+	time.Sleep(5 * time.Minute)
+	s.to(w)
+}
+
+// changed carries a scenario out, and returns how many calls the change took.
+func (s scenario) changed(w *world) int {
+	w.Helper()
+	s.begun(w)
+	w.sim.Forget()
+	w.finish()
+	calls, _ := w.sim.Cost()
+	return calls
+}
