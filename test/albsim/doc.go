@@ -6,6 +6,9 @@
 //	wire.go       an HTTP request -> a call -> an answer; the protocols of the services
 //	call.go       every call counted; faults injected before or after it; token buckets
 //	ask.go        what policies are asked before a call is carried out
+//	dependent.go  the rights that a call takes beyond its own action
+//	lag.go        reads that lag behind writes
+//	real.go       an account as AWS may be
 //	policy.go     a policy, and what it allows
 //	elb_….go      load balancers, listeners, rules, target groups, targets, tags, attributes
 //	condition.go  what conditions may say
@@ -17,4 +20,16 @@
 // Control plane and data plane are apart, as they are in AWS: a change of rules is live only once it
 // is deployed, which happens some time after the first change and takes along those made meanwhile.
 // The clock is that of package time: in a testing/synctest bubble nothing waits.
+//
+// It differs from AWS, as far as is known, in this:
+//
+//   - Only what was made is found late. AWS may also answer with old settings for a while, and list what is gone.
+//   - All kinds of things are found late by the same time, and all at once; AWS's differ from thing to thing.
+//   - Policies only allow. There are no explicit denials, permission boundaries, session policies or policies of an
+//     organization.
+//   - Regular expressions are those of Go's regexp, without \p{…}.
+//   - Health checks go nowhere: a target is healthy after a time, or Sick says that it is not.
+//   - All load balancers are in one region and one account, and no subnet runs out of addresses.
+//   - AWS WAF, Shield and Cognito are known by what the provider asks of them, and look at no request.
+//   - A refusal has AWS's code, and words that are like AWS's.
 package albsim
