@@ -67,7 +67,7 @@ func denied(call string, a Ask) error {
 	switch service {
 	case "ec2":
 		code = "UnauthorizedOperation"
-	case "elasticloadbalancing", "sts":
+	case "elasticloadbalancing", "iam", "sts":
 		code = "AccessDenied"
 	}
 	return &apiError{Code: code, Status: http.StatusForbidden, Message: "User: arn:aws:sts::" + Account + ":assumed-role/fairlead/session is not authorized to perform: " +
@@ -80,6 +80,8 @@ func (s *Sim) asks(action string, in any) []Ask {
 	switch in := in.(type) {
 	case *sts.GetCallerIdentityInput:
 		return nil // everybody may ask who they are
+	case *simulateInput:
+		return []Ask{s.ask(action, aws.ToString(in.PolicySourceArn), nil)}
 	case *elb.CreateLoadBalancerInput:
 		made := elbARN("loadbalancer/app/" + aws.ToString(in.Name) + "/new")
 		return s.making(s.ask(action, made, tags), made, "elasticloadbalancing:AddTags", tags)

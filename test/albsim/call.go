@@ -92,7 +92,7 @@ func (s *Sim) carryOut(c Call, fault Fault, do handler, decode decoder) (any, er
 
 // writes reports whether a call of that name changes something.
 func writes(action string) bool {
-	for _, prefix := range []string{"Describe", "List", "Get"} {
+	for _, prefix := range []string{"Describe", "List", "Get", "Simulate"} {
 		if strings.HasPrefix(action, prefix) {
 			return false
 		}

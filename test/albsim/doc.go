@@ -13,7 +13,7 @@
 //	elb_….go      load balancers, listeners, rules, target groups, targets, tags, attributes
 //	condition.go  what conditions may say
 //	plane.go      the data plane: what has been deployed, and what it does with a request
-//	ec2.go, acm.go, sts.go, wafv2.go, shield.go, tagging.go  the other services, as far as used
+//	ec2.go, acm.go, iam.go, sts.go, wafv2.go, shield.go, tagging.go  the other services, as far as used
 //
 // The command in cmd serves it to other processes.
 //

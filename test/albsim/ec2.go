@@ -32,6 +32,9 @@ func ec2Calls() map[string]handler {
 		"DeleteTags":                    on((*Sim).deleteTags),
 		"DescribeInstances":             on((*Sim).describeInstances),
 		"DescribeNetworkInterfaces":     on((*Sim).describeInterfaces),
+		"DescribeAccountAttributes":     on((*Sim).describeAccountAttributes),
+		"DescribeAddresses":             on((*Sim).describeAddresses),
+		"DescribeInternetGateways":      on((*Sim).describeInternetGateways),
 	}
 }
 

@@ -71,6 +71,9 @@ func on[In, Out any](do func(*Sim, *In) (*Out, error)) handler {
 		if err := s.unseen(action, in); err != nil {
 			return nil, err
 		}
+		if err := s.dryRun(in); err != nil {
+			return nil, err
+		}
 		out, err := do(s, in)
 		if err != nil {
 			return nil, err
@@ -89,6 +92,7 @@ func services() map[string]service {
 		"ec2":                  {ec2Query(), ec2Calls()},
 		"acm":                  {jsonProtocol(), acmCalls()},
 		"sts":                  {query("https://sts.amazonaws.com/doc/2011-06-15/"), stsCalls()},
+		"iam":                  {query("https://iam.amazonaws.com/doc/2010-05-08/"), iamCalls()},
 		"wafv2":                {jsonProtocol(), wafCalls()},
 		"shield":               {jsonProtocol(), shieldCalls()},
 		"tagging":              {jsonProtocol(), taggingCalls()},
