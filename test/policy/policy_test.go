@@ -188,7 +188,9 @@ func TestPolicy(t *testing.T) {
 			}
 		}
 	}
-	page.Check(t, "../../docs/iam-policy.json", string(policy(t, needed)))
+	text := string(policy(t, needed))
+	page.Check(t, "../../docs/iam-policy.json", text)
+	page.Check(t, "../../providers/aws/policy.json", text) // which the binary asks AWS about
 	page.Check(t, "../../docs/reference/permissions.md", string(permissionsPage(needed)))
 }
 

@@ -1,0 +1,120 @@
+package aws
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/service/acm"
+	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/check"
+)
+
+// This file looks at how much is left of what everybody in the account shares.
+
+// named is a quota as people find it in Service Quotas.
+func named(code string) string {
+	q := quotas[code]
+	return fmt.Sprintf("%q (%s)", q.name, q.code)
+}
+
+// lookAtQuotas compares what there is with what there may be.
+func (i *inspection) lookAtQuotas(ctx context.Context) {
+	if err := i.cloud.readLimits(ctx, false); err != nil {
+		i.failed("aws/quotas", "limits of the account", err)
+	}
+	for _, used := range []struct {
+		id, code string
+		count    func(context.Context) (int, error)
+	}{
+		{"load-balancers", "TooManyLoadBalancers", i.loadBalancers},
+		{"target-groups", "TooManyTargetGroups", i.targetGroups},
+		{"security-groups", "SecurityGroupLimitExceeded", i.securityGroups},
+		{"imported-certificates", "LimitExceeded", i.importedCertificates},
+	} {
+		q := quotas[used.code]
+		if used.code == "LimitExceeded" { // two in one
+			q = quota{name: "Imported certificates", code: "L-D2CB7DE9", usual: "2500"}
+		}
+		id, title := "aws/quota/"+used.id, fmt.Sprintf("quota %q (%s)", q.name, q.code)
+		n, err := used.count(ctx)
+		if err != nil {
+			i.failed(id, title, err)
+			continue
+		}
+		i.note(full(id, title, n, i.cloud.limits.last()[q.limit], q.usual))
+	}
+}
+
+// full says how much of a quota is used. Most is the account's own, or 0 where only the usual one is known.
+func full(id, title string, used, most int, usual string) check.Finding {
+	const raise = "ask AWS to raise it, or delete what nothing uses"
+	if most > 0 {
+		detail := fmt.Sprintf("%d of %d are used", used, most)
+		if used >= most {
+			return check.Bad(id, title, detail, raise)
+		}
+		return check.Good(id, title, detail)
+	}
+	detail := fmt.Sprintf("%d of %s are used, unless AWS has changed the limit", used, usual)
+	if n, err := strconv.Atoi(usual); err != nil || used >= n {
+		return check.Unsure(id, title, detail, raise)
+	}
+	return check.Good(id, title, detail)
+}
+
+func (i *inspection) loadBalancers(ctx context.Context) (int, error) {
+	n := 0
+	pages := elbapi.NewDescribeLoadBalancersPaginator(i.cloud.elb, &elbapi.DescribeLoadBalancersInput{})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return 0, explained("listing load balancers", err)
+		}
+		for _, b := range page.LoadBalancers {
+			if b.Type == elb.LoadBalancerTypeEnumApplication {
+				n++
+			}
+		}
+	}
+	return n, nil
+}
+
+func (i *inspection) targetGroups(ctx context.Context) (int, error) {
+	n := 0
+	pages := elbapi.NewDescribeTargetGroupsPaginator(i.cloud.elb, &elbapi.DescribeTargetGroupsInput{})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return 0, explained("listing target groups", err)
+		}
+		n += len(page.TargetGroups)
+	}
+	return n, nil
+}
+
+func (i *inspection) securityGroups(ctx context.Context) (int, error) {
+	found, err := i.cloud.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{})
+	return len(found), err
+}
+
+func (i *inspection) importedCertificates(ctx context.Context) (int, error) {
+	n := 0
+	pages := acm.NewListCertificatesPaginator(i.cloud.acm, &acm.ListCertificatesInput{Includes: &acmtypes.Filters{KeyTypes: acmtypes.KeyAlgorithm("").Values()}})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return 0, explained("listing certificates", err)
+		}
+		for _, c := range page.CertificateSummaryList {
+			if c.Type == acmtypes.CertificateTypeImported {
+				n++
+			}
+		}
+	}
+	return n, nil
+}
