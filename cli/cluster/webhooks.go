@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/check"
+)
+
+// This file finds webhooks that stand between the API server and what the operator reads and writes.
+
+// A Webhook is one of a ValidatingWebhookConfiguration or a MutatingWebhookConfiguration.
+type Webhook struct {
+	Kind, Configuration, Name string
+	Client                    admissionv1.WebhookClientConfig
+	Rules                     []admissionv1.RuleWithOperations
+	FailurePolicy             *admissionv1.FailurePolicyType
+}
+
+// checkWebhooks says which webhooks keep Ingresses or our kinds from being written when they do not answer.
+func checkWebhooks(ctx context.Context, c Cluster) []check.Finding {
+	const id = "cluster/webhook"
+	all, err := c.Webhooks(ctx)
+	if err != nil {
+		return []check.Finding{check.Unsure(id, "webhooks", err.Error(), "")}
+	}
+	var out []check.Finding
+	for _, w := range all {
+		// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#failure-policy: the
+		// default is Fail.
+		fails := w.FailurePolicy == nil || *w.FailurePolicy == admissionv1.Fail
+		if fails && slices.ContainsFunc(w.Rules, meant) {
+			out = append(out, w.check(ctx, c))
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, check.Good(id, "webhooks", "none has to answer before Ingresses or objects of Fairlead are written"))
+	}
+	return out
+}
+
+// meant reports whether a rule is about Ingresses or our kinds.
+func meant(r admissionv1.RuleWithOperations) bool {
+	group := func(g string, resources ...string) bool {
+		return (slices.Contains(r.APIGroups, g) || slices.Contains(r.APIGroups, "*")) && slices.ContainsFunc(append(resources, "*", "*/*"), func(name string) bool {
+			return slices.Contains(r.Resources, name) || slices.Contains(r.Resources, name+"/*") || slices.Contains(r.Resources, name+"/status")
+		})
+	}
+	return group("networking.k8s.io", "ingresses") ||
+		group(v1alpha1.GroupVersion.Group, "backends", "clusterloadbalancerclasses", "loadbalancerclasses", "loadbalancers")
+}
+
+func (w Webhook) check(ctx context.Context, c Cluster) check.Finding {
+	id, title := "cluster/webhook/"+w.Configuration+"/"+w.Name, "webhook "+w.Name
+	to := w.Client.Service
+	if to == nil {
+		return check.Good(id, title, "it has to answer before Ingresses or objects of Fairlead are written, from outside of the cluster")
+	}
+	service := to.Namespace + "/" + to.Name
+	there, ready, err := c.Answers(ctx, to.Namespace, to.Name)
+	advice := fmt.Sprintf("mend it, or delete the %s %s", w.Kind, w.Configuration)
+	switch {
+	case err != nil:
+		return check.Unsure(id, title, err.Error(), "")
+	case !there:
+		return check.Bad(id, title, "its failurePolicy is Fail and its Service "+service+" does not exist, so that writes are refused", advice)
+	case !ready:
+		return check.Bad(id, title, "its failurePolicy is Fail and nothing answers for its Service "+service+", so that writes are refused", advice)
+	}
+	return check.Good(id, title, "it has to answer before Ingresses or objects of Fairlead are written, and its Service "+service+" does")
+}
