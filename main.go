@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/cli"
+	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/fake"
 )
@@ -39,17 +40,21 @@ func plugged() cli.Providers {
 		Local: func() (cli.Local, error) {
 			return fake.New(fake.Options{Serve: true, CheckEvery: 200 * time.Millisecond})
 		},
+		Check: map[string]cli.Checker{
+			"aws": func(ctx context.Context, o cli.LiveOptions) []check.Finding {
+				return access("", o).Check(ctx)
+			},
+			"fake": func(context.Context, cli.LiveOptions) []check.Finding {
+				return []check.Finding{check.Good("fake", "fake cloud", "it needs nothing")}
+			},
+		},
 		Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){
 			"aws": func(ctx context.Context, o cli.LiveOptions) (cli.Local, error) {
 				installation, err := o.Installation(ctx)
 				if err != nil {
 					return nil, err
 				}
-				access := aws.Access{Installation: installation, Region: o.Region, VPC: o.VPC, Cluster: o.Cluster, Unfenced: o.SecurityGroups == "none", Nodes: o.Nodes, Rates: o.Rates}
-				if o.Requested != nil {
-					access.Requested = func(r aws.Request) { o.Requested(r.Service, r.Operation, r.Result) }
-				}
-				cloud, err := aws.Open(ctx, access)
+				cloud, err := aws.Open(ctx, access(installation, o))
 				return lasting{cloud}, err
 			},
 			"fake": func(_ context.Context, o cli.LiveOptions) (cli.Local, error) {
@@ -57,6 +62,15 @@ func plugged() cli.Providers {
 			},
 		},
 	}
+}
+
+// access is where an installation works in AWS.
+func access(installation string, o cli.LiveOptions) aws.Access {
+	out := aws.Access{Installation: installation, Region: o.Region, VPC: o.VPC, Cluster: o.Cluster, Unfenced: o.SecurityGroups == "none", Nodes: o.Nodes, Rates: o.Rates}
+	if o.Requested != nil {
+		out.Requested = func(r aws.Request) { o.Requested(r.Service, r.Operation, r.Result) }
+	}
+	return out
 }
 
 // lasting is a cloud that outlives the process: there is nothing to close.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/fake"
 )
@@ -26,6 +27,11 @@ func testProviders() Providers {
 		Local: func() (Local, error) { return servingTo("") },
 		Live: map[string]func(context.Context, LiveOptions) (Local, error){
 			"fake": func(_ context.Context, o LiveOptions) (Local, error) { return servingTo(o.State) },
+		},
+		Check: map[string]Checker{
+			"fake": func(context.Context, LiveOptions) []check.Finding {
+				return []check.Finding{check.Good("fake", "fake cloud", "it needs nothing")}
+			},
 		},
 	}
 }

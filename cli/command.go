@@ -1,6 +1,6 @@
 // Package cli is the command line. Its commands drive the compiler over files instead of a
 // cluster: plan prints what would be done, explain says where a request goes and why, demo does
-// it to a cloud on this machine. Only run, the operator, has a cluster.
+// it to a cloud on this machine. Run is the operator; check looks at the cloud and the cluster that it would have.
 package cli
 
 import (
@@ -44,6 +44,8 @@ type Providers struct {
 	Local func() (Local, error)
 	// Live start the clouds that clusters are served from, by the same names.
 	Live map[string]func(context.Context, LiveOptions) (Local, error)
+	// Check look at these clouds before they are used, by the same names.
+	Check map[string]Checker
 }
 
 // Offline is what compiling needs of a provider, answered without asking the cloud.
@@ -77,6 +79,8 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 		return exitDone
 	case errors.Is(err, errToDo):
 		return exitToDo
+	case errors.Is(err, errWrong):
+		return exitFail
 	}
 	printError(s.Err, err)
 	return exitFail
@@ -125,7 +129,7 @@ cloud has, and prints the difference as an ordered list of steps, each of them s
 	}
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd.Flags(), err) })
-	root.AddCommand(newPlan(with), newExplain(with), newDemo(with), newRun(with), newVersion())
+	root.AddCommand(newPlan(with), newExplain(with), newDemo(with), newRun(with), newCheck(with), newVersion())
 	return root
 }
 

@@ -10,12 +10,42 @@ import (
 	"fairlead.dev/fairlead/test/page"
 )
 
-// This file writes the reference page of the operator's settings from their table, and checks that
-// the committed page is the same.
+// This file writes the reference pages of the operator's settings, from their table, and of check, and checks
+// that the committed pages are the same.
 
 //go:generate go test . -run ^TestReference$ -update
 
-func TestReference(t *testing.T) { page.Check(t, "../docs/reference/run.md", runPage()) }
+func TestReference(t *testing.T) {
+	page.Check(t, "../docs/reference/run.md", runPage())
+	page.Check(t, "../docs/reference/check.md", checkPage())
+}
+
+// checkPage is what the help of check says.
+func checkPage() string {
+	var b strings.Builder
+	with := testProviders()
+	with.Live["aws"] = nil // as in runPage
+	cmd := newCheck(with)
+	b.WriteString("# fairlead check\n\n<!-- Generated from cli/check.go by \"make generate\". -->\n\n")
+	b.WriteString(cmd.Long + "\n\n```\n" + cmd.Example + "\n```\n\n| Flag | Default | Meaning |\n|---|---|---|\n")
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		name := "`--" + f.Name
+		if f.Shorthand != "" {
+			name = "`-" + f.Shorthand + "`, " + name
+		}
+		kind, usage := pflag.UnquoteUsage(f)
+		if kind != "" {
+			name += " " + kind
+		}
+		unset := f.DefValue
+		if unset != "" {
+			unset = "`" + unset + "`"
+		}
+		fmt.Fprintf(&b, "| %s` | %s | %s |\n", name, unset, usage)
+	})
+	b.WriteString("\nWhat is looked at in AWS, with an example of each line: [before and after installing](../aws/check.md).\n")
+	return b.String()
+}
 
 func runPage() string {
 	var b strings.Builder

@@ -28,6 +28,7 @@ var layers = map[string][]string{
 	"api/v1alpha1": {},
 
 	"model/printable": {},
+	"model/check":     {},
 
 	"model/ingress/foreign":  {"model/ingress/spelling"},
 	"model/ingress/spelling": {},
@@ -43,14 +44,15 @@ var layers = map[string][]string{
 	"providers":              {"model/diag", "model/routing", "model/lb", "model/plan"},
 	"providers/providertest": {"model/diag", "model/routing", "model/lb", "model/plan", "providers", "test/keypair"},
 	"providers/fake":         {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
-	"providers/aws":          {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
+	"providers/aws":          {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers"},
 	"providers/remote":       {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
 
 	"controllers": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
 	"cli": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
-		"controllers", "cli/manifests"},
+		"controllers", "cli/cluster", "cli/manifests", "model/check"},
+	"cli/cluster":   {"api/v1alpha1", "model/check", "model/ingress"},
 	"cli/manifests": {"api/v1alpha1", "model/ingress"},
-	".":             {"cli", "providers/fake", "providers/aws", "providers/remote"},
+	".":             {"cli", "model/check", "providers/fake", "providers/aws", "providers/remote"},
 }
 
 // forbidden lists imports from elsewhere that only some packages may have. A package stands for

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/cli/cluster"
+	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/model/printable"
+)
+
+// This file looks at a cloud and a cluster before the operator works there, or when it does not.
+
+// errWrong is how check says that something is wrong. It has said what already.
+var errWrong = errors.New("something is wrong")
+
+// noCluster is the kubeconfig that stands for none.
+const noCluster = "none"
+
+// A Checker looks at what the operator needs of a cloud, and changes nothing.
+type Checker func(context.Context, LiveOptions) []check.Finding
+
+func newCheck(with Providers) *cobra.Command {
+	var (
+		o      running
+		output string
+		as     string
+	)
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Look at what the operator needs of a cloud and a cluster, and say what is missing",
+		Long: `Look at the account and the network in the cloud, and at the kinds, roles, classes and webhooks of the
+cluster, as the operator would find them with these settings. Nothing is changed. Each line is one thing:
+✓ is as it has to be, ✗ is wrong, ? is not known; what to do follows.
+
+Settings are those of fairlead run: flags, variables of the environment such as FAIRLEAD_AWS_REGION, and a
+file that --config names. In the operator's pod, they are the operator's.
+
+Exit code 0: nothing is wrong; 1: something is, or an error.`,
+		Example: `  # Before installing, with one's own credentials
+  fairlead check --provider aws --aws-cluster-name my-cluster
+
+  # With the permissions that the operator has in the cluster
+  fairlead check --provider aws --as system:serviceaccount:fairlead-system:fairlead
+
+  # The cloud alone, for a program to read
+  fairlead check --provider aws --kubeconfig none -o json
+
+  # As the operator that runs
+  kubectl exec -n fairlead-system deploy/fairlead -- /fairlead check`,
+		Args: cobra.NoArgs,
+	}
+	settings := o.settings(with)
+	cmd.Flags().SortFlags = false
+	settings.VisitAll(func(f *pflag.Flag) {
+		if f.Name == "provider" || f.Name == "kubeconfig" || f.Name == "namespace" || strings.HasPrefix(f.Name, "aws-") {
+			cmd.Flags().AddFlag(f)
+		}
+	})
+	cmd.Flags().Lookup("kubeconfig").Usage += "; none: only the cloud is looked at"
+	cmd.Flags().String("config", "", "`FILE` of settings in YAML, by the names of these flags; also "+variable("config"))
+	cmd.Flags().StringVar(&as, "as", "", "`USER` whose permissions in the cluster are looked at; unset: the caller's")
+	outputFlag(cmd, &output)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if _, err := settle(cmd, settings, os.Environ()); err != nil {
+			return err
+		}
+		json, err := asJSON(output)
+		if err != nil {
+			return err
+		}
+		findings, err := o.check(cmd.Context(), with, as)
+		if err != nil {
+			return err
+		}
+		if json {
+			err = printJSON(cmd.OutOrStdout(), checkReport{findings, check.Count(findings, check.Wrong), check.Count(findings, check.Unknown)})
+		} else {
+			err = printFindings(cmd.OutOrStdout(), findings)
+		}
+		if err == nil && check.AnyWrong(findings) {
+			return errWrong
+		}
+		return err
+	}
+	return cmd
+}
+
+// checkReport is what check prints for programs.
+type checkReport struct {
+	Findings []check.Finding `json:"findings"`
+	Wrong    int             `json:"wrong"`
+	Unknown  int             `json:"unknown"`
+}
+
+// check looks at the cloud and at the cluster.
+func (o *running) check(ctx context.Context, with Providers, as string) ([]check.Finding, error) {
+	look, ok := with.Check[o.provider]
+	if !ok {
+		return nil, fmt.Errorf("--provider: %q cannot be checked; %s can", o.provider, strings.Join(slices.Sorted(maps.Keys(with.Check)), ", "))
+	}
+	live := o.live
+	live.Nodes = func(ctx context.Context) ([]string, error) {
+		if o.home.kubeconfig == noCluster {
+			return nil, nil
+		}
+		ids, err := o.home.instances(ctx)
+		if err != nil {
+			return nil, nil // the check of the cluster says so
+		}
+		return ids, nil
+	}
+	findings := look(ctx, live)
+	return append(findings, o.checkCluster(ctx, as)...), nil
+}
+
+// checkCluster looks at the cluster, if there is one.
+func (o *running) checkCluster(ctx context.Context, as string) []check.Finding {
+	skipped := func(why string) []check.Finding {
+		return []check.Finding{check.Unsure("cluster", "cluster", "it is not looked at: "+why, "")}
+	}
+	if o.home.kubeconfig == noCluster {
+		return skipped("--kubeconfig is none")
+	}
+	config, err := o.home.config()
+	if err != nil && o.home.kubeconfig == "" {
+		return skipped(err.Error())
+	}
+	var live cluster.Live
+	if err == nil {
+		live, err = reach(config, as)
+	}
+	if err != nil {
+		return []check.Finding{check.Bad("cluster", "cluster", err.Error(), "mend the kubeconfig, or leave the cluster out with --kubeconfig none")}
+	}
+	options := cluster.Options{Namespace: o.home.namespace, Lease: o.lease()}
+	options.Oldest, options.Newest = supported()
+	findings := cluster.Check(ctx, live, options)
+	if findings[0].ID == cluster.Silent && o.home.kubeconfig == "" {
+		return skipped(findings[0].Detail)
+	}
+	return findings
+}
+
+// supported are the minor versions of Kubernetes that this is for.
+func supported() (oldest, newest int) {
+	_, _ = fmt.Sscanf(kubernetes, "1.%d to 1.%d", &oldest, &newest) // a constant, which a test reads
+	return oldest, newest
+}
+
+// answersWithin is how long an API server may take to answer.
+const answersWithin = 15 * time.Second
+
+// reach makes the clients of a cluster, in the name of a user if one is given.
+func reach(config *rest.Config, as string) (cluster.Live, error) {
+	config.Impersonate.UserName = as
+	config.Timeout = answersWithin
+	config.WarningHandler = rest.NoWarnings{}
+	asking, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return cluster.Live{}, fmt.Errorf("reaching the cluster: %w", err)
+	}
+	out, err := client.New(config, client.Options{Scheme: controllers.Scheme()})
+	if err != nil {
+		return cluster.Live{}, fmt.Errorf("reaching the cluster: %w", err)
+	}
+	return cluster.Live{Client: out, Discovery: asking}, nil
+}
+
+// signs are what lines begin with.
+var signs = map[check.State]string{check.OK: "✓", check.Wrong: "✗", check.Unknown: "?"}
+
+// printFindings prints one line for each finding, and the sum of them.
+func printFindings(w io.Writer, all []check.Finding) error {
+	paint := colours(w)
+	for _, f := range all {
+		sign := signs[f.State]
+		switch f.State {
+		case check.OK:
+			sign = paint.good(sign)
+		case check.Wrong:
+			sign = paint.bad(sign)
+		}
+		line := f.Title
+		if f.Detail != "" {
+			line += ": " + f.Detail
+		}
+		if f.Advice != "" {
+			line += "; " + f.Advice
+		}
+		if _, err := fmt.Fprintf(w, "%s %s\n", sign, printable.Line(line)); err != nil {
+			return fmt.Errorf("writing what was found: %w", err)
+		}
+	}
+	_, err := fmt.Fprintf(w, "%d well, %d wrong, %d not known\n", check.Count(all, check.OK), check.Count(all, check.Wrong), check.Count(all, check.Unknown))
+	if err != nil {
+		return fmt.Errorf("writing what was found: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"fairlead.dev/fairlead/model/check"
+)
+
+// This file runs check over findings that a test makes up. test/check runs it against clouds and a cluster.
+
+// finding has check find something.
+func finding(all ...check.Finding) Providers {
+	with := testProviders()
+	with.Check["fake"] = func(context.Context, LiveOptions) []check.Finding { return all }
+	return with
+}
+
+func TestCheckSaysWhatItFoundInALineEach(t *testing.T) {
+	with := finding(check.Good("a", "region", "eu-west-1"), check.Bad("b", "quota", "1 of 1\nare used", "raise it"), check.Unsure("c", "right", "", "ask"))
+	got := runWith(t, with, "check", "--kubeconfig", "none")
+	const want = "✓ region: eu-west-1\n✗ quota: 1 of 1\\nare used; raise it\n? right; ask\n" +
+		"? cluster: it is not looked at: --kubeconfig is none\n1 well, 1 wrong, 2 not known\n"
+	if got.code != exitFail || got.out != want || got.err != "" {
+		t.Errorf("exit code %d, %q on standard error, it says\n%s\nwant\n%s", got.code, got.err, got.out, want)
+	}
+	got = runWith(t, with, "check", "--kubeconfig", "none", "-o", "json")
+	var report checkReport
+	if err := json.Unmarshal([]byte(got.out), &report); err != nil || got.code != exitFail || report.Wrong != 1 || report.Unknown != 2 || len(report.Findings) != 4 {
+		t.Errorf("error %v, exit code %d, report %s", err, got.code, got.out)
+	}
+}
+
+func TestCheckIsDoneWhereNothingIsWrong(t *testing.T) {
+	if got := runWith(t, finding(check.Unsure("c", "right", "", "")), "check", "--kubeconfig", "none"); got.code != exitDone {
+		t.Errorf("exit code %d: %+v", got.code, got)
+	}
+}
+
+func TestCheckHasTheSettingsOfTheOperator(t *testing.T) {
+	var told LiveOptions
+	with := testProviders()
+	with.Check["fake"] = func(_ context.Context, o LiveOptions) []check.Finding {
+		told = o
+		return nil
+	}
+	t.Setenv("FAIRLEAD_AWS_REGION", "eu-west-1")
+	t.Setenv("FAIRLEAD_LEADER_ELECT", "true")
+	got := runWith(t, with, "check", "--kubeconfig", "none", "--aws-vpc-id", "vpc-1")
+	if got.code != exitDone || told.Region != "eu-west-1" || told.VPC != "vpc-1" {
+		t.Errorf("exit code %d, %q, options %+v", got.code, got.err, told)
+	}
+}
+
+func TestCheckOfAClusterThatIsNotThere(t *testing.T) {
+	config := directory(t, map[string]string{"config": `{apiVersion: v1, kind: Config, current-context: c,
+contexts: [{name: c, context: {cluster: c, user: c}}], clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}], users: [{name: c, user: {}}]}`}) + "/config"
+	got := fairlead(t, "check", "--kubeconfig", config)
+	if got.code != exitFail || !strings.Contains(got.out, "✗ API server: ") {
+		t.Errorf("a kubeconfig that was named: exit code %d, %q, it says\n%s", got.code, got.err, got.out)
+	}
+	t.Setenv("KUBECONFIG", config)
+	got = fairlead(t, "check")
+	if got.code != exitDone || !strings.Contains(got.out, "? cluster: it is not looked at: ") {
+		t.Errorf("one that is around: exit code %d, %q, it says\n%s", got.code, got.err, got.out)
+	}
+}
+
+func TestCheckKnowsTheVersionsOfKubernetes(t *testing.T) {
+	if oldest, newest := supported(); oldest < 20 || newest < oldest {
+		t.Errorf("%q is read as 1.%d to 1.%d", kubernetes, oldest, newest)
+	}
+}
