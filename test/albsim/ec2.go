@@ -110,6 +110,49 @@ func (n network) contains(ip netip.Addr) bool {
 	return slices.ContainsFunc(n.ranges, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
+// zoneOf is the zone of the subnet that an address is in, if it is in one.
+func (n network) zoneOf(ip netip.Addr) (zone string, inside bool) {
+	for _, id := range sortedKeys(n.subnets) {
+		subnet := n.subnets[id]
+		ranges := []string{aws.ToString(subnet.CidrBlock)}
+		for _, a := range subnet.Ipv6CidrBlockAssociationSet {
+			ranges = append(ranges, aws.ToString(a.Ipv6CidrBlock))
+		}
+		if slices.ContainsFunc(ranges, func(text string) bool {
+			r, err := netip.ParsePrefix(text)
+			return err == nil && r.Contains(ip)
+		}) {
+			return aws.ToString(subnet.AvailabilityZone), true
+		}
+	}
+	return "", false
+}
+
+// zoneOfTarget is the zone that an instance or an address is in; "" for one outside.
+func (n network) zoneOfTarget(id string) string {
+	address := id
+	if i := n.instances[id]; i != nil {
+		address = aws.ToString(i.PrivateIpAddress)
+	}
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return ""
+	}
+	zone, _ := n.zoneOf(ip)
+	return zone
+}
+
+// AddSubnet adds a subnet in a zone.
+func (s *Sim) AddSubnet(id, zone, cidr string, tags map[string]string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.net.subnets[id] = &ec2.Subnet{
+		SubnetId: aws.String(id), VpcId: aws.String(VPC), AvailabilityZone: aws.String(zone), CidrBlock: aws.String(cidr),
+		AvailableIpAddressCount: aws.Int32(251), State: ec2.SubnetStateAvailable,
+	}
+	s.tags[id] = tags
+}
+
 // OpenToTheInternet has all subnets route there.
 func (s *Sim) OpenToTheInternet() {
 	s.mu.Lock()

@@ -359,6 +359,9 @@ func (s *Sim) checkTarget(g *targetGroup, t elb.TargetDescription) error {
 		if !s.net.hasInstance(id) {
 			return refuse("InvalidTarget", "The following targets are not in a running state and cannot be registered: '%s'", id)
 		}
+		if t.AvailabilityZone != nil {
+			return refuse("ValidationError", "You cannot specify an Availability Zone for the target '%s'", id)
+		}
 		return nil
 	}
 	ip, err := netip.ParseAddr(id)
@@ -367,6 +370,15 @@ func (s *Sim) checkTarget(g *targetGroup, t elb.TargetDescription) error {
 	}
 	if ip.Is6() != (g.about.IpAddressType == elb.TargetGroupIpAddressTypeEnumIpv6) {
 		return refuse("ValidationError", "The IP address '%s' is not of the target group's type", id)
+	}
+	// The words are those that https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3084 and 561
+	// quote.
+	zone, inside := s.net.zoneOf(ip)
+	switch asked := aws.ToString(t.AvailabilityZone); {
+	case inside && asked != "" && asked != zone:
+		return refuse("ValidationError", "The IP address '%s' is within the VPC, and cannot have its Availability Zone overridden to '%s' from '%s'", id, asked, zone)
+	case !inside && asked == "":
+		return refuse("ValidationError", "You must specify a valid Availability Zone or select 'all' for all enabled Availability zones, since the IP address '%s' is outside the VPC", id)
 	}
 	private := ip.IsPrivate() || netip.MustParsePrefix("100.64.0.0/10").Contains(ip) || ip.Is6()
 	if !private && !s.net.contains(ip) {
@@ -427,7 +439,7 @@ func (s *Sim) health(g *targetGroup, t *target) (elb.TargetHealthStateEnum, elb.
 	switch {
 	case t.draining:
 		return elb.TargetHealthStateEnumDraining, elb.TargetHealthReasonEnumDeregistrationInProgress
-	case g.usedSince.IsZero():
+	case g.usedSince.IsZero(), s.apart(g, t):
 		return elb.TargetHealthStateEnumUnused, elb.TargetHealthReasonEnumNotInUse
 	case s.now().Before(checked.Add(s.options.Health)):
 		return elb.TargetHealthStateEnumInitial, elb.TargetHealthReasonEnumRegistrationInProgress
@@ -435,4 +447,16 @@ func (s *Sim) health(g *targetGroup, t *target) (elb.TargetHealthStateEnum, elb.
 		return elb.TargetHealthStateEnumUnhealthy, elb.TargetHealthReasonEnumFailedHealthChecks
 	}
 	return elb.TargetHealthStateEnumHealthy, ""
+}
+
+// apart reports whether a target is in a zone in which no load balancer of its group has a subnet: "these registered
+// targets do not receive traffic from the load balancer"
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html).
+func (s *Sim) apart(g *targetGroup, t *target) bool {
+	zone := s.net.zoneOfTarget(aws.ToString(t.about.Id))
+	users := s.usersOf(g.arn())
+	return zone != "" && len(users) > 0 && !slices.ContainsFunc(users, func(user string) bool {
+		l := s.loadBalancers[user]
+		return l != nil && slices.ContainsFunc(l.about.AvailabilityZones, func(z elb.AvailabilityZone) bool { return aws.ToString(z.ZoneName) == zone })
+	})
 }
