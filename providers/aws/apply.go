@@ -2,7 +2,6 @@ package aws
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -59,11 +58,11 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 		if err != nil {
 			return plan.Result{}, err
 		}
-		added, err := p.register(ctx, seen.Key, arn, s.Targets)
-		if added > 0 && errors.Is(err, providers.ErrNoRoom) {
-			return plan.Result{}, nil // it serves; who keeps the members goes on with the others
+		in, err := p.register(ctx, seen.Key, arn, s.Targets)
+		if err != nil || len(in.taken) > 0 { // then it serves; who keeps the members goes on with the others
+			return plan.Result{}, err
 		}
-		return plan.Result{}, err
+		return plan.Result{}, in.err()
 	case plan.AwaitTargets:
 		return plan.Result{}, p.awaitTargets(ctx, seen.Key, s.Group)
 	case plan.DeleteTargetGroup:

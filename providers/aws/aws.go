@@ -3,6 +3,7 @@ package aws
 import (
 	"cmp"
 	"context"
+	"net/netip"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -78,6 +79,10 @@ type Provider struct {
 	acls    reading[map[string]string]     // the ARNs of the account's web ACLs, by name
 	limits  reading[limits]                // of the account
 
+	// misplaced are the blocks of addresses that AWS takes for inside where no subnet that can be read has them,
+	// or the other way round.
+	misplaced map[netip.Prefix]bool
+
 	subscription reading[shieldtypes.SubscriptionState] // to Shield Advanced
 	limitsSince  time.Time                              // how old they may be at most
 
@@ -118,8 +123,9 @@ func New(o Options) *Provider {
 		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
 		groups: map[groupName]string{}, members: map[string]membership{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
-		own:   ownCertificates{known: map[string]ownCertificate{}, foreign: map[string]bool{}, asked: map[string]bool{}},
-		ports: nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]bool{}, left: map[int32]time.Time{}},
+		misplaced: map[netip.Prefix]bool{},
+		own:       ownCertificates{known: map[string]ownCertificate{}, foreign: map[string]bool{}, asked: map[string]bool{}},
+		ports:     nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]bool{}, left: map[int32]time.Time{}},
 	}
 }
 

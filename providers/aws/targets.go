@@ -9,17 +9,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
 
 // This file is the members of target groups and their health.
-
-// targetBatch is how many targets are registered at once. AWS names no limit, and now and then refuses
-// large batches.
-const targetBatch = 100
 
 // remember keeps what an observation found out about target groups, for those who ask next.
 func (p *Provider) remember(l *look) {
@@ -43,6 +38,7 @@ type membership struct {
 	since   time.Time // when they were read, or the group was made; zero where they are not known
 	fresh   bool      // whether they were read for somebody who has not asked for their health yet
 	writes  int       // how often they have been changed here: who read meanwhile may have read either
+	refused map[lb.Target]refusal
 }
 
 // membershipLife is how long nobody but this process is taken to change the members of a target group.
@@ -183,8 +179,9 @@ func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID,
 	if err != nil {
 		return err
 	}
+	p.pardon(arn, want)
 	if known := p.membersOf(arn); time.Since(known.since) < membershipLife {
-		if err := p.changeMembers(ctx, key, arn, known.members, want); !errors.Is(err, providers.ErrRejected) {
+		if err := p.changeMembers(ctx, key, arn, known.members, want); !errors.Is(err, providers.ErrRejected) || errors.Is(err, errUnacceptable) {
 			return err
 		}
 	}
@@ -208,51 +205,40 @@ func (p *Provider) changeMembers(ctx context.Context, key lb.Key, group string, 
 			surplus = append(surplus, h.Target)
 		}
 	}
-	added, refused := p.register(ctx, key, group, missing)
-	if refused != nil && !errors.Is(refused, providers.ErrRejected) {
-		return refused
+	in, err := p.register(ctx, key, group, missing)
+	if err != nil {
+		return err
 	}
-	if err := p.deregister(ctx, group, surplus); err != nil || refused == nil {
-		return errors.Join(refused, err)
+	if err := p.deregister(ctx, group, surplus); err != nil {
+		return errors.Join(in.err(), err)
 	}
 	// A group that is full has no room before those have left it that nobody wants any more.
-	if len(surplus) > 0 {
-		var more int
-		if more, refused = p.register(ctx, key, group, missing[added:]); refused == nil {
-			return nil
+	added := len(in.taken)
+	if len(surplus) > 0 && len(in.crowded) > 0 {
+		more, err := p.register(ctx, key, group, in.crowded)
+		if err != nil {
+			return err
 		}
-		added += more
+		added += len(more.taken)
+		more.refused = append(in.refused, more.refused...)
+		in = more
 	}
-	return fmt.Errorf("%d targets are wanted, and %d are there: %w", len(want), len(want)-len(missing)+added, refused)
-}
-
-// register adds targets to a group, once the load balancer can reach them, and returns how many it added:
-// where there is no room for all, the first of them.
-func (p *Provider) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) (added int, err error) {
-	ports := portsIn(targets)
-	defer p.coming(ports)()
-	if err := p.reach(ctx, key, ports); err != nil {
-		return 0, err
+	if refused := in.err(); refused != nil {
+		return fmt.Errorf("%d targets are wanted, and %d are there: %w", len(want), len(want)-len(missing)+added, refused)
 	}
-	for size := targetBatch; added < len(targets); {
-		part := targets[added:min(added+size, len(targets))]
-		_, err := p.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{TargetGroupArn: aws.String(group), Targets: described(part)})
-		p.changed(group, part, "initial", err)
-		switch {
-		case is(err, "TooManyTargets") && len(part) > 1: // AWS took none of them
-			size = len(part) / 2
-		case err != nil:
-			return added, explained(fmt.Sprintf("registering %d targets in %s", len(part), group), err)
-		default:
-			added += len(part)
-		}
-	}
-	return added, nil
+	return nil
 }
 
 func (p *Provider) deregister(ctx context.Context, group string, targets []lb.Target) error {
 	for part := range slices.Chunk(targets, targetBatch) {
-		_, err := p.elb.DeregisterTargets(ctx, &elbapi.DeregisterTargetsInput{TargetGroupArn: aws.String(group), Targets: described(part)})
+		in := &elbapi.DeregisterTargetsInput{TargetGroupArn: aws.String(group), Targets: p.described(part, false)}
+		_, err := p.elb.DeregisterTargets(ctx, in)
+		if is(err, "ValidationError") { // subnets have come or gone since they were registered
+			for i := range in.Targets {
+				in.Targets[i].AvailabilityZone = nil
+			}
+			_, err = p.elb.DeregisterTargets(ctx, in)
+		}
 		p.changed(group, part, "draining", err)
 		if err != nil {
 			return explained(fmt.Sprintf("deregistering %d targets from %s", len(part), group), err)
@@ -276,12 +262,4 @@ func (p *Provider) changed(group string, targets []lb.Target, state string, err 
 		m.members = append(m.members, lb.TargetHealth{Target: t, State: state})
 	}
 	p.members[group] = m
-}
-
-func described(targets []lb.Target) []elb.TargetDescription {
-	var out []elb.TargetDescription
-	for _, t := range targets {
-		out = append(out, elb.TargetDescription{Id: aws.String(t.Address), Port: aws.Int32(t.Port)})
-	}
-	return out
 }

@@ -1,0 +1,236 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file registers targets. AWS takes all targets of a call or none, so that one that it does not accept keeps
+// the others of the call out: the call is halved until that one is alone.
+
+const (
+	// targetBatch is how many targets are registered at once. AWS names no limit, and now and then refuses large
+	// batches.
+	targetBatch = 100
+	// refusalLife is how long a target that AWS refused is not registered again, as long as it is wanted.
+	refusalLife = 10 * time.Minute
+	// mostRefused is how many targets are found at once that AWS refuses. Each may take a dozen calls, at a rate
+	// that all target groups share. The others come next.
+	mostRefused = 10
+	// mostNamed is how many refused targets a message names.
+	mostNamed = 5
+)
+
+// A refusal is of a target that AWS does not accept.
+type refusal struct {
+	target lb.Target
+	why    string
+	until  time.Time // when it is worth trying again
+}
+
+// An intake is the targets that a group is to get, and what becomes of them.
+type intake struct {
+	group   string
+	taken   []lb.Target
+	crowded []lb.Target // there is no room for them
+	full    error       // AWS's words for that
+	refused []refusal   // those that AWS does not accept
+	found   int         // how many of these were found out just now
+	reread  bool        // whether subnets have been read again
+}
+
+// err says what could not be done.
+func (i *intake) err() error {
+	var errs []error
+	if i.full != nil {
+		errs = append(errs, i.full)
+	}
+	if len(i.refused) > 0 {
+		var names []string
+		for _, r := range i.refused[:min(mostNamed, len(i.refused))] {
+			names = append(names, fmt.Sprintf("%s (%s)", addressOfTarget(r.target), r.why))
+		}
+		if more := len(i.refused) - mostNamed; more > 0 {
+			names = append(names, fmt.Sprintf("and %d more", more))
+		}
+		errs = append(errs, fmt.Errorf("%d targets cannot be registered in %s: %s: %w", len(i.refused), i.group, strings.Join(names, ", "), errUnacceptable))
+	}
+	return errors.Join(errs...)
+}
+
+// settled reports whether it is known what becomes of a target.
+func (i *intake) settled(t lb.Target) bool {
+	return slices.Contains(i.taken, t) || slices.ContainsFunc(i.refused, func(r refusal) bool { return r.target == t })
+}
+
+func addressOfTarget(t lb.Target) string {
+	if strings.Contains(t.Address, ":") {
+		return fmt.Sprintf("[%s]:%d", t.Address, t.Port)
+	}
+	return fmt.Sprintf("%s:%d", t.Address, t.Port)
+}
+
+// errUnacceptable is of targets that AWS does not accept.
+var errUnacceptable = fmt.Errorf("they are left out: %w", providers.ErrRejected)
+
+// errUnfinished is of targets that are registered with the next call.
+var errUnfinished = fmt.Errorf("the others are registered a moment later: %w", providers.ErrPending)
+
+// register adds targets to a group, once the load balancer can reach them. An error is one that says nothing of
+// single targets: what becomes of them is in the intake.
+func (p *Provider) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) (*intake, error) {
+	in := &intake{group: group}
+	var fresh, suspect []lb.Target
+	for _, t := range targets {
+		known, before := p.refusalOf(group, t)
+		switch {
+		case !registrable(t.Address):
+			in.refused = append(in.refused, refusal{target: t, why: "it is neither an IP address nor an instance"})
+		case before && time.Now().Before(known.until):
+			in.refused = append(in.refused, known)
+		case before:
+			suspect = append(suspect, t)
+		default:
+			fresh = append(fresh, t)
+		}
+	}
+	ports := portsIn(slices.Concat(fresh, suspect))
+	defer p.coming(ports)()
+	if err := p.reach(ctx, key, ports); err != nil {
+		return in, err
+	}
+	for size := targetBatch; len(fresh) > 0 && in.full == nil; {
+		part := fresh[:min(size, len(fresh))]
+		err := p.take(ctx, in, part)
+		fresh = slices.DeleteFunc(fresh, in.settled)
+		switch {
+		case err == nil:
+		case !is(err, "TooManyTargets"):
+			return in, err
+		case len(part) > 1:
+			size = len(part) / 2
+		default:
+			in.full, in.crowded = explained("registering a target in "+group, err), fresh
+		}
+	}
+	for _, t := range suspect {
+		if err := p.take(ctx, in, []lb.Target{t}); is(err, "TooManyTargets") {
+			in.full = explained("registering a target in "+group, err)
+			in.crowded = append(slices.Clip(in.crowded), t)
+		} else if err != nil {
+			return in, err
+		}
+	}
+	return in, nil
+}
+
+// registrable reports whether AWS can be given an address: names are none.
+func registrable(address string) bool {
+	ip, err := netip.ParseAddr(address)
+	return err == nil && ip.Zone() == "" || strings.HasPrefix(address, "i-")
+}
+
+// take registers targets at once, as far as AWS accepts them.
+func (p *Provider) take(ctx context.Context, in *intake, targets []lb.Target) error {
+	err := p.send(ctx, in.group, targets, false)
+	switch {
+	case err == nil:
+		in.taken = append(in.taken, targets...)
+		return nil
+	case is(err, "TooManyTargets"):
+		return err
+	case !is(err, "ValidationError", "InvalidTarget"):
+		return explained(fmt.Sprintf("registering %d targets in %s", len(targets), in.group), err)
+	case !in.reread: // subnets may have come or gone
+		in.reread = true
+		if changed, err := p.subnetsChanged(ctx); err != nil {
+			return err
+		} else if changed {
+			return p.take(ctx, in, targets)
+		}
+	}
+	if len(targets) > 1 {
+		for _, half := range [][]lb.Target{targets[:len(targets)/2], targets[len(targets)/2:]} {
+			if err := p.take(ctx, in, half); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return p.takeOne(ctx, in, targets[0], err)
+}
+
+// takeOne registers a target that AWS has refused alone, in the other zone. Where AWS refuses that, too, it is
+// remembered.
+func (p *Provider) takeOne(ctx context.Context, in *intake, target lb.Target, refused error) error {
+	if _, err := netip.ParseAddr(target.Address); err == nil {
+		switch err := p.send(ctx, in.group, []lb.Target{target}, true); {
+		case err == nil:
+			p.misplace(target.Address)
+			in.taken = append(in.taken, target)
+			return nil
+		case is(err, "TooManyTargets"):
+			return err
+		case !is(err, "ValidationError", "InvalidTarget"):
+			return explained("registering a target in "+in.group, err)
+		}
+	}
+	known := refusal{target, describe(refused), time.Now().Add(refusalLife)}
+	p.refuse(in.group, known)
+	in.refused = append(in.refused, known)
+	if in.found++; in.found == mostRefused {
+		return fmt.Errorf("%v; %w", in.err(), errUnfinished)
+	}
+	return nil
+}
+
+// send registers targets with one call; moved, in the zone that is not theirs as far as is known.
+func (p *Provider) send(ctx context.Context, group string, targets []lb.Target, moved bool) error {
+	_, err := p.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{TargetGroupArn: aws.String(group), Targets: p.described(targets, moved)})
+	if !is(err, "ValidationError", "InvalidTarget") { // AWS took none of those
+		p.changed(group, targets, "initial", err)
+	}
+	return err
+}
+
+// refusalOf is what is known of a target that AWS refused.
+func (p *Provider) refusalOf(group string, t lb.Target) (refusal, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, refused := p.members[group].refused[t]
+	return known, refused
+}
+
+// refuse notes that AWS refuses a target.
+func (p *Provider) refuse(group string, known refusal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.members[group]
+	if m.refused == nil {
+		m.refused = map[lb.Target]refusal{}
+	}
+	m.refused[known.target] = known
+	p.members[group] = m
+}
+
+// pardon forgets what was refused of a group and is not wanted any more.
+func (p *Provider) pardon(group string, want []lb.Target) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for t := range p.members[group].refused {
+		if !slices.Contains(want, t) {
+			delete(p.members[group].refused, t)
+		}
+	}
+}
