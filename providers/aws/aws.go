@@ -95,7 +95,9 @@ type Provider struct {
 	fenced  map[lb.Key]bool // those that need it
 	leaving bool            // whether it is being deleted
 	ports   nodePorts       // of targets
-	looks   singleflight.Group
+	// changing is full while the security groups of nodes are being changed.
+	changing chan struct{}
+	looks    singleflight.Group
 
 	inactive  waitingRoom // load balancers that are being set up
 	unhealthy waitingRoom // target groups that have no healthy target yet
@@ -123,9 +125,9 @@ func New(o Options) *Provider {
 		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
 		groups: map[groupName]string{}, members: map[string]membership{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
-		misplaced: map[netip.Prefix]bool{},
-		own:       ownCertificates{known: map[string]ownCertificate{}, foreign: map[string]bool{}, asked: map[string]bool{}},
-		ports:     nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]bool{}, left: map[int32]time.Time{}},
+		misplaced: map[netip.Prefix]bool{}, changing: make(chan struct{}, 1),
+		own:   ownCertificates{known: map[string]ownCertificate{}, foreign: map[string]bool{}, asked: map[string]bool{}},
+		ports: nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]bool{}, left: map[int32]time.Time{}},
 	}
 }
 

@@ -115,22 +115,17 @@ func (p *Provider) unreached(ports []int32) ([]int32, error) {
 
 // openNodes has the nodes admit a security group on some ports.
 func (p *Provider) openNodes(ctx context.Context, shared string, ports []int32) error {
+	over, err := p.changeNodes(ctx)
+	if err != nil {
+		return err
+	}
+	defer over()
 	groups, err := p.nodeGroups(ctx)
 	if err != nil {
 		return err
 	}
 	for _, g := range groups {
-		have := grantsIn(g)
-		var missing []grant
-		for _, port := range ports {
-			if want := (grant{port, shared}); !slices.Contains(have, want) {
-				missing = append(missing, want)
-			}
-		}
-		if len(missing) == 0 {
-			continue
-		}
-		if err := p.authorize(ctx, aws.ToString(g.GroupId), missing); err != nil {
+		if err := p.admitNodePorts(ctx, g, shared, ports); err != nil {
 			return err
 		}
 	}
@@ -181,8 +176,7 @@ func (p *Provider) leaveNodes(ctx context.Context, key lb.Key, firewall string) 
 		}
 	}
 	for _, g := range groups {
-		ours := slices.DeleteFunc(grantsIn(g), func(g grant) bool { return g.source != shared })
-		if err := p.revoke(ctx, aws.ToString(g.GroupId), ours); err != nil {
+		if err := p.revokeSpans(ctx, aws.ToString(g.GroupId), shared, spansFrom(g, shared)); err != nil {
 			return err
 		}
 	}

@@ -74,13 +74,13 @@ func (p *Provider) vacant(ports []int32) (due bool) {
 	defer p.mu.Unlock()
 	now := time.Now()
 	for _, port := range ports {
-		if !p.needs(port, false) {
+		if !p.needs(port) {
 			p.ports.left[port] = now
 		}
 	}
 	for port, since := range p.ports.left {
 		switch {
-		case p.needs(port, false):
+		case p.needs(port):
 			delete(p.ports.left, port)
 		case now.Sub(since) >= longestDrain:
 			p.ports.left[port], due = now, true
@@ -89,14 +89,14 @@ func (p *Provider) vacant(ports []int32) (due bool) {
 	return due
 }
 
-// needs reports whether some target has a port, or is about to, or a health check goes there. A target that is
-// draining may count.
-func (p *Provider) needs(port int32, draining bool) bool {
+// needs reports whether some target has a port, or is about to, or a health check goes there. Those that are
+// draining do not count.
+func (p *Provider) needs(port int32) bool {
 	if p.ports.coming[port] > 0 || p.ports.checks[port] {
 		return true
 	}
 	for _, m := range p.members {
-		if slices.ContainsFunc(m.members, func(h lb.TargetHealth) bool { return h.Port == port && (draining || h.State != "draining") }) {
+		if slices.ContainsFunc(m.members, func(h lb.TargetHealth) bool { return h.Port == port && h.State != "draining" }) {
 			return true
 		}
 	}
@@ -113,23 +113,28 @@ func (p *Provider) shutUnused(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	over, err := p.changeNodes(ctx)
+	if err != nil {
+		return err
+	}
+	defer over()
 	groups, err := p.nodeGroups(ctx)
 	if err != nil {
 		return err
 	}
-	var open []int32
+	open := map[int32]bool{}
 	for _, g := range groups {
-		for _, grant := range grantsIn(g) {
-			if grant.source == shared && !used[grant.port] {
-				open = append(open, grant.port)
+		for _, s := range spansFrom(g, shared) {
+			for port := s.from; port <= s.to; port++ {
+				open[port] = !used[port]
 			}
 		}
 	}
+	maps.DeleteFunc(open, func(_ int32, unused bool) bool { return !unused })
 	unused := p.beginShutting(open)
 	defer p.endShutting(unused)
 	for _, g := range groups {
-		surplus := slices.DeleteFunc(grantsIn(g), func(g grant) bool { return g.source != shared || !slices.Contains(unused, g.port) })
-		if err := p.revoke(ctx, aws.ToString(g.GroupId), surplus); err != nil {
+		if err := p.shutNodePorts(ctx, g, shared, func(port int32) bool { return unused[port] }); err != nil {
 			return err
 		}
 	}
@@ -203,22 +208,42 @@ func (p *Provider) groupsOfAll(ctx context.Context) ([]elb.TargetGroup, error) {
 }
 
 // beginShutting chooses those of some ports that nobody has begun to need meanwhile. Who begins now waits.
-func (p *Provider) beginShutting(ports []int32) []int32 {
+func (p *Provider) beginShutting(ports map[int32]bool) map[int32]bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	ports = slices.DeleteFunc(ports, func(port int32) bool { return p.needs(port, true) })
-	for _, port := range ports {
+	for port := range p.ports.coming {
+		delete(ports, port)
+	}
+	for port := range p.ports.checks {
+		delete(ports, port)
+	}
+	for _, m := range p.members {
+		for _, h := range m.members {
+			delete(ports, h.Port)
+		}
+	}
+	for port := range ports {
 		delete(p.ports.open, port)
 		p.ports.shutting[port] = true
 	}
 	return ports
 }
 
-func (p *Provider) endShutting(ports []int32) {
+func (p *Provider) endShutting(ports map[int32]bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, port := range ports {
+	for port := range ports {
 		delete(p.ports.shutting, port)
+	}
+}
+
+// changeNodes waits until no other change of the nodes' security groups is under way: each is made of what was there.
+func (p *Provider) changeNodes(ctx context.Context) (over func(), err error) {
+	select {
+	case p.changing <- struct{}{}:
+		return func() { <-p.changing }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 }
 

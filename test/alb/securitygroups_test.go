@@ -57,7 +57,11 @@ func (w *world) fences() map[string][]string {
 				out[role] = append(out[role], fmt.Sprintf("%d %s", *p.FromPort, *r.PrefixListId))
 			}
 			for _, r := range p.UserIdGroupPairs {
-				out[role] = append(out[role], fmt.Sprintf("%d %s", *p.FromPort, roles[*r.GroupId]))
+				ports := fmt.Sprint(*p.FromPort)
+				if *p.ToPort != *p.FromPort {
+					ports += fmt.Sprintf("-%d", *p.ToPort)
+				}
+				out[role] = append(out[role], ports+" "+roles[*r.GroupId])
 			}
 		}
 		slices.Sort(out[role])
