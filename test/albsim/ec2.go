@@ -213,14 +213,17 @@ func (s *Sim) zones(subnets []string) ([]elb.AvailabilityZone, string, error) {
 	}
 	var out []elb.AvailabilityZone
 	vpc := ""
-	seen := map[string]bool{}
+	seen, kinds := map[string]bool{}, map[string]bool{}
 	for _, id := range subnets {
 		subnet := s.net.subnets[id]
 		if subnet == nil {
 			return nil, "", refuse("SubnetNotFound", "The subnet ID '%s' does not exist", id)
 		}
 		zone := aws.ToString(subnet.AvailabilityZone)
+		kinds[kindOfZone(*subnet)] = true
 		switch {
+		case len(kinds) > 1: // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html
+			return nil, "", refuse("InvalidConfigurationRequest", "The zones of a load balancer must be of the same type")
 		case seen[zone]:
 			return nil, "", refuse("InvalidConfigurationRequest", "A load balancer cannot be attached to multiple subnets in the same Availability Zone")
 		case vpc != "" && vpc != aws.ToString(subnet.VpcId):
@@ -232,6 +235,19 @@ func (s *Sim) zones(subnets []string) ([]elb.AvailabilityZone, string, error) {
 		out = append(out, elb.AvailabilityZone{SubnetId: aws.String(id), ZoneName: aws.String(zone)})
 	}
 	return out, vpc, nil
+}
+
+// kindOfZone is the type of the zone that a subnet is in.
+func kindOfZone(s ec2.Subnet) string {
+	switch zone := aws.ToString(s.AvailabilityZone); {
+	case s.OutpostArn != nil:
+		return "outpost"
+	case strings.Contains(zone, "-wlz-"):
+		return "wavelength-zone"
+	case len(zone) > len(Region)+1:
+		return "local-zone"
+	}
+	return "availability-zone"
 }
 
 // groupsOf are the security groups of a load balancer: those named, else the VPC's default one.

@@ -74,6 +74,9 @@ func checkConditions(conditions []elb.RuleCondition, limits Limits) error {
 		if err := checkValues(c); err != nil {
 			return err
 		}
+		if c.count() > limits.ValuesPerCondition {
+			return refuse("ValidationError", "The number of values in a '%s' condition cannot exceed '%d'", c.field, limits.ValuesPerCondition)
+		}
 		values += c.count()
 		wildcards += wildcardsIn(c)
 	}

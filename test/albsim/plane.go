@@ -140,7 +140,47 @@ type Share struct {
 type Reading struct {
 	HostWithPort bool // the port of the Host header takes part in matching, where it is not the usual one
 	HostAsSent   bool // regular expressions see the host as it was sent, not in lower case
-	Decoded      bool // the path is decoded before it is matched
+	// The guide says that "the rule evaluation is performed only after URI normalization occurs", and not what that is
+	// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html).
+	Decoded  bool // the path is decoded before it is matched
+	Resolved bool // its dot segments are resolved, as RFC 3986 says in 5.2.4
+	Merged   bool // slashes that follow each other are one
+}
+
+// Normalised is the path that conditions see.
+func (how Reading) Normalised(path string) string {
+	if decoded, err := url.PathUnescape(path); how.Decoded && err == nil {
+		path = decoded
+	}
+	if how.Merged {
+		path = slashes.ReplaceAllString(path, "/")
+	}
+	if how.Resolved {
+		path = withoutDots(path)
+	}
+	return path
+}
+
+var slashes = regexp.MustCompile("/+")
+
+// withoutDots resolves the segments "." and ".." of a path.
+func withoutDots(path string) string {
+	segments := strings.Split(path, "/")
+	var out []string
+	for i, s := range segments {
+		last := i == len(segments)-1
+		switch {
+		case s == ".." && len(out) > 1:
+			out = out[:len(out)-1]
+		case s != "." && s != "..":
+			out = append(out, s)
+			continue
+		}
+		if last {
+			out = append(out, "")
+		}
+	}
+	return strings.Join(out, "/")
 }
 
 // Ask answers a request to the load balancer with a DNS name.
@@ -301,10 +341,7 @@ func matches(c condition, r Request, how Reading) bool {
 		}
 		return anyOf(c, strings.ToLower(host), sent, strings.ToLower)
 	case fieldPath:
-		path := r.Path
-		if decoded, err := url.PathUnescape(path); how.Decoded && err == nil {
-			path = decoded
-		}
+		path := how.Normalised(r.Path)
 		return anyOf(c, path, path, nil)
 	case fieldHeader:
 		value, ok := r.Headers[strings.ToLower(c.name)]

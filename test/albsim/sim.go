@@ -135,7 +135,9 @@ type Limits struct {
 	VerifyingPerLoadBalancer                                                       int // listeners that verify the certificates of clients
 	TargetsPerLoadBalancer, TargetsPerGroup                                        int
 	ValuesPerRule, WildcardsPerRule, GroupsPerAction                               int
-	SecurityGroups, RulesPerSecurityGroup, ImportedCertificates                    int
+	// ValuesPerCondition is three in AWS's guide, and five in what it answers.
+	ValuesPerCondition                                          int
+	SecurityGroups, RulesPerSecurityGroup, ImportedCertificates int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -150,6 +152,7 @@ func (l Limits) withDefaults() Limits {
 		TargetsPerLoadBalancer:      cmp.Or(l.TargetsPerLoadBalancer, 1000),
 		TargetsPerGroup:             cmp.Or(l.TargetsPerGroup, 1000),
 		ValuesPerRule:               cmp.Or(l.ValuesPerRule, 5),
+		ValuesPerCondition:          cmp.Or(l.ValuesPerCondition, 5),
 		WildcardsPerRule:            cmp.Or(l.WildcardsPerRule, 5),
 		GroupsPerAction:             cmp.Or(l.GroupsPerAction, 5),
 		SecurityGroups:              cmp.Or(l.SecurityGroups, 2500),
