@@ -2,7 +2,9 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -53,6 +55,9 @@ func (p *Provider) readWebACLs(ctx context.Context) (map[string]string, error) {
 	in := &wafv2.ListWebACLsInput{Scope: waf.ScopeRegional, Limit: aws.Int32(100)}
 	for {
 		page, err := p.waf.ListWebACLs(ctx, in)
+		if missing(err) {
+			return named, nil // there is no AWS WAF here, and so no web ACL: the Ingresses that ask for one are told
+		}
 		if err != nil {
 			return nil, explained("listing web ACLs", err)
 		}
@@ -64,6 +69,13 @@ func (p *Provider) readWebACLs(ctx context.Context) (map[string]string, error) {
 		}
 		in.NextMarker = page.NextMarker
 	}
+}
+
+// missing reports whether an error says that there is no such service: its endpoint has no address, as in partitions
+// that lack it, or the account is not signed up for it.
+func missing(err error) bool {
+	var unknown *net.DNSError
+	return errors.As(err, &unknown) && unknown.IsNotFound || is(err, "OptInRequired", "UnknownEndpoint")
 }
 
 // guard puts a web ACL before a load balancer, in place of any other; "" takes away what was put there.

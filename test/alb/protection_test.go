@@ -159,6 +159,31 @@ func TestNothingIsServedWithoutAWebACLThatIsNotThere(t *testing.T) {
 	})
 }
 
+// Where there is no AWS WAF, the Ingress that asks for a web ACL is told so, and the others are served.
+func TestWhereThereIsNoWAF(t *testing.T) {
+	o := usual()
+	o.Refuse = func(in any) error {
+		if _, lists := in.(*wafv2.ListWebACLsInput); lists {
+			return albsim.Refusal("OptInRequired", "The AWS Access Key Id needs a subscription for the service")
+		}
+		return nil
+	}
+	inBubble(t, o, func(w *world) {
+		w.service("web", 1)
+		w.serve("open", map[string]string{"/": "web"})
+		w.serve("site", map[string]string{"/": "web"})
+		w.ask("site", "wafv2-acl", "edge")
+		w.watched("site")
+		w.propagated()
+		if told := w.about(diag.WebACLMissing); len(told) != 1 || told[0].Source.Name != "site" {
+			t.Errorf("told: %v", told)
+		}
+		if a := w.request("open"); len(a.Forward) == 0 {
+			t.Error("a neighbour is not served for it")
+		}
+	})
+}
+
 func TestWhatIsServedStaysWhenItsWebACLGoes(t *testing.T) {
 	inWorld(t, func(w *world) {
 		edge := w.sim.AddWebACL("edge")
