@@ -49,6 +49,7 @@ type Options struct {
 // A Provider keeps Application Load Balancers.
 type Provider struct {
 	installation string
+	region       string
 	vpc          string
 	cluster      string
 	unfenced     bool
@@ -87,6 +88,8 @@ type Provider struct {
 	limitsSince  time.Time                              // how old they may be at most
 
 	globsOnly atomic.Bool // whether regular expressions are not understood
+	fewValues atomic.Bool // whether conditions take three values, and no more
+	took      taken       // by which it is known that they do
 
 	firewalls map[lb.Key]string // of load balancers, as far as this process has made them or found them by name
 	lent      map[lb.Key]bool   // load balancers whose class brings security groups
@@ -120,7 +123,7 @@ func New(o Options) *Provider {
 	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), newPacer(o.Rates, o.Requested).into, made.into)
 	return &Provider{
 		recent:       made,
-		installation: o.Installation, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced, settle: cmp.Or(o.Settle, lb.ALB().Settle),
+		installation: o.Installation, region: o.Config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced, settle: cmp.Or(o.Settle, lb.ALB().Settle),
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
 		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
@@ -137,6 +140,10 @@ func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	c := p.limits.last().within(lb.ALB())
 	c.Inbound = !p.unfenced
 	class.NoRegularExpressions = class.NoRegularExpressions || p.globsOnly.Load()
+	if p.fewValues.Load() {
+		c.ValuesPerCondition = fewestValues
+		class.ValuesPerCondition = min(class.ValuesPerCondition, fewestValues)
+	}
 	return c.For(class)
 }
 

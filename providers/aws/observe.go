@@ -86,9 +86,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 			l.unread = append(l.unread, err.Error())
 		}
 	}
-	if l.balancer != nil && l.tags[aws.ToString(l.balancer.LoadBalancerArn)][tagExpressions] == noExpressions {
-		p.globsOnly.Store(true)
-	}
+	p.learn(l)
 	p.forgetPlace(l)
 	p.remember(l)
 	return l.observed(), nil
@@ -109,6 +107,25 @@ func (l *look) arns() map[string]bool {
 		}
 	}
 	return out
+}
+
+// learn learns from a load balancer how rules can be said.
+func (p *Provider) learn(l *look) {
+	if l.balancer == nil {
+		return
+	}
+	tags := l.tags[aws.ToString(l.balancer.LoadBalancerArn)]
+	if tags[tagExpressions] == noExpressions {
+		p.globsOnly.Store(true)
+	}
+	if tags[tagValues] != "" {
+		p.fewValues.Store(true)
+	}
+	for _, rules := range l.rules {
+		for _, r := range rules {
+			p.took.note(r.Conditions)
+		}
+	}
 }
 
 // A sighting is a load balancer as somebody has found it, or nil.

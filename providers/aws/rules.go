@@ -53,8 +53,8 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 			return plan.Result{Handle: aws.ToString(there.RuleArn)}, nil
 		}
 	}
-	if err != nil {
-		return plan.Result{}, explained("creating rule "+s.ID(), p.overExpressions(ctx, seen, in.Conditions, err))
+	if err = p.overConditions(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
+		return plan.Result{}, explained("creating rule "+s.ID(), err)
 	}
 	return plan.Result{Handle: aws.ToString(out.Rules[0].RuleArn)}, nil
 }
@@ -136,7 +136,7 @@ func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.Mod
 		return nil
 	}
 	_, err = p.elb.ModifyRule(ctx, in)
-	return explained("changing rule "+s.ID(), p.overExpressions(ctx, seen, in.Conditions, err))
+	return explained("changing rule "+s.ID(), p.overConditions(ctx, seen, in.Conditions, in.Transforms != nil, err))
 }
 
 func (p *Provider) deleteRule(ctx context.Context, seen *lb.Observed, s plan.DeleteRule) error {

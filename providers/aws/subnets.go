@@ -19,7 +19,7 @@ import (
 )
 
 // This file chooses the subnets that a load balancer stands in: those that its class names, or one in each
-// zone. The choice is made once, and thought over when the load balancer is looked at deeply.
+// availability zone. The choice is made once, and thought over when the load balancer is looked at deeply.
 
 // The tags by which people say what subnets are for.
 const (
@@ -115,6 +115,7 @@ func (p *Provider) chooseSince(ctx context.Context, when time.Time, n lb.Network
 	if len(n.Subnets) > 0 {
 		return p.named(n.Subnets, subnets)
 	}
+	subnets = p.ofOneKind(n, subnets)
 	fits, what, err := p.fitting(ctx, when, n, subnets)
 	if err != nil {
 		return nil, err
@@ -126,10 +127,39 @@ func (p *Provider) chooseSince(ctx context.Context, when time.Time, n lb.Network
 	}
 	chosen := onePerZone(subnets, standing, fits)
 	if len(chosen) < 2 {
-		return nil, fmt.Errorf("choosing subnets of %s: %d zones have one that %s, and that has %d free addresses; AWS asks for two zones: %w",
+		return nil, fmt.Errorf("choosing subnets of %s: %d availability zones have one that %s, and that has %d free addresses; AWS asks for two; those of Local Zones, Wavelength Zones and Outposts have to be named by the class: %w",
 			p.vpc, len(chosen), what, leastFree, providers.ErrRejected)
 	}
 	return chosen, nil
+}
+
+// ofOneKind are the subnets to choose from: those in availability zones, unless the tags of the class are those of
+// others.
+func (p *Provider) ofOneKind(n lb.Network, subnets []ec2types.Subnet) []ec2types.Subnet {
+	out := slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool { return !p.regional(s) })
+	if fits := hasTags(n.SubnetTags); len(n.SubnetTags) > 0 && !slices.ContainsFunc(out, fits) {
+		return slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool { return p.regional(s) })
+	}
+	return out
+}
+
+// hasTags tells which subnets have all of some tags.
+func hasTags(tags map[string]string) func(ec2types.Subnet) bool {
+	return func(s ec2types.Subnet) bool {
+		return !slices.ContainsFunc(sorted(tags), func(key string) bool { return !tagged(s.Tags, key, tags[key]) })
+	}
+}
+
+// regional reports whether a subnet is in an availability zone of the region, and not in a Local Zone, in a Wavelength
+// Zone or on an Outpost: "the zones must be of the same type"
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html). "The code for
+// an Availability Zone is its Region code followed by a letter identifier"
+// (https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-availability-zones.html); those of Local Zones
+// and Wavelength Zones have a location in between, as us-west-2-lax-1a and us-east-1-wl1-bos-wlz-1
+// (https://docs.aws.amazon.com/local-zones/latest/ug/available-local-zones.html). So it takes no call.
+func (p *Provider) regional(s ec2types.Subnet) bool {
+	letter, ofRegion := strings.CutPrefix(aws.ToString(s.AvailabilityZone), p.region)
+	return s.OutpostArn == nil && (p.region == "" || ofRegion && len(letter) == 1)
 }
 
 // named are the subnets of some IDs or names.
@@ -152,9 +182,7 @@ func (p *Provider) named(names []string, subnets []ec2types.Subnet) ([]string, e
 // scheme, else whether they reach the internet, as far as that tells them apart.
 func (p *Provider) fitting(ctx context.Context, when time.Time, n lb.Network, subnets []ec2types.Subnet) (fits func(ec2types.Subnet) bool, what string, err error) {
 	if len(n.SubnetTags) > 0 {
-		return func(s ec2types.Subnet) bool {
-			return !slices.ContainsFunc(sorted(n.SubnetTags), func(key string) bool { return !tagged(s.Tags, key, n.SubnetTags[key]) })
-		}, "has the tags of the class", nil
+		return hasTags(n.SubnetTags), "has the tags of the class", nil
 	}
 	role, public := tagPrivateRole, n.Scheme == "internet-facing"
 	if public {

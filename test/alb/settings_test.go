@@ -91,6 +91,12 @@ func private(zones ...int) []string {
 	return out
 }
 
+// inLocalZones adds two subnets in Local Zones.
+func inLocalZones(s *albsim.Sim) {
+	s.AddSubnet("subnet-local1", "eu-west-1-lon-1a", "10.0.201.0/24", map[string]string{"tier": "edge"})
+	s.AddSubnet("subnet-local2", "eu-west-1-par-1a", "10.0.202.0/24", map[string]string{"tier": "edge"})
+}
+
 func TestSubnetsAreChosen(t *testing.T) {
 	crowded := func(s *ec2.Subnet) { s.AvailableIpAddressCount = sdk.Int32(7) }
 	for name, c := range map[string]struct {
@@ -131,6 +137,44 @@ func TestSubnetsAreChosen(t *testing.T) {
 				}
 			},
 			want: []string{"subnet-public0", "subnet-public1", "subnet-public2"},
+		},
+		"those in availability zones, and not in a Local Zone": {
+			net: func(s *albsim.Sim) {
+				s.AddSubnet("subnet-local", "eu-west-1-lon-1a", "10.0.200.0/24", map[string]string{"kubernetes.io/role/internal-elb": "1"})
+			},
+			want: private(0, 1, 2),
+		},
+		"nor in a Wavelength Zone": {
+			net: func(s *albsim.Sim) {
+				s.AddSubnet("subnet-5g", "eu-west-1-wl1-lon-wlz-1", "10.0.200.0/24", map[string]string{"kubernetes.io/role/internal-elb": "1"})
+			},
+			want: private(0, 1, 2),
+		},
+		"nor on an Outpost": {
+			net: func(s *albsim.Sim) {
+				s.AddSubnet("subnet-outpost", "eu-west-1a", "10.0.200.0/24", map[string]string{"kubernetes.io/role/internal-elb": "1"})
+				s.ChangeSubnet("subnet-outpost", func(n *ec2.Subnet) { n.OutpostArn = sdk.String("arn:aws:outposts:eu-west-1:123456789012:outpost/op-1") }, nil)
+			},
+			want: private(0, 1, 2),
+		},
+		"those in availability zones, though only others have the role tag": {
+			net: func(s *albsim.Sim) {
+				for _, id := range private(0, 1, 2) {
+					s.ChangeSubnet(id, nil, map[string]string{})
+				}
+				s.AddSubnet("subnet-local", "eu-west-1-lon-1a", "10.0.200.0/24", map[string]string{"kubernetes.io/role/internal-elb": "1"})
+			},
+			want: private(0, 1, 2),
+		},
+		"those in Local Zones, where the class names them": {
+			class: func(s *spec) { s.Subnets = []string{"subnet-local1", "subnet-local2"} },
+			net:   inLocalZones,
+			want:  []string{"subnet-local1", "subnet-local2"},
+		},
+		"or where they have its tags": {
+			class: func(s *spec) { s.SubnetTags = map[string]string{"tier": "edge"} },
+			net:   inLocalZones,
+			want:  []string{"subnet-local1", "subnet-local2"},
 		},
 		"the first one of each zone": {
 			net: func(s *albsim.Sim) {
