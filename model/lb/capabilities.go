@@ -88,7 +88,9 @@ type Dialect struct {
 	Doubt           Doubt
 }
 
-// Doubt is what a cloud leaves undocumented.
+// Doubt is what a cloud leaves undocumented. How it normalises paths before it looks at rules is no part of it but for
+// decoding: a path whose dot segments are resolved or whose slashes are joined is another path, and is answered as
+// that one, while what conditions say of a path that has an encoded character has to hold for both.
 type Doubt struct {
 	HostPort bool // whether the port of the Host header takes part in matching
 	HostCase bool // whether regular expressions see the host in lower case

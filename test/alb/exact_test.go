@@ -99,13 +99,88 @@ func variations() []request {
 	return requests([]int32{80, 443, 8080}, hosts, paths)
 }
 
+// crooked are paths that AWS may normalise before it looks at rules, each with what it is then: where dot segments are
+// resolved, where slashes are merged, where both is done, and where the path is decoded before.
+var crooked = []struct{ sent, resolved, merged, both, decoded string }{
+	{"/a/../b", "/b", "/a/../b", "/b", "/b"},
+	{"/a/b/..", "/a/", "/a/b/..", "/a/", "/a/"},
+	{"/./a", "/a", "/./a", "/a", "/a"},
+	{"/b/../../a/b", "/a/b", "/b/../../a/b", "/a/b", "/a/b"},
+	{"//a", "//a", "/a", "/a", "/a"},
+	{"/a//b", "/a//b", "/a/b", "/a/b", "/a/b"},
+	{"/img//thumb", "/img//thumb", "/img/thumb", "/img/thumb", "/img/thumb"},
+	{"/b//../a", "/b/a", "/b/../a", "/a", "/a"},
+	{"/b/%2e%2e/a", "/b/%2e%2e/a", "/b/%2e%2e/a", "/b/%2e%2e/a", "/a"},
+	{"/b%2f..%2fa", "/b%2f..%2fa", "/b%2f..%2fa", "/b%2f..%2fa", "/a"},
+	{"/%61", "/%61", "/%61", "/%61", "/a"},
+}
+
+// A request with a crooked path is answered as one with the path that AWS makes of it: by the same host, and by no other
+// rule than those for it.
+func TestCrookedPathsAreAnsweredAsWhatAWSMakesOfThem(t *testing.T) {
+	hosts := []string{"a.example.com", "b.example.com", "x.example.com", "x.a.example.com", "other.net"}
+	differ := 0
+	for set := range sets / 3 {
+		synctest.Test(t, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(5, uint64(set)))
+			w := newWorld(t, albsim.Options{})
+			for i := range 4 {
+				w.service(fmt.Sprintf("service-%d", i), 1)
+			}
+			w.backendNamed("canary", weighted("service-0", 1, "service-1", 3))
+			w.secret("tls", 0, "a.example.com", "b.example.com")
+			anyIngresses(w, rng)
+			w.settle()
+			s := w.snapshot()
+			table := model.Compile(s, lb.Facts{}, w.caps(s)).Table
+			for _, how := range []albsim.Reading{{}, {Resolved: true}, {Merged: true}, {Resolved: true, Merged: true}, {Decoded: true, Resolved: true, Merged: true}} {
+				j := &judge{world: w, address: w.seen.Address.Hostname, how: how}
+				for _, p := range crooked {
+					path := p.sent
+					switch {
+					case how.Decoded:
+						path = p.decoded
+					case how.Resolved && how.Merged:
+						path = p.both
+					case how.Resolved:
+						path = p.resolved
+					case how.Merged:
+						path = p.merged
+					}
+					for _, r := range requests([]int32{80, 443}, hosts, []string{p.sent}) {
+						if !slices.ContainsFunc(table.Listeners, func(l routing.Listener) bool { return l.Port == r.port }) {
+							continue
+						}
+						sent := routing.Request{Port: r.port, Host: r.header(), Path: r.path}
+						seen := sent
+						seen.Path = path
+						want := wanted(table.Match(seen).Action, sent)
+						if want != wanted(table.Match(sent).Action, sent) {
+							differ++
+						}
+						if said := got(j.send(r)); said != want {
+							t.Fatalf("set %d, reading %+v: %s is answered with %s, not with %s", set, how, r, said, want)
+						}
+					}
+				}
+			}
+		})
+		if t.Failed() {
+			return
+		}
+	}
+	if differ < 100 {
+		t.Errorf("%d answers differ by how AWS reads: that shows little", differ)
+	}
+}
+
 func TestRulesInAWSAreTheSpecification(t *testing.T) {
 	asked := variations()
 	forwarded := 0
 	for set := range sets {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(4, uint64(set)))
-			w := newWorld(t, albsim.Options{})
+			w := newWorld(t, albsim.Options{Limits: albsim.Limits{ValuesPerCondition: []int{5, 3}[set%2]}})
 			for i := range 4 {
 				w.service(fmt.Sprintf("service-%d", i), 1)
 			}

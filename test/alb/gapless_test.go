@@ -31,7 +31,7 @@ const changes = 50
 // everywhere are the requests that are sent.
 var everywhere = requests([]int32{80, 443, 8080},
 	[]string{"a.example.com", "b.example.com", "x.example.com", "x.y.example.com", "other.net"},
-	[]string{"/", "/a", "/a/", "/a/b", "/ab", "/b/a", "/c,1/x"})
+	[]string{"/", "/a", "/a/", "/a/b", "/ab", "/b/a", "/c,1/x", "/x/../a/b", "//a/"})
 
 // A move changes the objects somehow.
 type move struct {
@@ -210,7 +210,9 @@ func bornIn(t *testing.T, life int, rng *rand.Rand, o albsim.Options) *judge {
 	w.serve("first", map[string]string{"/": "service-0"})
 	w.settle()
 	time.Sleep(time.Minute)
-	return &judge{world: w, asks: everywhere, address: w.seen.Address.Hostname, how: albsim.Reading{HostWithPort: life%2 == 0, HostAsSent: life/2%2 == 0, Decoded: life/4%2 == 0}}
+	how := albsim.Reading{HostWithPort: life%2 == 0, HostAsSent: life/2%2 == 0, Decoded: life/4%2 == 0, Resolved: life/3%2 == 0, Merged: life/5%2 == 0}
+	w.normalised = how.Normalised
+	return &judge{world: w, asks: everywhere, address: w.seen.Address.Hostname, how: how}
 }
 
 // littleRoom reports whether an account has little room in a life.

@@ -88,7 +88,11 @@ func (w *world) verdict(asked []request) verdict {
 		v.answers[r] = "refused"
 		if v.open[r.port] {
 			sent := r.sent()
-			v.answers[r] = wanted(built.Table.Match(sent).Action.On(speaks[r.port]), sent)
+			seen := sent
+			if w.normalised != nil {
+				seen.Path = w.normalised(sent.Path)
+			}
+			v.answers[r] = wanted(built.Table.Match(seen).Action.On(speaks[r.port]), sent)
 		}
 	}
 	for _, b := range built.Table.Backends {

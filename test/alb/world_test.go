@@ -61,6 +61,8 @@ type world struct {
 	later []func()
 	// requested is told of each call, if it is not nil.
 	requested func(aws.Request)
+	// normalised is the path that AWS sees of one that is sent; nil where it is the same.
+	normalised func(path string) string
 	// webACLs are those that Ingresses ask for, as the account will answer.
 	webACLs map[string]string
 }
