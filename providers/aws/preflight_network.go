@@ -122,17 +122,8 @@ func (i *inspection) lookAtNodeGroups(ctx context.Context) {
 		used := rulesIn(g)
 		f := check.Good(id+"/"+group, "security group "+group, fmt.Sprintf("admits load balancers to nodes of %s; it has %d inbound rules of %d, unless AWS has raised that", a.Cluster, used, most))
 		if used >= most {
-			f.State, f.Advice = check.Unknown, "ask AWS to raise the quota "+named("RulesPerSecurityGroupLimitExceeded")+" if it has not"
+			f.State, f.Advice = check.Unknown, "ask AWS to raise the quota "+quotaCalled("RulesPerSecurityGroupLimitExceeded")+" if it has not"
 		}
 		i.note(f)
 	}
-}
-
-// rulesIn is how many rules AWS counts in a security group.
-func rulesIn(g ec2types.SecurityGroup) int {
-	n := 0
-	for _, p := range g.IpPermissions {
-		n += len(p.IpRanges) + len(p.Ipv6Ranges) + len(p.PrefixListIds) + len(p.UserIdGroupPairs)
-	}
-	return n
 }

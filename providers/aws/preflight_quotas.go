@@ -16,8 +16,8 @@ import (
 
 // This file looks at how much is left of what everybody in the account shares.
 
-// named is a quota as people find it in Service Quotas.
-func named(code string) string {
+// quotaCalled is a quota as people find it in Service Quotas.
+func quotaCalled(code string) string {
 	q := quotas[code]
 	return fmt.Sprintf("%q (%s)", q.name, q.code)
 }
