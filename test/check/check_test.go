@@ -226,7 +226,7 @@ func TestMoto(t *testing.T) {
 	got := run(t, server.URL, "--aws-vpc-id", account.VPC)
 	want := []string{
 		"✗ subnet " + account.Private[0] + `: the tag kubernetes.io/role/internal-elb has the value "yes", by which it is not chosen; give the tag the value 1`,
-		"✗ subnets of internal load balancers: choosing subnets of " + account.VPC + ": 1 zones have one that is tagged kubernetes.io/role/internal-elb, and that has 8 free addresses; AWS asks for two zones; tag a subnet in each of two zones, or name subnets in the class",
+		"✗ subnets of internal load balancers: choosing subnets of " + account.VPC + ": 1 availability zones have one that is tagged kubernetes.io/role/internal-elb, and that has 8 free addresses; AWS asks for two; those of Local Zones, Wavelength Zones and Outposts have to be named by the class; tag a subnet in each of two zones, or name subnets in the class",
 	}
 	for _, id := range account.Public {
 		want = append(want, "✗ subnet "+id+": the tag kubernetes.io/role/elb is on a subnet without a route to an internet gateway; tag it kubernetes.io/role/internal-elb instead, or give it the route")
