@@ -120,7 +120,7 @@ func (o *running) check(ctx context.Context, with Providers, as string) ([]check
 		}
 		ids, err := o.home.instances(ctx)
 		if err != nil {
-			return nil, nil // the check of the cluster says so
+			return nil, nil //nolint:nilerr // the check of the cluster says so
 		}
 		return ids, nil
 	}

@@ -190,7 +190,7 @@ func (p *Provider) takeOne(ctx context.Context, in *intake, target lb.Target, re
 	p.refuse(in.group, known)
 	in.refused = append(in.refused, known)
 	if in.found++; in.found == mostRefused {
-		return fmt.Errorf("%v; %w", in.err(), errUnfinished)
+		return fmt.Errorf("%w; %w", in.err(), errUnfinished)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func blockOf(ip netip.Addr) netip.Prefix {
 	if ip.Is6() {
 		bits = 64
 	}
-	block, _ := ip.Prefix(bits) //nolint:errcheck // both fit
+	block, _ := ip.Prefix(bits) // both fit
 	return block
 }
 

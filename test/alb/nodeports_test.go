@@ -44,7 +44,7 @@ func (w *world) reaching(from, to int32) {
 func opens(rule string, port int32) bool {
 	var from, to int32
 	ports, source, _ := strings.Cut(rule, " ")
-	if n, _ := fmt.Sscanf(ports, "%d-%d", &from, &to); n < 2 { //nolint:errcheck // one port has no end
+	if n, _ := fmt.Sscanf(ports, "%d-%d", &from, &to); n < 2 { // one port has no end
 		to = from
 	}
 	return source == "shared" && from <= port && port <= to

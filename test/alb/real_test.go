@@ -33,7 +33,7 @@ func drawn(t *testing.T) uint64 {
 	t.Helper()
 	s := *seed
 	if s == 0 {
-		s = rand.Uint64() //nolint:gosec // a test draws its seed
+		s = rand.Uint64()
 	}
 	t.Logf("-seed %d", s)
 	return s

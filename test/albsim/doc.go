@@ -25,8 +25,8 @@
 //
 //   - Only what was made is found late. AWS may also answer with old settings for a while, and list what is gone.
 //   - All kinds of things are found late by the same time, and all at once; AWS's differ from thing to thing.
-//   - Policies only allow. There are no explicit denials, permission boundaries, session policies or policies of an
-//     organization.
+//   - Policies only allow. There are no explicit denials, permission boundaries, session policies or service control
+//     policies.
 //   - Regular expressions are those of Go's regexp, without \p{…}.
 //   - Health checks go nowhere: a target is healthy after a time, or Sick says that it is not.
 //   - All load balancers are in one region and one account, and no subnet runs out of addresses.

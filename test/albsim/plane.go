@@ -140,7 +140,7 @@ type Share struct {
 type Reading struct {
 	HostWithPort bool // the port of the Host header takes part in matching, where it is not the usual one
 	HostAsSent   bool // regular expressions see the host as it was sent, not in lower case
-	// The guide says that "the rule evaluation is performed only after URI normalization occurs", and not what that is
+	// The guide says that rules are evaluated after the URI is normalised, and not what that is
 	// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html).
 	Decoded  bool // the path is decoded before it is matched
 	Resolved bool // its dot segments are resolved, as RFC 3986 says in 5.2.4
