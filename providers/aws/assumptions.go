@@ -80,6 +80,47 @@ var Assumptions = []Assumption{
 		[]string{"test/alb TestNoRequestEverGoesAstray", "test/alb TestRulesInAWSAreTheSpecification"},
 	},
 	{
+		"path-normalisation", "Rules are evaluated after \"URI normalization\", which may decode, resolve dot segments and join slashes, or not.", guide + "rule-condition-types.html",
+		Tolerated, "A request is answered by the rules of its host as one with the path that AWS makes of it; docs/security.md says what that means for sign-ins.",
+		[]string{"test/alb TestCrookedPathsAreAnsweredAsWhatAWSMakesOfThem", "test/alb TestNoRequestEverGoesAstray"},
+	},
+	{
+		"values-of-a-condition", "A condition takes five values, as AWS's answers say; its guide says three.", "https://github.com/aws-cloudformation/cfn-lint/issues/3833",
+		Tolerated, "Rules are said again with three, which may take more of them.",
+		[]string{"test/alb TestThreeOrFiveValuesInACondition"},
+	},
+	{
+		"regular-expressions", "Conditions take regular expressions, in all partitions.", guide + "rule-condition-types.html",
+		Tolerated, "Rules are said again without, which takes more of them. A rewrite is refused by name.",
+		[]string{"test/alb TestAPartitionWithoutRegularExpressions"},
+	},
+	{
+		"waf-in-a-partition", "There is AWS WAF in each partition.", "",
+		Told, "The Ingresses that ask for a web ACL by name are told (WebACLMissing), and the others are served.",
+		[]string{"test/alb TestWhereThereIsNoWAF"},
+	},
+	{
+		"targets-at-once", "RegisterTargets takes all targets of a call or none.", "",
+		Tolerated, "The call is repeated with halves, and AWS takes a target again that it has.",
+		[]string{"providers/aws TestOneTargetThatIsRefusedLeavesTheOthersIn"},
+	},
+	{
+		"zones-of-targets", "An address in a subnet of the VPC has the zone of that, and any other one has to be registered for all zones.", "https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3714",
+		Told, "The target is tried the other way, and left out by name where AWS refuses that, too.",
+		[]string{"providers/aws TestTargetsOutsideTheSubnets", "test/albsim TestZonesOfTargets"},
+	},
+	{
+		"names-of-zones", "The name of an availability zone is that of the region and a letter, and no Local Zone or Wavelength Zone has such a name.",
+		"https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-availability-zones.html",
+		Refused, "AWS refuses zones of different types: the class names the subnets.",
+		[]string{"test/alb TestSubnetsAreChosen"},
+	},
+	{
+		"rules-of-a-security-group", "A security group takes 60 inbound rules.", "https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html",
+		Refused, "Where it takes fewer, the Ingress that needs one more is refused by name.",
+		[]string{"test/alb TestNodePortsShareARuleBeforeTheGroupIsFull", "test/alb TestOthersUseUpWhatAMemberNeeds"},
+	},
+	{
 		"deployment", "Changes of rules are deployed within the time that Fairlead keeps what they replace, and those of a few seconds together.",
 		"https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3816",
 		Unanswered, "A rule that is still deployed forwards to a target group that is gone.",
