@@ -1,0 +1,275 @@
+package prove
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file is the scenarios, one after another: each begins with what the one before left.
+
+// A scenario makes something of the load balancers, and returns what there is to say besides.
+type scenario struct {
+	id, title string
+	run       func(context.Context) (string, error)
+}
+
+// scenarios runs them all. One that fails ends the run, for the others build on it.
+func (r *run) scenarios(ctx context.Context) error {
+	all, err := r.all(ctx)
+	if err != nil {
+		return err
+	}
+	for n, s := range all {
+		r.Say(fmt.Sprintf("%d of %d: %s", n+1, len(all), s.title))
+		began := time.Now()
+		detail, err := s.run(ctx)
+		took := fmt.Sprintf("in %s", time.Since(began).Round(time.Second))
+		if detail != "" {
+			took += ", " + detail
+		}
+		if err != nil {
+			if ctx.Err() == nil {
+				r.note(check.Bad("prove/scenario/"+s.id, s.title, oneLine(err), ""))
+			}
+			for _, later := range all[n:] {
+				if ctx.Err() != nil || later.id != s.id {
+					r.note(check.Unsure("prove/scenario/"+later.id, later.title, "not tried", ""))
+				}
+			}
+			return err
+		}
+		r.note(check.Good("prove/scenario/"+s.id, s.title, took))
+		if s.id == "insert" { // there are rules to try things with
+			r.Say("trying what is assumed of the cloud")
+			r.findings = append(r.findings, r.lab.Try(ctx, first)...)
+		}
+	}
+	return nil
+}
+
+// all are the scenarios.
+func (r *run) all(ctx context.Context) ([]scenario, error) {
+	facts, err := r.cloud.Lookup(ctx, lb.Questions{Network: lb.Network{Key: first, Scheme: "internal"}})
+	if err != nil {
+		return nil, err
+	}
+	if len(facts.Unmet) > 0 {
+		return nil, fmt.Errorf("there is nowhere to stand: %s", facts.Unmet[0])
+	}
+	l := life{subnets: facts.Subnets, tag: "a"}
+	if r.Target != nil {
+		l.targets = []lb.Target{*r.Target}
+	}
+	old, err := certificate(Host)
+	if err != nil {
+		return nil, err
+	}
+	renewed, err := certificate(Host)
+	if err != nil {
+		return nil, err
+	}
+	later := l
+	later.tag = "b"
+
+	home, calls := rule("/*", forward(web)), rule("/api/*", forward(api))
+	gone := rule("/old/*", lb.FromRouting(routing.Status(410)))
+	split := rule("/both/*", lb.Action{Kind: "forward", Targets: []lb.Weighted{{Group: api, Weight: 1}, {Group: web, Weight: 3}}})
+	moved := rule("/*", forward(late))
+	secure := rule("/*", lb.FromRouting(routing.Action{Redirect: &routing.Redirect{Status: 301, Scheme: "https", Port: "443"}}))
+	webGroup, apiGroup, lateGroup := l.group(web, "/"), l.group(api, "/"), l.group(late, "/")
+	quicker := l.group(api, "/health")
+
+	plain := func(rules ...lb.Rule) lb.Listener { return listener(80, "HTTP", nil, rules...) }
+	pair := func(c lb.Certificate, rules ...lb.Rule) lb.Listener {
+		return listener(443, "HTTPS", []lb.Certificate{c}, rules...)
+	}
+	groups := func(all ...lb.TargetGroup) []lb.TargetGroup { return all }
+	served := func(c lb.Certificate) []lb.Certificate { return []lb.Certificate{c} }
+	to := func(want ...lb.LoadBalancer) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			for _, w := range want {
+				if err := r.arrive(ctx, w); err != nil {
+					return "", err
+				}
+			}
+			return "", nil
+		}
+	}
+
+	made := l.balancer(first, groups(webGroup), nil, plain(home))
+	inserted := l.balancer(first, groups(webGroup, apiGroup), nil, plain(calls, gone, split, home))
+	retargeted := l.balancer(first, groups(webGroup, apiGroup, lateGroup), nil, plain(calls, gone, split, moved))
+	tls := l.balancer(first, groups(apiGroup, lateGroup), served(old), plain(secure), pair(old, calls, moved))
+	renewal := l.balancer(first, groups(apiGroup, lateGroup), served(renewed), plain(secure), pair(renewed, calls, moved))
+	changed := later.balancer(first, groups(quicker, lateGroup), served(renewed), plain(secure), pair(renewed, calls, moved))
+	again := later.balancer(first, groups(quicker, lateGroup), nil, plain(gone, calls, moved))
+	left := later.balancer(first, groups(quicker), nil, plain(calls))
+	other := l.balancer(second, groups(lateGroup), nil, plain(moved))
+
+	return []scenario{
+		{"missing", "what does not exist is observed as not existing", func(ctx context.Context) (string, error) {
+			seen, err := r.cloud.Observe(ctx, first, false)
+			if err == nil && (seen.Exists || len(seen.TargetGroups)+len(seen.Certificates) > 0) {
+				err = fmt.Errorf("%s is there", first)
+			}
+			return "", err
+		}},
+		{"create", "a load balancer is created", to(made)},
+		{"insert", "rules are inserted before others", to(inserted)},
+		{"retarget", "a rule is sent to another target group", func(ctx context.Context) (string, error) {
+			err := r.arrive(ctx, retargeted)
+			switch {
+			case r.unparked > 0:
+				return fmt.Sprintf("%d parking rules were refused, and it went on without", r.unparked), err
+			case r.Target == nil:
+				return "without targets, so that none was parked until healthy", err
+			}
+			return "which was parked until it was healthy", err
+		}},
+		{"tls", "a second port with a certificate, and a redirect to it", to(tls)},
+		{"renewal", "a certificate is renewed", to(renewal)},
+		{"settings", "a health check and tags are changed", to(changed)},
+		{"twice", "each step is made twice, and the second time changes nothing", func(ctx context.Context) (string, error) { return r.twice(ctx, again) }},
+		{"move", "a rule moves to another load balancer", to(other, left)},
+		{"listed", "what is owned is listed", r.listed},
+		{"delete", "both are deleted", to(lb.LoadBalancer{Key: first}, lb.LoadBalancer{Key: second})},
+	}, nil
+}
+
+// arrive makes a load balancer what is wanted, and checks that nothing is left to do.
+func (r *run) arrive(ctx context.Context, want lb.LoadBalancer) error {
+	if err := r.until(ctx, want, passing); err != nil {
+		return err
+	}
+	seen, err := r.cloud.Observe(ctx, want.Key, false)
+	if err != nil {
+		return err
+	}
+	if steps := plan.Diff(seen, want, r.cloud.Capabilities(lb.Class{})).Steps; len(steps) > 0 {
+		return fmt.Errorf("%d steps are left to do, of which the first is %s %s", len(steps), steps[0].Step.Op(), steps[0].Step.ID())
+	}
+	return nil
+}
+
+// slowest is how long reads may lag behind what was written.
+const slowest = time.Minute
+
+// kept checks that what was kept while steps were made is what is observed.
+func (r *run) kept(ctx context.Context, seen *lb.Observed) error {
+	want, err := comparable(seen)
+	if err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(slowest); ; {
+		there, err := r.cloud.Observe(ctx, seen.Key, false)
+		if err != nil && !passing(err) {
+			return err
+		}
+		if err == nil {
+			got, err := comparable(there)
+			if err != nil || bytes.Equal(got, want) {
+				return err
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("what is observed is not what was kept: %s", firstDifference(string(want), string(got)))
+			}
+		}
+		if err := pause(ctx, r.Pause); err != nil {
+			return err
+		}
+	}
+}
+
+// comparable is an observation without what becomes so in its own time.
+func comparable(o *lb.Observed) ([]byte, error) {
+	o = o.Clone()
+	o.Active = false
+	for i := range o.TargetGroups {
+		o.TargetGroups[i].Ready = false
+	}
+	text, err := json.Marshal(o)
+	if err != nil {
+		return nil, fmt.Errorf("writing what was observed: %w", err)
+	}
+	return text, nil
+}
+
+// firstDifference is where two texts part.
+func firstDifference(kept, observed string) string {
+	at := 0
+	for at < len(kept) && at < len(observed) && kept[at] == observed[at] {
+		at++
+	}
+	part := func(s string) string { return s[max(0, min(at, len(s))-40):min(len(s), at+40)] }
+	return fmt.Sprintf("kept …%s…, observed …%s…", part(kept), part(observed))
+}
+
+// twice makes each step of a plan two times.
+func (r *run) twice(ctx context.Context, want lb.LoadBalancer) (string, error) {
+	seen, err := r.cloud.Observe(ctx, want.Key, false)
+	if err != nil {
+		return "", err
+	}
+	steps := plan.Diff(seen, want, r.cloud.Capabilities(lb.Class{})).Steps
+	done := 0
+	for _, s := range steps {
+		var result plan.Result
+		for time := range 2 {
+			out, err := r.apply(ctx, seen, s.Step)
+			if err != nil {
+				return "", fmt.Errorf("%s %s, time %d: %w", s.Step.Op(), s.Step.ID(), time+1, err)
+			}
+			if time == 0 {
+				result = out
+			}
+		}
+		s.Step.Do(seen, result)
+		done++
+	}
+	return fmt.Sprintf("%d steps", done), r.arrive(ctx, want)
+}
+
+// apply applies one step, and waits where the cloud is not ready for it.
+func (r *run) apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	for {
+		out, err := r.cloud.Apply(context.WithoutCancel(ctx), seen, step)
+		if err == nil || !passing(err) {
+			return out, err
+		}
+		if err := pause(ctx, r.Pause); err != nil {
+			return out, err
+		}
+	}
+}
+
+// slowestIndex is how long it may take until something is found by its tags.
+const slowestIndex = 3 * time.Minute
+
+// listed waits until both load balancers are listed, and says how long that took.
+func (r *run) listed(ctx context.Context) (string, error) {
+	for began := time.Now(); ; {
+		keys, err := r.cloud.List(ctx)
+		if err != nil && !passing(err) {
+			return "", err
+		}
+		lag := time.Since(began)
+		if slices.Contains(keys, first) && slices.Contains(keys, second) {
+			return fmt.Sprintf("found by their tags after %s", lag.Round(time.Second)), nil
+		}
+		if lag > slowestIndex {
+			return "", fmt.Errorf("after %s, the keys %v are listed", lag.Round(time.Second), keys)
+		}
+		if err := pause(ctx, r.Pause); err != nil {
+			return "", err
+		}
+	}
+}

@@ -1,0 +1,108 @@
+package prove
+
+import (
+	"cmp"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file is what is wanted of the load balancers.
+
+// The load balancers of a run.
+const (
+	first  lb.Key = "fairlead/prove/first/internal"
+	second lb.Key = "fairlead/prove/second/internal"
+)
+
+// Their target groups.
+const (
+	web  lb.GroupID = "prove/web:80"
+	api  lb.GroupID = "prove/api:80"
+	late lb.GroupID = "prove/late:80"
+)
+
+// Host is what the rules and certificates of a run are for. Nothing resolves it.
+const Host = "shop.prove.example.com"
+
+// clients may connect to nothing: the address is kept for documentation (RFC 5737).
+var clients = []string{"192.0.2.1/32"}
+
+// A life is what is wanted, stage by stage.
+type life struct {
+	subnets []string
+	targets []lb.Target
+	tag     string
+}
+
+// balancer has a listener, and what it names.
+func (l life) balancer(key lb.Key, groups []lb.TargetGroup, certificates []lb.Certificate, listeners ...lb.Listener) lb.LoadBalancer {
+	settings := routing.Settings{Scheme: "internal", IPFamily: "ipv4", Subnets: l.subnets, Tags: map[string]string{"stage": l.tag}}
+	slices.SortFunc(groups, func(a, b lb.TargetGroup) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(certificates, func(a, b lb.Certificate) int { return cmp.Compare(a.ID, b.ID) })
+	return lb.LoadBalancer{Key: key, Digest: lb.DigestOf(settings), Settings: settings, Listeners: listeners, TargetGroups: groups, Certificates: certificates}
+}
+
+func listener(port int32, protocol string, certificates []lb.Certificate, rules ...lb.Rule) lb.Listener {
+	settings := lb.ListenerSettings{Inbound: clients}
+	l := lb.Listener{Port: port, Protocol: protocol, Default: lb.FromRouting(routing.Status(404)), Rules: rules, Settings: settings, Digest: lb.DigestOf(settings)}
+	for _, c := range certificates {
+		l.Certificates = append(l.Certificates, c.ID)
+	}
+	return l
+}
+
+func rule(path string, action lb.Action) lb.Rule {
+	return lb.Rule{Action: action, Conditions: []lb.Condition{{Field: "host", Values: []string{Host}}, {Field: "path", Values: []string{path}}}}
+}
+
+func forward(id lb.GroupID) lb.Action { return lb.FromRouting(routing.To(id)) }
+
+// group is a target group, with the target of the run if there is one.
+func (l life) group(id lb.GroupID, check string) lb.TargetGroup {
+	health := routing.HealthCheck{Path: check, Protocol: "HTTP", Port: "traffic-port", IntervalSeconds: 5,
+		TimeoutSeconds: 2, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"}
+	return lb.TargetGroup{ID: id, Service: "prove/web", Port: "80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1",
+		Family: "ipv4", Digest: lb.DigestOf(health), Health: health, Targets: l.targets}
+}
+
+// certificate is a new one that signs itself, and its key.
+func certificate(host string) (lb.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return lb.Certificate{}, fmt.Errorf("making a key: %w", err)
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 64))
+	if err != nil {
+		return lb.Certificate{}, fmt.Errorf("making a certificate: %w", err)
+	}
+	now := time.Now()
+	about := &x509.Certificate{SerialNumber: serial, Subject: pkix.Name{CommonName: host}, DNSNames: []string{host}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
+	if err != nil {
+		return lb.Certificate{}, fmt.Errorf("making a certificate: %w", err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		return lb.Certificate{}, fmt.Errorf("making a certificate: %w", err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return lb.Certificate{}, fmt.Errorf("making a certificate: %w", err)
+	}
+	chain := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	return lb.Certificate{
+		ID: lb.CertificateID("sha256:" + string(lb.DigestOf(string(chain)))[len("v1:"):]), Hosts: []string{host}, Kind: routing.KindOf(leaf), Secrets: []string{"prove/" + host},
+		Pair: &routing.KeyPair{Chain: chain, Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})},
+	}, nil
+}
