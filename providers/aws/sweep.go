@@ -1,0 +1,175 @@
+package aws
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/acm"
+	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+
+	"fairlead.dev/fairlead/providers/prove"
+)
+
+// This file finds what runs of the proof made, and deletes it. It reads the resources and their own tags, for the
+// index of tags may not know them yet.
+
+// ourNames is what the names of load balancers and target groups that we make begin with.
+const ourNames = "fl-"
+
+// A remnant is something that a run made, with its installation and how it is deleted.
+type remnant struct {
+	id, installation string
+	remove           func(context.Context) error
+}
+
+// Sweep deletes what the installation has, load balancers first, and returns what is left.
+func (p *Provider) Sweep(ctx context.Context) (left []string, err error) {
+	if !strings.HasPrefix(p.installation, prove.Prefix) {
+		return nil, nil // it is no run's: load balancers of others are not for sweeping
+	}
+	found, err := p.remnants(ctx, p.installation)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range found {
+		if r.remove(ctx) != nil {
+			left = append(left, r.id)
+		}
+	}
+	return left, nil
+}
+
+// Proofs are the installations of runs of which something is there.
+func (p *Provider) Proofs(ctx context.Context) ([]string, error) {
+	found, err := p.remnants(ctx, prove.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]bool{}
+	for _, r := range found {
+		all[r.installation] = true
+	}
+	return slices.Sorted(maps.Keys(all)), nil
+}
+
+// remnants are what there is of installations whose names begin with a text, in the order in which it can be deleted.
+func (p *Provider) remnants(ctx context.Context, prefix string) ([]remnant, error) {
+	var out []remnant
+	for _, find := range []func(context.Context, string) ([]remnant, error){p.balancersLeft, p.groupsLeft, p.certificatesLeft, p.firewallsLeft} {
+		found, err := find(ctx, prefix)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+func (p *Provider) balancersLeft(ctx context.Context, prefix string) ([]remnant, error) {
+	var arns []string
+	pages := elbapi.NewDescribeLoadBalancersPaginator(p.elb, &elbapi.DescribeLoadBalancersInput{})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, explained("listing load balancers", err)
+		}
+		for _, b := range page.LoadBalancers {
+			if strings.HasPrefix(aws.ToString(b.LoadBalancerName), ourNames) {
+				arns = append(arns, aws.ToString(b.LoadBalancerArn))
+			}
+		}
+	}
+	return p.marked(ctx, prefix, arns, func(ctx context.Context, arn string) error {
+		_, err := p.elb.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(arn)})
+		return err
+	})
+}
+
+func (p *Provider) groupsLeft(ctx context.Context, prefix string) ([]remnant, error) {
+	var arns []string
+	pages := elbapi.NewDescribeTargetGroupsPaginator(p.elb, &elbapi.DescribeTargetGroupsInput{})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, explained("listing target groups", err)
+		}
+		for _, g := range page.TargetGroups {
+			if strings.HasPrefix(aws.ToString(g.TargetGroupName), ourNames) {
+				arns = append(arns, aws.ToString(g.TargetGroupArn))
+			}
+		}
+	}
+	return p.marked(ctx, prefix, arns, func(ctx context.Context, arn string) error {
+		_, err := p.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(arn)})
+		return err
+	})
+}
+
+// marked are those of some resources whose own tags name such an installation.
+func (p *Provider) marked(ctx context.Context, prefix string, arns []string, remove func(context.Context, string) error) ([]remnant, error) {
+	tags, err := p.tagsOf(ctx, arns)
+	if err != nil {
+		return nil, err
+	}
+	var out []remnant
+	for _, arn := range arns {
+		if id := installationIn(tags[arn], prefix); id != "" {
+			out = append(out, remnant{arn, id, func(ctx context.Context) error { return remove(ctx, arn) }})
+		}
+	}
+	return out, nil
+}
+
+// certificatesLeft are those that were imported for the host of the runs.
+func (p *Provider) certificatesLeft(ctx context.Context, prefix string) ([]remnant, error) {
+	var out []remnant
+	pages := acm.NewListCertificatesPaginator(p.acm, &acm.ListCertificatesInput{Includes: &acmtypes.Filters{KeyTypes: []acmtypes.KeyAlgorithm{acmtypes.KeyAlgorithmEcPrime256v1}}})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, explained("listing certificates", err)
+		}
+		for _, c := range page.CertificateSummaryList {
+			if aws.ToString(c.DomainName) != prove.Host {
+				continue
+			}
+			tags, err := p.acm.ListTagsForCertificate(ctx, &acm.ListTagsForCertificateInput{CertificateArn: c.CertificateArn})
+			if err != nil {
+				continue // it is gone, or has no tag of ours, without which the role may not read it
+			}
+			found := map[string]string{}
+			for _, t := range tags.Tags {
+				found[aws.ToString(t.Key)] = aws.ToString(t.Value)
+			}
+			if id := installationIn(found, prefix); id != "" {
+				out = append(out, remnant{aws.ToString(c.CertificateArn), id, func(ctx context.Context) error {
+					_, err := p.acm.DeleteCertificate(ctx, &acm.DeleteCertificateInput{CertificateArn: c.CertificateArn})
+					return err
+				}})
+			}
+		}
+	}
+	return out, nil
+}
+
+// firewallsLeft are security groups. What they admit from each other is no reason to keep them: the rules of a group go
+// with it.
+func (p *Provider) firewallsLeft(ctx context.Context, prefix string) ([]remnant, error) {
+	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(p.inVPC(), ec2types.Filter{Name: aws.String("tag:" + tagInstallation), Values: []string{prefix + "*"}})})
+	if err != nil {
+		return nil, err
+	}
+	var out []remnant
+	for _, g := range found {
+		if id := installationIn(tagsIn(g), prefix); id != "" {
+			out = append(out, remnant{aws.ToString(g.GroupId), id, func(ctx context.Context) error { return p.deleteGroup(ctx, aws.ToString(g.GroupId)) }})
+		}
+	}
+	return out, nil
+}
