@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/fake"
+	"fairlead.dev/fairlead/providers/prove"
 )
 
 func main() {
@@ -46,6 +47,11 @@ func plugged() cli.Providers {
 			},
 			"fake": func(context.Context, cli.LiveOptions) []check.Finding {
 				return []check.Finding{check.Good("fake", "fake cloud", "it needs nothing")}
+			},
+		},
+		Prove: map[string]cli.Prover{
+			"aws": func(ctx context.Context, o cli.LiveOptions, installation string) (prove.Cloud, error) {
+				return aws.Open(ctx, access(installation, o))
 			},
 		},
 		Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){

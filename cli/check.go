@@ -39,6 +39,7 @@ func newCheck(with Providers) *cobra.Command {
 		o      running
 		output string
 		as     string
+		proof  proving
 	)
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -50,6 +51,11 @@ cluster, as the operator would find them with these settings. Nothing is changed
 Settings are those of fairlead run: flags, variables of the environment such as FAIRLEAD_AWS_REGION, and a
 file that --config names. In the operator's pod, they are the operator's.
 
+With --prove, load balancers are made, changed and deleted again, each step compared with what the cloud then
+has, and what is assumed of the cloud is tried. It says first what it will make, and asks. All of it is deleted
+also when it is interrupted; what is left all the same, --prove --clean finds and deletes. The report of -o json
+has no account IDs and can be attached to an issue.
+
 Exit code 0: nothing is wrong; 1: something is, or an error.`,
 		Example: `  # Before installing, with one's own credentials
   fairlead check --provider aws --aws-cluster-name my-cluster
@@ -59,6 +65,9 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
 
   # The cloud alone, for a program to read
   fairlead check --provider aws --kubeconfig none -o json
+
+  # Prove on the account what tests prove on a simulator, and keep the report
+  fairlead check --provider aws --prove -o json > report.json
 
   # As the operator that runs
   kubectl exec -n fairlead-system deploy/fairlead -- /fairlead check`,
@@ -74,6 +83,7 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
 	cmd.Flags().Lookup("kubeconfig").Usage += "; none: only the cloud is looked at"
 	cmd.Flags().String("config", "", "`FILE` of settings in YAML, by the names of these flags; also "+variable("config"))
 	cmd.Flags().StringVar(&as, "as", "", "`USER` whose permissions in the cluster are looked at; unset: the caller's")
+	proof.flags(cmd)
 	outputFlag(cmd, &output)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if _, err := settle(cmd, settings, os.Environ()); err != nil {
@@ -82,6 +92,9 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
 		json, err := asJSON(output)
 		if err != nil {
 			return err
+		}
+		if proof.prove || proof.clean {
+			return proof.run(cmd, with, &o, json)
 		}
 		findings, err := o.check(cmd.Context(), with, as)
 		if err != nil {
@@ -114,7 +127,14 @@ func (o *running) check(ctx context.Context, with Providers, as string) ([]check
 		return nil, fmt.Errorf("--provider: %q cannot be checked; %s can", o.provider, strings.Join(slices.Sorted(maps.Keys(with.Check)), ", "))
 	}
 	live := o.live
-	live.Nodes = func(ctx context.Context) ([]string, error) {
+	live.Nodes = o.nodes()
+	findings := look(ctx, live)
+	return append(findings, o.checkCluster(ctx, as)...), nil
+}
+
+// nodes asks the cluster for its nodes, if there is one.
+func (o *running) nodes() func(context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
 		if o.home.kubeconfig == noCluster {
 			return nil, nil
 		}
@@ -124,8 +144,6 @@ func (o *running) check(ctx context.Context, with Providers, as string) ([]check
 		}
 		return ids, nil
 	}
-	findings := look(ctx, live)
-	return append(findings, o.checkCluster(ctx, as)...), nil
 }
 
 // checkCluster looks at the cluster, if there is one.

@@ -73,3 +73,18 @@ func TestCheckKnowsTheVersionsOfKubernetes(t *testing.T) {
 		t.Errorf("%q is read as 1.%d to 1.%d", kubernetes, oldest, newest)
 	}
 }
+
+func TestCheckThatMakesThingsPutsThemInOrder(t *testing.T) {
+	for line, want := range map[string]bool{"check": false, "check --prove": true, "check --provider aws --prove=true --yes": true, "check --clean": true, "plan": false} {
+		if got := Lasts(strings.Fields(line)); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}
+
+func TestCheckProvesOnlyWhatCanBeProved(t *testing.T) {
+	got := fairlead(t, "check", "--prove", "--yes")
+	if got.code != exitFail || got.err != "error: --prove: there is nothing to prove of provider \"fake\"\n" {
+		t.Errorf("exit code %d, %q", got.code, got.err)
+	}
+}

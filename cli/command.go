@@ -46,6 +46,8 @@ type Providers struct {
 	Live map[string]func(context.Context, LiveOptions) (Local, error)
 	// Check look at these clouds before they are used, by the same names.
 	Check map[string]Checker
+	// Prove open these clouds to be proved on, by the same names.
+	Prove map[string]Prover
 }
 
 // Offline is what compiling needs of a provider, answered without asking the cloud.
@@ -90,7 +92,12 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 // order.
 func Lasts(args []string) bool {
 	cmd, _, err := newRoot(Providers{}).Find(args)
-	return err == nil && (cmd.Name() == "run" || cmd.Name() == "demo")
+	return err == nil && (cmd.Name() == "run" || cmd.Name() == "demo" || cmd.Name() == "check" && slices.ContainsFunc(args, makes))
+}
+
+// makes reports whether an argument has check make things, which it deletes when it is told to end.
+func makes(arg string) bool {
+	return strings.HasPrefix(arg, "--prove") || strings.HasPrefix(arg, "--clean")
 }
 
 // printError prints one line for each error that was joined. An error is one line, whatever it quotes.

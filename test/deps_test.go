@@ -43,16 +43,17 @@ var layers = map[string][]string{
 
 	"providers":              {"model/diag", "model/routing", "model/lb", "model/plan"},
 	"providers/providertest": {"model/diag", "model/routing", "model/lb", "model/plan", "providers", "test/keypair"},
+	"providers/prove":        {"model/check", "model/lb", "model/plan", "model/routing", "providers"},
 	"providers/fake":         {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
-	"providers/aws":          {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers"},
+	"providers/aws":          {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/prove"},
 	"providers/remote":       {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
 
 	"controllers": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
 	"cli": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
-		"controllers", "cli/cluster", "cli/manifests", "model/check"},
+		"controllers", "cli/cluster", "cli/manifests", "model/check", "providers/prove"},
 	"cli/cluster":   {"api/v1alpha1", "model/check", "model/ingress"},
 	"cli/manifests": {"api/v1alpha1", "model/ingress"},
-	".":             {"cli", "model/check", "providers/fake", "providers/aws", "providers/remote"},
+	".":             {"cli", "model/check", "providers/prove", "providers/fake", "providers/aws", "providers/remote"},
 }
 
 // forbidden lists imports from elsewhere that only some packages may have. A package stands for

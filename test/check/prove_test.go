@@ -1,0 +1,329 @@
+package check
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/cli"
+	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/prove"
+	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/moto"
+)
+
+// This file runs `fairlead check --prove` against accounts, interrupts it, and looks what is left.
+
+// at is an account at an endpoint, whose provider waits for nothing.
+func at(endpoint, installation string, requested func()) *aws.Provider {
+	config := awssdk.Config{
+		Region: albsim.Region, BaseEndpoint: awssdk.String(endpoint), Credentials: credentials.NewStaticCredentialsProvider("any", "any", ""),
+		Retryer: func() awssdk.Retryer { return awssdk.NopRetryer{} },
+	}
+	return of(config, albsim.VPC, installation, requested)
+}
+
+func of(config awssdk.Config, vpc, installation string, requested func()) *aws.Provider {
+	return aws.New(aws.Options{Config: config, VPC: vpc, Installation: installation, Settle: time.Nanosecond, Requested: func(aws.Request) { requested() }})
+}
+
+// proved runs the command line.
+func proved(t *testing.T, open cli.Prover, answer string, args ...string) said {
+	t.Helper()
+	with := cli.Providers{
+		Prove: map[string]cli.Prover{"aws": open},
+		Live:  map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){"aws": nil},
+	}
+	var out, err bytes.Buffer
+	args = append([]string{"check", "--provider", "aws", "--kubeconfig", "none", "--prove"}, args...)
+	code := cli.Run(t.Context(), args, with, cli.Streams{In: strings.NewReader(answer), Out: &out, Err: &err})
+	return said{out.String(), err.String(), code}
+}
+
+// opening opens an account of albsim.
+func opening(endpoint string) cli.Prover {
+	return func(_ context.Context, o cli.LiveOptions, installation string) (prove.Cloud, error) {
+		return at(endpoint, installation, func() { o.Requested("", "", "") }), nil
+	}
+}
+
+// states are the findings by state.
+func states(t *testing.T, report string) map[check.State][]string {
+	t.Helper()
+	var r struct{ Findings []check.Finding }
+	if err := json.Unmarshal([]byte(report), &r); err != nil {
+		t.Fatalf("%v in %s", err, report)
+	}
+	out := map[check.State][]string{}
+	for _, f := range r.Findings {
+		out[f.State] = append(out[f.State], strings.TrimPrefix(f.ID, "prove/"))
+	}
+	return out
+}
+
+var (
+	scenarios   = []string{"scenario/missing", "scenario/create", "scenario/insert"}
+	assumptions = []string{
+		"assumption/values-3", "assumption/values-5", "assumption/wildcards-5", "assumption/expressions", "assumption/parking-source", "assumption/forbidden-source",
+		"assumption/group-twice", "assumption/priorities", "assumption/rule-read", "assumption/tag-read", "assumption/tag-index",
+	}
+	rest = []string{
+		"scenario/retarget", "scenario/tls", "scenario/renewal", "scenario/settings", "scenario/twice", "scenario/move", "scenario/listed", "scenario/delete", "left",
+	}
+	untried = []string{"assumption/host-regex-case", "assumption/path-normalisation", "assumption/deployment"}
+)
+
+func TestProve(t *testing.T) {
+	for name, args := range map[string][]string{"without targets": nil, "with one": {"--target", "10.0.0.9:8080"}} {
+		t.Run(name, func(t *testing.T) {
+			sim, endpoint := serve(t, albsim.Options{Authorize: allowing(t, nil)})
+			before := sim.Inventory()
+			got := proved(t, opening(endpoint), "", append(args, "--yes", "-o", "json")...)
+			if got.code != 0 {
+				t.Errorf("exit code %d, %s", got.code, got.out)
+			}
+			want := map[check.State][]string{check.OK: append(append(append([]string{}, scenarios...), assumptions...), rest...), check.Unknown: untried}
+			if diff := cmp.Diff(want, states(t, got.out)); diff != "" {
+				t.Errorf("findings (-want +got):\n%s\n%s", diff, got.out)
+			}
+			if diff := cmp.Diff(before, sim.Inventory()); diff != "" {
+				t.Errorf("what there is (-before +after):\n%s", diff)
+			}
+			for _, secret := range []string{albsim.Account, albsim.VPC, "role/fairlead"} {
+				if strings.Contains(got.out, secret) {
+					t.Errorf("the report has %s in it", secret)
+				}
+			}
+			total, _ := sim.Cost()
+			var report struct{ Calls int }
+			if err := json.Unmarshal([]byte(got.out), &report); err != nil || report.Calls != total || total > 800 {
+				t.Errorf("error %v, %d calls are reported of %d", err, report.Calls, total)
+			}
+		})
+	}
+}
+
+// An assumption that does not hold is named in one line, and so is a scenario that fails; the rest is not tried.
+func TestProveNamesWhatDoesNotHold(t *testing.T) {
+	sim, endpoint := serve(t, albsim.Options{Limits: albsim.Limits{ValuesPerRule: 4}})
+	before := sim.Inventory()
+	got := proved(t, opening(endpoint), "", "--yes")
+	if wrong := got.lines("✗"); got.code != 1 || len(wrong) != 1 || !strings.HasPrefix(wrong[0], "✗ a condition takes 5 values: refused: ValidationError: The number of condition values in a rule cannot exceed '4'") {
+		t.Errorf("an account that takes four values: exit code %d, it says\n%s", got.code, got.out)
+	}
+	sim.Refuse(func(in any) error {
+		if strings.HasSuffix(fmt.Sprintf("%T", in), "ImportCertificateInput") {
+			return albsim.Refusal("LimitExceededException", "You have reached your limit of imports in a year.")
+		}
+		return nil
+	})
+	got = proved(t, opening(endpoint), "", "--yes")
+	wrong := strings.Join(got.lines("✗"), "\n")
+	if got.code != 1 || !strings.Contains(wrong, "✗ a second port with a certificate, and a redirect to it: applying ") || !strings.Contains(wrong, "limit of imports") ||
+		!strings.Contains(got.out, "? a certificate is renewed: not tried") {
+		t.Errorf("an account that takes no certificate: exit code %d, it says\n%s", got.code, got.out)
+	}
+	if diff := cmp.Diff(before, sim.Inventory()); diff != "" {
+		t.Errorf("what there is (-before +after):\n%s", diff)
+	}
+}
+
+func TestProveAsksFirst(t *testing.T) {
+	sim, endpoint := serve(t, albsim.Options{})
+	for _, answer := range []string{"", "no\n", "y\n"} {
+		if got := proved(t, opening(endpoint), answer); got.code != 1 || len(sim.Calls()) > 0 || !strings.Contains(got.err, "2 internal load balancers") || !strings.Contains(got.err, "nothing was made") {
+			t.Errorf("answer %q: exit code %d, %d calls, it says %s", answer, got.code, len(sim.Calls()), got.err)
+		}
+	}
+	if got := proved(t, opening(endpoint), "yes\n"); got.code != 0 {
+		t.Errorf("answer yes: exit code %d, it says\n%s%s", got.code, got.err, got.out)
+	}
+}
+
+// quick are options of a run that waits for nothing.
+func quick(spent func() int) prove.Options {
+	return prove.Options{Calls: 5000, Spent: spent, Within: time.Minute, Clearing: 30 * time.Second, Pause: time.Millisecond, Say: func(string) {}}
+}
+
+// interrupted runs a proof that ends, or breaks, at a call, and returns how many calls there were and what there is
+// then.
+func interrupted(t *testing.T, call int, fault albsim.Fault) (calls []albsim.Call, left []string, inventory map[string]int) {
+	t.Helper()
+	sim := albsim.New(albsim.Options{})
+	server := httptest.NewServer(sim)
+	defer server.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	sim.Break(func(c albsim.Call) albsim.Fault {
+		if calls = append(calls, c); len(calls) != call {
+			return albsim.NoFault
+		}
+		if fault == albsim.NoFault {
+			stop()
+		}
+		return fault
+	})
+	_, left = prove.Run(ctx, at(server.URL, prove.Prefix+"test", func() {}), quick(func() int { return 0 }))
+	return calls, left, sim.Inventory()
+}
+
+// Wherever a run is told to end, or the connection breaks, nothing is left behind.
+func TestProveInterruptedAtEveryCall(t *testing.T) {
+	nothing := albsim.New(albsim.Options{}).Inventory()
+	all, _, _ := interrupted(t, 0, albsim.NoFault)
+	if len(all) < 100 {
+		t.Fatalf("a run has %d calls: the test reads too little", len(all))
+	}
+	for name, fault := range map[string]albsim.Fault{"told to end": albsim.NoFault, "the answer is lost": albsim.LostAfter} {
+		t.Run(name, func(t *testing.T) {
+			for call := 1; call <= len(all); call++ {
+				if fault != albsim.NoFault && !all[call-1].Write {
+					continue // a read that is lost makes nothing
+				}
+				_, left, there := interrupted(t, call, fault)
+				if len(left) > 0 || !maps.Equal(there, nothing) {
+					t.Errorf("call %d: %v is said to be left; there is %v", call, left, there)
+				}
+			}
+		})
+	}
+}
+
+func TestProveEndsWhereTheCallsAreSpent(t *testing.T) {
+	sim, endpoint := serve(t, albsim.Options{})
+	before := sim.Inventory()
+	options := quick(func() int { total, _ := sim.Cost(); return total })
+	options.Calls = 60
+	findings, left := prove.Run(t.Context(), at(endpoint, prove.Prefix+"test", func() {}), options)
+	last := findings[len(findings)-1]
+	if last.ID != "prove/cut-short" || !strings.Contains(last.Detail, "calls that were agreed on are spent") || len(left) > 0 {
+		t.Errorf("it ends with %+v, and leaves %v", last, left)
+	}
+	if diff := cmp.Diff(before, sim.Inventory()); diff != "" {
+		t.Errorf("what there is (-before +after):\n%s", diff)
+	}
+}
+
+// A faulty provider panics after some steps.
+type faulty struct {
+	prove.Cloud
+	steps *int
+}
+
+func (f faulty) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	if *f.steps++; *f.steps == 5 {
+		panic("a fault")
+	}
+	return f.Cloud.Apply(ctx, seen, step)
+}
+
+func TestProveSurvivesAPanic(t *testing.T) {
+	sim, endpoint := serve(t, albsim.Options{})
+	before := sim.Inventory()
+	findings, left := prove.Run(t.Context(), faulty{at(endpoint, prove.Prefix+"test", func() {}), new(int)}, quick(func() int { return 0 }))
+	if last := findings[len(findings)-1]; !strings.Contains(last.Detail, "the provider panicked: a fault") || len(left) > 0 {
+		t.Errorf("it ends with %+v, and leaves %v", last, left)
+	}
+	if diff := cmp.Diff(before, sim.Inventory()); diff != "" {
+		t.Errorf("what there is (-before +after):\n%s", diff)
+	}
+}
+
+// What a run that was killed has left is found by another one, which leaves alone what is no run's.
+func TestProveCleansUp(t *testing.T) {
+	sim, endpoint := serve(t, albsim.Options{})
+	before := sim.Inventory()
+	killed := quick(func() int { total, _ := sim.Cost(); return total })
+	killed.Calls, killed.Clearing = 80, time.Nanosecond
+	if _, left := prove.Run(t.Context(), at(endpoint, prove.Prefix+"killed", func() {}), killed); len(left) == 0 || cmp.Equal(before, sim.Inventory()) {
+		t.Fatalf("nothing is left: %v", left)
+	}
+	operator := at(endpoint, "operator", func() {})
+	if _, err := operator.Apply(t.Context(), &lb.Observed{Key: "fairlead/shop/web/internal"}, plan.CreateTargetGroup{Group: lb.TargetGroup{
+		ID: "shop/web:80", Service: "shop/web", Port: "80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1", Family: "ipv4",
+		Health: routing.HealthCheck{Path: "/", Protocol: "HTTP", Port: "traffic-port", IntervalSeconds: 5, TimeoutSeconds: 2, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	got := proved(t, opening(endpoint), "", "--clean")
+	if got.code != 0 || !strings.Contains(got.err, "of "+prove.Prefix+"killed") {
+		t.Errorf("exit code %d, it says\n%s%s", got.code, got.err, got.out)
+	}
+	before["target groups"]++
+	if diff := cmp.Diff(before, sim.Inventory()); diff != "" {
+		t.Errorf("what there is (-before +after):\n%s", diff)
+	}
+}
+
+// onMoto is a provider in an account of moto's.
+func onMoto(account *moto.Account, installation string, requested func()) prove.Cloud {
+	return globs{of(account.Mended(), account.VPC, installation, requested)}
+}
+
+// moto is no AWS: it takes a source that AWS documents as forbidden, does not exchange priorities, and falls over at
+// regular expressions. The proof says so of it, and the scenarios pass all the same.
+func TestProveOnMoto(t *testing.T) {
+	account := moto.Start(t).Account(t)
+	got := proved(t, func(_ context.Context, o cli.LiveOptions, installation string) (prove.Cloud, error) {
+		return onMoto(account, installation, func() { o.Requested("", "", "") }), nil
+	}, "", "--yes", "-o", "json")
+	found := states(t, got.out)
+	wrong := []string{"assumption/forbidden-source", "assumption/priorities"}
+	unknown := append([]string{"assumption/expressions"}, untried...)
+	well := len(scenarios) + len(assumptions) + len(rest) - len(wrong) - 1
+	if got.code != 1 || len(found[check.OK]) != well || !cmp.Equal(found[check.Wrong], wrong) || !cmp.Equal(found[check.Unknown], unknown) {
+		t.Errorf("exit code %d, it says\n%s", got.code, got.out)
+	}
+}
+
+// Wherever a run on moto is told to end, nothing of it is found any more.
+func TestProveInterruptedOnMoto(t *testing.T) {
+	server := moto.Start(t)
+	const every = 23 // calls; a run takes a second or two
+	for call := 1; ; call += every {
+		account := server.Account(t)
+		ctx, stop := context.WithCancel(t.Context())
+		var calls atomic.Int64
+		cloud := onMoto(account, prove.Prefix+"test", func() {
+			if calls.Add(1) == int64(call) {
+				stop()
+			}
+		})
+		_, left := prove.Run(ctx, cloud, quick(func() int { return 0 }))
+		over := ctx.Err() == nil
+		stop()
+		there, err := onMoto(account, prove.Prefix+"other", func() {}).Proofs(t.Context())
+		if err != nil || len(left) > 0 || len(there) > 0 {
+			t.Errorf("call %d: error %v, %v is said to be left; there is something of %v", call, err, left, there)
+		}
+		if over {
+			if call < 5*every {
+				t.Errorf("a run has less than %d calls: the test reads too little", call)
+			}
+			return
+		}
+	}
+}
+
+// globs is a provider for an account without regular expressions.
+type globs struct{ *aws.Provider }
+
+func (p globs) Capabilities(class lb.Class) lb.Capabilities {
+	class.NoRegularExpressions = true
+	return p.Provider.Capabilities(class)
+}
