@@ -32,6 +32,7 @@ type look struct {
 	owns       func(tags map[string]string) bool
 	deep       bool
 	balancer   *elb.LoadBalancer
+	another    bool // one that is not ours has the name
 	listeners  []elb.Listener
 	rules      map[string][]elb.Rule // by listener
 	served     map[string][]elb.Certificate
@@ -73,7 +74,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 			return nil, err
 		}
 	}
-	if missing := p.recent.unlisted(p.loadBalancerName(key), l.arns()); missing != "" {
+	if missing := p.recent.unlisted(p.loadBalancerName(key), l.arns()); missing != "" && !l.another {
 		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a moment ago: %w", key, missing, providers.ErrPending)
 	}
 	// No route waits for these. Settings that cannot be read are assumed to be as they were written.
@@ -386,7 +387,7 @@ func (p *Provider) readTags(ctx context.Context, l *look, strewn map[string]map[
 	maps.Copy(found, read)
 	l.tags = found
 	if l.balancer != nil && !l.ours(l.balancer.LoadBalancerArn) {
-		l.balancer, l.listeners = nil, nil
+		l.balancer, l.listeners, l.another = nil, nil, true
 	}
 	return err
 }
