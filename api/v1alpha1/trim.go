@@ -23,16 +23,18 @@ const (
 	// MaxMembers is how many bytes the names of members are given that a report lists.
 	MaxMembers = 64 << 10
 	// MaxSize is how many bytes of JSON a status may be. An object in etcd can be 1.5 MiB; the rest
-	// is for metadata, which notes who wrote each field.
-	MaxSize = 1 << 20
+	// is for metadata, which notes who wrote each field. The names of members in the memory are what
+	// cannot be cut: they take 1 MiB at most, with all that may be noted beside them.
+	MaxSize = 5 << 18
 )
 
-// Trim cuts the status to what can be stored in size bytes. It cuts the lists, then drops last
-// accepted versions, and returns the Ingresses that lost theirs: until they are accepted again they
-// have nothing to fall back to. If that is not enough, what the cloud rejected is forgotten, which is tried
-// again then, and after that what members are leaving. The namespace that takes the most bytes loses its
-// largest one first, so that large Ingresses of one namespace cost the others nothing. The names of members
-// stay: the compiler bounds how many there are.
+// Trim cuts the status to what can be stored in size bytes, and returns the Ingresses that lost their last accepted
+// versions: until they are accepted again they have nothing to fall back to. First it cuts long lists. If that is not
+// enough, the namespace that takes the most bytes of the status loses one entry after another, in this order:
+// diagnostics about it, the largest last accepted versions, what the cloud rejected (it is tried again then), owned
+// hosts, certificates, and what members are leaving. So a namespace with much costs the others nothing, as long as it
+// has something to lose. The names of members stay: the compiler bounds how many there are. It is an error if the
+// status is too large all the same.
 func (s *LoadBalancerStatus) Trim(size int) ([]string, error) {
 	s.OmittedDiagnostics += cut(&s.Diagnostics, MaxDiagnostics)
 	s.Memory.Hosts = boundHosts(s.Memory.Hosts, MaxHosts)
@@ -40,25 +42,28 @@ func (s *LoadBalancerStatus) Trim(size int) ([]string, error) {
 	if s.LastPlan != nil {
 		s.LastPlan.OmittedSteps += cut(&s.LastPlan.Steps, MaxSteps)
 	}
-	text, err := json.Marshal(s)
+	have, err := measure(s)
+	if err != nil || have <= size {
+		return nil, err
+	}
+	t := &trimming{status: s, excess: have - size, by: map[string]*holder{}}
+	if err := t.weigh(); err != nil {
+		return nil, err
+	}
+	t.trim()
+	if have, err = measure(s); err == nil && have > size {
+		err = fmt.Errorf("a status takes %d bytes with all left out that can be, and %d can be stored", have, size)
+	}
+	return t.lost, err
+}
+
+// measure is how many bytes of JSON a value takes.
+func measure(v any) (int, error) {
+	text, err := json.Marshal(v)
 	if err != nil {
-		return nil, fmt.Errorf("measuring a report: %w", err)
+		return 0, fmt.Errorf("measuring a report: %w", err)
 	}
-	excess := len(text) - size
-	var lost []string
-	for i, part := range dispensable {
-		if excess <= 0 {
-			break
-		}
-		dropped, err := s.Memory.drop(part, &excess)
-		if err != nil {
-			return nil, err
-		}
-		if i == 0 {
-			lost = dropped // versions
-		}
-	}
-	return lost, nil
+	return len(text), nil
 }
 
 // fitting is how many of some names take no more than so many bytes.
@@ -71,117 +76,214 @@ func fitting(names []string, size int) int {
 	return len(names)
 }
 
-// A part is something of what is remembered of a member that can be done without.
-type part struct {
-	of   func(*MemberMemory) any // nil for nothing
-	drop func(*MemberMemory)
-	// more is how many bytes it takes besides, and leaves is how many take its place.
-	more, leaves int
+// A trimming cuts a status down.
+type trimming struct {
+	status *LoadBalancerStatus
+	excess int
+	by     map[string]*holder
+	lost   []string // the Ingresses that lost their versions
+
+	// The entries that are left out, by their indices.
+	diagnostics, hosts, certificates, steps map[int]bool
 }
 
-// dispensable are the parts, in the order in which they go.
-var dispensable = []part{
-	{
-		func(m *MemberMemory) any {
-			if m.LastAccepted == nil {
-				return nil
-			}
-			return m.LastAccepted
-		},
-		func(m *MemberMemory) { m.LastAccepted, m.Forgotten = nil, true },
-		len(`"lastAccepted":,`), len(`"forgotten":true,`),
-	},
-	{
-		func(m *MemberMemory) any {
-			if len(m.Rejections) == 0 {
-				return nil
-			}
-			return m.Rejections
-		},
-		func(m *MemberMemory) { m.Rejections = nil },
-		len(`"rejections":,`), 0,
-	},
-	{
-		func(m *MemberMemory) any {
-			if m.Previous == "" {
-				return nil
-			}
-			return append([]string{m.Previous}, m.Earlier...)
-		},
-		func(m *MemberMemory) { m.Previous, m.Earlier = "", nil },
-		len(`"previous":,`), 0,
-	},
-}
-
-// drop drops a part of members until there is no excess any more, and returns the Ingresses that lost it.
-func (m *Memory) drop(p part, excess *int) ([]string, error) {
-	namespaces, err := m.holding(p)
-	if err != nil {
-		return nil, err
-	}
-	var lost []string
-	for *excess > 0 && len(namespaces) > 0 {
-		most := slices.MaxFunc(namespaces, func(a, b *holder) int { return cmp.Compare(a.size, b.size) })
-		if len(most.held) == 0 {
-			break
-		}
-		h := most.held[0]
-		most.held, most.size = most.held[1:], most.size-h.size
-		*excess -= h.size + p.more - p.leaves
-		p.drop(h.MemberMemory)
-		lost = append(lost, h.Ingress)
-	}
-	return lost, nil
-}
-
-// A held is a member with a part, and how many bytes of JSON that takes.
-type held struct {
-	*MemberMemory
-	size int
-}
-
-// at is when the version of a member was accepted that it falls back to.
-func (h held) at() time.Time {
-	if h.LastAccepted == nil {
-		return time.Time{}
-	}
-	return h.LastAccepted.At.Time
-}
-
-// A holder is a namespace with its members that have a part, the largest first, and how many bytes all take.
+// A holder is a namespace, with how many bytes it takes and the entries that can be left out, by their rank. What is of
+// no namespace has a holder with the name "".
 type holder struct {
 	namespace string
-	held      []held
 	size      int
+	entries   []entry
 }
 
-// holding are the namespaces, by name. Of equally large parts the one with the oldest version is first, then the first
-// by name, so that equal memories are cut equally.
-func (m *Memory) holding(p part) ([]*holder, error) {
-	by := map[string]*holder{}
-	for i := range m.Members {
-		member := &m.Members[i]
-		value := p.of(member)
-		if value == nil {
-			continue
+// An entry is something of a status that can be left out.
+type entry struct {
+	rank
+	size int // how many bytes fewer there are without it
+
+	// Of the entries of one rank those with the most weight go first, of these the oldest, and of these the first by name.
+	weight int
+	at     time.Time
+	name   string
+
+	drop func()
+}
+
+// A rank says when entries are left out: those with the lowest first.
+type rank int
+
+const (
+	told rank = iota
+	version
+	rejection
+	reserved
+	owned
+	certificate
+	leaving
+)
+
+// weigh finds out how much each namespace takes, and what of that can be left out.
+func (t *trimming) weigh() error {
+	s := t.status
+	t.diagnostics, t.hosts, t.certificates, t.steps = map[int]bool{}, map[int]bool{}, map[int]bool{}, map[int]bool{}
+	for i := range s.Memory.Members {
+		if err := t.weighMember(&s.Memory.Members[i]); err != nil {
+			return err
 		}
-		text, err := json.Marshal(value)
-		if err != nil {
-			return nil, fmt.Errorf("measuring what is remembered of %s: %w", member.Ingress, err)
-		}
-		namespace, _, _ := strings.Cut(member.Ingress, "/")
-		if by[namespace] == nil {
-			by[namespace] = &holder{namespace: namespace}
-		}
-		of := by[namespace]
-		of.held, of.size = append(of.held, held{member, len(text)}), of.size+len(text)
 	}
-	for _, of := range by {
-		slices.SortFunc(of.held, func(a, b held) int {
-			return cmp.Or(cmp.Compare(b.size, a.size), a.at().Compare(b.at()), cmp.Compare(a.Ingress, b.Ingress))
+	for _, name := range s.Members {
+		t.of(namespaceOf(name)).size += len(name) + len(`"",`)
+	}
+	for i, d := range slices.Backward(s.Diagnostics) { // of each list the last ones go first
+		if err := t.list(namespaceOfSource(d.Source), told, d, t.diagnostics, i); err != nil {
+			return err
+		}
+	}
+	for i, h := range slices.Backward(s.Memory.Hosts) {
+		rank := owned
+		if h.Until != nil {
+			rank = reserved
+		}
+		if err := t.list(h.Namespace, rank, h, t.hosts, i); err != nil {
+			return err
+		}
+	}
+	for i, c := range slices.Backward(s.Memory.Certificates) {
+		if err := t.list(namespaceOf(c.Secret), certificate, c, t.certificates, i); err != nil {
+			return err
+		}
+	}
+	if s.LastPlan != nil {
+		for i, step := range slices.Backward(s.LastPlan.Steps) {
+			if err := t.list("", told, step, t.steps, i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (t *trimming) of(namespace string) *holder {
+	if t.by[namespace] == nil {
+		t.by[namespace] = &holder{namespace: namespace}
+	}
+	return t.by[namespace]
+}
+
+func (t *trimming) add(namespace string, e entry) {
+	of := t.of(namespace)
+	of.entries = append(of.entries, e)
+}
+
+// list weighs an entry of a list, which is left out by its index.
+func (t *trimming) list(namespace string, r rank, value any, gone map[int]bool, index int) error {
+	size, err := measure(value)
+	if err != nil {
+		return err
+	}
+	size += len(",")
+	t.of(namespace).size += size
+	t.add(namespace, entry{rank: r, size: size, drop: func() { gone[index] = true }})
+	return nil
+}
+
+// weighMember weighs what is remembered of a member.
+func (t *trimming) weighMember(m *MemberMemory) error {
+	size, err := measure(m)
+	if err != nil {
+		return err
+	}
+	namespace := namespaceOf(m.Ingress)
+	t.of(namespace).size += size + len(",")
+	if m.LastAccepted != nil {
+		size, err := measure(m.LastAccepted)
+		if err != nil {
+			return err
+		}
+		size += len(`"lastAccepted":,`)
+		if !m.Forgotten {
+			size -= len(`"forgotten":true,`)
+		}
+		t.add(namespace, entry{rank: version, size: size, weight: size, at: m.LastAccepted.At.Time, name: m.Ingress, drop: func() {
+			m.LastAccepted, m.Forgotten = nil, true
+			t.lost = append(t.lost, m.Ingress)
+		}})
+	}
+	if len(m.Rejections) > 0 {
+		size, err := measure(m.Rejections)
+		if err != nil {
+			return err
+		}
+		t.add(namespace, entry{rank: rejection, size: size + len(`"rejections":,`), weight: size, name: m.Ingress, drop: func() { m.Rejections = nil }})
+	}
+	if m.Previous != "" {
+		size, err := measure(append([]string{m.Previous}, m.Earlier...))
+		if err != nil {
+			return err
+		}
+		t.add(namespace, entry{rank: leaving, size: size + len(`"previous":,`) - len("[]"), weight: size, name: m.Ingress, drop: func() { m.Previous, m.Earlier = "", nil }})
+	}
+	return nil
+}
+
+// trim leaves out entries until there is no excess any more. Of two namespaces that take as much the first by name loses,
+// so that equal statuses are cut equally.
+func (t *trimming) trim() {
+	namespaces := slices.SortedFunc(maps.Values(t.by), func(a, b *holder) int { return cmp.Compare(a.namespace, b.namespace) })
+	for _, of := range namespaces {
+		slices.SortStableFunc(of.entries, func(a, b entry) int {
+			return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.weight, a.weight), a.at.Compare(b.at), cmp.Compare(a.name, b.name))
 		})
 	}
-	return slices.SortedFunc(maps.Values(by), func(a, b *holder) int { return cmp.Compare(a.namespace, b.namespace) }), nil
+	for t.excess > 0 {
+		namespaces = slices.DeleteFunc(namespaces, func(of *holder) bool { return len(of.entries) == 0 })
+		if len(namespaces) == 0 {
+			break
+		}
+		most := slices.MaxFunc(namespaces, func(a, b *holder) int { return cmp.Compare(a.size, b.size) })
+		e := most.entries[0]
+		most.entries, most.size, t.excess = most.entries[1:], most.size-e.size, t.excess-e.size
+		e.drop()
+	}
+	s := t.status
+	s.OmittedDiagnostics += int32(len(t.diagnostics))
+	s.Diagnostics = without(s.Diagnostics, t.diagnostics)
+	s.Memory.Hosts = without(s.Memory.Hosts, t.hosts)
+	s.Memory.Certificates = without(s.Memory.Certificates, t.certificates)
+	if s.LastPlan != nil {
+		s.LastPlan.OmittedSteps += int32(len(t.steps))
+		s.LastPlan.Steps = without(s.LastPlan.Steps, t.steps)
+	}
+}
+
+// without is a list without the entries of some indices.
+func without[T any](list []T, gone map[int]bool) []T {
+	if len(gone) == 0 {
+		return list
+	}
+	var out []T
+	for i, v := range list {
+		if !gone[i] {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// namespaceOf is the namespace of a namespace/name.
+func namespaceOf(name string) string {
+	namespace, _, _ := strings.Cut(name, "/")
+	return namespace
+}
+
+// namespaceOfSource is the namespace of an object that a diagnostic is about, of the kind, the object and the field;
+// "" if it has none.
+func namespaceOfSource(source string) string {
+	if words := strings.Fields(source); len(words) > 1 {
+		if namespace, _, found := strings.Cut(words[1], "/"); found {
+			return namespace
+		}
+	}
+	return ""
 }
 
 // boundHosts forgets owners of hosts where there are more than fit in size bytes. The namespaces with the

@@ -44,14 +44,14 @@ func TestTrim(t *testing.T) {
 		"OneByte":    {"one byte too many costs one version, of two equally old ones the first by name", whole - 1, []string{"shop/also-old"}},
 		"Two":        {"of equally large ones the oldest go first", whole - 1500, []string{"shop/also-old", "shop/old"}},
 		"Three":      {"and then the next", whole - 2500, []string{"shop/also-old", "shop/old", "shop/middle"}},
-		"Everything": {"no more can be lost than there is", 0, []string{"shop/also-old", "shop/old", "shop/middle", "shop/new"}},
+		"Everything": {"no more can be lost than there is, and that is an error", 0, []string{"shop/also-old", "shop/old", "shop/middle", "shop/new"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			status := (&LoadBalancerStatus{Memory: Memory{Members: members}}).DeepCopy()
 			lost, err := status.Trim(c.size)
-			if err != nil {
-				t.Fatal(err)
+			if (err != nil) != (c.size == 0) {
+				t.Fatalf("%s: %v", c.reason, err)
 			}
 			if diff := cmp.Diff(c.lost, lost); diff != "" {
 				t.Errorf("%s: lost (-want +got):\n%s", c.reason, diff)
@@ -71,7 +71,7 @@ func TestTrim(t *testing.T) {
 				t.Errorf("%s: a member that lost its version says so and keeps the rest (-want +got):\n%s", c.reason, diff)
 			}
 			again, err := status.Trim(c.size)
-			if err != nil || again != nil {
+			if (err != nil) != (c.size == 0) || again != nil {
 				t.Errorf("%s: trimmed again, it loses %v, %v", c.reason, again, err)
 			}
 		})
@@ -106,18 +106,19 @@ func TestTrimIsFairToNamespaces(t *testing.T) {
 			[]string{"bob/a"},
 		},
 	}
+	const size = 1 << 20
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			for range 10 { // in any order of maps
 				status := (&LoadBalancerStatus{Memory: Memory{Members: c.members}}).DeepCopy()
-				lost, err := status.Trim(MaxSize)
+				lost, err := status.Trim(size)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(c.lost, lost); diff != "" {
 					t.Fatalf("lost (-want +got):\n%s", diff)
 				}
-				if got := sizeOf(t, status); got > MaxSize {
+				if got := sizeOf(t, status); got > size {
 					t.Fatalf("%d bytes are left", got)
 				}
 			}
@@ -125,7 +126,8 @@ func TestTrimIsFairToNamespaces(t *testing.T) {
 	}
 }
 
-// Rejections go behind versions, and what members are leaving behind these; their names stay.
+// Rejections of the namespace with the most go, and what its members are leaving behind these; the names of members stay,
+// and the neighbour keeps all of its own.
 func TestTrimForgetsWhatCanBeFoundOutAgain(t *testing.T) {
 	const many = 2000
 	name := func(i int) string { return fmt.Sprintf("bob/%s-%04d", strings.Repeat("n", 248), i) }
@@ -146,7 +148,7 @@ func TestTrimForgetsWhatCanBeFoundOutAgain(t *testing.T) {
 	if got := sizeOf(t, status); got > MaxSize {
 		t.Errorf("%d bytes are left", got)
 	}
-	if of := status.Memory.Members[0]; !slices.Equal(lost, []string{"alice/shop"}) || of.Previous == "" {
+	if of := status.Memory.Members[0]; len(lost) > 0 || of.LastAccepted == nil || len(of.Rejections) != 1 || of.Previous == "" {
 		t.Errorf("%v lost their versions, and of alice is left: %+v", lost, of)
 	}
 	if len(status.Memory.Members) != many+1 || status.Memory.Members[many].Ingress != name(many-1) || !status.Memory.Members[many].Served {
@@ -157,6 +159,51 @@ func TestTrimForgetsWhatCanBeFoundOutAgain(t *testing.T) {
 	}
 	if again, err := status.Trim(MaxSize); err != nil || again != nil {
 		t.Errorf("trimmed again it loses %v, %v", again, err)
+	}
+}
+
+// A crowd with hosts, certificates and diagnostics takes nothing from a neighbour, and the status can be stored whatever
+// the crowd has.
+func TestTrimOfACrowd(t *testing.T) {
+	now := metav1.Now()
+	long := func(prefix string, i, n int) string {
+		return fmt.Sprintf("%s%s%05d", prefix, strings.Repeat("x", max(0, n-len(prefix)-5)), i)
+	}
+	for _, length := range []int{20, 45, 257} {
+		status := LoadBalancerStatus{LastPlan: &PlanStatus{}}
+		status.Memory.Members = append(status.Memory.Members, remembering("alice/a", 1))
+		status.Memory.Hosts = append(status.Memory.Hosts, HostOwner{Host: "alice.com", Namespace: "alice"})
+		status.Memory.Certificates = append(status.Memory.Certificates, SecretCertificate{Secret: "alice/a", ID: "id"})
+		status.Diagnostics = append(status.Diagnostics, Diagnostic{Severity: "info", Reason: "HostTaken", Source: "Ingress alice/a spec", Message: "m"})
+		for i, used := 0, 0; used < 758<<10; i++ { // as many as the compiler lets in
+			name := long("bob/", i, length)
+			used += 96 + len(name)
+			status.Members = append(status.Members, name)
+			status.Memory.Members = append(status.Memory.Members, MemberMemory{
+				Ingress: name, Served: true, Forgotten: true, Move: 10, PublishedAt: &now, DepartedAt: &now, Previous: long("p", i, 200),
+				Rejections: []Rejection{{Version: "v", Message: strings.Repeat("m", 500)}},
+			})
+		}
+		for i := range 6000 {
+			status.Memory.Hosts = append(status.Memory.Hosts, HostOwner{Host: long("h", i, 250), Namespace: "bob"})
+			status.Memory.Certificates = append(status.Memory.Certificates, SecretCertificate{Secret: long("bob/", i, 250), ID: long("c", i, 64)})
+			status.Diagnostics = append(status.Diagnostics, Diagnostic{Severity: "error", Reason: "HostTaken", Source: "Ingress bob/" + long("x", i, 200) + " spec", Message: strings.Repeat("m", 1000)})
+			status.LastPlan.Steps = append(status.LastPlan.Steps, PlanStep{Op: "+", ID: long("i", i, 500), Detail: long("d", i, 1000)})
+		}
+		lost, err := status.Trim(MaxSize)
+		if err != nil || len(lost) > 0 || sizeOf(t, status) > MaxSize {
+			t.Errorf("names of %d characters: %d bytes are left, %v lost their versions, %v", length, sizeOf(t, status), lost, err)
+		}
+		if of := status.Memory; of.Members[0].LastAccepted == nil || of.Hosts[0].Namespace != "alice" || len(of.Certificates) == 0 || of.Certificates[0].Secret != "alice/a" || len(status.Diagnostics) == 0 || status.Diagnostics[0].Severity != "info" {
+			t.Errorf("names of %d characters: the neighbour lost something", length)
+		}
+		if omitted := int(status.OmittedDiagnostics); omitted+len(status.Diagnostics) != 6001 {
+			t.Errorf("%d diagnostics are left, and %d said to be omitted", len(status.Diagnostics), omitted)
+		}
+		before := status.DeepCopy()
+		if again, err := status.Trim(MaxSize); err != nil || len(again) > 0 || !cmp.Equal(before, &status) {
+			t.Errorf("trimmed again it loses %v, %v", again, err)
+		}
 	}
 }
 

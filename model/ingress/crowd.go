@@ -21,8 +21,9 @@ const (
 	// memberBytes is how much is remembered of a member besides its name, without what may be forgotten.
 	memberBytes = 96
 	// mostMembers is how many bytes what is remembered of all members may be. That is 2,000 members with the longest
-	// names, and more than 6,000 with names of 40 characters.
-	mostMembers = 832 << 10
+	// names, and more than 5,000 with names of 40 characters. It leaves room for all else that is remembered
+	// (api/v1alpha1/trim.go).
+	mostMembers = 704 << 10
 	// arriving is the part of the room by which it may be more while others are let go of.
 	arriving = 13
 )
