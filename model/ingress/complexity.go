@@ -12,7 +12,7 @@ import (
 )
 
 // This file refuses Ingresses whose globs and regular expressions take too many steps to be compared, and those that
-// have too many routes. It counts what one Ingress alone takes, so no other Ingress has a say in whether it is refused.
+// have too many routes or name too many Secrets. It counts what one Ingress alone takes, so no other Ingress has a say in whether it is refused.
 
 const (
 	// mostSteps is how many steps the globs and regular expressions of an Ingress take at most. One as people write
@@ -26,6 +26,8 @@ const (
 	// mostPairs is how many times a glob or a regular expression of an Ingress is beside one of its routes, on all of
 	// its ports: each may be compared with each.
 	mostPairs = 2_000_000
+	// mostSecrets is how many Secrets the entries of spec.tls name. What the cloud has of each is remembered.
+	mostSecrets = 500
 )
 
 // routesOf is the number of routes of an Ingress on one port. A rule without paths names its host on every port, so it
@@ -38,11 +40,26 @@ func routesOf(ing *networkingv1.Ingress) int {
 	return n
 }
 
+// secretsOf is how many Secrets with certificates an Ingress names.
+func secretsOf(ing *networkingv1.Ingress) int {
+	names := map[string]bool{}
+	for _, t := range ing.Spec.TLS {
+		if t.SecretName != "" {
+			names[t.SecretName] = true
+		}
+	}
+	return len(names)
+}
+
 // tooComplex is the refusal of an Ingress that takes too many steps, or nil.
 func (c *Class) tooComplex(ing *networkingv1.Ingress, s settings) *diag.Diagnostic {
 	if routes := routesOf(ing) * len(s.ports); routes > mostRoutes {
 		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At("spec.rules"),
 			Message: fmt.Sprintf("its rules and their paths on each of its %d ports are %d routes, and more than %d are not served: have fewer paths, have fewer rules without paths, or listen on fewer ports", len(s.ports), routes, mostRoutes)}
+	}
+	if secrets := secretsOf(ing); secrets > mostSecrets {
+		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At(tlsField),
+			Message: fmt.Sprintf("its entries name %d Secrets, and more than %d are not served: have certificates for several hosts or for wildcards, or divide the hosts among several Ingresses", secrets, mostSecrets)}
 	}
 	var worst routing.Path
 	var field string
