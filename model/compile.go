@@ -41,6 +41,7 @@ func Ask(s ingress.Snapshot) lb.Questions {
 // the cloud's quotas is left out, the newest member first.
 func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	languages := routing.NewLanguages()
+	s = s.Looking()
 	built := compile(s, f, c, languages)
 	if len(exceeded(built.LoadBalancer, c, f.InUse)) > 0 {
 		built = fit(s, f, c, built, languages)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -170,6 +171,9 @@ func parts(settings []foreign.Setting) []part {
 func instead(s foreign.Setting) string {
 	var notes []string
 	switch {
+	case s.More > 0:
+		notes = append(notes, fmt.Sprintf("the first of %d that are not looked up, since the object has more than %d", s.More, foreign.MostOnService))
+		return " (" + strings.Join(notes, "; ") + ")"
 	case s.Meant != "":
 		notes = append(notes, "perhaps "+s.Meant+", misspelt")
 	case !s.Known:
@@ -192,6 +196,13 @@ func Heeds(key string) bool {
 	return key == classAnnotation || strings.HasPrefix(key, prefix) || meantAsOurs(key) || foreign.Matters(key)
 }
 
+// Looking is the snapshot with room to note what the annotations of its Services mean, where it is compiled several
+// times.
+func (s Snapshot) Looking() Snapshot {
+	s.annotated = map[*corev1.Service]*foreign.Annotations{}
+	return s
+}
+
 // Unrestricted is the snapshot without the changes that refer to a Service with an annotation that
 // restricts who is answered and is not read. What was served before the Service had it stays; its owner
 // is told, too. What was served because the class let such annotations pass, and the class does not any more,
@@ -200,6 +211,10 @@ func (s Snapshot) Unrestricted() (Snapshot, []diag.Diagnostic) {
 	services := byName(s.Services)
 	backends := byName(s.Backends)
 	var found []diag.Diagnostic
+	annotated := s.annotated
+	if annotated == nil {
+		annotated = map[*corev1.Service]*foreign.Annotations{}
+	}
 	restricted := map[name]bool{}
 	for _, m := range s.Members {
 		if m.Leaving {
@@ -211,7 +226,10 @@ func (s Snapshot) Unrestricted() (Snapshot, []diag.Diagnostic) {
 				continue
 			}
 			source := m.Source().At(r.at)
-			more := s.Class.tellForeign(foreign.OnService(service.Annotations, m.settings.served(m.Ingress, &s.Class)),
+			if annotated[service] == nil {
+				annotated[service] = foreign.OfService(service.Annotations)
+			}
+			more := s.Class.tellForeign(annotated[service].Settings(m.settings.served(m.Ingress, &s.Class)),
 				"Service "+r.service.String()+": ", func([]foreign.Setting) diag.Source { return source })
 			more = append(more, misplaced(source, r.service, service.Annotations, m.settings)...)
 			restricted[nameOf(m.Ingress)] = restricted[nameOf(m.Ingress)] || failed(more)

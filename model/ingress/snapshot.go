@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/foreign"
 	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -32,7 +33,8 @@ type Snapshot struct {
 	// LeftOut are the Ingresses for which there is no room on the load balancer. They are no members.
 	LeftOut []*networkingv1.Ingress
 
-	owners *ownership.Owners // of hosts; nil where they have none
+	owners    *ownership.Owners // of hosts; nil where they have none
+	annotated map[*corev1.Service]*foreign.Annotations
 }
 
 // A Member is an Ingress of a load balancer.

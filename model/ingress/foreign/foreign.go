@@ -44,6 +44,9 @@ type Setting struct {
 	// an unknown one resembles.
 	Known bool
 	Meant string
+	// More is of how many annotations that are not looked up the setting is the first: any of them may restrict, so
+	// it does. It is 0 for all others.
+	More int
 }
 
 // Key is the name of the annotation.
@@ -71,24 +74,59 @@ type Served struct {
 
 // OnIngress are the settings of the annotations of an Ingress, sorted by key, without harmless ones.
 func OnIngress(annotations map[string]string, as Served) []Setting {
-	return read(annotations, as, func(*controller, string) bool { return true })
+	return read(annotations, len(annotations), func(*controller, string) bool { return true }).Settings(as)
+}
+
+// MostOnService is how many annotations of other controllers are looked up on a Service. It may have thousands, and
+// thousands of Ingresses may name it.
+const MostOnService = 200
+
+// Annotations are those of an object that other controllers read there, looked up: what they do depends on how it is
+// served.
+type Annotations struct {
+	all  map[string]string
+	rows []looked
+	more []looked // what is beyond the most, at most one
+	rest int      // how many these are
+}
+
+// OfService are the annotations of a Service that Ingress controllers read there.
+func OfService(annotations map[string]string) *Annotations {
+	return read(annotations, MostOnService, (*controller).readsOnServices)
 }
 
 // OnService are the settings of the annotations of a Service that Ingress controllers read there.
 func OnService(annotations map[string]string, as Served) []Setting {
-	return read(annotations, as, (*controller).readsOnServices)
+	return OfService(annotations).Settings(as)
 }
 
-func read(annotations map[string]string, as Served, reads func(c *controller, name string) bool) []Setting {
-	var out []Setting
+func read(annotations map[string]string, most int, reads func(c *controller, name string) bool) *Annotations {
+	a := &Annotations{all: annotations}
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		c, prefix, name := controllerOf(key)
-		if c == nil || !reads(c, strings.ToLower(name)) {
-			continue
+		switch {
+		case c == nil || !reads(c, strings.ToLower(name)):
+		case len(a.rows) < most:
+			a.rows = append(a.rows, c.lookUp(prefix, name, annotations[key]))
+		default:
+			if a.rest++; a.rest == 1 {
+				a.more = append(a.more, looked{controller: c, prefix: prefix, name: name})
+			}
 		}
-		if s := c.setting(prefix, name, c.used(prefix, name, annotations, as)); s.Effect != Harmless {
+	}
+	return a
+}
+
+// Settings are what the annotations do, sorted by key, without harmless ones.
+func (a *Annotations) Settings(as Served) []Setting {
+	var out []Setting
+	for _, l := range a.rows {
+		if s := l.setting(l.used(l.prefix, l.name, a.all, as)); s.Effect != Harmless {
 			out = append(out, s)
 		}
+	}
+	for _, l := range a.more {
+		out = append(out, Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name, Effect: Restricts, More: a.rest})
 	}
 	return out
 }
@@ -109,7 +147,7 @@ func Restricting(key string, annotations map[string]string) bool {
 	c, prefix, name := controllerOf(key)
 	// Nothing is exposed more widely than this.
 	widest := Served{DualStack: true, Ports: []Port{{"HTTP", 80}}}
-	return c != nil && c.setting(prefix, name, c.used(prefix, name, annotations, widest)).Effect == Restricts
+	return c != nil && c.lookUp(prefix, name, annotations[key]).setting(c.used(prefix, name, annotations, widest)).Effect == Restricts
 }
 
 // Find is what an annotation of any other controller by this name does, if there is one: the one of
@@ -123,20 +161,40 @@ func Find(name string) (Setting, bool) {
 	return Setting{}, false
 }
 
-// setting is what an annotation does.
-func (c *controller) setting(prefix, name string, u use) Setting {
-	s := Setting{Prefix: prefix, Name: name, Controller: c.name}
-	if r := c.find(strings.ToLower(name)); r != nil {
+// A looked is an annotation with what the table has for its name: its row, or else the row that was meant, or whether it
+// sounds as if it restricted.
+type looked struct {
+	*controller
+
+	prefix, name string
+	row, meant   *row
+	sounds       bool
+}
+
+// lookUp looks up an annotation with a value.
+func (c *controller) lookUp(prefix, name, value string) looked {
+	l := looked{controller: c, prefix: prefix, name: name, row: c.find(strings.ToLower(name))}
+	if l.row == nil && !c.others {
+		l.meant = c.meant(name)
+		l.sounds = l.meant == nil && SoundsRestricting(name, value)
+	}
+	return l
+}
+
+// setting is what the annotation does.
+func (l looked) setting(u use) Setting {
+	s := Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name}
+	if r := l.row; r != nil {
 		s.Known, s.Effect, s.Instead = true, r.effectOf(u), r.instead.String()
 		return s
 	}
-	if c.others {
+	if l.others {
 		return s
 	}
 	s.Effect = Changes
-	if meant := c.meant(name); meant != nil && meant.effectOf(u) == Restricts {
-		s.Effect, s.Instead, s.Meant = Restricts, meant.instead.String(), meant.name
-	} else if meant == nil && SoundsRestricting(name, u.value) {
+	if l.meant != nil && l.meant.effectOf(u) == Restricts {
+		s.Effect, s.Instead, s.Meant = Restricts, l.meant.instead.String(), l.meant.name
+	} else if l.sounds {
 		s.Effect = Restricts
 	}
 	return s
