@@ -350,7 +350,7 @@ func (d *doors) tellOwners() []diag.Diagnostic {
 		namespace string
 		first     bool
 	}
-	hosts := map[told][]string{}
+	hosts := map[told]*nameList{}
 	for _, o := range d.overlaps {
 		to := told{o.by.Source().At(tlsField), o.Owner, false}
 		if o.First {
@@ -359,15 +359,16 @@ func (d *doors) tellOwners() []diag.Diagnostic {
 			}
 			to = told{o.Claim.Source, o.by.Namespace, true}
 		}
-		if host := describeClaim(o.Host); !slices.Contains(hosts[to], host) {
-			hosts[to] = append(hosts[to], host)
+		if hosts[to] == nil {
+			hosts[to] = &nameList{}
 		}
+		hosts[to].add(describeClaim(o.Host))
 	}
 	var out []diag.Diagnostic
-	for to, names := range hosts {
-		message := fmt.Sprintf("namespace %s asks for HTTPS for %s, and is refused: a certificate of this Ingress has names for that and was there first", to.namespace, listed(names))
+	for to, of := range hosts {
+		message := fmt.Sprintf("namespace %s asks for HTTPS for %s, and is refused: a certificate of this Ingress has names for that and was there first", to.namespace, listed(of.list))
 		if to.first {
-			message = fmt.Sprintf("namespace %s brings a certificate with names for %s, which is refused: that belongs to this namespace", to.namespace, listed(names))
+			message = fmt.Sprintf("namespace %s brings a certificate with names for %s, which is refused: that belongs to this namespace", to.namespace, listed(of.list))
 		}
 		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.CertificateForeign, Source: to.source, Message: message})
 	}

@@ -194,7 +194,7 @@ func tellClaimant(d ownership.Dispute) diag.Diagnostic {
 // tellOwners tells the Ingresses that name the hosts which are refused to others.
 func tellOwners(disputes []ownership.Dispute) []diag.Diagnostic {
 	type pair struct{ owner, claimant string }
-	hosts, at := map[pair][]string{}, map[pair]diag.Source{}
+	hosts, at := map[pair]*nameList{}, map[pair]diag.Source{}
 	var pairs []pair
 	for _, d := range disputes {
 		if d.Against == nil {
@@ -202,18 +202,32 @@ func tellOwners(disputes []ownership.Dispute) []diag.Diagnostic {
 		}
 		p := pair{d.Against.By.String(), d.By.Namespace}
 		if hosts[p] == nil {
-			pairs, at[p] = append(pairs, p), d.Against.Source
+			hosts[p], pairs, at[p] = &nameList{}, append(pairs, p), d.Against.Source
 		}
-		if host := describeClaim(d.Host); !slices.Contains(hosts[p], host) {
-			hosts[p] = append(hosts[p], host)
-		}
+		hosts[p].add(describeClaim(d.Host))
 	}
 	var out []diag.Diagnostic
 	for _, p := range pairs {
 		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.HostTaken, Source: at[p],
-			Message: fmt.Sprintf("namespace %s also asks for %s, and is refused: that belongs to this namespace", p.claimant, listed(hosts[p]))})
+			Message: fmt.Sprintf("namespace %s also asks for %s, and is refused: that belongs to this namespace", p.claimant, listed(hosts[p].list))})
 	}
 	return out
+}
+
+// A nameList is names, each once, in the order in which they were added.
+type nameList struct {
+	list []string
+	has  map[string]bool
+}
+
+func (n *nameList) add(name string) {
+	if n.has[name] {
+		return
+	}
+	if n.has == nil {
+		n.has = map[string]bool{}
+	}
+	n.has[name], n.list = true, append(n.list, name)
 }
 
 func describeClaim(h routing.Host) string {

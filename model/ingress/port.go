@@ -33,10 +33,11 @@ type door struct {
 
 	by    map[routing.Host]certificateUse // the certificate of each host
 	order []routing.CertificateID         // as they were attached
+	has   map[routing.CertificateID]bool  // what is in it
 }
 
 func newDoor(protocol, opener string, inbound []string) *door {
-	return &door{protocol: protocol, opener: opener, inbound: inbound, by: map[routing.Host]certificateUse{}}
+	return &door{protocol: protocol, opener: opener, inbound: inbound, by: map[routing.Host]certificateUse{}, has: map[routing.CertificateID]bool{}}
 }
 
 // share has the class and the members of the group's owner decide about the ports of a group across namespaces.

@@ -40,7 +40,14 @@ type doors struct {
 
 	held       []routing.Certificate            // what Secrets have brought to this load balancer
 	remembered map[string]routing.CertificateID // which of it each Secret held last
+	asked      map[certificateOrigin]bool       // what is among the origins of certificates
 	now        time.Time                        // when what is new must not have expired
+}
+
+// A certificateOrigin is a certificate and where it is asked for.
+type certificateOrigin struct {
+	id     routing.CertificateID
+	source diag.Source
 }
 
 // A certificateUse is a certificate for a host, and where it is asked for.
@@ -59,6 +66,7 @@ func newDoors(s *Snapshot, c Certificates) *doors {
 		known:   map[routing.CertificateID]*routing.Certificate{},
 		namesIn: map[routing.CertificateID][]routing.Host{},
 		names:   newNames(),
+		asked:   map[certificateOrigin]bool{},
 		held:    c.Held, remembered: s.Memory.Certificates, now: c.Now,
 	}
 	d.rivalry = newRivalry(d, s)
@@ -249,16 +257,17 @@ func (o *opening) attach(ports []int32, uses map[routing.Host]certificateUse) {
 			case !taken:
 				at.by[host] = use
 				for _, id := range append([]routing.CertificateID{use.id}, use.beside...) {
-					if !slices.Contains(at.order, id) {
-						at.order = append(at.order, id)
+					if !at.has[id] {
+						at.has[id], at.order = true, append(at.order, id)
 					}
 				}
 			case before.id != use.id:
 				o.tellSecond(host, use, before)
 				continue
 			}
-			if c := o.known[use.id]; !slices.Contains(c.Origin, use.source) {
-				c.Origin = append(c.Origin, use.source)
+			if from := (certificateOrigin{use.id, use.source}); !o.asked[from] {
+				c := o.known[use.id]
+				o.asked[from], c.Origin = true, append(c.Origin, use.source)
 			}
 		}
 	}

@@ -61,14 +61,18 @@ func (l LoadBalancer) Empty() bool { return len(l.Listeners) == 0 && !l.Wanted }
 // Askers are the routes for which rules forward to some target groups, in their order.
 func (l LoadBalancer) Askers(groups []GroupID) []diag.Source {
 	var out []diag.Source
+	asked, known := map[GroupID]bool{}, map[diag.Source]bool{}
+	for _, id := range groups {
+		asked[id] = true
+	}
 	for _, listener := range l.Listeners {
 		for _, r := range listener.Rules {
-			if !slices.ContainsFunc(r.Action.Groups(), func(id GroupID) bool { return slices.Contains(groups, id) }) {
+			if !slices.ContainsFunc(r.Action.Groups(), func(id GroupID) bool { return asked[id] }) {
 				continue
 			}
 			for _, source := range r.Origin {
-				if source = source.At(""); !slices.Contains(out, source) {
-					out = append(out, source)
+				if source = source.At(""); !known[source] {
+					known[source], out = true, append(out, source)
 				}
 			}
 		}

@@ -300,14 +300,56 @@ func version(d lb.Digest) string {
 
 // origins are the routes that forward to each target group.
 func origins(want lb.LoadBalancer) map[lb.GroupID][]diag.Source {
-	out := map[lb.GroupID][]diag.Source{}
+	out, known := map[lb.GroupID][]diag.Source{}, map[lb.GroupID]map[diag.Source]bool{}
+	for _, together := range forwarded(want) {
+		for _, g := range together.groups {
+			if known[g] == nil && out[g] == nil {
+				out[g] = slices.Clip(together.origin) // most groups are alone, or always among the same
+				continue
+			}
+			if known[g] == nil {
+				known[g] = map[diag.Source]bool{}
+				for _, s := range out[g] {
+					known[g][s] = true
+				}
+			}
+			for _, s := range together.origin {
+				if !known[g][s] {
+					known[g][s], out[g] = true, append(out[g], s)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// A forwarding is target groups between which requests are divided, and the routes for which they are.
+type forwarding struct {
+	groups []lb.GroupID
+	origin []diag.Source
+	known  map[diag.Source]bool
+}
+
+// forwarded are all that rules have, in the order of the rules. A Backend of many Services has one forwarding, however
+// many rules and routes lead to it.
+func forwarded(want lb.LoadBalancer) []*forwarding {
+	var out []*forwarding
+	by := map[string]*forwarding{}
 	for _, l := range want.Listeners {
 		for _, r := range l.Rules {
-			for _, g := range r.Action.Groups() {
-				for _, s := range r.Origin {
-					if !slices.Contains(out[g], s) {
-						out[g] = append(out[g], s)
-					}
+			var key strings.Builder
+			groups := r.Action.Groups()
+			for _, g := range groups {
+				key.WriteString(string(g) + "|")
+			}
+			of := by[key.String()]
+			if of == nil {
+				of = &forwarding{groups: groups, known: map[diag.Source]bool{}}
+				by[key.String()], out = of, append(out, of)
+			}
+			for _, s := range r.Origin {
+				if !of.known[s] {
+					of.known[s], of.origin = true, append(of.origin, s)
 				}
 			}
 		}
