@@ -20,6 +20,15 @@ type block struct {
 	byHost  map[routing.Host][]origin // the origins, once they are asked for
 	layer   int                       // blocks of one host in a lower layer come first
 	name    string                    // what key made of it
+	index   *pathIndex                // what indexed made of it
+}
+
+// indexed is the index of the paths. It is made once the block is complete.
+func (b *block) indexed() *pathIndex {
+	if b.index == nil {
+		b.index = newPathIndex(b.paths)
+	}
+	return b.index
 }
 
 // origin is where a path of one of a block's hosts comes from. A guard that nobody asked for has none.

@@ -119,7 +119,7 @@ const pairwise = 64
 // ahead puts a block before those of another group that it overlaps.
 func (s *pathSets) ahead(b *block, n *node, others []*block, nodes []*node) {
 	for i, o := range others {
-		if o.group != b.group && s.anyOverlap(b.group.owner, b.paths, o.paths) {
+		if o.group != b.group && s.anyOverlap(b.group.owner, b.indexed(), o.indexed()) {
 			n.before(nodes[i])
 		}
 	}

@@ -50,6 +50,10 @@ type textSet struct {
 
 	compiled []*regexp.Regexp  // the patterns, once somebody needs them
 	whole    *routing.Language // the set, likewise
+
+	// Made of many values once they are asked for.
+	named, begun map[string]bool
+	lengths      []int // of those in begun
 }
 
 // textKind is how the values of a field are read.
@@ -133,12 +137,8 @@ func (s *textSet) meets(o *textSet) bool {
 	if slices.ContainsFunc(s.plain, o.has) || slices.ContainsFunc(o.plain, s.has) {
 		return true
 	}
-	for _, a := range s.trailing {
-		for _, b := range o.trailing {
-			if strings.HasPrefix(a, b) || strings.HasPrefix(b, a) {
-				return true
-			}
-		}
+	if slices.ContainsFunc(s.trailing, o.begins) || slices.ContainsFunc(o.trailing, s.begins) {
+		return true
 	}
 	if s.finite() || o.finite() || len(s.patterns) == 0 && len(o.patterns) == 0 {
 		return false
@@ -229,13 +229,51 @@ func (s *textSet) holds(inner *textSet) bool {
 func (s *textSet) finite() bool { return len(s.patterns) == 0 && len(s.trailing) == 0 }
 
 func (s *textSet) has(text string) bool {
-	if slices.Contains(s.plain, text) || slices.ContainsFunc(s.trailing, func(t string) bool { return strings.HasPrefix(text, t) }) {
+	if s.names(text) || s.begins(text) {
 		return true
 	}
 	if s.onlyGlobs() && !slices.ContainsFunc(s.globs, func(g string) bool { return routing.GlobMatch(g, text) }) {
 		return false
 	}
 	return slices.ContainsFunc(s.expressions(), func(re *regexp.Regexp) bool { return re.MatchString(text) })
+}
+
+// few is how many values are compared one by one. Of more a set is made.
+const few = 16
+
+// names reports whether a text is a value.
+func (s *textSet) names(text string) bool {
+	if len(s.plain) <= few {
+		return slices.Contains(s.plain, text)
+	}
+	if s.named == nil {
+		s.named = setOf(s.plain)
+	}
+	return s.named[text]
+}
+
+// begins reports whether a text begins as a value says that ends in a star.
+func (s *textSet) begins(text string) bool {
+	if len(s.trailing) <= few {
+		return slices.ContainsFunc(s.trailing, func(t string) bool { return strings.HasPrefix(text, t) })
+	}
+	if s.begun == nil {
+		s.begun = setOf(s.trailing)
+		for t := range s.begun {
+			s.lengths = append(s.lengths, len(t))
+		}
+		slices.Sort(s.lengths)
+		s.lengths = slices.Compact(s.lengths)
+	}
+	return slices.ContainsFunc(s.lengths, func(n int) bool { return n <= len(text) && s.begun[text[:n]] })
+}
+
+func setOf(texts []string) map[string]bool {
+	out := make(map[string]bool, len(texts))
+	for _, t := range texts {
+		out[t] = true
+	}
+	return out
 }
 
 // expressions are the patterns, compiled once; one that cannot be compiled stands for nothing.

@@ -38,11 +38,53 @@ func (s *pathSets) overlap(asker string, a, b routing.Path) bool {
 	return verdict != routing.None
 }
 
-// anyOverlap reports whether a path of one list overlaps a path of the other.
-func (s *pathSets) anyOverlap(asker string, a, b []routing.Path) bool {
-	return slices.ContainsFunc(a, func(p routing.Path) bool {
-		return slices.ContainsFunc(b, func(q routing.Path) bool { return s.overlap(asker, p, q) })
-	})
+// anyOverlap reports whether a path of one list overlaps a path of the other. Exact paths and prefixes are found in the
+// index of the other list; globs and regular expressions are compared with each.
+func (s *pathSets) anyOverlap(asker string, a, b *pathIndex) bool {
+	if len(a.plain) > len(b.plain) {
+		a, b = b, a
+	}
+	each := func(of []routing.Path, others []routing.Path) bool {
+		return slices.ContainsFunc(of, func(p routing.Path) bool {
+			return slices.ContainsFunc(others, func(q routing.Path) bool { return s.overlap(asker, p, q) })
+		})
+	}
+	return slices.ContainsFunc(a.plain, b.meets) || each(a.globs, b.plain) || each(a.plain, b.globs) || each(a.globs, b.globs)
+}
+
+// A pathIndex finds the exact paths and prefixes of a list that overlap another one.
+type pathIndex struct {
+	plain, globs []routing.Path // regular expressions are among the globs
+	at           map[routing.Path]bool
+	below        map[string]bool // the prefixes that some path is at or below
+}
+
+func newPathIndex(paths []routing.Path) *pathIndex {
+	x := &pathIndex{at: make(map[routing.Path]bool, len(paths)), below: make(map[string]bool, len(paths))}
+	for _, p := range paths {
+		if isGlob(p) {
+			x.globs = append(x.globs, p)
+			continue
+		}
+		x.plain, x.at[p] = append(x.plain, p), true
+		for up := range routing.Ancestors(p.Value) {
+			x.below[up] = true
+		}
+	}
+	return x
+}
+
+// meets reports whether an exact path or a prefix overlaps one of the list.
+func (x *pathIndex) meets(p routing.Path) bool {
+	if x.at[p] || p.Type == routing.Prefix && x.below[p.Value] {
+		return true
+	}
+	for up := range routing.Ancestors(p.Value) {
+		if x.at[routing.Path{Type: routing.Prefix, Value: up}] {
+			return true
+		}
+	}
+	return false
 }
 
 // contains reports whether outer has every request path of inner. It says false when it cannot
