@@ -87,7 +87,7 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languag
 	if !suffice(possible) { // members that are leaving need more: the cloud has the last word
 		possible = possible[:len(changes)]
 	}
-	made := least(possible, attempts, suffice)
+	made := least(possible, effortFor(s.Routes()), suffice)
 	built := compiled(made)
 	broken := strings.Join(exceeded(whole.LoadBalancer, c, f.InUse), ", and ")
 	told := map[diag.Source]bool{}
@@ -114,10 +114,24 @@ func first(a, b bool) int {
 	return 1
 }
 
-// attempts is how many times a load balancer is compiled to find concessions that it turns out not to take.
-// With the few that it takes to find how many suffice, it is compiled at most about 64 times, and as often again where
-// many namespaces are refused, or once for each of these where they are more (inturn.go).
-const attempts = 50
+// An effort is how many times a load balancer is compiled to find concessions that it turns out not to take: all
+// namespaces together, and then in turn (inturn.go).
+type effort struct{ attempts, turns int }
+
+// The bounds of an effort. With the few attempts that it takes to find how many concessions suffice, a load balancer is
+// compiled at most about 64 times, and as often again where many namespaces are refused, or once for each of these where
+// they are more. One with many routes takes long to compile, so it is compiled less often: its routes, as often as it is
+// compiled, are at most mostCompiled, unless the fewest attempts take more.
+const (
+	mostAttempts, fewestAttempts = 50, 8
+	mostCompiled                 = 200_000
+)
+
+// effortFor is the effort for a load balancer of so many routes.
+func effortFor(routes int) effort {
+	attempts := min(mostAttempts, max(fewestAttempts, mostCompiled/max(1, routes)))
+	return effort{attempts, inTurns * attempts / mostAttempts}
+}
 
 // singly is how many concessions in a row are given back one by one before more are given back at once.
 const singly = 8
@@ -125,16 +139,16 @@ const singly = 8
 // least are the first concessions that suffice, without those that it turns out not to take: one member less
 // can be rules more, and one more rules less. They are given back from the last one on, in blocks: after some in a
 // row could be given back, the next block is twice as large, and one that does not fit is halved. So the work
-// does not grow with the number of members. After so many attempts each namespace has a few of its own, and what is left
+// does not grow with the number of members. After the attempts each namespace has a few of its own, and what is left
 // then stays conceded.
-func least(possible []concession, attempts int, suffice func([]concession) bool) []concession {
+func least(possible []concession, with effort, suffice func([]concession) bool) []concession {
 	made := slices.Clone(possible[:sort.Search(len(possible), func(n int) bool { return suffice(possible[:n]) })])
 	for again := true; again; {
 		again = false
 		size, row := 1, 0
 		for i := len(made); i > 0; {
-			if attempts--; attempts < 0 {
-				return inTurn(made, i, suffice)
+			if with.attempts--; with.attempts < 0 {
+				return inTurn(made, i, with.turns, suffice)
 			}
 			from := max(0, i-size)
 			others := slices.Delete(slices.Clone(made), from, i)

@@ -75,7 +75,7 @@ func TestLeastGivesBackAsOneByOne(t *testing.T) {
 		}
 		q := newQuota(rng.IntN(150), rules...)
 		want := names(leastOneByOne(q.possible, q.suffice))
-		if got := names(least(q.possible, 1000, q.suffice)); !slices.Equal(got, want) {
+		if got := names(least(q.possible, effort{1000, inTurns}, q.suffice)); !slices.Equal(got, want) {
 			t.Fatalf("%d rules have room, of %v: refused %v, want %v", q.room, rules, got, want)
 		}
 	}
@@ -85,7 +85,7 @@ func TestLeastGivesBackAsOneByOne(t *testing.T) {
 func TestLeastIsBounded(t *testing.T) {
 	for _, n := range []int{10, 400, 5000} {
 		q := newQuota(n+50, append(slices.Repeat([]int{1}, n), 2*n+4000)...)
-		got := least(q.possible, attempts, q.suffice)
+		got := least(q.possible, effortFor(0), q.suffice)
 		if want := fmt.Sprintf("web-%04d", n); len(got) != 1 || got[0].Name != want {
 			t.Errorf("of %d small ones and a large one %d are refused, want %s alone", n, len(got), want)
 		}
@@ -94,7 +94,7 @@ func TestLeastIsBounded(t *testing.T) {
 		}
 	}
 	q := newQuota(100, slices.Repeat([]int{101, 1}, 1000)...)
-	made := least(q.possible, attempts, q.suffice)
+	made := least(q.possible, effortFor(0), q.suffice)
 	if q.tries > 64+mostTurn {
 		t.Errorf("of a thousand that are too large: %d attempts", q.tries)
 	}
@@ -114,7 +114,7 @@ func TestLeastGivesEachNamespaceItsTurn(t *testing.T) {
 				q.possible[i].Owner.Namespace = fmt.Sprintf("alice-%d", i%others)
 			}
 		}
-		made := least(q.possible, attempts, q.suffice)
+		made := least(q.possible, effortFor(0), q.suffice)
 		for _, m := range made {
 			if m.Owner.Namespace != "bob" {
 				t.Errorf("of %d namespaces, %s of %s is refused, and has room", others, m.Name, m.Owner.Namespace)
@@ -132,8 +132,17 @@ func TestLeastGivesEachNamespaceItsTurn(t *testing.T) {
 // Where the rest of a namespace has no room at once, some of it is given back.
 func TestInTurnHalves(t *testing.T) {
 	q := newQuota(10, 5, 5, 30, 5) // the newest first
-	made := inTurn(q.possible, len(q.possible), q.suffice)
+	made := inTurn(q.possible, len(q.possible), inTurns, q.suffice)
 	if got, want := names(made), []string{"web-0000", "web-0001", "web-0002"}; !slices.Equal(got, want) || !q.suffice(made) {
 		t.Errorf("refused %v, want %v", got, want)
+	}
+}
+
+// TestEffortHasABound: the more routes there are, the less often they are compiled, but at least a few times.
+func TestEffortHasABound(t *testing.T) {
+	for routes, want := range map[int]effort{0: {50, 64}, 100: {50, 64}, 4000: {50, 64}, 11_000: {18, 23}, 25_000: {8, 10}, 1_000_000: {8, 10}} {
+		if got := effortFor(routes); got != want {
+			t.Errorf("for %d routes: %v, want %v", routes, got, want)
+		}
 	}
 }

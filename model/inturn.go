@@ -5,7 +5,8 @@ import "slices"
 // This file gives concessions back in turn, namespace by namespace. The attempts that all have in common can be used up
 // by the refused Ingresses of one namespace; an Ingress of another one that has room is not to stay refused for that.
 
-// inTurns is how many attempts all namespaces have together, of which each has its part and 4 at most, and 1 at least.
+// inTurns is how many attempts all namespaces have together at most, of which each has its part and 4 at most, and 1 at
+// least.
 const (
 	inTurns  = 64
 	mostTurn = 4
@@ -32,8 +33,8 @@ func (t *turn) done(fits bool) {
 	}
 }
 
-// inTurn gives back those of the first n concessions that it turns out not to take.
-func inTurn(made []concession, n int, suffice func([]concession) bool) []concession {
+// inTurn gives back those of the first n concessions that it turns out not to take, with so many attempts at most.
+func inTurn(made []concession, n, most int, suffice func([]concession) bool) []concession {
 	given := make([]bool, len(made))
 	left := func() []concession {
 		var out []concession
@@ -45,7 +46,7 @@ func inTurn(made []concession, n int, suffice func([]concession) bool) []concess
 		return out
 	}
 	turns := turnsOf(made[:n])
-	for range min(mostTurn, max(1, inTurns/max(1, len(turns)))) {
+	for range min(mostTurn, max(1, most/max(1, len(turns)))) {
 		for _, t := range turns {
 			if len(t.rest) == 0 {
 				continue

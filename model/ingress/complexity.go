@@ -40,6 +40,15 @@ func routesOf(ing *networkingv1.Ingress) int {
 	return n
 }
 
+// Routes is how many routes the rules of all members are on all of their ports.
+func (s Snapshot) Routes() int {
+	n := 0
+	for _, m := range s.Members {
+		n += routesOf(m.Ingress) * max(1, len(m.settings.ports))
+	}
+	return n
+}
+
 // secretsOf is how many Secrets with certificates an Ingress names.
 func secretsOf(ing *networkingv1.Ingress) int {
 	names := map[string]bool{}
