@@ -26,7 +26,9 @@ type pool struct {
 	entries  map[routing.BackendID]*pooled
 	checked  map[name]bool // whether Backends are valid
 	ports    portBudget
-	blind    bool // whether it was told that endpoints are taken for what they say
+
+	endpoints endpointBudget
+	blind     bool // whether it was told that endpoints are taken for what they say
 }
 
 // A reference is what an Ingress says about a backend, so that it is looked up once.
@@ -65,7 +67,7 @@ type healthClaim struct {
 }
 
 func newPool(c *Class) *pool {
-	return &pool{class: c, resolved: map[reference]*resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[name]bool{}, ports: portBudget{}}
+	return &pool{class: c, resolved: map[reference]*resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[name]bool{}, ports: portBudget{}, endpoints: newEndpointBudget()}
 }
 
 // backends are all of the pool, with their health checks decided.
@@ -109,7 +111,7 @@ func (v *visit) action(b *networkingv1.IngressBackend, field string) routing.Act
 func (v *visit) forward(ref reference, field string) routing.BackendID {
 	r := v.pool.resolved[ref]
 	if r == nil {
-		r = v.class.resolve(ref, v.behind(ref.service))
+		r = v.resolve(ref)
 		v.pool.ports.afford(r)
 		v.pool.resolved[ref] = r
 	}

@@ -41,6 +41,7 @@ type index struct {
 	pods       map[name]*corev1.Pod
 	podsKnown  bool
 	awaited    map[Claim]bool
+	taken      map[name]bool // Services that were taken over from another index, with what is behind them
 }
 
 func newIndex(o Objects) *index {
@@ -172,6 +173,13 @@ func (x *index) takeBackend(from *index, namespace string, b *networkingv1.Ingre
 }
 
 func (x *index) takeService(from *index, n name) {
+	if x.taken[n] {
+		return // a Service with many ports is named many times
+	}
+	if x.taken == nil {
+		x.taken = map[name]bool{}
+	}
+	x.taken[n] = true
 	pick(x.services, from.services, n)
 	pick(x.slices, from.slices, n)
 	maps.Copy(x.pods, from.podsOf(n))
