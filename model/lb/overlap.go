@@ -22,6 +22,12 @@ func ExtentOf(r Rule, d Dialect) *Extent {
 	return &Extent{texts(r.Condition("host"), d, hostTexts), texts(r.Condition("path"), d, pathTexts)}
 }
 
+// Listed reports whether the extent is told by a few hosts and by texts, without patterns, so that it takes little to
+// compare.
+func (e *Extent) Listed() bool {
+	return len(e.host.hosts) <= few && len(e.host.patterns) == 0 && len(e.path.patterns) == 0
+}
+
 // Overlaps reports whether a request is in both. It says true when it cannot tell.
 func (e *Extent) Overlaps(o *Extent) bool { return e.host.meets(&o.host) && e.path.meets(&o.path) }
 

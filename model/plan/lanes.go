@@ -58,6 +58,7 @@ func (l *lanes) bar(task int) []int {
 type index struct {
 	pairs    *pairs
 	entries  []entry
+	extents  []*lb.Extent     // of their rules, once they are asked for
 	byHost   map[string][]int // of plain hosts, positions in entries
 	crossing []int            // positions of those that cross every lane
 }
@@ -73,7 +74,7 @@ func newIndex(p *pairs) index { return index{pairs: p, byHost: map[string][]int{
 
 func (x *index) add(e entry) {
 	position := len(x.entries)
-	x.entries = append(x.entries, e)
+	x.entries, x.extents = append(x.entries, e), append(x.extents, nil)
 	hosts := plainHosts(e.rule)
 	if hosts == nil {
 		x.crossing = append(x.crossing, position)
@@ -86,8 +87,12 @@ func (x *index) add(e entry) {
 // meeting is what the entries that overlap a rule are found for, in the order of entry.
 func (x *index) meeting(r lb.Rule) []int {
 	var out []int
+	own := x.pairs.extent(r)
 	for _, position := range x.near(r) {
-		if x.pairs.overlap(x.entries[position].rule, r) {
+		if x.extents[position] == nil {
+			x.extents[position] = x.pairs.extent(x.entries[position].rule)
+		}
+		if x.pairs.meet(x.extents[position], own) {
 			out = append(out, x.entries[position].at)
 		}
 	}
@@ -116,24 +121,33 @@ func (x *index) near(r lb.Rule) []int {
 type pairs struct {
 	dialect lb.Dialect
 	extents map[string]*lb.Extent // by conditions
-	known   map[[2]string]bool
+	known   map[[2]*lb.Extent]bool
 }
 
 func newPairs(d lb.Dialect) *pairs {
-	return &pairs{dialect: d, extents: map[string]*lb.Extent{}, known: map[[2]string]bool{}}
+	return &pairs{dialect: d, extents: map[string]*lb.Extent{}, known: map[[2]*lb.Extent]bool{}}
 }
 
-func (p *pairs) overlap(a, b lb.Rule) bool {
-	key := [2]string{a.MatchKey(), b.MatchKey()}
+func (p *pairs) overlap(a, b lb.Rule) bool { return p.meet(p.extent(a), p.extent(b)) }
+
+// meet reports whether the rules of two extents overlap. What lists of texts tell is found out again each time: there
+// can be millions of pairs.
+func (p *pairs) meet(a, b *lb.Extent) bool {
+	if a.Listed() && b.Listed() {
+		return a.Overlaps(b)
+	}
+	key := [2]*lb.Extent{a, b}
 	overlap, known := p.known[key]
 	if !known {
-		overlap = p.extent(key[0], a).Overlaps(p.extent(key[1], b))
+		overlap = a.Overlaps(b)
 		p.known[key] = overlap
 	}
 	return overlap
 }
 
-func (p *pairs) extent(key string, r lb.Rule) *lb.Extent {
+// extent is that of a rule, made once.
+func (p *pairs) extent(r lb.Rule) *lb.Extent {
+	key := r.MatchKey()
 	if p.extents[key] == nil {
 		p.extents[key] = lb.ExtentOf(r, p.dialect)
 	}
