@@ -43,10 +43,37 @@ func groups(t *testing.T) []row {
 			return "  tls:\n  - secretName: t0\n    hosts: [" + strings.TrimSuffix(times(4900, func(j int) string { return fmt.Sprintf("h%d-%d.a.com,", i, j) }), ",") + "]\n" +
 				"  rules:\n" + host("", path("/", "Prefix"))
 		}) + wildcard, ""},
+		{"160,000 hosts that are listed below the wildcard of another namespace", group(40, func(i int) string {
+			return fmt.Sprintf("  tls:\n  - hosts: [%s]\n  rules:\n", list(4000, func(j int) string { return fmt.Sprintf("h%d-%d.a.com", i, j) })) + host(fmt.Sprintf("h%d.b.com", i), path("/", "Prefix"))
+		}) + wildcard, "Omitted"},
+		{"50 Ingresses of one Service with 7,000 annotations of another controller", strings.Replace(group(50, func(i int) string { return "  rules:\n" + host(fmt.Sprintf("h%d.a.com", i), path("/", "Prefix")) }),
+			"metadata: {namespace: shop, name: web}\nspec:\n  clusterIP", "metadata: {namespace: shop, name: web, annotations: {"+list(7000, func(i int) string { return fmt.Sprintf("x.ingress.kubernetes.io/zzqjxwvk%05d: x", i) })+"}}\nspec:\n  clusterIP", 1), "AnnotationForeign"},
+		{"10 Ingresses of 4,000 exact paths below the prefix of another", group(11, func(i int) string {
+			if i == 10 {
+				return "  rules:\n" + host("h.a.com", path("/", "Prefix"))
+			}
+			return "  rules:\n" + host("h.a.com", times(4000, func(j int) string { return path(fmt.Sprintf("/%d-%d", i, j), "Exact") }))
+		}), ""},
+		{"5 Ingresses of 2,000 exact paths, and 60 of which many are refused", group(66, func(i int) string {
+			switch {
+			case i == 0:
+				return "  rules:\n" + host("h.a.com", path("/", "Prefix"))
+			case i <= 5:
+				return "  rules:\n" + host("h.a.com", times(2000, func(j int) string { return path(fmt.Sprintf("/%d-%d", i, j), "Exact") }))
+			}
+			return "  rules:\n" + host(fmt.Sprintf("h%d.b.com", i), times(1+30*(i%2), func(j int) string {
+				return strings.Replace(path(fmt.Sprintf("/p%d", j), "Exact"), "name: web", fmt.Sprintf("name: web%d", j%2), 1)
+			}))
+		}), "QuotaExceeded"},
 		{"150 Ingresses with certificates of 2,400 names", certificates(t, 150, times(2400, func(i int) string { return fmt.Sprintf("n%d.a.com ", i) })) + group(150, func(i int) string {
 			return fmt.Sprintf("  tls:\n  - {secretName: t%d, hosts: [h%d.a.com]}\n  rules:\n", i, i) + host(fmt.Sprintf("h%d.a.com", i), path("/", "Prefix"))
 		}), "QuotaExceeded"},
 	}
+}
+
+// list is a list of so many things.
+func list(n int, part func(i int) string) string {
+	return strings.TrimSuffix(times(n, func(i int) string { return part(i) + ", " }), ", ")
 }
 
 // wildcard is an Ingress of another namespace for the wildcard above.

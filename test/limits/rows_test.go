@@ -79,9 +79,20 @@ func rows(certificate, other, wild string) []row {
 			times(320, func(i int) string { return path(fmt.Sprintf("/a/p%d", i), "Prefix") }))), ""},
 		{"2,000 entries of spec.tls for 2,000 hosts", secure(times(2000, func(int) string { return "  - {}\n" }), hosts(2000)), ""},
 		{"2,000 wildcards of spec.tls for 2,000 hosts", secure(times(2000, func(int) string { return "  - hosts: ['*.a.com']\n" }), hosts(2000)), ""},
-		{"2,000 missing Secrets", secure(times(2000, func(i int) string { return fmt.Sprintf("  - {hosts: [h%d.a.com], secretName: s%d}\n", i, i) }), host("h0.a.com", path("/", "Prefix"))), "CertificateMissing"},
+		{"500 missing Secrets", secure(times(500, func(i int) string { return fmt.Sprintf("  - {hosts: [h%d.a.com], secretName: s%d}\n", i, i) }), host("h0.a.com", path("/", "Prefix"))), "CertificateMissing"},
+		{"2,000 missing Secrets", secure(times(2000, func(i int) string { return fmt.Sprintf("  - {hosts: [h%d.a.com], secretName: s%d}\n", i, i) }), host("h0.a.com", path("/", "Prefix"))), "TooComplex"},
 		{"2,000 entries that name a Secret of 2,400 other names", secure(times(2000, func(i int) string { return fmt.Sprintf("  - {hosts: [h%d.a.com], secretName: other}\n", i) }), hosts(2000)) + "---\n" + other, "QuotaExceeded"},
 		{"10 entries that name a Secret of 2,400 wildcards for 9,900 hosts", secure(times(10, func(int) string { return "  - {secretName: wild}\n" }), names(9900)) + "---\n" + wild, "CertificateInvalid"},
+		{"60,000 hosts that are listed below the wildcard of another namespace", group(1, func(int) string {
+			return fmt.Sprintf("  tls:\n  - hosts: [%s]\n  rules:\n", list(60_000, func(i int) string { return fmt.Sprintf("h%d.a.com", i) })) + host("b.com", path("/", "Prefix"))
+		}) + wildcard, "Omitted"},
+		{"5,000 hosts of a Backend of 100 Services", strings.ReplaceAll(one(hosts(5000)), "service: {name: web, port: {number: 80}}", "resource: {apiGroup: fairlead.dev, kind: Backend, name: all}") +
+			"---\napiVersion: fairlead.dev/v1alpha1\nkind: Backend\nmetadata: {namespace: shop, name: all}\nspec: {services: [" + list(100, func(i int) string { return fmt.Sprintf("{name: web%d, port: {number: 80}}", i) }) + "]}\n" +
+			times(100, func(i int) string { return strings.Replace(service, "name: web}", fmt.Sprintf("name: web%d}", i), 1) }), "NotExpressible"},
+		{"100 Services of 100 ports with 250 Pods each", one(host("a.com", times(10_000, func(i int) string {
+			backend := fmt.Sprintf("{name: web%d, port: {number: %d}}", i/100, 1+i%100)
+			return strings.Replace(path(fmt.Sprintf("/p%d", i), "Exact"), "{name: web, port: {number: 80}}", backend, 1)
+		}))) + "---\n" + times(100, crowded), "QuotaExceeded"},
 		{"1,999 listed hosts and 5 paths", secure("  - hosts: ["+strings.TrimSuffix(times(1999, func(i int) string { return fmt.Sprintf("h%d.a.com,", i) }), ",")+"]\n",
 			host("", times(5, func(i int) string { return path(fmt.Sprintf("/p%d", i), "Prefix") }))), ""},
 		{"a Secret of 1 MiB", "apiVersion: v1\nkind: Secret\nmetadata: {namespace: shop, name: t}\ntype: kubernetes.io/tls\ndata: {tls.key: QQ==, tls.crt: " +
@@ -176,6 +187,20 @@ func path(value, kind string) string {
 
 func ports(n int) string {
 	return strings.TrimSuffix(times(n, func(i int) string { return fmt.Sprintf("HTTP:%d,", 8000+i) }), ",")
+}
+
+// crowded is a Service of 100 ports with 250 endpoints.
+func crowded(service int) string {
+	served := func(key string) string {
+		return list(100, func(i int) string {
+			return fmt.Sprintf("{name: p%d, port: %d}", i, map[string]int{"Service": 1 + i, "EndpointSlice": 8000 + i%20}[key])
+		})
+	}
+	return fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {namespace: shop, name: web%d}\nspec: {clusterIP: 10.0.0.1, ports: [%s]}\n---\n", service, served("Service")) +
+		fmt.Sprintf("apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {namespace: shop, name: web%d, labels: {kubernetes.io/service-name: web%d}}\naddressType: IPv4\nports: [%s]\nendpoints: [%s]\n---\n",
+			service, service, served("EndpointSlice"), list(250, func(i int) string {
+				return fmt.Sprintf("{addresses: [10.0.0.%d], targetRef: {kind: Pod, namespace: shop, name: p%d}}", i+1, i)
+			}))
 }
 
 func numbers(n int) string {
