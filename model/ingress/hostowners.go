@@ -40,12 +40,18 @@ func (s *Snapshot) resolveOwners(x *index, memories map[routing.Key]Memory) {
 	s.Diagnostics = append(s.Diagnostics, tellDisputes(s.owners)...)
 }
 
+// A heldHost is who is remembered as the owner of a host.
+type heldHost struct {
+	namespace string
+	from      routing.Key // where that is remembered; "" for here
+}
+
 // rememberedHosts are the owners that are remembered here, and for hosts that are not, those that
 // members bring from the load balancers that they move away from.
-func (s *Snapshot) rememberedHosts(memories map[routing.Key]Memory, claims []ownership.Claim) map[routing.Host]string {
-	held := maps.Clone(s.Memory.Hosts)
-	if held == nil {
-		held = map[routing.Host]string{}
+func (s *Snapshot) rememberedHosts(memories map[routing.Key]Memory, claims []ownership.Claim) map[routing.Host]heldHost {
+	held := make(map[routing.Host]heldHost, len(s.Memory.Hosts))
+	for host, namespace := range s.Memory.Hosts {
+		held[host] = heldHost{namespace: namespace}
 	}
 	from := map[routing.Owner]routing.Key{}
 	for _, m := range s.Members {
@@ -55,8 +61,8 @@ func (s *Snapshot) rememberedHosts(memories map[routing.Key]Memory, claims []own
 	}
 	for _, c := range claims {
 		_, known := held[c.Host]
-		if !known && c.By.Namespace == memories[from[c.By]].Hosts[c.Host] {
-			held[c.Host] = c.By.Namespace
+		if key := from[c.By]; !known && c.By.Namespace == memories[key].Hosts[c.Host] {
+			held[c.Host] = heldHost{c.By.Namespace, key}
 		}
 	}
 	return held
@@ -118,16 +124,15 @@ func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, for
 // holdings are the remembered owners that may still serve their hosts. A namespace that is being made again is
 // not there, so that its labels are not known: it keeps what it holds. A host that is not remembered here, but
 // comes with a member that moves, is new beside the certificates that are served here.
-func (c *claimant) holdings(held map[routing.Host]string, here *Memory) []ownership.Holding {
+func (c *claimant) holdings(held map[routing.Host]heldHost, here *Memory) []ownership.Holding {
 	var out []ownership.Holding
 	for _, host := range slices.Sorted(maps.Keys(held)) {
-		owner := held[host]
+		owner, from := held[host].namespace, held[host].from
 		if c.namespaces[name{name: owner}] != nil && c.class.excludes(c.key, owner, c.labels(owner)) != "" {
 			continue
 		}
 		if a := c.allowance(owner); a.permits(host) {
-			settled := here.Hosts[host] == owner && !here.Yielding[host]
-			out = append(out, ownership.Holding{Host: host, Namespace: owner, Granted: a.grants(host), Settled: settled})
+			out = append(out, ownership.Holding{Host: host, Namespace: owner, Granted: a.grants(host), Settled: from == "" && !here.Yielding[host], From: from})
 		}
 	}
 	return out

@@ -118,6 +118,23 @@ func TestOwnersOfHosts(t *testing.T) {
 			want: []string{"a.test bob"},
 			told: []string{"error HostTaken Ingress alice/a spec.rules[0].host", "info HostTaken Ingress bob/b spec.rules[0].host"},
 		},
+		"nor what is below a wildcard of another namespace here": {
+			given: []any{shared(), inEdge("alice/a", aged(1), web("*.test")), inEdge("bob/b", aged(2), web("a.test"))},
+			memories: map[routing.Key]Memory{
+				edgeKey:                        {Hosts: map[routing.Host]string{"*.test": "alice"}},
+				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"a.test": "bob"}, Members: map[string]Remembered{"bob/b": {Served: true}}},
+			},
+			want: []string{"*.test alice"},
+			told: []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[0].host"},
+		},
+		"a wildcard that comes takes no host that is remembered here": {
+			given: []any{shared(), inEdge("alice/a", aged(1), web("a.test")), inEdge("bob/b", aged(2), web("*.test"))},
+			memories: map[routing.Key]Memory{
+				edgeKey:                        {Hosts: map[routing.Host]string{"a.test": "alice", "c.test": "carol"}},
+				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"*.test": "bob"}, Members: map[string]Remembered{"bob/b": {Served: true}}},
+			},
+			want: []string{"*.test bob", "a.test alice", "(c.test carol)"},
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,9 @@
 //     above precise hosts of other namespaces is permitted: precise hosts go before it.
 //  3. "First" is what is remembered; then the age of the Ingress, and its name. Ownership that is
 //     remembered stays: an Ingress that is edited keeps its age, so that age alone would let an old
-//     Ingress take a host that another namespace has had for years.
+//     Ingress take a host that another namespace has had for years. A host that comes with a member from another
+//     load balancer is remembered here where it is free: neither it, nor a wildcard above it, is remembered for another
+//     namespace.
 //  4. Of two namespaces, the one that the class grants the host by its name goes before the one that
 //     may serve it because of a wildcard.
 //  5. A certificate of one namespace has no name for a host of another one. Of a host and a certificate

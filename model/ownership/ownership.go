@@ -29,6 +29,8 @@ type Holding struct {
 	// Settled says that the host goes before certificates of other namespaces that came later: it was
 	// named when none of them had a name for it.
 	Settled bool
+	// From is the load balancer where the host is remembered, which a member brings it from; "" for this one.
+	From routing.Key
 }
 
 // Owners are the namespaces that own the hosts of one load balancer. A nil *Owners restricts nothing.
@@ -47,8 +49,9 @@ type owner struct {
 // A candidate is what counts for one namespace when it is decided who owns a host.
 type candidate struct {
 	granted bool
-	held    bool   // the namespace is remembered to own the host
-	settled bool   // as of a Holding
+	held    bool // the namespace is remembered to own the host
+	settled bool // as of a Holding
+	from    routing.Key
 	claim   *Claim // of its oldest Ingress that names the host; nil if none does any more
 }
 
@@ -79,7 +82,7 @@ func candidatesOf(claims []Claim, held []Holding) map[routing.Host]map[string]ca
 		return all[h]
 	}
 	for _, h := range held {
-		of(h.Host)[h.Namespace] = candidate{granted: h.Granted, held: true, settled: h.Settled}
+		of(h.Host)[h.Namespace] = candidate{granted: h.Granted, held: true, settled: h.Settled, from: h.From}
 	}
 	for i := range claims {
 		claim := &claims[i]
@@ -102,7 +105,7 @@ func (o *Owners) decide(host routing.Host, among map[string]candidate) {
 	slices.SortFunc(all, func(a, b owner) int { return cmp.Or(first(b.granted, a.granted), compareAge(a.candidate, b.candidate)) })
 	above, covered := o.above(host)
 	for _, c := range all {
-		if !covered || above.namespace == c.namespace || c.granted || compareAge(c.candidate, above.candidate) < 0 {
+		if !covered || above.namespace == c.namespace || c.granted || c.precedes(above.candidate) {
 			o.of[host] = c
 			return
 		}
@@ -119,14 +122,29 @@ func (o *Owners) above(host routing.Host) (owner, bool) {
 	return above, ok
 }
 
+// precedes reports whether a precise host was named before the wildcard above it. Where one load balancer remembers both,
+// the precise host was accepted beside the wildcard. One that is brought from elsewhere has not been accepted beside a
+// wildcard that is remembered here.
+func (c candidate) precedes(wildcard candidate) bool {
+	switch {
+	case !c.held || !wildcard.held:
+		return compareAge(c, wildcard) < 0
+	case c.from == wildcard.from || c.from == "":
+		return true
+	case wildcard.from == "":
+		return false
+	}
+	return Older(c.claim.By, wildcard.claim.By) < 0
+}
+
 // compareAge orders candidates by who named their hosts first. What is remembered was there before
-// what is not; a precise host that is remembered was accepted before the wildcard above it.
+// what is not.
 func compareAge(a, b candidate) int {
 	switch {
-	case a.held && b.held:
-		return -1
 	case a.held != b.held:
 		return first(b.held, a.held)
+	case a.held:
+		return 0 // a host is remembered for one namespace only
 	}
 	return Older(a.claim.By, b.claim.By)
 }

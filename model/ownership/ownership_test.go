@@ -29,6 +29,9 @@ func ordered(c Claim, order int) Claim {
 
 func TestOwners(t *testing.T) {
 	held := func(namespace string, host routing.Host) Holding { return Holding{Host: host, Namespace: namespace} }
+	brought := func(from routing.Key, namespace string, host routing.Host) Holding {
+		return Holding{Host: host, Namespace: namespace, From: from}
+	}
 	cases := map[string]struct {
 		claims []Claim
 		held   []Holding
@@ -103,6 +106,41 @@ func TestOwners(t *testing.T) {
 			claims: []Claim{claim("bob", 9, "b.test")},
 			held:   []Holding{held("alice", "*.test")},
 			want:   map[routing.Host]string{"*.test": "alice", "b.test": ""},
+		},
+		"a name that is brought is not before a wildcard that is remembered here": {
+			claims: []Claim{claim("alice", 1, "*.test"), claim("bob", 9, "b.test")},
+			held:   []Holding{brought("other", "bob", "b.test"), held("alice", "*.test")},
+			want:   map[routing.Host]string{"*.test": "alice", "b.test": ""},
+		},
+		"nor before one that is reserved": {
+			claims: []Claim{claim("bob", 9, "b.test")},
+			held:   []Holding{brought("other", "bob", "b.test"), held("alice", "*.test")},
+			want:   map[routing.Host]string{"*.test": "alice", "b.test": ""},
+		},
+		"the owner of the wildcard names it as well": {
+			claims: []Claim{claim("alice", 1, "*.test"), claim("alice", 1, "b.test"), claim("bob", 9, "b.test")},
+			held:   []Holding{brought("other", "bob", "b.test"), held("alice", "*.test")},
+			want:   map[routing.Host]string{"*.test": "alice", "b.test": "alice"},
+		},
+		"a grant permits a name that is brought": {
+			claims: []Claim{claim("alice", 1, "*.test"), granted(claim("bob", 9, "b.test"))},
+			held:   []Holding{brought("other", "bob", "b.test"), held("alice", "*.test")},
+			want:   map[routing.Host]string{"*.test": "alice", "b.test": "bob"},
+		},
+		"a wildcard that is brought takes no name that is remembered here": {
+			claims: []Claim{claim("bob", 9, "*.test"), claim("alice", 1, "a.test")},
+			held:   []Holding{brought("other", "bob", "*.test"), held("alice", "a.test"), held("carol", "c.test")},
+			want:   map[routing.Host]string{"*.test": "bob", "a.test": "alice", "c.test": "carol"},
+		},
+		"what comes from one load balancer stays as it was there": {
+			claims: []Claim{claim("alice", 9, "*.test"), claim("bob", 1, "b.test")},
+			held:   []Holding{brought("other", "bob", "b.test"), brought("other", "alice", "*.test")},
+			want:   map[routing.Host]string{"*.test": "alice", "b.test": "bob"},
+		},
+		"of what comes from two the older Ingress decides": {
+			claims: []Claim{claim("alice", 9, "*.test"), claim("bob", 1, "b.test"), claim("carol", 10, "c.test")},
+			held:   []Holding{brought("other", "bob", "b.test"), brought("third", "alice", "*.test"), brought("other", "carol", "c.test")},
+			want:   map[routing.Host]string{"*.test": "alice", "b.test": "", "c.test": "carol"},
 		},
 		"a grant of the very host goes before age": {
 			claims: []Claim{granted(claim("bob", 1, "b.test")), claim("alice", 2, "b.test")},
