@@ -43,7 +43,7 @@ func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	languages := routing.NewLanguages()
 	s = s.Looking()
 	built := compile(s, f, c, languages)
-	if len(exceeded(built.LoadBalancer, c, f.InUse)) > 0 {
+	if len(built.exceeds(c, f.InUse)) > 0 {
 		built = fit(s, f, c, built, languages)
 	}
 	languages.Forget() // the table is kept longer than that is needed

@@ -12,8 +12,17 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file keeps a load balancer within its quotas. What is served stays: the change that does
-// not fit is refused, and of several the newest member's.
+// This file keeps a load balancer within its quotas, and its table within its bounds. What is served stays: the change
+// that does not fit is refused, and of several the newest member's.
+
+// exceeds are the quotas and the bounds that are broken, in words.
+func (b Built) exceeds(c lb.Capabilities, inUse lb.Counts) []string {
+	out := exceeded(b.LoadBalancer, c, inUse)
+	if excess := b.Table.Excess(); excess != "" {
+		out = append(out, excess)
+	}
+	return out
+}
 
 // exceeded are the quotas that a load balancer breaks, in words: there may be as many as the cloud allows, or
 // as there are, if these are more.
@@ -83,19 +92,22 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languag
 		}
 		return compile(s.Refuse(back).Without(out), f, c, languages)
 	}
-	suffice := func(made []concession) bool { return len(exceeded(compiled(made).LoadBalancer, c, f.InUse)) == 0 }
+	suffice := func(made []concession) bool { return len(compiled(made).exceeds(c, f.InUse)) == 0 }
 	if !suffice(possible) { // members that are leaving need more: the cloud has the last word
 		possible = possible[:len(changes)]
 	}
 	made := least(possible, effortFor(s.Routes()), suffice)
 	built := compiled(made)
-	broken := strings.Join(exceeded(whole.LoadBalancer, c, f.InUse), ", and ")
+	broken, reason := strings.Join(whole.exceeds(c, f.InUse), ", and "), diag.QuotaExceeded
+	if len(exceeded(whole.LoadBalancer, c, f.InUse)) == 0 {
+		reason = diag.TooComplex
+	}
 	told := map[diag.Source]bool{}
 	for _, m := range made {
 		if source := m.Source(); !told[source] {
 			told[source] = true
 			built.Diagnostics = append(built.Diagnostics, diag.Diagnostic{
-				Severity: diag.Error, Reason: diag.QuotaExceeded, Source: source,
+				Severity: diag.Error, Reason: reason, Source: source,
 				Message: fmt.Sprintf("%s has no room for it: with everything that is asked for it would have %s; the newest is left out first", s.Key, broken),
 			})
 		}

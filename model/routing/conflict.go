@@ -42,7 +42,7 @@ func (t *Table) tellShut(told map[diag.Diagnostic]bool) {
 		if owner := n.Owner.String(); !done[owner] {
 			done[owner] = true
 			told[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: n.Source, Message: fmt.Sprintf(
-				"a wildcard of another namespace stands for hosts that are listed, and what is for any host has more than %d paths for all of them: this host and those after it are not served over HTTP; name them in rules", mostPassed)}] = true
+				"a wildcard of another namespace stands for hosts that are listed, and what is for any host has more than %d paths for all of them: this host and those after it are not served over HTTP; name them in rules", mostPassedOver)}] = true
 		}
 	}
 }

@@ -74,11 +74,8 @@ func (t *Table) wildcardsOn(port int32) map[ownedHost]bool {
 	return out
 }
 
-// mostPassed is how many routes the levels of listed hosts beside may have on a port. Each has those for any host.
-const mostPassed = 10_000
-
 // passWildcards makes the levels of listed hosts beside: copies of that for any host, and closed ones where these are
-// too many. With MissFallsThrough the class lets less specific hosts answer, those of other namespaces only where hosts
+// too many: see Excess. With MissFallsThrough the class lets less specific hosts answer, those of other namespaces only where hosts
 // have no owners.
 func (t *Table) passWildcards() {
 	if t.HostMiss != MissAnswers && !t.HostsOwned {
@@ -95,7 +92,7 @@ func (t *Table) passWildcards() {
 			if pt.levels[n.Host] != nil || pt.levels[parent] == nil {
 				continue
 			}
-			if pt.passed += max(1, len(pt.levels[Any].Routes)); pt.passed > mostPassed {
+			if pt.passed += max(1, len(pt.levels[Any].Routes)); pt.passed > mostPassedOver {
 				pt.levels[n.Host] = &Level{Host: n.Host, Closed: true}
 				t.shut = append(t.shut, n)
 				continue

@@ -1,6 +1,9 @@
 package routing
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // This file finds out where the misses of a host go: the requests that none of its routes match.
 //
@@ -71,11 +74,13 @@ func (t *Table) next(level *Level, below []*Level) []*Level {
 	return out
 }
 
-// mostPassedOver is how many routes for any host the hosts below wildcards of other namespaces may go on to on a port.
-// These are said again for each of the hosts, in front of the wildcard.
+// mostPassedOver is how many routes for any host the hosts below wildcards of other namespaces may go on to on a port,
+// and as many that the levels of listed hosts beside may have. These are said again for each of the hosts, in front of
+// the wildcard.
 const mostPassedOver = 10_000
 
-// boundMisses has hosts keep their misses where what these go on to would be said again too often.
+// boundMisses has hosts keep their misses where what these go on to would be said again too often. That is a stopgap:
+// such a table is excessive, and is used only where no change can be taken back.
 func (t *Table) boundMisses() {
 	for i := range t.Names {
 		n := &t.Names[i]
@@ -95,6 +100,16 @@ func (t *Table) boundMisses() {
 			}
 		}
 	}
+}
+
+// Excess says what a table has too much of because wildcards stand above hosts of other namespaces; "" for nothing.
+// Hosts get less than their owners ask for in such a table, so it is not to be used while one without the newest changes
+// can be had.
+func (t *Table) Excess() string {
+	if len(t.kept) == 0 && len(t.shut) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("more than %d paths of rules without a host that have to be said again for hosts below wildcards of other namespaces", mostPassedOver)
 }
 
 // passedOver are the levels that stand for the requests of a level as well, and that its misses do not go on to. Where

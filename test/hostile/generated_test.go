@@ -31,9 +31,10 @@ var generators = map[string]func() ([]client.Object, error){
 	"regular expressions": func() ([]client.Object, error) {
 		return of(globs(20, "/(a|b)*%c%c(a|b){12}c")), nil
 	},
-	"reversed chain":    func() ([]client.Object, error) { return chain(80) },
-	"missing Secrets":   func() ([]client.Object, error) { return []client.Object{missingSecrets(2_000)}, nil },
-	"tls without hosts": func() ([]client.Object, error) { return []client.Object{emptyTLS(2_000)}, nil },
+	"reversed chain":               func() ([]client.Object, error) { return chain(80) },
+	"missing Secrets":              func() ([]client.Object, error) { return []client.Object{missingSecrets(2_000)}, nil },
+	"hosts and paths for any host": func() ([]client.Object, error) { return []client.Object{hostsAndPaths(101, 100)}, nil },
+	"tls without hosts":            func() ([]client.Object, error) { return []client.Object{emptyTLS(2_000)}, nil },
 }
 
 // generated is what the generators of these names make.
@@ -76,6 +77,22 @@ func rule(host string, paths ...string) networkingv1.IngressRule {
 		}})
 	}
 	return out
+}
+
+// hostsAndPaths is an Ingress of alice in a group, with so many hosts of one path and so many paths for any host.
+func hostsAndPaths(hosts, paths int) client.Object {
+	ing := evil()
+	ing.Namespace, ing.Name, ing.CreationTimestamp = "alice", "a", metav1.NewTime(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
+	ing.Annotations["fairlead.dev/group"] = "public"
+	for i := range hosts {
+		ing.Spec.Rules = append(ing.Spec.Rules, rule(fmt.Sprintf("h%d.example.com", i), "/shop"))
+	}
+	var forAny []string
+	for i := range paths {
+		forAny = append(forAny, fmt.Sprintf("/p%d", i))
+	}
+	ing.Spec.Rules = append(ing.Spec.Rules, rule("", forAny...))
+	return ing
 }
 
 // with is an Ingress with one annotation.
