@@ -52,10 +52,7 @@ func unknownOf(ing *networkingv1.Ingress, given settings) []diag.Diagnostic {
 // unknown says what an annotation may have been meant as. It is an error where to serve the Ingress
 // without it would expose more than its author seems to ask for.
 func unknown(key, value string, given settings) (message string, severity diag.Severity, said bool) {
-	_, short, prefixed := strings.Cut(key, "/")
-	if !prefixed {
-		short = key
-	}
+	_, short, prefixed := cutPrefix(key)
 	m := meaningOf(short, prefixed)
 	message, severity = "no annotation has this name", diag.Warning
 	switch {
@@ -78,16 +75,30 @@ func unknown(key, value string, given settings) (message string, severity diag.S
 	return message, severity, true
 }
 
+// cutPrefix parts a key into its prefix and the name behind it. Behind our prefix there may be a dot, a hyphen or an
+// underscore in place of the slash. Without a prefix the name is all of the key.
+func cutPrefix(key string) (p, short string, prefixed bool) {
+	if p, short, prefixed = strings.Cut(key, "/"); prefixed {
+		return p, short, true
+	}
+	for _, ours := range []string{v1alpha1.Group, "fairlead"} {
+		if n := len(ours); len(key) > n+1 && strings.EqualFold(key[:n], ours) && strings.ContainsRune(".-_", rune(key[n])) {
+			return key[:n], key[n+1:], true
+		}
+	}
+	return "", key, false
+}
+
 // meantAsOurs reports whether an annotation without our prefix may have been meant to have it: there is
 // no prefix, and the name is one of ours, or the prefix resembles ours. It can be ours in capitals: the API
 // server checks keys of annotations in lower case and stores them as they are (ValidateAnnotations in
 // k8s.io/apimachinery pkg/api/validation/objectmeta.go).
 func meantAsOurs(key string) bool {
-	p, _, prefixed := strings.Cut(key, "/")
+	p, short, prefixed := cutPrefix(key)
 	if !prefixed {
-		return meaningOf(key, false).annotation != nil
+		return meaningOf(short, false).annotation != nil
 	}
-	if p+"/" == prefix {
+	if strings.HasPrefix(key, prefix) {
 		return false
 	}
 	p = strings.ToLower(p)
@@ -171,6 +182,10 @@ func meaningOf(short string, prefixed bool) meaning {
 // like none, its words decide.
 func (m meaning) restricts(short, value string, given settings) bool {
 	switch {
+	case m.annotation == nil && seemsToNarrow(short, value, given):
+		return true
+	case spelling.Squeezed(short) == "allowhttp":
+		return false // what is not off allows more
 	case m == (meaning{}):
 		return foreign.SoundsRestricting(short, value)
 	case m.annotation != nil && m.annotation.name == portsAnnotation:
@@ -187,6 +202,31 @@ func (m meaning) restricts(short, value string, given settings) bool {
 	return len(value) > longestAnnotation || m.annotation.note(&settings{}, value) != nil || m.annotation.exposes(value, given)
 }
 
+// narrowingWords are parts of names that say of an annotation of ours that it narrows who is answered, or how.
+var narrowingWords = map[string]bool{
+	"method": true, "methods": true, "login": true,
+}
+
+// seemsToNarrow reports whether a name that no annotation has asks for less than is served: requests in the clear not to be
+// answered, the internet to be kept away, or a word that says so.
+func seemsToNarrow(short, value string, given settings) bool {
+	words := spelling.Words(short)
+	has := func(word string) bool { return slices.Contains(words, word) }
+	lower := strings.ToLower(strings.TrimSpace(value))
+	off := lower == "" || lower == "false" || lower == "off" || lower == "no" || lower == "none" || lower == "0" || lower == "disabled"
+	switch {
+	case has("ssl") || has("tls"):
+		return !off && (has("policy") || has("version") || has("min") || has("minimum") || has("protocols") || has("ciphers"))
+	case has("http") && !has("methods") && !has("method") && off && lower != "":
+		return plain(given.ports) // such as allow-http: "false"
+	case has("port") || has("ports") || has("listen") || has("listeners") || has("protocol") || has("protocols"):
+		return !has("backend") && strings.Contains(lower, "https") && !strings.Contains(strings.ReplaceAll(lower, "https", ""), "http") && plain(given.ports)
+	case has("internal") || has("private"):
+		return !off && given.scheme != v1alpha1.SchemeInternal
+	}
+	return !off && slices.ContainsFunc(words, func(word string) bool { return narrowingWords[word] })
+}
+
 // plain reports whether ports serve requests in the clear.
 func plain(ports []v1alpha1.ListenPort) bool {
 	return slices.ContainsFunc(ports, func(p v1alpha1.ListenPort) bool { return p.Protocol == "HTTP" })
@@ -197,12 +237,12 @@ func misplaced(at diag.Source, service name, annotations map[string]string, give
 	var names []string
 	severity, misspelt := diag.Warning, ""
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		p, short, prefixed := strings.Cut(key, "/")
-		if !prefixed || p+"/" != prefix && !meantAsOurs(key) {
+		_, short, prefixed := cutPrefix(key)
+		if !prefixed || !strings.HasPrefix(key, prefix) && !meantAsOurs(key) {
 			continue
 		}
 		names = append(names, key)
-		if p+"/" != prefix {
+		if !strings.HasPrefix(key, prefix) {
 			misspelt = ", with the prefix " + prefix
 		}
 		if meaningOf(short, true).restricts(short, annotations[key], given) {

@@ -84,7 +84,9 @@ Both messages say what of Fairlead does the same, where something does. An annot
 table of its prefix is told with the warning, too. It counts as restricting where it resembles one that
 does, as auth-tpye does, or where a word of its name says so, as auth, jwt, waf or whitelist do. A value with which
 the other controller restricts nothing restricts nothing here. Under a prefix with ingress and kubernetes in it that no controller
-below has, and under kubernetes.io/ingress., names are looked up in all tables.
+below has, and under kubernetes.io/ingress., names are looked up in all tables. Under any other prefix with ingress in it
+those that restrict are, and under all prefixes those that restrict for the controllers of NGINX, HAProxy and AWS, where
+they have a hyphen. A dot, a hyphen or an underscore behind a prefix is read as the slash.
 
 The class decides with ` + "`foreignAnnotations`" + `: **Refuse** is the above, **Warn** tells everything with warnings and serves it,
 and **Ignore** says nothing, which is for Ingresses that two controllers serve on purpose. An Ingress that was accepted

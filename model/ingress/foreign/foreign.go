@@ -47,10 +47,12 @@ type Setting struct {
 	// More is of how many annotations that are not looked up the setting is the first: any of them may restrict, so
 	// it does. It is 0 for all others.
 	More int
+
+	key string // the annotation as it is written
 }
 
 // Key is the name of the annotation.
-func (s Setting) Key() string { return s.Prefix + "/" + s.Name }
+func (s Setting) Key() string { return s.key }
 
 // A Port is a port that Fairlead listens on.
 type Port struct {
@@ -107,10 +109,10 @@ func read(annotations map[string]string, most int, reads func(c *controller, nam
 		switch {
 		case c == nil || !reads(c, strings.ToLower(name)):
 		case len(a.rows) < most:
-			a.rows = append(a.rows, c.lookUp(prefix, name, annotations[key]))
+			a.rows = append(a.rows, c.lookUp(key, prefix, name, annotations[key]))
 		default:
 			if a.rest++; a.rest == 1 {
-				a.more = append(a.more, looked{controller: c, prefix: prefix, name: name})
+				a.more = append(a.more, looked{controller: c, key: key, prefix: prefix, name: name})
 			}
 		}
 	}
@@ -121,12 +123,12 @@ func read(annotations map[string]string, most int, reads func(c *controller, nam
 func (a *Annotations) Settings(as Served) []Setting {
 	var out []Setting
 	for _, l := range a.rows {
-		if s := l.setting(l.used(l.prefix, l.name, a.all, as)); s.Effect != Harmless {
+		if s := l.setting(l.used(l.key, l.prefix, l.name, a.all, as)); s.Effect != Harmless {
 			out = append(out, s)
 		}
 	}
 	for _, l := range a.more {
-		out = append(out, Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name, Effect: Restricts, More: a.rest})
+		out = append(out, Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name, Effect: Restricts, More: a.rest, key: l.key})
 	}
 	return out
 }
@@ -147,16 +149,19 @@ func Restricting(key string, annotations map[string]string) bool {
 	c, prefix, name := controllerOf(key)
 	// Nothing is exposed more widely than this.
 	widest := Served{DualStack: true, Ports: []Port{{"HTTP", 80}}}
-	return c != nil && c.lookUp(prefix, name, annotations[key]).setting(c.used(prefix, name, annotations, widest)).Effect == Restricts
+	return c != nil && c.lookUp(key, prefix, name, annotations[key]).setting(c.used(key, prefix, name, annotations, widest)).Effect == Restricts
 }
 
 // Find is what an annotation of any other controller by this name does, if there is one: the one of
-// the controller that comes first in the table.
+// the controller that comes first in the table. Patterns count where they restrict, after the names.
 func Find(name string) (Setting, bool) {
 	for _, c := range controllers {
 		if r := c.named[strings.ToLower(name)]; r != nil && !c.others {
 			return Setting{Prefix: c.prefixes[0], Name: name, Controller: c.name, Effect: r.effect, Instead: r.instead.String(), Known: true}, true
 		}
+	}
+	if r := unlisted.find(strings.ToLower(name)); r != nil && r.effect == Restricts {
+		return Setting{Name: name, Controller: unlisted.name, Effect: Restricts, Instead: r.instead.String(), Known: true}, true
 	}
 	return Setting{}, false
 }
@@ -166,14 +171,14 @@ func Find(name string) (Setting, bool) {
 type looked struct {
 	*controller
 
-	prefix, name string
-	row, meant   *row
-	sounds       bool
+	key, prefix, name string
+	row, meant        *row
+	sounds            bool
 }
 
 // lookUp looks up an annotation with a value.
-func (c *controller) lookUp(prefix, name, value string) looked {
-	l := looked{controller: c, prefix: prefix, name: name, row: c.find(strings.ToLower(name))}
+func (c *controller) lookUp(key, prefix, name, value string) looked {
+	l := looked{controller: c, key: key, prefix: prefix, name: name, row: c.find(strings.ToLower(name))}
 	if l.row == nil && !c.others {
 		l.meant = c.meant(name)
 		l.sounds = l.meant == nil && SoundsRestricting(name, value)
@@ -183,7 +188,7 @@ func (c *controller) lookUp(prefix, name, value string) looked {
 
 // setting is what the annotation does.
 func (l looked) setting(u use) Setting {
-	s := Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name}
+	s := Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name, key: l.key}
 	if r := l.row; r != nil {
 		s.Known, s.Effect, s.Instead = true, r.effectOf(u), r.instead.String()
 		return s
@@ -215,9 +220,9 @@ func (c *controller) meant(name string) *row {
 // controller has got since the table was made.
 var restrictingWords = map[string]bool{
 	"acl": true, "allowed": true, "allowlist": true, "auth": true, "authn": true, "authz": true, "authentication": true, "authorization": true,
-	"blacklist": true, "blocklist": true, "cidr": true, "cidrs": true, "deny": true, "denylist": true, "firewall": true, "jwt": true,
+	"blacklist": true, "blocklist": true, "cidr": true, "cidrs": true, "deny": true, "denylist": true, "firewall": true, "geoip": true, "jwt": true,
 	"ldap": true, "modsecurity": true, "mtls": true, "oauth": true, "oauth2": true, "oidc": true, "only": true, "range": true, "ranges": true,
-	"rbac": true, "saml": true, "sso": true,
+	"rbac": true, "restrict": true, "restriction": true, "restrictions": true, "saml": true, "sso": true,
 	"waf": true, "whitelist": true,
 }
 

@@ -15,12 +15,13 @@ var kong = controller{
 	settings: []settings{
 		{Restricts, asSignIn, nil, "plugins"},
 		{Restricts, asWhen, nil, "methods headers.* snis"},
+		{Restricts, asWhen, nil, "override"}, // a KongIngress can have methods, headers and protocols
 		{Restricts, asSecurePorts, onlySecure("if it names neither http, nor grpc without https", func(u use) bool {
 			named := u.list()
 			return u.value != "" && !slices.Contains(named, "http") && (slices.Contains(named, "https") || !slices.Contains(named, "grpc"))
 		}), "protocols"},
 
-		{Changes, nothing, nil, "override upstream-policy headers-separator"},
+		{Changes, nothing, nil, "upstream-policy headers-separator"},
 		{Changes, asSecureRedirect, nil, "https-redirect-status-code"},
 		{Changes, asRewrite, nil, "strip-path path rewrite path-handling"},
 		{Changes, asRegex, nil, "regex-prefix"},

@@ -19,6 +19,8 @@ var nginxSettings = []settings{
 	{Restricts, asWebRule, always, "denylist-source-range"}, // as nginxRanges: internal/ingress/annotations/ipdenylist/main.go
 	{Restricts, asWebRule, unlessOff, `limit-connections limit-rps limit-rpm limit-rate global-rate-limit`},
 	{Restricts, asWebACL, guarding, "enable-modsecurity enable-owasp-core-rules enable-owasp-modsecurity-crs modsecurity-snippet lua-resty-waf"},
+	// That of Wallarm: off and monitoring keep nobody away.
+	{Restricts, asWebACL, wallarm, "wallarm-mode"},
 	{Restricts, nothing, nil, "configuration-snippet server-snippet stream-snippet"},
 	{Restricts, asWhen, nil, "canary-by-header canary-by-header-value canary-by-header-pattern canary-by-cookie"},
 
@@ -63,6 +65,7 @@ var ingressNGINX = controller{
 	sources: []string{
 		"github.com/kubernetes/ingress-nginx docs/user-guide/nginx-configuration/annotations.md",
 		"github.com/kubernetes/ingress-nginx docs/user-guide/nginx-configuration/annotations-risk.md",
+		"docs.wallarm.com/admin-en/configure-kubernetes-en",
 	},
 	settings: nginxSettings,
 }

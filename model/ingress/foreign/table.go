@@ -58,9 +58,9 @@ type use struct {
 // sibling is the value of another annotation of the same prefix; "" for none.
 func (u use) sibling(name string) string { return u.annotations[u.stem+name] }
 
-// used is an annotation of the controller on an object.
-func (c *controller) used(prefix, name string, annotations map[string]string, as Served) use {
-	return use{annotations[prefix+"/"+name], prefix + "/" + name[:min(len(c.stem), len(name))], annotations, as}
+// used is an annotation of the controller on an object. What others it looks at beside have a slash.
+func (c *controller) used(key, prefix, name string, annotations map[string]string, as Served) use {
+	return use{annotations[key], prefix + "/" + name[:min(len(c.stem), len(name))], annotations, as}
 }
 
 // A row is one name.
@@ -119,7 +119,7 @@ func (c *controller) find(name string) *row {
 var controllers = indexed([]*controller{
 	&awsALB, &ingressNGINX, &nginxInc, &haproxyTechnologies, &haproxyIngress, &traefik, &kong, &google, &azure, &contour, &ambassador,
 	&apisix, &higress, &skipper, &openshift, &pomerium, &voyager, &ngrok, &citrix, &bigIP, &ibm, &oracle, &yandex, &tencent,
-	&cilium, &bfe, &vmware, &serviceLoadBalancers, &kubernetes, &olderControllers,
+	&cilium, &bfe, &vmware, &openAppsec, &bunkerWeb, &tailscale, &serviceLoadBalancers, &kubernetes, &olderControllers,
 })
 
 // byPrefix are the controllers by their prefixes. Several can have one.
@@ -165,7 +165,7 @@ func indexed(all []*controller) []*controller {
 func controllerOf(key string) (c *controller, prefix, name string) {
 	prefix, name, found := strings.Cut(key, "/")
 	if !found {
-		return nil, "", ""
+		prefix, name = unslashed(key)
 	}
 	lower := strings.ToLower(name)
 	c = byPrefix[strings.ToLower(prefix)]

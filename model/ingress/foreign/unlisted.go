@@ -3,10 +3,13 @@ package foreign
 import (
 	"slices"
 	"strings"
+
+	"fairlead.dev/fairlead/model/ingress/spelling"
 )
 
-// This file is about prefixes that no controller of the table has, and that are plainly meant for an Ingress
-// controller. Their names are looked up in the tables of all controllers.
+// This file is about annotations that no controller of the table has, and that are plainly meant for an Ingress
+// controller: because of the prefix, or of a name that only Ingress controllers have. Their names are looked up in the
+// tables of all controllers.
 
 // unlisted are the names of all controllers.
 var unlisted = unlistedController("")
@@ -19,7 +22,7 @@ var unlistedUnderKubernetes = unlistedController("ingress.")
 func unlistedController(stem string) *controller {
 	c := &controller{name: "a controller that is not known", stem: stem, onServices: "*"}
 	for _, other := range controllers {
-		if other == &pomerium || other == &serviceLoadBalancers {
+		if other == &pomerium || other == &serviceLoadBalancers || other == &bunkerWeb || other == &tailscale {
 			continue
 		}
 		for _, s := range other.settings {
@@ -43,8 +46,64 @@ func unlistedOf(prefix, name string) *controller {
 	switch {
 	case prefix == "kubernetes.io" && strings.HasPrefix(name, unlistedUnderKubernetes.stem):
 		return unlistedUnderKubernetes
+	case strings.Contains(prefix, "fairlead") || spelling.Within(prefix, "fairlead.dev", 2):
+		return nil // they are meant as Fairlead's own
 	case slices.Contains(labels, "ingress") && slices.Contains(labels, "kubernetes"):
 		return unlisted
+	case strings.Contains(prefix, "ingress"):
+		return guardingNames
+	case distinctive[name]:
+		return guardingNames
 	}
 	return nil
+}
+
+// guardingNames are the names of all controllers, of which only those count that restrict: the prefix tells less of what
+// they are for.
+var guardingNames = func() *controller {
+	c := unlistedController("")
+	c.others = true
+	c.rows = slices.DeleteFunc(c.rows, func(r row) bool { return r.effect != Restricts })
+	c.named = make(map[string]*row, len(c.rows))
+	for i := range c.rows {
+		if !c.rows[i].pattern() {
+			c.named[c.rows[i].name] = &c.rows[i]
+		}
+	}
+	return c
+}()
+
+// distinctive are the names that restrict and that are known well enough to mean the same under any prefix.
+var distinctive = func() map[string]bool {
+	out := map[string]bool{}
+	for _, s := range slices.Concat(nginxSettings, haproxyIngressSettings, haproxyTechnologiesSettings, awsALB.settings) {
+		for name := range strings.FieldsSeq(s.names) {
+			if s.effect == Restricts && strings.Count(name, "-") > 0 && !strings.HasSuffix(name, "*") {
+				out[name] = true
+			}
+		}
+	}
+	return out
+}()
+
+// unslashed are the prefix and the name of a key without a slash: a prefix of the table that something other than a slash
+// stands behind, or a key that a controller reads so. The names are "" for all others.
+func unslashed(key string) (prefix, name string) {
+	lower := strings.ToLower(key)
+	if as := withoutSlash[lower]; as != "" {
+		prefix, name, _ = strings.Cut(as, "/")
+		return prefix, name
+	}
+	for p := range byPrefix {
+		if len(p) > len(prefix) && len(key) > len(p)+1 && strings.Contains(p, ".") && strings.HasPrefix(lower, p) && strings.ContainsRune(".-_", rune(lower[len(p)])) {
+			prefix, name = p, key[len(p)+1:]
+		}
+	}
+	return prefix, name
+}
+
+// withoutSlash are the keys that controllers read without a slash: the Kong Ingress Controller before 0.8,
+// docs/references/annotations.md.
+var withoutSlash = map[string]string{
+	"plugins.konghq.com": "konghq.com/plugins", "configuration.konghq.com": "konghq.com/override",
 }

@@ -146,6 +146,11 @@ func private(values ...string) *judgement {
 // guarding are settings that put a web application firewall before a load balancer.
 var guarding = &judgement{"unless it is off, or a web ACL stands before the load balancer here", func(u use) Effect { return unless(off(u.value) || u.served.WebACL, Restricts) }}
 
+// wallarm is a mode of a firewall.
+var wallarm = &judgement{"if it is block or safe_blocking, or another that is not off or monitoring, and no web ACL stands before the load balancer here", func(u use) Effect {
+	return unless(valued("monitoring")(u) || guarding.of(u) == Harmless, Restricts)
+}}
+
 // grouping are settings that name security groups, which say themselves who may connect.
 var grouping = &judgement{"unless the class brings security groups of its own", func(u use) Effect {
 	return unless(strings.TrimSpace(u.value) == "" || u.served.SecurityGroups, Restricts)
