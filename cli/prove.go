@@ -165,11 +165,11 @@ imported certificates count against the account's quota of a year.
 
 // cleanUp deletes what earlier runs have left.
 func (p *proving) cleanUp(ctx context.Context, open Prover, live LiveOptions, o prove.Options) (left []string, err error) {
-	any, err := open(ctx, live, prove.Prefix)
+	cloud, err := open(ctx, live, prove.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	runs, err := any.Proofs(ctx)
+	runs, err := cloud.Proofs(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ var Assumptions = []Assumption{
 		[]string{"test/alb TestNoRequestEverGoesAstray", "test/alb TestRulesInAWSAreTheSpecification"},
 	},
 	{
-		"path-normalisation", "Rules are evaluated after \"URI normalization\", which may decode, resolve dot segments and join slashes, or not.", guide + "rule-condition-types.html",
+		"path-normalisation", "Rules are evaluated after AWS has normalised the URI, which may decode, resolve dot segments and join slashes, or not.", guide + "rule-condition-types.html",
 		Tolerated, "A request is answered by the rules of its host as one with the path that AWS makes of it; docs/security.md says what that means for sign-ins.",
 		[]string{"test/alb TestCrookedPathsAreAnsweredAsWhatAWSMakesOfThem", "test/alb TestNoRequestEverGoesAstray"},
 	},

@@ -190,7 +190,7 @@ func (t *trial) groupTwice(ctx context.Context) {
 	const id, title = "group-twice", "a target group that is made twice is one"
 	out, err := t.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: aws.String(t.balancer)})
 	if err != nil || len(out.TargetGroups) == 0 {
-		t.untried(id, title, fmt.Errorf("no target group is there: %v", err))
+		t.untried(id, title, fmt.Errorf("no target group is there: %w", err))
 		return
 	}
 	g := out.TargetGroups[0]

@@ -165,7 +165,7 @@ const slowest = time.Minute
 
 // kept checks that what was kept while steps were made is what is observed.
 func (r *run) kept(ctx context.Context, seen *lb.Observed) error {
-	want, err := comparable(seen)
+	want, err := inComparableForm(seen)
 	if err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (r *run) kept(ctx context.Context, seen *lb.Observed) error {
 			return err
 		}
 		if err == nil {
-			got, err := comparable(there)
+			got, err := inComparableForm(there)
 			if err != nil || bytes.Equal(got, want) {
 				return err
 			}
@@ -189,8 +189,8 @@ func (r *run) kept(ctx context.Context, seen *lb.Observed) error {
 	}
 }
 
-// comparable is an observation without what becomes so in its own time.
-func comparable(o *lb.Observed) ([]byte, error) {
+// inComparableForm is an observation without what becomes so in its own time.
+func inComparableForm(o *lb.Observed) ([]byte, error) {
 	o = o.Clone()
 	o.Active = false
 	for i := range o.TargetGroups {
