@@ -45,7 +45,7 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 		return s.seen, o.await(ctx, s.seen)
 	}
 	// After a while somebody may have changed a value and left the digest beside it.
-	drifted := s.seen != nil && !s.early
+	drifted := s.seen != nil && (!s.early || len(s.seen.Unread) > 0)
 	seen, err := o.cloud.Observe(ctx, key, drifted)
 	if err != nil {
 		return nil, fmt.Errorf("observing %s: %w", key, err)

@@ -71,7 +71,11 @@ func Clear(ctx context.Context, cloud Cloud, o Options) (left []string) {
 	o.Say("deleting what was made")
 	r := &run{cloud: cloud, lab: cloud, Options: o}
 	for _, key := range []lb.Key{second, first} {
-		_ = safely(func() error { return r.until(ctx, lb.LoadBalancer{Key: key}, everything) }) // what it leaves is swept up
+		// A provider that waits for what nothing has any more, because an answer was lost, may not take the time that
+		// sweeping up needs.
+		share, enough := context.WithTimeout(ctx, o.Clearing/4)
+		_ = safely(func() error { return r.until(share, lb.LoadBalancer{Key: key}, everything) }) // what it leaves is swept up
+		enough()
 	}
 	for {
 		err := safely(func() (err error) {

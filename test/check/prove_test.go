@@ -15,6 +15,7 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 
 	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/model/check"
@@ -157,7 +158,7 @@ func TestProveAsksFirst(t *testing.T) {
 
 // quick are options of a run that waits for nothing.
 func quick(spent func() int) prove.Options {
-	return prove.Options{Calls: 5000, Spent: spent, Within: time.Minute, Clearing: 30 * time.Second, Pause: time.Millisecond, Say: func(string) {}}
+	return prove.Options{Calls: 5000, Spent: spent, Within: time.Minute, Clearing: 12 * time.Second, Pause: time.Millisecond, Say: func(string) {}}
 }
 
 // interrupted runs a proof that ends, or breaks, at a call, and returns how many calls there were and what there is
@@ -191,15 +192,21 @@ func TestProveInterruptedAtEveryCall(t *testing.T) {
 	}
 	for name, fault := range map[string]albsim.Fault{"told to end": albsim.NoFault, "the answer is lost": albsim.LostAfter} {
 		t.Run(name, func(t *testing.T) {
+			var runs errgroup.Group
+			runs.SetLimit(32) // they wait more than they work
 			for call := 1; call <= len(all); call++ {
 				if fault != albsim.NoFault && !all[call-1].Write {
 					continue // a read that is lost makes nothing
 				}
-				_, left, there := interrupted(t, call, fault)
-				if len(left) > 0 || !maps.Equal(there, nothing) {
-					t.Errorf("call %d: %v is said to be left; there is %v", call, left, there)
-				}
+				runs.Go(func() error {
+					_, left, there := interrupted(t, call, fault)
+					if len(left) > 0 || !maps.Equal(there, nothing) {
+						t.Errorf("call %d: %v is said to be left; there is %v", call, left, there)
+					}
+					return nil
+				})
 			}
+			_ = runs.Wait() // each tells of itself
 		})
 	}
 }
