@@ -88,12 +88,20 @@ func (o *observer) wrote(key lb.Key) {
 	o.quiet[key] = time.Now().Add(lagged)
 }
 
+// due is until when to believe what was seen. An early look is repeated once all that was written since is found, too.
+func (o *observer) due(key lb.Key, s sight) time.Time {
+	if quiet := o.quiet[key]; s.early && quiet.After(s.until) {
+		return quiet
+	}
+	return s.until
+}
+
 // again is when to look again, unless something happens before.
 func (o *observer) again(key lb.Key) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if s, kept := o.kept[key]; kept {
-		return max(time.Second, time.Until(s.until))
+		return max(time.Second, time.Until(o.due(key, s)))
 	}
 	return o.jittered()
 }
@@ -103,6 +111,7 @@ func (o *observer) recall(key lb.Key) sight {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s := o.kept[key]
+	s.until = o.due(key, s)
 	for id, registered := range s.told {
 		if g := s.seen.TargetGroup(id); g != nil {
 			g.Registered, g.Ready = registered, false // whether they are healthy is asked where it matters
