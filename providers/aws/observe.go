@@ -66,7 +66,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	if err != nil {
 		return nil, err
 	}
-	if l.balancer, err = p.balancerUnder(ctx, key); err != nil {
+	if l.balancer, l.another, err = p.balancerUnder(ctx, key); err != nil {
 		return nil, err
 	}
 	for _, read := range []reader{p.readListeners, p.readGroups, p.readInside, p.readTags, p.readFirewall, p.readCertificates} {
@@ -129,20 +129,21 @@ func (p *Provider) learn(l *look) {
 	}
 }
 
-// A sighting is a load balancer as somebody has found it, or nil.
+// A sighting is the load balancer that was found under a key, or nil, and whether another one has its name.
 type sighting struct {
 	balancer *elb.LoadBalancer
+	another  bool
 	at       time.Time
 }
 
-// sightingLife is how long whoever observes takes what was found before for what is there.
+// sightingLife is how long a sighting saves a call.
 const sightingLife = 5 * time.Second
 
-// notice keeps what was found under a key for who observes it next.
-func (p *Provider) notice(key lb.Key, b *elb.LoadBalancer) {
+// notice keeps what was found under a key for the next observation of it.
+func (p *Provider) notice(key lb.Key, b *elb.LoadBalancer, another bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.noticed[key] = sighting{b, time.Now()}
+	p.noticed[key] = sighting{b, another, time.Now()}
 }
 
 // unnotice forgets what was found under a key, which is about to change.
@@ -154,13 +155,14 @@ func (p *Provider) unnotice(key lb.Key) (last sighting, known bool) {
 	return last, known
 }
 
-// balancerUnder is the load balancer under a key, or nil. What was found a moment ago is not asked for again.
-func (p *Provider) balancerUnder(ctx context.Context, key lb.Key) (*elb.LoadBalancer, error) {
+// balancerUnder is the load balancer under a key, or nil, and whether another one has its name. What was found a
+// moment ago is not asked for again.
+func (p *Provider) balancerUnder(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, another bool, err error) {
 	if last, known := p.unnotice(key); known && time.Since(last.at) < sightingLife {
-		return last.balancer, nil
+		return last.balancer, last.another, nil
 	}
-	there, _, err := p.balancerOf(ctx, key)
-	return there, err
+	there, taken, err := p.balancerOf(ctx, key)
+	return there, taken != "", err
 }
 
 // balancerOf reads the load balancer under a key, or nil, and says in words what else has the name that it is

@@ -57,7 +57,7 @@ func (p *Provider) stand(ctx context.Context, n lb.Network, facts *lb.Facts) err
 	if err != nil {
 		return err
 	}
-	p.notice(n.Key, there)
+	p.notice(n.Key, there, taken != "")
 	if facts.NameTaken = taken; taken != "" {
 		return nil
 	}

@@ -187,6 +187,25 @@ func TestANameThatIsTaken(t *testing.T) {
 	}
 }
 
+// The one that has the name was made in this process a moment ago: what belongs to it is not missing here.
+func TestANameThatWasTakenAMomentAgo(t *testing.T) {
+	inNamedWorld(t, "shop-edge", func(w *world) {
+		key := w.key
+		w.serve("first", map[string]string{"/": "web"})
+		w.ask("first", "group", "first")
+		w.ask("first", "load-balancer-name", "shop-edge")
+		w.turn("fairlead/shop/@first/internal=shop-edge")
+		w.settle()
+		w.key, w.seen = key, nil
+		if _, _, err := w.reconcile(); err != nil {
+			t.Fatal(err)
+		}
+		if told := w.about(diag.NameTaken); len(told) != 1 {
+			t.Errorf("told: %v", told)
+		}
+	})
+}
+
 func TestAMoveNeedsAnotherName(t *testing.T) {
 	inNamedWorld(t, "shop-edge", func(w *world) {
 		w.propagated()
