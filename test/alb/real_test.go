@@ -22,7 +22,7 @@ import (
 var (
 	seed      = flag.Uint64("seed", 0, "the seed of what AWS leaves undocumented, and of where the operator ends; 0 draws one")
 	realLives = flag.Int("reallives", 2, "how many load balancers live with each lag")
-	realCuts  = flag.Int("realcuts", 3, "how many calls of each scenario the operator ends at, with each lag")
+	realCuts  = flag.Int("realcuts", 3, "how many calls of each scenario the operator ends at, with each lag; 0 is at each of them, before it and after it")
 )
 
 // lags are how far reads lag behind writes.
@@ -74,8 +74,7 @@ func TestRealCutOff(t *testing.T) {
 					left = w.sim.Inventory()
 				})
 				rng := rand.New(rand.NewPCG(base, uint64(lag)))
-				for range *realCuts {
-					cut := rng.IntN(2 * calls)
+				for _, cut := range cutsOf(2*calls, *realCuts, rng) {
 					synctest.Test(t, func(t *testing.T) {
 						w := newWorld(t, albsim.Real(base, lag))
 						s.begun(w)
@@ -106,6 +105,15 @@ func TestRealCutOff(t *testing.T) {
 			})
 		}
 	}
+}
+
+// cutsOf are some of n cuts, or all of them.
+func cutsOf(n, some int, rng *rand.Rand) []int {
+	cuts := rng.Perm(n)
+	if some > 0 {
+		cuts = cuts[:min(some, n)]
+	}
+	return cuts
 }
 
 // lookAgain looks once more when all that was written is found, as the operator does after its start and after a step
