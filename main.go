@@ -11,6 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/providers/prove"
@@ -54,17 +55,18 @@ func plugged() cli.Providers {
 				return aws.Open(ctx, access(installation, o))
 			},
 		},
-		Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){
-			"aws": func(ctx context.Context, o cli.LiveOptions) (cli.Local, error) {
+		Live: map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){
+			"aws": func(ctx context.Context, o cli.LiveOptions) (cli.Live, error) {
 				installation, err := o.Installation(ctx)
 				if err != nil {
 					return nil, err
 				}
 				cloud, err := aws.Open(ctx, access(installation, o))
-				return lasting{cloud}, err
+				return terms{cloud}, err
 			},
-			"fake": func(_ context.Context, o cli.LiveOptions) (cli.Local, error) {
-				return fake.New(fake.Options{Serve: true, CheckEvery: time.Second, State: o.State, Network: o.Network, Latency: o.Latency, WarmUp: o.WarmUp})
+			"fake": func(_ context.Context, o cli.LiveOptions) (cli.Live, error) {
+				cloud, err := fake.New(fake.Options{Serve: true, CheckEvery: time.Second, State: o.State, Network: o.Network, Latency: o.Latency, WarmUp: o.WarmUp})
+				return cli.Lives{Local: cloud}, err
 			},
 		},
 	}
@@ -72,14 +74,18 @@ func plugged() cli.Providers {
 
 // access is where an installation works in AWS.
 func access(installation string, o cli.LiveOptions) aws.Access {
-	out := aws.Access{Installation: installation, Region: o.Region, VPC: o.VPC, Cluster: o.Cluster, Unfenced: o.SecurityGroups == "none", Nodes: o.Nodes, Rates: o.Rates}
+	out := aws.Access{Installation: installation, Region: o.Region, VPC: o.VPC, Cluster: o.Cluster, Unfenced: o.SecurityGroups == "none", Nodes: o.Nodes, Rates: o.Rates, Deadlines: aws.Deadlines{Attempt: o.AttemptTimeout, Call: o.CallTimeout}}
 	if o.Requested != nil {
 		out.Requested = func(r aws.Request) { o.Requested(r.Service, r.Operation, r.Result) }
 	}
 	return out
 }
 
-// lasting is a cloud that outlives the process: there is nothing to close.
-type lasting struct{ *aws.Provider }
+// terms are providers of AWS, one for each term: what another operator did meanwhile is not known to the one before.
+type terms struct{ *aws.Provider }
 
-func (lasting) Close() {}
+// Term is for cli.Live.
+func (t terms) Term() providers.Provider { return t.Anew() }
+
+// Close is for cli.Live. AWS outlives the process.
+func (terms) Close() {}

@@ -165,7 +165,7 @@ func (o *running) checkCluster(ctx context.Context, as string) []check.Finding {
 	if err != nil {
 		return []check.Finding{check.Bad("cluster", "cluster", err.Error(), "mend the kubeconfig, or leave the cluster out with --kubeconfig none")}
 	}
-	options := cluster.Options{Namespace: o.home.namespace, Lease: o.lease()}
+	options := cluster.Options{Namespace: o.home.namespace, Lease: o.leaseName()}
 	options.Oldest, options.Newest = supported()
 	findings := cluster.Check(ctx, live, options)
 	if findings[0].ID == cluster.Silent && o.home.kubeconfig == "" {

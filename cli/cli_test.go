@@ -25,8 +25,11 @@ func testProviders() Providers {
 			"fake": func() (Offline, error) { return fake.New(fake.Options{}) },
 		},
 		Local: func() (Local, error) { return servingTo("") },
-		Live: map[string]func(context.Context, LiveOptions) (Local, error){
-			"fake": func(_ context.Context, o LiveOptions) (Local, error) { return servingTo(o.State) },
+		Live: map[string]func(context.Context, LiveOptions) (Live, error){
+			"fake": func(_ context.Context, o LiveOptions) (Live, error) {
+				cloud, err := servingTo(o.State)
+				return Lives{cloud}, err
+			},
 		},
 		Check: map[string]Checker{
 			"fake": func(context.Context, LiveOptions) []check.Finding {

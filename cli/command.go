@@ -43,7 +43,7 @@ type Providers struct {
 	// Local starts the cloud on this machine that demo serves from.
 	Local func() (Local, error)
 	// Live start the clouds that clusters are served from, by the same names.
-	Live map[string]func(context.Context, LiveOptions) (Local, error)
+	Live map[string]func(context.Context, LiveOptions) (Live, error)
 	// Check look at these clouds before they are used, by the same names.
 	Check map[string]Checker
 	// Prove open these clouds to be proved on, by the same names.
@@ -61,6 +61,20 @@ type Local interface {
 	providers.Provider
 	Close()
 }
+
+// Live is a cloud that a cluster is served from.
+type Live interface {
+	// Term returns the provider for a term of this operator. It remembers nothing of an earlier term, in which
+	// another operator may have changed the cloud.
+	Term() providers.Provider
+	Close()
+}
+
+// Lives is a cloud that lives in this process, and that all terms share for this reason.
+type Lives struct{ Local }
+
+// Term is for Live.
+func (l Lives) Term() providers.Provider { return l.Local }
 
 // Streams are where a command reads and writes.
 type Streams struct {

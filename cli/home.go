@@ -59,7 +59,7 @@ func (h home) client() (client.Client, error) {
 }
 
 // open starts the cloud that the cluster is served from.
-func (h home) open(ctx context.Context, with Providers, cloud string, o LiveOptions) (Local, error) {
+func (h home) open(ctx context.Context, with Providers, cloud string, o LiveOptions) (Live, error) {
 	start, ok := with.Live[cloud]
 	if !ok {
 		return nil, fmt.Errorf("--provider: no provider is called %q; there are %s", cloud, strings.Join(slices.Sorted(maps.Keys(with.Live)), ", "))

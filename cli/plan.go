@@ -128,7 +128,7 @@ func planLive(cmd *cobra.Command, with Providers, in input, from sources) ([]pro
 		return nil, nil, err
 	}
 	defer opened.Close()
-	cloud := providers.ReadOnly(opened)
+	cloud := providers.ReadOnly(opened.Term())
 	seen, err := there(ctx, cloud, objects, options)
 	if err != nil {
 		return nil, nil, err

@@ -40,6 +40,9 @@ type LiveOptions struct {
 	Rates providers.Rates
 	// Requested is told of each request to the cloud's API.
 	Requested func(service, operation, result string)
+	// AttemptTimeout is how long the cloud may take to answer an attempt of a call, and CallTimeout how long all
+	// attempts of a call may take.
+	AttemptTimeout, CallTimeout time.Duration
 	// State is the file that a fake cloud outlives the process in, and shares with others.
 	State string
 	// Network is where load balancers of the fake cloud get their addresses from.
@@ -115,7 +118,7 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	if what := o.forgone(); what != "" {
 		logger.Info(what)
 	}
-	t := term{o, classes, config, providers.InTurns(cloud, o.cloudRate, o.cloudBurst), requests, logger, libraries}
+	t := term{o, classes, config, cloud, requests, logger, libraries}
 	if err := t.serve(ctx); err != nil {
 		return err
 	}
@@ -152,12 +155,10 @@ func untilTold(ctx context.Context, run func(context.Context) error, filled func
 
 // manager is what runs the controllers.
 func (o *running) manager(logger logr.Logger) manager.Options {
-	options := manager.Options{
+	return manager.Options{
 		Scheme:                        controllers.Scheme(),
 		Logger:                        logger,
 		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              o.lease(),
-		LeaderElectionNamespace:       o.leaseIn,
 		LeaseDuration:                 &o.leaseLasts,
 		RenewDeadline:                 &o.leaseRenewed,
 		RetryPeriod:                   &o.leaseRetried,
@@ -168,12 +169,11 @@ func (o *running) manager(logger logr.Logger) manager.Options {
 		GracefulShutdownTimeout:       &o.shutdown,
 		Cache:                         controllers.Cache(controllers.SecretsMode(o.secrets), o.home.namespace),
 	}
-	return options
 }
 
-// lease is the name of the lease that one replica holds: operators that look after a namespace each
+// leaseName is the name of the lease that one replica holds: operators that look after a namespace each
 // may stand in the same one, and one that only plans beside each of them. All of them are to work.
-func (o *running) lease() string {
+func (o *running) leaseName() string {
 	name := "fairlead"
 	if o.home.namespace != "" {
 		name += "-" + o.home.namespace

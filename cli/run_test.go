@@ -42,10 +42,10 @@ func TestOperatorsThatMayWorkBesideEachOtherHaveLeasesOfTheirOwn(t *testing.T) {
 		{home: home{namespace: "shop"}}, {home: home{namespace: "shop"}, readOnly: true},
 		{home: home{namespace: "read-only"}},
 	} {
-		if other, taken := known[o.lease()]; taken {
+		if other, taken := known[o.leaseName()]; taken {
 			t.Errorf("%+v and %+v hold one lease", o, other)
 		}
-		known[o.lease()] = o
+		known[o.leaseName()] = o
 	}
 }
 

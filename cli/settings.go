@@ -84,6 +84,8 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.Var(positive(&o.driftInterval, 10*time.Hour), "drift-interval", "how long what was seen of the cloud is believed")
 	flags.Var(rate{&o.cloudRate}, "cloud-rate", "how many calls of the cloud are made in a second, over all load balancers; those that wait take turns. Unset, or 0: no limit")
 	flags.Var(atLeastOne(&o.cloudBurst, 10), "cloud-burst", "how many calls can be made at once where there were fewer than the rate before")
+	flags.Var(positive(&o.live.AttemptTimeout, 15*time.Second), "cloud-attempt-timeout", "how long the cloud may take to answer an attempt of a call")
+	flags.Var(positive(&o.live.CallTimeout, time.Minute), "cloud-call-timeout", "how long all attempts of a call may take, without the wait for its turn")
 	flags.Var(atLeastOne(&o.workers, 4), "workers", "how many load balancers are worked on at a time")
 	flags.Var(atLeastOne(&o.targetWorkers, 4), "target-workers", "how many target groups have their members changed at a time")
 	flags.BoolVar(&o.gates, "readiness-gates", false, "keep the readiness gate "+v1alpha1.TargetHealthGate+": a pod that declares it is ready once the load balancers that have it for a target find it healthy. Watches all pods")

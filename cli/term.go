@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,7 +26,7 @@ type term struct {
 	*running
 	classes  ingress.Options
 	config   *rest.Config
-	cloud    providers.Provider
+	cloud    Live
 	requests *controllers.Requests
 
 	logger, libraries logr.Logger // what it says itself, and what is said on the way
@@ -50,9 +51,19 @@ func (t term) serve(ctx context.Context) error {
 func (t term) work(ctx context.Context) (elected bool, err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	loan := providers.Lend(t.cloud)
-	defer loan.CallBack() // a manager without its lease waits for nothing
-	m, err := manager.New(t.config, t.manager(t.libraries))
+	options := t.manager(t.libraries)
+	var may func() error
+	if t.leaderElect {
+		lease, err := t.newLease(ctx, t.config)
+		if err != nil {
+			return false, err
+		}
+		options.LeaderElectionResourceLockInterface, may = lease, lease.holds
+	}
+	loan := providers.Lend(t.cloud.Term(), may)
+	left := t.remaining(ctx)
+	defer func() { err = errors.Join(err, loan.CallBack(left())) }() // a manager without its lease waits for nothing
+	m, err := manager.New(t.config, options)
 	if err != nil {
 		return false, fmt.Errorf("starting the operator: %w", err)
 	}
@@ -63,7 +74,7 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 		return false, fmt.Errorf("adding what says how far it is: %w", err)
 	}
 	err = controllers.Add(ctx, m, controllers.Options{
-		Cloud:         loan,
+		Cloud:         providers.InTurns(loan, t.cloudRate, t.cloudBurst),
 		Logger:        t.logger,
 		Namespace:     t.home.namespace,
 		ReadOnly:      t.readOnly,
@@ -90,6 +101,19 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 		return t.leaderElect && isClosed(m.Elected()), fmt.Errorf("running the operator: %w", err)
 	}
 	return true, nil
+}
+
+// remaining returns what is left of the time in which an operator that is told to stop has to end. The time begins
+// when the context ends.
+func (t term) remaining(ctx context.Context) func() time.Duration {
+	told := make(chan time.Time, 1)
+	stop := context.AfterFunc(ctx, func() { told <- time.Now() })
+	return func() time.Duration {
+		if stop() {
+			return t.shutdown // it was not told: it has lost its lease
+		}
+		return max(0, t.shutdown-time.Since(<-told))
+	}
 }
 
 // await waits until the API server serves all it has, or the context ends. By then the ports of the

@@ -32,9 +32,10 @@ func TestTheCommandServesUntilItIsToldToStop(t *testing.T) {
 	})
 	w.create(w.ask("shop", "shop.example", "/", "web"))
 
-	with := cli.Providers{Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){
-		"fake": func(_ context.Context, o cli.LiveOptions) (cli.Local, error) {
-			return fake.New(fake.Options{State: o.State})
+	with := cli.Providers{Live: map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){
+		"fake": func(_ context.Context, o cli.LiveOptions) (cli.Live, error) {
+			cloud, err := fake.New(fake.Options{State: o.State})
+			return cli.Lives{Local: cloud}, err
 		},
 	}}
 	profiles := w.freePort()

@@ -2,6 +2,8 @@ package providers_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,11 +43,13 @@ func TestACloudThatIsCalledBackIsChangedNoMore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cloud := slow{begun: make(chan struct{}), end: make(chan struct{})}
-			loan, underWay, back := providers.Lend(cloud), make(chan error, 1), make(chan struct{})
+			loan, underWay, back := providers.Lend(cloud, nil), make(chan error, 1), make(chan struct{})
 			go func() { underWay <- change(loan) }()
 			<-cloud.begun
 			go func() {
-				loan.CallBack()
+				if err := loan.CallBack(time.Minute); err != nil {
+					t.Error(err)
+				}
 				close(back)
 			}()
 			select {
@@ -63,4 +67,67 @@ func TestACloudThatIsCalledBackIsChangedNoMore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A stuck cloud is one whose changes end only with their context.
+type stuck struct {
+	providers.Provider
+	begun chan struct{}
+}
+
+func (s stuck) Apply(ctx context.Context, _ *lb.Observed, _ plan.Step) (plan.Result, error) {
+	close(s.begun)
+	<-ctx.Done()
+	return plan.Result{}, context.Cause(ctx)
+}
+
+func TestAChangeThatTakesTooLongIsEnded(t *testing.T) {
+	cloud := stuck{begun: make(chan struct{})}
+	loan, ended := providers.Lend(cloud, nil), make(chan error, 1)
+	go func() {
+		_, err := loan.Apply(context.Background(), &lb.Observed{Key: "fairlead/ns/shop/internal"}, plan.DeleteLoadBalancer{})
+		ended <- err
+	}()
+	<-cloud.begun
+	err := loan.CallBack(10 * time.Millisecond)
+	if err == nil || !strings.Contains(err.Error(), "delete load balancer") || !strings.Contains(err.Error(), "fairlead/ns/shop/internal") {
+		t.Errorf("it is called back with %v", err)
+	}
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("the change was ended without an error")
+		}
+	case <-time.After(time.Minute):
+		t.Error("the change goes on")
+	}
+}
+
+func TestNothingIsChangedWithoutTheLease(t *testing.T) {
+	lost := errors.New("the lease is lost")
+	var holds error
+	changes := 0
+	loan := providers.Lend(counted{changes: &changes}, func() error { return holds })
+	change := func() error { return loan.SetTargets(t.Context(), "fairlead/ns/shop/internal", "ns/web:80", nil) }
+	if err := change(); err != nil {
+		t.Error(err)
+	}
+	holds = lost
+	if err := change(); !errors.Is(err, lost) {
+		t.Errorf("without the lease: %v", err)
+	}
+	if changes != 1 {
+		t.Errorf("%d changes", changes)
+	}
+}
+
+// A counted cloud counts changes of targets, and may make them.
+type counted struct {
+	providers.Provider
+	changes *int
+}
+
+func (c counted) SetTargets(ctx context.Context, _ lb.Key, _ lb.GroupID, _ []lb.Target) error {
+	*c.changes++
+	return providers.MayWrite(ctx)
 }

@@ -44,10 +44,13 @@ type Options struct {
 	Rates providers.Rates
 	// Requested is told of each call, if it is not nil.
 	Requested func(Request)
+	// Deadlines are how long AWS may take; those that are zero are the usual ones.
+	Deadlines Deadlines
 }
 
 // A Provider keeps Application Load Balancers.
 type Provider struct {
+	options      Options
 	installation string
 	region       string
 	vpc          string
@@ -119,9 +122,11 @@ type groupName struct {
 
 // New makes a Provider. It makes no calls.
 func New(o Options) *Provider {
+	options := o
 	made := new(recent)
-	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), newPacer(o.Rates, o.Requested).into, made.into)
+	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), newPacer(o.Rates, o.Requested).into, o.Deadlines.usual().into, made.into)
 	return &Provider{
+		options:      options,
 		recent:       made,
 		installation: o.Installation, region: o.Config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced, settle: cmp.Or(o.Settle, lb.ALB().Settle),
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
@@ -133,6 +138,10 @@ func New(o Options) *Provider {
 		ports: nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]bool{}, left: map[int32]time.Time{}},
 	}
 }
+
+// Anew is a Provider with the same options that knows nothing of what this one did: another process may have
+// changed what this one knew.
+func (p *Provider) Anew() *Provider { return New(p.options) }
 
 // Capabilities are the limits of the account, those that AWS publishes until they are known, as far as the
 // class leaves them.

@@ -40,6 +40,8 @@ type Access struct {
 	Rates providers.Rates
 	// Requested is told of each call, if it is not nil.
 	Requested func(Request)
+	// Deadlines are how long AWS may take.
+	Deadlines Deadlines
 }
 
 // askingInstance is how long the instance may take to answer. In a pod, it often cannot be reached.
@@ -75,7 +77,7 @@ func (a Access) open(ctx context.Context, sdk aws.Config, rates providers.Rates)
 			return nil, fmt.Errorf("finding the VPC: name it with --aws-vpc-id, for neither the instance nor a node tells, nor is there just one: %w", err)
 		}
 	}
-	p := New(Options{Config: sdk, Installation: a.Installation, VPC: a.VPC, Cluster: a.Cluster, Unfenced: a.Unfenced, Rates: rates, Requested: a.Requested})
+	p := New(Options{Config: sdk, Installation: a.Installation, VPC: a.VPC, Cluster: a.Cluster, Unfenced: a.Unfenced, Rates: rates, Requested: a.Requested, Deadlines: a.Deadlines})
 	subnets, err := p.subnetsOf(ctx, time.Now())
 	if err == nil && len(subnets) == 0 {
 		err = fmt.Errorf("%s has no subnets in %s: is it in another region or account?", a.VPC, sdk.Region)

@@ -42,9 +42,8 @@ func Published() providers.Rates {
 
 // classOf is the class of a call.
 func classOf(service, operation string) string {
-	reads := slices.ContainsFunc([]string{"Describe", "List", "Get"}, func(p string) bool { return strings.HasPrefix(operation, p) })
 	kind := "write"
-	if reads {
+	if reads(operation) {
 		kind = "read"
 	}
 	switch service {
@@ -64,6 +63,11 @@ func classOf(service, operation string) string {
 		return "waf-" + kind
 	}
 	return "other"
+}
+
+// reads reports whether a call changes nothing.
+func reads(operation string) bool {
+	return slices.ContainsFunc([]string{"Describe", "List", "Get"}, func(p string) bool { return strings.HasPrefix(operation, p) })
 }
 
 // A Request is a call that was made, an attempt that is made again included.
@@ -97,7 +101,11 @@ func (p *pacer) pace(ctx context.Context, in middleware.FinalizeInput, next midd
 	b := p.buckets[classOf(r.Service, r.Operation)]
 	came := time.Now()
 	if b != nil {
-		if err := b.limiter.Wait(ctx); err != nil {
+		w := watchOf(ctx)
+		w.stop()
+		err := b.limiter.Wait(ctx)
+		w.goOn()
+		if err != nil {
 			return middleware.FinalizeOutput{}, middleware.Metadata{}, fmt.Errorf("waiting for a turn to call %s: %w", r.Operation, err)
 		}
 	}

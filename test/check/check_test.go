@@ -45,7 +45,7 @@ func run(t *testing.T, endpoint string, args ...string) said {
 	}
 	with := cli.Providers{Check: map[string]cli.Checker{"aws": func(ctx context.Context, o cli.LiveOptions) []check.Finding {
 		return aws.Access{Region: o.Region, VPC: o.VPC, Cluster: o.Cluster, Unfenced: o.SecurityGroups == "none", Nodes: o.Nodes}.Check(ctx)
-	}}, Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){"aws": nil}}
+	}}, Live: map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){"aws": nil}}
 	var out, err bytes.Buffer
 	args = append([]string{"check", "--provider", "aws", "--kubeconfig", "none"}, args...)
 	code := cli.Run(t.Context(), args, with, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})

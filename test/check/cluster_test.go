@@ -31,7 +31,7 @@ func TestCluster(t *testing.T) {
 	ask := func(args ...string) said {
 		t.Helper()
 		with := cli.Providers{Check: map[string]cli.Checker{"fake": func(context.Context, cli.LiveOptions) []check.Finding { return nil }},
-			Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){"fake": nil}}
+			Live: map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){"fake": nil}}
 		var out, err bytes.Buffer
 		code := cli.Run(t.Context(), append([]string{"check", "--kubeconfig", cluster.Kubeconfig}, args...), with, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
 		return said{out.String(), err.String(), code}

@@ -48,7 +48,7 @@ func proved(t *testing.T, open cli.Prover, answer string, args ...string) said {
 	t.Helper()
 	with := cli.Providers{
 		Prove: map[string]cli.Prover{"aws": open},
-		Live:  map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){"aws": nil},
+		Live:  map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){"aws": nil},
 	}
 	var out, err bytes.Buffer
 	args = append([]string{"check", "--provider", "aws", "--kubeconfig", "none", "--prove"}, args...)

@@ -79,9 +79,10 @@ func deployed(t *testing.T, c *kube.Cluster, d *appsv1.Deployment) []string {
 func run(t *testing.T, c *kube.Cluster, d *appsv1.Deployment) {
 	t.Helper()
 	args := deployed(t, c, d)
-	providers := cli.Providers{Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){
-		"fake": func(context.Context, cli.LiveOptions) (cli.Local, error) {
-			return fake.New(fake.Options{Serve: true, CheckEvery: time.Second})
+	providers := cli.Providers{Live: map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){
+		"fake": func(context.Context, cli.LiveOptions) (cli.Live, error) {
+			cloud, err := fake.New(fake.Options{Serve: true, CheckEvery: time.Second})
+			return cli.Lives{Local: cloud}, err
 		},
 	}}
 	said := &logs{}

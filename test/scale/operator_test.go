@@ -52,10 +52,10 @@ func serve(profiles string) int {
 	if profiles != "" {
 		defer profile(profiles)()
 	}
-	with := cli.Providers{Live: map[string]func(context.Context, cli.LiveOptions) (cli.Local, error){
-		"fake": func(context.Context, cli.LiveOptions) (cli.Local, error) {
+	with := cli.Providers{Live: map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){
+		"fake": func(context.Context, cli.LiveOptions) (cli.Live, error) {
 			cloud, err := fake.New(fake.Options{})
-			return &journalled{Cloud: cloud, to: json.NewEncoder(os.Stdout)}, err
+			return cli.Lives{Local: &journalled{Cloud: cloud, to: json.NewEncoder(os.Stdout)}}, err
 		},
 	}}
 	return cli.Run(ctx, os.Args[1:], with, cli.Streams{Out: os.Stderr, Err: os.Stderr})
