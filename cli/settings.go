@@ -26,32 +26,33 @@ import (
 
 // running are the settings.
 type running struct {
-	provider      string
-	live          LiveOptions
-	home          home
-	withoutClass  string
-	manageClass   string
-	literal       string
-	readOnly      bool
-	secrets       string
-	leaderElect   bool
-	leaseIn       string
-	leaseLasts    time.Duration
-	leaseRenewed  time.Duration
-	leaseRetried  time.Duration
-	metrics       string
-	probes        string
-	pprof         string
-	driftInterval time.Duration
-	shutdown      time.Duration
-	cloudRate     float64
-	cloudBurst    int
-	workers       int
-	targetWorkers int
-	gates         bool
-	gateTimeout   time.Duration
-	logFormat     string
-	verbose       bool
+	provider         string
+	live             LiveOptions
+	home             home
+	withoutClass     string
+	manageClass      string
+	literal          string
+	readOnly         bool
+	secrets          string
+	leaderElect      bool
+	leaseIn          string
+	leaseLasts       time.Duration
+	leaseRenewed     time.Duration
+	leaseRetried     time.Duration
+	metrics          string
+	probes           string
+	pprof            string
+	driftInterval    time.Duration
+	shutdown         time.Duration
+	reconcileTimeout time.Duration
+	cloudRate        float64
+	cloudBurst       int
+	workers          int
+	targetWorkers    int
+	gates            bool
+	gateTimeout      time.Duration
+	logFormat        string
+	verbose          bool
 }
 
 // settings is the table. A row checks its value in its Set, wherever the value comes from.
@@ -88,6 +89,7 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.Var(positive(&o.live.CallTimeout, time.Minute), "cloud-call-timeout", "how long all attempts of a call may take, without the wait for its turn")
 	flags.Var(atLeastOne(&o.workers, 4), "workers", "how many load balancers are worked on at a time")
 	flags.Var(atLeastOne(&o.targetWorkers, 4), "target-workers", "how many target groups have their members changed at a time")
+	flags.Var(positive(&o.reconcileTimeout, 10*time.Minute), "reconcile-timeout", "how long a load balancer is worked on before it is looked at anew; a worker that takes minutes longer fails the liveness probe")
 	flags.BoolVar(&o.gates, "readiness-gates", false, "keep the readiness gate "+v1alpha1.TargetHealthGate+": a pod that declares it is ready once the load balancers that have it for a target find it healthy. Watches all pods")
 	flags.Var(positive(&o.gateTimeout, 10*time.Minute), "readiness-timeout", "how long such a pod waits before it is ready all the same")
 	flags.Var(positive(&o.shutdown, 30*time.Second), "shutdown-timeout", "how long steps under way may take once the operator is told to stop")

@@ -86,6 +86,8 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 		Workers:       t.workers,
 		TargetWorkers: t.targetWorkers,
 
+		ReconcileTimeout: t.reconcileTimeout,
+
 		ReadinessGates:   t.gates,
 		ReadinessTimeout: t.gateTimeout,
 	})

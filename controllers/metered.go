@@ -31,21 +31,21 @@ type metered struct {
 }
 
 func (m metered) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
-	defer m.clock("Lookup")()
+	defer m.clock(ctx, "Lookup")()
 	facts, err := m.Provider.Lookup(ctx, q)
 	m.count("Lookup", err)
 	return facts, err
 }
 
 func (m metered) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
-	defer m.clock("Observe")()
+	defer m.clock(ctx, "Observe")()
 	seen, err := m.Provider.Observe(ctx, key, deep)
 	m.count("Observe", err)
 	return seen, err
 }
 
 func (m metered) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
-	defer m.clock("Active")()
+	defer m.clock(ctx, "Active")()
 	active, err := m.Provider.Active(ctx, seen)
 	m.count("Active", err)
 	return active, err
@@ -53,7 +53,7 @@ func (m metered) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
 
 // Apply counts a call and a step.
 func (m metered) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
-	defer m.clock("Apply")()
+	defer m.clock(ctx, "Apply", "step", step.Op()+" "+step.ID())()
 	result, err := m.Provider.Apply(ctx, seen, step)
 	m.count("Apply", err)
 	op, kind, _ := strings.Cut(step.Op(), " ")
@@ -62,30 +62,34 @@ func (m metered) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (
 }
 
 func (m metered) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
-	defer m.clock("Targets")()
+	defer m.clock(ctx, "Targets", "targetGroup", group)()
 	healths, err := m.Provider.Targets(ctx, key, group)
 	m.count("Targets", err)
 	return healths, err
 }
 
 func (m metered) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
-	defer m.clock("SetTargets")()
+	defer m.clock(ctx, "SetTargets", "targetGroup", group)()
 	err := m.Provider.SetTargets(ctx, key, group, want)
 	m.count("SetTargets", err)
 	return err
 }
 
 func (m metered) List(ctx context.Context) ([]lb.Key, error) {
-	defer m.clock("List")()
+	defer m.clock(ctx, "List")()
 	keys, err := m.Provider.List(ctx)
 	m.count("List", err)
 	return keys, err
 }
 
 // clock starts one for a call; what it returns stops it.
-func (m metered) clock(call string) func() {
+func (m metered) clock(ctx context.Context, call string, about ...any) func() {
 	begin := time.Now()
-	return func() { m.metrics.durations.WithLabelValues(call).Observe(time.Since(begin).Seconds()) }
+	ended := m.metrics.underWay.begin(ctx, call, about...)
+	return func() {
+		ended()
+		m.metrics.durations.WithLabelValues(call).Observe(time.Since(begin).Seconds())
+	}
 }
 
 func (m metered) count(call string, err error) {

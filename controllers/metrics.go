@@ -34,6 +34,10 @@ var (
 		"How long calls of the provider take, waiting for their turn included."}
 )
 
+// oldestCall is a gauge that every replica has.
+var oldestCall = metric{"fairlead_provider_call_oldest_seconds", "gauge", nil,
+	"How long the oldest call of the provider that is under way has been so, waiting for its turn included; 0 without one."}
+
 // Gauges, which are counted when they are asked for. Only the leader has them.
 var (
 	loadBalancersGauge = metric{"fairlead_load_balancers", "gauge", []string{"condition", "status"},
@@ -62,7 +66,7 @@ var (
 
 // table is all metrics, in the order of the reference.
 var table = []metric{
-	compileSeconds, planSteps, providerCalls, providerSeconds, cloudRequests, loadBalancersGauge, degradedGauge, rulesGauge, ruleLimitGauge,
+	compileSeconds, planSteps, providerCalls, providerSeconds, oldestCall, cloudRequests, loadBalancersGauge, degradedGauge, rulesGauge, ruleLimitGauge,
 	parkedGauge, takenOverGauge, servedGauge, unclassedGauge, unclassedSinceGauge, diagnosticsGauge, orphansGauge,
 }
 
@@ -94,6 +98,7 @@ type metrics struct {
 	calls     *prometheus.CounterVec
 	durations *prometheus.HistogramVec
 	requests  *Requests
+	underWay  calls
 	gauges    func(emit func(m metric, value float64, labels ...string))
 }
 
@@ -126,6 +131,7 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	for _, c := range []prometheus.Collector{m.compiles, m.steps, m.calls, m.durations, m.requests.counter} {
 		c.Collect(to)
 	}
+	to <- prometheus.MustNewConstMetric(oldestCall.desc(), prometheus.GaugeValue, m.underWay.oldest().Seconds())
 	m.gauges(func(row metric, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(row.desc(), prometheus.GaugeValue, value, labels...)
 	})

@@ -59,6 +59,8 @@ type Options struct {
 	// Workers is how many load balancers are reconciled at a time, and TargetWorkers how many
 	// target groups; zero is 4.
 	Workers, TargetWorkers int
+	// ReconcileTimeout is how long a load balancer is worked on before the next one's turn; zero is 10 minutes.
+	ReconcileTimeout time.Duration
 }
 
 // Scheme knows every kind that the operator reads and writes.
@@ -121,8 +123,13 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := m.Add(exposition{r.metrics, o.Metrics}); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
 	}
+	beat := &pulse{limit: cmp.Or(o.ReconcileTimeout, 10*time.Minute)}
+	if err := m.AddHealthzCheck("workers", beat.alive); err != nil {
+		return fmt.Errorf("adding the health probe: %w", err)
+	}
 	balancerLoop := loop[lb.Key]{
-		name: "loadbalancers", parallel: cmp.Or(o.Workers, 4), reconciler: r, sources: r.sources(m.GetCache()),
+		pulse: beat,
+		name:  "loadbalancers", parallel: cmp.Or(o.Workers, 4), reconciler: r, sources: r.sources(m.GetCache()),
 		about:  func(key lb.Key) []any { return []any{"loadBalancer", key} },
 		gather: o.Cloud.Capabilities(lb.Class{}).Gather,
 	}
@@ -131,11 +138,13 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, registered: r.registered, crowded: r.crowded}
 	targetsLoop := loop[groupKey]{
-		name: "targets", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: targets, sources: targets.sources(m.GetCache()),
+		pulse: beat,
+		name:  "targets", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: targets, sources: targets.sources(m.GetCache()),
 		about: func(k groupKey) []any { return []any{"loadBalancer", k.key, "targetGroup", k.id} },
 	}
 	straysLoop := loop[types.NamespacedName]{
-		name: "strays", parallel: 1, reconciler: strays, sources: strays.sources(m.GetCache()),
+		pulse: beat,
+		name:  "strays", parallel: 1, reconciler: strays, sources: strays.sources(m.GetCache()),
 		about: func(name types.NamespacedName) []any { return []any{"ingress", name.String()} },
 	}
 	if err := errors.Join(targetsLoop.addTo(ctx, m, o.Logger), straysLoop.addTo(ctx, m, o.Logger)); err != nil {
@@ -144,7 +153,8 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if o.ReadinessGates {
 		gates := &gatekeeper{reconciler: r, limit: cmp.Or(o.ReadinessTimeout, 10*time.Minute)}
 		gatesLoop := loop[types.NamespacedName]{
-			name: "gates", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: gates, sources: gates.sources(m.GetCache()),
+			pulse: beat,
+			name:  "gates", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: gates, sources: gates.sources(m.GetCache()),
 			about: func(name types.NamespacedName) []any { return []any{"pod", name.String()} },
 		}
 		if err := gatesLoop.addTo(ctx, m, o.Logger); err != nil {
@@ -163,7 +173,8 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 			class.events = m.GetEventRecorder("fairlead")
 		}
 		classLoop := loop[string]{
-			name: "ingressclass", parallel: 1, reconciler: class, sources: class.sources(m.GetCache()),
+			pulse: beat,
+			name:  "ingressclass", parallel: 1, reconciler: class, sources: class.sources(m.GetCache()),
 			about: func(name string) []any { return []any{"ingressClass", name} },
 		}
 		return classLoop.addTo(ctx, m, o.Logger)

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +36,9 @@ type reconciler struct {
 	stray chan event.TypedGenericEvent[types.NamespacedName]
 }
 
+// reportFor is how long it may take to write what came of a reconcile, even where the reconcile was ended.
+const reportFor = time.Minute
+
 // Reconcile is the whole story.
 func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
 	snap, err := r.gather(ctx, key) // the objects, read once, with what is remembered of this key
@@ -66,5 +70,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 			r.wrote(key)
 		}
 	}
-	return r.report(context.WithoutCancel(ctx), o) // status, events, memory, finalizers released, when to come back
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportFor)
+	defer cancel()
+	return r.report(ctx, o) // status, events, memory, finalizers released, when to come back
 }

@@ -100,7 +100,7 @@ func onlyPending(err error) bool {
 // patience is how long to wait after an error; zero for one that knows nothing of it.
 func patience(err error) time.Duration {
 	switch {
-	case apierrors.IsConflict(err), errors.Is(err, context.Canceled):
+	case apierrors.IsConflict(err), errors.Is(err, context.Canceled), errors.Is(err, errLong):
 		return afterConflict
 	case errors.Is(err, errDisputed):
 		return afterDisputed

@@ -1,0 +1,161 @@
+package controllers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// This file limits how much is worked on at a time, and sees which calls of the cloud take long. Work that waits for
+// a slow call does not count: a cloud that does not answer for some load balancers keeps the others from nothing.
+
+const (
+	slowCall    = 5 * time.Second  // a call that takes longer frees the slot of the work that waits for it
+	tellOfCall  = 30 * time.Second // a call that takes longer is logged
+	mostWaiting = 16               // how much work may wait for slow calls, in each loop
+)
+
+// Slots are how much may be worked on at a time.
+type slots struct {
+	limit int
+
+	mu      sync.Mutex
+	busy    int             // slots that are taken
+	waiting int             // of them, those of work that waits for slow calls
+	queue   []chan struct{} // of those who want a slot
+}
+
+// acquire takes a slot as soon as there is one.
+func (s *slots) acquire(ctx context.Context) error {
+	s.mu.Lock()
+	turn := make(chan struct{})
+	s.queue = append(s.queue, turn)
+	s.grant()
+	s.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	case <-ctx.Done():
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for i, other := range s.queue {
+			if other == turn {
+				s.queue = append(s.queue[:i], s.queue[i+1:]...)
+				return context.Cause(ctx)
+			}
+		}
+		return nil // it had its turn at the same moment
+	}
+}
+
+func (s *slots) release() { s.change(-1, 0) }
+
+func (s *slots) change(busy, waiting int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.busy += busy
+	s.waiting += waiting
+	s.grant()
+}
+
+// grant gives free slots away in the order in which they were asked for. The lock is held.
+func (s *slots) grant() {
+	for len(s.queue) > 0 && s.busy-min(s.waiting, mostWaiting) < s.limit {
+		s.busy++
+		close(s.queue[0])
+		s.queue = s.queue[1:]
+	}
+}
+
+// Work is one reconcile that has a slot.
+type work struct {
+	slots *slots
+
+	mu   sync.Mutex
+	slow int // calls under way that take long
+}
+
+type workKey struct{}
+
+// withWork has the calls that are made for a context count as those of one reconcile.
+func withWork(ctx context.Context, s *slots) context.Context {
+	return context.WithValue(ctx, workKey{}, &work{slots: s})
+}
+
+// slower notes that one call more, or less, takes long.
+func (w *work) slower(by int) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.slow
+	w.slow += by
+	switch {
+	case before == 0:
+		w.slots.change(0, 1)
+	case w.slow == 0:
+		w.slots.change(0, -1)
+	}
+}
+
+// Calls are the calls of the cloud that are under way.
+type calls struct {
+	mu    sync.Mutex
+	since map[*call]time.Time
+}
+
+// A call is one of them.
+type call struct {
+	mu          sync.Mutex
+	ended, slow bool
+}
+
+// begin notes that a call begins. What it returns notes that it has ended.
+func (c *calls) begin(ctx context.Context, name string, about ...any) func() {
+	w, _ := ctx.Value(workKey{}).(*work)
+	one, begun := &call{}, time.Now()
+	c.mu.Lock()
+	if c.since == nil {
+		c.since = map[*call]time.Time{}
+	}
+	c.since[one] = begun
+	c.mu.Unlock()
+	slow := time.AfterFunc(slowCall, func() {
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		if !one.ended {
+			one.slow = true
+			w.slower(1)
+		}
+	})
+	told := time.AfterFunc(tellOfCall, func() {
+		log.FromContext(ctx).Info("waits for an answer of the cloud, or for its turn to ask", append([]any{"call", name, "for", tellOfCall.String()}, about...)...)
+	})
+	return func() {
+		slow.Stop()
+		told.Stop()
+		c.mu.Lock()
+		delete(c.since, one)
+		c.mu.Unlock()
+		one.mu.Lock()
+		defer one.mu.Unlock()
+		one.ended = true
+		if one.slow {
+			w.slower(-1)
+		}
+	}
+}
+
+// oldest is how long the oldest call under way has been so; zero without one.
+func (c *calls) oldest() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out time.Duration
+	for _, begun := range c.since {
+		out = max(out, time.Since(begun))
+	}
+	return out
+}

@@ -1,0 +1,139 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+)
+
+// A job is a reconciler whose work each test says.
+type job func(ctx context.Context, key string) error
+
+func (j job) Reconcile(ctx context.Context, key string) (reconcile.Result, error) {
+	return reconcile.Result{}, j(ctx, key)
+}
+
+func TestWorkThatWaitsForASlowCallHasNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var underWay calls
+		s, running, most, done := &slots{limit: 2}, 0, 0, 0
+		b := bounded[string]{job(func(ctx context.Context, key string) error {
+			if key == "silent" {
+				defer underWay.begin(ctx, "Observe")()
+				time.Sleep(time.Minute)
+				return nil
+			}
+			running++
+			most = max(most, running)
+			ended := underWay.begin(ctx, "Observe")
+			time.Sleep(time.Second)
+			ended()
+			running--
+			done++
+			return nil
+		}), s, &pulse{limit: time.Hour}, "loadbalancers"}
+		began := time.Now()
+		for range 2 {
+			go func() { _, _ = b.Reconcile(t.Context(), "silent") }()
+		}
+		synctest.Wait()
+		for range 6 {
+			go func() { _, _ = b.Reconcile(t.Context(), "answered") }()
+		}
+		time.Sleep(4 * time.Second)
+		if done > 0 {
+			t.Errorf("%d were done while all slots were taken", done)
+		}
+		time.Sleep(5 * time.Second)
+		if done != 6 || most != 2 {
+			t.Errorf("after %s %d were done, at most %d at a time; want 6, 2", time.Since(began), done, most)
+		}
+		if oldest := underWay.oldest(); oldest != 9*time.Second {
+			t.Errorf("the oldest call is %s old", oldest)
+		}
+		time.Sleep(time.Minute)
+		if s.busy != 0 || s.waiting != 0 || underWay.oldest() != 0 {
+			t.Errorf("in the end: %d slots are taken, %d wait, %s", s.busy, s.waiting, underWay.oldest())
+		}
+	})
+}
+
+func TestWorkThatDoesNotGetASlotInTimeIsNotDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slots{limit: 1}
+		b := bounded[string]{job(func(context.Context, string) error { time.Sleep(time.Minute); return nil }), s, &pulse{limit: time.Hour}, "loadbalancers"}
+		go func() { _, _ = b.Reconcile(context.Background(), "first") }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := b.Reconcile(ctx, "second"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the error is %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		if s.busy != 0 || len(s.queue) != 0 {
+			t.Errorf("%d slots are taken, %d wait", s.busy, len(s.queue))
+		}
+	})
+}
+
+func TestAReconcileThatDoesNotEndFailsTheLivenessProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pulse{limit: 10 * time.Minute}
+		ends := make(chan struct{})
+		b := bounded[string]{job(func(ctx context.Context, _ string) error {
+			<-ctx.Done()
+			if !errors.Is(context.Cause(ctx), errLong) {
+				t.Errorf("it was ended because of: %v", context.Cause(ctx))
+			}
+			<-ends
+			return context.Cause(ctx)
+		}), &slots{limit: 1}, p, "loadbalancers"}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := b.Reconcile(context.Background(), "fairlead/shop/site/internal")
+			ended <- err
+		}()
+		time.Sleep(12 * time.Minute)
+		if err := p.alive(nil); err != nil {
+			t.Errorf("2 minutes after its time: %v", err)
+		}
+		time.Sleep(2 * time.Minute)
+		if err := p.alive(nil); err == nil || !strings.Contains(err.Error(), "reconciling loadbalancers fairlead/shop/site/internal has not ended for 14m0s") {
+			t.Errorf("4 minutes after its time: %v", err)
+		}
+		close(ends)
+		if result, err := comeBack(<-ended); err != nil || result.RequeueAfter != afterConflict {
+			t.Errorf("it comes back %v, %v", result, err)
+		}
+		if err := p.alive(nil); err != nil {
+			t.Errorf("once it has ended: %v", err)
+		}
+	})
+}
+
+func TestACallThatTakesLongIsLoggedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var underWay calls
+		var lines []string
+		ctx := logr.NewContext(context.Background(), funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
+		ended := underWay.begin(ctx, "Apply", "step", "create rule 80/shop")
+		time.Sleep(29 * time.Second)
+		synctest.Wait()
+		if len(lines) > 0 {
+			t.Errorf("after 29 s: %q", lines)
+		}
+		time.Sleep(5 * time.Minute)
+		ended()
+		if len(lines) != 1 || !strings.Contains(lines[0], `"call"="Apply" "for"="30s" "step"="create rule 80/shop"`) {
+			t.Errorf("after 5 minutes: %q", lines)
+		}
+	})
+}
