@@ -151,7 +151,11 @@ func (g *gatekeeper) state(ctx context.Context, pod *corev1.Pod, k groupKey) (st
 	if err != nil {
 		return stateUnknown, fmt.Errorf("asking how the targets of %s are: %w", k, err)
 	}
-	return stateOf(pod, said), nil
+	state := stateOf(pod, said)
+	if state == stateUnregistered {
+		g.targets.doubtOne(ctx, k) // it was taken out by another hand
+	}
+	return state, nil
 }
 
 // say writes the one condition of a Pod that is ours.

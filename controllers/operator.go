@@ -114,6 +114,9 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 	}
 	r.memories.follows = o.ReadOnly
+	if !o.ReadOnly {
+		r.looked = r.targets.doubt
+	}
 	strays := &straysReconciler{reconciler: r}
 	if o.Requests == nil {
 		o.Requests = NewRequests()

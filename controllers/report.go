@@ -56,7 +56,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	if !onlyPending(o.err) || unconfirmed {
 		r.forget(key) // a step may have been half done
 	}
-	r.targets.track(key, &o.snap.Class, o.caps, o.seen.TargetGroups)
+	r.targets.track(ctx, key, &o.snap.Class, o.caps, o.seen.TargetGroups)
 	next := o.record(time.Now())
 	o.learn(&next, time.Now())
 	rejected := o.rejected(&next)

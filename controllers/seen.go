@@ -20,6 +20,8 @@ import (
 type observer struct {
 	cloud providers.Provider
 	every time.Duration // how long a look is good for, give or take a tenth
+	// looked is told of each look at the cloud.
+	looked func(context.Context, lb.Key)
 
 	mu    sync.Mutex
 	kept  map[lb.Key]sight
@@ -54,8 +56,11 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 		log.FromContext(ctx).Info("settings of the load balancer could not be read, and are assumed to be as they were written", "why", why)
 	}
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	o.keep(key, seen)
+	o.mu.Unlock()
+	if o.looked != nil {
+		o.looked(ctx, key)
+	}
 	return seen, nil
 }
 
@@ -72,7 +77,8 @@ func (o *observer) keep(key lb.Key, seen *lb.Observed) {
 		o.quiet[key] = quiet
 	}
 	if early := now.Before(quiet); early {
-		o.kept[key] = sight{seen: seen, early: true, until: now.Add(lagged + rand.N(lagged/2))} //nolint:gosec // nothing is guarded by it
+		soon := min(o.jittered(), lagged+rand.N(lagged/2)) //nolint:gosec // nothing is guarded by it
+		o.kept[key] = sight{seen: seen, early: true, until: now.Add(soon)}
 		return
 	}
 	o.kept[key] = sight{seen: seen, until: now.Add(o.goodFor(seen))}
@@ -90,7 +96,7 @@ func (o *observer) wrote(key lb.Key) {
 
 // due is until when to believe what was seen. An early look is repeated once all that was written since is found, too.
 func (o *observer) due(key lb.Key, s sight) time.Time {
-	if quiet := o.quiet[key]; s.early && quiet.After(s.until) {
+	if quiet := o.quiet[key]; s.early && quiet.After(s.until) && o.every > lagged {
 		return quiet
 	}
 	return s.until

@@ -76,7 +76,7 @@ func newTargetBook() *targetBook {
 
 // track notes the target groups of a load balancer. Those that are new, or whose class allows other targets than
 // before, are looked after at once.
-func (b *targetBook) track(key lb.Key, class *ingress.Class, caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
+func (b *targetBook) track(ctx context.Context, key lb.Key, class *ingress.Class, caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
 	b.mu.Lock()
 	var fresh []groupKey
 	there := map[lb.GroupID]bool{}
@@ -104,9 +104,39 @@ func (b *targetBook) track(key lb.Key, class *ingress.Class, caps lb.Capabilitie
 		}
 	}
 	b.mu.Unlock()
-	for _, k := range fresh {
-		b.wake <- event.TypedGenericEvent[groupKey]{Object: k}
+	b.awaken(ctx, fresh...)
+}
+
+// awaken has the members of target groups looked after.
+func (b *targetBook) awaken(ctx context.Context, groups ...groupKey) {
+	for _, k := range groups {
+		select {
+		case b.wake <- event.TypedGenericEvent[groupKey]{Object: k}:
+		case <-ctx.Done(): // the operator is about to end
+			return
+		}
 	}
+}
+
+// doubt has the members of a load balancer's target groups compared with those that the cloud has: the load balancer
+// was looked at anew, and what was seen of them then is not asked for again.
+func (b *targetBook) doubt(ctx context.Context, key lb.Key) {
+	b.mu.Lock()
+	var doubted []groupKey
+	for k, t := range b.groups {
+		if k.key == key && t.known {
+			t.known = false
+			doubted = append(doubted, k)
+		}
+	}
+	b.mu.Unlock()
+	b.awaken(ctx, doubted...)
+}
+
+// doubtOne does so for one target group.
+func (b *targetBook) doubtOne(ctx context.Context, k groupKey) {
+	b.note(k, func(t *tracked) { t.known = false })
+	b.awaken(ctx, k)
 }
 
 // expect notes which target groups a load balancer is going to have, before it has them.
