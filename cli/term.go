@@ -53,12 +53,13 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 	defer end()
 	options := t.manager(t.libraries)
 	var may func() error
+	var name string
 	if t.leaderElect {
 		lease, err := t.newLease(ctx, t.config)
 		if err != nil {
 			return false, err
 		}
-		options.LeaderElectionResourceLockInterface, may = lease, lease.holds
+		options.LeaderElectionResourceLockInterface, may, name = lease, lease.holds, lease.Identity()
 	}
 	loan := providers.Lend(t.cloud.Term(), may)
 	left := t.remaining(ctx)
@@ -86,6 +87,7 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 		Workers:       t.workers,
 		TargetWorkers: t.targetWorkers,
 
+		Term:             name,
 		ReconcileTimeout: t.reconcileTimeout,
 
 		ReadinessGates:   t.gates,

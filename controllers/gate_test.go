@@ -17,9 +17,10 @@ import (
 
 // A gate counts what operators write, and can let somebody else have been faster.
 type gate struct {
-	writes    atomic.Int32           // all but those of leases
-	conflicts atomic.Int32           // so many of the next changes meet a conflict
-	shut      atomic.Pointer[string] // writes to where this is in the path fail
+	before    atomic.Pointer[func(*http.Request)] // is called before each write
+	writes    atomic.Int32                        // all but those of leases
+	conflicts atomic.Int32                        // so many of the next changes meet a conflict
+	shut      atomic.Pointer[string]              // writes to where this is in the path fail
 }
 
 // around is what a rest.Config is wrapped in.
@@ -29,6 +30,9 @@ func (g *gate) around(inner http.RoundTripper) http.RoundTripper {
 			return inner.RoundTrip(r)
 		}
 		g.writes.Add(1)
+		if before := g.before.Load(); before != nil {
+			(*before)(r)
+		}
 		if r.Method == http.MethodPatch && g.conflicts.Add(-1) >= 0 {
 			return conflict(r), nil
 		}

@@ -29,16 +29,19 @@ type archive struct {
 	scope  string // the namespace that the operator looks after, or "" for all
 	// planned says that its records are of what an operator would do that does nothing.
 	planned bool
+	// term names this operator for as long as it has the lease; empty where there is no election.
+	term string
 
 	mu      sync.Mutex
 	written map[string]*v1alpha1.LoadBalancer // by name
 	doubted map[string]bool                   // names of those that are not as they were written
+	claimed map[string]bool                   // names of those that had this term
 }
 
 func newArchive(reader client.Reader, writer client.Client, scope string) *archive {
 	return &archive{
 		reader: reader, writer: writer, scope: scope,
-		written: map[string]*v1alpha1.LoadBalancer{}, doubted: map[string]bool{},
+		written: map[string]*v1alpha1.LoadBalancer{}, doubted: map[string]bool{}, claimed: map[string]bool{},
 	}
 }
 
@@ -60,6 +63,9 @@ func (a *archive) load(ctx context.Context) (map[lb.Key]record, error) {
 
 func (a *archive) save(ctx context.Context, key lb.Key, r record) error {
 	stored, err := a.stored(ctx, key)
+	if err == nil {
+		r.Term = stored.Status.Term // which a claim writes
+	}
 	if err != nil || equality.Semantic.DeepEqual(stored.Status, r) || onlyGains(&stored.Status, r) {
 		return err
 	}
@@ -72,6 +78,49 @@ func (a *archive) save(ctx context.Context, key lb.Key, r record) error {
 	}
 	a.note(to)
 	return nil
+}
+
+// claim writes this term into the record of a load balancer, before a plan of it begins. Where another operator has
+// written there since, the API server refuses the write, and the plan does not begin. Where the term is there already, the
+// write changes nothing, and is refused all the same.
+func (a *archive) claim(ctx context.Context, key lb.Key) error {
+	if a.term == "" {
+		return nil
+	}
+	stored, err := a.stored(ctx, key)
+	if err != nil {
+		return err
+	}
+	to := stored.DeepCopy()
+	to.Status.Term = a.term
+	if err := a.writer.Status().Patch(ctx, to, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})); err != nil {
+		a.doubt(stored.Name)
+		return fmt.Errorf("beginning a plan of LoadBalancer %s: %w", stored.Name, err)
+	}
+	a.note(to)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.claimed[to.Name] = true
+	return nil
+}
+
+// overtaken reports whether another operator has begun a plan of a load balancer since this one did.
+func (a *archive) overtaken(ctx context.Context, key lb.Key) (bool, error) {
+	name := a.name(key)
+	stored, doubted := a.last(name)
+	if doubted {
+		var err error
+		if stored, err = a.read(ctx, name); err != nil {
+			return false, err
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	taken := a.claimed[name] && stored != nil && stored.Status.Term != a.term
+	if taken {
+		delete(a.claimed, name)
+	}
+	return taken, nil
 }
 
 // onlyGains reports whether nothing is new but which certificates the cloud has of Secrets, where the record
@@ -187,4 +236,5 @@ func (a *archive) forget(name string) {
 	defer a.mu.Unlock()
 	delete(a.written, name)
 	delete(a.doubted, name)
+	delete(a.claimed, name)
 }

@@ -13,9 +13,11 @@ import (
 // whose requests are another Service's. Nothing happens in the cluster meanwhile.
 func TestMembersThatAnotherHandChangedAreMended(t *testing.T) {
 	for name, change := range map[string]func(members []lb.Target) []lb.Target{
-		"all are taken out":  func([]lb.Target) []lb.Target { return nil },
-		"one is taken out":   func(members []lb.Target) []lb.Target { return members[:1] },
-		"a foreign is added": func(members []lb.Target) []lb.Target { return append(members, lb.Target{Address: "127.0.0.1", Port: 9}) },
+		"all are taken out": func([]lb.Target) []lb.Target { return nil },
+		"one is taken out":  func(members []lb.Target) []lb.Target { return members[:1] },
+		"a foreign is added": func(members []lb.Target) []lb.Target {
+			return append(members, lb.Target{Address: "127.0.0.1", Port: 9})
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

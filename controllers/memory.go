@@ -28,6 +28,10 @@ type keeper interface {
 	load(ctx context.Context) (map[lb.Key]record, error)
 	save(ctx context.Context, key lb.Key, r record) error
 	drop(ctx context.Context, key lb.Key) error
+	// claim is the first write of a plan: it fails where another operator works on the load balancer.
+	claim(ctx context.Context, key lb.Key) error
+	// overtaken reports whether another operator has claimed a load balancer since this one did.
+	overtaken(ctx context.Context, key lb.Key) (bool, error)
 	// touched is the key of a record that somebody else changed; false for any other object.
 	touched(o client.Object) (lb.Key, bool)
 }

@@ -59,6 +59,8 @@ type Options struct {
 	// Workers is how many load balancers are reconciled at a time, and TargetWorkers how many
 	// target groups; zero is 4.
 	Workers, TargetWorkers int
+	// Term names this operator for as long as it has the lease; empty where there is no election.
+	Term string
 	// ReconcileTimeout is how long a load balancer is worked on before the next one's turn; zero is 10 minutes.
 	ReconcileTimeout time.Duration
 }
@@ -96,7 +98,9 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if o.Metrics == nil {
 		o.Metrics = ctrlmetrics.Registry
 	}
-	var kept keeper = newArchive(m.GetAPIReader(), m.GetClient(), o.Namespace)
+	records := newArchive(m.GetAPIReader(), m.GetClient(), o.Namespace)
+	records.term = o.Term
+	var kept keeper = records
 	if o.ReadOnly {
 		kept, o.Cloud = newPreview(m.GetAPIReader(), m.GetClient(), o.Namespace), providers.ReadOnly(o.Cloud)
 	}

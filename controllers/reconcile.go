@@ -52,6 +52,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if err != nil {
 		return r.blind(ctx, snap, err)
 	}
+	if err := r.doubtOthers(ctx, key); err != nil { // what another operator may have changed is looked at anew
+		return reconcile.Result{}, err
+	}
 	seen, err := r.seen(ctx, key) // what is there: observed once, then kept true
 	if err != nil {
 		return r.blind(ctx, snap, err)
@@ -64,6 +67,12 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo, strangers: strangers}
 	o.withheld = r.withheld(snap, seen, todo)
 	r.targets.expect(key, r.directory.of(key), o.groups()) // which target groups there will be: Pods may wait for them
+	if o.withheld == "" && !todo.Empty() {
+		if err := r.memories.keeper.claim(ctx, key); err != nil { // where another operator leads, the plan ends here
+			r.forget(key)
+			return reconcile.Result{}, err
+		}
+	}
 	if o.withheld == "" {
 		o.run, o.err = providers.Run(ctx, r.cloud, seen, todo, providers.Options{}) // do it
 		if !todo.Empty() {
@@ -73,4 +82,13 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportFor)
 	defer cancel()
 	return r.report(ctx, o) // status, events, memory, finalizers released, when to come back
+}
+
+// doubtOthers forgets what was seen of a load balancer that another operator has worked on since.
+func (r *reconciler) doubtOthers(ctx context.Context, key lb.Key) error {
+	taken, err := r.memories.keeper.overtaken(ctx, key)
+	if taken {
+		r.forget(key)
+	}
+	return err
 }

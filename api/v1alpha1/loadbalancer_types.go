@@ -83,6 +83,9 @@ type LoadBalancerStatus struct {
 	OmittedDiagnostics int32 `json:"omittedDiagnostics,omitempty"`
 	// LastError is why the last attempt to change the load balancer did not succeed.
 	LastError string `json:"lastError,omitempty"`
+	// Term is the replica that last began to carry out a plan, and which time it had the lease. Another one that finds its
+	// own name gone looks at the cloud anew.
+	Term string `json:"term,omitempty"`
 	// LastPlan is the last one that had something to do, done or not.
 	LastPlan *PlanStatus `json:"lastPlan,omitempty"`
 	// Memory is what the operator keeps until the next time.
