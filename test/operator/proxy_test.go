@@ -96,6 +96,13 @@ func (p *proxy) forget() {
 	clear(p.calls)
 }
 
+// count is how many calls of an operation there were.
+func (p *proxy) count(operation string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls[operation]
+}
+
 // asked reports whether anybody has called.
 func (p *proxy) asked() bool {
 	p.mu.Lock()
