@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -51,7 +52,7 @@ func (d Deadlines) into(stack *middleware.Stack) error {
 	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("CallDeadline", d.call), middleware.Before); err != nil { //nolint:misspell // the SDK names it so
 		return err
 	}
-	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("AttemptDeadline", d.attempt), "Pace", middleware.After)
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("AttemptDeadline", d.attempt), "Pace", middleware.After) //nolint:misspell // the SDK names it so
 }
 
 // call ends a call that takes too long.
@@ -62,7 +63,7 @@ func (d Deadlines) call(ctx context.Context, in middleware.InitializeInput, next
 	w := newWatch(d.Call, func() { cancel(late) })
 	defer w.stop()
 	out, metadata, err := next.HandleInitialize(context.WithValue(timed, watchKey{}, w), in)
-	if err != nil && ctx.Err() == nil && context.Cause(timed) == error(late) {
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(timed), late) {
 		err = late
 	}
 	return out, metadata, err
