@@ -11,7 +11,6 @@ import (
 
 	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/model/check"
-	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/providers/prove"
@@ -62,7 +61,7 @@ func plugged() cli.Providers {
 					return nil, err
 				}
 				cloud, err := aws.Open(ctx, access(installation, o))
-				return terms{cloud}, err
+				return lasting{cloud}, err
 			},
 			"fake": func(_ context.Context, o cli.LiveOptions) (cli.Live, error) {
 				cloud, err := fake.New(fake.Options{Serve: true, CheckEvery: time.Second, State: o.State, Network: o.Network, Latency: o.Latency, WarmUp: o.WarmUp})
@@ -81,11 +80,7 @@ func access(installation string, o cli.LiveOptions) aws.Access {
 	return out
 }
 
-// terms are providers of AWS, one for each term: what another operator did meanwhile is not known to the one before.
-type terms struct{ *aws.Provider }
+// lasting is a cloud that outlives the process: there is nothing to close.
+type lasting struct{ *aws.Provider }
 
-// Term is for cli.Live.
-func (t terms) Term() providers.Provider { return t.Anew() }
-
-// Close is for cli.Live. AWS outlives the process.
-func (terms) Close() {}
+func (lasting) Close() {}

@@ -139,9 +139,9 @@ func New(o Options) *Provider {
 	}
 }
 
-// Anew is a Provider with the same options that knows nothing of what this one did: another process may have
-// changed what this one knew.
-func (p *Provider) Anew() *Provider { return New(p.options) }
+// Term is a Provider for one term of an operator. It has the same options and knows nothing of what this one did: the
+// operator of the term between may have changed it.
+func (p *Provider) Term() providers.Provider { return New(p.options) }
 
 // Capabilities are the limits of the account, those that AWS publishes until they are known, as far as the
 // class leaves them.
