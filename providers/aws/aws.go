@@ -125,7 +125,7 @@ func New(o Options) *Provider {
 	options := o
 	made := new(recent)
 	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), newPacer(o.Rates, o.Requested).into, o.Deadlines.usual().into, made.into)
-	return &Provider{
+	p := &Provider{
 		options:      options,
 		recent:       made,
 		installation: o.Installation, region: o.Config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced, settle: cmp.Or(o.Settle, lb.ALB().Settle),
@@ -137,6 +137,8 @@ func New(o Options) *Provider {
 		own:   ownCertificates{known: map[string]ownCertificate{}, foreign: map[string]bool{}, asked: map[string]bool{}},
 		ports: nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]bool{}, left: map[int32]time.Time{}},
 	}
+	made.vanished = p.vanished
+	return p
 }
 
 // Term is a Provider for one term of an operator. It has the same options and knows nothing of what this one did: the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -37,6 +38,10 @@ var unfound = map[string]string{
 
 // Recent is what this process made a moment ago, by ARN or ID.
 type recent struct {
+	// vanished is told of what AWS does not find, and reports whether this process knew it. Then the next try does
+	// without it.
+	vanished func(ids []string) bool
+
 	mu   sync.Mutex
 	made map[string]time.Time
 }
@@ -54,7 +59,12 @@ func (r *recent) watch(ctx context.Context, in middleware.InitializeInput, next 
 	operation := awsmiddleware.GetOperationName(ctx)
 	switch {
 	case err != nil:
-		if kind, known := unfound[codeOf(err)]; known && r.knew(began, kind, in.Parameters) {
+		kind, known := unfound[codeOf(err)]
+		switch {
+		case !known:
+		case r.knew(began, kind, in.Parameters):
+			err = tooSoon{err}
+		case !strings.HasPrefix(operation, "D") && r.vanished(idsOf(kind, in.Parameters)): // neither Describe, nor Delete and Deregister
 			err = tooSoon{err}
 		}
 	case strings.HasPrefix(operation, "Create"), strings.HasPrefix(operation, "Import"):
@@ -63,6 +73,11 @@ func (r *recent) watch(ctx context.Context, in middleware.InitializeInput, next 
 		r.forget(textsIn(reflect.ValueOf(in.Parameters)))
 	}
 	return out, metadata, err
+}
+
+// idsOf are the ARNs or IDs of a kind in a call.
+func idsOf(kind string, call any) []string {
+	return slices.DeleteFunc(textsIn(reflect.ValueOf(call)), func(text string) bool { return !strings.Contains(text, kind) })
 }
 
 // note notes the ARNs and IDs among some texts.
@@ -156,7 +171,7 @@ func textsIn(v reflect.Value) []string {
 	return out
 }
 
-// tooSoon is AWS's answer that it does not find what this process made a moment ago.
+// tooSoon is AWS's answer that it does not find what this process made a moment ago, or knew until now.
 type tooSoon struct{ error }
 
 func (t tooSoon) Unwrap() error { return t.error }
