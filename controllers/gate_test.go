@@ -20,12 +20,16 @@ type gate struct {
 	before    atomic.Pointer[func(*http.Request)] // is called before each write
 	writes    atomic.Int32                        // all but those of leases
 	conflicts atomic.Int32                        // so many of the next changes meet a conflict
+	secrets   atomic.Int32                        // how often Secrets were read by name
 	shut      atomic.Pointer[string]              // writes to where this is in the path fail
 }
 
 // around is what a rest.Config is wrapped in.
 func (g *gate) around(inner http.RoundTripper) http.RoundTripper {
 	return transport(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/secrets/") {
+			g.secrets.Add(1)
+		}
 		if r.Method == http.MethodGet || strings.Contains(r.URL.Path, "/leases") {
 			return inner.RoundTrip(r)
 		}

@@ -106,7 +106,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	r := &reconciler{
 		gatherer: &gatherer{
-			cache: m.GetClient(), server: m.GetAPIReader(), secrets: secretReader{o.Secrets, m.GetAPIReader()}, directory: newDirectory(),
+			cache: m.GetClient(), server: m.GetAPIReader(), secrets: secretReader{o.Secrets, m.GetAPIReader(), m.GetClient(), &keptSecrets{}}, directory: newDirectory(),
 			pods: pods, memories: newMemories(kept), scope: o.Namespace, options: o.Classes,
 		},
 		observer: observer{every: o.DriftInterval},

@@ -137,6 +137,30 @@ func TestWaitsEnd(t *testing.T) {
 	over("after the plan", at.Add(time.Hour), map[groupKey]bool{web: false, api: false})
 }
 
+func TestWaitsForACloudGrow(t *testing.T) {
+	var p pending[string]
+	var total time.Duration
+	for range 10 {
+		total += p.wait("shop", afterPending)
+	}
+	// 1, 1, 1, 2, 4, 8, 10, 10, 10, 10 s, of which the later ones may be a fifth shorter.
+	if total < 46*time.Second || total > 57*time.Second {
+		t.Errorf("ten waits are %s", total)
+	}
+	if wait := p.wait("web", afterPending); wait != afterPending {
+		t.Errorf("the first wait of another one is %s", wait)
+	}
+	if wait := p.wait("shop", 0); wait != 0 {
+		t.Errorf("what is done is waited for %s", wait)
+	}
+	if wait := p.wait("shop", afterPending); wait != afterPending {
+		t.Errorf("the first wait after it was done is %s", wait)
+	}
+	if wait := p.wait("shop", afterRejected); wait != afterRejected {
+		t.Errorf("a wait for something else is %s", wait)
+	}
+}
+
 func TestComeBack(t *testing.T) {
 	wrap := func(err error) error { return fmt.Errorf("applying: %w", err) }
 	conflict := apierrors.NewConflict(schema.GroupResource{}, "shop", errors.New("changed"))

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,6 +36,7 @@ const (
 type patient[K comparable] struct {
 	reconcile.TypedReconciler[K]
 	failures failures[K]
+	pending  pending[K]
 }
 
 func (p *patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, error) {
@@ -44,6 +47,7 @@ func (p *patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, er
 		if p.failures.over(key) {
 			l.Info("what could not be done is done")
 		}
+		result.RequeueAfter = p.pending.wait(key, result.RequeueAfter)
 		return result, nil
 	}
 	result, retried := comeBack(err)
@@ -55,12 +59,46 @@ func (p *patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, er
 		again = "soon, and then ever less often, until it is every " + lastRetry.String()
 	}
 	early := retried == nil && result.RequeueAfter <= afterPending
+	result.RequeueAfter = p.pending.wait(key, result.RequeueAfter)
 	if !early && p.failures.news(key, err) {
 		l.Error(err, "not all could be done", "again", again)
 	} else {
 		l.V(1).Info("not all could be done yet", "why", err.Error(), "again", again)
 	}
 	return result, retried
+}
+
+// Pending is how often in a row it was too early for what is worked on.
+type pending[K comparable] struct {
+	mu    sync.Mutex
+	times map[K]int
+}
+
+// The first few waits for a cloud are short, for many clouds need a moment only. The longest is for what takes minutes.
+const (
+	shortPendings  = 3
+	longestPending = 10 * time.Second
+)
+
+// wait is how long to wait after so long was asked for: a wait for the cloud grows, any other one ends the row. Waits that
+// are longer than the first ones differ by up to a fifth, so that those of many load balancers do not end at once.
+func (p *pending[K]) wait(key K, asked time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if asked != afterPending {
+		delete(p.times, key)
+		return asked
+	}
+	if p.times == nil {
+		p.times = map[K]int{}
+	}
+	p.times[key]++
+	more := p.times[key] - shortPendings
+	if more <= 0 {
+		return asked
+	}
+	wait := min(asked<<min(more, 10), longestPending)
+	return wait - rand.N(wait/5) //nolint:gosec // nothing is guarded by it
 }
 
 // errDisputed is of something that somebody else keeps writing over.

@@ -3,6 +3,8 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +14,8 @@ import (
 )
 
 // This file reads Secrets. Of all but those that an Ingress names only the metadata is watched: the
-// contents of a cluster's Secrets are nowhere in this process.
+// contents of a cluster's Secrets are nowhere in this process. Those that were read are kept for a minute, for a load
+// balancer that waits for the cloud is compiled every few seconds.
 
 // SecretsMode says which Secrets may be served.
 type SecretsMode string
@@ -31,8 +34,10 @@ var labelledSecrets = client.MatchingLabels{SecretLabel: "true"}
 
 // A secretReader reads Secrets by their names, from the API server itself.
 type secretReader struct {
-	mode SecretsMode
-	from client.Reader
+	mode    SecretsMode
+	from    client.Reader
+	watched client.Reader // the cache of their metadata
+	kept    *keptSecrets
 }
 
 // read reads those that exist and may be served.
@@ -43,8 +48,74 @@ func (s secretReader) read(ctx context.Context, refs map[ref]bool) ([]*corev1.Se
 	case SecretsLabelled:
 		return s.list(ctx, refs)
 	default: // all
-		return readAll[corev1.Secret](ctx, s.from, refs, nil)
+		return s.readEach(ctx, refs)
 	}
+}
+
+// readEach reads those that are not as they were when they were read within the last minute.
+func (s secretReader) readEach(ctx context.Context, refs map[ref]bool) ([]*corev1.Secret, error) {
+	var out []*corev1.Secret
+	missing := map[ref]bool{}
+	for r := range refs {
+		if known := s.kept.get(r, s.version(ctx, r)); known != nil {
+			out = append(out, known)
+		} else {
+			missing[r] = true
+		}
+	}
+	read, err := readAll[corev1.Secret](ctx, s.from, missing, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, secret := range read {
+		s.kept.put(refOf(kindSecret, secret), secret)
+	}
+	return append(out, read...), nil
+}
+
+// version is the resource version of a Secret as it was seen last; "" where it was not.
+func (s secretReader) version(ctx context.Context, r ref) string {
+	metadata := secretMetadata()
+	if err := s.watched.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.name}, metadata); err != nil {
+		return "" // it is read
+	}
+	return metadata.ResourceVersion
+}
+
+// keptFor is how long the contents of a Secret stay in this process.
+const keptFor = time.Minute
+
+// keptSecrets are those that were read within the last minute.
+type keptSecrets struct {
+	mu  sync.Mutex
+	all map[ref]*corev1.Secret
+}
+
+// get is a Secret of a version; nil if that is not kept.
+func (k *keptSecrets) get(r ref, version string) *corev1.Secret {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.all[r]; s != nil && s.ResourceVersion == version {
+		return s
+	}
+	return nil
+}
+
+// put keeps one for a minute.
+func (k *keptSecrets) put(r ref, s *corev1.Secret) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.all == nil {
+		k.all = map[ref]*corev1.Secret{}
+	}
+	k.all[r] = s
+	time.AfterFunc(keptFor, func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if k.all[r] == s {
+			delete(k.all, r)
+		}
+	})
 }
 
 // withheld says to whoever names a Secret that is not read why that may be.
