@@ -14,7 +14,30 @@ import (
 var (
 	links = regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
 	tests = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Za-z0-9]+)`")
+	// A histogram is served as three series of its name.
+	metrics = regexp.MustCompile(`\bfairlead_[a-z_]+?(?:_(?:bucket|sum|count))?\b`)
+	series  = regexp.MustCompile(`_(?:bucket|sum|count)$`)
 )
+
+// TestDocumentsNameMetricsThatExist holds the pages against the reference, which is generated from the table of metrics.
+func TestDocumentsNameMetricsThatExist(t *testing.T) {
+	known := map[string]bool{}
+	const reference = "../docs/reference/metrics.md"
+	pages := contents(t, ".md")
+	for _, row := range regexp.MustCompile("(?m)^\\| `(fairlead_\\w+)` \\|").FindAllStringSubmatch(pages[reference], -1) {
+		known[row[1]] = true
+	}
+	if len(known) == 0 {
+		t.Fatalf("%s names no metrics", reference)
+	}
+	for file, text := range pages {
+		for _, name := range metrics.FindAllString(text, -1) {
+			if !known[name] && !known[series.ReplaceAllString(name, "")] {
+				t.Errorf("%s names the metric %s, which does not exist", file, name)
+			}
+		}
+	}
+}
 
 func TestDocumentsPointAtWhatExists(t *testing.T) {
 	functions := contents(t, "_test.go")
