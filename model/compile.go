@@ -53,7 +53,7 @@ func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 
 // guardsOf are what the cloud has to put before load balancers.
 func guardsOf(f lb.Facts, c lb.Capabilities) ingress.Guards {
-	g := ingress.Guards{WebACLs: f.WebACLs, Unshielded: f.Unshielded}
+	g := ingress.Guards{WebACLs: f.WebACLs, Unguarded: f.Unguarded, Unshielded: f.Unshielded}
 	if !c.WebACLs {
 		g.WebACLs, g.Unguarded = nil, c.Name+" has no web ACLs"
 	}

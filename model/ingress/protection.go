@@ -33,7 +33,7 @@ func guards(webACL string) bool { return routing.Protection{WebACL: webACL}.Guar
 type Guards struct {
 	// WebACLs maps those that were asked for to what the cloud calls them.
 	WebACLs map[string]string
-	// Unguarded and Unshielded are why it has no web ACLs at all and no shield, or "".
+	// Unguarded is why it has none of those that are missing there, and Unshielded why it has no shield; or "".
 	Unguarded, Unshielded string
 }
 

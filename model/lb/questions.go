@@ -42,6 +42,9 @@ type Facts struct {
 	NameTaken string
 	// WebACLs maps what was asked for to what the cloud calls it. One that is missing is not there.
 	WebACLs map[string]string
+	// Unguarded is why web ACLs that are missing there may not be put before load balancers, in words; "" where they
+	// do not exist.
+	Unguarded string
 	// Unshielded is why load balancers cannot be shielded, in words; "" if they can.
 	Unshielded string
 	// InUse is what the load balancer has now of what the cloud limits.

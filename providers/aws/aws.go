@@ -109,6 +109,7 @@ type Provider struct {
 	unhealthy waitingRoom // target groups that have no healthy target yet
 	rerouted  waitingRoom // load balancers whose rules changed, and may be served by the old ones yet
 	unjoined  waitingRoom // load balancers that AWS WAF does not know yet
+	barred    barred      // web ACLs that may not be put before load balancers
 	released  gates       // of target groups, certificates, security groups and listeners that were let go of
 	inherited gates       // of what was let go of before this process knew it, by load balancer and kind
 	fresh     gates       // of new listeners
@@ -172,10 +173,13 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	}
 	var err error
 	if facts.WebACLs, err = p.webACLs(ctx, q.WebACLs); err != nil {
-		return lb.Facts{}, err
+		facts.Unguarded = err.Error()
 	}
 	if q.Shield {
 		facts.Unshielded = p.unshielded(ctx)
+	}
+	if ctx.Err() != nil { // what was not answered for that is no fact
+		return lb.Facts{}, context.Cause(ctx)
 	}
 	err = p.stand(ctx, q.Network, &facts)
 	return facts, err

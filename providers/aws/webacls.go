@@ -26,9 +26,23 @@ const (
 	webACLPause = time.Minute
 )
 
-// webACLs maps those that are asked for to their ARNs. One that goes by its ARN is not looked for.
+// webACLs maps those that are asked for to their ARNs. One that goes by its ARN is not looked for. The error is why
+// others are left out: they cannot be listed, so that those of the last list are known only, or the role may not put
+// them before load balancers. The Ingresses that ask for these are told, and no other route waits for them.
 func (p *Provider) webACLs(ctx context.Context, asked []string) (map[string]string, error) {
-	out := map[string]string{}
+	out, why := p.namedWebACLs(ctx, asked)
+	for name, arn := range out {
+		if denied := p.barred.why(arn); denied != nil {
+			delete(out, name)
+			why = denied
+		}
+	}
+	return out, why
+}
+
+// namedWebACLs are those that are asked for, by ARN, as far as that is known. The error is why others are not.
+func (p *Provider) namedWebACLs(ctx context.Context, asked []string) (map[string]string, error) {
+	out, why := map[string]string{}, error(nil)
 	for _, name := range asked {
 		if strings.HasPrefix(name, "arn:") {
 			out[name] = name
@@ -40,13 +54,13 @@ func (p *Provider) webACLs(ctx context.Context, asked []string) (map[string]stri
 			named, err = p.acls.since(time.Now().Add(-webACLPause), read)
 		}
 		if err != nil {
-			return nil, err
+			named, why = p.acls.last(), err
 		}
 		if named[name] != "" {
 			out[name] = named[name]
 		}
 	}
-	return out, nil
+	return out, why
 }
 
 // readWebACLs reads the ARNs of those of the region, by name.
@@ -100,7 +114,12 @@ func (p *Provider) guard(ctx context.Context, seen *lb.Observed, want string) er
 		p.unjoined.wait(arn, activeWait, activeWaitMax)
 	}
 	if err != nil {
-		return explained(fmt.Sprintf("giving %s the web ACL %s", arn, want), err)
+		err = explained(fmt.Sprintf("giving %s the web ACL %s", arn, want), err)
+		if errors.Is(err, providers.ErrDenied) && want != lb.NoWebACL {
+			p.barred.note(want, err)
+			err = fmt.Errorf("%s; what asks for it is left out: %w", err.Error(), providers.ErrPending)
+		}
+		return err
 	}
 	p.unjoined.forget(arn)
 	return p.tag(ctx, arn, map[string]string{tagWebACL: want})

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -11,6 +12,7 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -102,4 +104,54 @@ func TestSettingsThatCanBeReadArePutRight(t *testing.T) {
 			t.Errorf("the idle timeout is %s", attributes["idle_timeout.timeout_seconds"])
 		}
 	})
+}
+
+// A right for web ACLs that is missing keeps no route waiting of an Ingress that asks for none, and costs nothing where
+// no Ingress asks for one. The one that asks is not served, and told which right it is.
+func TestAMissingRightForWebACLsIsToldToWhatAsks(t *testing.T) {
+	for _, call := range []string{"ListWebACLsInput", "GetWebACLForResourceInput", "AssociateWebACLInput"} {
+		t.Run(strings.TrimSuffix(call, "Input"), func(t *testing.T) {
+			inBubble(t, usual(), func(w *world) {
+				w.sim.AddWebACL("edge")
+				w.service("web", 1)
+				w.service("more", 1)
+				w.sim.Refuse(denies(call))
+				w.serve("site", map[string]string{"/": "web"})
+				w.settle()
+				w.rests("nothing asks for a web ACL")
+				if len(w.seen.Unread) > 0 {
+					t.Errorf("nothing asks for a web ACL, and it says %q", w.seen.Unread)
+				}
+
+				w.watched("guarded")
+				w.serve("guarded", map[string]string{"/": "more"})
+				w.ask("guarded", "wafv2-acl", "edge")
+				w.serve("other", map[string]string{"/": "more"})
+				w.propagated()
+				if a := w.request("other"); len(a.Forward) == 0 {
+					t.Errorf("an Ingress that asks for no web ACL waits: %+v", a)
+				}
+				told := w.about(diag.WebACLMissing)
+				if call == "GetWebACLForResourceInput" { // it is read to be corrected and taken away only
+					if a := w.request("guarded"); len(a.Forward) == 0 || len(told) > 0 {
+						t.Errorf("it is served: %+v; it says %v", a, told)
+					}
+					return
+				}
+				if a := w.request("guarded"); len(a.Forward) > 0 {
+					t.Errorf("it is served without its web ACL: %+v", a)
+				}
+				if len(told) != 1 || told[0].Source.Name != "guarded" || !strings.Contains(told[0].Message, "AccessDenied") {
+					t.Errorf("it says %v", told)
+				}
+
+				w.sim.Refuse(nil)
+				time.Sleep(10 * time.Minute)
+				w.propagated()
+				if a := w.request("guarded"); len(a.Forward) == 0 {
+					t.Errorf("the right is there, and it is not served: %+v", a)
+				}
+			})
+		})
+	}
 }
