@@ -90,6 +90,9 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 }
 
 func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, want lb.LoadBalancer) (plan.Result, error) {
+	if err := p.role.early(); err != nil {
+		return plan.Result{}, err
+	}
 	name := p.loadBalancerName(want.Key)
 	subnets := want.Settings.Subnets
 	if len(subnets) == 0 { // there are none that fit, or nobody looked
@@ -110,7 +113,9 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 		Name: aws.String(name), Type: elb.LoadBalancerTypeEnumApplication, Scheme: elb.LoadBalancerSchemeEnum(want.Settings.Scheme),
 		IpAddressType: elb.IpAddressType(want.Settings.IPFamily), Subnets: subnets, SecurityGroups: groups, Tags: elbTags(tags),
 	}
+	young := p.role.young()
 	out, err := p.elb.CreateLoadBalancer(ctx, in)
+	err = p.role.waits(young, err)
 	made := &balancer{}
 	switch {
 	case is(err, "DuplicateLoadBalancerName"): // made before, and changed since

@@ -143,6 +143,11 @@ var Assumptions = []Assumption{
 		[]string{"test/alb TestOneLostAnswer", "test/alb TestCutOffAtEveryCall"},
 	},
 	{
+		"role-just-made", "Until Elastic Load Balancing can use the role that it makes at the first load balancer of an account, it denies that load balancer without naming a right, or names the role.", "",
+		Slower, "For two minutes after the first such answer to this process, or the first load balancer that it made, such an answer is waited out. Another one is told, and the load balancer is tried again later.",
+		[]string{"test/alb TestTheRoleOfTheFirstLoadBalancerIsYoung", "test/alb TestRealCutOff"},
+	},
+	{
 		"reads-lag", "What was made is found by every call within two minutes.", "https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html",
 		Slower, "Until then the provider waits. After that what is not found is made again, under the same name where it has one.",
 		[]string{"test/alb TestAWSDoesNotFindYetWhatWasMade", "test/alb TestRealCutOff", "test/alb TestRealNoRequestEverGoesAstray"},

@@ -109,6 +109,7 @@ type Provider struct {
 	unhealthy waitingRoom // target groups that have no healthy target yet
 	rerouted  waitingRoom // load balancers whose rules changed, and may be served by the old ones yet
 	unjoined  waitingRoom // load balancers that AWS WAF does not know yet
+	role      linkedRole  // of Elastic Load Balancing
 	barred    barred      // web ACLs that may not be put before load balancers
 	released  gates       // of target groups, certificates, security groups and listeners that were let go of
 	inherited gates       // of what was let go of before this process knew it, by load balancer and kind

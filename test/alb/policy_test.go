@@ -18,6 +18,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -199,6 +201,47 @@ func TestPolicyOfOneInstallation(t *testing.T) {
 					t.Errorf("under a policy of the installation test, %s gets: %v", owner, err)
 				}
 			})
+		})
+	}
+}
+
+// TestTheRoleOfTheFirstLoadBalancerIsYoung waits for the role that AWS has just made, and holds it against nothing. A
+// right that is missing is told at once, and what is said in the same words when no role is young is no reason to wait.
+func TestTheRoleOfTheFirstLoadBalancerIsYoung(t *testing.T) {
+	inBubble(t, albsim.Options{FirstUse: true, Lag: 2 * time.Minute}, func(w *world) {
+		w.service("web", 1)
+		w.serve("site", map[string]string{"/": "web"})
+		began := time.Now()
+		w.settle()
+		if len(w.rejections) > 0 {
+			t.Errorf("it is held against %v", w.rejections)
+		}
+		if took := time.Since(began); took > 10*time.Minute {
+			t.Errorf("it took %s", took)
+		}
+	})
+	for said, want := range map[error]error{
+		albsim.Refusal("AccessDenied", "Access denied."):                                                                   providers.ErrPending,
+		albsim.Refusal("ValidationError", "The service-linked role is not there"):                                          providers.ErrPending,
+		albsim.Refusal("AccessDenied", "User: x is not authorized to perform: iam:CreateServiceLinkedRole on resource: y"): providers.ErrDenied,
+		albsim.Refusal("InvalidConfigurationRequest", "The subnets are of no use"):                                         providers.ErrRejected,
+	} {
+		inBubble(t, albsim.Options{}, func(w *world) {
+			w.service("web", 1)
+			w.serve("site", map[string]string{"/": "web"})
+			w.sim.Refuse(func(in any) error {
+				if _, creates := in.(*elbapi.CreateLoadBalancerInput); creates {
+					return said
+				}
+				return nil
+			})
+			if _, _, err := w.reconcile(); !errors.Is(err, want) {
+				t.Errorf("%v is %v, want %v", said, err, want)
+			}
+			time.Sleep(2 * time.Minute)
+			if _, _, err := w.reconcile(); errors.Is(err, providers.ErrPending) {
+				t.Errorf("two minutes later %v is waited for: %v", said, err)
+			}
 		})
 	}
 }

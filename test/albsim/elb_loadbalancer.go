@@ -28,6 +28,24 @@ func (s *Sim) noLoadBalancer(arn string) error {
 	return refuse("LoadBalancerNotFound", "Load balancer '%s' not found", arn)
 }
 
+// useRole refuses a load balancer while IAM does not know the service-linked role everywhere that the first one made.
+// The words are those that ECS has for its own.
+func (s *Sim) useRole() error {
+	if !s.options.FirstUse {
+		return nil
+	}
+	if s.roleMade.IsZero() {
+		s.roleMade = s.now()
+	}
+	if !s.now().Before(s.roleMade.Add(s.options.Lag)) {
+		return nil
+	}
+	if s.roleRefusals++; s.roleRefusals%2 == 0 {
+		return refuse("AccessDenied", "Access denied.")
+	}
+	return refuse("InvalidConfigurationRequest", "Unable to assume the service linked role. Please verify that the ELB service linked role exists.")
+}
+
 func (s *Sim) createLoadBalancer(in *api.CreateLoadBalancerInput) (*api.CreateLoadBalancerOutput, error) {
 	name := aws.ToString(in.Name)
 	if err := checkName("Load balancer", name); err != nil {
@@ -51,6 +69,9 @@ func (s *Sim) createLoadBalancer(in *api.CreateLoadBalancerInput) (*api.CreateLo
 		LoadBalancerName: in.Name, Type: elb.LoadBalancerTypeEnumApplication, VpcId: aws.String(vpc),
 		Scheme: orUsual(in.Scheme, elb.LoadBalancerSchemeEnumInternetFacing), IpAddressType: orUsual(in.IpAddressType, elb.IpAddressTypeIpv4),
 		AvailabilityZones: zones, SecurityGroups: groups, CustomerOwnedIpv4Pool: in.CustomerOwnedIpv4Pool, IpamPools: in.IpamPools,
+	}
+	if err := s.useRole(); err != nil {
+		return nil, err
 	}
 	for _, old := range s.loadBalancers {
 		if aws.ToString(old.about.LoadBalancerName) != name {

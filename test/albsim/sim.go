@@ -51,7 +51,9 @@ type Options struct {
 	Health time.Duration
 	// Sick reports whether a target fails its checks. It has to be safe for concurrent use.
 	Sick func(targetGroup string, target elb.TargetDescription) bool
-	// FirstUse says that the account has no service-linked role for Elastic Load Balancing yet.
+	// FirstUse says that the account has no service-linked role for Elastic Load Balancing yet. The first load balancer
+	// makes it, and none can be made before the Lag is over: how that is said is undocumented, and is in turn one of
+	// what is near.
 	FirstUse bool
 	// Authorize says whether the caller's policies allow what a call takes; nil where they allow all.
 	Authorize func(Ask) bool
@@ -90,6 +92,8 @@ type Sim struct {
 	protections   map[string]shield.Protection // of Shield, by the ARN of the resource
 	unsubscribed  bool                         // from Shield
 	roleMissing   bool                         // the service-linked role, which the first load balancer makes
+	roleMade      time.Time                    // when it was, by the first load balancer
+	roleRefusals  int                          // since, for it could not be used
 	trustStores   map[string]string            // names, by ARN
 }
 
