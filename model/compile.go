@@ -85,6 +85,10 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *routi
 	for _, missing := range f.Unmet {
 		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing})
 	}
+	for _, why := range f.Stale {
+		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unread, Source: diag.Source{Kind: "LoadBalancer", Name: string(s.Key)},
+			Message: "What is asked for could not be looked up, and is taken for what it was: " + why})
+	}
 	table := routing.NewWith(config, languages)
 	balancer, served, refusals := lb.Lower(table, c)
 	if s.Ends(config) {

@@ -57,6 +57,8 @@ type Facts struct {
 	Now time.Time
 	// Unmet is what the class asks for and the cloud does not have, in words.
 	Unmet []string
+	// Stale is why some facts are those of an earlier look, in the cloud's words.
+	Stale []string
 }
 
 // Know adds what the load balancer has now.

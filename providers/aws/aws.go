@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/netip"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -160,12 +161,18 @@ func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	return c.For(class)
 }
 
-// Lookup answers what compiling needs to know.
+// Lookup answers what compiling needs to know. What cannot be looked up is what it was before, if that is known.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
-	if err := p.readLimits(ctx, q.Limits); err != nil {
-		return lb.Facts{}, err
-	}
 	facts := lb.Facts{Names: map[lb.CertificateID][]string{}, Now: time.Now()}
+	if reflect.DeepEqual(q, lb.Questions{}) {
+		return facts, nil // of a load balancer that goes, whatever cannot be read
+	}
+	if err := p.readLimits(ctx, q.Limits); err != nil {
+		if p.limits.last() == nil {
+			return lb.Facts{}, err
+		}
+		facts.Stale = append(facts.Stale, err.Error())
+	}
 	if err := p.discovered(ctx, q.CertificateHosts, &facts); err != nil {
 		return lb.Facts{}, err
 	}
@@ -179,9 +186,9 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	if q.Shield {
 		facts.Unshielded = p.unshielded(ctx)
 	}
+	err = p.stand(ctx, q.Network, &facts)
 	if ctx.Err() != nil { // what was not answered for that is no fact
 		return lb.Facts{}, context.Cause(ctx)
 	}
-	err = p.stand(ctx, q.Network, &facts)
 	return facts, err
 }

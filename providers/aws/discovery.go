@@ -43,15 +43,15 @@ func (p *Provider) discovered(ctx context.Context, hosts []string, facts *lb.Fac
 		return nil
 	}
 	all, err := p.heldSince(ctx, time.Now().Add(-shelfLife))
-	if err != nil {
-		return err
-	}
-	facts.Certificates = among(all, hosts)
-	if len(facts.Certificates) < len(hosts) {
-		if all, err = p.heldSince(ctx, time.Now().Add(-missingLife)); err != nil {
-			return err
-		}
+	if facts.Certificates = among(all, hosts); err == nil && len(facts.Certificates) < len(hosts) {
+		all, err = p.heldSince(ctx, time.Now().Add(-missingLife))
 		facts.Certificates = among(all, hosts)
+	}
+	switch {
+	case err != nil && p.held.last() == nil:
+		return err
+	case err != nil:
+		facts.Stale = append(facts.Stale, err.Error())
 	}
 	names := make(map[lb.CertificateID][]string, len(all))
 	for _, c := range all {
@@ -65,10 +65,13 @@ func (p *Provider) discovered(ctx context.Context, hosts []string, facts *lb.Fac
 	return nil
 }
 
-// heldSince are the certificates that the account held at some time, or later. Ours are left out, also those that the index
-// of tags lacks yet.
+// heldSince are the certificates that the account held at some time, or later; with an error, those of the last list. Ours
+// are left out, also those that the index of tags lacks yet.
 func (p *Provider) heldSince(ctx context.Context, when time.Time) ([]held, error) {
 	all, err := p.held.since(when, func() ([]held, error) { return p.readHeld(ctx) })
+	if err != nil {
+		all = p.held.last()
+	}
 	return slices.DeleteFunc(slices.Clone(all), func(c held) bool { return p.own.has(c.arn) }), err
 }
 

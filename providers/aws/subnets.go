@@ -70,6 +70,10 @@ func (p *Provider) stand(ctx context.Context, n lb.Network, facts *lb.Facts) err
 		facts.Subnets, facts.Unmet = standing, append(facts.Unmet, err.Error())
 		return nil
 	}
+	if err != nil && there != nil && len(n.SecurityGroups) == 0 {
+		facts.Subnets, facts.Stale = standing, append(facts.Stale, err.Error())
+		return nil
+	}
 	if err != nil {
 		return err
 	}
