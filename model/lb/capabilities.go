@@ -19,8 +19,10 @@ type Capabilities struct {
 	ValueLength        int // characters in one value
 	NameLength         int // characters in the name of a header
 	ValuesPerCondition int
-	ValuesPerRule      int // over all conditions
-	WildcardsPerRule   int // "*" and "?" in values, regular expressions not counted
+	// SourcesRefused are the ranges of addresses that a condition cannot have.
+	SourcesRefused   []string
+	ValuesPerRule    int // over all conditions
+	WildcardsPerRule int // "*" and "?" in values, regular expressions not counted
 
 	Rules             int  // per load balancer, over all listeners, defaults not counted
 	TargetGroups      int  // per load balancer
@@ -146,7 +148,10 @@ func ALB() Capabilities {
 		HostValue:      `^[A-Za-z0-9_*?-][A-Za-z0-9_.*?-]*\.[A-Za-z*?]+$`,
 		PathCharacters: `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.$/~"'@:+&*?`,
 
-		ValueLength: 128, NameLength: 40, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
+		// "You cannot specify the 255.255.255.255/32 CIDR block for the source IP rule condition."
+		// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html
+		SourcesRefused: []string{"255.255.255.255/32"},
+		ValueLength:    128, NameLength: 40, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
 		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, MaxWeight: 999, BodyLength: 1024, NoFixed3xx: true, StrictRedirects: true,
 		ContentTypes: []string{"text/plain", "text/css", "text/html", "application/javascript", "application/json"},
 		Certificates: 25, Listeners: 50, Verifying: 2, TargetsPerGroup: 1000, TargetsPerLoadBalancer: 1000,

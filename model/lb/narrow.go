@@ -110,6 +110,9 @@ func (c Capabilities) cannotNarrow(when routing.Conditions) string {
 			if c.ValueLength > 0 && len(v) > c.ValueLength {
 				return fmt.Sprintf("%s is longer than the %d characters that %s allows", diag.Quote(v), c.ValueLength, c.Name)
 			}
+			if part.Field == "source" && slices.Contains(c.SourcesRefused, v) {
+				return fmt.Sprintf("%s takes no condition on the source %s: leave it out, for no request comes from it", c.Name, v)
+			}
 		}
 	}
 	return ""

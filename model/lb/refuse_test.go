@@ -15,6 +15,11 @@ func TestWhatARuleCannotSayIsRefusedByName(t *testing.T) {
 		r.Action = a
 		return r
 	}
+	narrowed := func(field, name string, values ...string) routing.Route {
+		r := aRoute("one", "x.a.test", routing.Root, "A", 0, 80)
+		r.When = routing.Conditions{{Field: field, Name: name, Values: values}}
+		return r
+	}
 	six := routing.Action{}
 	for range 6 {
 		six.Forward = append(six.Forward, routing.Weighted{Backend: "A", Weight: 1})
@@ -36,6 +41,15 @@ func TestWhatARuleCannotSayIsRefusedByName(t *testing.T) {
 		"a redirect to HTTPS":     {doing(routing.Action{Redirect: &routing.Redirect{Status: 301, Scheme: "https"}}), ""},
 		"a body of a kilobyte":    {doing(routing.Action{Fixed: &routing.Fixed{Status: 200, ContentType: "text/plain", Body: strings.Repeat("x", 1024)}}), ""},
 		"a longer body":           {doing(routing.Action{Fixed: &routing.Fixed{Status: 200, ContentType: "text/plain", Body: strings.Repeat("x", 1025)}}), "1025 bytes, and alb allows 1024"},
+		"a source":                {narrowed("source", "", "192.0.2.1/32"), ""},
+		"a source AWS refuses":    {narrowed("source", "", "10.0.0.0/8", "255.255.255.255/32"), "alb takes no condition on the source 255.255.255.255/32"},
+		"a header":                {narrowed("header", strings.Repeat("x", 40), strings.Repeat("x", 128)), ""},
+		"the name of a header":    {narrowed("header", strings.Repeat("x", 41), "1"), "longer than the 40 characters"},
+		"the value of a header":   {narrowed("header", "x", strings.Repeat("x", 129)), "longer than the 128 characters"},
+		"the name of a parameter": {narrowed("query", strings.Repeat("x", 129), "1"), "longer than the 128 characters"},
+		"the value of one":        {narrowed("query", "x", strings.Repeat("x", 129)), "longer than the 128 characters"},
+		"wildcards of a header":   {narrowed("header", "x", "*a*b*c*d*"), ""},
+		"more wildcards":          {narrowed("header", "x", "*a*b*c*d*e*"), "too many wildcards"},
 		"a long redirect":         {doing(routing.Action{Redirect: &routing.Redirect{Status: 301, Path: "/" + strings.Repeat("x", 128)}}), "longer than the 128 characters"},
 	}
 	for name, c := range cases {
