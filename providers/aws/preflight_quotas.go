@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/acm"
 	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
@@ -48,6 +49,40 @@ func (i *inspection) lookAtQuotas(ctx context.Context) {
 		}
 		i.note(full(id, title, n, i.cloud.limits.last()[q.limit], q.usual))
 	}
+	i.lookAtImports(ctx)
+}
+
+// How many imports of a year AWS publishes (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), and how many some
+// new accounts have (https://github.com/panther-labs/panther/pull/386).
+const (
+	usualImports = 5000
+	fewImports   = 20
+)
+
+// lookAtImports says how many imports of the year are known to be used. AWS tells of the certificates that are there
+// only, and those that were deleted count, too.
+func (i *inspection) lookAtImports(ctx context.Context) {
+	const id, title = "aws/quota/imports-of-the-year", `quota "Imported certificates in last 365 days" (L-3808DC70)`
+	found, err := i.imported(ctx)
+	if err != nil {
+		i.failed(id, title, err)
+		return
+	}
+	i.note(importsOfTheYear(id, title, found, time.Now()))
+}
+
+func importsOfTheYear(id, title string, found []acmtypes.CertificateSummary, now time.Time) check.Finding {
+	n := 0
+	for _, c := range found {
+		if c.ImportedAt != nil && now.Sub(*c.ImportedAt) < 365*24*time.Hour {
+			n++
+		}
+	}
+	detail := fmt.Sprintf("at least %d are used, for deleted ones count and are not told; AWS allows %d, and some accounts %d", n, usualImports, fewImports)
+	if n >= usualImports {
+		return check.Unsure(id, title, detail, "ask AWS to raise it, or have certificates issued by AWS")
+	}
+	return check.Good(id, title, detail)
 }
 
 // full says how much of a quota is used. Most is the account's own, or 0 where only the usual one is known.
@@ -103,18 +138,24 @@ func (i *inspection) securityGroups(ctx context.Context) (int, error) {
 }
 
 func (i *inspection) importedCertificates(ctx context.Context) (int, error) {
-	n := 0
+	found, err := i.imported(ctx)
+	return len(found), err
+}
+
+// imported are the certificates that were not issued by AWS.
+func (i *inspection) imported(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
+	var out []acmtypes.CertificateSummary
 	pages := acm.NewListCertificatesPaginator(i.cloud.acm, &acm.ListCertificatesInput{Includes: &acmtypes.Filters{KeyTypes: acmtypes.KeyAlgorithm("").Values()}})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return 0, explained("listing certificates", err)
+			return nil, explained("listing certificates", err)
 		}
 		for _, c := range page.CertificateSummaryList {
 			if c.Type == acmtypes.CertificateTypeImported {
-				n++
+				out = append(out, c)
 			}
 		}
 	}
-	return n, nil
+	return out, nil
 }

@@ -158,7 +158,12 @@ func (s *Sim) listCertificates(in *api.ListCertificatesInput) (*api.ListCertific
 		if in.CertificateStatuses != nil && !slices.Contains(in.CertificateStatuses, c.status) || !listedAs(in.Includes, c.algorithm()) {
 			continue
 		}
+		var importedAt *time.Time
+		if !c.importedAt.IsZero() {
+			importedAt = aws.Time(c.importedAt)
+		}
 		all = append(all, acm.CertificateSummary{
+			ImportedAt:     importedAt,
 			CertificateArn: aws.String(c.arn), DomainName: aws.String(c.hosts[0]), SubjectAlternativeNameSummaries: c.hosts[:min(100, len(c.hosts))],
 			HasAdditionalSubjectAlternativeNames: aws.Bool(len(c.hosts) > 100), Status: c.status, Type: c.kind,
 			KeyAlgorithm: c.algorithm(), InUse: aws.Bool(len(s.certificateUsers(c.arn)) > 0),
