@@ -2,6 +2,8 @@ package ingress
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,6 +55,7 @@ func (v *visit) auth(with *v1alpha1.Authenticate) (*routing.Auth, error) {
 		c := with.Cognito
 		out := session(c.Session)
 		out.Kind, out.UserPool, out.ClientID, out.UserPoolDomain = routing.Cognito, c.UserPoolARN, c.UserPoolClientID, c.UserPoolDomain
+		out.Cookie = v.cookie(out)
 		return out, nil
 	}
 	out := &routing.Auth{Kind: routing.JWT, Issuer: with.JWT.Issuer, KeysEndpoint: with.JWT.KeysEndpoint}
@@ -79,7 +82,22 @@ func (v *visit) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 	out.Kind, out.Issuer, out.ClientID = routing.OIDC, o.Issuer, strings.TrimSpace(string(object.Data[clientIDKey]))
 	out.AuthorizationEndpoint, out.TokenEndpoint, out.UserInfoEndpoint = o.AuthorizationEndpoint, o.TokenEndpoint, o.UserInfoEndpoint
 	out.ClientSecret = routing.Secret(strings.TrimSpace(string(object.Data[clientSecretKey])))
+	out.Cookie = v.cookie(out)
 	return out, nil
+}
+
+// longestCookie is how much of a cookie's name is what a Backend says.
+const longestCookie = 200
+
+// cookie is the name of the cookie that keeps a session. A load balancer takes a session for that of each sign-in with the
+// same cookie, whichever identity provider it is from: "each listener rule with an authenticate action should have a unique
+// cookie name" (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-authenticate-users.html). So the
+// namespace, the identity provider and the client are in the name, and no other namespace can have the same one.
+func (v *visit) cookie(a *routing.Auth) string {
+	from := sha256.Sum256([]byte(strings.Join([]string{
+		v.Namespace, string(a.Kind), a.Issuer, a.AuthorizationEndpoint, a.TokenEndpoint, a.UserInfoEndpoint, a.UserPool, a.UserPoolDomain, a.ClientID,
+	}, "\x00")))
+	return a.Cookie[:min(len(a.Cookie), longestCookie)] + "-" + hex.EncodeToString(from[:8])
 }
 
 // session is what holds if nothing is said, said.

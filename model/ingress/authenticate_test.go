@@ -33,7 +33,7 @@ func TestAuthenticate(t *testing.T) {
 	secret := map[string][]byte{"clientID": []byte("me\n"), "clientSecret": []byte("hush\n")}
 	signedIn := &routing.Auth{
 		Kind: routing.OIDC, Issuer: "https://idp.test", AuthorizationEndpoint: "https://idp.test/a", TokenEndpoint: "https://idp.test/t", UserInfoEndpoint: "https://idp.test/u",
-		ClientID: "me", OnMissing: "authenticate", Scope: "openid", Cookie: "AWSELBAuthSessionCookie", TimeoutSeconds: 604800, ClientSecret: "hush",
+		ClientID: "me", OnMissing: "authenticate", Scope: "openid", Cookie: "AWSELBAuthSessionCookie-6038124a1e825301", TimeoutSeconds: 604800, ClientSecret: "hush",
 	}
 	http := []string{"error AuthUnavailable" + at}
 	cases := map[string]struct {
@@ -43,7 +43,7 @@ func TestAuthenticate(t *testing.T) {
 		told   []string
 	}{
 		"a provider, and all that is not said":  {oidc(nil), secret, signedIn, http},
-		"a user pool, and all that can be said": {cognito("arn:aws:cognito-idp:pool"), nil, &routing.Auth{Kind: routing.Cognito, UserPool: "arn:aws:cognito-idp:pool", ClientID: "me", UserPoolDomain: "shop", OnMissing: "deny", Scope: "email", Cookie: "c", TimeoutSeconds: 60, Parameters: map[string]string{"a": "b"}}, http},
+		"a user pool, and all that can be said": {cognito("arn:aws:cognito-idp:pool"), nil, &routing.Auth{Kind: routing.Cognito, UserPool: "arn:aws:cognito-idp:pool", ClientID: "me", UserPoolDomain: "shop", OnMissing: "deny", Scope: "email", Cookie: "c-b6f2fd587a8355c5", TimeoutSeconds: 60, Parameters: map[string]string{"a": "b"}}, http},
 		"a token": {jwt(v1alpha1.Claim{Name: "g", Values: []string{"a"}}), nil, &routing.Auth{Kind: routing.JWT, Issuer: "idp", KeysEndpoint: "https://idp.test/k",
 			Claims: []routing.Claim{{Name: "g", Format: "single-string", Values: []string{"a"}}}}, http},
 
