@@ -95,7 +95,7 @@ const longestCookie = 200
 // namespace, the identity provider and the client are in the name, and no other namespace can have the same one.
 func (v *visit) cookie(a *routing.Auth) string {
 	from := sha256.Sum256([]byte(strings.Join([]string{
-		v.Namespace, string(a.Kind), a.Issuer, a.AuthorizationEndpoint, a.TokenEndpoint, a.UserInfoEndpoint, a.UserPool, a.UserPoolDomain, a.ClientID,
+		v.Namespace, a.Kind, a.Issuer, a.AuthorizationEndpoint, a.TokenEndpoint, a.UserInfoEndpoint, a.UserPool, a.UserPoolDomain, a.ClientID,
 	}, "\x00")))
 	return a.Cookie[:min(len(a.Cookie), longestCookie)] + "-" + hex.EncodeToString(from[:8])
 }
