@@ -6,6 +6,7 @@ package providertest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -21,6 +22,14 @@ import (
 // Test holds a provider to the contract. Start makes one that owns nothing yet, and target is one
 // that it finds healthy, another one each time.
 func Test(t *testing.T, start func(t *testing.T) providers.Provider, target func(t *testing.T) lb.Target) {
+	for name, clause := range Clauses(start, target) {
+		t.Run(name, clause)
+	}
+}
+
+// Clauses are the tests of the contract by name, for tests that run each in a bubble of package testing/synctest.
+func Clauses(start func(t *testing.T) providers.Provider, target func(t *testing.T) lb.Target) map[string]func(t *testing.T) {
+	clauses := map[string]func(t *testing.T){}
 	for name, clause := range map[string]func(suite, *testing.T){
 		"what does not exist observes as not existing":  suite.missing,
 		"what Run keeps equals a fresh observation":     suite.kept,
@@ -31,8 +40,9 @@ func Test(t *testing.T, start func(t *testing.T) providers.Provider, target func
 		"targets come and go":                           suite.targets,
 		"what is owned is listed":                       suite.listed,
 	} {
-		t.Run(name, func(t *testing.T) { clause(suite{start, stages(t, target(t)), target(t)}, t) })
+		clauses[name] = func(t *testing.T) { clause(suite{start, stages(t, target(t)), target(t)}, t) }
 	}
+	return clauses
 }
 
 // A suite is what every clause of the contract works with: one load balancer's life as a list of
@@ -44,9 +54,9 @@ type suite struct {
 }
 
 func (s suite) missing(t *testing.T) {
-	got, err := s.start(t).Observe(t.Context(), key, false)
-	if diff := cmp.Diff(&lb.Observed{Key: key}, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
-		t.Errorf("error %v, observed (-want +got):\n%s", err, diff)
+	got := newCloud(t, s.start(t)).observe(key)
+	if diff := cmp.Diff(&lb.Observed{Key: key}, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("observed (-want +got):\n%s", diff)
 	}
 }
 
@@ -68,9 +78,8 @@ func (s suite) kept(t *testing.T) {
 				t.Errorf("%s: %s succeeded, but the group is not ready", stage.name, await.Group)
 			}
 		}
-		deep, err := c.Observe(t.Context(), key, true)
-		if diff := cmp.Diff(c.observe(key), deep, canonical); err != nil || diff != "" {
-			t.Errorf("%s: looking deeply: error %v (-digests +settings):\n%s", stage.name, err, diff)
+		if diff := cmp.Diff(c.observe(key), c.look(key, true), canonical); diff != "" {
+			t.Errorf("%s: looking deeply (-digests +settings):\n%s", stage.name, diff)
 		}
 	}
 }
@@ -153,7 +162,7 @@ func (s suite) targets(t *testing.T) {
 	c.members(web, registered)
 	more := append(slices.Clone(registered), s.spare)
 	for _, want := range [][]lb.Target{more, more, more[1:], nil, registered} {
-		if err := c.SetTargets(t.Context(), key, web, want); err != nil {
+		if err := patiently(t.Context(), func() error { return c.SetTargets(t.Context(), key, web, want) }); err != nil {
 			t.Fatal(err)
 		}
 		c.members(web, want)
@@ -165,9 +174,16 @@ func (s suite) listed(t *testing.T) {
 	c := newCloud(t, s.start(t))
 	for _, stage := range s.stages {
 		c.run(c.observe(key), stage.want)
-		got, err := c.List(t.Context())
-		if want := !stage.want.Empty(); err != nil || slices.Contains(got, key) != want {
-			t.Errorf("%s: error %v, keys %v; %s in it should be %v", stage.name, err, got, key, want)
+		want := !stage.want.Empty()
+		var got []lb.Key
+		err := patiently(t.Context(), func() (err error) {
+			if got, err = c.List(t.Context()); err == nil && slices.Contains(got, key) != want {
+				return fmt.Errorf("keys %v; %s in it should be %v: %w", got, key, want, providers.ErrPending) // lists may lag
+			}
+			return err
+		})
+		if err != nil {
+			t.Errorf("%s: %v", stage.name, err)
 		}
 		if !slices.IsSorted(got) {
 			t.Errorf("%s: keys %v are not in order", stage.name, got)
@@ -185,7 +201,16 @@ func newCloud(t *testing.T, p providers.Provider) cloud { return cloud{p, t} }
 
 func (c cloud) observe(key lb.Key) *lb.Observed {
 	c.t.Helper()
-	o, err := c.Observe(c.t.Context(), key, false)
+	return c.look(key, false)
+}
+
+// look observes, and waits where the cloud does not show yet what was made.
+func (c cloud) look(key lb.Key, deep bool) (o *lb.Observed) {
+	c.t.Helper()
+	err := patiently(c.t.Context(), func() (err error) {
+		o, err = c.Observe(c.t.Context(), key, deep)
+		return err
+	})
 	if err != nil {
 		c.t.Fatalf("observing %s: %v", key, err)
 	}
@@ -237,7 +262,11 @@ func (c cloud) arrived(s stage) {
 // members checks who is registered.
 func (c cloud) members(group lb.GroupID, want []lb.Target) {
 	c.t.Helper()
-	healths, err := c.Targets(c.t.Context(), key, group)
+	var healths []lb.TargetHealth
+	err := patiently(c.t.Context(), func() (err error) {
+		healths, err = c.Targets(c.t.Context(), key, group)
+		return err
+	})
 	var got []lb.Target
 	for _, h := range healths {
 		if h.State == "draining" {
@@ -251,10 +280,10 @@ func (c cloud) members(group lb.GroupID, want []lb.Target) {
 	}
 }
 
-// patiently tries until the cloud is ready.
+// patiently tries until the cloud is ready, ever less often.
 func patiently(ctx context.Context, try func() error) error {
-	deadline := time.Now().Add(time.Minute)
-	for {
+	deadline := time.Now().Add(patience)
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
 		err := try()
 		if !errors.Is(err, providers.ErrPending) || time.Now().After(deadline) {
 			return err
@@ -262,10 +291,13 @@ func patiently(ctx context.Context, try func() error) error {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(wait):
 		}
 	}
 }
+
+// patience is how long a cloud may take for anything, and how late it may show and list what was made or deleted.
+const patience = 30 * time.Minute
 
 func describe(s plan.Step) string { return s.Op() + " " + s.ID() }
 
