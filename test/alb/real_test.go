@@ -13,6 +13,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/providertest"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -54,6 +58,31 @@ func TestRealNoRequestEverGoesAstray(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestRealContract holds the provider to its contract.
+func TestRealContract(t *testing.T) {
+	base := drawn(t)
+	for _, lag := range lags {
+		for name, clause := range contractIn(base, lag) {
+			t.Run(fmt.Sprint(lag, " ", name), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, clause)
+			})
+		}
+	}
+}
+
+// contractIn are the clauses of the contract, each for an account of its own.
+func contractIn(seed uint64, lag time.Duration) map[string]func(*testing.T) {
+	port := new(atomic.Int32)
+	return providertest.Clauses(func(*testing.T) providers.Provider {
+		o := albsim.Real(seed, lag)
+		o.Authorize = operator().allow
+		return aws.New(aws.Options{Config: albsim.New(o).Config(), Installation: "test", VPC: albsim.VPC, Rates: aws.Published()})
+	}, func(*testing.T) lb.Target {
+		return lb.Target{Address: "10.0.0.9", Port: 8080 + port.Add(1)}
+	})
 }
 
 // TestRealCutOff ends the operator at a few calls of each scenario, drawn anew each time, and judges what another one
