@@ -52,9 +52,16 @@ func checkInbound(sources []string) error {
 	return nil
 }
 
-// inboundOf is sources in canonical form: sorted, each once, and nil for all clients.
+// inboundOf is sources in canonical form: each range as clouds write it, sorted, each once, and nil for all clients. EC2
+// "canonicalizes IPv4 and IPv6 CIDRs" and refuses one that it has in another form
+// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Ipv6Range.html).
 func inboundOf(sources []string) []string {
 	out := slices.Clone(sources)
+	for i, s := range out {
+		if p, err := netip.ParsePrefix(s); err == nil {
+			out[i] = p.String()
+		}
+	}
 	slices.Sort(out)
 	out = slices.Compact(out)
 	if setOf(out).everything() {

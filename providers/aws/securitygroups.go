@@ -182,14 +182,31 @@ func (p *Provider) admit(ctx context.Context, group string, want []grant, ours f
 	have := grantsIn(found[0])
 	missing := slices.DeleteFunc(slices.Clone(want), func(g grant) bool { return slices.Contains(have, g) })
 	surplus := slices.DeleteFunc(have, func(g grant) bool { return !ours(g) || slices.Contains(want, g) })
-	if len(missing) > 0 {
-		if err := p.grant(ctx, group, missing); is(err, "InvalidPermission.Duplicate") {
-			return fmt.Errorf("security group %s is changing: %w", group, providers.ErrPending)
-		} else if err != nil {
+	if err := p.grantAll(ctx, group, missing); err != nil {
+		return err
+	}
+	return p.revoke(ctx, group, surplus)
+}
+
+// grantAll adds grants to a security group. Where AWS says that some are there, though it does not list them yet, they are
+// added one by one: what is to be taken away does not wait for that.
+func (p *Provider) grantAll(ctx context.Context, group string, missing []grant) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	err := p.grant(ctx, group, missing)
+	if !is(err, "InvalidPermission.Duplicate") {
+		return explained("admitting to security group "+group, err)
+	}
+	if len(missing) == 1 {
+		return nil
+	}
+	for _, g := range missing {
+		if err := p.grant(ctx, group, []grant{g}); err != nil && !is(err, "InvalidPermission.Duplicate") {
 			return explained("admitting to security group "+group, err)
 		}
 	}
-	return p.revoke(ctx, group, surplus)
+	return nil
 }
 
 // revoke takes grants from a security group.

@@ -305,3 +305,26 @@ func tcp(port int32, from string) ec2types.IpPermission {
 		IpProtocol: sdk.String("tcp"), FromPort: sdk.Int32(port), ToPort: sdk.Int32(port), IpRanges: []ec2types.IpRange{{CidrIp: sdk.String(from)}},
 	}
 }
+
+// EC2 keeps ranges in a form of its own, and refuses one that it has in another form. A range is taken away all the same.
+func TestRangesInAnotherForm(t *testing.T) {
+	inBubble(t, usual(), func(w *world) {
+		w.service("web", 1)
+		w.serve("site", map[string]string{"/": "web"})
+		w.ask("site", "inbound", "2001:0DB8:0000::/32, 10.0.0.0/8")
+		w.propagated()
+		w.ask("site", "inbound", "2001:0DB8:0000::/32")
+		w.propagated()
+		a := w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 80, Host: "site.example.com", Path: "/", Source: "10.1.2.3"}, albsim.Reading{})
+		if !a.Refused {
+			t.Errorf("a client that is not admitted any more is answered %+v", a)
+		}
+		w.restart()
+		w.sim.Forget()
+		w.settle()
+		w.rests("it was looked at anew")
+		if _, writes := w.sim.Cost(); writes > 0 {
+			t.Errorf("a look writes: %v", w.sim.Calls())
+		}
+	})
+}

@@ -100,9 +100,11 @@ func grantsOf(p ec2.IpPermission) map[grant]ec2.IpPermission {
 		out[grant{aws.ToString(p.IpProtocol), source, aws.ToInt32(p.FromPort), aws.ToInt32(p.ToPort)}] = only
 	}
 	for _, r := range p.IpRanges {
+		r.CidrIp = canonical(r.CidrIp)
 		add(aws.ToString(r.CidrIp), ec2.IpPermission{IpRanges: []ec2.IpRange{r}})
 	}
 	for _, r := range p.Ipv6Ranges {
+		r.CidrIpv6 = canonical(r.CidrIpv6)
 		add(aws.ToString(r.CidrIpv6), ec2.IpPermission{Ipv6Ranges: []ec2.Ipv6Range{r}})
 	}
 	for _, r := range p.PrefixListIds {
@@ -112,6 +114,16 @@ func grantsOf(p ec2.IpPermission) map[grant]ec2.IpPermission {
 		add(aws.ToString(r.GroupId), ec2.IpPermission{UserIdGroupPairs: []ec2.UserIdGroupPair{r}})
 	}
 	return out
+}
+
+// canonical is a range as EC2 keeps it, whatever form it is given in: "Amazon Web Services canonicalizes IPv4 and IPv6 CIDRs"
+// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Ipv6Range.html).
+func canonical(cidr *string) *string {
+	p, err := netip.ParsePrefix(aws.ToString(cidr))
+	if err != nil {
+		return cidr
+	}
+	return aws.String(p.Masked().String())
 }
 
 // admits reports whether one of some security groups lets a client through to a port. Who is in the lists of
