@@ -286,7 +286,7 @@ func (p *Provider) makeListener(ctx context.Context, seen *lb.Observed, in *elba
 	}
 	if _, err := p.elb.ModifyListener(ctx, &elbapi.ModifyListenerInput{
 		ListenerArn: aws.String(arn), Protocol: in.Protocol, DefaultActions: in.DefaultActions,
-		Certificates: in.Certificates, SslPolicy: in.SslPolicy, MutualAuthentication: in.MutualAuthentication,
+		Certificates: in.Certificates, SslPolicy: policyFor("", in.Protocol, in.SslPolicy), MutualAuthentication: in.MutualAuthentication,
 	}); err != nil {
 		return "", nil, explained(fmt.Sprintf("changing listener %d, which was made before", port), err)
 	}
@@ -332,7 +332,7 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	}
 	in := &elbapi.ModifyListenerInput{
 		ListenerArn: aws.String(l.Handle), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
-		Certificates: secure.certificates, SslPolicy: secure.policy, MutualAuthentication: secure.mutual,
+		Certificates: secure.certificates, SslPolicy: policyFor(l.Protocol, elb.ProtocolEnum(want.Protocol), secure.policy), MutualAuthentication: secure.mutual,
 	}
 	// A default certificate that another one follows goes on being served by name, if it is to. If not, it
 	// may be served by name since before it was the default, and is no more.

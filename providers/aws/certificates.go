@@ -321,7 +321,7 @@ func (p *Provider) retagCertificate(ctx context.Context, arn string, before lb.D
 	if err := p.label(ctx, arn, after); err != nil {
 		return err
 	}
-	p.own.learn(lb.Key(after[tagKey]), arn, after)
+	p.own.learn(keyIn(after), arn, after)
 	return nil
 }
 

@@ -16,8 +16,8 @@ func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
 	}
 	var keys []lb.Key
 	for _, tags := range found {
-		if key := tags[tagKey]; key != "" {
-			keys = append(keys, lb.Key(key))
+		if key := keyIn(tags); key != "" {
+			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)

@@ -182,7 +182,7 @@ func (p *Provider) balancerOf(ctx context.Context, key lb.Key) (there *elb.LoadB
 	case p.owns(key, tags[arn]):
 		return there, "", nil
 	case tags[arn][tagInstallation] == p.installation:
-		return nil, fmt.Sprintf("%s has the name %s", tags[arn][tagKey], name), nil
+		return nil, fmt.Sprintf("%s has the name %s", keyIn(tags[arn]), name), nil
 	}
 	return nil, "a load balancer of somebody else has the name " + name, nil
 }

@@ -103,6 +103,16 @@ func (p *Provider) security(ctx context.Context, seen *lb.Observed, want lb.List
 	return out, err
 }
 
+// policyFor is the security policy that a change of a listener names. AWS gives none by itself: "If you change the protocol
+// from HTTP to HTTPS, you must add the security policy and server certificate properties"
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_ModifyListener.html).
+func policyFor(before string, after elb.ProtocolEnum, said *string) *string {
+	if said == nil && after == elb.ProtocolEnumHttps && before != string(elb.ProtocolEnumHttps) {
+		return aws.String(usualPolicy)
+	}
+	return said
+}
+
 // toMutual says in AWS's words what is done with the certificates of clients.
 func (p *Provider) toMutual(ctx context.Context, m lb.MutualAuthentication) (*elb.MutualAuthenticationAttributes, error) {
 	out := &elb.MutualAuthenticationAttributes{Mode: aws.String(m.Mode)}

@@ -93,12 +93,19 @@ func (p *Provider) fence(ctx context.Context, want lb.LoadBalancer) (groups []st
 	}
 	tags := p.owned(want.Key, want.Settings.Tags)
 	noteTags(tags, want.Settings.Tags)
-	if firewall, err = p.group(ctx, p.derivedName(want.Key), "Who may connect to "+string(want.Key), p.firewallOf(want.Key), tags); err != nil {
+	if firewall, err = p.group(ctx, p.derivedName(want.Key), aboutFirewall(want.Key), p.firewallOf(want.Key), tags); err != nil {
 		return nil, "", err
 	}
 	p.walled(want.Key, firewall)
 	shared, err := p.sharedGroup(ctx, want.Key)
 	return []string{firewall, shared}, firewall, err
+}
+
+// aboutFirewall is the description of a firewall, in the 255 characters that EC2 takes
+// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html).
+func aboutFirewall(key lb.Key) string {
+	about := "Who may connect to " + string(key)
+	return about[:min(len(about), 255)]
 }
 
 // writeFence gives a load balancer its security groups, and its firewall the grants of its listeners.

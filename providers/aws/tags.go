@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -36,13 +38,46 @@ func (p *Provider) owned(key lb.Key, more map[string]string) map[string]string {
 	if out == nil {
 		out = map[string]string{}
 	}
-	out[tagInstallation], out[tagKey] = p.installation, string(key)
+	out[tagInstallation] = p.installation
+	for i, part := range partsOf(string(key)) {
+		out[keyTag(i)] = part
+	}
 	return out
+}
+
+// A key is as long as the names in it. What a tag's value has no room for is in further tags
+// (https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html: a value has 256 characters).
+const longestValue = 256
+
+// keyTag is the tag that has a part of the key: fairlead.dev/key, fairlead.dev/key.2 and so on.
+func keyTag(part int) string {
+	if part == 0 {
+		return tagKey
+	}
+	return tagKey + "." + strconv.Itoa(part+1)
+}
+
+// partsOf are the parts of a key that fit into tags.
+func partsOf(key string) []string {
+	var out []string
+	for len(key) > longestValue {
+		out, key = append(out, key[:longestValue]), key[longestValue:]
+	}
+	return append(out, key)
+}
+
+// keyIn is the key in tags; "" where there is none.
+func keyIn(tags map[string]string) lb.Key {
+	var key strings.Builder
+	for i := 0; tags[keyTag(i)] != ""; i++ {
+		key.WriteString(tags[keyTag(i)])
+	}
+	return lb.Key(key.String())
 }
 
 // owns reports whether tags are those of what belongs to a load balancer.
 func (p *Provider) owns(key lb.Key, tags map[string]string) bool {
-	return tags[tagInstallation] == p.installation && tags[tagKey] == string(key)
+	return tags[tagInstallation] == p.installation && keyIn(tags) == key
 }
 
 // elbTags are tags as Elastic Load Balancing takes them.

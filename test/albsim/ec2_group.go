@@ -2,6 +2,7 @@ package albsim
 
 import (
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,12 +17,19 @@ func noGroup(id string) error {
 	return refuse("InvalidGroup.NotFound", "The security group '%s' does not exist", id)
 }
 
+// groupDescription is what the description of a security group in a VPC looks like.
+var groupDescription = regexp.MustCompile(`^[a-zA-Z0-9 ._\-:/()#,@\[\]+=&;{}!$*]{1,255}$`)
+
 func (s *Sim) createSecurityGroup(in *api.CreateSecurityGroupInput) (*api.CreateSecurityGroupOutput, error) {
 	if !s.net.hasVPC(aws.ToString(in.VpcId)) {
 		return nil, refuse("InvalidVpcID.NotFound", "The vpc ID '%s' does not exist", aws.ToString(in.VpcId))
 	}
 	if len(aws.ToString(in.GroupName)) > 255 || strings.HasPrefix(aws.ToString(in.GroupName), "sg-") || aws.ToString(in.Description) == "" {
 		return nil, refuse("InvalidParameterValue", "The name or the description of the security group is not valid")
+	}
+	// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html
+	if !groupDescription.MatchString(aws.ToString(in.Description)) {
+		return nil, refuse("InvalidParameterValue", "Value (%s) for parameter GroupDescription is invalid. Character sets beyond ASCII are not supported, and it has at most 255 characters.", aws.ToString(in.Description))
 	}
 	for _, g := range s.net.groups {
 		if aws.ToString(g.GroupName) == aws.ToString(in.GroupName) && aws.ToString(g.VpcId) == aws.ToString(in.VpcId) {

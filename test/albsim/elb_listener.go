@@ -170,6 +170,9 @@ func (s *Sim) modifyListener(in *api.ModifyListenerInput) (*api.ModifyListenerOu
 	}
 	if in.Protocol != "" && in.Protocol != about.Protocol {
 		about.Protocol = in.Protocol
+		if in.Protocol == elb.ProtocolEnumHttps && (in.SslPolicy == nil || in.Certificates == nil) {
+			return nil, refuse("ValidationError", "A security policy and a certificate must be specified to change a listener to HTTPS")
+		}
 		if in.Protocol == elb.ProtocolEnumHttp {
 			about.Certificates, about.SslPolicy, about.MutualAuthentication = nil, nil, nil
 		}
