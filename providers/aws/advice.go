@@ -96,6 +96,22 @@ var quotas = map[string]quota{
 	"RulesPerSecurityGroupLimitExceeded":       {"Inbound or outbound rules per security group", "L-0EA8095F", "", "60"},
 	"SecurityGroupsPerInterfaceLimitExceeded":  {"Security groups per network interface", "L-2AFB9258", "", "5"},
 	"LimitExceeded":                            {"Imported certificates, or Imported certificates in last 365 days", "L-D2CB7DE9, L-3808DC70", "", "2500, or 5000"},
+	importsOfAYear:                             {"Imported certificates in last 365 days", "L-3808DC70", "", "5000"},
+}
+
+// importsOfAYear stands for the code of Certificate Manager where as many certificates were imported within a year as
+// may be. The code is that of too many at a time, too, and the message says that it is about the last year
+// (https://github.com/hashicorp/terraform-provider-aws/issues/14025).
+const importsOfAYear = "LimitExceeded in the last year"
+
+var yearly = regexp.MustCompile(`(?i)\b(last|per) year\b|\b365 days\b`)
+
+// quotaIn is the name under which quotas has what a refusal says is used up.
+func quotaIn(code string, err error) string {
+	if code == "LimitExceeded" && yearly.MatchString(err.Error()) {
+		return importsOfAYear
+	}
+	return code
 }
 
 // fixed are limits that AWS raises for nobody, and where nobody else can make room.
@@ -110,6 +126,9 @@ func raise(code string, known limits) (advice string, class error) {
 	}
 	if slices.Contains(fixed, code) {
 		return name + ", which AWS raises for nobody: serve less from this load balancer", providers.ErrRejected
+	}
+	if code == importsOfAYear {
+		return name + ": ask AWS to raise it; to delete certificates makes no room, and those that were imported earlier are served on", providers.ErrNoRoom
 	}
 	return name + ": ask AWS to raise it, or serve less", providers.ErrNoRoom
 }

@@ -264,6 +264,19 @@ func onlyRefused(o *acm.Options) {
 	})
 }
 
+// exceptQuotas has the SDK make a call again as ever, but for a quota that is used up, which the SDK takes for a rate.
+func exceptQuotas(o *acm.Options) {
+	quota := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+		if codeOf(err) == "LimitExceeded" {
+			return aws.FalseTernary
+		}
+		return aws.UnknownTernary
+	})
+	o.Retryer = retry.NewStandard(func(s *retry.StandardOptions) {
+		s.Retryables = slices.Insert(slices.Clone(s.Retryables), 0, retry.IsErrorRetryable(quota))
+	})
+}
+
 // replaceCertificate imports a certificate in the place of another one, which keeps its ARN and with it
 // everything that serves it. AWS takes no tags then, so these follow, and the label is short in between.
 func (p *Provider) replaceCertificate(ctx context.Context, seen *lb.Observed, s plan.ReplaceCertificate) error {
@@ -283,7 +296,7 @@ func (p *Provider) replaceCertificate(ctx context.Context, seen *lb.Observed, s 
 		return err
 	}
 	in.CertificateArn = aws.String(old.Handle)
-	if _, err := p.acm.ImportCertificate(ctx, in); err != nil {
+	if _, err := p.acm.ImportCertificate(ctx, in, exceptQuotas); err != nil {
 		return explained("importing certificate "+string(s.New.ID)+" in the place of "+old.Handle, err)
 	}
 	return p.retagCertificate(ctx, old.Handle, old.Digest, certificateTags(known, s.New))

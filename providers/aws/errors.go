@@ -98,7 +98,7 @@ func classify(code string, err error, known limits) (advice string, class error)
 	case throttled(code):
 		return "who else works in this account shares its rates", providers.ErrThrottled
 	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"), code == "LimitExceeded", code == "TargetGroupAssociationLimit":
-		return raise(code, known)
+		return raise(quotaIn(code, err), known)
 	case slices.Contains([]string{"ResourceInUse", "DependencyViolation", "WAFUnavailableEntity"}, code):
 		return "", providers.ErrPending
 	case slices.Contains([]string{

@@ -22,21 +22,23 @@ import (
 // for none of them has more than a handful of calls under way, however long its plan is.
 
 // Published are the rates of classes of calls. Those of Elastic Load Balancing are AWS's published ones for
-// reads, changes and targets, and those of WAF for web ACLs of load balancers; where AWS publishes none they
-// are careful guesses.
+// reads, changes and targets, and those of WAF for web ACLs of load balancers. Of Certificate Manager they are the least
+// of the operations in a class (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), none of which is said to
+// take more at once. Where AWS publishes none they are careful guesses.
 func Published() providers.Rates {
 	return providers.Rates{
-		"read":      {PerSecond: 50, Burst: 200},
-		"modify":    {PerSecond: 3, Burst: 20},
-		"targets":   {PerSecond: 4, Burst: 20},
-		"write":     {PerSecond: 3, Burst: 20}, // creates, deletes, sets and tags
-		"ec2-read":  {PerSecond: 20, Burst: 100},
-		"ec2-write": {PerSecond: 5, Burst: 50},
-		"acm-read":  {PerSecond: 8, Burst: 16},
-		"acm-write": {PerSecond: 1, Burst: 5},
-		"waf-read":  {PerSecond: 1, Burst: 1},
-		"waf-write": {PerSecond: 0.5, Burst: 1},
-		"other":     {PerSecond: 5, Burst: 10},
+		"read":       {PerSecond: 50, Burst: 200},
+		"modify":     {PerSecond: 3, Burst: 20},
+		"targets":    {PerSecond: 4, Burst: 20},
+		"write":      {PerSecond: 3, Burst: 20}, // creates, deletes, sets and tags
+		"ec2-read":   {PerSecond: 20, Burst: 100},
+		"ec2-write":  {PerSecond: 5, Burst: 50},
+		"acm-read":   {PerSecond: 8, Burst: 8},
+		"acm-write":  {PerSecond: 5, Burst: 5}, // deletes and tags
+		"acm-import": {PerSecond: 1, Burst: 1},
+		"waf-read":   {PerSecond: 1, Burst: 1},
+		"waf-write":  {PerSecond: 0.5, Burst: 1},
+		"other":      {PerSecond: 5, Burst: 10},
 	}
 }
 
@@ -58,6 +60,9 @@ func classOf(service, operation string) string {
 	case "EC2":
 		return "ec2-" + kind
 	case "ACM":
+		if strings.HasPrefix(operation, "Import") {
+			return "acm-import"
+		}
 		return "acm-" + kind
 	case "WAFV2":
 		return "waf-" + kind

@@ -51,7 +51,7 @@ func TestRulesAreTheSpecification(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, account(t))
-			w.flags = []string{"--aws-rates=write=1000/1000,modify=1000/1000,targets=1000/1000,ec2-write=1000/1000,acm-write=1000/1000"} // it is nobody's account
+			w.flags = []string{"--aws-rates=write=1000/1000,modify=1000/1000,targets=1000/1000,ec2-write=1000/1000,acm-write=1000/1000,acm-import=1000/1000"} // it is nobody's account
 			for i := range services {
 				w.serve(t, backend(i), pods(i, 1)...)
 			}

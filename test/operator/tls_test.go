@@ -28,7 +28,7 @@ func TestCostOverTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, account(t))
-			w.flags = []string{"--aws-rates=write=100/100,modify=100/100,targets=100/100,acm-write=100/100"} // it is nobody's account
+			w.flags = []string{"--aws-rates=write=100/100,modify=100/100,targets=100/100,acm-write=100/100,acm-import=100/100"} // it is nobody's account
 			w.begin(t)
 			for _, c := range []work{
 				{"create from nothing", 6*n + 25, 6*n + 8, func() { w.secretBySecret(t, n) }, func() bool { return w.secured(t, n, n) }},
