@@ -89,9 +89,17 @@ func (s *Sim) importCertificate(in *api.ImportCertificateInput) (*api.ImportCert
 		if c.key != keyOf(leaf) {
 			return nil, refuse("ValidationException", "The key type and size of a certificate cannot change when it is imported again.")
 		}
+		if s.options.RenewalsCount {
+			if err := s.countImport(); err != nil {
+				return nil, err
+			}
+		}
 	} else {
 		if s.imported() >= s.options.Limits.ImportedCertificates {
 			return nil, refuse("LimitExceededException", "Cannot import certificate: you have reached your limit of %d imported certificates.", s.options.Limits.ImportedCertificates)
+		}
+		if err := s.countImport(); err != nil {
+			return nil, err
 		}
 		s.addCertificate(c)
 	}
@@ -103,6 +111,20 @@ func (s *Sim) importCertificate(in *api.ImportCertificateInput) (*api.ImportCert
 	}
 	return &api.ImportCertificateOutput{CertificateArn: aws.String(c.arn)}, nil
 }
+
+// countImport counts an import, unless there were too many within a year. The words are those of a report
+// (https://github.com/hashicorp/terraform-provider-aws/issues/14025).
+func (s *Sim) countImport() error {
+	s.imports = slices.DeleteFunc(s.imports, func(at time.Time) bool { return s.now().Sub(at) >= year })
+	if most := s.options.Limits.ImportsPerYear; len(s.imports) >= most {
+		return refuse("LimitExceededException", "Error: you have reached your limit of %d certificates in the last year.", most)
+	}
+	s.imports = append(s.imports, s.now())
+	return nil
+}
+
+// year is how long an import counts.
+const year = 365 * 24 * time.Hour
 
 // imported is how many certificates were not issued by Amazon.
 func (s *Sim) imported() int {

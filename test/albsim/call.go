@@ -78,7 +78,7 @@ func (s *Sim) carryOut(c Call, fault Fault, do handler, decode decoder) (any, er
 	case fault == Unavailable:
 		return nil, &apiError{Code: "ServiceUnavailable", Message: "Service Unavailable", Status: http.StatusServiceUnavailable}
 	case fault == Throttled, !s.take(c):
-		return nil, refuse("Throttling", "Rate exceeded")
+		return nil, refuse(throttling(c.Service), "Rate exceeded")
 	}
 	s.advance()
 	s.reindex()
@@ -88,6 +88,14 @@ func (s *Sim) carryOut(c Call, fault Fault, do handler, decode decoder) (any, er
 		s.outdate()
 	}
 	return out, err
+}
+
+// throttling is how a service says that there are too many calls.
+func throttling(service string) string {
+	if service == "acm" {
+		return "ThrottlingException"
+	}
+	return "Throttling"
 }
 
 // writes reports whether a call of that name changes something.
@@ -109,7 +117,9 @@ type Rate struct {
 // Rates are the buckets of the classes of calls.
 type Rates map[string]Rate
 
-// Published are the rates that AWS publishes, and where it says nothing, a careful guess.
+// Published are the rates that AWS publishes, and where it says nothing, a careful guess. Of Certificate Manager they are
+// in calls of an operation per second (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html); how many it
+// takes at once is not said.
 func Published() Rates {
 	return Rates{
 		"targets":  {20, 4},
@@ -118,6 +128,9 @@ func Published() Rates {
 		"write":    {20, 3},
 		"waf":      {1, 0.5},
 		"waf-read": {1, 1},
+
+		"ImportCertificate": {1, 1}, "DeleteCertificate": {10, 10}, "AddTagsToCertificate": {5, 5}, "RemoveTagsFromCertificate": {5, 5},
+		"ListCertificates": {8, 8}, "DescribeCertificate": {10, 10}, "GetCertificate": {10, 10}, "ListTagsForCertificate": {10, 10},
 	}
 }
 
@@ -128,6 +141,8 @@ func classOf(c Call) string {
 		return "waf"
 	case c.Service == "wafv2":
 		return "waf-read"
+	case c.Service == "acm":
+		return "acm/" + c.Action
 	case !c.Write:
 		return c.Service + "/describe"
 	case strings.HasSuffix(c.Action, "isterTargets"):

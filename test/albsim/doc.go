@@ -32,4 +32,5 @@
 //   - All load balancers are in one region and one account, and no subnet runs out of addresses.
 //   - AWS WAF, Shield and Cognito are known by what the provider asks of them, and look at no request.
 //   - A refusal has AWS's code, and words that are like AWS's.
+//   - A second's calls of Certificate Manager are those that it takes at once; AWS publishes no burst.
 package albsim

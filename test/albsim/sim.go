@@ -47,6 +47,9 @@ type Options struct {
 	// TagsAside has AWS answer who makes what is there already, but for its tags, with what is there. It does
 	// not say whether it does.
 	TagsAside bool
+	// RenewalsCount has an import in the place of another certificate count among the imports of a year. AWS does not say
+	// whether it does.
+	RenewalsCount bool
 	// Health is how long a target takes to be healthy once its group is in use.
 	Health time.Duration
 	// Sick reports whether a target fails its checks. It has to be safe for concurrent use.
@@ -87,6 +90,7 @@ type Sim struct {
 	lingering     map[string]time.Time         // until when something deleted or detached still counts as in use
 	net           network
 	certificates  map[string]*certificate
+	imports       []time.Time // those that count among the imports of a year
 	acls          []waf.WebACLSummary
 	webACLs       map[string]string            // by the ARN of the load balancer
 	protections   map[string]shield.Protection // of Shield, by the ARN of the resource
@@ -142,6 +146,10 @@ type Limits struct {
 	// ValuesPerCondition is three in AWS's guide, and five in what it answers.
 	ValuesPerCondition                                          int
 	SecurityGroups, RulesPerSecurityGroup, ImportedCertificates int
+	// ImportsPerYear are the certificates that are imported within 365 days, those that were deleted since among them:
+	// 5,000 as the guide says (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), and 20 in some
+	// accounts (https://github.com/aws/aws-cdk/issues/13651).
+	ImportsPerYear int
 }
 
 func (l Limits) withDefaults() Limits {
@@ -162,6 +170,7 @@ func (l Limits) withDefaults() Limits {
 		SecurityGroups:              cmp.Or(l.SecurityGroups, 2500),
 		RulesPerSecurityGroup:       cmp.Or(l.RulesPerSecurityGroup, 60),
 		ImportedCertificates:        cmp.Or(l.ImportedCertificates, 2500),
+		ImportsPerYear:              cmp.Or(l.ImportsPerYear, 5000),
 	}
 }
 
