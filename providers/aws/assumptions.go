@@ -160,7 +160,12 @@ var Assumptions = []Assumption{
 	{
 		"imports-count", "Certificate Manager imports a certificate as often as it is asked to, and counts the imports of a year.", "https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html",
 		Refused, "Beyond the quota the certificate is refused by name (CertificateRefused), and the one before it is served.",
-		[]string{"test/alb TestASecretIsImportedOnceWhileTheIndexLags", "test/alb TestALostImportIsFoundWhileTheIndexLags", "test/albsim TestQuotasOfOtherServices"},
+		[]string{"test/alb TestASecretIsImportedOnceWhileTheIndexLags", "test/alb TestALostImportIsFoundWhileTheIndexLags", "test/alb TestImportsOfAYear", "test/albsim TestQuotasOfOtherServices"},
+	},
+	{
+		"renewals-count", "An import in the place of another certificate does not count among the imports of a year.", "",
+		Refused, "Beyond the quota the renewal is refused by name (Rejected) and tried again, and the certificate before it is served.",
+		[]string{"test/alb TestImportsOfAYear"},
 	},
 	{
 		"import-keeps-tags", "Importing a certificate in the place of another one keeps its tags.", "https://docs.aws.amazon.com/acm/latest/APIReference/API_ImportCertificate.html",

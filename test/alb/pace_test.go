@@ -32,6 +32,9 @@ func rushed(t *testing.T, o albsim.Options) (refused, told, calls int) {
 			service := fmt.Sprintf("service-%d", i)
 			w.service(service, 1)
 			w.serve(fmt.Sprintf("site-%02d", i), map[string]string{"/": service})
+			if i < 20 {
+				secure(w, fmt.Sprintf("site-%02d", i))
+			}
 		}
 		began := time.Now()
 		w.settle()
