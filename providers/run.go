@@ -82,8 +82,14 @@ type applied struct {
 }
 
 func apply(ctx context.Context, cloud Provider, view *lb.Observed, a applied, finished chan<- applied) {
-	a.result, a.err = cloud.Apply(ctx, view, a.step)
+	a.result, a.err = applyOne(ctx, cloud, view, a.step)
 	finished <- a
+}
+
+// applyOne applies a step. A provider that panics fails the step.
+func applyOne(ctx context.Context, cloud Provider, view *lb.Observed, step plan.Step) (result plan.Result, err error) {
+	defer Recovered(ctx, &err)
+	return cloud.Apply(ctx, view, step)
 }
 
 // A run is how far a plan has got.

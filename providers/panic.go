@@ -1,0 +1,58 @@
+package providers
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/go-logr/logr"
+)
+
+// This file turns a panic of a provider into an error: one load balancer fails, and the process goes on with the
+// others.
+
+// A Panic is a call of a provider that panicked.
+type Panic struct {
+	Value any
+	At    string // the function and the line that panicked
+}
+
+func (p *Panic) Error() string {
+	return fmt.Sprintf("the provider panicked at %s: %v; please report it with the stack in the log", p.At, p.Value)
+}
+
+// Recovered, deferred, turns a panic into an error, and logs the stack.
+func Recovered(ctx context.Context, err *error) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	panicked := &Panic{Value: value, At: panickedAt()}
+	logr.FromContextOrDiscard(ctx).Error(panicked, "the provider panicked", "stack", string(debug.Stack()))
+	*err = panicked
+}
+
+// Safely is a function that fails where another one panics. A goroutine runs none that may panic without it.
+func Safely(ctx context.Context, do func() error) func() error {
+	return func() (err error) {
+		defer Recovered(ctx, &err)
+		return do()
+	}
+}
+
+// panickedAt is where the panic began that is being recovered from: the first function below the runtime's.
+func panickedAt() string {
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // without Callers, panickedAt and Recovered
+	for {
+		frame, more := frames.Next()
+		if !strings.HasPrefix(frame.Function, "runtime.") {
+			return fmt.Sprintf("%s:%d", frame.Function, frame.Line)
+		}
+		if !more {
+			return "an unknown place"
+		}
+	}
+}
