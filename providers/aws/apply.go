@@ -128,7 +128,14 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	case err != nil:
 		return plan.Result{}, p.explained("creating load balancer "+name, err)
 	default:
-		made.LoadBalancer, made.tags = out.LoadBalancers[0], tags
+		var there *elb.LoadBalancer
+		if there, err = only(out.LoadBalancers, "CreateLoadBalancer", "a load balancer"); err == nil {
+			_, err = said(there.LoadBalancerArn, "CreateLoadBalancer", "an ARN")
+		}
+		if err != nil {
+			return plan.Result{}, err
+		}
+		made.LoadBalancer, made.tags = *there, tags
 		if active(&made.LoadBalancer) { // AWS makes none in a moment: it was there, just as it is asked for
 			if made, err = p.ownBalancer(ctx, want.Key); err != nil {
 				return plan.Result{}, err
@@ -273,7 +280,14 @@ func (p *Provider) makeListener(ctx context.Context, seen *lb.Observed, in *elba
 	port := aws.ToInt32(in.Port)
 	out, err := p.elb.CreateListener(ctx, in)
 	if err == nil {
-		arn := aws.ToString(out.Listeners[0].ListenerArn)
+		made, err := only(out.Listeners, "CreateListener", "a listener")
+		if err != nil {
+			return "", nil, err
+		}
+		arn, err := said(made.ListenerArn, "CreateListener", "an ARN")
+		if err != nil {
+			return "", nil, err
+		}
 		p.fresh.set(arn, newGate(0, listenerPause, listenerPause))
 		return arn, tags, nil
 	}

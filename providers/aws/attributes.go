@@ -11,6 +11,8 @@ import (
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"golang.org/x/sync/errgroup"
+
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file writes attributes and reads them back. Load balancers, listeners and target groups have them
@@ -171,7 +173,10 @@ func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map
 	reads.SetLimit(atOnce)
 	for i, arn := range arns {
 		reads.Go(func() error {
-			found[i], failed[i] = of[arn].read(ctx, arn)
+			failed[i] = providers.Safely(ctx, func() (err error) {
+				found[i], err = of[arn].read(ctx, arn)
+				return err
+			})()
 			return failed[i]
 		})
 	}

@@ -37,10 +37,10 @@ func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[str
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(atOnce)
 	for i, arn := range arns {
-		reads.Go(func() (err error) {
+		reads.Go(providers.Safely(ctx, func() (err error) {
 			found[i], err = p.observeCertificate(ctx, l, arn, known[arn])
 			return err
-		})
+		}))
 	}
 	if err := reads.Wait(); err != nil {
 		return err
@@ -165,7 +165,10 @@ func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c l
 	p.own.ask(seen.Key, c.ID)
 	out, err := p.acm.ImportCertificate(ctx, in, onlyRefused)
 	if err == nil {
-		arn := aws.ToString(out.CertificateArn)
+		arn, err := said(out.CertificateArn, "ImportCertificate", "an ARN")
+		if err != nil {
+			return "", err // it is looked for with the next try, as after no answer
+		}
 		p.own.answer(seen.Key, c.ID)
 		p.own.learn(seen.Key, arn, tags)
 		p.labels.learn(arn, known[tagLabel])

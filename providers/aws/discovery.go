@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file finds certificates for hosts among those that the account holds. They are read once for all
@@ -136,7 +137,7 @@ func (p *Provider) readHosts(ctx context.Context, all []held) error {
 	reads.SetLimit(atOnce)
 	for i := range all {
 		if c := &all[i]; len(c.hosts) == 0 {
-			reads.Go(func() error {
+			reads.Go(providers.Safely(ctx, func() error {
 				out, err := p.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(c.arn)})
 				if is(err, "ResourceNotFound") {
 					return nil // deleted a moment ago
@@ -145,9 +146,12 @@ func (p *Provider) readHosts(ctx context.Context, all []held) error {
 					return explained("reading certificate "+c.arn, err)
 				}
 				d := out.Certificate
+				if d == nil {
+					return unsaid("DescribeCertificate", "certificate "+c.arn)
+				}
 				c.hosts, c.from, c.to, c.inUse = lower(d.SubjectAlternativeNames), aws.ToTime(d.NotBefore), aws.ToTime(d.NotAfter), len(d.InUseBy) > 0
 				return nil
-			})
+			}))
 		}
 	}
 	return reads.Wait()

@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file finds out which names there are in the certificates that Ingresses name by their ARNs.
@@ -42,10 +43,10 @@ func (p *Provider) describe(ctx context.Context, ids []lb.CertificateID, facts *
 		if !strings.Contains(string(id), ":acm:") {
 			continue // a server certificate of IAM, which the role is not allowed to read
 		}
-		reads.Go(func() (err error) {
+		reads.Go(providers.Safely(ctx, func() (err error) {
 			found[i], err = p.description(ctx, id)
 			return err
-		})
+		}))
 	}
 	if err := reads.Wait(); err != nil {
 		return err
@@ -74,6 +75,8 @@ func (p *Provider) description(ctx context.Context, id lb.CertificateID) (descri
 	case is(err, "ResourceNotFound", "InvalidArn", "Validation", "ValidationError", "AccessDenied"):
 	case err != nil:
 		return d, explained("reading certificate "+string(id), err)
+	case out.Certificate == nil:
+		return d, unsaid("DescribeCertificate", "certificate "+string(id))
 	default:
 		if out.Certificate.Type == acmtypes.CertificateTypeAmazonIssued {
 			p.own.disown(string(id))

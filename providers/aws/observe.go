@@ -196,7 +196,7 @@ func (p *Provider) balancerNamed(ctx context.Context, name string) (*elb.LoadBal
 	if err != nil {
 		return nil, explained("reading load balancer "+name, err)
 	}
-	return &out.LoadBalancers[0], nil
+	return only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
 }
 
 // Active asks about one load balancer, and ever less often.
@@ -208,7 +208,11 @@ func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) 
 	if err != nil {
 		return false, explained("reading load balancer "+seen.Handle, err)
 	}
-	if active(&out.LoadBalancers[0]) {
+	there, err := only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+seen.Handle)
+	if err != nil {
+		return false, err
+	}
+	if active(there) {
 		p.inactive.forget(seen.Handle)
 		return true, nil
 	}
@@ -311,22 +315,22 @@ func (p *Provider) readInside(ctx context.Context, l *look, _ map[string]map[str
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(atOnce)
 	for i, listener := range l.listeners {
-		reads.Go(func() (err error) {
+		reads.Go(providers.Safely(ctx, func() (err error) {
 			rules[i], err = p.rulesOf(ctx, aws.ToString(listener.ListenerArn))
 			return err
-		})
+		}))
 		if listener.Protocol == elb.ProtocolEnumHttps {
-			reads.Go(func() (err error) {
+			reads.Go(providers.Safely(ctx, func() (err error) {
 				served[i], err = p.certificatesOf(ctx, aws.ToString(listener.ListenerArn))
 				return err
-			})
+			}))
 		}
 	}
 	for i, g := range l.groups {
-		reads.Go(func() (err error) {
+		reads.Go(providers.Safely(ctx, func() (err error) {
 			health[i], err = p.healthOf(ctx, aws.ToString(g.TargetGroupArn))
 			return err
-		})
+		}))
 	}
 	if err := reads.Wait(); err != nil {
 		return err

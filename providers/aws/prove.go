@@ -86,10 +86,14 @@ func (t *trial) rule(ctx context.Context, conditions ...elb.RuleCondition) (stri
 		ListenerArn: aws.String(t.listener), Priority: aws.Int32(t.next), Conditions: conditions, Tags: elbTags(map[string]string{tagInstallation: t.installation}),
 		Actions: []elb.Action{{Type: elb.ActionTypeEnumFixedResponse, FixedResponseConfig: &elb.FixedResponseActionConfig{StatusCode: aws.String("410")}}},
 	})
-	if err != nil || len(out.Rules) == 0 {
+	if err != nil {
 		return "", err
 	}
-	return aws.ToString(out.Rules[0].RuleArn), nil
+	made, err := only(out.Rules, "CreateRule", "a rule")
+	if err != nil {
+		return "", err
+	}
+	return said(made.RuleArn, "CreateRule", "an ARN")
 }
 
 // drop deletes a rule, also when the trial is told to end. What it leaves goes with the load balancer.

@@ -56,7 +56,12 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 	if err = p.overConditions(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
 		return plan.Result{}, explained("creating rule "+s.ID(), err)
 	}
-	return plan.Result{Handle: aws.ToString(out.Rules[0].RuleArn)}, nil
+	made, err := only(out.Rules, "CreateRule", "a rule")
+	if err != nil {
+		return plan.Result{}, err
+	}
+	arn, err := said(made.RuleArn, "CreateRule", "an ARN")
+	return plan.Result{Handle: arn}, err
 }
 
 // createRulePatiently creates a rule as soon as its listener is found.

@@ -186,7 +186,11 @@ func (p *Provider) admit(ctx context.Context, group string, want []grant, ours f
 	if err != nil {
 		return err
 	}
-	have := grantsIn(found[0])
+	there, err := only(found, "DescribeSecurityGroups", "security group "+group)
+	if err != nil {
+		return err
+	}
+	have := grantsIn(*there)
 	missing := slices.DeleteFunc(slices.Clone(want), func(g grant) bool { return slices.Contains(have, g) })
 	surplus := slices.DeleteFunc(have, func(g grant) bool { return !ours(g) || slices.Contains(want, g) })
 	if err := p.grantAll(ctx, group, missing); err != nil {
@@ -254,7 +258,7 @@ func (p *Provider) group(ctx context.Context, name, about, made string, tags map
 	if err != nil {
 		return "", explained("creating security group "+name, err)
 	}
-	return aws.ToString(out.GroupId), nil
+	return said(out.GroupId, "CreateSecurityGroup", "an ID")
 }
 
 // whoseGroup says why a security group is not ours that AWS says is there: another owner has it, or it was made a

@@ -53,8 +53,14 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)),
 		Matcher: toMatcher(g), Tags: elbTags(tags),
 	})
+	made := &elb.TargetGroup{}
+	if err == nil {
+		if made, err = only(out.TargetGroups, "CreateTargetGroup", "a target group"); err != nil {
+			return plan.Result{}, err
+		}
+	}
 	// One was made before, with other settings, or with these: then it may be in use.
-	if is(err, "DuplicateTargetGroupName") || err == nil && len(out.TargetGroups[0].LoadBalancerArns) > 0 {
+	if is(err, "DuplicateTargetGroupName") || len(made.LoadBalancerArns) > 0 {
 		arn, err := p.groupARN(ctx, seen.Key, g.ID)
 		if err != nil {
 			return plan.Result{}, err
@@ -64,7 +70,10 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 	if err != nil {
 		return plan.Result{}, p.explained("creating target group "+name, err)
 	}
-	arn := aws.ToString(out.TargetGroups[0].TargetGroupArn)
+	arn, err := said(made.TargetGroupArn, "CreateTargetGroup", "an ARN")
+	if err != nil {
+		return plan.Result{}, err
+	}
 	p.know(seen.Key, g.ID, arn)
 	p.made(arn)
 	if len(g.Attributes) == 0 {

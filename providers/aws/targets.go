@@ -58,7 +58,13 @@ func (p *Provider) groupARN(ctx context.Context, key lb.Key, id lb.GroupID) (str
 	if err != nil {
 		return "", explained("finding target group "+name, err)
 	}
-	arn = aws.ToString(out.TargetGroups[0].TargetGroupArn)
+	found, err := only(out.TargetGroups, "DescribeTargetGroups", "target group "+name)
+	if err != nil {
+		return "", err
+	}
+	if arn, err = said(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name); err != nil {
+		return "", err
+	}
 	tags, err := p.tagsOf(ctx, []string{arn})
 	if err != nil {
 		return "", err
@@ -161,8 +167,14 @@ func (p *Provider) healthOf(ctx context.Context, group string) ([]lb.TargetHealt
 	}
 	var found []lb.TargetHealth
 	for _, d := range out.TargetHealthDescriptions {
-		t := lb.Target{Address: aws.ToString(d.Target.Id), Port: aws.ToInt32(d.Target.Port)}
-		found = append(found, lb.TargetHealth{Target: t, State: string(d.TargetHealth.State)})
+		if d.Target == nil {
+			return nil, unsaid("DescribeTargetHealth", "a target of "+group)
+		}
+		t := lb.TargetHealth{Target: lb.Target{Address: aws.ToString(d.Target.Id), Port: aws.ToInt32(d.Target.Port)}}
+		if d.TargetHealth != nil { // else it is there, and its health is not known
+			t.State = string(d.TargetHealth.State)
+		}
+		found = append(found, t)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

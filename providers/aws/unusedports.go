@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file has the nodes shut ports that no target has any more, such as the node ports of Services that are gone.
@@ -154,12 +155,12 @@ func (p *Provider) portsInUse(ctx context.Context) (map[int32]bool, error) {
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(atOnce)
 	for i, g := range there {
-		reads.Go(func() (err error) {
+		reads.Go(providers.Safely(ctx, func() (err error) {
 			if health[i], err = p.healthOf(ctx, aws.ToString(g.TargetGroupArn)); is(err, "TargetGroupNotFound") {
 				return nil // deleted a moment ago
 			}
 			return err
-		})
+		}))
 	}
 	if err := reads.Wait(); err != nil {
 		return nil, err

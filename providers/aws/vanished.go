@@ -2,6 +2,8 @@ package aws
 
 import (
 	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
 // This file forgets what is not there any more: another process, or a person, may have deleted what this one knew.
@@ -33,7 +35,7 @@ func (p *Provider) vanished(ids []string) bool {
 		}
 	}
 	for key, last := range p.noticed {
-		if last.balancer != nil && forget(*last.balancer.LoadBalancerArn) {
+		if last.balancer != nil && forget(aws.ToString(last.balancer.LoadBalancerArn)) {
 			delete(p.noticed, key)
 		}
 	}

@@ -63,6 +63,9 @@ type Options struct {
 	// Refuse refuses calls by what they say, with a Refusal; nil where it refuses none. It is asked before the
 	// account is.
 	Refuse func(in any) error
+	// Amend changes the answer of a call that was carried out, given what was asked, or refuses it after all. It may not
+	// change what the answer points to, which the account may have.
+	Amend func(in, out any) error
 	// Fault chooses which calls break. It is called before each call.
 	Fault func(Call) Fault
 	// After is called after each call, when the simulator can be asked again.
@@ -193,6 +196,13 @@ func (s *Sim) Refuse(refuse func(in any) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.options.Refuse = refuse
+}
+
+// Amend changes the answers of calls from now on.
+func (s *Sim) Amend(amend func(in, out any) error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Amend = amend
 }
 
 // Watch is called after each call from now on.

@@ -75,6 +75,9 @@ func on[In, Out any](do func(*Sim, *In) (*Out, error)) handler {
 			return nil, err
 		}
 		out, err := do(s, in)
+		if err == nil && s.options.Amend != nil {
+			err = s.options.Amend(in, out)
+		}
 		if err != nil {
 			return nil, err
 		}
