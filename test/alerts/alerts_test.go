@@ -187,8 +187,8 @@ func TestAlertsFire(t *testing.T) {
 			`workqueue_longest_running_processor_seconds{name="loadbalancers",` + fairlead + `} 600x90`,
 		},
 		"FairleadCloudDoesNotAnswer": {
-			`fairlead_provider_call_oldest_seconds{`+fairlead+`} 75x90`,
-			`fairlead_provider_call_oldest_seconds{`+fairlead+`} 0x20 75x3 0x60`,
+			`fairlead_provider_call_oldest_seconds{` + fairlead + `} 75x90`,
+			`fairlead_provider_call_oldest_seconds{` + fairlead + `} 0x20 75x3 0x60`,
 		},
 		"FairleadLoadBalancerDegraded": {
 			`fairlead_load_balancer_degraded{load_balancer="a",reason="ProviderFailed",` + fairlead + `} 1x90`,
