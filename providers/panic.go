@@ -23,7 +23,7 @@ func (p *Panic) Error() string {
 	return fmt.Sprintf("the provider panicked at %s: %v; please report it with the stack in the log", p.At, p.Value)
 }
 
-// Recovered, deferred, turns a panic into an error, and logs the stack.
+// Recovered turns a panic into an error, where it is deferred, and logs the stack.
 func Recovered(ctx context.Context, err *error) {
 	value := recover()
 	if value == nil {
