@@ -24,12 +24,14 @@ func (s settings) served(ing *networkingv1.Ingress, c *Class) foreign.Served {
 		TargetType:     s.targetType,
 		TLS:            len(ing.Spec.TLS) > 0,
 		Inbound:        s.inbound,
-		WebACL:         guards(s.webACL),
-		SecurityGroups: len(c.SecurityGroups) > 0,
+		SecurityGroups: c.SecurityGroups,
 		Annotations:    ing.Annotations,
 	}
 	for _, p := range s.ports {
 		out.Ports = append(out.Ports, foreign.Port{Protocol: p.Protocol, Number: p.Port})
+	}
+	if guards(s.webACL) {
+		out.WebACL = s.webACL
 	}
 	return out
 }

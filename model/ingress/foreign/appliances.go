@@ -33,7 +33,7 @@ var bigIP = controller{
 	},
 	settings: []settings{
 		{Restricts, asInbound, allowedRanges, "allow-source-range whitelist-source-range"},
-		{Restricts, asWebACL, guarding, "waf"},
+		{Restricts, asWebACL, policed, "waf"},
 		{Restricts, asMutual, nil, "clientssl"}, // a profile can ask for certificates of clients
 		{Restricts, asSecurePorts, onlySecure("if it is false", isBool(false)), "allow-http"},
 		{Restricts, nothing, nil, "policy irules"},

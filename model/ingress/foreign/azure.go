@@ -11,7 +11,7 @@ var azure = controller{
 		"learn.microsoft.com/azure/application-gateway/for-containers",
 	},
 	settings: []settings{
-		{Restricts, asWebACL, guarding, "waf-policy-for-path"},
+		{Restricts, asWebACL, policed, "waf-policy-for-path"},
 		{Restricts, asMutual, nil, "appgw-ssl-profile"},
 		{Restricts, asInternal, private("true"), "use-private-ip"},
 		{Changes, asSecureRedirect, switched, "ssl-redirect"},

@@ -39,7 +39,7 @@ var oracle = controller{
 		"docs.oracle.com/iaas/Content/ContEng/Tasks/contengsettingupnativeingresscontroller-addon.htm",
 	},
 	settings: []settings{
-		{Restricts, asWebACL, guarding, "waf-policy-ocid"},
+		{Restricts, asWebACL, policed, "waf-policy-ocid"},
 		{Restricts, asGroups, grouping, "network-security-group-ids"},
 		{Restricts, asMutual, nil, "listener-ssl-config"}, // can ask for certificates of clients
 		{Restricts, asSecurePorts, onlySecure("if it is there without http-listener-port", func(u use) bool { return u.value != "" && u.sibling("http-listener-port") == "" }), "https-listener-port"},
@@ -72,7 +72,7 @@ var yandex = controller{
 	onServices: "protocol transport-security health-checks",
 	settings: []settings{
 		{Restricts, asGroups, grouping, "security-groups"},
-		{Restricts, asWebACL, guarding, "security-profile-id"},
+		{Restricts, asWebACL, policed, "security-profile-id"},
 		{Restricts, asWhen, conditional, "http-method* methods"},
 		{Changes, asInternal, nil, "internal-ipv4-address internal-alb-subnet"},
 		{Changes, asGroup, nil, "group-name group-settings-name"},

@@ -8,7 +8,7 @@ var openAppsec = controller{
 	prefixes: []string{"openappsec.io"},
 	sources:  []string{"docs.openappsec.io/getting-started/start-with-kubernetes/configuration-using-crds-v1beta2"},
 	settings: []settings{
-		{Restricts, asWebACL, guarding, "policy"},
+		{Restricts, asWebACL, policed, "policy"},
 	},
 }
 

@@ -68,8 +68,8 @@ type Served struct {
 	Ports          []Port   // those that the Ingress is served on whether or not it has TLS
 	TLS            bool     // hosts are served on HTTPS ports besides, since spec.tls names them
 	Inbound        []string // who may connect; nil for everybody
-	WebACL         bool     // a web ACL stands before the load balancer
-	SecurityGroups bool     // the class brings security groups of its own
+	WebACL         string   // the name or the ARN of the web ACL that stands before the load balancer; "" for none
+	SecurityGroups []string // those that the class brings, by ID or name
 	// Annotations are those of Fairlead that the Ingress has. What one of them says is said.
 	Annotations map[string]string
 }

@@ -74,7 +74,8 @@ func effectOf(c *controller, name, value string, as Served) Effect {
 
 func TestValues(t *testing.T) {
 	const alb, nginx = "alb.ingress.kubernetes.io/", "nginx.ingress.kubernetes.io/"
-	inside := Served{Internal: true, Ports: []Port{{"HTTPS", 443}}, Inbound: []string{"10.1.0.0/16"}, WebACL: true, SecurityGroups: true}
+	const strict = "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/strict/1a2b"
+	inside := Served{Internal: true, Ports: []Port{{"HTTPS", 443}}, Inbound: []string{"10.1.0.0/16"}, WebACL: "strict", SecurityGroups: []string{"sg-1"}}
 	both := Served{Ports: []Port{{"HTTP", 80}, {"HTTPS", 443}}}
 	cases := []struct {
 		annotations map[string]string
@@ -98,8 +99,25 @@ func TestValues(t *testing.T) {
 		{map[string]string{nginx + "whitelist-source-range": "10.1.2.3"}, Served{Inbound: []string{"10.1.2.3/32"}}, ""},
 		{map[string]string{alb + "security-groups": "sg-1"}, open, "restricts"},
 		{map[string]string{alb + "security-groups": "sg-1"}, inside, ""},
+		{map[string]string{alb + "security-groups": "sg-2, sg-1"}, inside, ""},
+		{map[string]string{alb + "security-groups": "sg-2"}, inside, "restricts"},
+		{map[string]string{alb + "security-groups": "sg-1"}, Served{SecurityGroups: []string{"sg-1", "sg-2"}}, "restricts"},
+		{map[string]string{"ingress.alb.yc.io/security-groups": "other"}, inside, "restricts"},
 		{map[string]string{alb + "wafv2-acl-arn": "arn"}, open, "restricts"},
-		{map[string]string{alb + "wafv2-acl-arn": "arn"}, inside, ""},
+		{map[string]string{alb + "wafv2-acl-arn": strict}, inside, ""},
+		{map[string]string{alb + "wafv2-acl-arn": strict}, Served{WebACL: strict}, ""},
+		{map[string]string{alb + "wafv2-acl-arn": strict}, Served{WebACL: strict + "0"}, "restricts"},
+		{map[string]string{alb + "wafv2-acl-arn": strict}, Served{WebACL: "weak"}, "restricts"},
+		{map[string]string{alb + "wafv2-acl-arn": "arn"}, Served{WebACL: "weak"}, "restricts"},
+		{map[string]string{alb + "wafv2-acl-name": "strict"}, Served{WebACL: strict}, ""},
+		{map[string]string{alb + "wafv2-acl-name": "strict"}, inside, ""},
+		{map[string]string{alb + "wafv2-acl-name": "strict"}, Served{WebACL: "weak"}, "restricts"},
+		{map[string]string{alb + "waf-acl-id": "1a2b"}, Served{WebACL: strict}, ""},
+		{map[string]string{alb + "web-acl-id": "1a2c"}, Served{WebACL: strict}, "restricts"},
+		{map[string]string{nginx + "enable-modsecurity": "true"}, inside, ""},
+		{map[string]string{nginx + "modsecurity-snippet": "SecRule"}, inside, "restricts"},
+		{map[string]string{"appgw.ingress.kubernetes.io/waf-policy-for-path": "/subscriptions/0"}, inside, "restricts"},
+		{map[string]string{"openappsec.io/policy": "strict"}, inside, "restricts"},
 		{map[string]string{alb + "wafv2-acl-arn": "none"}, open, ""},
 		{map[string]string{alb + "mutual-authentication": `[{"port": 443, "mode": "off"}]`}, open, ""},
 		{map[string]string{alb + "mutual-authentication": `[{"port": 443, "mode": "passthrough"}]`}, open, "restricts"},

@@ -15,7 +15,7 @@ var skipper = controller{
 		{Restricts, asWebRule, nil, "ratelimit"},
 		{Restricts, asInternal, private("internal"), "aws-load-balancer-scheme"},
 		{Restricts, asGroups, grouping, "aws-load-balancer-security-group"},
-		{Restricts, asWebACL, guarding, "aws-waf-web-acl-id"},
+		{Restricts, asWebACL, guardedBy, "aws-waf-web-acl-id"},
 		{Changes, asWeights, nil, "backend-weights"},
 		{Changes, asSecureRedirect, switched, "skipper-ingress-redirect"},
 		{Changes, asSecureRedirect, nil, "skipper-ingress-redirect-code"},

@@ -62,9 +62,7 @@ var albRanges = &judgement{
 
 // allowing is the effect of a list of who may connect.
 func (u use) allowing(list string) Effect {
-	asked := strings.FieldsFunc(list, func(r rune) bool {
-		return r == ',' || r == ';' || r == ' ' || r == '\n' || r == '\t' || r == '"' || r == '[' || r == ']'
-	})
+	asked := listed(list)
 	everybody := slices.Contains(asked, "0.0.0.0/0") && (slices.Contains(asked, "::/0") || !u.served.DualStack)
 	if slices.ContainsFunc(asked, func(entry string) bool { return !isSource(entry) }) {
 		return Restricts // what is not understood may exclude clients, as !10.0.0.0/8 does
@@ -73,6 +71,13 @@ func (u use) allowing(list string) Effect {
 		return Harmless
 	}
 	return Restricts
+}
+
+// listed are the entries of a list, however it is written.
+func listed(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool {
+		return r == ',' || r == ';' || r == ' ' || r == '\n' || r == '\t' || r == '"' || r == '[' || r == ']'
+	})
 }
 
 // isSource reports whether an entry of a list of who may connect is a range, an address, or a prefix list of AWS.
@@ -143,17 +148,50 @@ func private(values ...string) *judgement {
 	}}
 }
 
-// guarding are settings that put a web application firewall before a load balancer.
-var guarding = &judgement{"unless it is off, or a web ACL stands before the load balancer here", func(u use) Effect { return unless(off(u.value) || u.served.WebACL, Restricts) }}
+// guarding are settings that switch a web application firewall on.
+var guarding = &judgement{"unless it is off, or a web ACL stands before the load balancer here", func(u use) Effect { return unless(off(u.value) || u.served.WebACL != "", Restricts) }}
+
+// guardedBy are settings that name a web ACL of AWS. Another one may let through what this one keeps away. In an account
+// and a region no two have the same name.
+var guardedBy = &judgement{"unless it is off, or is the web ACL that stands before the load balancer here", func(u use) Effect {
+	return unless(off(u.value) || sameWebACL(strings.TrimSpace(u.value), u.served.WebACL), Restricts)
+}}
+
+// sameWebACL reports whether one web ACL is another, each by its name, its ID or its ARN.
+func sameWebACL(a, b string) bool {
+	aARN, bARN := strings.HasPrefix(a, "arn:"), strings.HasPrefix(b, "arn:")
+	switch {
+	case a == b:
+		return true
+	case aARN && bARN:
+		return false
+	case aARN:
+		return b != "" && slices.Contains(namesInARN(a), b)
+	}
+	return bARN && slices.Contains(namesInARN(b), a)
+}
+
+// namesInARN are the name and the ID in the ARN of a web ACL: arn:aws:wafv2:REGION:ACCOUNT:regional/webacl/NAME/ID.
+func namesInARN(arn string) []string {
+	if parts := strings.Split(arn, "/"); len(parts) == 4 {
+		return parts[2:]
+	}
+	return nil
+}
+
+// policed are settings that name a policy of a firewall that is none of AWS.
+var policed = &judgement{"unless it is off", func(u use) Effect { return unless(off(u.value), Restricts) }}
 
 // wallarm is a mode of a firewall.
 var wallarm = &judgement{"if it is block or safe_blocking, or another that is not off or monitoring, and no web ACL stands before the load balancer here", func(u use) Effect {
 	return unless(valued("monitoring")(u) || guarding.of(u) == Harmless, Restricts)
 }}
 
-// grouping are settings that name security groups, which say themselves who may connect.
-var grouping = &judgement{"unless the class brings security groups of its own", func(u use) Effect {
-	return unless(strings.TrimSpace(u.value) == "" || u.served.SecurityGroups, Restricts)
+// grouping are settings that name security groups, which say themselves who may connect: each lets in more.
+var grouping = &judgement{"unless all security groups of the class are among those that it names", func(u use) Effect {
+	asked := listed(u.value)
+	missing := slices.ContainsFunc(u.served.SecurityGroups, func(g string) bool { return !slices.Contains(asked, g) })
+	return unless(strings.TrimSpace(u.value) == "" || len(u.served.SecurityGroups) > 0 && !missing, Restricts)
 }}
 
 // beside are settings that need another one to do something, which off switches off.
