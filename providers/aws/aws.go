@@ -112,6 +112,7 @@ type Provider struct {
 	unjoined  waitingRoom // load balancers that AWS WAF does not know yet
 	role      linkedRole  // of Elastic Load Balancing
 	barred    barred      // web ACLs that may not be put before load balancers
+	unlisted  waitingRoom // load balancers of which a look did not find all that had been made
 	released  gates       // of target groups, certificates, security groups and listeners that were let go of
 	inherited gates       // of what was let go of before this process knew it, by load balancer and kind
 	fresh     gates       // of new listeners

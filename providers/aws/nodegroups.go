@@ -115,6 +115,9 @@ func (p *Provider) unreached(ports []int32) ([]int32, error) {
 
 // openNodes has the nodes admit a security group on some ports.
 func (p *Provider) openNodes(ctx context.Context, shared string, ports []int32) error {
+	if soon := p.recent.early("AuthorizeSecurityGroupIngress", shared); soon != nil {
+		return explained("admitting security group "+shared+" to the nodes", soon)
+	}
 	over, err := p.changeNodes(ctx)
 	if err != nil {
 		return err

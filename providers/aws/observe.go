@@ -62,6 +62,9 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		attributes: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
 		assumed: map[string]bool{},
 	}
+	if p.unlisted.early(string(key)) {
+		return nil, fmt.Errorf("reading load balancer %s: AWS did not list a moment ago what had been made: %w", key, providers.ErrPending)
+	}
 	strewn, err := p.find(ctx, p.owned(key, nil), "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
 	if err != nil {
 		return nil, err
@@ -75,8 +78,10 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		}
 	}
 	if missing := p.recent.unlisted(p.loadBalancerName(key), l.arns()); missing != "" && !l.another {
+		p.unlisted.wait(string(key), tooSoonWait, tooSoonWaitMax)
 		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a moment ago: %w", key, missing, providers.ErrPending)
 	}
+	p.unlisted.forget(string(key))
 	// No route waits for these. Settings that cannot be read are assumed to be as they were written.
 	for _, read := range []reader{p.readAttributes, p.readFence, p.readWebACL, p.readShield, p.readDeletionProtection} {
 		err := read(ctx, l, strewn)

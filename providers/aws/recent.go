@@ -36,6 +36,12 @@ var unfound = map[string]string{
 	"WAFNonexistentItem":              ":loadbalancer/",
 }
 
+// Until a call finds what was made a moment ago it is not made again for this long at first, and longer each time.
+const (
+	tooSoonWait    = time.Second
+	tooSoonWaitMax = 15 * time.Second
+)
+
 // Recent is what this process made a moment ago, by ARN or ID.
 type recent struct {
 	// vanished is told of what AWS does not find, and reports whether this process knew it. Then the next try does
@@ -44,6 +50,18 @@ type recent struct {
 
 	mu   sync.Mutex
 	made map[string]time.Time
+	// waits are the calls that did not find it.
+	waits map[about]unseen
+}
+
+// About is a kind of call and a thing that it names.
+type about struct{ operation, id string }
+
+// An unseen is the answer that a thing was not found, and how long it stands for others.
+type unseen struct {
+	said error
+	end  time.Time
+	next time.Duration
 }
 
 // into puts it around each call of the SDK.
@@ -55,8 +73,11 @@ func (r *recent) into(stack *middleware.Stack) error {
 // a tooSoon.
 func (r *recent) watch(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 	began := time.Now()
-	out, metadata, err := next.HandleInitialize(ctx, in)
 	operation := awsmiddleware.GetOperationName(ctx)
+	if early := r.early(operation, in.Parameters); early != nil {
+		return middleware.InitializeOutput{}, middleware.Metadata{}, early
+	}
+	out, metadata, err := next.HandleInitialize(ctx, in)
 	switch {
 	case err != nil:
 		kind, known := unfound[codeOf(err)]
@@ -64,6 +85,7 @@ func (r *recent) watch(ctx context.Context, in middleware.InitializeInput, next 
 		case !known:
 		case r.knew(began, kind, in.Parameters):
 			err = tooSoon{err}
+			r.wait(operation, kind, in.Parameters, err)
 		case !strings.HasPrefix(operation, "D") && r.vanished(idsOf(kind, in.Parameters)): // neither Describe, nor Delete and Deregister
 			err = tooSoon{err}
 		}
@@ -80,12 +102,62 @@ func idsOf(kind string, call any) []string {
 	return slices.DeleteFunc(textsIn(reflect.ValueOf(call)), func(text string) bool { return !strings.Contains(text, kind) })
 }
 
+// early is the answer to a call that would be made in vain; nil for none.
+func (r *recent) early(operation string, call any) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.waits) == 0 {
+		return nil
+	}
+	now := time.Now()
+	for _, text := range textsIn(reflect.ValueOf(call)) {
+		if w, waits := r.waits[about{operation, text}]; waits && now.Before(w.end) && now.Sub(r.made[text]) < recentFor {
+			return w.said
+		}
+	}
+	return nil
+}
+
+// wait has calls like one that did not find a thing of a kind made later, and later each time.
+func (r *recent) wait(operation, kind string, call any, said error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	for _, text := range textsIn(reflect.ValueOf(call)) {
+		if _, made := r.made[text]; !made || !strings.Contains(text, kind) {
+			continue
+		}
+		if r.waits == nil {
+			r.waits = map[about]unseen{}
+		}
+		of := about{operation, text}
+		if w := r.waits[of]; now.Before(w.end) {
+			continue // of a call at the same time
+		}
+		this := max(tooSoonWait, r.waits[of].next)
+		r.waits[of] = unseen{said, now.Add(this), min(tooSoonWaitMax, this*3/2)}
+	}
+}
+
+// unfound reports whether some call did not find a thing that was made a moment ago, and is made again later.
+func (r *recent) unfound(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for of, w := range r.waits {
+		if of.id == id && time.Now().Before(w.end) && time.Since(r.made[id]) < recentFor {
+			return true
+		}
+	}
+	return false
+}
+
 // note notes the ARNs and IDs among some texts.
 func (r *recent) note(texts []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
 	maps.DeleteFunc(r.made, func(_ string, at time.Time) bool { return now.Sub(at) >= recentFor })
+	maps.DeleteFunc(r.waits, func(of about, _ unseen) bool { return r.made[of.id].IsZero() })
 	for _, text := range texts {
 		if strings.HasPrefix(text, "arn:") || strings.HasPrefix(text, "sg-") {
 			if r.made == nil {

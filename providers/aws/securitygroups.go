@@ -239,6 +239,9 @@ func (p *Provider) revoke(ctx context.Context, group string, grants []grant) err
 // group makes a security group with tags, or gives them to the one of ours that has the name already. The one that this
 // process made a moment ago may not be found by its name yet.
 func (p *Provider) group(ctx context.Context, name, about, made string, tags map[string]string) (string, error) {
+	if made != "" && p.recent.unfound(made) {
+		return made, nil
+	}
 	in := &ec2.CreateSecurityGroupInput{GroupName: aws.String(name), Description: aws.String(about), VpcId: aws.String(p.vpc)}
 	in.TagSpecifications = []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeSecurityGroup, Tags: ec2Tags(tags)}}
 	out, err := p.ec2.CreateSecurityGroup(ctx, in)
