@@ -65,13 +65,15 @@ type world struct {
 	normalised func(path string) string
 	// webACLs are those that Ingresses ask for, as the account will answer.
 	webACLs map[string]string
+	// patience is how long the operator waits before it asks again for what the cloud was not ready for.
+	patience time.Duration
 }
 
 func newWorld(t *testing.T, o albsim.Options) *world {
 	if o.Authorize == nil {
 		o.Authorize = operator().allow
 	}
-	w := &world{T: t, sim: albsim.New(o), key: "fairlead/shop/@all/internal", numbers: map[string]int{}, ends: map[string]time.Time{}}
+	w := &world{T: t, sim: albsim.New(o), key: "fairlead/shop/@all/internal", numbers: map[string]int{}, patience: patience, ends: map[string]time.Time{}}
 	w.IngressClasses = []*networkingv1.IngressClass{{
 		ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: ingress.Controller},
 	}}
@@ -311,7 +313,7 @@ func sameTargets(a, b []lb.Target) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(t lb.Target) bool { return !slices.Contains(b, t) })
 }
 
-// patience is how long the operator waits before it asks again for what the cloud was not ready for.
+// patience is how long the operator waits before it asks again, where a world does not say.
 const patience = 5 * time.Second
 
 // settle reconciles until there is nothing to do, as the operator does.
@@ -355,7 +357,7 @@ func (w *world) try() (rests bool, err error) {
 	case err != nil && !errors.Is(err, providers.ErrPending) && !errors.Is(err, providers.ErrThrottled):
 		return false, err
 	case err != nil || todo.Empty(): // it is still being provisioned
-		time.Sleep(patience)
+		time.Sleep(w.patience)
 	}
 	return false, nil
 }
