@@ -111,6 +111,15 @@ type meaning struct {
 	field      string // of a class or a Backend
 	instead    string // what stands for the annotation of another controller that has the name
 	narrows    bool   // it says who is answered
+	loosely    bool   // the name says the same in other words, and its values may be others
+}
+
+// otherWords are names that say what an annotation of ours does, squeezed.
+var otherWords = map[string]string{
+	"allow": inboundAnnotation, "allowfrom": inboundAnnotation, "allowed": inboundAnnotation, "allowedips": inboundAnnotation, "allowips": inboundAnnotation,
+	"sourceip": inboundAnnotation, "sourceips": inboundAnnotation, "sources": inboundAnnotation, "sourcecidrs": inboundAnnotation,
+	"loadbalancerscheme": schemeAnnotation, "visibility": schemeAnnotation, "exposure": schemeAnnotation, "networktype": schemeAnnotation,
+	"loadbalancertype": schemeAnnotation,
 }
 
 // narrowing are the fields that say who is answered.
@@ -162,6 +171,9 @@ func meaningOf(short string, prefixed bool) meaning {
 	if m, known := fields[squeezed]; known {
 		return m
 	}
+	if name := otherWords[squeezed]; name != "" {
+		return meaning{annotation: annotationOf(name), loosely: true}
+	}
 	if s, known := foreign.Find(short); known && (s.Instead != "" || s.Effect == foreign.Restricts) {
 		return meaning{instead: s.Instead, narrows: s.Effect == foreign.Restricts}
 	}
@@ -184,6 +196,10 @@ func (m meaning) restricts(short, value string, given settings) bool {
 	switch {
 	case m.annotation == nil && seemsToNarrow(short, value, given):
 		return true
+	case m.loosely && m.annotation.name == schemeAnnotation:
+		return given.scheme != v1alpha1.SchemeInternal && foreign.SoundsInternal("", value)
+	case m.loosely && off(value):
+		return false
 	case spelling.Squeezed(short) == "allowhttp":
 		return false // what is not off allows more
 	case m == (meaning{}):
@@ -207,13 +223,22 @@ var narrowingWords = map[string]bool{
 	"method": true, "methods": true, "login": true,
 }
 
+// off reports whether a value asks for nothing.
+func off(value string) bool {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "", "false", "off", "no", "none", "0", "disabled":
+		return true
+	}
+	return false
+}
+
 // seemsToNarrow reports whether a name that no annotation has asks for less than is served: requests in the clear not to be
 // answered, the internet to be kept away, or a word that says so.
 func seemsToNarrow(short, value string, given settings) bool {
 	words := spelling.Words(short)
 	has := func(word string) bool { return slices.Contains(words, word) }
 	lower := strings.ToLower(strings.TrimSpace(value))
-	off := lower == "" || lower == "false" || lower == "off" || lower == "no" || lower == "none" || lower == "0" || lower == "disabled"
+	off := off(value)
 	switch {
 	case has("ssl") || has("tls"):
 		return !off && (has("policy") || has("version") || has("min") || has("minimum") || has("protocols") || has("ciphers"))
@@ -221,8 +246,8 @@ func seemsToNarrow(short, value string, given settings) bool {
 		return plain(given.ports) // such as allow-http: "false"
 	case has("port") || has("ports") || has("listen") || has("listeners") || has("protocol") || has("protocols"):
 		return !has("backend") && strings.Contains(lower, "https") && !strings.Contains(strings.ReplaceAll(lower, "https", ""), "http") && plain(given.ports)
-	case has("internal") || has("private"):
-		return !off && given.scheme != v1alpha1.SchemeInternal
+	case foreign.SoundsInternal(short, value):
+		return given.scheme != v1alpha1.SchemeInternal
 	}
 	return !off && slices.ContainsFunc(words, func(word string) bool { return narrowingWords[word] })
 }

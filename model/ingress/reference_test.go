@@ -81,8 +81,10 @@ What each of them is, Fairlead knows by the tables below:
 | harmless | It makes no difference to what requests get. Nothing is said. |
 
 Both messages say what of Fairlead does the same, where something does. An annotation that is not in the
-table of its prefix is told with the warning, too. It counts as restricting where it resembles one that
-does, as auth-tpye does, or where a word of its name says so, as auth, jwt, waf or whitelist do. A value with which
+table of its prefix is told with the warning, too; so is one of a prefix below it, as custom.nginx.org is below nginx.org.
+It counts as restricting where it resembles one that
+does, as auth-tpye does, or where a word of its name says so, as auth, jwt, waf or whitelist do, or where its name or value is
+internal or private, and the load balancer faces the internet. A value with which
 the other controller restricts nothing restricts nothing here. Under a prefix with ingress and kubernetes in it that no controller
 below has, and under kubernetes.io/ingress., names are looked up in all tables. Under any other prefix with ingress in it
 those that restrict are, and under all prefixes those that restrict for the controllers of NGINX, HAProxy and AWS, where

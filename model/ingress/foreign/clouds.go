@@ -1,6 +1,6 @@
 package foreign
 
-// This file is the annotations of the Ingress controllers of further clouds: IBM, Oracle, Yandex, Huawei and Tencent.
+// This file is the annotations of the Ingress controllers of further clouds: IBM, Oracle, Yandex, Huawei, Tencent and Volcengine.
 
 var ibm = controller{
 	name:     "the Ingress controller of IBM Cloud",
@@ -100,7 +100,8 @@ var huaweiSettings = []settings{
 	{Changes, asRewrite, nil, "elb.rewrite-target elb.url-rewrite*"},
 	{Changes, asWeights, nil, "elb.canary elb.canary-weight"},
 	{Restricts, asWhen, nil, "elb.canary-by-header elb.canary-by-header-value elb.canary-by-cookie"},
-	{Changes, nothing, nil, "elb.*"},
+	{Changes, asTLSPolicy, nil, "elb.security_policy_id elb.tls-ciphers-policy"},
+	{Changes, nothing, byItsName, "elb.*"},
 }
 
 var tencent = controller{
@@ -122,4 +123,18 @@ var tencentSettings = []settings{
 		return unless(u.value == "" || u.served.Internal, Restricts)
 	}}, "ingress.subnetid"},
 	{Changes, nothing, nil, "ingress.existlbid ingress.qcloud-loadbalance-id ingress.extensiveparameters ingress.http-rules ingress.https-rules ingress.rule-mix ingress.internetchargetype ingress.internetmaxbandwidthout"},
+}
+
+var volcengine = controller{
+	name:     "the Ingress controllers of Volcengine and BytePlus",
+	prefixes: []string{"ingress.vke.volcengine.com"},
+	sources:  []string{"volcengine.com/docs/6460/132415"},
+	settings: []settings{
+		{Restricts, asInternal, private("private"), "loadbalancer-network-type"},
+		{Changes, asPorts, nil, "loadbalancer-port loadbalancer-protocol"},
+		{Changes, asTargetAttributes, nil, "loadbalancer-scheduler"},
+		{Changes, asProtocol, nil, "loadbalancer-backend-protocol"},
+		{Changes, asTargetType, switched, "loadbalancer-pass-through"},
+		{Changes, nothing, nil, "loadbalancer-id loadbalancer-rules-configs apig-instance-name"},
+	},
 }

@@ -24,6 +24,8 @@ var ambassador = controller{
 	name:     "Emissary-ingress, which was Ambassador",
 	prefixes: []string{"getambassador.io"},
 	sources:  []string{"github.com/emissary-ingress/emissary docs/topics/running/ingress-controller.md"},
+	// On a Service it can be a Mapping, a RateLimitService or an AuthService.
+	onServices: "config",
 	settings: []settings{
 		{Restricts, nothing, nil, "config"}, // configuration of any kind, authentication included
 		{Changes, nothing, nil, "ambassador-id"},

@@ -173,15 +173,16 @@ type looked struct {
 
 	key, prefix, name string
 	row, meant        *row
-	sounds            bool
+	sounds, hides     bool // it restricts, or it does where the load balancer faces the internet
 }
 
 // lookUp looks up an annotation with a value.
 func (c *controller) lookUp(key, prefix, name, value string) looked {
 	l := looked{controller: c, key: key, prefix: prefix, name: name, row: c.find(strings.ToLower(name))}
-	if l.row == nil && !c.others {
+	if l.row == nil && !c.others || l.row != nil && l.row.judge == byItsName {
 		l.meant = c.meant(name)
 		l.sounds = l.meant == nil && SoundsRestricting(name, value)
+		l.hides = l.meant == nil && SoundsInternal(name, value)
 	}
 	return l
 }
@@ -189,18 +190,20 @@ func (c *controller) lookUp(key, prefix, name, value string) looked {
 // setting is what the annotation does.
 func (l looked) setting(u use) Setting {
 	s := Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name, key: l.key}
-	if r := l.row; r != nil {
+	restricts := l.meant != nil && l.meant.effectOf(u) == Restricts || l.sounds || l.hides && !u.served.Internal
+	if r := l.row; r != nil && !(restricts && r.judge == byItsName) {
 		s.Known, s.Effect, s.Instead = true, r.effectOf(u), r.instead.String()
 		return s
 	}
-	if l.others {
+	switch {
+	case l.others && l.row == nil:
 		return s
-	}
-	s.Effect = Changes
-	if l.meant != nil && l.meant.effectOf(u) == Restricts {
+	case restricts && l.meant != nil:
 		s.Effect, s.Instead, s.Meant = Restricts, l.meant.instead.String(), l.meant.name
-	} else if l.sounds {
+	case restricts:
 		s.Effect = Restricts
+	default:
+		s.Effect = Changes
 	}
 	return s
 }
@@ -208,21 +211,50 @@ func (l looked) setting(u use) Setting {
 // meant is the row that restricts and that a name resembles, or nil.
 func (c *controller) meant(name string) *row {
 	squeezed := spelling.Squeezed(name)
-	for i := range c.rows {
-		if r := &c.rows[i]; r.effect == Restricts && !r.pattern() && spelling.Resembles(squeezed, r.squeezed) {
-			return r
+	for _, patterns := range []bool{false, true} {
+		for i := range c.rows {
+			if r := &c.rows[i]; r.effect == Restricts && r.pattern() == patterns && r.resembledBy(name, squeezed) {
+				return r
+			}
 		}
 	}
 	return nil
 }
 
+// resembledBy reports whether a name is the row's, misspelt. Of a pattern its beginning is compared with as many words of the
+// name.
+func (r *row) resembledBy(name, squeezed string) bool {
+	if !r.pattern() {
+		return spelling.Resembles(squeezed, r.squeezed)
+	}
+	start := strings.TrimSuffix(r.name, "*")
+	end := strings.TrimRight(start, ".-")
+	if start == end {
+		return false
+	}
+	at := 0
+	for range len(strings.FieldsFunc(start, parts)) {
+		next := strings.IndexFunc(name[at:], parts)
+		if next < 0 {
+			return false
+		}
+		at += next + 1
+	}
+	return spelling.Resembles(spelling.Squeezed(name[:at]), spelling.Squeezed(end))
+}
+
+// parts reports whether a character stands between words of a name.
+func parts(r rune) bool { return r == '.' || r == '-' || r == '_' }
+
 // restrictingWords are parts of names that tell that an annotation restricts, also of one that a
 // controller has got since the table was made.
 var restrictingWords = map[string]bool{
-	"acl": true, "allowed": true, "allowlist": true, "auth": true, "authn": true, "authz": true, "authentication": true, "authorization": true,
-	"blacklist": true, "blocklist": true, "cidr": true, "cidrs": true, "deny": true, "denylist": true, "firewall": true, "geoip": true, "jwt": true,
+	"acl": true, "allowed": true, "allowlist": true, "armor": true, "auth": true, "authn": true, "authz": true, "authentication": true, "authorization": true,
+	"blacklist": true, "block": true, "blocklist": true, "cidr": true, "cidrs": true, "denied": true, "deny": true, "denylist": true,
+	"firewall": true, "geoip": true, "iap": true, "jwt": true,
 	"ldap": true, "modsecurity": true, "mtls": true, "oauth": true, "oauth2": true, "oidc": true, "only": true, "range": true, "ranges": true,
-	"rbac": true, "restrict": true, "restriction": true, "restrictions": true, "saml": true, "sso": true,
+	"ratelimit": true, "ratelimiting": true, "ratelimits": true,
+	"rbac": true, "restrict": true, "restriction": true, "restrictions": true, "saml": true, "security": true, "sso": true,
 	"waf": true, "whitelist": true,
 }
 
@@ -240,4 +272,13 @@ func SoundsRestricting(name, value string) bool {
 		before = word
 	}
 	return false
+}
+
+// SoundsInternal reports whether a name or a value says that clients on the internet are kept away.
+func SoundsInternal(name, value string) bool {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "internal", "private", "intranet":
+		return true
+	}
+	return !off(value) && slices.ContainsFunc(spelling.Words(name), func(w string) bool { return w == "internal" || w == "private" })
 }

@@ -50,10 +50,13 @@ var serviceLoadBalancers = controller{
 	settings: []settings{
 		{Restricts, asInbound, allowedRanges, `load-balancer-source-ranges aws-load-balancer-source-ranges azure-allowed-ip-ranges azure-allowed-service-tags
 			aws-load-balancer-security-group-prefix-lists`},
+		// docs.digitalocean.com/products/kubernetes/how-to/add-load-balancers, lists of cidr:RANGE and ip:ADDRESS; and
+		// github.com/linode/linode-cloud-controller-manager cloud/annotations/annotations.go.
+		{Restricts, asInbound, nil, "do-loadbalancer-allow-rules do-loadbalancer-deny-rules linode-loadbalancer-firewall-acl linode-loadbalancer-firewall-id"},
 		{Restricts, asGroups, grouping, "aws-load-balancer-security-groups aws-load-balancer-extra-security-groups"},
 		{Restricts, asInternal, private("true", "internal", "0.0.0.0/0"), `aws-load-balancer-internal azure-load-balancer-internal oci-load-balancer-internal openstack-internal-load-balancer
 			aws-load-balancer-scheme gce-load-balancer-type`},
 		{Harmless, nothing, nil, "topology-mode topology-aware-hints backend-service firewall-rule* healthcheck tcp-forwarding-rule* udp-forwarding-rule* l3-forwarding-rule*"},
-		{Changes, nothing, nil, "*"},
+		{Changes, nothing, byItsName, "*"},
 	},
 }

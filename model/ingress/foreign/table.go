@@ -119,7 +119,8 @@ func (c *controller) find(name string) *row {
 var controllers = indexed([]*controller{
 	&awsALB, &ingressNGINX, &nginxInc, &haproxyTechnologies, &haproxyIngress, &traefik, &kong, &google, &azure, &contour, &ambassador,
 	&apisix, &higress, &skipper, &openshift, &pomerium, &voyager, &ngrok, &citrix, &bigIP, &ibm, &oracle, &yandex, &tencent,
-	&cilium, &bfe, &vmware, &openAppsec, &bunkerWeb, &tailscale, &serviceLoadBalancers, &kubernetes, &olderControllers,
+	&cilium, &bfe, &vmware, &volcengine, &tyk, &gravitee,
+	&openAppsec, &bunkerWeb, &tailscale, &serviceLoadBalancers, &kubernetes, &olderControllers,
 })
 
 // byPrefix are the controllers by their prefixes. Several can have one.
@@ -160,6 +161,21 @@ func indexed(all []*controller) []*controller {
 	return all
 }
 
+// beneath is the controller of a prefix that a prefix is a subdomain of, as custom.nginx.org is of nginx.org; nil for none.
+// Prefixes of Kubernetes' own domain are looked up in all tables instead.
+func beneath(prefix string) *controller {
+	for rest := prefix; ; {
+		_, parent, found := strings.Cut(rest, ".")
+		if !found {
+			return nil
+		}
+		if c := byPrefix[parent]; c != nil && !strings.HasSuffix(parent, "kubernetes.io") {
+			return c
+		}
+		rest = parent
+	}
+}
+
 // controllerOf is the controller that an annotation is for, with the parts of its key; nil if it is
 // none of an Ingress controller.
 func controllerOf(key string) (c *controller, prefix, name string) {
@@ -169,6 +185,9 @@ func controllerOf(key string) (c *controller, prefix, name string) {
 	}
 	lower := strings.ToLower(name)
 	c = byPrefix[strings.ToLower(prefix)]
+	if c == nil {
+		c = beneath(strings.ToLower(prefix))
+	}
 	if c == nil || c.others && c.find(lower) == nil {
 		if other := unlistedOf(strings.ToLower(prefix), lower); other != nil {
 			c = other

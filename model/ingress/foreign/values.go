@@ -33,6 +33,9 @@ var switched = &judgement{"unless it is off", func(u use) Effect { return unless
 // which 0 is none.
 var unlessOff = &judgement{"unless it is empty or off", func(u use) Effect { return unless(off(u.value), Restricts) }}
 
+// byItsName are the names that are left of a prefix: what they do is not in the table.
+var byItsName = &judgement{"unless it resembles a name that restricts, or a word of it says that it does; then it **restricts**", func(u use) Effect { return unless(strings.TrimSpace(u.value) == "", Changes) }}
+
 // allowedRanges are lists of who may connect.
 var allowedRanges = &judgement{
 	"unless the list is empty, has everybody in it, or has all in it who may connect here",
