@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -48,6 +49,8 @@ type Providers struct {
 	Check map[string]Checker
 	// Prove open these clouds to be proved on, by the same names.
 	Prove map[string]Prover
+	// Apart is how long a proof waits between the two looks that have to find nothing of it; zero is 15 seconds.
+	Apart time.Duration
 }
 
 // Offline is what compiling needs of a provider, answered without asking the cloud.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -29,6 +30,7 @@ const (
 	proveWithin   = 40 * time.Minute
 	proveClearing = 15 * time.Minute
 	provePause    = 2 * time.Second
+	proveApart    = 15 * time.Second
 )
 
 // A Prover opens a cloud in the name of an installation.
@@ -71,6 +73,7 @@ func (p *proving) run(cmd *cobra.Command, with Providers, o *running, json bool)
 		return fmt.Errorf("--prove: there is nothing to prove of provider %q", o.provider)
 	}
 	options, err := p.options(cmd.ErrOrStderr())
+	options.Apart = cmp.Or(with.Apart, proveApart)
 	if err != nil {
 		return err
 	}

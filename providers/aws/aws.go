@@ -41,6 +41,8 @@ type Options struct {
 	Unfenced bool
 	// Settle is how long what was let go of may be in use. Zero is what AWS takes at most.
 	Settle time.Duration
+	// Lag is how long AWS may not find what was made. Zero is two minutes.
+	Lag time.Duration
 	// Rates are how fast AWS is asked; see Published. A class without one is asked without limit.
 	Rates providers.Rates
 	// Requested is told of each call, if it is not nil.
@@ -127,7 +129,7 @@ type groupName struct {
 // New makes a Provider. It makes no calls.
 func New(o Options) *Provider {
 	options := o
-	made := new(recent)
+	made := &recent{lag: cmp.Or(o.Lag, recentFor)}
 	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), newPacer(o.Rates, o.Requested).into, o.Deadlines.usual().into, made.into)
 	p := &Provider{
 		options:      options,

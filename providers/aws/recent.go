@@ -18,7 +18,8 @@ import (
 // consistent: a call right after the one that made a thing can be told that there is none
 // (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). AWS publishes no bound.
 
-// recentFor is how long a thing that this process made is taken for there, whatever AWS says.
+// recentFor is how long a thing that this process made is taken for there, whatever AWS says, unless Options.Lag says
+// otherwise.
 const recentFor = 2 * time.Minute
 
 // unfound are the codes by which AWS says that it does not find something, each with what the ARN or the ID of
@@ -47,6 +48,7 @@ type recent struct {
 	// vanished is told of what AWS does not find, and reports whether this process knew it. Then the next try does
 	// without it.
 	vanished func(ids []string) bool
+	lag      time.Duration // how long a moment is
 
 	mu   sync.Mutex
 	made map[string]time.Time
@@ -144,7 +146,7 @@ func (r *recent) unfound(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for of, w := range r.waits {
-		if of.id == id && time.Now().Before(w.end) && time.Since(r.made[id]) < recentFor {
+		if of.id == id && time.Now().Before(w.end) && time.Since(r.made[id]) < r.lag {
 			return true
 		}
 	}
@@ -156,7 +158,7 @@ func (r *recent) note(texts []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	maps.DeleteFunc(r.made, func(_ string, at time.Time) bool { return now.Sub(at) >= recentFor })
+	maps.DeleteFunc(r.made, func(_ string, at time.Time) bool { return now.Sub(at) >= r.lag })
 	maps.DeleteFunc(r.waits, func(of about, _ unseen) bool { return r.made[of.id].IsZero() })
 	for _, text := range texts {
 		if strings.HasPrefix(text, "arn:") || strings.HasPrefix(text, "sg-") {
@@ -195,7 +197,7 @@ func (r *recent) unlisted(name string, found map[string]bool) string {
 	defer r.mu.Unlock()
 	for arn, at := range r.made {
 		inside := strings.Contains(arn, ":loadbalancer/") || strings.Contains(arn, ":listener/") || strings.Contains(arn, ":listener-rule/")
-		if inside && strings.HasPrefix(pathOf(arn), "app/"+name+"/") && time.Since(at) < recentFor && !found[arn] {
+		if inside && strings.HasPrefix(pathOf(arn), "app/"+name+"/") && time.Since(at) < r.lag && !found[arn] {
 			return arn
 		}
 	}
@@ -210,7 +212,7 @@ func (r *recent) knew(then time.Time, kind string, call any) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, text := range textsIn(reflect.ValueOf(call)) {
-		if at, made := r.made[text]; made && then.Sub(at) < recentFor && strings.Contains(text, kind) {
+		if at, made := r.made[text]; made && then.Sub(at) < r.lag && strings.Contains(text, kind) {
 			return true
 		}
 	}

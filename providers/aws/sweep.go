@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -28,21 +29,22 @@ type remnant struct {
 	remove           func(context.Context) error
 }
 
-// Sweep deletes what the installation has, load balancers first, and returns what is left.
-func (p *Provider) Sweep(ctx context.Context) (left []string, err error) {
+// Sweep deletes what the installation has, load balancers first, and returns what it found, with what kept it from being
+// deleted. AWS's answer to a delete is no proof that a thing is gone: that is a look that finds nothing. The error is of
+// what could not be looked at.
+func (p *Provider) Sweep(ctx context.Context) (found []string, err error) {
 	if !strings.HasPrefix(p.installation, prove.Prefix) {
 		return nil, nil // it is no run's: load balancers of others are not for sweeping
 	}
-	found, err := p.remnants(ctx, p.installation)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range found {
-		if r.remove(ctx) != nil {
-			left = append(left, r.id)
+	all, err := p.remnants(ctx, p.installation)
+	for _, r := range all {
+		text := r.id
+		if err := r.remove(ctx); err != nil {
+			text += " (" + describe(err) + ")"
 		}
+		found = append(found, text)
 	}
-	return left, nil
+	return found, err
 }
 
 // Proofs are the installations of runs of which something is there.
@@ -58,17 +60,16 @@ func (p *Provider) Proofs(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// remnants are what there is of installations whose names begin with a text, in the order in which it can be deleted.
+// remnants are what there is of installations whose names begin with a text, in the order in which it can be deleted. Where
+// some could not be looked at, the others are returned with the error.
 func (p *Provider) remnants(ctx context.Context, prefix string) ([]remnant, error) {
 	var out []remnant
+	var failed []error
 	for _, find := range []func(context.Context, string) ([]remnant, error){p.balancersLeft, p.groupsLeft, p.certificatesLeft, p.firewallsLeft} {
 		found, err := find(ctx, prefix)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, found...)
+		out, failed = append(out, found...), append(failed, err)
 	}
-	return out, nil
+	return out, errors.Join(failed...)
 }
 
 func (p *Provider) balancersLeft(ctx context.Context, prefix string) ([]remnant, error) {
@@ -126,22 +127,28 @@ func (p *Provider) marked(ctx context.Context, prefix string, arns []string, rem
 	return out, nil
 }
 
-// certificatesLeft are those that were imported for the host of the runs.
+// certificatesLeft are those that were imported for the host of the runs. One whose tags cannot be read may be one of
+// them: the error names it.
 func (p *Provider) certificatesLeft(ctx context.Context, prefix string) ([]remnant, error) {
 	var out []remnant
+	var failed []error
 	pages := acm.NewListCertificatesPaginator(p.acm, &acm.ListCertificatesInput{Includes: &acmtypes.Filters{KeyTypes: []acmtypes.KeyAlgorithm{acmtypes.KeyAlgorithmEcPrime256v1}}})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, explained("listing certificates", err)
+			return out, errors.Join(append(failed, explained("listing certificates", err))...)
 		}
 		for _, c := range page.CertificateSummaryList {
 			if aws.ToString(c.DomainName) != prove.Host {
 				continue
 			}
 			tags, err := p.acm.ListTagsForCertificate(ctx, &acm.ListTagsForCertificateInput{CertificateArn: c.CertificateArn})
+			if is(err, "ResourceNotFound") {
+				continue // it is gone
+			}
 			if err != nil {
-				continue // it is gone, or has no tag of ours, without which the role may not read it
+				failed = append(failed, explained("reading the tags of "+aws.ToString(c.CertificateArn)+", which has the host of such runs", err))
+				continue
 			}
 			found := map[string]string{}
 			for _, t := range tags.Tags {
@@ -155,7 +162,7 @@ func (p *Provider) certificatesLeft(ctx context.Context, prefix string) ([]remna
 			}
 		}
 	}
-	return out, nil
+	return out, errors.Join(failed...)
 }
 
 // firewallsLeft are security groups. What they admit from each other is no reason to keep them: the rules of a group go

@@ -24,8 +24,9 @@ type Cloud interface {
 	// Try tries what the provider believes about its cloud on a load balancer that stands. What it makes for that it
 	// deletes.
 	Try(ctx context.Context, key lb.Key) []check.Finding
-	// Sweep deletes what has the mark of the installation, as far as the cloud lets it, and returns what is left.
-	Sweep(ctx context.Context) (left []string, err error)
+	// Sweep deletes what has the mark of the installation, as far as the cloud lets it, and returns what it found: all is
+	// gone where it finds nothing.
+	Sweep(ctx context.Context) (found []string, err error)
 	// Proofs are the installations of runs of which something is there.
 	Proofs(ctx context.Context) ([]string, error)
 }
@@ -39,8 +40,9 @@ type Options struct {
 	Spent func() int
 	// Within is how long that may take, and Clearing how long deleting may take after it.
 	Within, Clearing time.Duration
-	// Pause is how long to wait where the cloud is not ready.
-	Pause time.Duration
+	// Pause is how long to wait where the cloud is not ready, and Apart how long between the two looks that have to find
+	// nothing before all is said to be deleted.
+	Pause, Apart time.Duration
 	// Say is told what is being done.
 	Say func(string)
 }
@@ -77,21 +79,54 @@ func Clear(ctx context.Context, cloud Cloud, o Options) (left []string) {
 		_ = safely(func() error { return r.until(share, lb.LoadBalancer{Key: key}, everything) }) // what it leaves is swept up
 		enough()
 	}
-	for {
-		err := safely(func() (err error) {
-			left, err = cloud.Sweep(ctx)
-			return err
-		})
-		if err == nil && len(left) == 0 {
-			return nil
-		}
-		if pause(ctx, o.Pause) != nil {
-			if err != nil {
-				left = append(left, "it is not known what else: "+err.Error())
+	return r.sweep(ctx)
+}
+
+// sweep deletes what is found until two looks in a row find nothing. One is not enough: what was made a moment ago may not
+// be listed yet. Where time ends before, left is what the last look found.
+func (r *run) sweep(ctx context.Context) (left []string) {
+	for empty := 0; ; {
+		found, err := r.look(ctx)
+		switch {
+		case ctx.Err() != nil && len(left) > 0: // the look before says more
+		case err != nil:
+			empty, left = 0, append(found, "it is not known what else: "+oneLine(err))
+		case len(found) > 0:
+			empty, left = 0, found
+		default:
+			if empty++; empty == 2 {
+				return nil
 			}
+			left = []string{"it is not known what: one look found nothing, and there was no time for another"}
+		}
+		wait := r.Pause
+		if empty > 0 {
+			wait = r.Apart
+		}
+		if pause(ctx, wait) != nil {
 			return left
 		}
 	}
+}
+
+// look deletes what is found, and returns it. Where lists have nothing, the load balancers are asked for by name.
+func (r *run) look(ctx context.Context) (found []string, err error) {
+	err = safely(func() (err error) {
+		if found, err = r.lab.Sweep(ctx); err != nil || len(found) > 0 {
+			return err
+		}
+		for _, key := range []lb.Key{second, first} {
+			there, err := r.lab.Observe(ctx, key, false)
+			if err != nil {
+				return err
+			}
+			if there.Exists || len(there.TargetGroups)+len(there.Certificates) > 0 {
+				found = append(found, "what belongs to load balancer "+string(key))
+			}
+		}
+		return nil
+	})
+	return found, err
 }
 
 // A run is a proof under way.

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http/httptest"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -30,25 +30,33 @@ import (
 
 // This file runs `fairlead check --prove` against accounts, interrupts it, and looks what is left.
 
-// at is an account at an endpoint, whose provider waits for nothing.
+// at is an account at an endpoint, whose provider waits for next to nothing.
 func at(endpoint, installation string, requested func()) *aws.Provider {
+	return aws.New(optionsAt(endpoint, installation, requested))
+}
+
+func optionsAt(endpoint, installation string, requested func()) aws.Options {
 	config := awssdk.Config{
 		Region: albsim.Region, BaseEndpoint: awssdk.String(endpoint), Credentials: credentials.NewStaticCredentialsProvider("any", "any", ""),
 		Retryer: func() awssdk.Retryer { return awssdk.NopRetryer{} },
 	}
-	return of(config, albsim.VPC, installation, requested)
+	return optionsOf(config, albsim.VPC, installation, requested)
 }
 
 func of(config awssdk.Config, vpc, installation string, requested func()) *aws.Provider {
-	return aws.New(aws.Options{Config: config, VPC: vpc, Installation: installation, Settle: time.Nanosecond, Requested: func(aws.Request) { requested() }})
+	return aws.New(optionsOf(config, vpc, installation, requested))
+}
+
+func optionsOf(config awssdk.Config, vpc, installation string, requested func()) aws.Options {
+	return aws.Options{Config: config, VPC: vpc, Installation: installation, Settle: time.Nanosecond, Lag: 100 * time.Millisecond, Requested: func(aws.Request) { requested() }}
 }
 
 // proved runs the command line.
 func proved(t *testing.T, open cli.Prover, answer string, args ...string) said {
 	t.Helper()
 	with := cli.Providers{
-		Prove: map[string]cli.Prover{"aws": open},
-		Live:  map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){"aws": nil},
+		Prove: map[string]cli.Prover{"aws": open}, Apart: time.Millisecond,
+		Live: map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){"aws": nil},
 	}
 	var out, err bytes.Buffer
 	args = append([]string{"check", "--provider", "aws", "--kubeconfig", "none", "--prove"}, args...)
@@ -158,7 +166,7 @@ func TestProveAsksFirst(t *testing.T) {
 
 // quick are options of a run that waits for nothing.
 func quick(spent func() int) prove.Options {
-	return prove.Options{Calls: 5000, Spent: spent, Within: time.Minute, Clearing: 12 * time.Second, Pause: time.Millisecond, Say: func(string) {}}
+	return prove.Options{Calls: 5000, Spent: spent, Within: time.Minute, Clearing: 12 * time.Second, Pause: time.Millisecond, Apart: time.Millisecond, Say: func(string) {}}
 }
 
 // interrupted runs a proof that ends, or breaks, at a call, and returns how many calls there were and what there is
@@ -166,8 +174,8 @@ func quick(spent func() int) prove.Options {
 func interrupted(t *testing.T, call int, fault albsim.Fault) (calls []albsim.Call, left []string, inventory map[string]int) {
 	t.Helper()
 	sim := albsim.New(albsim.Options{})
-	server := httptest.NewServer(sim)
-	defer server.Close()
+	config := sim.Config()
+	config.HTTPClient, config.Retryer = broken{config.HTTPClient}, func() awssdk.Retryer { return awssdk.NopRetryer{} }
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	sim.Break(func(c albsim.Call) albsim.Fault {
@@ -179,12 +187,24 @@ func interrupted(t *testing.T, call int, fault albsim.Fault) (calls []albsim.Cal
 		}
 		return fault
 	})
-	_, left = prove.Run(ctx, at(server.URL, prove.Prefix+"test", func() {}), quick(func() int { return 0 }))
+	_, left = prove.Run(ctx, of(config, albsim.VPC, prove.Prefix+"test", func() {}), quick(func() int { return 0 }))
 	return calls, left, sim.Inventory()
+}
+
+// A broken client does not hear the answer to a call that was ended meanwhile, as over a network.
+type broken struct{ awssdk.HTTPClient }
+
+func (b broken) Do(r *http.Request) (*http.Response, error) {
+	answer, err := b.HTTPClient.Do(r)
+	if ended := r.Context().Err(); ended != nil && err == nil {
+		return nil, ended
+	}
+	return answer, err
 }
 
 // Wherever a run is told to end, or the connection breaks, nothing is left behind.
 func TestProveInterruptedAtEveryCall(t *testing.T) {
+	t.Parallel()
 	nothing := albsim.New(albsim.Options{}).Inventory()
 	all, _, _ := interrupted(t, 0, albsim.NoFault)
 	if len(all) < 100 {
@@ -251,6 +271,17 @@ func TestProveSurvivesAPanic(t *testing.T) {
 	}
 }
 
+// makeGroup makes a target group.
+func makeGroup(t *testing.T, cloud *aws.Provider) {
+	t.Helper()
+	if _, err := cloud.Apply(t.Context(), &lb.Observed{Key: "fairlead/shop/web/internal"}, plan.CreateTargetGroup{Group: lb.TargetGroup{
+		ID: "shop/web:80", Service: "shop/web", Port: "80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1", Family: "ipv4",
+		Health: routing.HealthCheck{Path: "/", Protocol: "HTTP", Port: "traffic-port", IntervalSeconds: 5, TimeoutSeconds: 2, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // What a run that was killed has left is found by another one, which leaves alone what is no run's.
 func TestProveCleansUp(t *testing.T) {
 	sim, endpoint := serve(t, albsim.Options{})
@@ -260,13 +291,7 @@ func TestProveCleansUp(t *testing.T) {
 	if _, left := prove.Run(t.Context(), at(endpoint, prove.Prefix+"killed", func() {}), killed); len(left) == 0 || cmp.Equal(before, sim.Inventory()) {
 		t.Fatalf("nothing is left: %v", left)
 	}
-	operator := at(endpoint, "operator", func() {})
-	if _, err := operator.Apply(t.Context(), &lb.Observed{Key: "fairlead/shop/web/internal"}, plan.CreateTargetGroup{Group: lb.TargetGroup{
-		ID: "shop/web:80", Service: "shop/web", Port: "80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1", Family: "ipv4",
-		Health: routing.HealthCheck{Path: "/", Protocol: "HTTP", Port: "traffic-port", IntervalSeconds: 5, TimeoutSeconds: 2, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"},
-	}}); err != nil {
-		t.Fatal(err)
-	}
+	makeGroup(t, at(endpoint, "operator", func() {}))
 	got := proved(t, opening(endpoint), "", "--clean")
 	if got.code != 0 || !strings.Contains(got.err, "of "+prove.Prefix+"killed") {
 		t.Errorf("exit code %d, it says\n%s%s", got.code, got.err, got.out)
@@ -300,6 +325,7 @@ func TestProveOnMoto(t *testing.T) {
 
 // Wherever a run on moto is told to end, nothing of it is found any more.
 func TestProveInterruptedOnMoto(t *testing.T) {
+	t.Parallel()
 	server := moto.Start(t)
 	const every = 23 // calls; a run takes a second or two
 	for call := 1; ; call += every {
