@@ -63,8 +63,13 @@ var besides = map[string]string{
 
 // unusable are errors of which no policy is the cause, and what to do where it is not the credentials.
 var unusable = map[string]string{
-	"AuthFailure": "", "ExpiredToken": "", "InvalidClientTokenId": "", "SignatureDoesNotMatch": "", "UnrecognizedClient": "",
-	"OptInRequired": "enable the region, or the service, for the account",
+	"AuthFailure": "", "ExpiredToken": "", "InvalidClientTokenId": "", "SignatureDoesNotMatch": "", "UnrecognizedClient": "", "IncompleteSignature": "",
+	// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/CommonErrors.html: the request reached the
+	// service more than 15 minutes after, or before, the time that it is stamped with.
+	"RequestExpired": "set the clock of the operator's node",
+	"OptInRequired":  "enable the region, or the service, for the account",
+	// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
+	"Blocked": "AWS has blocked the account: ask AWS Support",
 }
 
 // renew says what to do about credentials that are good for nothing.

@@ -93,20 +93,16 @@ func classify(code string, err error, known limits) (advice string, class error)
 		return "it was made a moment ago, and AWS does not find it everywhere yet", providers.ErrPending
 	case useless:
 		return renew(code), providers.ErrDenied
-	case slices.Contains([]string{"AccessDenied", "UnauthorizedOperation"}, code):
+	case slices.Contains([]string{"AccessDenied", "UnauthorizedOperation", "NotAuthorized"}, code):
 		return permit(err), providers.ErrDenied
 	case throttled(code):
 		return "who else works in this account shares its rates", providers.ErrThrottled
-	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"), code == "LimitExceeded", code == "TargetGroupAssociationLimit":
+	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"), strings.HasSuffix(code, "LimitsExceeded"),
+		code == "ServiceQuotaExceeded", code == "TargetGroupAssociationLimit":
 		return raise(quotaIn(code, err), known)
-	case slices.Contains([]string{"ResourceInUse", "DependencyViolation", "WAFUnavailableEntity"}, code):
+	case slices.Contains(premature, code):
 		return "", providers.ErrPending
-	case slices.Contains([]string{
-		"ValidationError", "Validation", "InvalidConfigurationRequest", "InvalidLoadBalancerAction", "InvalidTarget", "InvalidSubnet",
-		"SubnetNotFound", "InvalidSecurityGroup", "InvalidScheme", "UnsupportedProtocol", "CertificateNotFound", "UnsupportedCertificate", "SSLPolicyNotFound",
-		"IncompatibleProtocols", "OperationNotPermitted", "InvalidParameterValue", "InvalidArn", "InvalidTag", "AvailabilityZoneNotSupported",
-		"WAFNonexistentItem", "WAFInvalidParameter", "WAFInvalidOperation", "TrustStoreNotFound", "TrustStoreNotReady", "InvalidGroup.NotFound",
-	}, code):
+	case slices.Contains(refusing, code):
 		return "", providers.ErrRejected
 	}
 	return "", nil

@@ -150,9 +150,9 @@ func (p *Provider) take(ctx context.Context, in *intake, targets []lb.Target) er
 		return nil
 	case is(err, "TooManyTargets"):
 		return err
-	case !is(err, "ValidationError", "InvalidTarget"):
+	case !refusesTargets(err):
 		return explained(fmt.Sprintf("registering %d targets in %s", len(targets), in.group), err)
-	case !in.reread: // subnets may have come or gone
+	case !in.reread && !is(err, crowdedTarget): // subnets may have come or gone
 		in.reread = true
 		if changed, err := p.subnetsChanged(ctx); err != nil {
 			return err
@@ -174,7 +174,7 @@ func (p *Provider) take(ctx context.Context, in *intake, targets []lb.Target) er
 // takeOne registers a target that AWS has refused alone, in the other zone. Where AWS refuses that, too, it is
 // remembered.
 func (p *Provider) takeOne(ctx context.Context, in *intake, target lb.Target, refused error) error {
-	if _, err := netip.ParseAddr(target.Address); err == nil {
+	if _, err := netip.ParseAddr(target.Address); err == nil && !is(refused, crowdedTarget) {
 		switch err := p.send(ctx, in.group, []lb.Target{target}, true); {
 		case err == nil:
 			p.misplace(target.Address)
@@ -182,7 +182,7 @@ func (p *Provider) takeOne(ctx context.Context, in *intake, target lb.Target, re
 			return nil
 		case is(err, "TooManyTargets"):
 			return err
-		case !is(err, "ValidationError", "InvalidTarget"):
+		case !refusesTargets(err):
 			return explained("registering a target in "+in.group, err)
 		}
 	}
@@ -198,7 +198,7 @@ func (p *Provider) takeOne(ctx context.Context, in *intake, target lb.Target, re
 // send registers targets with one call; moved, in the zone that is not theirs as far as is known.
 func (p *Provider) send(ctx context.Context, group string, targets []lb.Target, moved bool) error {
 	_, err := p.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{TargetGroupArn: aws.String(group), Targets: p.described(targets, moved)})
-	if !is(err, "ValidationError", "InvalidTarget") { // AWS took none of those
+	if !refusesTargets(err) { // AWS took none of those
 		p.changed(group, targets, "initial", err)
 	}
 	return err

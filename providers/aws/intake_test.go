@@ -172,6 +172,29 @@ func TestATargetThatIsRefusedWhereThereIsNoRoom(t *testing.T) {
 	})
 }
 
+// AWS limits how often a target can be registered with a load balancer. One that is at the limit keeps no other out.
+func TestOneTargetThatIsRegisteredTooOften(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t)
+		g.sim.Refuse(func(in any) error {
+			call, ok := in.(*elbapi.RegisterTargetsInput)
+			if ok && slices.ContainsFunc(call.Targets, func(d elb.TargetDescription) bool { return sdk.ToString(d.Id) == "10.0.0.5" }) {
+				return albsim.Refusal("TooManyRegistrationsForTargetId", "The target has reached the limit of registrations")
+			}
+			return nil
+		})
+		g.sim.Forget()
+		err := g.cloud.SetTargets(t.Context(), key, g.ID, at("10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6", "10.0.0.7"))
+		g.refusal(err, "10.0.0.5:8080")
+		if got := g.calls(); got[adds] > 7 {
+			t.Errorf("finding the one took %v", got)
+		}
+		if got := g.members(); len(got) != 6 {
+			t.Errorf("%v are in, want six", got)
+		}
+	})
+}
+
 // A plan goes on with the targets that AWS accepts, and without those that it does not.
 func TestAPlanGoesOnWithoutATargetThatIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -333,7 +333,7 @@ func (p *Provider) readInside(ctx context.Context, l *look, _ map[string]map[str
 	}
 	for i, g := range l.groups {
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			health[i], err = p.healthOf(ctx, aws.ToString(g.TargetGroupArn))
+			health[i], err = p.healthOrLast(ctx, aws.ToString(g.TargetGroupArn))
 			return err
 		}))
 	}

@@ -35,6 +35,7 @@ var unfound = map[string]string{
 	"InvalidSecurityGroup":            "sg-",
 	"InvalidSecurityGroupID.NotFound": "sg-",
 	"WAFNonexistentItem":              ":loadbalancer/",
+	"InvalidResource":                 ":loadbalancer/", // of Shield
 }
 
 // Until a call finds what was made a moment ago it is not made again for this long at first, and longer each time.

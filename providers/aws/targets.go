@@ -160,10 +160,25 @@ func (p *Provider) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([
 
 // healthOf reads the members of a target group and their health, and notes who they are.
 func (p *Provider) healthOf(ctx context.Context, group string) ([]lb.TargetHealth, error) {
+	found, err := p.readHealth(ctx, group)
+	return found, explained("reading the health of "+group, err)
+}
+
+// healthOrLast is the same; what is known from before where AWS cannot tell the health of the group at the moment. Its
+// load balancer is looked at all the same.
+func (p *Provider) healthOrLast(ctx context.Context, group string) ([]lb.TargetHealth, error) {
+	found, err := p.readHealth(ctx, group)
+	if is(err, "HealthUnavailable") {
+		return p.membersOf(group).members, nil
+	}
+	return found, explained("reading the health of "+group, err)
+}
+
+func (p *Provider) readHealth(ctx context.Context, group string) ([]lb.TargetHealth, error) {
 	before := p.membersOf(group)
 	out, err := p.elb.DescribeTargetHealth(ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
 	if err != nil {
-		return nil, explained("reading the health of "+group, err)
+		return nil, err
 	}
 	var found []lb.TargetHealth
 	for _, d := range out.TargetHealthDescriptions {

@@ -1,16 +1,19 @@
 package aws_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/test/albsim"
 )
@@ -62,6 +65,36 @@ func targets(pods string) []lb.Target {
 }
 
 const reads, adds, removes = "DescribeTargetHealth", "RegisterTargets", "DeregisterTargets"
+
+// AWS may fail to tell the health of a group. What is there is looked at all the same, with what was known of the group.
+func TestHealthThatAWSCannotTell(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t)
+		g.set("ab", adds)
+		g.sim.Refuse(func(in any) error {
+			if _, health := in.(*elbapi.DescribeTargetHealthInput); health {
+				return albsim.Refusal("HealthUnavailable", "The health of the specified targets could not be retrieved")
+			}
+			return nil
+		})
+		for what, cloud := range map[string]providers.Provider{"the members are known": g.cloud, "nothing is known": g.cloud.Term()} {
+			seen, err := cloud.Observe(t.Context(), key, false)
+			if err != nil || len(seen.TargetGroups) != 1 {
+				t.Fatalf("%s: seen is %+v, error %v", what, seen, err)
+			}
+			if known := cloud == providers.Provider(g.cloud); seen.TargetGroups[0].Registered != known || seen.TargetGroups[0].Ready {
+				t.Errorf("%s: the group is seen as %+v", what, seen.TargetGroups[0])
+			}
+		}
+		if _, err := g.cloud.Term().Targets(t.Context(), key, g.ID); !errors.Is(err, providers.ErrPending) {
+			t.Errorf("reading the members fails with %v, want one to wait for", err)
+		}
+		_, err := g.cloud.Apply(t.Context(), &lb.Observed{Key: key}, plan.AwaitTargets{Group: g.ID})
+		if !errors.Is(err, providers.ErrPending) {
+			t.Errorf("waiting for targets fails with %v, want one to wait for", err)
+		}
+	})
+}
 
 func TestMembersAreReadWhereTheyAreNotKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

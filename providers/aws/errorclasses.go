@@ -1,0 +1,63 @@
+package aws
+
+// This file knows what AWS's errors mean. The meanings are those in the models of AWS's SDK (service/*/types/errors.go),
+// and EC2's at https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html. A test looks through the
+// models for errors that are in none of these lists.
+
+// premature are the errors that another try, a while later, gets over by itself.
+var premature = []string{
+	// Elastic Load Balancing
+	"ResourceInUse",
+	"CapacityReservationPending", // "There is a pending capacity reservation."
+	"HealthUnavailable",          // "The health of the specified targets could not be retrieved due to an internal error."
+	// EC2
+	"DependencyViolation",
+	// Certificate Manager
+	"Conflict",          // "a resource or configuration that is already being created or updated. Wait […] and try again."
+	"RequestInProgress", // "The certificate request is in process and the certificate […] has not yet been issued."
+	// WAF
+	"WAFUnavailableEntity",
+	// Shield
+	"OptimisticLock", // "the resource state has been modified by another client"
+	// Resource Groups Tagging
+	"ConcurrentModification", // "the target of the operation is currently being modified by a different request"
+}
+
+// refusing are the errors that last until the objects change that the call was made for, or what they name.
+var refusing = []string{
+	// Elastic Load Balancing
+	"ValidationError", "InvalidConfigurationRequest", "InvalidLoadBalancerAction", "InvalidTarget", "InvalidSubnet", "SubnetNotFound",
+	"InvalidSecurityGroup", "InvalidScheme", "UnsupportedProtocol", "CertificateNotFound", "UnsupportedCertificate", "SSLPolicyNotFound",
+	"IncompatibleProtocols", "OperationNotPermitted", "AvailabilityZoneNotSupported", "TrustStoreNotFound", "TrustStoreNotReady",
+	"DuplicateTagKeys", // "A tag key was specified more than once."
+	// EC2
+	"InvalidParameterValue", "InvalidParameterCombination", "InvalidGroup.NotFound", "InvalidSecurityGroupID.NotFound", "InvalidSubnetID.NotFound",
+	"InvalidVpcID.NotFound",
+	// A prefix list that an Ingress names. AWS documents the first spelling and hashicorp/terraform-provider-aws has met
+	// both (internal/service/ec2/errors.go).
+	"InvalidPrefixListID.NotFound", "InvalidPrefixListId.NotFound", "InvalidPrefixListId.Malformed",
+	"InvalidPermission.Malformed", // "The specified security group rule is malformed."
+	// Certificate Manager
+	"Validation", "InvalidArn", "InvalidTag",
+	"InvalidParameter", // "An input parameter was invalid."; Shield and Resource Groups Tagging say so, too
+	"InvalidArgs",      // "One or more of request parameters specified is not valid."
+	"TagPolicy",        // "A specified tag did not comply with an existing tag policy and was rejected."
+	// WAF
+	"WAFNonexistentItem", "WAFInvalidParameter", "WAFInvalidOperation",
+	"WAFFeatureNotIncludedInPricingPlan", // "isn't supported by the CloudFront pricing plan associated with the web ACL"
+	// Shield
+	"InvalidResource",  // "You might not have access to the resource, or the resource might not exist."
+	"InvalidOperation", // "the operation would not cause any change to occur"
+}
+
+// ofOneTarget are the errors by which AWS takes none of the targets of a call, for one or some of them are not accepted.
+var ofOneTarget = []string{
+	"ValidationError", "InvalidTarget", crowdedTarget,
+}
+
+// crowdedTarget is "the limit on the number of times a target can be registered with a load balancer". Other targets
+// may be registered.
+const crowdedTarget = "TooManyRegistrationsForTargetId"
+
+// refusesTargets reports whether an error is about single targets of a call.
+func refusesTargets(err error) bool { return is(err, ofOneTarget...) }
