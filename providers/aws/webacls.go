@@ -27,8 +27,8 @@ const (
 )
 
 // webACLs maps those that are asked for to their ARNs. One that goes by its ARN is not looked for. The error is why
-// others are left out: they cannot be listed, so that those of the last list are known only, or the role may not put
-// them before load balancers. The Ingresses that ask for these are told, and no other route waits for them.
+// others are left out: they cannot be listed, so that those of the last list are known only, or they cannot be put
+// before load balancers. The Ingresses that ask for these are told, and no other route waits for them.
 func (p *Provider) webACLs(ctx context.Context, asked []string) (map[string]string, error) {
 	out, why := p.namedWebACLs(ctx, asked)
 	for name, arn := range out {
@@ -114,8 +114,11 @@ func (p *Provider) guard(ctx context.Context, seen *lb.Observed, want string) er
 		p.unjoined.wait(arn, activeWait, activeWaitMax)
 	}
 	if err != nil {
+		// One that is not found may be there, and the load balancer not be known yet.
+		unfound := is(err, "WAFNonexistentItem")
 		err = explained(fmt.Sprintf("giving %s the web ACL %s", arn, want), err)
-		if errors.Is(err, providers.ErrDenied) && want != lb.NoWebACL {
+		lasts := errors.Is(err, providers.ErrDenied) || errors.Is(err, providers.ErrRejected) && !unfound
+		if lasts && want != lb.NoWebACL {
 			p.barred.note(want, err)
 			err = fmt.Errorf("%s; what asks for it is left out: %w", err.Error(), providers.ErrPending)
 		}
