@@ -30,10 +30,32 @@ func (s settings) served(ing *networkingv1.Ingress, c *Class) foreign.Served {
 	for _, p := range s.ports {
 		out.Ports = append(out.Ports, foreign.Port{Protocol: p.Protocol, Number: p.Port})
 	}
+	out.Wider = c.wider(ing)
 	if guards(s.webACL) {
 		out.WebACL = s.webACL
 	}
 	return out
+}
+
+// wider reports whether a path of an Ingress is served for more requests than those for that path itself.
+func (c *Class) wider(ing *networkingv1.Ingress) bool {
+	for _, r := range ing.Spec.Rules {
+		if r.HTTP != nil && slices.ContainsFunc(r.HTTP.Paths, c.isWider) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Class) isWider(p networkingv1.HTTPIngressPath) bool {
+	switch {
+	case p.PathType == nil || *p.PathType == networkingv1.PathTypePrefix:
+		return true
+	case *p.PathType == networkingv1.PathTypeExact:
+		return false
+	}
+	plain := c.ImplementationSpecific == v1alpha1.ReadGlob || c.ImplementationSpecific == v1alpha1.ReadRegex
+	return !plain || strings.ContainsAny(p.Path, `*?.+()[]{}|^$\`)
 }
 
 // foreignOf are the diagnostics about an Ingress's annotations of other controllers.

@@ -83,6 +83,7 @@ var (
 	asWeights        = equivalent{name: "services[].weight", of: aBackend, example: "services: [{name: blue, port: {number: 80}, weight: 9}, {name: green, port: {number: 80}, weight: 1}]"}
 	asSticky         = equivalent{name: "stickiness", of: aBackend, or: ", or fairlead.dev/target-group-attributes", annotation: "fairlead.dev/target-group-attributes", example: "stickiness: {durationSeconds: 3600}"}
 	asRegex          = equivalent{name: "implementationSpecific: Regex", of: theClass, example: "implementationSpecific: Regex"}
+	asExact          = equivalent{name: "pathType: Exact", of: "the Ingress", example: "pathType: Exact"}
 	asRules          = equivalent{name: "spec.rules", of: "the Ingress", example: "rules: [{host: www.example.com, …}]"}
 
 	// Targets.

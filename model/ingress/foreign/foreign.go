@@ -67,6 +67,7 @@ type Served struct {
 	TargetType     string   // what requests are sent to, ip or instance
 	Ports          []Port   // those that the Ingress is served on whether or not it has TLS
 	TLS            bool     // hosts are served on HTTPS ports besides, since spec.tls names them
+	Wider          bool     // a path is served for more than itself, as those of type Prefix are
 	Inbound        []string // who may connect; nil for everybody
 	WebACL         string   // the name or the ARN of the web ACL that stands before the load balancer; "" for none
 	SecurityGroups []string // those that the class brings, by ID or name
@@ -148,7 +149,7 @@ func Matters(key string) bool {
 func Restricting(key string, annotations map[string]string) bool {
 	c, prefix, name := controllerOf(key)
 	// Nothing is exposed more widely than this.
-	widest := Served{DualStack: true, Ports: []Port{{"HTTP", 80}}}
+	widest := Served{DualStack: true, Ports: []Port{{"HTTP", 80}}, Wider: true}
 	return c != nil && c.lookUp(key, prefix, name, annotations[key]).setting(c.used(key, prefix, name, annotations, widest)).Effect == Restricts
 }
 

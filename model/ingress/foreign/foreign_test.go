@@ -9,7 +9,7 @@ import (
 )
 
 // open is how an Ingress is served that asks Fairlead for nothing, by a class that faces the internet.
-var open = Served{Ports: []Port{{"HTTP", 80}}}
+var open = Served{Ports: []Port{{"HTTP", 80}}, Wider: true}
 
 func TestTheTableIsInOrder(t *testing.T) {
 	prefixes := map[string]string{}
@@ -36,7 +36,7 @@ func TestTheTableIsInOrder(t *testing.T) {
 
 // Values with which an annotation that restricts does so.
 var restrictingValues = []string{
-	"true", "shop", "10.0.0.0/8", "internal", "intranet", "private", "false", "https", "edge", "disallow", "websecure", "443", "5",
+	"true", "shop", "exact", "path", "10.0.0.0/8", "internal", "intranet", "private", "false", "https", "edge", "disallow", "websecure", "443", "5",
 	`[{"HTTPS": 443}]`, `[{"port": 443, "mode": "verify"}]`, `[{"field": "http-header"}]`,
 }
 
@@ -74,6 +74,7 @@ func effectOf(c *controller, name, value string, as Served) Effect {
 
 func TestValues(t *testing.T) {
 	const alb, nginx = "alb.ingress.kubernetes.io/", "nginx.ingress.kubernetes.io/"
+	const traefik = "traefik.ingress.kubernetes.io/"
 	const strict = "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/strict/1a2b"
 	inside := Served{Internal: true, Ports: []Port{{"HTTPS", 443}}, Inbound: []string{"10.1.0.0/16"}, WebACL: "strict", SecurityGroups: []string{"sg-1"}}
 	both := Served{Ports: []Port{{"HTTP", 80}, {"HTTPS", 443}}}
@@ -240,6 +241,26 @@ func TestValues(t *testing.T) {
 		{map[string]string{nginx + "wallarm-mode": "safe_blocking"}, open, "restricts"},
 		{map[string]string{nginx + "wallarm-mode": "block"}, inside, ""},
 		{map[string]string{"tailscale.com/funnel": "false"}, open, "restricts"},
+		{map[string]string{traefik + "frontend-entry-points": "https"}, open, "restricts"},
+		{map[string]string{traefik + "frontend-entry-points": "http,https"}, open, ""},
+		{map[string]string{"ingress.kubernetes.io/frontend-entry-points": "https"}, open, "restricts"},
+		{map[string]string{"ingress.kubernetes.io/frontend-entry-points": "https"}, inside, ""},
+		{map[string]string{traefik + "router.pathmatcher": "Path"}, open, "restricts"},
+		{map[string]string{traefik + "router.pathmatcher": "Path"}, inside, ""},
+		{map[string]string{traefik + "router.pathmatcher": "PathRegexp"}, open, "changes"},
+		{map[string]string{traefik + "rule-type": "PathStrip"}, open, "restricts"},
+		{map[string]string{traefik + "rule-type": "PathPrefixStrip"}, open, "changes"},
+		{map[string]string{"haproxy-ingress.github.io/path-type": "exact"}, open, "restricts"},
+		{map[string]string{"haproxy-ingress.github.io/path-type": "exact"}, inside, ""},
+		{map[string]string{"haproxy-ingress.github.io/path-type": "begin"}, open, "changes"},
+		{map[string]string{"nginx.org/path-regex": "exact"}, open, "restricts"},
+		{map[string]string{"nginx.org/path-regex": "case_sensitive"}, open, "changes"},
+		{map[string]string{"nginx.org/listen-ports": "8080"}, open, "restricts"},
+		{map[string]string{"nginx.org/listen-ports": "80,8080"}, open, "changes"},
+		{map[string]string{"nginx.org/listen-ports": "80"}, open, ""},
+		{map[string]string{"nginx.org/listen-ports-ssl": "8443"}, open, "changes"},
+		{map[string]string{"nginx.org/listen-ports": "8080"}, inside, "changes"},
+		{map[string]string{"nginx.org/proxy-hide-headers": "X-Secret"}, open, "restricts"},
 		{map[string]string{"ingress.vke.volcengine.com/loadbalancer-network-type": "private"}, open, "restricts"},
 		{map[string]string{"ingress.vke.volcengine.com/loadbalancer-network-type": "private"}, inside, ""},
 		{map[string]string{"ingress.vke.volcengine.com/loadbalancer-network-type": "public"}, open, ""},

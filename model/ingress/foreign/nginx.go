@@ -89,11 +89,13 @@ var nginxInc = controller{
 		{Restricts, nothing, unlessOff, "internal-route"},
 
 		{Changes, nothing, nil, "limit-req-dry-run limit-req-log-level"},
-		{Changes, asPorts, nil, "listen-ports listen-ports-ssl"},
+		{Restricts, asPorts, nginxListens, "listen-ports"},
+		{Changes, asPorts, nil, "listen-ports-ssl"},
 		{Changes, asSecureRedirect, switched, "redirect-to-https ssl-redirect"},
 		{Changes, asRedirect, nil, "app-root http-redirect-code"},
 		{Changes, asRewrite, nil, "rewrites rewrite-target"},
-		{Changes, asRegex, nil, "path-regex"},
+		{Restricts, asExact, exactly("exact"), "path-regex"},
+		{Restricts, nothing, nil, "proxy-hide-headers"}, // from clients, of what pods answer with
 		{Changes, asProtocol, nil, "ssl-services"},
 		{Changes, asVersion, nil, "grpc-services"},
 		{Changes, nothing, nil, "websocket-services mergeable-ingress-type use-cluster-ip"},
@@ -102,7 +104,7 @@ var nginxInc = controller{
 		{Changes, asListener, nil, "hsts hsts-max-age hsts-include-subdomains hsts-behind-proxy server-tokens add-header"},
 		{Changes, asAttributes, nil, "proxy-read-timeout proxy-send-timeout"},
 		{Changes, asCheckPath, nil, "health-checks health-checks-mandatory health-checks-mandatory-queue"},
-		{Changes, nothing, nil, `proxy-connect-timeout proxy-hide-headers proxy-pass-headers proxy-set-headers proxy-buffering proxy-buffers
+		{Changes, nothing, nil, `proxy-connect-timeout proxy-pass-headers proxy-set-headers proxy-buffering proxy-buffers
 			proxy-buffer-size proxy-busy-buffers-size proxy-max-temp-file-size client-max-body-size client-body-buffer-size upstream-zone-size keepalive
 			max-fails max-conns fail-timeout proxy-next-upstream proxy-next-upstream-timeout proxy-next-upstream-tries`},
 		{Harmless, nothing, nil, "app-protect-security-log app-protect-security-log-* app_protect_security_log app_protect_security_log_*"},

@@ -46,7 +46,10 @@ var traefik1Settings = []settings{
 	{Changes, nothing, nil, "whitelist-x-forwarded-for"},
 	{Changes, asSecureRedirect, switched, "ssl-redirect force-ssl-redirect ssl-temporary-redirect"},
 	{Changes, asRedirect, nil, "redirect-entry-point redirect-permanent redirect-regex redirect-replacement app-root"},
-	{Changes, asRewrite, nil, "rewrite-target request-modifier rule-type"},
+	{Changes, asRewrite, nil, "rewrite-target request-modifier"},
+	// Path and PathStrip match a path alone, and the others what begins with it: docs/configuration/backends/kubernetes.md.
+	{Restricts, asExact, exactly("path", "pathstrip"), "rule-type"},
+	{Restricts, asSecurePorts, traefikEntryPoints, "frontend-entry-points"},
 	{Changes, asWeights, nil, "service-weights"},
 	{Changes, asSticky, nil, "affinity session-cookie-name sticky"},
 	{Changes, asTargetAttributes, nil, "load-balancer-method"},
@@ -54,7 +57,7 @@ var traefik1Settings = []settings{
 	{Changes, asProtocol, nil, "protocol"},
 	{Changes, asListener, nil, `hsts-* force-hsts custom-frame-options-value frame-deny content-type-nosniff browser-xss-filter custom-browser-xss-value
 		content-security-policy referrer-policy public-key custom-response-headers`},
-	{Changes, nothing, nil, `circuit-breaker-expression buffering preserve-host pass-client-tls-cert pass-tls-cert priority frontend-entry-points
+	{Changes, nothing, nil, `circuit-breaker-expression buffering preserve-host pass-client-tls-cert pass-tls-cert priority
 		custom-request-headers proxy-headers ssl-host ssl-force-host ssl-proxy-headers is-development responseforwarding-flushinterval`},
 }
 
@@ -75,7 +78,9 @@ var traefik = controller{
 		{Restricts, asSecurePorts, onlySecure("if it is true or empty", func(u use) bool { return u.value == "" || isBool(true)(u) }), "router.tls"},
 		{Restricts, asMutual, nil, "router.tls.options"},
 		{Restricts, asSecurePorts, onlySecure("if it is there", func(use) bool { return true }), "router.tls.certresolver router.tls.domains.*"},
-		{Changes, asRegex, nil, "router.pathmatcher router.rulesyntax"},
+		// With Path a path of type ImplementationSpecific is matched alone: pkg/provider/kubernetes/ingress/kubernetes.go, loadRouter.
+		{Restricts, asExact, exactly("path"), "router.pathmatcher"},
+		{Changes, asRegex, nil, "router.rulesyntax"},
 		{Changes, nothing, nil, "router.priority"},
 		{Changes, asSticky, nil, "service.sticky service.sticky.*"},
 		{Changes, asProtocol, nil, "service.serversscheme"},

@@ -260,6 +260,38 @@ var albListens = &judgement{"if the Ingress is served on a port here that is not
 	return unless(len(asked) == 0, Changes)
 }}
 
+// exactly are settings that have paths stand for themselves alone with one of some values.
+func exactly(values ...string) *judgement {
+	return &judgement{"if it is " + strings.Join(values, " or ") + ", and a path is served for more than itself here; otherwise others are a change", func(u use) Effect {
+		switch {
+		case strings.TrimSpace(u.value) == "":
+			return Harmless
+		case valued(values...)(u):
+			return unless(!u.served.Wider, Restricts)
+		}
+		return Changes
+	}}
+}
+
+// nginxListens are the HTTP ports of the controller of NGINX, by their numbers:
+// docs.nginx.com/nginx-ingress-controller/configuration/ingress-resources/advanced-configuration-with-annotations.
+var nginxListens = &judgement{"if the Ingress is served on an HTTP port here that is not listed; otherwise it is a change, or nothing", func(u use) Effect {
+	asked := listed(u.value)
+	if len(asked) == 0 {
+		return Harmless
+	}
+	var served []string
+	for _, p := range u.served.Ports {
+		if p.Protocol == "HTTP" {
+			served = append(served, strconv.Itoa(int(p.Number)))
+		}
+	}
+	if slices.ContainsFunc(served, func(number string) bool { return !slices.Contains(asked, number) }) {
+		return Restricts
+	}
+	return unless(!slices.ContainsFunc(asked, func(number string) bool { return !slices.Contains(served, number) }), Changes)
+}}
+
 // albCertificate is a certificate, without listen-ports beside it a reason to listen at HTTPS 443 only:
 // docs/guide/ingress/annotations.md, "defaults to '[{"HTTP": 80}]' or '[{"HTTPS": 443}]' depending on
 // whether certificate-arn is specified".
