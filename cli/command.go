@@ -33,7 +33,7 @@ const (
 // columns is how wide help is: what flags do takes more than a line.
 const columns = 120
 
-// errToDo is how plan says that there is something to do.
+// errToDo is how plan says that there is something to do, and explain --all that something is not served as asked.
 var errToDo = errors.New("there is something to do")
 
 // Providers are the clouds that the commands can be asked for. The command line knows none of

@@ -35,6 +35,8 @@ func newExplain(with Providers) *cobra.Command {
 The answer is computed twice, from the Ingress specification and from the rules that the cloud
 would be given. If the two differ, that is an error in Fairlead and explain fails.
 
+With --all, exit code 0: every Ingress is served as asked; 2: one is not; 1: error.
+
 With --live, the Ingresses are those of the cluster, where no files are given. Nothing is asked of the
 cloud, and nothing is written.`,
 		Example: `  fairlead explain http://shop.example.com/cart -f config/samples
@@ -110,6 +112,17 @@ func (c compilation) explainAll(w io.Writer, json bool) error {
 	diagnostics := slices.DeleteFunc(slices.Clone(c.diagnostics), func(d diag.Diagnostic) bool {
 		return d.Severity != diag.Error && !slices.Contains(about, d.Reason)
 	})
+	if err := c.print(w, diagnostics, json); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(diagnostics, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
+		return errToDo
+	}
+	return nil
+}
+
+// print prints diagnostics, and after them what follows.
+func (c compilation) print(w io.Writer, diagnostics []diag.Diagnostic, json bool) error {
 	if json {
 		return printJSON(w, append([]diag.Diagnostic{}, diagnostics...))
 	}

@@ -287,6 +287,9 @@ func TestExplainTellsWhatIsRefused(t *testing.T) {
 	dir := directory(t, map[string]string{"a.yaml": secure, "service.yaml": serviceYAML})
 
 	all := fairlead(t, "explain", "--all", "-f", dir)
+	if all.code != exitToDo || all.err != "" {
+		t.Errorf("explain --all of what is not served as asked: exit code %d, %q", all.code, all.err)
+	}
 	if !strings.Contains(all.out, "CertificateMissing Ingress shop/one") || !strings.HasSuffix(all.out, "Not served as asked: Ingress shop/one.\n") {
 		t.Errorf("explain --all: %+v", all)
 	}
