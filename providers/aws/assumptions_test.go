@@ -36,6 +36,27 @@ func TestAssumptions(t *testing.T) {
 	page.Check(t, "../../docs/aws/assumptions.md", assumptionsPage())
 }
 
+// TestEachAssumptionIsTriedOrNot checks that the proof says of each assumption what came of it, or why it is not tried.
+func TestEachAssumptionIsTriedOrNot(t *testing.T) {
+	known := map[string]bool{}
+	for _, a := range Assumptions {
+		known[a.ID] = true
+		if (trials[a.ID] != nil) == (untried[a.ID] != "") {
+			t.Errorf("%s has to be either tried by the proof or listed as not tried, with why", a.ID)
+		}
+	}
+	for id := range trials {
+		if !known[id] {
+			t.Errorf("the proof tries %s, which is no assumption", id)
+		}
+	}
+	for id := range untried {
+		if !known[id] {
+			t.Errorf("%s is said not to be tried, and is no assumption", id)
+		}
+	}
+}
+
 // defines reports whether a folder of the repository has a test.
 func defines(t *testing.T, dir, name string) bool {
 	t.Helper()

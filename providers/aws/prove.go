@@ -2,9 +2,9 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -16,84 +16,145 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file tries what is assumed of AWS and is documented nowhere, or otherwise than AWS answers, on a load balancer
-// that stands. Rules that are made for it have priorities that no plan uses, and are deleted.
+// This file tries what is assumed of AWS (assumptions.go) on a load balancer that stands. Rules that are made for it have
+// priorities that no plan uses, and are deleted. An answer counts for what it says: a refusal that names something else
+// tells nothing, and what AWS says to have taken is read back.
 
 // A trial is a load balancer that things are tried on.
 type trial struct {
 	*Provider
 	balancer string // its ARN
 	listener string
-	findings []check.Finding
 	next     int32 // priority
 }
 
-// Try tries what can be tried without requests.
+// An outcome is what a trial found out about an assumption.
+type outcome struct {
+	state  check.State
+	detail string
+}
+
+func holds(detail string) outcome { return outcome{check.OK, detail} }
+func wrong(detail string) outcome { return outcome{check.Wrong, detail} }
+
+// notKnown is the outcome where it could not be found out.
+func notKnown(err error) outcome { return outcome{check.Unknown, "not known: " + describe(err)} }
+
+// trials are the assumptions that can be tried without requests, by ID.
+var trials = map[string]func(*trial, context.Context) outcome{
+	"source-of-parking":     (*trial).source,
+	"values-of-a-condition": (*trial).values,
+	"regular-expressions":   (*trial).expressions,
+	"priorities-at-once":    (*trial).swap,
+	"create-again":          (*trial).again,
+	"reads-lag":             (*trial).lags,
+	"index-of-tags":         (*trial).indexed,
+	"account-limits":        (*trial).wildcards,
+}
+
+const (
+	takesRequests = "it takes requests from within the VPC"
+	takesTargets  = "it takes targets whose health changes"
+	takesOthers   = "the account has to be otherwise for it"
+	takesWAF      = "the run asks for no web ACL"
+	takesQuota    = "it would use up a quota of the account"
+	trueEitherWay = "nothing depends on it"
+	takesNoRole   = "it takes an account without the role of Elastic Load Balancing"
+)
+
+// untried are the other ones, each with why it is not tried.
+var untried = map[string]string{
+	"health-needs-a-rule":        takesTargets,
+	"health-of-a-released-group": takesTargets,
+	"first-check":                takesRequests,
+	"host-of-a-pattern":          takesRequests,
+	"host-with-port":             takesRequests,
+	"path-decoding":              takesRequests,
+	"path-normalisation":         takesRequests,
+	"waf-in-a-partition":         takesWAF,
+	"targets-at-once":            "it takes targets that AWS refuses",
+	"zones-of-targets":           "it takes targets outside of the subnets of the VPC",
+	"names-of-zones":             takesOthers,
+	"rules-of-a-security-group":  takesQuota,
+	"deployment":                 takesRequests,
+	"order-of-lists":             trueEitherWay,
+	"role-just-made":             takesNoRole,
+	"imports-count":              takesQuota,
+	"import-keeps-tags":          trueEitherWay,
+	"lingering":                  trueEitherWay,
+	"rates":                      takesQuota,
+	"new-to-waf":                 takesWAF,
+	"first-load-balancer":        takesNoRole,
+}
+
+// Try tries what can be tried without requests, and says of each assumption what came of it.
 func (p *Provider) Try(ctx context.Context, key lb.Key) []check.Finding {
 	t := &trial{Provider: p, next: 40000}
-	there, _, err := p.balancerOf(ctx, key)
-	if err == nil && there == nil {
-		err = fmt.Errorf("load balancer %s is not there", key)
-	}
-	if err == nil {
-		t.balancer = aws.ToString(there.LoadBalancerArn)
-		var out *elbapi.DescribeListenersOutput
-		if out, err = p.elb.DescribeListeners(ctx, &elbapi.DescribeListenersInput{LoadBalancerArn: there.LoadBalancerArn}); err == nil && len(out.Listeners) > 0 {
-			t.listener = aws.ToString(out.Listeners[0].ListenerArn)
+	err := t.locate(ctx, key)
+	var out []check.Finding
+	for _, a := range Assumptions {
+		f := check.Unsure("prove/assumption/"+a.ID, strings.TrimSuffix(a.Text, "."), "not tried: "+untried[a.ID], "")
+		if try := trials[a.ID]; try != nil {
+			switch cut := context.Cause(ctx); {
+			case err != nil:
+				f.Detail = "not tried: " + describe(err)
+			case cut != nil:
+				f.Detail = "not tried: " + cut.Error()
+			default:
+				said := try(t, ctx)
+				f.State, f.Detail = said.state, said.detail
+			}
+			if f.State == check.Wrong {
+				f.Advice = "please report it"
+			}
 		}
+		out = append(out, f)
 	}
-	if err != nil || t.listener == "" {
-		return []check.Finding{check.Unsure("prove/assumption", "assumptions", fmt.Sprintf("not tried: %v", err), "")}
-	}
-	for _, try := range []func(context.Context){
-		t.values, t.wildcards, t.expressions, t.sources, t.groupTwice, t.swap, t.rulesAtOnce, t.tagsAtOnce, t.indexed,
-	} {
-		if ctx.Err() != nil {
-			break
-		}
-		try(ctx)
-	}
-	for _, untried := range []struct{ id, title string }{
-		{"host-regex-case", "regular expressions of hosts are compared without regard to case"},
-		{"path-normalisation", "paths are matched as they are sent"},
-		{"deployment", "rules that change at once are deployed together"},
-	} {
-		t.note(check.Unsure("prove/assumption/"+untried.id, untried.title, "not tried: it takes requests from within the VPC", ""))
-	}
-	return t.findings
+	return out
 }
 
-func (t *trial) note(f check.Finding) { t.findings = append(t.findings, f) }
-
-// held notes whether an assumption held.
-func (t *trial) held(id, title string, held bool, detail string) {
-	f := check.Good("prove/assumption/"+id, title, detail)
-	if !held {
-		f.State, f.Advice = check.Wrong, "please report it"
+// find finds the load balancer and a listener of it.
+func (t *trial) locate(ctx context.Context, key lb.Key) error {
+	there, _, err := t.balancerOf(ctx, key)
+	if err != nil {
+		return err
 	}
-	t.note(f)
-}
-
-// untried notes that it could not be found out whether an assumption holds.
-func (t *trial) untried(id, title string, err error) {
-	t.note(check.Unsure("prove/assumption/"+id, title, "not tried: "+describe(err), ""))
+	if there == nil {
+		return fmt.Errorf("load balancer %s is not there", key)
+	}
+	t.balancer = aws.ToString(there.LoadBalancerArn)
+	out, err := t.elb.DescribeListeners(ctx, &elbapi.DescribeListenersInput{LoadBalancerArn: there.LoadBalancerArn})
+	if err != nil {
+		return explained("reading listeners", err)
+	}
+	if len(out.Listeners) == 0 {
+		return fmt.Errorf("load balancer %s has no listener", key)
+	}
+	t.listener = aws.ToString(out.Listeners[0].ListenerArn)
+	return nil
 }
 
 // rule makes a rule that no request meets, and returns its ARN.
 func (t *trial) rule(ctx context.Context, conditions ...elb.RuleCondition) (string, error) {
 	t.next++
+	return t.ruleAt(ctx, t.next, conditions...)
+}
+
+// errNoRule says that AWS's answer has no rule in it, though it is no refusal.
+var errNoRule = errors.New("CreateRule is answered, and without a rule")
+
+func (t *trial) ruleAt(ctx context.Context, priority int32, conditions ...elb.RuleCondition) (string, error) {
 	out, err := t.elb.CreateRule(ctx, &elbapi.CreateRuleInput{
-		ListenerArn: aws.String(t.listener), Priority: aws.Int32(t.next), Conditions: conditions, Tags: elbTags(map[string]string{tagInstallation: t.installation}),
+		ListenerArn: aws.String(t.listener), Priority: aws.Int32(priority), Conditions: conditions, Tags: elbTags(map[string]string{tagInstallation: t.installation}),
 		Actions: []elb.Action{{Type: elb.ActionTypeEnumFixedResponse, FixedResponseConfig: &elb.FixedResponseActionConfig{StatusCode: aws.String("410")}}},
 	})
 	if err != nil {
 		return "", err
 	}
-	made, err := only(out.Rules, "CreateRule", "a rule")
-	if err != nil {
-		return "", err
+	if len(out.Rules) == 0 {
+		return "", errNoRule
 	}
-	return said(made.RuleArn, "CreateRule", "an ARN")
+	return aws.ToString(out.Rules[0].RuleArn), nil
 }
 
 // drop deletes a rule, also when the trial is told to end. What it leaves goes with the load balancer.
@@ -103,17 +164,89 @@ func (t *trial) drop(ctx context.Context, arn string) {
 	}
 }
 
-// taken reports whether AWS takes a rule, and what it says if not.
-func (t *trial) taken(ctx context.Context, conditions ...elb.RuleCondition) (taken bool, detail string, err error) {
+// described reads a rule back, which may take until it can be read. It is nil where it is not found by then.
+func (t *trial) described(ctx context.Context, arn string) (rule *elb.Rule, took time.Duration, err error) {
+	took, _, err = t.until(ctx, func(ctx context.Context) (bool, error) {
+		out, err := t.elb.DescribeRules(ctx, &elbapi.DescribeRulesInput{RuleArns: []string{arn}})
+		if codeOf(err) == "RuleNotFound" {
+			return false, nil
+		}
+		if err != nil {
+			return false, explained("reading a rule", err)
+		}
+		if at := slices.IndexFunc(out.Rules, func(r elb.Rule) bool { return aws.ToString(r.RuleArn) == arn }); at >= 0 {
+			rule = &out.Rules[at]
+		}
+		return rule != nil, nil
+	})
+	return rule, took, err
+}
+
+// An answer is what AWS makes of a rule. One that is neither taken nor refused is described otherwise than it was
+// asked for.
+type answer struct {
+	taken, refused bool
+	detail         string
+}
+
+// ask makes a rule and reads it back. AWS refuses it where its answer is one of those for what a rule says, and names a
+// value of the rule or has one of some words; anything else is an error, by which nothing is known.
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateRule.html
+func (t *trial) ask(ctx context.Context, words []string, conditions ...elb.RuleCondition) (answer, error) {
 	arn, err := t.rule(ctx, conditions...)
 	defer t.drop(ctx, arn)
-	switch {
-	case err == nil:
-		return true, "taken", nil
-	case codeOf(err) == "" || is(err, "AccessDenied") || throttled(codeOf(err)) || is(err, "ServiceUnavailable", "InternalFailure"):
-		return false, "", err
+	asked := fromConditions(conditions)
+	if err != nil {
+		if is(err, "ValidationError", "Validation", "InvalidConfigurationRequest") && names(err, words, asked) {
+			return answer{refused: true, detail: "refused: " + describe(err)}, nil
+		}
+		return answer{}, err
 	}
-	return false, "refused: " + describe(err), nil
+	rule, took, err := t.described(ctx, arn)
+	if err != nil {
+		return answer{}, err
+	}
+	if rule == nil {
+		return answer{detail: fmt.Sprintf("said to be made, and not found for %s", took.Round(time.Second))}, nil
+	}
+	want, got := oneRule(asked, t.next), oneRule(fromConditions(rule.Conditions), number32(rule.Priority))
+	if want != got {
+		return answer{detail: fmt.Sprintf("asked for %s, and described as %s", want, got)}, nil
+	}
+	return answer{taken: true, detail: "taken"}, nil
+}
+
+// number32 is a priority; zero for the default rule.
+func number32(text *string) int32 { return int32(number(aws.ToString(text))) } //nolint:gosec // AWS has priorities up to 50,000
+
+// oneRule is what a rule says, in one line.
+func oneRule(conditions []lb.Condition, priority int32) string {
+	var parts []string
+	for _, c := range conditions {
+		values := slices.Sorted(slices.Values(c.Values))
+		parts = append(parts, fmt.Sprintf("%s %q", c.Field, append(values, c.Regex...)))
+	}
+	return fmt.Sprintf("%s at %d", strings.Join(parts, " and "), priority)
+}
+
+// names reports whether a refusal names a value of some conditions, or has one of some words.
+func names(err error, words []string, conditions []lb.Condition) bool {
+	for _, c := range conditions {
+		words = append(append(words[:len(words):len(words)], c.Values...), c.Regex...)
+	}
+	text := strings.ToLower(err.Error())
+	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, strings.ToLower(word)) })
+}
+
+// asItIs is the outcome of an assumption that AWS takes a rule.
+func asItIs(a answer, err error) outcome {
+	switch {
+	case err != nil:
+		return notKnown(err)
+	case a.taken:
+		return holds(a.detail)
+	}
+	return wrong(a.detail)
 }
 
 func hosts(values ...string) elb.RuleCondition {
@@ -126,82 +259,87 @@ func paths(values ...string) elb.RuleCondition {
 
 // values tries how many values a condition takes. The guide says three a condition, the quotas five a rule:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html
-func (t *trial) values(ctx context.Context) {
-	for _, n := range []int{3, 5} {
+func (t *trial) values(ctx context.Context) outcome {
+	try := func(n int) (answer, error) {
 		var all []string
 		for i := range n {
 			all = append(all, fmt.Sprintf("v%d.prove.invalid", i))
 		}
-		id, title := fmt.Sprintf("values-%d", n), fmt.Sprintf("a condition takes %d values", n)
-		if taken, detail, err := t.taken(ctx, hosts(all...)); err != nil {
-			t.untried(id, title, err)
-		} else {
-			t.held(id, title, taken, detail)
-		}
+		return t.ask(ctx, []string{"condition value", "values in a", "evaluation"}, hosts(all...))
 	}
+	five, err := try(5)
+	if err != nil || !five.refused {
+		return asItIs(five, err)
+	}
+	three, err := try(fewestValues)
+	if err != nil {
+		three.detail = "not known: " + describe(err)
+	}
+	return wrong(fmt.Sprintf("five are %s; three are %s", five.detail, three.detail))
 }
 
-// wildcards tries how many wildcards a rule takes.
+// wildcards tries whether a rule takes as many wildcards as AWS says.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
-func (t *trial) wildcards(ctx context.Context) {
-	const id, title = "wildcards-5", "a rule takes five wildcards"
-	if taken, detail, err := t.taken(ctx, paths("/*a/*b/*c/*d/*")); err != nil {
-		t.untried(id, title, err)
-	} else {
-		t.held(id, title, taken, detail)
-	}
+func (t *trial) wildcards(ctx context.Context) outcome {
+	most := t.Capabilities(lb.Class{}).WildcardsPerRule
+	out := asItIs(t.ask(ctx, []string{"wildcard"}, paths("/"+strings.Repeat("*a/", most))))
+	out.detail = fmt.Sprintf("a rule with %d wildcards: %s", most, out.detail)
+	return out
 }
 
-// expressions tries whether regular expressions are understood: not every partition has them.
-func (t *trial) expressions(ctx context.Context) {
-	const id, title = "expressions", "conditions take regular expressions"
-	taken, detail, err := t.taken(ctx, elb.RuleCondition{Field: aws.String("path-pattern"), PathPatternConfig: &elb.PathPatternConditionConfig{RegexValues: []string{"^/prove/[0-9]+$"}}})
-	switch {
-	case err != nil:
-		t.untried(id, title, err)
-	case taken:
-		t.held(id, title, true, detail)
-	default:
-		t.note(check.Unsure("prove/assumption/"+id, title, detail, "rules are made of globs alone in this partition"))
-	}
+// expressions tries whether regular expressions are understood: not every partition has them, and rules are said
+// without them there.
+func (t *trial) expressions(ctx context.Context) outcome {
+	return asItIs(t.ask(ctx, []string{"regex", "regular expression"}, elb.RuleCondition{
+		Field: aws.String("path-pattern"), PathPatternConfig: &elb.PathPatternConditionConfig{RegexValues: []string{"^/prove/[0-9]+$"}},
+	}))
 }
 
-// sources tries the address that parking rules have, and the one that AWS documents as forbidden.
+// source tries the address that parking rules have, and, to tell, the one that AWS documents as forbidden.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html
-func (t *trial) sources(ctx context.Context) {
-	from := func(cidr string) elb.RuleCondition {
-		return elb.RuleCondition{Field: aws.String("source-ip"), SourceIpConfig: &elb.SourceIpConditionConfig{Values: []string{cidr}}}
+func (t *trial) source(ctx context.Context) outcome {
+	try := func(cidr string) (answer, error) {
+		return t.ask(ctx, []string{"source-ip", "source ip", "sourceip"}, hosts("warm.invalid"),
+			elb.RuleCondition{Field: aws.String("source-ip"), SourceIpConfig: &elb.SourceIpConditionConfig{Values: []string{cidr}}})
 	}
-	for _, s := range []struct {
-		id, cidr string
-		want     bool
-	}{{"parking-source", "192.0.2.1/32", true}, {"forbidden-source", "255.255.255.255/32", false}} {
-		title := "a condition takes the source " + s.cidr
-		if !s.want {
-			title = "a condition refuses the source " + s.cidr
-		}
-		if taken, detail, err := t.taken(ctx, hosts("warm.invalid"), from(s.cidr)); err != nil {
-			t.untried(s.id, title, err)
-		} else {
-			t.held(s.id, title, taken == s.want, detail)
-		}
+	out := asItIs(try("192.0.2.1/32"))
+	const forbidden = "255.255.255.255/32"
+	other, err := try(forbidden)
+	if err != nil {
+		other.detail = "not known: " + describe(err)
 	}
+	out.detail += fmt.Sprintf("; %s, which AWS documents as forbidden: %s", forbidden, other.detail)
+	return out
 }
 
-// groupTwice makes a target group again that is there: AWS returns it where all is the same.
+// again makes a target group that is there, which AWS returns where all is the same, and a rule at a priority that is
+// taken. Load balancers and listeners are made twice by a scenario.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateTargetGroup.html
-func (t *trial) groupTwice(ctx context.Context) {
-	const id, title = "group-twice", "a target group that is made twice is one"
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateRule.html
+func (t *trial) again(ctx context.Context) outcome {
+	group := t.groupAgain(ctx)
+	rule := t.ruleAgain(ctx)
+	detail := "a target group: " + group.detail + "; a rule: " + rule.detail
+	for _, state := range []check.State{check.Wrong, check.Unknown} {
+		if group.state == state || rule.state == state {
+			return outcome{state, detail}
+		}
+	}
+	return holds(detail)
+}
+
+func (t *trial) groupAgain(ctx context.Context) outcome {
 	out, err := t.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: aws.String(t.balancer)})
-	if err != nil || len(out.TargetGroups) == 0 {
-		t.untried(id, title, fmt.Errorf("no target group is there: %w", err))
-		return
+	if err != nil {
+		return notKnown(err)
+	}
+	if len(out.TargetGroups) == 0 {
+		return notKnown(errors.New("none is there"))
 	}
 	g := out.TargetGroups[0]
 	tags, err := t.tagsOf(ctx, []string{aws.ToString(g.TargetGroupArn)})
 	if err != nil {
-		t.untried(id, title, err)
-		return
+		return notKnown(err)
 	}
 	again, err := t.elb.CreateTargetGroup(ctx, &elbapi.CreateTargetGroupInput{
 		Name: g.TargetGroupName, VpcId: g.VpcId, Port: g.Port, Protocol: g.Protocol, ProtocolVersion: g.ProtocolVersion, TargetType: g.TargetType, IpAddressType: g.IpAddressType,
@@ -212,115 +350,143 @@ func (t *trial) groupTwice(ctx context.Context) {
 	})
 	switch {
 	case is(err, "DuplicateTargetGroupName"):
-		t.held(id, title, true, "AWS refuses the second one, which the provider takes for the first: "+describe(err))
+		return holds("AWS refuses it by the code that says so: " + describe(err))
 	case err != nil:
-		t.untried(id, title, err)
-	default:
-		same := len(again.TargetGroups) == 1 && aws.ToString(again.TargetGroups[0].TargetGroupArn) == aws.ToString(g.TargetGroupArn)
-		t.held(id, title, same, "AWS returns the first one")
+		return notKnown(err)
+	case len(again.TargetGroups) == 0:
+		return notKnown(errors.New("CreateTargetGroup is answered, and without a target group"))
+	case aws.ToString(again.TargetGroups[0].TargetGroupArn) != aws.ToString(g.TargetGroupArn):
+		return wrong(fmt.Sprintf("AWS answers with %s, and %s is there", aws.ToString(again.TargetGroups[0].TargetGroupArn), aws.ToString(g.TargetGroupArn)))
 	}
+	return holds("AWS answers with the one that is there")
 }
 
-// swap exchanges the priorities of two rules in one call.
-func (t *trial) swap(ctx context.Context) {
-	const id, title = "priorities", "priorities of rules are exchanged in one call"
+func (t *trial) ruleAgain(ctx context.Context) outcome {
 	one, err := t.rule(ctx, hosts("one.prove.invalid"))
 	defer t.drop(ctx, one)
 	if err != nil {
-		t.untried(id, title, err)
-		return
+		return notKnown(err)
 	}
-	at := t.next
+	two, err := t.ruleAt(ctx, t.next, hosts("one.prove.invalid"))
+	defer t.drop(ctx, two)
+	switch {
+	case is(err, "PriorityInUse"):
+		return holds("refused: " + describe(err))
+	case err != nil:
+		return notKnown(err)
+	}
+	return wrong("AWS makes a second one at the same priority")
+}
+
+// swap exchanges the priorities of two rules in one call, and reads them back.
+func (t *trial) swap(ctx context.Context) outcome {
+	one, err := t.rule(ctx, hosts("one.prove.invalid"))
+	defer t.drop(ctx, one)
+	if err != nil {
+		return notKnown(err)
+	}
+	low := t.next
 	two, err := t.rule(ctx, hosts("two.prove.invalid"))
 	defer t.drop(ctx, two)
 	if err != nil {
-		t.untried(id, title, err)
-		return
+		return notKnown(err)
 	}
-	out, err := t.elb.SetRulePriorities(ctx, &elbapi.SetRulePrioritiesInput{RulePriorities: []elb.RulePriorityPair{
-		{RuleArn: aws.String(one), Priority: aws.Int32(t.next)}, {RuleArn: aws.String(two), Priority: aws.Int32(at)},
+	high := t.next
+	_, err = t.elb.SetRulePriorities(ctx, &elbapi.SetRulePrioritiesInput{RulePriorities: []elb.RulePriorityPair{
+		{RuleArn: aws.String(one), Priority: aws.Int32(high)}, {RuleArn: aws.String(two), Priority: aws.Int32(low)},
 	}})
-	if err != nil {
-		t.held(id, title, false, "refused: "+describe(err))
-		return
+	if is(err, "PriorityInUse") {
+		return wrong("refused: " + describe(err))
 	}
-	moved := slices.ContainsFunc(out.Rules, func(r elb.Rule) bool {
-		return aws.ToString(r.RuleArn) == one && aws.ToString(r.Priority) == strconv.Itoa(int(t.next))
+	if err != nil {
+		return notKnown(err)
+	}
+	at := map[string]int32{}
+	took, moved, err := t.until(ctx, func(ctx context.Context) (bool, error) {
+		rules, err := t.rulesOf(ctx, t.listener)
+		for _, r := range rules {
+			at[aws.ToString(r.RuleArn)] = number32(r.Priority)
+		}
+		return at[one] == high && at[two] == low, err
 	})
-	t.held(id, title, moved, "taken")
+	switch {
+	case err != nil:
+		return notKnown(err)
+	case !moved:
+		return wrong(fmt.Sprintf("asked for %d and %d, and described as %d and %d for %s", high, low, at[one], at[two], took.Round(time.Second)))
+	}
+	return holds("taken")
 }
 
-// mostLag is how long reads are asked again for what was written.
-const mostLag = 90 * time.Second
-
-// lag is how long it takes until something is seen.
-func lag(ctx context.Context, most time.Duration, seen func(context.Context) (bool, error)) (time.Duration, bool, error) {
+// until looks until something is seen, for as long as reads are believed to lag, and says how long that took.
+func (t *trial) until(ctx context.Context, seen func(context.Context) (bool, error)) (time.Duration, bool, error) {
+	most := t.recent.lag
 	for began := time.Now(); ; {
 		found, err := seen(ctx)
 		took := time.Since(began)
 		if err != nil || found || took > most {
 			return took, found, err
 		}
-		if err := pause(ctx, time.Second); err != nil {
+		if err := pause(ctx, min(time.Second, most/4)); err != nil {
 			return took, false, err
 		}
 	}
 }
 
-// told notes a lag.
-func (t *trial) told(id, title string, took time.Duration, found bool, err error) {
-	switch {
-	case err != nil:
-		t.untried(id, title, err)
-	case !found:
-		t.held(id, title, false, fmt.Sprintf("not seen after %s", took.Round(time.Second)))
-	default:
-		t.held(id, title, true, fmt.Sprintf("seen after %s", took.Round(100*time.Millisecond)))
-	}
-}
-
-// rulesAtOnce measures when a rule is seen that was made.
-func (t *trial) rulesAtOnce(ctx context.Context) {
-	const id, title = "rule-read", "a rule is read after it was made"
+// lags measures when a rule is read that was made, and a tag that was written.
+func (t *trial) lags(ctx context.Context) outcome {
 	arn, err := t.rule(ctx, hosts("read.prove.invalid"))
 	defer t.drop(ctx, arn)
 	if err != nil {
-		t.untried(id, title, err)
-		return
+		return notKnown(err)
 	}
-	took, found, err := lag(ctx, mostLag, func(ctx context.Context) (bool, error) {
-		rules, err := t.rulesOf(ctx, t.listener)
-		return slices.ContainsFunc(rules, func(r elb.Rule) bool { return aws.ToString(r.RuleArn) == arn }), err
-	})
-	t.told(id, title, took, found, err)
-}
-
-// tagsAtOnce measures when a tag is read that was written.
-func (t *trial) tagsAtOnce(ctx context.Context) {
-	const id, title, name = "tag-read", "a tag is read after it was written", "fairlead.dev/prove"
+	rule, ruleTook, err := t.described(ctx, arn)
+	if err != nil {
+		return notKnown(err)
+	}
+	const name = "fairlead.dev/prove"
 	if err := t.tag(ctx, t.balancer, map[string]string{name: "1"}); err != nil {
-		t.untried(id, title, err)
-		return
+		return notKnown(err)
 	}
-	took, found, err := lag(ctx, mostLag, func(ctx context.Context) (bool, error) {
+	tagTook, tagged, err := t.until(ctx, func(ctx context.Context) (bool, error) {
 		tags, err := t.tagsOf(ctx, []string{t.balancer})
 		return tags[t.balancer][name] == "1", err
 	})
-	t.told(id, title, took, found, err)
-	if err := t.untag(context.WithoutCancel(ctx), t.balancer, []string{name}); err != nil {
-		t.untried(id+"-removed", "a tag is removed", err)
+	if gone := t.untag(context.WithoutCancel(ctx), t.balancer, []string{name}); err == nil {
+		err = gone
 	}
+	if err != nil {
+		return notKnown(err)
+	}
+	detail := "a rule is " + seenAfter(rule != nil, ruleTook) + ", a tag is " + seenAfter(tagged, tagTook)
+	if rule == nil || !tagged {
+		return wrong(detail)
+	}
+	return holds(detail)
 }
 
-// indexed measures when a load balancer is found by its tags.
-func (t *trial) indexed(ctx context.Context) {
-	const id, title = "tag-index", "a load balancer is found by its tags"
-	took, found, err := lag(ctx, mostLag, func(ctx context.Context) (bool, error) {
+// seenAfter says whether something was seen, and when.
+func seenAfter(seen bool, took time.Duration) string {
+	if !seen {
+		return fmt.Sprintf("not seen for %s", took.Round(time.Second))
+	}
+	return fmt.Sprintf("seen after %s", took.Round(100*time.Millisecond))
+}
+
+// indexed measures when a load balancer is found by its tags. However long that takes is no fault.
+func (t *trial) indexed(ctx context.Context) outcome {
+	took, found, err := t.until(ctx, func(ctx context.Context) (bool, error) {
 		all, err := t.find(ctx, map[string]string{tagInstallation: t.installation}, "elasticloadbalancing:loadbalancer")
 		_, found := all[t.balancer]
 		return found, err
 	})
-	t.told(id, title, took, found, err)
+	switch {
+	case err != nil:
+		return notKnown(err)
+	case !found:
+		return outcome{check.Unknown, "a load balancer is " + seenAfter(false, took)}
+	}
+	return holds("a load balancer is " + seenAfter(true, took))
 }
 
 // installationIn is the installation that tags name, or "".

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -200,6 +202,109 @@ func TestProveEndsThoughCallsHang(t *testing.T) {
 			}
 			if there := sim.Inventory()["load balancers"] > 0; there != (len(left) > 0) {
 				t.Errorf("%v is said to be left; there is %v", left, sim.Inventory())
+			}
+		})
+	}
+}
+
+// foundOf is what a run finds about an assumption.
+func foundOf(findings []check.Finding, id string) check.Finding {
+	at := slices.IndexFunc(findings, func(f check.Finding) bool { return f.ID == "prove/assumption/"+id })
+	if at < 0 {
+		return check.Finding{}
+	}
+	return findings[at]
+}
+
+// tried reports whether a rule is one that an assumption is tried with.
+func tried(form url.Values) bool {
+	priority, err := strconv.Atoi(form.Get("Priority"))
+	return err == nil && priority > 40000
+}
+
+// What AWS says counts for no more than it says: a refusal that names something else, an answer that is not what is
+// then described, a change that is answered and not made.
+func TestProveCountsWhatItSaw(t *testing.T) {
+	refusing := func(code, message string) untrue {
+		return func(w http.ResponseWriter, r request) bool {
+			return r.action == "CreateRule" && tried(r.form) && refused(w, r, code, message)
+		}
+	}
+	described := func(old, other string) untrue {
+		return func(w http.ResponseWriter, r request) bool {
+			return r.action == "DescribeRules" && copied(w, r.honest(), func(s string) string { return strings.ReplaceAll(s, old, other) })
+		}
+	}
+	for name, c := range map[string]struct {
+		answer untrue
+		want   map[string]check.Finding // by assumption; the detail is part of what it says
+	}{
+		"there is no room for rules": {refusing("TooManyRules", "The maximum number of rules has been reached"), map[string]check.Finding{
+			"source-of-parking": {State: check.Unknown, Detail: "not known: TooManyRules"}, "values-of-a-condition": {State: check.Unknown, Detail: "not known: TooManyRules"},
+			"regular-expressions": {State: check.Unknown}, "priorities-at-once": {State: check.Unknown}, "reads-lag": {State: check.Unknown}, "account-limits": {State: check.Unknown},
+		}},
+		"rules are refused for something else": {refusing("ValidationError", "The status code 410 is not valid"), map[string]check.Finding{
+			"source-of-parking": {State: check.Unknown}, "values-of-a-condition": {State: check.Unknown}, "regular-expressions": {State: check.Unknown}, "account-limits": {State: check.Unknown},
+		}},
+		"rules are refused for their source": {refusing("ValidationError", "Condition value '192.0.2.1/32' is not valid"), map[string]check.Finding{
+			"source-of-parking": {State: check.Wrong, Detail: "refused: ValidationError"}, "regular-expressions": {State: check.Unknown},
+		}},
+		"a source is described otherwise": {described("192.0.2.1/32", "0.0.0.0/0"), map[string]check.Finding{
+			"source-of-parking":     {State: check.Wrong, Detail: `"192.0.2.1/32"`},
+			"values-of-a-condition": {State: check.OK, Detail: "taken"},
+		}},
+		"a value is described otherwise": {described("v1.prove.invalid", "other.invalid"), map[string]check.Finding{
+			"source-of-parking":     {State: check.OK, Detail: "taken"},
+			"values-of-a-condition": {State: check.Wrong, Detail: `and described as host ["other.invalid" "v0.prove.invalid"`},
+		}},
+		"rules are answered and not made": {func(w http.ResponseWriter, r request) bool {
+			if r.action != "CreateRule" || !tried(r.form) {
+				return false
+			}
+			fmt.Fprintf(w, "<CreateRuleResponse><CreateRuleResult><Rules><member><RuleArn>arn:aws:elasticloadbalancing:eu-west-1:123456789012:listener-rule/app/x/1/2/%[1]s</RuleArn><Priority>%[1]s</Priority></member></Rules></CreateRuleResult></CreateRuleResponse>", r.form.Get("Priority"))
+			return true
+		}, map[string]check.Finding{
+			"source-of-parking": {State: check.Wrong, Detail: "said to be made, and not found"}, "values-of-a-condition": {State: check.Wrong}, "regular-expressions": {State: check.Wrong},
+			"priorities-at-once": {State: check.Unknown}, "create-again": {State: check.Wrong}, "reads-lag": {State: check.Wrong, Detail: "a rule is not seen"}, "account-limits": {State: check.Wrong},
+		}},
+		"answers have no rule": {func(w http.ResponseWriter, r request) bool {
+			return r.action == "CreateRule" && tried(r.form) && nothing(w, r)
+		}, map[string]check.Finding{
+			"source-of-parking": {State: check.Unknown, Detail: "without a rule"}, "values-of-a-condition": {State: check.Unknown}, "reads-lag": {State: check.Unknown},
+			"create-again": {State: check.Unknown},
+		}},
+		"priorities are answered and not changed": {func(w http.ResponseWriter, r request) bool {
+			if r.action != "SetRulePriorities" {
+				return false
+			}
+			fmt.Fprint(w, "<SetRulePrioritiesResponse><SetRulePrioritiesResult><Rules>")
+			for n := 1; ; n++ {
+				member := fmt.Sprintf("RulePriorities.member.%d.", n)
+				if r.form.Get(member+"RuleArn") == "" {
+					break
+				}
+				fmt.Fprintf(w, "<member><RuleArn>%s</RuleArn><Priority>%s</Priority></member>", r.form.Get(member+"RuleArn"), r.form.Get(member+"Priority"))
+			}
+			fmt.Fprint(w, "</Rules></SetRulePrioritiesResult></SetRulePrioritiesResponse>")
+			return true
+		}, map[string]check.Finding{
+			"priorities-at-once": {State: check.Wrong, Detail: "and described as"}, "source-of-parking": {State: check.OK},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := albsim.New(albsim.Options{})
+			was := sim.Inventory()
+			o := soon()
+			o.Clearing = 20 * time.Second
+			findings, left := prove.Run(t.Context(), at(serveUntrue(t, sim, c.answer), prove.Prefix+"test", func() {}), o)
+			for id, want := range c.want {
+				if got := foundOf(findings, id); got.State != want.State || !strings.Contains(got.Detail, want.Detail) {
+					t.Errorf("%s: %+v, want %s: %s", id, got, want.State, want.Detail)
+				}
+			}
+			if diff := cmp.Diff(was, sim.Inventory()); diff != "" || len(left) > 0 {
+				t.Errorf("%v is left; what there is (-before +after):\n%s", left, diff)
 			}
 		})
 	}
