@@ -10,7 +10,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/service/acm"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go/middleware"
 )
 
@@ -92,10 +97,10 @@ func (r *recent) watch(ctx context.Context, in middleware.InitializeInput, next 
 		case !strings.HasPrefix(operation, "D") && r.vanished(idsOf(kind, in.Parameters)): // neither Describe, nor Delete and Deregister
 			err = tooSoon{err}
 		}
-	case strings.HasPrefix(operation, "Create"), strings.HasPrefix(operation, "Import"):
-		r.note(textsIn(reflect.ValueOf(out.Result)))
 	case strings.HasPrefix(operation, "Delete"):
 		r.forget(textsIn(reflect.ValueOf(in.Parameters)))
+	default:
+		r.note(madeBy(in.Parameters, out.Result))
 	}
 	return out, metadata, err
 }
@@ -114,7 +119,7 @@ func (r *recent) early(operation string, call any) error {
 	}
 	now := time.Now()
 	for _, text := range textsIn(reflect.ValueOf(call)) {
-		if w, waits := r.waits[about{operation, text}]; waits && now.Before(w.end) && now.Sub(r.made[text]) < recentFor {
+		if w, waits := r.waits[about{operation, text}]; waits && now.Before(w.end) && now.Sub(r.made[text]) < r.lag {
 			return w.said
 		}
 	}
@@ -154,20 +159,44 @@ func (r *recent) unfound(id string) bool {
 	return false
 }
 
-// note notes the ARNs and IDs among some texts.
-func (r *recent) note(texts []string) {
+// madeBy are the ARNs or IDs of what a call made. What else its answer names was there before: the target groups that a
+// rule forwards to, the certificates and the trust store that an Ingress names.
+func madeBy(in, out any) []string {
+	var made []*string
+	switch out := out.(type) {
+	case *elb.CreateLoadBalancerOutput:
+		made = each(out.LoadBalancers, func(b elbtypes.LoadBalancer) *string { return b.LoadBalancerArn })
+	case *elb.CreateListenerOutput:
+		made = each(out.Listeners, func(l elbtypes.Listener) *string { return l.ListenerArn })
+	case *elb.CreateRuleOutput:
+		made = each(out.Rules, func(r elbtypes.Rule) *string { return r.RuleArn })
+	case *elb.CreateTargetGroupOutput:
+		made = each(out.TargetGroups, func(g elbtypes.TargetGroup) *string { return g.TargetGroupArn })
+	case *ec2.CreateSecurityGroupOutput:
+		made = append(made, out.GroupId)
+	case *acm.ImportCertificateOutput:
+		if asked, is := in.(*acm.ImportCertificateInput); is && asked.CertificateArn == nil { // else it takes the place of another one
+			made = append(made, out.CertificateArn)
+		}
+	}
+	return each(made, aws.ToString)
+}
+
+// note notes what was made.
+func (r *recent) note(made []string) {
+	if len(made) == 0 {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
 	maps.DeleteFunc(r.made, func(_ string, at time.Time) bool { return now.Sub(at) >= r.lag })
 	maps.DeleteFunc(r.waits, func(of about, _ unseen) bool { return r.made[of.id].IsZero() })
-	for _, text := range texts {
-		if strings.HasPrefix(text, "arn:") || strings.HasPrefix(text, "sg-") {
-			if r.made == nil {
-				r.made = map[string]time.Time{}
-			}
-			r.made[text] = now
-		}
+	if r.made == nil {
+		r.made = map[string]time.Time{}
+	}
+	for _, id := range made {
+		r.made[id] = now
 	}
 }
 
