@@ -168,8 +168,22 @@ func (p *Provider) respaceRules(ctx context.Context, seen *lb.Observed, s plan.R
 	if len(in.RulePriorities) == 0 {
 		return nil
 	}
-	_, err := p.elb.SetRulePriorities(ctx, in)
-	return explained(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err)
+	out, err := p.elb.SetRulePriorities(ctx, in)
+	if err != nil {
+		return explained(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err)
+	}
+	for _, asked := range in.RulePriorities {
+		if !slices.ContainsFunc(out.Rules, func(r elb.Rule) bool { return hasPriority(r, asked) }) {
+			return fmt.Errorf("renumbering the rules of listener %d: AWS answered SetRulePriorities without rule %s of priority %d",
+				s.Port, aws.ToString(asked.RuleArn), aws.ToInt32(asked.Priority))
+		}
+	}
+	return nil
+}
+
+// hasPriority reports whether a rule is the one that a priority was asked for, and has it.
+func hasPriority(r elb.Rule, asked elb.RulePriorityPair) bool {
+	return aws.ToString(r.RuleArn) == aws.ToString(asked.RuleArn) && aws.ToString(r.Priority) == strconv.Itoa(int(aws.ToInt32(asked.Priority)))
 }
 
 func ruleAt(seen *lb.Observed, port int32, priority int) *lb.ObservedRule {

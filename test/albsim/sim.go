@@ -63,6 +63,8 @@ type Options struct {
 	// Refuse refuses calls by what they say, with a Refusal; nil where it refuses none. It is asked before the
 	// account is.
 	Refuse func(in any) error
+	// Misread changes what a call asks for before it is carried out, so that something else is done.
+	Misread func(in any)
 	// Amend changes the answer of a call that was carried out, given what was asked, or refuses it after all. It may not
 	// change what the answer points to, which the account may have.
 	Amend func(in, out any) error
@@ -196,6 +198,13 @@ func (s *Sim) Refuse(refuse func(in any) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.options.Refuse = refuse
+}
+
+// Misread changes what calls ask for from now on.
+func (s *Sim) Misread(misread func(in any)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.options.Misread = misread
 }
 
 // Amend changes the answers of calls from now on.

@@ -74,6 +74,9 @@ func on[In, Out any](do func(*Sim, *In) (*Out, error)) handler {
 		if err := s.dryRun(in); err != nil {
 			return nil, err
 		}
+		if s.options.Misread != nil {
+			s.options.Misread(in)
+		}
 		out, err := do(s, in)
 		if err == nil && s.options.Amend != nil {
 			err = s.options.Amend(in, out)
