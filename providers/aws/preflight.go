@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go"
 
 	"fairlead.dev/fairlead/model/check"
 )
@@ -74,15 +76,31 @@ func (i *inspection) identify(ctx context.Context) bool {
 	i.note(check.Good("aws/region", "region", sdk.Region+", "+how))
 	i.sdk = sdk
 	me, err := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil && !foreign(err) {
+		i.note(check.Bad("aws/identity", "identity", describe(err), renew(codeOf(err))))
+		return false
+	}
+	said := ""
 	if err == nil {
-		i.me, err = arn.Parse(aws.ToString(me.Arn))
+		said = aws.ToString(me.Arn)
+		i.me, err = arn.Parse(said)
 	}
 	if err != nil {
-		i.note(check.Bad("aws/identity", "identity", describe(err), renew(codeOf(err))))
+		detail := fmt.Sprintf("the endpoint answers GetCallerIdentity with the ARN %q, which is none: the answer is empty, or not of AWS", said)
+		if said == "" && foreign(err) {
+			detail = "the endpoint's answer to GetCallerIdentity is not of AWS: " + describe(err)
+		}
+		i.note(check.Bad("aws/identity", "identity", detail, "see where AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_STS and the profile lead, and whether a proxy answers instead"))
 		return false
 	}
 	i.note(check.Good("aws/identity", "identity", i.me.String()))
 	return true
+}
+
+// foreign reports whether an answer is none that AWS gives: it cannot be read, or is an error without a code.
+func foreign(err error) bool {
+	var unreadable *smithy.DeserializationError
+	return errors.As(err, &unreadable) || codeOf(err) == "UnknownError"
 }
 
 // locate finds the VPC, and says how.

@@ -144,8 +144,27 @@ func (i *inspection) tried(ctx context.Context, all []right) []verdict {
 	return out
 }
 
+// notThere are the codes by which an action says that what a probe asks about is not there, as its API documents:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_Operations.html
+// https://docs.aws.amazon.com/acm/latest/APIReference/API_DescribeCertificate.html
+// https://docs.aws.amazon.com/waf/latest/DDOSAPIReference/API_DescribeProtection.html
+// https://docs.aws.amazon.com/waf/latest/APIReference/API_GetWebACLForResource.html
+var notThere = map[string]string{
+	"elasticloadbalancing:DescribeListenerAttributes":     "ListenerNotFound",
+	"elasticloadbalancing:DescribeListenerCertificates":   "ListenerNotFound",
+	"elasticloadbalancing:DescribeListeners":              "LoadBalancerNotFound",
+	"elasticloadbalancing:DescribeLoadBalancerAttributes": "LoadBalancerNotFound",
+	"elasticloadbalancing:DescribeRules":                  "ListenerNotFound",
+	"elasticloadbalancing:DescribeTags":                   "LoadBalancerNotFound",
+	"elasticloadbalancing:DescribeTargetGroupAttributes":  "TargetGroupNotFound",
+	"elasticloadbalancing:DescribeTargetHealth":           "TargetGroupNotFound",
+	"acm:DescribeCertificate":                             "ResourceNotFound",
+	"shield:DescribeProtection":                           "ResourceNotFound",
+	"wafv2:GetWebACLForResource":                          "WAFNonexistentItem",
+}
+
 // judge says what the answer to a call tells about an action. A call about what does not exist is allowed where
-// it is told so; any other error tells nothing.
+// it is told so by the code for that; any other error tells nothing.
 func judge(action string, err error) verdict {
 	code := codeOf(err)
 	switch {
@@ -159,7 +178,7 @@ func judge(action string, err error) verdict {
 			return verdict{} // another action is denied that the call takes, too
 		}
 		return verdict{true, false, "as AWS says"}
-	case strings.HasSuffix(code, "NotFound"), code == "WAFNonexistentItem":
+	case code != "" && code == notThere[action]:
 		return verdict{true, true, "as a read of what is not there shows"}
 	}
 	return verdict{}
