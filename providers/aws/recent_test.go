@@ -43,7 +43,7 @@ func missingFrom(r *recent, operation, code string, in any) bool {
 // Of an answer only what the call made counts as made a moment ago. What else it names was there before.
 func TestOnlyWhatWasMadeIsRecent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recent{vanished: func([]string) bool { return false }}
+		r := &recent{lag: recentFor, vanished: func([]string) bool { return false }}
 		made := func(operation string, in, out any) {
 			if err := r.ask(operation, in, out, nil); err != nil {
 				t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -90,7 +91,7 @@ func (r *run) sweep(ctx context.Context) (left []string) {
 		switch {
 		case ctx.Err() != nil && len(left) > 0: // the look before says more
 		case err != nil:
-			empty, left = 0, append(found, "it is not known what else: "+oneLine(err))
+			empty, left = 0, slices.Concat(found, []string{"it is not known what else: " + oneLine(err)})
 		case len(found) > 0:
 			empty, left = 0, found
 		default:
