@@ -80,6 +80,7 @@ var untried = map[string]string{
 	"order-of-lists":             trueEitherWay,
 	"role-just-made":             takesNoRole,
 	"imports-count":              takesQuota,
+	"renewals-count":             takesQuota,
 	"import-keeps-tags":          trueEitherWay,
 	"lingering":                  trueEitherWay,
 	"rates":                      takesQuota,
@@ -101,8 +102,8 @@ func (p *Provider) Try(ctx context.Context, key lb.Key) []check.Finding {
 			case cut != nil:
 				f.Detail = "not tried: " + cut.Error()
 			default:
-				said := try(t, ctx)
-				f.State, f.Detail = said.state, said.detail
+				found := try(t, ctx)
+				f.State, f.Detail = found.state, found.detail
 			}
 			if f.State == check.Wrong {
 				f.Advice = "please report it"
@@ -140,9 +141,6 @@ func (t *trial) rule(ctx context.Context, conditions ...elb.RuleCondition) (stri
 	return t.ruleAt(ctx, t.next, conditions...)
 }
 
-// errNoRule says that AWS's answer has no rule in it, though it is no refusal.
-var errNoRule = errors.New("CreateRule is answered, and without a rule")
-
 func (t *trial) ruleAt(ctx context.Context, priority int32, conditions ...elb.RuleCondition) (string, error) {
 	out, err := t.elb.CreateRule(ctx, &elbapi.CreateRuleInput{
 		ListenerArn: aws.String(t.listener), Priority: aws.Int32(priority), Conditions: conditions, Tags: elbTags(map[string]string{tagInstallation: t.installation}),
@@ -151,10 +149,11 @@ func (t *trial) ruleAt(ctx context.Context, priority int32, conditions ...elb.Ru
 	if err != nil {
 		return "", err
 	}
-	if len(out.Rules) == 0 {
-		return "", errNoRule
+	made, err := only(out.Rules, "CreateRule", "a rule")
+	if err != nil {
+		return "", err
 	}
-	return aws.ToString(out.Rules[0].RuleArn), nil
+	return said(made.RuleArn, "CreateRule", "an ARN")
 }
 
 // drop deletes a rule, also when the trial is told to end. What it leaves goes with the load balancer.
@@ -209,7 +208,7 @@ func (t *trial) ask(ctx context.Context, words []string, conditions ...elb.RuleC
 	if rule == nil {
 		return answer{detail: fmt.Sprintf("said to be made, and not found for %s", took.Round(time.Second))}, nil
 	}
-	want, got := oneRule(asked, t.next), oneRule(fromConditions(rule.Conditions), number32(rule.Priority))
+	want, got := inWords(asked, t.next), inWords(fromConditions(rule.Conditions), number32(rule.Priority))
 	if want != got {
 		return answer{detail: fmt.Sprintf("asked for %s, and described as %s", want, got)}, nil
 	}
@@ -217,10 +216,10 @@ func (t *trial) ask(ctx context.Context, words []string, conditions ...elb.RuleC
 }
 
 // number32 is a priority; zero for the default rule.
-func number32(text *string) int32 { return int32(number(aws.ToString(text))) } //nolint:gosec // AWS has priorities up to 50,000
+func number32(text *string) int32 { return int32(number(aws.ToString(text))) }
 
-// oneRule is what a rule says, in one line.
-func oneRule(conditions []lb.Condition, priority int32) string {
+// inWords is what a rule says, in one line.
+func inWords(conditions []lb.Condition, priority int32) string {
 	var parts []string
 	for _, c := range conditions {
 		values := slices.Sorted(slices.Values(c.Values))
