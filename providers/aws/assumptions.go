@@ -148,7 +148,7 @@ var Assumptions = []Assumption{
 		[]string{"test/alb TestTheRoleOfTheFirstLoadBalancerIsYoung", "test/alb TestRealCutOff"},
 	},
 	{
-		"reads-lag", "What was made is found by every call within two minutes.", "https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html",
+		"reads-lag", "What was made is found by every call within two minutes. AWS says that calls may not find it, and publishes no bound.", "",
 		Slower, "Until then the provider waits. After that what is not found is made again, under the same name where it has one.",
 		[]string{"test/alb TestAWSDoesNotFindYetWhatWasMade", "test/alb TestRealCutOff", "test/alb TestRealNoRequestEverGoesAstray"},
 	},
@@ -183,7 +183,17 @@ var Assumptions = []Assumption{
 		[]string{"test/alb TestLimitsOfTheAccountChange", "test/alb TestQuotas", "test/moto TestLimitsThatAreAnExampleCountForNothing"},
 	},
 	{
-		"rates", "Calls within the rates that AWS publishes are not refused.", guide + "load-balancer-limits.html",
+		"canonical-ranges", "EC2 keeps ranges of addresses in one form, whatever form they are given in, and refuses one that it has already.", "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Ipv6Range.html",
+		Tolerated, "Ranges are written and compared in that form. One that is refused as a duplicate counts as there, and those to be taken away go all the same.",
+		[]string{"test/alb TestRangesInAnotherForm"},
+	},
+	{
+		"policy-of-https", "A listener that is changed from HTTP to HTTPS has to be given a security policy.", api + "API_ModifyListener.html",
+		Tolerated, "It is given the one that new listeners have, unless the class names one.",
+		[]string{"test/alb TestAPortThatTurnsToHTTPS"},
+	},
+	{
+		"rates", "Calls within the rates that AWS publishes are not refused.", "https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-throttling.html",
 		Slower, "A refused call halves the rate, which is raised again by and by.",
 		[]string{"test/alb TestNobodyAsksFasterThanAWSGrants", "test/alb TestWhoIsRefusedSlowsDown"},
 	},

@@ -84,6 +84,8 @@ var untried = map[string]string{
 	"import-keeps-tags":          trueEitherWay,
 	"lingering":                  trueEitherWay,
 	"rates":                      takesQuota,
+	"canonical-ranges":           trueEitherWay,
+	"policy-of-https":            trueEitherWay,
 	"new-to-waf":                 takesWAF,
 	"first-load-balancer":        takesNoRole,
 }
