@@ -74,7 +74,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	}
 	now := time.Now()
 	record, memory := g.memories.recall(key), g.memories.memory(key, now)
-	paused, err := g.paused(ctx, key)
+	paused, err := g.paused(ctx, key, g.cache)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +141,11 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 			return d.Source.Object() == name
 		})
 	})
+	if len(out.departed) > 0 && !out.paused { // a pause that was asked for just before may not be in the cache yet
+		if out.paused, err = g.paused(ctx, key, g.server); err != nil {
+			return nil, err
+		}
+	}
 	out.disowned = disowned(out.departed, snapshots)
 	out.withdrawn = map[string]diag.Diagnostic{}
 	for _, d := range homeless {

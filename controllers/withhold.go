@@ -39,9 +39,9 @@ var withholding = map[string]string{
 
 // paused reports whether somebody has paused a load balancer. Its pods go on coming and going: that is
 // not a plan.
-func (g *gatherer) paused(ctx context.Context, key lb.Key) (bool, error) {
+func (g *gatherer) paused(ctx context.Context, key lb.Key, from client.Reader) (bool, error) {
 	report := reportMetadata()
-	err := g.cache.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.scope)}, report)
+	err := from.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.scope)}, report)
 	if client.IgnoreNotFound(err) != nil {
 		return false, fmt.Errorf("reading whether %s is paused: %w", key, err)
 	}
