@@ -97,7 +97,7 @@ func (w *world) coldStart(t *testing.T, made time.Duration) {
 		"patch ingresses":            w.ingresses, // a finalizer
 		"patch ingresses/status":     w.ingresses,
 		"create loadbalancers":       w.groups,
-		"patch loadbalancers/status": 3 * w.groups, // its members, its address, what came of it
+		"patch loadbalancers/status": 4 * w.groups, // its plan's beginning, its members, its address, what came of it
 		"create events":              1,            // that it leads
 		"create leases":              1,
 		"update leases":              2 + int(time.Since(w.started).Seconds()), // every two seconds
@@ -257,8 +257,9 @@ func (w *world) onePath(t *testing.T) {
 	if writes > 2*changes { // a rule that is full makes two of one
 		t.Errorf("%d writes to the cloud for %d paths", writes, changes)
 	}
-	if n := since["patch loadbalancers/status"]; n != changes || since.writes()-since["update leases"] != changes {
-		t.Errorf("for %d paths the API server was asked for %s, want one report each", changes, since)
+	// Each plan begins with the record and ends with it.
+	if n := since["patch loadbalancers/status"]; n != 2*changes || since.writes()-since["update leases"] != 2*changes {
+		t.Errorf("for %d paths the API server was asked for %s, want two reports each", changes, since)
 	}
 }
 
