@@ -3,6 +3,7 @@ package operator
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -73,7 +74,7 @@ func (w *world) point(t *testing.T, name, service string) {
 // resize makes the pods of a Service those at some addresses, all of them ready.
 func (w *world) resize(t *testing.T, service string, addresses []string) {
 	t.Helper()
-	edit(t, w, &discoveryv1.EndpointSlice{}, service, func(s *discoveryv1.EndpointSlice) {
-		s.Endpoints = w.endpoints(t, service, addresses...).Endpoints
-	})
+	ready := w.endpoints(t, service, addresses...).Endpoints
+	time.Sleep(time.Second) // Pods are there before they are ready, and the operator has seen them
+	edit(t, w, &discoveryv1.EndpointSlice{}, service, func(s *discoveryv1.EndpointSlice) { s.Endpoints = ready })
 }
