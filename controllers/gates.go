@@ -110,11 +110,11 @@ func (g *gatekeeper) settled(ctx context.Context, namespace string, services []r
 			if !named[s] {
 				continue
 			}
-			keys, _, err := g.homes(ctx, &list.Items[i])
+			place, err := g.placeOf(ctx, &list.Items[i])
 			if err != nil {
 				return false, err
 			}
-			for _, key := range keys {
+			for _, key := range place.homes {
 				if !g.targets.settled(key, s) {
 					return false, nil
 				}

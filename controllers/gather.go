@@ -136,6 +136,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 			delete(out.departed, name)
 		}
 	}
+	out.keepRefused(objects, g.options)
 	maps.DeleteFunc(out.departed, func(name string, ing *networkingv1.Ingress) bool {
 		return rejected(ing, memory.Members[name]) && !slices.ContainsFunc(ingress.LeftAlone(objects, g.options, snapshots), func(d diag.Diagnostic) bool {
 			return d.Source.Object() == name
@@ -154,6 +155,18 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 		}
 	}
 	return out, nil
+}
+
+// keepRefused has those of the departed stay in the directory that ask for the load balancer and are refused: the hosts
+// that they name are theirs.
+func (g *gathering) keepRefused(o ingress.Objects, options ingress.Options) {
+	o.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(g.departed)), func(i *networkingv1.Ingress) bool { return i == nil })
+	for _, m := range ingress.RefusedBy(o, options)[g.Key] {
+		if name := m.Owner.String(); !remembers(g.Memory, name) {
+			delete(g.departed, name)
+			g.actual[name] = m.Ingress
+		}
+	}
 }
 
 // disowned are those of some Ingresses that none of the snapshots has.
@@ -189,35 +202,46 @@ func (g *gathering) names() []string {
 	return out
 }
 
-// homes are the load balancers that an Ingress belongs to, and what is to be said if there are
-// none. One that is being deleted still belongs where it did.
-func (g *gatherer) homes(ctx context.Context, ing *networkingv1.Ingress) ([]lb.Key, []diag.Diagnostic, error) {
+// A placement is the load balancers that an Ingress belongs to, and what is to be said if there are none.
+type placement struct {
+	homes []lb.Key
+	// refusedAt are those that it asks for as it is, and that refuse it.
+	refusedAt []lb.Key
+	homeless  []diag.Diagnostic
+}
+
+// placeOf finds the load balancers of an Ingress. One that is being deleted still belongs where it did.
+func (g *gatherer) placeOf(ctx context.Context, ing *networkingv1.Ingress) (placement, error) {
 	if err := g.memories.ready(ctx); err != nil {
-		return nil, nil, fmt.Errorf("reading what is remembered: %w", err)
+		return placement{}, fmt.Errorf("reading what is remembered: %w", err)
 	}
 	objects, err := g.classes(ctx)
 	if err != nil {
-		return nil, nil, err
+		return placement{}, err
 	}
 	alive := *ing
 	alive.DeletionTimestamp = nil
 	objects.Ingresses = []*networkingv1.Ingress{&alive}
 	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses); err != nil {
-		return nil, nil, err
+		return placement{}, err
 	}
 	who := refOf(kindIngress, ing)
 	objects.Memories = g.memories.about([]string{who.String()}, time.Now())
 	g.memories.addPinned(g.options.Literal, objects.Memories)
 	snapshots, homeless := ingress.Split(objects, g.options)
-	keys := g.memories.holding(who.String())
+	out, found := placement{homes: g.memories.holding(who.String())}, homeless
 	for _, s := range snapshots {
-		keys = append(keys, s.Key)
+		out.homes, found = append(out.homes, s.Key), slices.Concat(found, s.Diagnostics)
 	}
-	slices.Sort(keys)
-	homeless = slices.DeleteFunc(homeless, func(d diag.Diagnostic) bool {
+	slices.Sort(out.homes)
+	out.homes = slices.Compact(out.homes)
+	out.homeless = slices.DeleteFunc(homeless, func(d diag.Diagnostic) bool {
 		return d.Source.Kind != kindIngress // of classes, which are not this one's to report
 	})
-	return slices.Compact(keys), homeless, nil
+	if slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
+		out.refusedAt = slices.Sorted(maps.Keys(ingress.RefusedBy(objects, g.options)))
+	}
+	return out, nil
 }
 
 // classes are all classes and their parameters: few, and any of them may matter.

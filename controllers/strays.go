@@ -40,11 +40,11 @@ func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedN
 		s.news(name, nil)
 		return reconcile.Result{}, nil
 	}
-	keys, homeless, err := s.homes(ctx, ing)
+	place, err := s.placeOf(ctx, ing)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	for _, d := range s.news(name, homeless) {
+	for _, d := range s.news(name, place.homeless) {
 		if s.herald.toldBefore(ctx, ing, d) {
 			continue
 		}
@@ -54,8 +54,8 @@ func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedN
 		}
 	}
 	// While its class is missing nobody can say that nothing of it is in the cloud.
-	frozen := ing.DeletionTimestamp.IsZero() && slices.ContainsFunc(homeless, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
-	if len(keys) > 0 || len(s.directory.on(who)) > 0 || frozen {
+	frozen := ing.DeletionTimestamp.IsZero() && slices.ContainsFunc(place.homeless, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
+	if len(place.homes) > 0 || len(s.directory.on(who)) > 0 || frozen {
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{}, s.letGo(ctx, ing)

@@ -134,13 +134,13 @@ func (r *reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata
 	return nil
 }
 
-// onIngress leads to where an Ingress belongs and to where it did.
+// onIngress leads to where an Ingress belongs, to where it did, and to where it is refused.
 func (r *reconciler) onIngress(ctx context.Context, ing *networkingv1.Ingress) []lb.Key {
-	keys, _, err := r.homes(ctx, ing)
+	place, err := r.placeOf(ctx, ing)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "finding the load balancer of an Ingress", "ingress", client.ObjectKeyFromObject(ing))
 	}
-	return r.directory.place(refOf(kindIngress, ing), keys)
+	return r.directory.place(refOf(kindIngress, ing), slices.Concat(place.homes, place.refusedAt))
 }
 
 // onClasses leads to the load balancers of some classes, and to those that Ingresses come to or go

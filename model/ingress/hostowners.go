@@ -32,9 +32,12 @@ func (s *Snapshot) resolveOwners(x *index, memories map[routing.Key]Memory) {
 	if !s.OwnsHosts() {
 		return
 	}
-	c := claimant{key: s.Key, class: &s.Class, index: x, allowances: map[string]allowance{}}
+	c := claimant{key: s.Key, class: &s.Class, index: x, allowances: map[string]allowance{}, named: map[namedHost]bool{}}
 	for i := range s.Members {
 		c.claim(&s.Members[i], s.Memory.Members[s.Members[i].Owner.String()].LastAccepted)
+	}
+	for _, m := range s.Refused {
+		c.claimVersion(m.Owner, m.Ingress, false)
 	}
 	s.owners = ownership.Resolve(c.claims, c.holdings(s.rememberedHosts(memories, c.claims), &s.Memory))
 	s.Diagnostics = append(s.Diagnostics, tellDisputes(s.owners)...)
@@ -75,6 +78,13 @@ type claimant struct {
 	*index
 	allowances map[string]allowance // by namespace
 	claims     []ownership.Claim
+	named      map[namedHost]bool // those that are among the claims
+}
+
+// A namedHost is a host that an Ingress names.
+type namedHost struct {
+	ingress string
+	host    routing.Host
 }
 
 func (c *claimant) allowance(namespace string) allowance {
@@ -89,20 +99,19 @@ func (c *claimant) allowance(namespace string) allowance {
 // claim collects the hosts that a member names, as it is and as it was last accepted: that version is
 // what is served where the present one does not fit.
 func (c *claimant) claim(m *Member, accepted *Accepted) {
-	named := map[routing.Host]bool{}
-	c.claimVersion(m.Owner, m.Ingress, false, named)
+	c.claimVersion(m.Owner, m.Ingress, false)
 	if accepted != nil {
-		c.claimVersion(m.Owner, accepted.version(m.Ingress), true, named)
+		c.claimVersion(m.Owner, accepted.version(m.Ingress), true)
 	}
 }
 
 // claimVersion collects the hosts of rules, those of spec.tls, and any host for a rule without one or
 // a default backend, unless they are named already.
-func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, former bool, named map[routing.Host]bool) {
+func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, former bool) {
 	allowance := c.allowance(by.Namespace)
 	claim := func(host routing.Host, field string) {
-		if !named[host] && allowance.permits(host) {
-			named[host] = true
+		if named := (namedHost{by.String(), host}); !c.named[named] && allowance.permits(host) {
+			c.named[named] = true
 			c.claims = append(c.claims, ownership.Claim{
 				Host: host, By: by, Granted: allowance.grants(host), Former: former, Source: sourceOf(ing).At(field),
 			})

@@ -127,6 +127,39 @@ func TestOwnersOfHosts(t *testing.T) {
 			want: []string{"*.test alice"},
 			told: []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[0].host"},
 		},
+		"an older Ingress that is refused holds its hosts": {
+			given: []any{shared(), inEdge("alice/a", aged(2), web("a.test"), annotated("conditions", "x: [")), inEdge("bob/b", aged(1), web("a.test"), web("b.test"))},
+			want:  []string{"a.test alice", "b.test bob"},
+			told:  []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[0].host"},
+		},
+		"a younger one takes none": {
+			given: []any{shared(), inEdge("alice/a", aged(1), web("a.test"), annotated("conditions", "x: [")), inEdge("bob/b", aged(2), web("a.test"))},
+			want:  []string{"a.test bob"},
+			told:  []string{"error HostTaken Ingress alice/a spec.rules[0].host", "info HostTaken Ingress bob/b spec.rules[0].host"},
+		},
+		"one that the API server would refuse holds its hosts": {
+			given: []any{shared(), inEdge("alice/a", aged(2), web("a.test"), ruled("b.test", prefixed("no-slash", "web:80"))), inEdge("bob/b", aged(1), web("a.test"))},
+			want:  []string{"a.test alice", "b.test alice"},
+			told:  []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[0].host"},
+		},
+		"a change that is refused holds the hosts that it brings": {
+			given:    []any{shared(), inEdge("alice/a", aged(2), web("a.test"), web("new.test"), annotated("conditions", "x: [")), inEdge("bob/b", aged(1), web("new.test"))},
+			memories: remember(map[routing.Host]string{"a.test": "alice"}, map[string]Remembered{"alice/a": {Served: true, LastAccepted: acceptedAs(inEdge("alice/a", web("a.test")))}}),
+			want:     []string{"a.test alice", "new.test alice"},
+			told:     []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[1].host"},
+		},
+		"one that may not join the group holds nothing": {
+			given: []any{shared(func(s *v1alpha1.LoadBalancerClassSpec) {
+				s.Groups[0].NamespaceSelector = metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": "bob"}}
+			}), inEdge("alice/a", aged(2), web("a.test"), annotated("conditions", "x: [")), inEdge("bob/b", aged(1), web("a.test"))},
+			want: []string{"a.test bob"},
+		},
+		"nor one of which the class lets the namespace not have the host": {
+			given: []any{shared(func(s *v1alpha1.LoadBalancerClassSpec) {
+				s.AllowedHosts = []v1alpha1.AllowedHosts{only("alice", "b.test"), only("bob", "a.test")}
+			}), inEdge("alice/a", aged(2), web("a.test"), annotated("conditions", "x: [")), inEdge("bob/b", aged(1), web("a.test"))},
+			want: []string{"a.test bob"},
+		},
 		"a wildcard that comes takes no host that is remembered here": {
 			given: []any{shared(), inEdge("alice/a", aged(1), web("a.test")), inEdge("bob/b", aged(2), web("*.test"))},
 			memories: map[routing.Key]Memory{

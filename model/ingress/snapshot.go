@@ -32,6 +32,9 @@ type Snapshot struct {
 	Withdrawn bool
 	// LeftOut are the Ingresses for which there is no room on the load balancer. They are no members.
 	LeftOut []*networkingv1.Ingress
+	// Refused are Ingresses that ask for the load balancer as they are, and are refused. They are no members, or
+	// members as they were last accepted. The hosts that they name are theirs all the same.
+	Refused []Member
 
 	owners    *ownership.Owners // of hosts; nil where they have none
 	annotated map[*corev1.Service]*foreign.Annotations
@@ -60,22 +63,47 @@ type Member struct {
 // Split sorts Ingresses into load balancers, by key. The diagnostics are about what belongs to
 // none; those about members are in their snapshots.
 func Split(o Objects, options Options) ([]Snapshot, []diag.Diagnostic) {
-	s := splitter{index: newIndex(o), memories: o.Memories, trails: trails(o.Memories), snapshots: map[routing.Key]*Snapshot{}}
-	s.classes, s.homeless = newClasses(o, options)
-	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), func(a, b *networkingv1.Ingress) int { return compareNames(nameOf(a), nameOf(b)) }) {
-		if ing.DeletionTimestamp.IsZero() {
-			s.place(ing)
-		}
-	}
+	s := split(o, options)
 	for _, snapshot := range s.snapshots {
 		snapshot.crowd(cmp.Or(options.Room, mostMembers))
 	}
 	tellGroups(s.snapshots)
 	out := make([]Snapshot, 0, len(s.snapshots))
 	for _, key := range slices.Sorted(maps.Keys(s.snapshots)) {
-		out = append(out, s.finish(s.snapshots[key]))
+		if snapshot := s.snapshots[key]; !snapshot.onlyRefused() {
+			out = append(out, s.finish(snapshot))
+		}
 	}
 	return out, diag.Limit(s.homeless)
+}
+
+// split finds the load balancer of each Ingress.
+func split(o Objects, options Options) *splitter {
+	s := &splitter{index: newIndex(o), memories: o.Memories, trails: trails(o.Memories), snapshots: map[routing.Key]*Snapshot{}}
+	s.classes, s.homeless = newClasses(o, options)
+	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), func(a, b *networkingv1.Ingress) int { return compareNames(nameOf(a), nameOf(b)) }) {
+		if ing.DeletionTimestamp.IsZero() {
+			s.place(ing)
+		}
+	}
+	return s
+}
+
+// RefusedBy are the Ingresses that are refused and name hosts of load balancers that have owners of hosts, by these
+// load balancers. It is asked about few Ingresses at a time.
+func RefusedBy(o Objects, options Options) map[routing.Key][]Member {
+	out := map[routing.Key][]Member{}
+	for key, snapshot := range split(o, options).snapshots {
+		if len(snapshot.Refused) > 0 {
+			out[key] = snapshot.Refused
+		}
+	}
+	return out
+}
+
+// onlyRefused reports whether all that ask for the load balancer are refused, so that there is none.
+func (s *Snapshot) onlyRefused() bool {
+	return len(s.Refused) > 0 && len(s.Members) == 0 && !s.Withdrawn
 }
 
 type splitter struct {
@@ -109,6 +137,10 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 			s.move(ing, member, s.snapshot(key, whose.class), found)
 			return
 		}
+		if key.AcrossNamespaces() { // elsewhere hosts have no owners
+			snapshot := s.snapshot(key, whose.class)
+			snapshot.Refused = append(snapshot.Refused, member)
+		}
 	}
 	snapshot := s.keepLastGood(ing, found)
 	if snapshot != nil && whose.lost != nil && whose.asked == snapshot.Key.Class() {
@@ -116,24 +148,22 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 	}
 }
 
-// admit checks an Ingress of ours and finds its load balancer. An error among the diagnostics
-// means that it is refused.
+// admit checks an Ingress of ours and finds its load balancer; "" if the class does not let it have that. An error
+// among the diagnostics means that it is refused.
 func (s *splitter) admit(ing *networkingv1.Ingress, class *Class, home home) (routing.Key, Member, []diag.Diagnostic) {
-	if errs := Validate(ing); len(errs) > 0 {
-		return "", Member{}, refusals(sourceOf(ing), errs)
-	}
 	settings, found := readAnnotations(ing, class)
-	if r := home.rejection(ing); r != nil {
-		found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: sourceOf(ing), Message: r.Message})
-	}
-	if refused := class.tooComplex(ing, settings); refused != nil {
-		found = append(found, *refused)
-	}
-	if failed(found) {
-		return "", Member{}, found
+	if errs := Validate(ing); len(errs) > 0 {
+		found = refusals(sourceOf(ing), errs)
+	} else {
+		if r := home.rejection(ing); r != nil {
+			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: sourceOf(ing), Message: r.Message})
+		}
+		if refused := class.tooComplex(ing, settings); refused != nil {
+			found = append(found, *refused)
+		}
 	}
 	key, refused := class.keyOf(ing, settings, s.labels(ing.Namespace))
-	if refused != nil {
+	if refused != nil && !failed(found) {
 		found = append(found, *refused)
 	}
 	return key, newMember(ing, settings), found
