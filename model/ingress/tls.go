@@ -95,28 +95,32 @@ func (s served) of(r rule) []int32 {
 }
 
 // needed are the rules without those for listed hosts that make no difference: the host has no
-// certificate, or the rules that answer for it are served over HTTPS whatever the host is, and no rule of
+// certificate, or the rules that answer for it are served over HTTPS whatever the host is, and nothing of
 // another Ingress names the host or its wildcard, which could close or take it on these ports. Of a listed host
 // below a wildcard of another namespace, the name stays.
 func (s *served) needed(rules []rule, named map[routing.Host]bool) []rule {
 	s.listed = map[routing.Host][]int32{}
 	var out []rule
 	for _, r := range rules {
-		if r.listed != "" {
-			parent, _ := r.host.Parent()
-			contested := r.below || named[r.host] || r.by == routing.Any && named[parent]
-			switch {
-			case len(s.of(r)) > 0 && (contested || len(s.secureOf(r.by)) == 0):
-				s.listed[r.by] = s.of(r)
-			case r.below:
-				r.http = nil
-			default:
-				continue
-			}
+		switch {
+		case r.listed == "":
+		case s.needs(r, named):
+			s.listed[r.by] = s.of(r)
+		case r.below:
+			r.http = nil
+		default:
+			continue
 		}
 		out = append(out, r)
 	}
 	return out
+}
+
+// needs reports whether a rule for a listed host makes a difference.
+func (s *served) needs(r rule, named map[routing.Host]bool) bool {
+	parent, _ := r.host.Parent()
+	contested := r.below || named[r.host] || r.by == routing.Any && named[parent]
+	return len(s.of(r)) > 0 && (contested || len(s.secureOf(r.by)) == 0)
 }
 
 // open has a member ask for its ports and certificates. Its default backend counts as one of its rules without a

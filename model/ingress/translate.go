@@ -42,12 +42,31 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Di
 	}
 	t.config.Yielding = t.doors.yield()
 	for _, v := range visits {
+		v.ports, v.found = v.opening.finish()
+	}
+	t.nameListed(visits)
+	for _, v := range visits {
 		v.serve()
 	}
 	t.config.Listeners, t.config.Certificates = t.doors.listeners(&s.Class)
 	t.found = slices.Concat(t.found, t.doors.tellAdmitted(), t.doors.tellOwners())
 	t.config.Backends = t.pool.backends()
 	return t.config, diag.Sort(t.found)
+}
+
+// nameListed adds the listed hosts that are not answered as any other host is: another Ingress that lists one of them
+// has to name it, too, to answer for it, and what it names then may be one more of them.
+func (t *translation) nameListed(visits []*visit) {
+	for known := -1; known < len(t.named); {
+		known = len(t.named)
+		for _, v := range visits {
+			for _, r := range v.rules {
+				if r.listed != "" && v.ports.needs(r, t.named) {
+					t.named[r.host] = true
+				}
+			}
+		}
+	}
 }
 
 // routes is the number of routes of all members on one port.
@@ -81,7 +100,7 @@ type translation struct {
 	pool     *pool
 	config   routing.Config
 	found    []diag.Diagnostic
-	named    map[routing.Host]bool // by rules of members
+	named    map[routing.Host]bool // by rules of members, or as listed hosts that are not answered as any other host
 }
 
 // enter has an Ingress ask for its ports and certificates. Members come oldest first, so what is taken stays taken.
@@ -105,7 +124,6 @@ func (t *translation) enter(m Member) *visit {
 
 // serve adds what the Ingress asks for.
 func (v *visit) serve() {
-	v.ports, v.found = v.opening.finish()
 	v.found = withoutUnused(v.found, v.refused)
 	v.rules = v.ports.needed(v.rules, v.translation.named)
 	v.names()
