@@ -41,8 +41,8 @@ type gathering struct {
 	withdrawn map[string]diag.Diagnostic
 	// waiting are those that become members once there is room.
 	waiting map[string]bool
-	// paused says that somebody has paused the load balancer.
-	paused bool
+	// pausedBy is what pauses the load balancer; "" if nothing does.
+	pausedBy string
 	// at is when it was read: what had ended by then is tried again.
 	at time.Time
 }
@@ -63,7 +63,8 @@ type gatherer struct {
 	pods      podReader
 	directory *directory
 	memories  *memories
-	scope     string // the namespace that the operator looks after, or "" for all
+	scope     string   // the namespace that the operator looks after, or "" for all
+	paused    []string // load balancers that a setting pauses, by key
 	options   ingress.Options
 }
 
@@ -74,7 +75,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	}
 	now := time.Now()
 	record, memory := g.memories.recall(key), g.memories.memory(key, now)
-	paused, err := g.paused(ctx, key, g.cache)
+	pausedBy, err := g.pausedBy(ctx, key, g.cache)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	objects.Memories[key] = memory
 	g.memories.addPinned(g.options.Literal, objects.Memories)
 
-	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, paused: paused, at: now}
+	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, pausedBy: pausedBy, at: now}
 	out.Class.Name = key.Class()
 	snapshots, homeless := ingress.Split(objects, g.options)
 	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == key }); at >= 0 {
@@ -142,8 +143,8 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 			return d.Source.Object() == name
 		})
 	})
-	if len(out.departed) > 0 && !out.paused { // a pause that was asked for just before may not be in the cache yet
-		if out.paused, err = g.paused(ctx, key, g.server); err != nil {
+	if len(out.departed) > 0 && out.pausedBy == "" { // a pause that was asked for just before may not be in the cache yet
+		if out.pausedBy, err = g.pausedBy(ctx, key, g.server); err != nil {
 			return nil, err
 		}
 	}

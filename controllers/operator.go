@@ -45,6 +45,8 @@ type Options struct {
 	ReadinessTimeout time.Duration
 	// ReadOnly plans and reports, and writes nothing else, to the cloud or the cluster.
 	ReadOnly bool
+	// Paused are the keys of load balancers that are planned, and not changed.
+	Paused []string
 	// DriftInterval is how long what was seen of the cloud is believed; zero is 10 hours.
 	DriftInterval time.Duration
 	// OrphanInterval is how often load balancers are looked for that nobody asks for; zero is 10
@@ -107,7 +109,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	r := &reconciler{
 		gatherer: &gatherer{
 			cache: m.GetClient(), server: m.GetAPIReader(), secrets: secretReader{o.Secrets, m.GetAPIReader(), m.GetClient(), &keptSecrets{}}, directory: newDirectory(),
-			pods: pods, memories: newMemories(kept), scope: o.Namespace, options: o.Classes,
+			pods: pods, memories: newMemories(kept), scope: o.Namespace, options: o.Classes, paused: o.Paused,
 		},
 		observer: observer{every: o.DriftInterval},
 		readOnly: o.ReadOnly,

@@ -130,7 +130,7 @@ func (o outcome) conditions() []metav1.Condition {
 		}
 	}
 	if o.withheld != "" {
-		rest[0] = condition(v1alpha1.ConditionProgrammed, false, o.withheld, o.todo.Counts()+": "+withholding[o.withheld])
+		rest[0] = condition(v1alpha1.ConditionProgrammed, false, o.withheld, o.todo.Counts()+": "+o.withholding())
 	}
 	if d := o.protected(); d != nil {
 		rest[0] = condition(v1alpha1.ConditionProgrammed, false, v1alpha1.ReasonProtected, d.Message)

@@ -1,12 +1,8 @@
 package controllers
 
 import (
-	"context"
-	"fmt"
 	"slices"
 	"sync"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/lb"
@@ -22,7 +18,7 @@ func (r *reconciler) withheld(g *gathering, seen *lb.Observed, p plan.Plan) stri
 		return ""
 	case r.readOnly:
 		return v1alpha1.ReasonReadOnly
-	case g.paused:
+	case g.pausedBy != "":
 		return v1alpha1.ReasonPaused
 	case plan.Suspicious(p, seen) && !g.changed() && !r.doubts.confirm(p):
 		return v1alpha1.ReasonUnconfirmed
@@ -31,21 +27,15 @@ func (r *reconciler) withheld(g *gathering, seen *lb.Observed, p plan.Plan) stri
 }
 
 // withholding says to people what a plan that is not carried out waits for.
-var withholding = map[string]string{
-	v1alpha1.ReasonReadOnly:    "this operator only plans",
-	v1alpha1.ReasonPaused:      "the annotation " + v1alpha1.PausedAnnotation + " says that nothing is to be changed",
-	v1alpha1.ReasonUnconfirmed: "so much would be deleted that a second reading has to confirm it",
-}
-
-// paused reports whether somebody has paused a load balancer. Its pods go on coming and going: that is
-// not a plan.
-func (g *gatherer) paused(ctx context.Context, key lb.Key, from client.Reader) (bool, error) {
-	report := reportMetadata()
-	err := from.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.scope)}, report)
-	if client.IgnoreNotFound(err) != nil {
-		return false, fmt.Errorf("reading whether %s is paused: %w", key, err)
+func (o outcome) withholding() string {
+	switch o.withheld {
+	case v1alpha1.ReasonReadOnly:
+		return "this operator only plans"
+	case v1alpha1.ReasonPaused:
+		return o.snap.pausedBy + " says that nothing is to be changed"
+	default:
+		return "so much would be deleted that a second reading has to confirm it"
 	}
-	return report.Annotations[v1alpha1.PausedAnnotation] == "true", nil
 }
 
 // unlessRetained is a plan, or an empty one for a load balancer that nobody asks for any more and that

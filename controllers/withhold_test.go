@@ -70,6 +70,72 @@ func TestAPauseHoldsADeletionBack(t *testing.T) {
 	w.gone()
 }
 
+// The annotation of a LoadBalancer goes with that object, as in `kubectl delete lb --all`. What the class or the setting
+// says stays.
+func TestAPauseOutlivesTheReport(t *testing.T) {
+	pauses := map[string]struct{ pause, lift func(*world) }{
+		"the class": {
+			func(w *world) { w.annotateClass(v1alpha1.PausedAnnotation, "true") },
+			func(w *world) { w.annotateClass(v1alpha1.PausedAnnotation, "") },
+		},
+		"the setting": {
+			func(w *world) {
+				w.stop()
+				w.run(func(s *settings) {
+					s.operator.Paused = []string{"another/key/of/internal", w.balancer("shop").Spec.Key}
+				})
+			},
+			func(w *world) {
+				w.stop()
+				w.run()
+			},
+		},
+	}
+	for name, c := range pauses {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.serve("web", "web-1")
+			w.serve("api", "api-1")
+			w.create(w.ask("shop", "shop.example", "/", "web"))
+			w.answers("shop", "http://shop.example/", "web-1")
+			w.programmed("shop", v1alpha1.ReasonProgrammed)
+
+			c.pause(w)
+			w.change("shop", func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Name = "api" })
+			w.programmed("shop", v1alpha1.ReasonPaused)
+			writes, before := w.cloud.writes.Load(), w.balancer("shop")
+			if err := w.Delete(w.Context(), before); err != nil {
+				t.Fatal(err)
+			}
+			w.eventually(func() error { return noError(w.balancer("shop").UID != before.UID, "the report is not written again") })
+			w.programmed("shop", v1alpha1.ReasonPaused)
+			w.calm()
+			if n := w.cloud.writes.Load() - writes; n > 0 {
+				t.Errorf("%d writes to the cloud under a pause", n)
+			}
+
+			c.lift(w)
+			w.answers("shop", "http://shop.example/", "api-1")
+		})
+	}
+}
+
+// annotateClass sets an annotation of the IngressClass, or takes it away.
+func (w *world) annotateClass(name, value string) {
+	w.Helper()
+	class := &networkingv1.IngressClass{}
+	if err := w.Get(w.Context(), client.ObjectKey{Name: w.class}, class); err != nil {
+		w.Fatal(err)
+	}
+	before := class.DeepCopy()
+	if class.Annotations = map[string]string{name: value}; value == "" {
+		class.Annotations = nil
+	}
+	if err := w.Patch(w.Context(), class, client.MergeFrom(before)); err != nil {
+		w.Fatal(err)
+	}
+}
+
 func TestAReportIsWrittenAgain(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web", "web-1")

@@ -9,8 +9,8 @@ import (
 // next time. People read it and write nothing here but the annotation that pauses. An object that
 // is deleted is written again; what it remembered is then lost, but no load balancer is.
 
-// PausedAnnotation leaves a load balancer as it is, if it says "true": what there would be to do is
-// planned and reported, and not done.
+// PausedAnnotation leaves a load balancer as it is, if its LoadBalancer or its IngressClass has it with the value
+// "true": what there would be to do is planned and reported, and not done.
 const PausedAnnotation = Group + "/paused"
 
 // The types of a load balancer's conditions.
