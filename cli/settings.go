@@ -43,6 +43,7 @@ type running struct {
 	probes           string
 	pprof            string
 	driftInterval    time.Duration
+	paused           []string
 	shutdown         time.Duration
 	reconcileTimeout time.Duration
 	cloudRate        float64
@@ -73,6 +74,7 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.Var(className{&o.manageClass, ingress.DefaultClass}, "manage-ingress-class", "make the IngressClass of this `NAME` whenever it is missing; without a name, or true: "+ingress.DefaultClass+"; unset: none")
 	flags.Lookup("manage-ingress-class").NoOptDefVal = ingress.DefaultClass
 	flags.BoolVar(&o.readOnly, "read-only", false, "only plan: write what there would be to do into LoadBalancers, and nothing else anywhere")
+	flags.Var(list{&o.paused}, "paused", "`KEYS` of load balancers that are only planned, the spec.key of each LoadBalancer, with commas between; unset: none. "+v1alpha1.PausedAnnotation+"=true on a LoadBalancer or an IngressClass does the same")
 	flags.Var(oneOf(&o.secrets, "all", "all", "labelled", "none"), "secrets", "`WHICH` Secrets may be served: all, labelled (those with "+controllers.SecretLabel+"=true) or none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding a lease, so that several replicas can run")
 	flags.StringVar(&o.leaseIn, "leader-elect-namespace", "", "`NAMESPACE` of the lease; unset: that of this process's pod")
@@ -138,6 +140,30 @@ func (h *home) clusterFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&h.kubeconfig, "kubeconfig", "", "`FILE` that says which cluster; unset: KUBECONFIG, else the cluster around this process")
 	flags.StringVar(&h.namespace, "namespace", "", "the only `NAMESPACE` whose Ingresses are served; unset: all")
 }
+
+// A list is a setting with several values, with commas between.
+type list struct {
+	values *[]string
+}
+
+func (l list) Set(s string) error {
+	*l.values = nil
+	for value := range strings.SplitSeq(s, ",") {
+		if value = strings.TrimSpace(value); value != "" {
+			*l.values = append(*l.values, value)
+		}
+	}
+	return nil
+}
+
+func (l list) String() string {
+	if l.values == nil {
+		return ""
+	}
+	return strings.Join(*l.values, ",")
+}
+
+func (l list) Type() string { return "list" }
 
 // A choice is a setting with a few values.
 type choice struct {

@@ -82,6 +82,7 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 		Secrets:       controllers.SecretsMode(t.secrets),
 		Classes:       t.classes,
 		DriftInterval: t.driftInterval,
+		Paused:        t.paused,
 		ManageClass:   t.manageClass,
 		Requests:      t.requests,
 		Workers:       t.workers,
