@@ -51,11 +51,14 @@ func (c census) take(emit emitter) {
 	for labels, n := range found {
 		emit(diagnosticsGauge, float64(n), labels[:]...)
 	}
-	awaited, lost := c.tally.read()
+	awaited, orphans, held := c.tally.read()
 	for key, n := range awaited {
 		emit(parkedGauge, float64(n), string(key))
 	}
-	emit(orphansGauge, float64(lost))
+	emit(orphansGauge, float64(orphans))
+	for by, n := range held {
+		emit(orphansHeldGauge, float64(n), by)
+	}
 	c.ofIngresses(records, emit)
 }
 
@@ -191,6 +194,7 @@ type tally struct {
 	mu      sync.Mutex
 	awaited map[lb.Key]int // target groups that have to be healthy first
 	orphans int
+	held    map[string]int // of the orphans, by what keeps them from being collected
 }
 
 // ran notes what a plan waits for.
@@ -211,17 +215,21 @@ func (t *tally) ran(key lb.Key, pending []plan.Step) {
 	}
 }
 
-// looked notes how many orphans there are.
-func (t *tally) looked(orphans int) {
+// looked notes how many orphans there are, and what keeps some of them.
+func (t *tally) looked(found orphans) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.orphans = orphans
+	t.orphans, t.held = len(found.loose), map[string]int{}
+	for by, keys := range found.held {
+		t.orphans += len(keys)
+		t.held[by] = len(keys)
+	}
 }
 
-func (t *tally) read() (awaited map[lb.Key]int, orphans int) {
+func (t *tally) read() (awaited map[lb.Key]int, orphans int, held map[string]int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return maps.Clone(t.awaited), t.orphans
+	return maps.Clone(t.awaited), t.orphans, maps.Clone(t.held)
 }
 
 // diagnostics are what Ingresses without a load balancer were told.

@@ -62,12 +62,14 @@ var (
 		"Diagnostics that hold now, by reason; see [diagnostics](diagnostics.md)."}
 	orphansGauge = metric{"fairlead_orphans", "gauge", nil,
 		"Load balancers that the last look at the cloud found, and that no Ingress asks for and nothing remembers."}
+	orphansHeldGauge = metric{"fairlead_orphans_held", "gauge", []string{"held_by"},
+		"Those of the orphans that are not collected, by what keeps them, where there are any."}
 )
 
 // table is all metrics, in the order of the reference.
 var table = []metric{
 	compileSeconds, planSteps, providerCalls, providerSeconds, oldestCall, cloudRequests, loadBalancersGauge, degradedGauge, rulesGauge, ruleLimitGauge,
-	parkedGauge, takenOverGauge, servedGauge, unclassedGauge, unclassedSinceGauge, diagnosticsGauge, orphansGauge,
+	parkedGauge, takenOverGauge, servedGauge, unclassedGauge, unclassedSinceGauge, diagnosticsGauge, orphansGauge, orphansHeldGauge,
 }
 
 // meanings are what the labels of metrics say.
@@ -75,6 +77,7 @@ var meanings = map[string]string{
 	"by":                "what shows it: `class`, if it names a class of another controller and is not let go of yet, or `status`, if somebody else has written where it is reached",
 	"call":              "a method of the provider: `Lookup`, `Observe`, `Active`, `Apply`, `Targets`, `SetTargets` or `List`",
 	"condition":         "`Accepted`, `Programmed` or `Degraded`",
+	"held_by":           "`ingress`, if an Ingress with Fairlead's finalizer belongs to no load balancer and may be served by one of these, or `class`, if their IngressClass is missing or names another controller",
 	"ingress_namespace": "a namespace; Prometheus itself says in `namespace` where the operator is",
 	"kind":              "what a step is about, such as `rule` or `target group`",
 	"load_balancer":     "the key of a load balancer, as `spec.key` of its LoadBalancer says",

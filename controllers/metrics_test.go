@@ -101,6 +101,10 @@ func TestMetricsMove(t *testing.T) {
 		t.Fatal(err)
 	}
 	shows("fairlead_orphans")
+	if _, err := w.cloud.Cloud.Apply(t.Context(), &lb.Observed{Key: lb.Key(missing + "/" + w.namespace + "/orphan/internal")}, plan.CreateLoadBalancer{}); err != nil {
+		t.Fatal(err)
+	}
+	shows("fairlead_orphans_held", "class")
 	other := w.class + "-other"
 	w.create(&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: other}, Spec: networkingv1.IngressClassSpec{Controller: "example.com/other"}})
 	w.change("leaves", func(i *networkingv1.Ingress) { i.Spec.IngressClassName = &other })

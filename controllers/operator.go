@@ -173,7 +173,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := m.Add(&sweeper{m.GetAPIReader(), m.GetClient(), o.Namespace}); err != nil {
 		return fmt.Errorf("adding the sweeper of plans: %w", err)
 	}
-	if err := m.Add(&collector{r, o.OrphanInterval, o.Namespace}); err != nil {
+	if err := m.Add(&collector{r, o.OrphanInterval, o.Namespace, &sightings{reader: m.GetAPIReader(), writer: m.GetClient(), scope: o.Namespace}}); err != nil {
 		return fmt.Errorf("adding the collector of orphans: %w", err)
 	}
 	if o.ManageClass != "" {

@@ -23,74 +23,124 @@ import (
 // A collector looks for orphans. It runs while this replica is the leader.
 type collector struct {
 	*reconciler
-	every time.Duration
-	scope string // the only namespace to look after, or ""
+	every     time.Duration
+	scope     string // the only namespace to look after, or ""
+	sightings *sightings
+}
+
+// What keeps orphans from being collected, as the metric says it.
+const (
+	heldByIngress = "ingress"
+	heldByClass   = "class"
+)
+
+// orphans are the load balancers of a pass that nothing here stands for.
+type orphans struct {
+	loose []lb.Key            // those to collect, if the pass before found them too
+	held  map[string][]lb.Key // the others, by what keeps them from being collected
+	lost  []string            // the Ingresses that keep them
 }
 
 // Start looks until the context ends.
 func (c *collector) Start(ctx context.Context) error {
 	tick := time.NewTicker(c.every)
 	defer tick.Stop()
-	var suspects []lb.Key
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
 		}
-		found, err := c.orphans(ctx)
-		if err != nil {
+		if err := c.pass(ctx); err != nil {
 			log.FromContext(ctx).Error(err, "looking for orphans")
-			continue
 		}
-		c.tally.looked(len(found))
-		c.awaken(ctx, twice(found, suspects))
-		suspects = found
 	}
 }
 
-// twice are the keys of one pass that the pass before found too.
-func twice(found, before []lb.Key) []lb.Key {
-	return slices.DeleteFunc(slices.Clone(found), func(k lb.Key) bool { return !slices.Contains(before, k) })
+// pass looks once, and has collected what the pass before found too, although another replica may have made it.
+func (c *collector) pass(ctx context.Context) error {
+	found, err := c.orphans(ctx)
+	if err != nil {
+		return err
+	}
+	c.tally.looked(found)
+	found.log(ctx)
+	twice, err := c.sightings.note(ctx, found.loose)
+	if err != nil {
+		return err
+	}
+	c.awaken(ctx, twice)
+	return nil
+}
+
+// log says what keeps orphans from being collected.
+func (o orphans) log(ctx context.Context) {
+	l := log.FromContext(ctx)
+	const most = 10
+	few := func(keys []lb.Key) []lb.Key { return keys[:min(most, len(keys))] }
+	if keys := o.held[heldByIngress]; len(keys) > 0 {
+		l.Info("orphans are not collected: Ingresses with the finalizer "+finalizer+" belong to no load balancer, and may be served by one of these; "+
+			"the events of the Ingresses say what is wrong with them, and deleting them lets the orphans go",
+			"orphans", few(keys), "count", len(keys), "ingresses", o.lost[:min(most, len(o.lost))])
+	}
+	if keys := o.held[heldByClass]; len(keys) > 0 {
+		l.Info("orphans are not collected: their IngressClass is missing or names another controller; with the class back they are collected",
+			"orphans", few(keys), "count", len(keys))
+	}
 }
 
 // orphans are the keys that the cloud has and that nothing here stands for.
-func (c *collector) orphans(ctx context.Context) ([]lb.Key, error) {
+func (c *collector) orphans(ctx context.Context) (out orphans, err error) {
 	keys, err := c.cloud.List(ctx)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	if err := c.memories.ready(ctx); err != nil {
-		return nil, err
+		return out, err
 	}
 	objects, err := c.classes(ctx)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	usable := map[string]bool{}
 	for _, class := range objects.IngressClasses {
 		usable[class.Name] = class.Spec.Controller == ingress.Controller
 	}
-	if lost, err := c.lost(ctx); err != nil || lost {
-		return nil, err
+	if out.lost, err = c.lost(ctx); err != nil {
+		return out, err
 	}
 	remembered := c.memories.keys()
-	return slices.DeleteFunc(keys, func(k lb.Key) bool {
+	out.held = map[string][]lb.Key{}
+	for _, k := range keys {
 		class, rest, _ := strings.Cut(string(k), "/")
 		namespace, _, _ := strings.Cut(rest, "/")
 		elsewhere := c.scope != "" && namespace != c.scope
-		return elsewhere || !usable[class] || slices.Contains(remembered, k) || len(c.directory.membersOf(k)) > 0
-	}), nil
+		switch {
+		case elsewhere || slices.Contains(remembered, k) || len(c.directory.membersOf(k)) > 0:
+		case !usable[class]:
+			out.held[heldByClass] = append(out.held[heldByClass], k)
+		case len(out.lost) > 0:
+			out.held[heldByIngress] = append(out.held[heldByIngress], k)
+		default:
+			out.loose = append(out.loose, k)
+		}
+	}
+	return out, nil
 }
 
-// lost reports whether there is an Ingress with our finalizer that belongs nowhere: one that is
-// refused, of which no good version is remembered. What serves it looks just like an orphan.
-func (c *collector) lost(ctx context.Context) (bool, error) {
+// lost are the Ingresses with our finalizer that belong nowhere: each is refused, and no good version of it
+// is remembered. What serves it looks just like an orphan.
+func (c *collector) lost(ctx context.Context) (names []string, err error) {
 	var list networkingv1.IngressList
 	if err := c.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		return false, fmt.Errorf("listing Ingresses: %w", err)
+		return nil, fmt.Errorf("listing Ingresses: %w", err)
 	}
-	return slices.ContainsFunc(list.Items, func(i networkingv1.Ingress) bool {
-		return controllerutil.ContainsFinalizer(&i, finalizer) && len(c.directory.on(refOf(kindIngress, &i))) == 0
-	}), nil
+	for i := range list.Items {
+		who := refOf(kindIngress, &list.Items[i])
+		if controllerutil.ContainsFinalizer(&list.Items[i], finalizer) && len(c.directory.on(who)) == 0 {
+			names = append(names, who.String())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }

@@ -1,0 +1,183 @@
+package controllers
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// This file tests what is collected, what is not, and what is said of that.
+
+const orphan = lb.Key("fairlead/shop/orphan/internal")
+
+// orphaned is a bench with a load balancer that nothing stands for, and a collector.
+func orphaned(t *testing.T, key lb.Key) (*bench, *collector) {
+	t.Helper()
+	b := newBench(t)
+	if _, err := b.cloud.Cloud.Apply(t.Context(), &lb.Observed{Key: key}, plan.CreateLoadBalancer{}); err != nil {
+		t.Fatal(err)
+	}
+	return b, b.collector()
+}
+
+func (b *bench) collector() *collector {
+	return &collector{reconciler: b.reconciler, sightings: &sightings{reader: b.Client, writer: b.Client}}
+}
+
+// collects are the load balancers that a pass has collected.
+func collects(t *testing.T, c *collector) (keys []lb.Key, lines []string) {
+	t.Helper()
+	ctx := logr.NewContext(t.Context(), funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
+	if err := c.pass(ctx); err != nil {
+		t.Error(err)
+	}
+	for len(c.wake) > 0 {
+		keys = append(keys, (<-c.wake).Object)
+	}
+	return keys, lines
+}
+
+// An orphan is collected by the second pass that finds it, although another replica made the first one. One that is
+// found again after it had its owner is new.
+func TestAnOrphanIsCollectedByTheSecondPass(t *testing.T) {
+	b, c := orphaned(t, orphan)
+	if got, _ := collects(t, c); len(got) > 0 {
+		t.Errorf("the first pass collects %v", got)
+	}
+	for range 2 {
+		if got, _ := collects(t, c); !slices.Equal(got, []lb.Key{orphan}) {
+			t.Errorf("the second pass collects %v", got)
+		}
+	}
+
+	b.succeed()
+	c = b.collector()
+	if got, _ := collects(t, c); !slices.Equal(got, []lb.Key{orphan}) {
+		t.Errorf("the first pass of the next leader collects %v", got)
+	}
+	records, err := b.memories.keeper.load(t.Context())
+	if err != nil || len(records) > 0 {
+		t.Errorf("a sighting is taken for the record %v, error %v", records, err)
+	}
+
+	c.directory.place(ref{kindIngress, "shop", "orphan"}, []lb.Key{orphan})
+	if got, _ := collects(t, c); len(got) > 0 {
+		t.Errorf("with an Ingress, %v are collected", got)
+	}
+	var left v1alpha1.LoadBalancerList
+	if err := b.List(t.Context(), &left); err != nil || len(left.Items) > 0 {
+		t.Errorf("%d sightings are left, error %v", len(left.Items), err)
+	}
+	c.directory.letGo(ref{kindIngress, "shop", "orphan"}, orphan)
+	if got, _ := collects(t, c); len(got) > 0 {
+		t.Errorf("found again, %v are collected by the first pass", got)
+	}
+}
+
+// A list of the cloud that comes back short confirms nothing: what it leaves out is new to the pass after it. One that
+// fails is no pass.
+func TestAShortListConfirmsNoOrphan(t *testing.T) {
+	for name, c := range map[string]struct {
+		list func() ([]lb.Key, error)
+		then []lb.Key
+	}{
+		"it holds nothing":    {list: func() ([]lb.Key, error) { return nil, nil }},
+		"it holds another":    {list: func() ([]lb.Key, error) { return []lb.Key{"fairlead/shop/other/internal"}, nil }},
+		"it fails":            {list: func() ([]lb.Key, error) { return nil, errors.New("timeout") }, then: []lb.Key{orphan}},
+		"it fails with a key": {list: func() ([]lb.Key, error) { return []lb.Key{orphan}, errors.New("timeout") }, then: []lb.Key{orphan}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, collector := orphaned(t, orphan)
+			pass := func() []lb.Key {
+				keys, _ := collects(t, collector)
+				return keys
+			}
+			first := pass()
+			b.cloud.list = c.list
+			_, failure := c.list()
+			if err := collector.pass(t.Context()); (err == nil) != (failure == nil) || len(b.wake) > 0 {
+				t.Errorf("the short pass ends with %v, and collects %d load balancers", err, len(b.wake))
+			}
+			b.cloud.list = nil
+			if then := pass(); len(first) > 0 || !slices.Equal(then, c.then) {
+				t.Errorf("the pass before collects %v, the one afterwards %v, want %v", first, then, c.then)
+			}
+		})
+	}
+}
+
+// An Ingress that is held and belongs nowhere may be served by what looks like an orphan, and so may those of a class
+// that is gone. What keeps orphans is logged and counted, and a pass before it was over confirms nothing.
+func TestWhatKeepsOrphansIsSaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		key      lb.Key
+		begin    func(b *bench)
+		end      func(b *bench)
+		by, says string
+	}{
+		"an Ingress that belongs nowhere": {
+			key:   orphan,
+			begin: func(b *bench) { b.create(held("shop", "lost")) },
+			end: func(b *bench) {
+				free := held("shop", "lost")
+				free.Finalizers = nil
+				if err := b.Patch(b.Context(), free, client.MergeFrom(held("shop", "lost"))); err != nil {
+					b.Fatal(err)
+				}
+			},
+			by: heldByIngress, says: `"ingresses"=["shop/lost"]`,
+		},
+		"a class that is missing": {
+			key:   "gone/shop/orphan/internal",
+			begin: func(*bench) {},
+			end: func(b *bench) {
+				class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "gone"}}
+				class.Spec.Controller = ingress.Controller
+				b.create(class)
+			},
+			by: heldByClass, says: `"orphans"=["gone/shop/orphan/internal"]`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, collector := orphaned(t, c.key)
+			c.begin(b)
+			for range 3 {
+				got, lines := collects(t, collector)
+				if len(got) > 0 || len(lines) != 1 || !strings.Contains(lines[0], c.says) {
+					t.Errorf("%v are collected, and the log says %q, want %s", got, lines, c.says)
+				}
+				_, orphans, kept := b.tally.read()
+				if diff := cmp.Diff(map[string]int{c.by: 1}, kept); orphans != 1 || diff != "" {
+					t.Errorf("%d orphans are counted, and what keeps them is (-want +got)\n%s", orphans, diff)
+				}
+			}
+			c.end(b)
+			if got, lines := collects(t, collector); len(got) > 0 || len(lines) > 0 {
+				t.Errorf("the first pass afterwards collects %v, and says %q", got, lines)
+			}
+			if got, _ := collects(t, collector); !slices.Equal(got, []lb.Key{c.key}) {
+				t.Errorf("the second pass afterwards collects %v", got)
+			}
+		})
+	}
+}
+
+// held is an Ingress with our finalizer.
+func held(namespace, name string) *networkingv1.Ingress {
+	ing := ask()
+	ing.Namespace, ing.Name, ing.Finalizers = namespace, name, []string{finalizer}
+	return ing
+}
