@@ -8,6 +8,7 @@ import (
 	"time"
 
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -94,6 +95,64 @@ func TestHealthThatAWSCannotTell(t *testing.T) {
 			t.Errorf("waiting for targets fails with %v, want one to wait for", err)
 		}
 	})
+}
+
+// A group is waited for until one of its targets is healthy: where none is, AWS sends requests to all of them.
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html
+func TestAGroupIsWaitedForUntilATargetIsHealthy(t *testing.T) {
+	for name, c := range map[string]struct {
+		states []elbtypes.TargetHealthStateEnum
+		ends   bool
+	}{
+		"no target":                         {},
+		"targets of a group that is unused": {states: []elbtypes.TargetHealthStateEnum{"unused", "unused"}},
+		"targets that are new":              {states: []elbtypes.TargetHealthStateEnum{"initial"}},
+		"targets that fail their checks":    {states: []elbtypes.TargetHealthStateEnum{"unhealthy", "unhealthy.draining"}},
+		"targets that are leaving":          {states: []elbtypes.TargetHealthStateEnum{"draining"}},
+		"targets that AWS does not know of": {states: []elbtypes.TargetHealthStateEnum{"unavailable"}},
+		"one healthy target among others":   {states: []elbtypes.TargetHealthStateEnum{"initial", "unhealthy", "healthy"}, ends: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGroup(t)
+			g.sim.Amend(func(_, out any) error {
+				if health, ok := out.(*elbapi.DescribeTargetHealthOutput); ok {
+					health.TargetHealthDescriptions = nil
+					for i, target := range targets("abc"[:len(c.states)]) {
+						health.TargetHealthDescriptions = append(health.TargetHealthDescriptions, elbtypes.TargetHealthDescription{
+							Target:       &elbtypes.TargetDescription{Id: &target.Address, Port: &target.Port},
+							TargetHealth: &elbtypes.TargetHealth{State: c.states[i]},
+						})
+					}
+				}
+				return nil
+			})
+			_, err := g.cloud.Apply(t.Context(), &lb.Observed{Key: key}, plan.AwaitTargets{Group: g.ID})
+			if c.ends && err != nil || !c.ends && !errors.Is(err, providers.ErrPending) {
+				t.Errorf("waiting ends with %v", err)
+			}
+		})
+	}
+}
+
+// A target group that somebody else has deleted is gone, as it was to be.
+func TestATargetGroupThatIsGoneIsDeleted(t *testing.T) {
+	g := newGroup(t)
+	cloud := g.cloud.Term() // for which the group was not made a moment ago
+	seen, err := cloud.Observe(t.Context(), key, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, gone := range map[string]bool{"TargetGroupNotFound": true, "InvalidConfigurationRequest": false} {
+		g.sim.Refuse(func(in any) error {
+			if _, deletes := in.(*elbapi.DeleteTargetGroupInput); deletes {
+				return albsim.Refusal(code, "One or more target groups not found")
+			}
+			return nil
+		})
+		if _, err := cloud.Apply(t.Context(), seen, plan.DeleteTargetGroup{Group: g.ID}); (err == nil) != gone {
+			t.Errorf("where AWS answers %s, deleting ends with %v", code, err)
+		}
+	}
 }
 
 func TestMembersAreReadWhereTheyAreNotKnown(t *testing.T) {
