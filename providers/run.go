@@ -15,7 +15,8 @@ import (
 
 // Options say how a plan is run.
 type Options struct {
-	Parallel int // steps under way at the same time; less than one: four
+	Parallel int    // steps under way at the same time; less than one: four
+	Done     func() // is told of each step that is done; may be nil
 }
 
 // An Outcome is what became of the steps of a plan. What is neither done, rejected nor pending
@@ -57,7 +58,8 @@ func Run(ctx context.Context, cloud Provider, seen *lb.Observed, p plan.Plan, o 
 			if view == nil {
 				view = seen.Clone()
 			}
-			go apply(context.WithoutCancel(ctx), cloud, view, r.next(), finished)
+			a := r.next()
+			go apply(Urgently(context.WithoutCancel(ctx), r.urgent[a.index]), cloud, view, a, finished)
 			underWay++
 		}
 		if underWay == 0 {
@@ -68,6 +70,9 @@ func Run(ctx context.Context, cloud Provider, seen *lb.Observed, p plan.Plan, o 
 		if a.err == nil {
 			a.step.Do(seen, a.result)
 			view = nil
+			if o.Done != nil {
+				o.Done()
+			}
 		}
 		r.note(a)
 	}
@@ -95,6 +100,7 @@ func applyOne(ctx context.Context, cloud Provider, view *lb.Observed, step plan.
 // A run is how far a plan has got.
 type run struct {
 	plan      plan.Plan
+	urgent    []bool  // by step: it restricts or repairs, or has to be done before one that does
 	waitsFor  []int   // by step: how many of the steps before it are not done
 	followers [][]int // by step: those that wait for it
 	ready     []int   // steps that may start, ascending
@@ -105,7 +111,7 @@ type run struct {
 }
 
 func newRun(p plan.Plan) *run {
-	r := &run{plan: p, waitsFor: make([]int, len(p.Steps)), followers: make([][]int, len(p.Steps)), needless: make([]bool, len(p.Steps))}
+	r := &run{plan: p, urgent: p.Urgent(), waitsFor: make([]int, len(p.Steps)), followers: make([][]int, len(p.Steps)), needless: make([]bool, len(p.Steps))}
 	for i, s := range p.Steps {
 		r.waitsFor[i] = len(s.After)
 		for _, before := range s.After {
@@ -118,10 +124,11 @@ func newRun(p plan.Plan) *run {
 	return r
 }
 
-// next takes the first step that may start.
+// next takes the first step that may start, an urgent one if there is one.
 func (r *run) next() applied {
-	i := r.ready[0]
-	r.ready = r.ready[1:]
+	at := max(0, slices.IndexFunc(r.ready, func(i int) bool { return r.urgent[i] }))
+	i := r.ready[at]
+	r.ready = slices.Delete(r.ready, at, at+1)
 	return applied{index: i, step: r.plan.Steps[i].Step}
 }
 

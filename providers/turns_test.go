@@ -143,7 +143,7 @@ func TestTurnsAreSavedUp(t *testing.T) {
 }
 
 // TestEveryCallTakesATurn makes each call of the interface once, and those of two load balancers in
-// turns, targets too.
+// turns. A change of targets is urgent.
 func TestEveryCallTakesATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watch := newStopwatch()
@@ -172,7 +172,7 @@ func TestEveryCallTakesATurn(t *testing.T) {
 		}
 		all.Wait()
 		want := []string{
-			"a first 0s <nil>", "a second 1s <nil>", "b first 2s <nil>", "lookup 3s <nil>", "list 4s <nil>", "a third 5s <nil>",
+			"a first 0s <nil>", "b first 1s <nil>", "a second 2s <nil>", "lookup 3s <nil>", "list 4s <nil>", "a third 5s <nil>",
 		}
 		for i := range want {
 			if order[i] != want[i] {

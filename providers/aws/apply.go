@@ -18,6 +18,7 @@ import (
 
 // Apply makes one step true.
 func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	ctx = providers.About(ctx, seen.Key)
 	p.unnotice(seen.Key)
 	result, err := p.apply(ctx, seen, step)
 	if err == nil {

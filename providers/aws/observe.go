@@ -57,6 +57,7 @@ type reader func(ctx context.Context, l *look, strewn map[string]map[string]stri
 
 // Observe reads what is under a key.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	ctx = providers.About(ctx, key)
 	l := &look{
 		key: key, owns: func(tags map[string]string) bool { return p.owns(key, tags) }, deep: deep, rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{},
 		attributes: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
@@ -209,6 +210,7 @@ func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) 
 	if seen.Active || p.inactive.early(seen.Handle) {
 		return seen.Active, nil
 	}
+	ctx = providers.About(ctx, seen.Key)
 	out, err := p.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{LoadBalancerArns: []string{seen.Handle}})
 	if err != nil {
 		return false, explained("reading load balancer "+seen.Handle, err)

@@ -10,7 +10,6 @@ import (
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/smithy-go/middleware"
-	"golang.org/x/time/rate"
 
 	"fairlead.dev/fairlead/providers"
 )
@@ -18,8 +17,7 @@ import (
 // This file keeps calls within the rates that AWS grants an account, counts them, and slows down where AWS
 // says that it is too fast after all: an account's rates are shared with whoever else works in it.
 //
-// Those who wait are served in the order in which they came. That is fair enough between load balancers,
-// for none of them has more than a handful of calls under way, however long its plan is.
+// Load balancers whose calls wait take turns, and what restricts or repairs goes first: see providers.Turns.
 
 // Published are the rates of classes of calls. Those of Elastic Load Balancing are AWS's published ones for
 // reads, changes and targets, and those of WAF for web ACLs of load balancers. Of Certificate Manager they are the least
@@ -91,7 +89,7 @@ type pacer struct {
 func newPacer(rates providers.Rates, tell func(Request)) *pacer {
 	p := &pacer{buckets: map[string]*bucket{}, tell: tell}
 	for class, r := range rates {
-		p.buckets[class] = &bucket{limiter: rate.NewLimiter(rate.Limit(r.PerSecond), r.Burst), full: rate.Limit(r.PerSecond)}
+		p.buckets[class] = &bucket{turns: providers.NewTurns(r.PerSecond, r.Burst), rate: r.PerSecond, full: r.PerSecond}
 	}
 	return p
 }
@@ -108,7 +106,7 @@ func (p *pacer) pace(ctx context.Context, in middleware.FinalizeInput, next midd
 	if b != nil {
 		w := watchOf(ctx)
 		w.stop()
-		err := b.limiter.Wait(ctx)
+		err := b.turns.Wait(ctx)
 		w.goOn()
 		if err != nil {
 			return middleware.FinalizeOutput{}, middleware.Metadata{}, fmt.Errorf("waiting for a turn to call %s: %w", r.Operation, err)
@@ -132,10 +130,11 @@ func (p *pacer) pace(ctx context.Context, in middleware.FinalizeInput, next midd
 
 // A bucket is the rate of a class, and how much of it AWS seems to grant at the moment.
 type bucket struct {
-	limiter *rate.Limiter
-	full    rate.Limit
+	turns *providers.Turns
+	full  float64 // calls a second
 
 	mu     sync.Mutex
+	rate   float64 // the same, at the moment
 	slowed time.Time
 }
 
@@ -151,12 +150,13 @@ const (
 func (b *bucket) heard(refused bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now, limit := time.Now(), b.limiter.Limit()
+	now := time.Now()
 	switch {
 	case !refused:
-		b.limiter.SetLimit(min(b.full, limit+b.full/recovery))
+		b.rate = min(b.full, b.rate+b.full/recovery)
 	case now.Sub(b.slowed) >= oneRefusal:
 		b.slowed = now
-		b.limiter.SetLimit(max(b.full/leastShare, limit/2))
+		b.rate = max(b.full/leastShare, b.rate/2)
 	}
+	b.turns.SetRate(b.rate)
 }

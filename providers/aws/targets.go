@@ -140,6 +140,7 @@ func (p *Provider) membersOf(arn string) membership {
 
 // Targets are the members of a target group. What an observation has just read is not read again.
 func (p *Provider) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+	ctx = providers.About(ctx, key)
 	arn, err := p.groupARN(ctx, key, group)
 	if err != nil {
 		return nil, err
@@ -203,6 +204,7 @@ func (p *Provider) readHealth(ctx context.Context, group string) ([]lb.TargetHea
 // SetTargets makes targets the members of a group: it adds what is missing, then removes the others. Who is there
 // is not read where it is known. What AWS refuses then may be for somebody who has left by himself.
 func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+	ctx = providers.Urgently(providers.About(ctx, key), true)
 	arn, err := p.groupARN(ctx, key, group)
 	if err != nil {
 		return err
