@@ -61,11 +61,13 @@ type bounded[K comparable] struct {
 	slots *slots
 	pulse *pulse
 	name  string
+	// queued is told when a thing begins to wait for others. What it returns is told when its turn comes. It may be nil.
+	queued func(ctx context.Context, key K) (over func())
 }
 
 // Reconcile is for the controller.
 func (b bounded[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, error) {
-	if err := b.slots.acquire(ctx); err != nil {
+	if err := b.slots.acquire(ctx, func() func() { return b.waits(ctx, key) }); err != nil {
 		return reconcile.Result{}, err
 	}
 	defer b.slots.release()
@@ -73,4 +75,11 @@ func (b bounded[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, err
 	ctx, cancel := context.WithTimeoutCause(ctx, b.pulse.limit, errLong)
 	defer cancel()
 	return b.TypedReconciler.Reconcile(withWork(ctx, b.slots), key)
+}
+
+func (b bounded[K]) waits(ctx context.Context, key K) (over func()) {
+	if b.queued == nil {
+		return func() {}
+	}
+	return b.queued(ctx, key)
 }

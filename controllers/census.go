@@ -59,13 +59,14 @@ func (c census) take(emit emitter) {
 	for by, n := range held {
 		emit(orphansHeldGauge, float64(n), by)
 	}
+	c.waiting.emit(emit)
 	c.ofIngresses(records, emit)
 }
 
 // ofRecords counts what is remembered of load balancers.
 func (c census) ofRecords(records map[lb.Key]record, emit emitter) {
 	conditions := map[[2]string]int{}
-	for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionProgrammed, v1alpha1.ConditionDegraded} {
+	for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionProgrammed, v1alpha1.ConditionDegraded, v1alpha1.ConditionWaiting} {
 		for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse} {
 			conditions[[2]string{kind, string(status)}] = 0
 		}

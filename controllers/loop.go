@@ -24,14 +24,15 @@ type loop[K comparable] struct {
 	about      func(K) []any // what every log line about a thing says of it
 	// gather is how long what is to be done waits for more of the same; zero for not at all.
 	gather time.Duration
-	pulse  *pulse // the liveness probe looks at it
+	pulse  *pulse                                         // the liveness probe looks at it
+	queued func(ctx context.Context, key K) (over func()) // see bounded
 }
 
 // addTo adds the loop to a manager, and begins to fill the caches of what wakes it.
 func (l loop[K]) addTo(ctx context.Context, m manager.Manager, logger logr.Logger) error {
 	unique := true // two operators in one process, as tests have them, share their metrics
 	options := controller.TypedOptions[K]{
-		Reconciler:              &patient[K]{TypedReconciler: bounded[K]{l.reconciler, &slots{limit: l.parallel}, l.pulse, l.name}},
+		Reconciler:              &patient[K]{TypedReconciler: bounded[K]{l.reconciler, &slots{limit: l.parallel}, l.pulse, l.name, l.queued}},
 		MaxConcurrentReconciles: l.parallel + mostWaiting,
 		SkipNameValidation:      &unique,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[K](firstRetry, lastRetry),

@@ -60,6 +60,10 @@ var (
 		"When the oldest Ingress without a class was created, in seconds since 1970."}
 	diagnosticsGauge = metric{"fairlead_diagnostics", "gauge", []string{"severity", "reason"},
 		"Diagnostics that hold now, by reason; see [diagnostics](diagnostics.md)."}
+	waitingGauge = metric{"fairlead_waiting_load_balancers", "gauge", []string{"reason"},
+		"Load balancers that wait for something, by what they wait for."}
+	waitingSecondsGauge = metric{"fairlead_waiting_seconds", "gauge", []string{"reason"},
+		"How long the load balancer that has waited longest has done so, by what it waits for; 0 where none waits."}
 	orphansGauge = metric{"fairlead_orphans", "gauge", nil,
 		"Load balancers that the last look at the cloud found, and that no Ingress asks for and nothing remembers."}
 	orphansHeldGauge = metric{"fairlead_orphans_held", "gauge", []string{"held_by"},
@@ -69,14 +73,14 @@ var (
 // table is all metrics, in the order of the reference.
 var table = []metric{
 	compileSeconds, planSteps, providerCalls, providerSeconds, oldestCall, cloudRequests, loadBalancersGauge, degradedGauge, rulesGauge, ruleLimitGauge,
-	parkedGauge, takenOverGauge, servedGauge, unclassedGauge, unclassedSinceGauge, diagnosticsGauge, orphansGauge, orphansHeldGauge,
+	parkedGauge, takenOverGauge, servedGauge, unclassedGauge, unclassedSinceGauge, diagnosticsGauge, waitingGauge, waitingSecondsGauge, orphansGauge, orphansHeldGauge,
 }
 
 // meanings are what the labels of metrics say.
 var meanings = map[string]string{
 	"by":                "what shows it: `class`, if it names a class of another controller and is not let go of yet, or `status`, if somebody else has written where it is reached",
 	"call":              "a method of the provider: `Lookup`, `Observe`, `Active`, `Apply`, `Targets`, `SetTargets` or `List`",
-	"condition":         "`Accepted`, `Programmed` or `Degraded`",
+	"condition":         "`Accepted`, `Programmed`, `Degraded` or `Waiting`",
 	"held_by":           "`ingress`, if an Ingress with Fairlead's finalizer belongs to no load balancer and may be served by one of these, or `class`, if their IngressClass is missing or names another controller",
 	"ingress_namespace": "a namespace; Prometheus itself says in `namespace` where the operator is",
 	"kind":              "what a step is about, such as `rule` or `target group`",
@@ -84,7 +88,7 @@ var meanings = map[string]string{
 	"op":                "what a step does, such as `create`, `modify` or `delete`",
 	"operation":         "what is asked of the cloud's API, by its own name",
 	"outcome":           "`ok`, the API's own name of an error, or `lost` where there was no answer",
-	"reason":            "why it is so: of a condition or of a diagnostic",
+	"reason":            "why it is so: of a condition or of a diagnostic. What is waited for is `Queued`, `RateLimited`, `Throttled`, `TargetHealth`, `Cloud` or `Quota`",
 	"result":            "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), `denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the operator was told to stop) or `error`",
 	"served":            "`true` or `false`",
 	"service":           "the API of the cloud that is asked, by its own name",

@@ -94,6 +94,8 @@ func TestMetricsMove(t *testing.T) {
 	})
 	shows("fairlead_load_balancer_parked_target_groups", shop)
 	shows("fairlead_plan_steps_total", "await", "targets", "pending")
+	shows("fairlead_waiting_load_balancers", "TargetHealth")
+	shows("fairlead_waiting_seconds", "TargetHealth")
 
 	w.cloud.no.Store(&refusal{"", fmt.Errorf("%w: no such rights", providers.ErrDenied)})
 	orphan := lb.Key(w.class + "/" + w.namespace + "/orphan/internal")

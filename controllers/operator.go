@@ -140,12 +140,12 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		pulse: beat,
 		name:  "loadbalancers", parallel: cmp.Or(o.Workers, 4), reconciler: r, sources: r.sources(m.GetCache()),
 		about:  func(key lb.Key) []any { return []any{"loadBalancer", key} },
-		gather: o.Cloud.Capabilities(lb.Class{}).Gather,
+		gather: o.Cloud.Capabilities(lb.Class{}).Gather, queued: r.queued,
 	}
 	if err := balancerLoop.addTo(ctx, m, o.Logger); err != nil || o.ReadOnly {
 		return err
 	}
-	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, registered: r.registered, crowded: r.crowded}
+	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, waiting: &r.waiting, waits: r.waitsLong, registered: r.registered, crowded: r.crowded}
 	targetsLoop := loop[groupKey]{
 		pulse: beat,
 		name:  "targets", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: targets, sources: targets.sources(m.GetCache()),

@@ -55,6 +55,19 @@ func (w *waits) note(key lb.Key, pending []plan.Step, done bool, now time.Time) 
 	}
 }
 
+// first is since when the first group of a load balancer has been waited for.
+func (w *waits) first(key lb.Key) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out time.Time
+	for k, since := range w.since {
+		if k.key == key && (out.IsZero() || since.Before(out)) {
+			out = since
+		}
+	}
+	return out
+}
+
 // over reports whether a group has been waited for long enough.
 func (w *waits) over(k groupKey, limit time.Duration, now time.Time) bool {
 	w.mu.Lock()
@@ -65,10 +78,7 @@ func (w *waits) over(k groupKey, limit time.Duration, now time.Time) bool {
 
 // losePatience has plans take for healthy what they have waited for long enough.
 func (r *reconciler) losePatience(ctx context.Context, g *gathering, seen *lb.Observed) {
-	limit := warmTimeout
-	if t := g.Class.WarmTimeout; t != nil {
-		limit = t.Duration
-	}
+	limit := g.patience()
 	for _, group := range seen.TargetGroups {
 		limit := limit
 		if !g.expects(group.TargetGroup) {
@@ -79,6 +89,14 @@ func (r *reconciler) losePatience(ctx context.Context, g *gathering, seen *lb.Ob
 			plan.AwaitTargets{Group: group.ID}.Do(seen, plan.Result{})
 		}
 	}
+}
+
+// patience is how long the class has target groups waited for.
+func (g *gathering) patience() time.Duration {
+	if t := g.Class.WarmTimeout; t != nil {
+		return t.Duration
+	}
+	return warmTimeout
 }
 
 // expects reports whether anything may be on its way to being healthy in a target group: there is the Service and its

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -26,6 +27,7 @@ type reconciler struct {
 	metrics *metrics
 	tally   tally
 	doubts  doubts
+	waiting waitings
 	waits   waits
 	rules   rulebook
 	// readOnly says that plans are reported, and nothing else is written.
@@ -41,6 +43,7 @@ const reportFor = time.Minute
 
 // Reconcile is the whole story.
 func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
+	ctx = r.waiting.asker(ctx, key)
 	snap, err := r.gather(ctx, key) // the objects, read once, with what is remembered of this key
 	if err != nil {
 		return reconcile.Result{}, err
@@ -48,14 +51,16 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if err := r.hold(ctx, snap); err != nil { // finalizers, before anything exists to leak
 		return reconcile.Result{}, err
 	}
-	facts, err := r.cloud.Lookup(ctx, snap.ask()) // what compiling needs to know about the cloud
+	var facts lb.Facts
+	r.telling(ctx, snap, atAll, func() { facts, err = r.cloud.Lookup(ctx, snap.ask()) }) // what compiling needs to know about the cloud
 	if err != nil {
 		return r.blind(ctx, snap, err)
 	}
 	if err := r.doubtOthers(ctx, key); err != nil { // what another operator may have changed is looked at anew
 		return reconcile.Result{}, err
 	}
-	seen, err := r.seen(ctx, key) // what is there: observed once, then kept true
+	var seen *lb.Observed
+	r.telling(ctx, snap, atAll, func() { seen, err = r.seen(ctx, key) }) // what is there: observed once, then kept true
 	if err != nil {
 		return r.blind(ctx, snap, err)
 	}
@@ -74,7 +79,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 		}
 	}
 	if o.withheld == "" {
-		o.run, o.err = providers.Run(ctx, r.cloud, seen, todo, providers.Options{}) // do it
+		r.carryOut(ctx, &o) // do it
 		if !todo.Empty() {
 			r.wrote(key)
 		}
@@ -82,6 +87,16 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportFor)
 	defer cancel()
 	return r.report(ctx, o) // status, events, memory, finalizers released, when to come back
+}
+
+// carryOut carries the plan out.
+func (r *reconciler) carryOut(ctx context.Context, o *outcome) {
+	var done atomic.Int64
+	began := time.Now()
+	text := func(now time.Time) string { return untilDone(began, now, int(done.Load()), len(o.todo.Steps)) }
+	r.telling(ctx, o.snap, text, func() {
+		o.run, o.err = providers.Run(ctx, r.cloud, o.seen, o.todo, providers.Options{Done: func() { done.Add(1) }})
+	})
 }
 
 // doubtOthers forgets what was seen of a load balancer that another operator has worked on since.

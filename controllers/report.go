@@ -59,6 +59,8 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	r.targets.track(ctx, key, &o.snap.Class, o.caps, o.seen.TargetGroups)
 	next := o.record(time.Now())
 	o.learn(&next, time.Now())
+	waits := r.waitsFor(o, &next, time.Now())
+	setWaiting(&next, waits, time.Now())
 	rejected := o.rejected(&next)
 	var err error
 	if len(rejected) > 0 {
@@ -75,11 +77,15 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	}
 	wait = sooner(wait, sooner(o.untilLetGo(&next, time.Now()), untilFree(&next, time.Now())))
 	wait = sooner(wait, rereads(o.seen))
+	if slices.ContainsFunc(waits, func(w reasonToWait) bool { return w.reason == v1alpha1.ReasonRateLimited }) {
+		wait = sooner(wait, untilSeenOver)
+	}
 	if o.finished(&next) && err == nil {
 		r.gone(key)
 		r.herald.forget(key)
 		r.targets.forget(key)
 		r.rules.forget(key)
+		r.waiting.forget(key)
 		err := r.memories.drop(ctx, key)
 		r.awaken(ctx, append(ended, r.memories.namesakes(key)...)) // the name is free
 		return reconcile.Result{}, err
@@ -112,6 +118,7 @@ func (r *reconciler) blind(ctx context.Context, snap *gathering, failure error) 
 	next.Conditions = slices.Clone(next.Conditions)
 	next.LastError = shorten(failure.Error())
 	setConditions(&next, conditionsAfter(failure), time.Now())
+	setWaiting(&next, r.waitsBlindly(snap, failure, time.Now()), time.Now())
 	return reconcile.Result{}, errors.Join(failure, r.keep(ctx, snap.Key, &next))
 }
 
@@ -398,6 +405,9 @@ func (r *reconciler) registered(ctx context.Context, key lb.Key, group lb.GroupI
 // crowded has a load balancer reconciled of which a target group has come to have more targets than the cloud
 // takes, or no more: that is for the owners of its Ingresses to know.
 func (r *reconciler) crowded(ctx context.Context, key lb.Key) { r.awaken(ctx, []lb.Key{key}) }
+
+// waitsLong has a load balancer reconciled whose targets wait for the cloud's rate, so that it is told.
+func (r *reconciler) waitsLong(ctx context.Context, key lb.Key) { r.awaken(ctx, []lb.Key{key}) }
 
 // awaken makes other load balancers reconcile.
 func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {

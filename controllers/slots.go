@@ -27,13 +27,20 @@ type slots struct {
 	queue   []chan struct{} // of those who want a slot
 }
 
-// acquire takes a slot as soon as there is one.
-func (s *slots) acquire(ctx context.Context) error {
+// acquire takes a slot as soon as there is one. Where there is none at once, waits is told; what it returns is told when
+// the wait is over.
+func (s *slots) acquire(ctx context.Context, waits func() (over func())) error {
 	s.mu.Lock()
 	turn := make(chan struct{})
 	s.queue = append(s.queue, turn)
 	s.grant()
 	s.mu.Unlock()
+	select {
+	case <-turn:
+		return nil
+	default:
+	}
+	defer waits()()
 	select {
 	case <-turn:
 		return nil
@@ -74,7 +81,7 @@ type work struct {
 	slots *slots
 
 	mu   sync.Mutex
-	slow int // calls under way that take long
+	slow int // calls under way that take long, or wait for their turn
 }
 
 type workKey struct{}

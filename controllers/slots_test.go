@@ -39,7 +39,7 @@ func TestWorkThatWaitsForASlowCallHasNoSlot(t *testing.T) {
 			running--
 			done++
 			return nil
-		}), s, &pulse{limit: time.Hour}, "loadbalancers"}
+		}), s, &pulse{limit: time.Hour}, "loadbalancers", nil}
 		began := time.Now()
 		for range 2 {
 			go func() { _, _ = b.Reconcile(t.Context(), "silent") }()
@@ -69,7 +69,7 @@ func TestWorkThatWaitsForASlowCallHasNoSlot(t *testing.T) {
 func TestWorkThatDoesNotGetASlotInTimeIsNotDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slots{limit: 1}
-		b := bounded[string]{job(func(context.Context, string) error { time.Sleep(time.Minute); return nil }), s, &pulse{limit: time.Hour}, "loadbalancers"}
+		b := bounded[string]{job(func(context.Context, string) error { time.Sleep(time.Minute); return nil }), s, &pulse{limit: time.Hour}, "loadbalancers", nil}
 		go func() { _, _ = b.Reconcile(context.Background(), "first") }()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -95,7 +95,7 @@ func TestAReconcileThatDoesNotEndFailsTheLivenessProbe(t *testing.T) {
 			}
 			<-ends
 			return context.Cause(ctx)
-		}), &slots{limit: 1}, p, "loadbalancers"}
+		}), &slots{limit: 1}, p, "loadbalancers", nil}
 		ended := make(chan error, 1)
 		go func() {
 			_, err := b.Reconcile(context.Background(), "fairlead/shop/site/internal")

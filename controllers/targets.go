@@ -274,6 +274,9 @@ type registrar struct {
 	pods  podReader
 	cloud providers.Provider
 	book  *targetBook
+	// waiting is what load balancers wait for, and waits is told when they have for long.
+	waiting *waitings
+	waits   func(ctx context.Context, key lb.Key)
 	// registered is told when a target group has got its first members, or lost its last.
 	registered func(ctx context.Context, key lb.Key, group lb.GroupID, some bool)
 	// crowded is told when a target group has come to have more targets than the cloud takes, or no more.
@@ -287,6 +290,7 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 	if !ok {
 		return reconcile.Result{}, nil // deleted since
 	}
+	ctx = r.waiting.asker(ctx, k.key)
 	found, outlook, err := r.want(ctx, t)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -327,6 +331,9 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 			}
 		})
 		return reconcile.Result{RequeueAfter: wait}, nil
+	}
+	if r.waiting.long(k.key) {
+		r.waits(ctx, k.key)
 	}
 	if err := r.cloud.SetTargets(ctx, k.key, k.id, want); err != nil {
 		r.book.note(k, func(known *tracked) { known.known = false })

@@ -21,6 +21,9 @@ const (
 	ConditionProgrammed = "Programmed"
 	// ConditionDegraded says whether something needs attention, whatever is served meanwhile.
 	ConditionDegraded = "Degraded"
+	// ConditionWaiting says what something waits for that is to be done, once it has waited for 15 s. Its last transition
+	// is when the wait began. A load balancer that has not waited so long has no such condition.
+	ConditionWaiting = "Waiting"
 )
 
 // The reasons of these conditions.
@@ -39,6 +42,13 @@ const (
 	ReasonProviderDenied  = "ProviderDenied"  // the operator's credentials do not suffice
 	ReasonProviderFailed  = "ProviderFailed"  // the cloud failed; it is tried again
 	ReasonAsExpected      = "AsExpected"      // nothing needs attention
+	ReasonQueued          = "Queued"          // other load balancers are worked on
+	ReasonRateLimited     = "RateLimited"     // calls wait for the rate at which the cloud may be asked
+	ReasonThrottled       = "Throttled"       // the cloud refuses calls for their rate
+	ReasonTargetHealth    = "TargetHealth"    // targets have to be healthy before they take over
+	ReasonCloud           = "Cloud"           // the cloud is not ready
+	ReasonQuota           = "Quota"           // a quota is used up
+	ReasonNotWaiting      = "NotWaiting"      // nothing is waited for any more
 )
 
 // LoadBalancerSpec says which load balancer an object is about.
@@ -72,7 +82,7 @@ type LoadBalancerStatus struct {
 	Rules int32 `json:"rules"`
 	// RuleLimit is how many they may have; 0 if the cloud knows no limit.
 	RuleLimit int32 `json:"ruleLimit,omitempty"`
-	// Conditions are Accepted, Programmed and Degraded.
+	// Conditions are Accepted, Programmed and Degraded, and Waiting once something has waited for 15 s.
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`

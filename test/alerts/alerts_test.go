@@ -190,6 +190,11 @@ func TestAlertsFire(t *testing.T) {
 			`fairlead_provider_call_oldest_seconds{` + fairlead + `} 75x90`,
 			`fairlead_provider_call_oldest_seconds{` + fairlead + `} 0x20 75x3 0x60`,
 		},
+		"FairleadWaits": {
+			`fairlead_waiting_seconds{reason="RateLimited",` + fairlead + `} 0+60x90`,
+			`fairlead_waiting_seconds{reason="RateLimited",` + fairlead + `} 0+60x14 0x76
+			 fairlead_waiting_seconds{reason="Quota",` + fairlead + `} 0+60x90`,
+		},
 		"FairleadLoadBalancerDegraded": {
 			`fairlead_load_balancer_degraded{load_balancer="a",reason="ProviderFailed",` + fairlead + `} 1x90`,
 			`fairlead_load_balancer_degraded{load_balancer="a",reason="ProviderFailed",` + fairlead + `} 1x10 _x80`,
