@@ -20,14 +20,14 @@ func (d *difference) redirects() {
 		for _, m := range ch.steps {
 			from, to := d.answers(ch, m)
 			for _, a := range to {
-				if a.Redirect != nil && !onlyAnswer(from, a) && !d.closes(ch.target(a)) {
+				if a.Redirect != nil && !onlyAnswer(from, a, d.opens(ch.target(a))) && !d.closes(ch.target(a)) {
 					for _, t := range d.landing(ch, m.rule, a) {
 						d.prefer(m.at, t)
 					}
 				}
 			}
 			for _, a := range from {
-				if a.Redirect != nil && !onlyAnswer(to, a) {
+				if a.Redirect != nil && !onlyAnswer(to, a, d.closes(ch.target(a))) {
 					for _, t := range d.landing(ch, m.rule, a) {
 						d.prefer(t, m.at)
 					}
@@ -42,6 +42,11 @@ func (d *difference) closes(port int32) bool {
 	return slices.ContainsFunc(d.changes, func(ch *change) bool { return ch.port == port && ch.want == nil })
 }
 
+// opens reports whether a port will be open and is not yet.
+func (d *difference) opens(port int32) bool {
+	return slices.ContainsFunc(d.changes, func(ch *change) bool { return ch.port == port && ch.seen == nil })
+}
+
 // prefer puts a task behind another if that is possible.
 func (d *difference) prefer(later, earlier int) {
 	if later != earlier {
@@ -49,9 +54,13 @@ func (d *difference) prefer(later, earlier int) {
 	}
 }
 
-// onlyAnswer reports whether all that requests get is to be sent where an action sends them.
-func onlyAnswer(all []lb.Action, a lb.Action) bool {
-	return len(all) > 0 && !slices.ContainsFunc(all, func(b lb.Action) bool { return b.Redirect == nil || b.Location != a.Location })
+// onlyAnswer reports whether all that requests get is to be sent where an action sends them. At a port that stays open,
+// redirects of different statuses are one: they always lead to the same answers. One that opens or closes answers on one
+// side of the change only, so the status tells of which side a redirect is.
+func onlyAnswer(all []lb.Action, a lb.Action, oneSided bool) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(b lb.Action) bool {
+		return b.Redirect == nil || b.Location != a.Location || oneSided && b.Status != a.Status
+	})
 }
 
 // answers are the actions of the requests that a move sends elsewhere, before it and after it. A
