@@ -53,8 +53,9 @@ func FromRouting(a routing.Action) Action {
 	return out
 }
 
-// Key is equal for equal actions and only for them.
+// Key is equal for equal actions and only for them, in whatever order target groups are named.
 func (a Action) Key() string {
+	a = a.form()
 	if a.Auth != nil || a.Rewrite != nil || a.Body != "" || a.ContentType != "" {
 		text, err := json.Marshal(a)
 		if err != nil {

@@ -128,19 +128,22 @@ type Condition struct {
 // Key is equal for rules of equal content and only for them.
 func (r Rule) Key() string { return r.MatchKey() + " → " + r.Action.Key() }
 
-// String is the rule in one line.
-func (r Rule) String() string { return r.MatchKey() + " → " + r.Action.String() }
+// String is the rule in one line, as it is written.
+func (r Rule) String() string { return inWords(r.Conditions) + " → " + r.Action.String() }
 
-// MatchKey is equal for rules with equal conditions and only for them.
-func (r Rule) MatchKey() string {
+// MatchKey is equal for rules with equal conditions and only for them, in whatever order and case these are written.
+func (r Rule) MatchKey() string { return inWords(formOf(r.Conditions)) }
+
+// inWords are conditions in one line.
+func inWords(conditions []Condition) string {
 	var b strings.Builder
-	for i, c := range r.Conditions {
+	for i, c := range conditions {
 		if i > 0 {
 			b.WriteString(" & ")
 		}
 		b.WriteString(c.String())
 	}
-	if len(r.Conditions) == 0 {
+	if len(conditions) == 0 {
 		return "any"
 	}
 	return b.String()
@@ -157,7 +160,10 @@ func (r Rule) Condition(field string) *Condition {
 	return nil
 }
 
-// String is equal for equal conditions and only for them: what is not one word is quoted.
+// Key is equal for equal conditions and only for them, in whatever order and case they are written.
+func (c Condition) Key() string { return c.form().String() }
+
+// String is the condition as it is written: what is not one word is quoted.
 func (c Condition) String() string {
 	name := c.Field
 	if c.Name != "" {

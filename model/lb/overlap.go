@@ -35,7 +35,7 @@ func (e *Extent) Overlaps(o *Extent) bool { return e.host.meets(&o.host) && e.pa
 // cannot tell.
 func Contains(outer, inner Rule, d Dialect) bool {
 	for _, c := range outer.Conditions {
-		if c.Field != "host" && c.Field != "path" && !slices.ContainsFunc(inner.Conditions, func(i Condition) bool { return i.String() == c.String() }) {
+		if c.Field != "host" && c.Field != "path" && !slices.ContainsFunc(inner.Conditions, func(i Condition) bool { return i.Key() == c.Key() }) {
 			return false
 		}
 	}

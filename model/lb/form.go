@@ -1,0 +1,79 @@
+package lb
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// This file compares rules by what they say, not by how it is written. A cloud may describe a rule otherwise than
+// Fairlead wrote it: AWS returns the values of a condition in an order of its own
+// (https://github.com/go-to-k/cdk-real-drift/pull/330), and compares hosts, names and values of headers and query
+// strings without regard to case
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_HostHeaderConditionConfig.html,
+// API_HttpHeaderConditionConfig.html and API_QueryStringConditionConfig.html there), as routing.Conditions does.
+// Paths and methods are compared with it (API_PathPatternConditionConfig.html, API_HttpRequestMethodConditionConfig.html),
+// and so are regular expressions. What is written stays as it is.
+
+// form is equal for conditions that hold for the same requests because of the same values.
+func (c Condition) form() Condition {
+	spelt := func(value string) string { return value }
+	switch c.Field {
+	case "host", "header", "query":
+		c.Name, spelt = strings.ToLower(c.Name), strings.ToLower
+	case "source":
+		spelt = canonicalRange
+	}
+	c.Values, c.Regex = set(c.Values, spelt), set(c.Regex, func(value string) string { return value })
+	return c
+}
+
+// formOf are the forms of conditions, in one order.
+func formOf(conditions []Condition) []Condition {
+	out := make([]Condition, len(conditions))
+	for i, c := range conditions {
+		out[i] = c.form()
+	}
+	slices.SortStableFunc(out, func(a, b Condition) int {
+		return cmp.Or(slices.Index(Fields, a.Field)-slices.Index(Fields, b.Field), strings.Compare(a.Name, b.Name),
+			slices.Compare(a.Values, b.Values), slices.Compare(a.Regex, b.Regex))
+	})
+	return out
+}
+
+// set are values in one order and one spelling, each once. It leaves alone what it is given.
+func set(values []string, spelt func(string) string) []string {
+	if len(values) == 0 {
+		return nil
+	}
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = spelt(v)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// canonicalRange is a range of addresses in its one form; what is none stays as it is.
+func canonicalRange(value string) string {
+	if prefix, err := netip.ParsePrefix(value); err == nil {
+		return prefix.Masked().String()
+	}
+	if address, err := netip.ParseAddr(value); err == nil {
+		return netip.PrefixFrom(address, address.BitLen()).String()
+	}
+	return value
+}
+
+// form is equal for actions that do the same: target groups share requests by their weights, in whatever order they
+// are named.
+func (a Action) form() Action {
+	byGroup := func(a, b Weighted) int {
+		return cmp.Or(strings.Compare(string(a.Group), string(b.Group)), cmp.Compare(a.Weight, b.Weight))
+	}
+	if !slices.IsSortedFunc(a.Targets, byGroup) {
+		a.Targets = slices.SortedFunc(slices.Values(a.Targets), byGroup)
+	}
+	return a
+}
