@@ -82,10 +82,11 @@ func same(a, b lb.Rule) bool {
 	return sameConditions(a, b) && sameAction(a.Action, b.Action)
 }
 
+// sameConditions compares conditions as they are written first, which is how most are described.
 func sameConditions(a, b lb.Rule) bool {
 	return slices.EqualFunc(a.Conditions, b.Conditions, func(a, b lb.Condition) bool {
 		return a.Field == b.Field && a.Name == b.Name && slices.Equal(a.Values, b.Values) && slices.Equal(a.Regex, b.Regex)
-	})
+	}) || a.MatchKey() == b.MatchKey()
 }
 
 // sameAction compares what most actions are made of, and only asks those with more for their keys.
