@@ -11,6 +11,7 @@
 //	real.go       an account as AWS may be
 //	policy.go     a policy, and what it allows
 //	elb_….go      load balancers, listeners, rules, target groups, targets, tags, attributes
+//	elb_respelt.go  rules described otherwise than they were sent
 //	condition.go  what conditions may say
 //	plane.go      the data plane: what has been deployed, and what it does with a request
 //	ec2.go, acm.go, iam.go, sts.go, wafv2.go, shield.go, tagging.go  the other services, as far as used

@@ -59,7 +59,7 @@ func (s *Sim) createListener(in *api.CreateListenerInput) (*api.CreateListenerOu
 		if !sameListener(old.about, about) {
 			return nil, refuse("DuplicateListener", "A listener already exists on port '%d' for this load balancer '%s'", aws.ToInt32(in.Port), lb.arn())
 		}
-		return &api.CreateListenerOutput{Listeners: []elb.Listener{told(old.about)}}, nil
+		return &api.CreateListenerOutput{Listeners: []elb.Listener{s.told(old.about)}}, nil
 	}
 	if len(siblings) >= s.options.Limits.ListenersPerLoadBalancer {
 		return nil, refuse("TooManyListeners", "The maximum number of listeners has been reached on load balancer '%s'", lb.arn())
@@ -77,7 +77,7 @@ func (s *Sim) createListener(in *api.CreateListenerInput) (*api.CreateListenerOu
 	made := &listener{serial: s.serial, about: about, attributes: maps.Clone(usualListenerAttributes), foundFrom: s.now().Add(s.options.Linger / 4)}
 	s.listeners[made.arn()] = made
 	s.touch(lb.arn())
-	return &api.CreateListenerOutput{Listeners: []elb.Listener{told(about)}}, nil
+	return &api.CreateListenerOutput{Listeners: []elb.Listener{s.told(about)}}, nil
 }
 
 // checkListener refuses what a listener cannot be, and fills in what is left out.
@@ -126,8 +126,8 @@ func sameListener(have, want elb.Listener) bool {
 }
 
 // told is a listener as it is read back.
-func told(l elb.Listener) elb.Listener {
-	l.DefaultActions = untold(l.DefaultActions)
+func (s *Sim) told(l elb.Listener) elb.Listener {
+	l.DefaultActions = s.respeltActions(untold(l.DefaultActions))
 	return l
 }
 
@@ -149,7 +149,7 @@ func (s *Sim) describeListeners(in *api.DescribeListenersInput) (*api.DescribeLi
 	}
 	var out []elb.Listener
 	for _, l := range found {
-		out = append(out, told(l.about))
+		out = append(out, s.told(l.about))
 	}
 	part, next, err := page(out, in.Marker, in.PageSize, 400)
 	if err != nil {
@@ -217,7 +217,7 @@ func (s *Sim) modifyListener(in *api.ModifyListenerInput) (*api.ModifyListenerOu
 	}
 	l.about = about
 	s.touch(lb.arn())
-	return &api.ModifyListenerOutput{Listeners: []elb.Listener{told(about)}}, nil
+	return &api.ModifyListenerOutput{Listeners: []elb.Listener{s.told(about)}}, nil
 }
 
 func (s *Sim) deleteListener(in *api.DeleteListenerInput) (*api.DeleteListenerOutput, error) {

@@ -81,7 +81,7 @@ func (s *Sim) createRule(in *api.CreateRuleInput) (*api.CreateRuleOutput, error)
 	made := &rule{serial: s.serial, listener: l.arn(), priority: priority, about: about}
 	s.rules[made.arn()] = made
 	s.touch(lb.arn())
-	return &api.CreateRuleOutput{Rules: []elb.Rule{answered(made.described())}}, nil
+	return &api.CreateRuleOutput{Rules: []elb.Rule{s.answered(made.described())}}, nil
 }
 
 // ruleCount is the number of rules over all listeners of a load balancer, the default ones not counted.
@@ -117,9 +117,9 @@ func (s *Sim) describeRules(in *api.DescribeRulesInput) (*api.DescribeRulesOutpu
 		rules := s.rulesOf(l.arn())
 		slices.SortFunc(rules, func(a, b *rule) int { return a.serial - b.serial }) // AWS promises no order
 		for _, r := range rules {
-			out = append(out, answered(r.described()))
+			out = append(out, s.answered(r.described()))
 		}
-		out = append(out, answered(withPriority(elb.Rule{
+		out = append(out, s.answered(withPriority(elb.Rule{
 			RuleArn: aws.String(strings.Replace(l.arn(), ":listener/", ":listener-rule/", 1) + "/default"), Actions: l.about.DefaultActions, Conditions: []elb.RuleCondition{},
 		}, "default")))
 	} else {
@@ -128,7 +128,7 @@ func (s *Sim) describeRules(in *api.DescribeRulesInput) (*api.DescribeRulesOutpu
 			return nil, err
 		}
 		for _, r := range found {
-			out = append(out, answered(r.described()))
+			out = append(out, s.answered(r.described()))
 		}
 	}
 	part, next, err := page(out, in.Marker, in.PageSize, 100)
@@ -139,9 +139,9 @@ func (s *Sim) describeRules(in *api.DescribeRulesInput) (*api.DescribeRulesOutpu
 }
 
 // answered is a rule as it is read back: secrets are not.
-func answered(r elb.Rule) elb.Rule {
+func (s *Sim) answered(r elb.Rule) elb.Rule {
 	r.Actions = untold(r.Actions)
-	return r
+	return s.respelt(r)
 }
 
 func (s *Sim) modifyRule(in *api.ModifyRuleInput) (*api.ModifyRuleOutput, error) {
@@ -176,7 +176,7 @@ func (s *Sim) modifyRule(in *api.ModifyRuleInput) (*api.ModifyRuleOutput, error)
 	s.released(r.about.Actions)
 	r.about = about
 	s.touch(l.loadBalancer())
-	return &api.ModifyRuleOutput{Rules: []elb.Rule{answered(r.described())}}, nil
+	return &api.ModifyRuleOutput{Rules: []elb.Rule{s.answered(r.described())}}, nil
 }
 
 func (s *Sim) deleteRule(in *api.DeleteRuleInput) (*api.DeleteRuleOutput, error) {
@@ -226,7 +226,7 @@ func (s *Sim) setRulePriorities(in *api.SetRulePrioritiesInput) (*api.SetRulePri
 	out := &api.SetRulePrioritiesOutput{}
 	for _, r := range slices.SortedFunc(maps.Keys(to), func(a, b *rule) int { return a.serial - b.serial }) {
 		r.priority = to[r]
-		out.Rules = append(out.Rules, answered(r.described()))
+		out.Rules = append(out.Rules, s.answered(r.described()))
 	}
 	if listener != "" {
 		s.touch(s.listeners[listener].loadBalancer())

@@ -50,6 +50,10 @@ type Options struct {
 	// RenewalsCount has an import in the place of another certificate count among the imports of a year. AWS does not say
 	// whether it does.
 	RenewalsCount bool
+	// Respelt has rules described otherwise than they were sent: lists in another order, hosts, names and what else is
+	// compared without regard to case in another case, ranges of addresses in another spelling. AWS does not say
+	// whether it does.
+	Respelt bool
 	// Health is how long a target takes to be healthy once its group is in use.
 	Health time.Duration
 	// Sick reports whether a target fails its checks. It has to be safe for concurrent use.
