@@ -85,7 +85,7 @@ func fromCondition(said elb.RuleCondition) lb.Condition {
 		c.Values = said.HttpRequestMethodConfig.Values
 	case said.QueryStringConfig != nil:
 		for i, pair := range said.QueryStringConfig.Values {
-			if i > 0 && aws.ToString(pair.Key) != c.Name {
+			if i > 0 && !strings.EqualFold(aws.ToString(pair.Key), c.Name) {
 				c.Field = aws.ToString(said.Field)
 			}
 			c.Name = aws.ToString(pair.Key)

@@ -64,6 +64,11 @@ func done(a albsim.Answer) string {
 }
 
 func TestRulesDoWhatTheySay(t *testing.T) {
+	t.Run("described as sent", func(t *testing.T) { rulesDoWhatTheySay(t, albsim.Options{}) })
+	t.Run("described otherwise", func(t *testing.T) { rulesDoWhatTheySay(t, albsim.Options{Respelt: true}) })
+}
+
+func rulesDoWhatTheySay(t *testing.T, o albsim.Options) {
 	service := func(name string, weight int32) v1alpha1.WeightedService {
 		return v1alpha1.WeightedService{Name: name, Port: v1alpha1.ServicePort{Number: 80}, Weight: &weight}
 	}
@@ -104,7 +109,7 @@ func TestRulesDoWhatTheySay(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, albsim.Options{})
+		w := newWorld(t, o)
 		w.service("web", 1)
 		w.service("next", 1)
 		w.service("other", 1)
