@@ -137,6 +137,12 @@ var Assumptions = []Assumption{
 		[]string{"test/alb TestRulesInAWSAreTheSpecification", "test/moto TestContract"},
 	},
 	{
+		"read-back", "A rule is described with the values that it was made with, be it in another order, in another case where AWS compares without regard to case, or with ranges of addresses in another form.",
+		"https://github.com/go-to-k/cdk-real-drift/pull/330",
+		Tolerated, "Rules are compared by what they say. One that is described with other values is made anew at each look, above the other one before that goes.",
+		[]string{"test/alb TestRulesThatAreDescribedOtherwiseAreLeftAlone", "test/alb TestRulesDoWhatTheySay", "test/check TestProveCountsWhatItSaw"},
+	},
+	{
 		"create-again", "Creating a load balancer, a target group or a listener that is there with the same settings answers with it; with others it is refused by a code that says so. Creating a rule again is refused by PriorityInUse.",
 		api + "API_CreateLoadBalancer.html",
 		Tolerated, "What is there is read, and changed where it differs.",

@@ -46,6 +46,7 @@ var trials = map[string]func(*trial, context.Context) outcome{
 	"values-of-a-condition": (*trial).values,
 	"regular-expressions":   (*trial).expressions,
 	"priorities-at-once":    (*trial).swap,
+	"read-back":             (*trial).readBack,
 	"create-again":          (*trial).again,
 	"reads-lag":             (*trial).lags,
 	"index-of-tags":         (*trial).indexed,
@@ -188,6 +189,7 @@ func (t *trial) described(ctx context.Context, arn string) (rule *elb.Rule, took
 type answer struct {
 	taken, refused bool
 	detail         string
+	as             string // how one that is taken is described
 }
 
 // ask makes a rule and reads it back. AWS refuses it where its answer is one of those for what a rule says, and names a
@@ -210,11 +212,26 @@ func (t *trial) ask(ctx context.Context, words []string, conditions ...elb.RuleC
 	if rule == nil {
 		return answer{detail: fmt.Sprintf("said to be made, and not found for %s", took.Round(time.Second))}, nil
 	}
-	want, got := inWords(asked, t.next), inWords(fromConditions(rule.Conditions), number32(rule.Priority))
-	if want != got {
+	there := fromConditions(rule.Conditions)
+	want, got := inWords(asked, t.next), inWords(there, number32(rule.Priority))
+	if !sameConditions(asked, there) || number32(rule.Priority) != t.next {
 		return answer{detail: fmt.Sprintf("asked for %s, and described as %s", want, got)}, nil
 	}
-	return answer{taken: true, detail: "taken"}, nil
+	return answer{taken: true, detail: "taken", as: written(there)}, nil
+}
+
+// sameConditions reports whether conditions say the same, in whatever order and case.
+func sameConditions(a, b []lb.Condition) bool {
+	return lb.Rule{Conditions: a}.MatchKey() == lb.Rule{Conditions: b}.MatchKey()
+}
+
+// written are conditions as they are written.
+func written(conditions []lb.Condition) string {
+	var parts []string
+	for _, c := range conditions {
+		parts = append(parts, c.String())
+	}
+	return strings.Join(parts, " & ")
 }
 
 // number32 is a priority; zero for the default rule.
@@ -277,6 +294,26 @@ func (t *trial) values(ctx context.Context) outcome {
 		three.detail = "not known: " + describe(err)
 	}
 	return wrong(fmt.Sprintf("five are %s; three are %s", five.detail, three.detail))
+}
+
+// readBack tries whether a rule is described as it was sent. Where it is not, and says the same, nothing is written anew.
+// https://github.com/go-to-k/cdk-real-drift/pull/330
+func (t *trial) readBack(ctx context.Context) outcome {
+	asked := []elb.RuleCondition{
+		hosts("z.Prove.invalid", "a.prove.invalid"),
+		{Field: aws.String("http-header"), HttpHeaderConfig: &elb.HttpHeaderConditionConfig{HttpHeaderName: aws.String("X-Prove"), Values: []string{"Two"}}},
+		{Field: aws.String("source-ip"), SourceIpConfig: &elb.SourceIpConditionConfig{Values: []string{"2001:db8::/32", "192.0.2.1/32"}}},
+	}
+	got, err := t.ask(ctx, nil, asked...)
+	out := asItIs(got, err)
+	switch sent := written(fromConditions(asked)); {
+	case out.state != check.OK:
+	case got.as == sent:
+		out.detail = "described as it was sent"
+	default:
+		out.detail = fmt.Sprintf("sent as %s, and described as %s, which says the same", sent, got.as)
+	}
+	return out
 }
 
 // wildcards tries whether a rule takes as many wildcards as AWS says.

@@ -90,6 +90,7 @@ var (
 	scenarios   = []string{"scenario/missing", "scenario/create", "scenario/insert"}
 	assumptions = []string{
 		"assumption/source-of-parking", "assumption/values-of-a-condition", "assumption/regular-expressions", "assumption/priorities-at-once",
+		"assumption/read-back",
 		"assumption/create-again", "assumption/reads-lag", "assumption/index-of-tags", "assumption/account-limits",
 	}
 	rest = []string{

@@ -257,6 +257,12 @@ func TestProveCountsWhatItSaw(t *testing.T) {
 			"source-of-parking":     {State: check.OK, Detail: "taken"},
 			"values-of-a-condition": {State: check.Wrong, Detail: `and described as host ["other.invalid" "v0.prove.invalid"`},
 		}},
+		"a name is described in another case": {described("X-Prove", "x-prove"), map[string]check.Finding{
+			"read-back": {State: check.OK, Detail: "which says the same"},
+		}},
+		"a header's value is described otherwise": {described(">Two<", ">Three<"), map[string]check.Finding{
+			"read-back": {State: check.Wrong, Detail: `"Three"`}, "source-of-parking": {State: check.OK},
+		}},
 		"rules are answered and not made": {func(w http.ResponseWriter, r request) bool {
 			if r.action != "CreateRule" || !tried(r.form) {
 				return false
