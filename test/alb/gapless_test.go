@@ -21,12 +21,46 @@ import (
 // This file lets random objects become others while requests are sent after every single call: each is
 // answered as before the change or as after it, and by nothing else.
 
-// How many load balancers live through how many changes each. More lives see more:
+// How many load balancers live through how many changes each. More lives see more, and -seed and -from repeat one:
 //
-//	go test ./test/alb -run NoRequest -timeout 1h -lives 1000
-var lives = flag.Int("lives", 48, "how many load balancers live")
+//	go test ./test/alb -run '^TestNoRequest' -timeout 1h -lives 200 -seed 10
+//	go test ./test/alb -run '^TestNoRequest' -lives 1 -seed 10 -from 61
+//
+// Without -seed, the fixed seeds are run, the lives that failed once, and a seed that is drawn.
+var (
+	lives = flag.Int("lives", 6, "how many load balancers of each seed live")
+	from  = flag.Int("from", 0, "the first life of each seed")
+)
 
 const changes = 50
+
+// A span is some lives of a seed, from one to before another.
+type span struct {
+	seed     uint64
+	from, to int
+}
+
+// fixed are lives that are run each time: some of each fixed seed, and those that failed once.
+func fixed(from, lives int) []span {
+	var out []span
+	for seed := uint64(9); seed <= 16; seed++ {
+		out = append(out, span{seed, from, from + lives})
+	}
+	for _, life := range []int{61, 71, 96} {
+		out = append(out, span{10, life, life + 1})
+	}
+	return out
+}
+
+// spans are the lives that are run.
+func spans(t *testing.T) []span {
+	t.Helper()
+	drawn := span{drawn(t), *from, *from + *lives}
+	if *seed != 0 {
+		return []span{drawn}
+	}
+	return append(fixed(*from, *lives), drawn)
+}
 
 // everywhere are the requests that are sent.
 var everywhere = requests([]int32{80, 443, 8080},
@@ -229,25 +263,31 @@ type tally struct {
 
 func TestNoRequestEverGoesAstray(t *testing.T) {
 	var all tally
+	var n int64
 	t.Run("lives", func(t *testing.T) {
-		for life := range *lives {
-			t.Run(fmt.Sprint(life), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) { live(t, life, &all) })
-			})
+		for _, s := range spans(t) {
+			for life := s.from; life < s.to; life++ {
+				n++
+				t.Run(fmt.Sprintf("-seed %d -from %d", s.seed, life), func(t *testing.T) {
+					t.Parallel()
+					synctest.Test(t, func(t *testing.T) { live(t, s.seed, life, &all) })
+				})
+			}
 		}
 	})
 	t.Logf("%d changes, of which %d were excused; %d requests, of which %d were forwarded from TLS; %d redirects followed",
 		all.changes.Load(), all.excused.Load(), all.asked.Load(), all.secure.Load(), all.followed.Load())
-	n := int64(*lives)
+	if n < 20 {
+		return // a few lives may be quiet ones
+	}
 	if all.changes.Load() < n*changes || all.excused.Load() > all.changes.Load()/20 || all.secure.Load() < 100*n || all.followed.Load() < 10*n {
 		t.Error("that is too little to show anything")
 	}
 }
 
 // live lets a load balancer live.
-func live(t *testing.T, life int, all *tally) {
-	rng := rand.New(rand.NewPCG(9, uint64(life)))
+func live(t *testing.T, seed uint64, life int, all *tally) {
+	rng := rand.New(rand.NewPCG(seed, uint64(life)))
 	j := born(t, life, rng)
 	j.tally = all
 	j.live(life, changes, rng)
