@@ -3,8 +3,11 @@ package providers_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -119,6 +122,95 @@ func TestNothingIsChangedWithoutTheLease(t *testing.T) {
 	if changes != 1 {
 		t.Errorf("%d changes", changes)
 	}
+}
+
+// A change that has begun asks again before each call that it makes: the lease may be lost in between. Outside of a loan
+// nothing is asked.
+func TestAChangeAsksAgainWhetherItMayGoOn(t *testing.T) {
+	lost := errors.New("the lease is lost")
+	asked, changes := 0, 0
+	loan := providers.Lend(counted{changes: &changes}, func() error {
+		if asked++; asked > 1 {
+			return lost
+		}
+		return nil
+	})
+	if err := loan.SetTargets(t.Context(), "fairlead/ns/shop/internal", "ns/web:80", nil); changes != 1 || !errors.Is(err, lost) {
+		t.Errorf("%d changes have begun, and the last one ends with %v", changes, err)
+	}
+	if err := providers.MayWrite(t.Context()); err != nil {
+		t.Errorf("outside of a loan: %v", err)
+	}
+}
+
+// What a change is given ends with it: contexts that stay would pile up below the operator's own.
+func TestWhatAChangeIsGivenEndsWithIt(t *testing.T) {
+	var given <-chan struct{}
+	loan := providers.Lend(keeping{given: &given}, nil)
+	if err := loan.SetTargets(t.Context(), "fairlead/ns/shop/internal", "ns/web:80", nil); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-given:
+	default:
+		t.Error("the context of a change that has ended goes on")
+	}
+}
+
+// A keeping cloud keeps the end of the context of the last change.
+type keeping struct {
+	providers.Provider
+	given *<-chan struct{}
+}
+
+func (k keeping) SetTargets(ctx context.Context, _ lb.Key, _ lb.GroupID, _ []lb.Target) error {
+	*k.given = ctx.Done()
+	return nil
+}
+
+func TestALoanWithNothingUnderWayIsCalledBackAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		changes := 0
+		loan := providers.Lend(counted{changes: &changes}, nil)
+		for range 2 {
+			if err := loan.SetTargets(t.Context(), "fairlead/ns/shop/internal", "ns/web:80", nil); err != nil {
+				t.Error(err)
+			}
+		}
+		began := time.Now()
+		for range 2 {
+			if err := loan.CallBack(time.Minute); err != nil || time.Since(began) > 0 {
+				t.Errorf("it is called back after %s with %v", time.Since(began), err)
+			}
+		}
+	})
+}
+
+// Changes that had to be ended are named in order.
+func TestChangesThatWereEndedAreNamedInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loan := providers.Lend(waiting{}, nil)
+		for _, group := range []lb.GroupID{"d", "b", "a", "c", "f", "e"} {
+			go func() { _ = loan.SetTargets(t.Context(), "key", group, nil) }()
+		}
+		synctest.Wait()
+		err := loan.CallBack(time.Second)
+		var at []int
+		for _, group := range []string{"a", "b", "c", "d", "e", "f"} {
+			at = append(at, strings.Index(fmt.Sprint(err), "targets of "+group+" of key"))
+		}
+		if !slices.IsSorted(at) || at[0] < 0 {
+			t.Errorf("it says %v", err)
+		}
+	})
+}
+
+// A waiting cloud changes targets until it is told to stop.
+type waiting struct{ providers.Provider }
+
+func (waiting) SetTargets(ctx context.Context, _ lb.Key, _ lb.GroupID, _ []lb.Target) error {
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 // A counted cloud counts changes of targets, and may make them.

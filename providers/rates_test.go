@@ -12,6 +12,7 @@ func TestRatesAreWrittenAsTheyAreRead(t *testing.T) {
 	for text, want := range map[string]providers.Rates{
 		"":                       {},
 		"write=3/20":             {"write": {PerSecond: 3, Burst: 20}},
+		"write=1000000/1":        {"write": {PerSecond: 1e6, Burst: 1}},
 		"read=0.5/1,write=12/99": {"read": {PerSecond: 0.5, Burst: 1}, "write": {PerSecond: 12, Burst: 99}},
 	} {
 		var got providers.Rates
@@ -25,7 +26,7 @@ func TestRatesAreWrittenAsTheyAreRead(t *testing.T) {
 			t.Errorf("%q is written as %q, %v", text, again, err)
 		}
 	}
-	for _, text := range []string{"write", "write=3", "write=3/0", "write=0/1", "write=-1/1", "write=NaN/1", "=1/1", "write=3/20;read=1/1"} {
+	for _, text := range []string{"write", "write=3", "write=3/0", "write=0/1", "write=-1/1", "write=NaN/1", "=1/1", "write=1000001/1", "write=3/99999999999999999999", "write=3/20;read=1/1"} {
 		if err := new(providers.Rates).UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is read", text)
 		}

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -202,6 +204,46 @@ func TestRunIsParallelAndBounded(t *testing.T) {
 	}
 	if most != limit {
 		t.Errorf("%d steps at once, want %d", most, limit)
+	}
+}
+
+// As many steps are under way as are asked for, where as many can be, and four where none is said.
+func TestNoMoreStepsAreUnderWayThanTheLimit(t *testing.T) {
+	for limit, want := range map[int]int{-1: 4, 0: 4, 1: 1, 2: 2, 5: 5} {
+		synctest.Test(t, func(t *testing.T) {
+			running, end := atomic.Int32{}, make(chan struct{})
+			cloud := &scripted{apply: func(context.Context, *lb.Observed, string) error {
+				running.Add(1)
+				<-end
+				return nil
+			}}
+			var run sync.WaitGroup
+			run.Go(func() {
+				if _, err := providers.Run(t.Context(), cloud, &lb.Observed{}, independent(10), providers.Options{Parallel: limit}); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+			if n := running.Load(); int(n) != want {
+				t.Errorf("of 10 steps %d are under way, with the limit %d", n, limit)
+			}
+			close(end)
+			run.Wait()
+		})
+	}
+}
+
+// A run that is told to stop during its last step has done all of its plan.
+func TestARunThatIsToldToStopAtItsEndSucceeds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cloud := &scripted{apply: func(_ context.Context, _ *lb.Observed, id string) error {
+		if id == "b" {
+			cancel()
+		}
+		return nil
+	}}
+	if got, err := providers.Run(ctx, cloud, &lb.Observed{}, steps("a", "b < a"), providers.Options{}); err != nil || got.Done != 2 {
+		t.Errorf("it has done %d steps, and ends with %v", got.Done, err)
 	}
 }
 

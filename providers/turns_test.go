@@ -62,6 +62,11 @@ func (s *stopwatch) SetTargets(_ context.Context, key lb.Key, _ lb.GroupID, _ []
 	return nil
 }
 
+func (s *stopwatch) Active(_ context.Context, seen *lb.Observed) (bool, error) {
+	s.note(seen.Key)
+	return true, nil
+}
+
 func (s *stopwatch) Lookup(context.Context, lb.Questions) (lb.Facts, error) {
 	s.note("")
 	return lb.Facts{}, nil
@@ -160,6 +165,7 @@ func TestEveryCallTakesATurn(t *testing.T) {
 			{"a third", func() error { _, err := cloud.Targets(t.Context(), "a", "g"); return err }},
 			{"b first", func() error { return cloud.SetTargets(t.Context(), "b", "g", nil) }},
 			{"lookup", func() error { _, err := cloud.Lookup(t.Context(), lb.Questions{}); return err }},
+			{"active", func() error { _, err := cloud.Active(t.Context(), &lb.Observed{Key: "c"}); return err }},
 			{"list", func() error { _, err := cloud.List(t.Context()); return err }},
 		} {
 			all.Go(func() {
@@ -172,7 +178,7 @@ func TestEveryCallTakesATurn(t *testing.T) {
 		}
 		all.Wait()
 		want := []string{
-			"a first 0s <nil>", "b first 1s <nil>", "a second 2s <nil>", "lookup 3s <nil>", "list 4s <nil>", "a third 5s <nil>",
+			"a first 0s <nil>", "b first 1s <nil>", "a second 2s <nil>", "lookup 3s <nil>", "active 4s <nil>", "list 5s <nil>", "a third 6s <nil>",
 		}
 		for i := range want {
 			if order[i] != want[i] {
@@ -210,6 +216,66 @@ func TestWhoLeavesGivesItsTurnUp(t *testing.T) {
 		}
 		if at := watch.last(t, "c", 1); at != 2*time.Second {
 			t.Errorf("the last call is made after %s, want 2s", at)
+		}
+	})
+}
+
+// A call whose context ends while it waits is not made, whichever it is, and the lines of those who left are gone.
+func TestACallThatLeavesIsNotMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		watch := newStopwatch()
+		cloud := providers.InTurns(watch, 1, 1)
+		if _, err := cloud.Observe(t.Context(), "first", false); err != nil {
+			t.Fatal(err)
+		}
+		gone, leave := context.WithCancel(t.Context())
+		seen := &lb.Observed{Key: "apply"}
+		calls := map[string]func(context.Context) error{
+			"lookup":      func(ctx context.Context) error { _, err := cloud.Lookup(ctx, lb.Questions{}); return err },
+			"observe":     func(ctx context.Context) error { _, err := cloud.Observe(ctx, "observe", false); return err },
+			"apply":       func(ctx context.Context) error { _, err := cloud.Apply(ctx, seen, nil); return err },
+			"targets":     func(ctx context.Context) error { _, err := cloud.Targets(ctx, "targets", "g"); return err },
+			"set targets": func(ctx context.Context) error { return cloud.SetTargets(ctx, "set", "g", nil) },
+			"list":        func(ctx context.Context) error { _, err := cloud.List(ctx); return err },
+			"active": func(ctx context.Context) error {
+				active, err := cloud.Active(ctx, &lb.Observed{Key: "active"})
+				if active {
+					t.Error("a load balancer is active that was not asked for")
+				}
+				return err
+			},
+		}
+		var all sync.WaitGroup
+		for name, call := range calls {
+			all.Go(func() {
+				if err := call(gone); !errors.Is(err, context.Canceled) {
+					t.Errorf("%s ends with %v", name, err)
+				}
+			})
+		}
+		synctest.Wait()
+		leave()
+		all.Wait()
+		if _, err := cloud.Observe(t.Context(), "last", false); err != nil {
+			t.Fatal(err)
+		}
+		if at := watch.last(t, "last", 1); at != time.Second || len(watch.calls) != 2 {
+			t.Errorf("the next call is made after %s, of %v", at, watch.calls)
+		}
+	})
+}
+
+// A call that has its turn is made, although its context ended at the same moment: the turn is spent.
+func TestACallThatHasItsTurnIsMade(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		watch := newStopwatch()
+		cloud := providers.InTurns(watch, 1, 100)
+		ended, end := context.WithCancel(t.Context())
+		end()
+		for range 50 { // which of the two is noticed first is chance
+			if _, err := cloud.Observe(ended, "a", false); err != nil {
+				t.Fatal(err)
+			}
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,5 +85,52 @@ func TestAPlanGoesOnWithoutAParkingRuleThatIsRefused(t *testing.T) {
 				t.Errorf("it leaves %v to do", left.Print())
 			}
 		})
+	}
+}
+
+// Only what belongs to the parking rule is left out: rules with its priority elsewhere, or beside it, are deleted all the
+// same, and another rule that is refused is.
+func TestWithoutAParkingRuleTheRestIsDone(t *testing.T) {
+	var parked plan.CreateRule
+	seen := &lb.Observed{Key: "fairlead/shop/web"}
+	if _, err := providers.Run(t.Context(), unparking{}, seen, plan.Diff(seen, leading("old"), lb.ALB()), providers.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	seen.TargetGroups[0].Ready = true
+	for _, s := range plan.Diff(seen, leading("new"), lb.ALB()).Steps {
+		if create, ok := s.Step.(plan.CreateRule); ok && plan.Parked(create.Rule) {
+			parked = create
+		}
+	}
+	if parked.Port == 0 {
+		t.Fatal("no parking rule is planned")
+	}
+	deleted := func(port int32, priority int) plan.Step { return plan.DeleteRule{Port: port, Priority: priority} }
+	refused := errors.New("only the parking rule is refused")
+	var done []string
+	cloud := &scripted{apply: func(_ context.Context, _ *lb.Observed, id string) error {
+		if id == parked.ID() {
+			return fmt.Errorf("%w: %w", providers.ErrRejected, refused)
+		}
+		done = append(done, id)
+		return nil
+	}}
+	p := plan.Plan{Steps: []plan.Planned{
+		{Step: parked},
+		{Step: deleted(parked.Port, parked.Priority), After: []int{0}},
+		{Step: deleted(parked.Port+1, parked.Priority), After: []int{1}},
+		{Step: deleted(parked.Port, parked.Priority+1), After: []int{2}},
+	}}
+	got, err := providers.Run(t.Context(), cloud, &lb.Observed{}, p, providers.Options{})
+	if want := []string{p.Steps[2].Step.ID(), p.Steps[3].Step.ID()}; err != nil || !slices.Equal(done, want) || len(got.Unparked) != 1 {
+		t.Errorf("%v are done, want %v; %d parking rules were refused; the error is %v", done, want, len(got.Unparked), err)
+	}
+
+	own := parked
+	own.Rule = leading("new").Listeners[0].Rules[0]
+	p = plan.Plan{Steps: []plan.Planned{{Step: own}}}
+	got, err = providers.Run(t.Context(), cloud, &lb.Observed{}, p, providers.Options{})
+	if !errors.Is(err, refused) || len(got.Unparked) > 0 || len(got.Rejections) != 1 {
+		t.Errorf("where another rule is refused, the outcome is %+v, and the error %v", got, err)
 	}
 }
