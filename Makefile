@@ -11,9 +11,10 @@ BENCH ?= .
 COUNT ?= 6
 SCALE ?= -arriving 2000 -steady 5m
 DEMO  ?= config/samples
+MUTATED ?= model/plan providers providers/aws controllers
 
 # Tests that need libraries which the binary does not link are modules of their own.
-TESTED := test/golden test/hostile test/policy test/config test/alerts test/image
+TESTED := test/golden test/hostile test/policy test/config test/alerts test/image tools/mutants
 
 export PATH := $(BIN):$(PATH)
 
@@ -69,6 +70,10 @@ bench: $(BIN)/benchstat $(if $(filter .,$(BENCH)),scale) ## Run the benchmarks: 
 	@mkdir -p .cache
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -cpu 1 -count $(COUNT) ./... | tee .cache/bench.new
 	benchstat $(wildcard .cache/bench.base) .cache/bench.new
+
+.PHONY: mutants
+mutants: ## Change the code in one place at a time and see that a test fails; hours. MUTATED='providers' takes minutes
+	go -C tools/mutants run . -tree $(CURDIR) -survivors docs/mutants.md $(MUTATED)
 
 .PHONY: scale
 scale: controlplane ## Measure the operator on a large cluster: SCALE='-ingresses 10000 -groups 500'

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// This file runs tests on one mutant after the other: for each, those tests that come by its place.
+
+// A test is one function of a binary.
+type test struct {
+	binary, dir, name string
+	takes             time.Duration
+}
+
+// A hunt knows which tests come by which mutant.
+type hunt struct {
+	tests map[int][]*test
+	log   io.Writer
+}
+
+// slack is what a test may take beyond ten times what it takes without a mutant, which may have it wait for ever.
+const slack = 10 * time.Second
+
+// scout runs each test without a mutant, and notes which ones it comes by. A test that fails so is left out.
+func (h *hunt) scout(ctx context.Context, tests []*test, met string) error {
+	h.tests = map[int][]*test{}
+	for _, t := range tests {
+		if err := os.WriteFile(met, nil, 0o600); err != nil {
+			return err
+		}
+		began := time.Now()
+		if out, err := t.run(ctx, 10*time.Minute, []*test{t}, "MUTANTS_MET="+met); err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			fmt.Fprintf(h.log, "%s fails without a mutant, and is left out: %s\n", t.name, lastLines(out))
+			continue
+		}
+		t.takes = time.Since(began)
+		text, err := os.ReadFile(met)
+		if err != nil {
+			return err
+		}
+		for _, line := range strings.Fields(string(text)) {
+			n, err := strconv.Atoi(line)
+			if err != nil {
+				return fmt.Errorf("reading which mutants %s comes by: %w", t.name, err)
+			}
+			h.tests[n] = append(h.tests[n], t)
+		}
+	}
+	for _, met := range h.tests {
+		slices.SortStableFunc(met, func(a, b *test) int { return cmp.Compare(a.takes, b.takes) })
+	}
+	return nil
+}
+
+// kills reports whether a test fails on a mutant, or does not end. The quick ones run first.
+func (h *hunt) kills(ctx context.Context, n int) (bool, error) {
+	tests := h.tests[n]
+	for len(tests) > 0 {
+		batch, takes := 0, time.Duration(0)
+		for batch < len(tests) && tests[batch].binary == tests[0].binary && (batch == 0 || takes+tests[batch].takes < 2*time.Second) {
+			takes += tests[batch].takes
+			batch++
+		}
+		_, failure := tests[0].run(ctx, 10*takes+slack, tests[:batch], "MUTANT="+strconv.Itoa(n))
+		if failure != nil || ctx.Err() != nil {
+			return true, ctx.Err()
+		}
+		tests = tests[batch:]
+	}
+	return false, nil
+}
+
+// all runs the tests on as many mutants at a time as there are processors, and returns of each whether it lives. Each that
+// does is told at once: the whole takes long.
+func (h *hunt) all(ctx context.Context, mutants int, wanted func(int) bool, told func(int)) ([]bool, error) {
+	lives, errs := make([]bool, mutants), make([]error, mutants)
+	var telling sync.Mutex
+	turns := make(chan int)
+	var workers sync.WaitGroup
+	for range runtime.NumCPU() {
+		workers.Go(func() {
+			for n := range turns {
+				dies, err := h.kills(ctx, n)
+				lives[n], errs[n] = !dies && err == nil, err
+				if lives[n] {
+					telling.Lock()
+					told(n)
+					telling.Unlock()
+				}
+			}
+		})
+	}
+	for n := range mutants {
+		if wanted(n) && len(h.tests[n]) > 0 {
+			turns <- n
+		}
+	}
+	close(turns)
+	workers.Wait()
+	return lives, errors.Join(errs...)
+}
+
+// run runs some tests of one binary.
+func (t *test) run(ctx context.Context, limit time.Duration, tests []*test, variable string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	names := make([]string, len(tests))
+	for i, t := range tests {
+		names[i] = regexp.QuoteMeta(t.name)
+	}
+	run := exec.CommandContext(ctx, t.binary, "-test.failfast", "-test.run", "^("+strings.Join(names, "|")+")$")
+	run.Dir, run.WaitDelay = t.dir, time.Second
+	run.Env = append(os.Environ(), variable)
+	out, err := run.CombinedOutput()
+	return string(out), err
+}
+
+// testsOf are the tests of a binary. Of a package whose other tests need a cluster, only those that are in it.
+func testsOf(ctx context.Context, tree, pkg, binary string, inside bool) ([]*test, error) {
+	dir := filepath.Join(tree, pkg)
+	list := exec.CommandContext(ctx, binary, "-test.list", "^Test")
+	list.Dir = dir
+	out, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing the tests of %s: %w", pkg, err)
+	}
+	within, err := testsInside(dir)
+	if err != nil {
+		return nil, err
+	}
+	var tests []*test
+	for _, name := range strings.Fields(string(out)) {
+		if !inside || within[name] {
+			tests = append(tests, &test{binary: binary, dir: dir, name: name})
+		}
+	}
+	return tests, nil
+}
+
+// testsInside are the tests of a folder that are in the package itself.
+func testsInside(dir string) (map[string]bool, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]bool{}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		if strings.HasSuffix(parsed.Name.Name, "_test") {
+			continue
+		}
+		for name := range functions(parsed) {
+			out[name] = true
+		}
+	}
+	return out, nil
+}
+
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-5):], " | ")
+}
+
+// errSurvivors says that some mutants live without a reason.
+var errSurvivors = errors.New("mutants survive")

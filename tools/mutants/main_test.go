@@ -1,0 +1,105 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The code has a place for each kind of mutant. Its test says something of the first function, and comes by the second.
+const code = `package shop
+
+const limit = 2 + 1
+
+func Price(n int, member, staff bool) (price int) {
+	price = n * 10
+	if n > limit && (member || staff) {
+		price--
+	}
+	switch {
+	case n < 0:
+		return 0
+	}
+	return price
+}
+
+func Note(n int) (notes []int) {
+	for i := 0; i < n; i++ {
+		if i == 1 {
+			continue
+		}
+		notes = append(notes, i+1)
+	}
+	return notes
+}
+
+func Open() bool { return true }
+`
+
+const tests = `package shop
+
+import "testing"
+
+func TestPrice(t *testing.T) {
+	for _, c := range []struct {
+		n             int
+		member, staff bool
+		want          int
+	}{{3, true, true, 30}, {4, true, false, 39}, {4, false, true, 39}, {4, false, false, 40}, {0, true, true, 0}, {-1, false, false, 0}} {
+		if got := Price(c.n, c.member, c.staff); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
+func TestNote(t *testing.T) { Note(3) }
+`
+
+func TestSurvivorsAreWhatNoTestFailsOn(t *testing.T) {
+	tree := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod": "module shop\n\ngo 1.26.0\n", "shop/shop.go": code, "shop/shop_test.go": tests,
+		"page.md": "Explained:\n\n- shop/shop.go Note: negate `i == 1` -- nothing reads the notes\n- shop/shop.go Note: gone -- it was there once\n- shop/shop.go Open: return not true -- \n",
+	} {
+		path := filepath.Join(tree, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	suites["shop"] = suite{tests: []string{"shop"}}
+	var said strings.Builder
+	if err := run(t.Context(), tree, "page.md", "", []string{"shop"}, &said); err == nil {
+		t.Error("there are survivors, and it succeeds")
+	}
+	var unexplained, needless []string
+	for line := range strings.Lines(said.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		if name, ok := strings.CutPrefix(line, "survives, and is not explained: shop/shop.go "); ok {
+			unexplained = append(unexplained, name)
+		}
+		if name, ok := strings.CutPrefix(line, "is explained, and does not survive: shop/shop.go "); ok {
+			needless = append(needless, name)
+		}
+	}
+	want := []string{
+		"Price: move the limit of `n < 0`",
+		"Note: move the limit of `i < n`", "Note: leave out `continue`", "Note: leave out `notes = append(notes, i+1)`", "Note: leave out the number of `i+1`",
+		"Open: return not true",
+	}
+	slices.Sort(unexplained)
+	slices.Sort(want)
+	if !slices.Equal(unexplained, want) || !slices.Equal(needless, []string{"Note: gone"}) {
+		t.Errorf("it says\n%s\nof which %q, want %q, are not explained, and %q needlessly", &said, unexplained, want, needless)
+	}
+	if !strings.Contains(said.String(), "shop.go:27: shop/shop.go Open: return not true: no test comes by") {
+		t.Errorf("it does not say where no test comes by: %s", &said)
+	}
+	if text, err := os.ReadFile(filepath.Join(tree, "shop", "shop.go")); err != nil || string(text) != code {
+		t.Errorf("the code was changed: %v", err)
+	}
+}
