@@ -145,7 +145,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := balancerLoop.addTo(ctx, m, o.Logger); err != nil || o.ReadOnly {
 		return err
 	}
-	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, waiting: &r.waiting, waits: r.waitsLong, registered: r.registered, crowded: r.crowded}
+	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, disputes: &r.disputes, disputed: r.crowded, waiting: &r.waiting, waits: r.waitsLong, registered: r.registered, crowded: r.crowded}
 	targetsLoop := loop[groupKey]{
 		pulse: beat,
 		name:  "targets", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: targets, sources: targets.sources(m.GetCache()),

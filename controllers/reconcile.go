@@ -27,9 +27,11 @@ type reconciler struct {
 	metrics *metrics
 	tally   tally
 	doubts  doubts
-	waiting waitings
-	waits   waits
-	rules   rulebook
+	// disputes are what others undo.
+	disputes disputes
+	waiting  waitings
+	waits    waits
+	rules    rulebook
 	// readOnly says that plans are reported, and nothing else is written.
 	readOnly bool
 	// wake makes other load balancers reconcile.
@@ -59,6 +61,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if err := r.doubtOthers(ctx, key); err != nil { // what another operator may have changed is looked at anew
 		return reconcile.Result{}, err
 	}
+	before := r.written(key)
 	var seen *lb.Observed
 	r.telling(ctx, snap, atAll, func() { seen, err = r.seen(ctx, key) }) // what is there: observed once, then kept true
 	if err != nil {
@@ -70,7 +73,8 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	strangers := r.suffer(ctx, snap, seen, &built)                          // rules that are there, and nobody's here
 	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // what to do, in a safe order
 	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo, strangers: strangers}
-	o.withheld = r.withheld(snap, seen, todo)
+	o.dispute = r.judge(before, o) // what another writer undoes
+	o.withheld = r.withheld(o)
 	r.targets.expect(key, r.directory.of(key), o.groups()) // which target groups there will be: Pods may wait for them
 	if o.withheld == "" && !todo.Empty() {
 		if err := r.memories.keeper.claim(ctx, key); err != nil { // where another operator leads, the plan ends here

@@ -129,6 +129,9 @@ func (o outcome) conditions() []metav1.Condition {
 			rest[1] = condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonClassMissing, lost)
 		}
 	}
+	if o.dispute != nil && rest[1].Status == metav1.ConditionFalse {
+		rest[1] = condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonDisputed, o.dispute.String())
+	}
 	if o.withheld != "" {
 		rest[0] = condition(v1alpha1.ConditionProgrammed, false, o.withheld, o.todo.Counts()+": "+o.withholding())
 	}

@@ -39,8 +39,10 @@ type outcome struct {
 	strangers []plan.Stranger
 	// withheld is why the plan was not carried out; "" if it was
 	withheld string
-	run      providers.Outcome
-	err      error // of the run
+	// dispute is what another writer undoes; nil if none does.
+	dispute *dispute
+	run     providers.Outcome
+	err     error // of the run
 }
 
 // report reports.
@@ -77,11 +79,15 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	}
 	wait = sooner(wait, sooner(o.untilLetGo(&next, time.Now()), untilFree(&next, time.Now())))
 	wait = sooner(wait, rereads(o.seen))
+	if o.dispute != nil {
+		wait = sooner(wait, max(time.Until(o.dispute.until), afterConflict))
+	}
 	if slices.ContainsFunc(waits, func(w reasonToWait) bool { return w.reason == v1alpha1.ReasonRateLimited }) {
 		wait = sooner(wait, untilSeenOver)
 	}
 	if o.finished(&next) && err == nil {
 		r.gone(key)
+		r.disputes.forget(key)
 		r.herald.forget(key)
 		r.targets.forget(key)
 		r.rules.forget(key)

@@ -64,6 +64,16 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 	return seen, nil
 }
 
+// written is what is kept of a key, if a look finds all that was written there by now; nil otherwise.
+func (o *observer) written(key lb.Key) *lb.Observed {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if quiet, known := o.quiet[key]; !known || time.Now().Before(quiet) {
+		return nil
+	}
+	return o.kept[key].seen
+}
+
 // keep keeps what was seen. A look that follows a write is early: it is repeated once that can be found. So is the
 // first one of this process, for the process before it may have ended right after a write.
 func (o *observer) keep(key lb.Key, seen *lb.Observed) {

@@ -40,6 +40,9 @@ type tracked struct {
 	// members are those that were last set; known says whether that is known at all.
 	members []lb.Target
 	known   bool
+	// doubted says that others may have changed them, and set when they were set last.
+	doubted bool
+	set     time.Time
 	// left is what is left out of the targets, and why.
 	left string
 	// waiting is since when there has been a change that can wait.
@@ -125,7 +128,7 @@ func (b *targetBook) doubt(ctx context.Context, key lb.Key) {
 	var doubted []groupKey
 	for k, t := range b.groups {
 		if k.key == key && t.known {
-			t.known = false
+			t.known, t.doubted = false, time.Since(t.set) > lagged
 			doubted = append(doubted, k)
 		}
 	}
@@ -274,6 +277,9 @@ type registrar struct {
 	pods  podReader
 	cloud providers.Provider
 	book  *targetBook
+	// disputes are what others undo, and disputed is told when they have done so too often.
+	disputes *disputes
+	disputed func(ctx context.Context, key lb.Key)
 	// waiting is what load balancers wait for, and waits is told when they have for long.
 	waiting *waitings
 	waits   func(ctx context.Context, key lb.Key)
@@ -303,10 +309,15 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 		return reconcile.Result{RequeueAfter: mourning}, nil // it goes whole, unless it is wanted again
 	}
 	if !t.known {
-		if t.members, err = r.present(ctx, k); err != nil {
+		present, err := r.present(ctx, k)
+		if err != nil {
 			return reconcile.Result{}, err
 		}
-		r.book.note(k, func(known *tracked) { known.members, known.known = t.members, true })
+		if left := r.leave(ctx, k, t, present, staying(found, t.members)); left > 0 {
+			return reconcile.Result{RequeueAfter: left}, nil
+		}
+		t.members = present
+		r.book.note(k, func(known *tracked) { known.members, known.known, known.doubted = t.members, true, false })
 	}
 	want := staying(found, t.members)
 	fits := t.caps.Within(ingress.WithinPorts(want, t.members, r.book.portsBeside(k)), t.members, r.book.elsewhere(k))
@@ -342,7 +353,9 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 		}
 		return reconcile.Result{}, fmt.Errorf("setting the targets of %s in %s: %w", k.id, k.key, err)
 	}
-	r.book.note(k, func(known *tracked) { known.members, known.known, known.waiting = want, true, time.Time{} })
+	r.book.note(k, func(known *tracked) {
+		known.members, known.known, known.waiting, known.set = want, true, time.Time{}, time.Now()
+	})
 	if (len(t.members) == 0) != (len(want) == 0) {
 		r.registered(ctx, k.key, k.id, len(want) > 0)
 	}

@@ -12,15 +12,17 @@ import (
 // This file says which plans are not carried out. They are reported, and nothing is done.
 
 // withheld is why a plan is not to be carried out, as the condition Programmed gives it; "" if it is.
-func (r *reconciler) withheld(g *gathering, seen *lb.Observed, p plan.Plan) string {
+func (r *reconciler) withheld(o outcome) string {
 	switch {
-	case p.Empty():
+	case o.todo.Empty():
 		return ""
 	case r.readOnly:
 		return v1alpha1.ReasonReadOnly
-	case g.pausedBy != "":
+	case o.snap.pausedBy != "":
 		return v1alpha1.ReasonPaused
-	case plan.Suspicious(p, seen) && !g.changed() && !r.doubts.confirm(p):
+	case o.dispute != nil:
+		return v1alpha1.ReasonDisputed
+	case plan.Suspicious(o.todo, o.seen) && !o.snap.changed() && !r.doubts.confirm(o.todo):
 		return v1alpha1.ReasonUnconfirmed
 	}
 	return ""
@@ -31,6 +33,8 @@ func (o outcome) withholding() string {
 	switch o.withheld {
 	case v1alpha1.ReasonReadOnly:
 		return "this operator only plans"
+	case v1alpha1.ReasonDisputed:
+		return o.dispute.String()
 	case v1alpha1.ReasonPaused:
 		return o.snap.pausedBy + " says that nothing is to be changed"
 	default:

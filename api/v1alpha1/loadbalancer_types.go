@@ -37,6 +37,7 @@ const (
 	ReasonReadOnly        = "ReadOnly"        // there is, but this operator only plans
 	ReasonProtected       = "Protected"       // nobody asks for it any more, but it is protected from being deleted
 	ReasonUnconfirmed     = "Unconfirmed"     // there is, but so much would go that it is looked at again
+	ReasonDisputed        = "Disputed"        // another writer undoes what this operator writes
 	ReasonClassMissing    = "ClassMissing"    // what is served is frozen until its class is back
 	ReasonProviderRefused = "ProviderRefused" // the cloud rejected a step: see the diagnostics
 	ReasonProviderDenied  = "ProviderDenied"  // the operator's credentials do not suffice

@@ -1,0 +1,214 @@
+package controllers
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// This file tests what is done where another writer undoes what this operator writes.
+
+func TestWhatIsUndoneTwiceIsLeft(t *testing.T) {
+	a, b, both := []string{"create rule 80/1"}, []string{"modify listener 80"}, []string{"modify listener 80", "create rule 80/1"}
+	cases := map[string]struct {
+		found [][]string // by one look after the other, each an hour after the wait before it
+		waits []time.Duration
+	}{
+		"once":                         {[][]string{a}, []time.Duration{0}},
+		"twice":                        {[][]string{a, a}, []time.Duration{0, 10 * time.Minute}},
+		"something else":               {[][]string{a, b}, []time.Duration{0, 0}},
+		"the same with something else": {[][]string{a, both}, []time.Duration{0, 10 * time.Minute}},
+		"not in a row":                 {[][]string{a, nil, a}, []time.Duration{0, 0, 0}},
+		"again and again":              {[][]string{a, a, a, a, a}, []time.Duration{0, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, 80 * time.Minute}},
+		"until it ends":                {[][]string{a, a, nil, a}, []time.Duration{0, 10 * time.Minute, 0, 0}},
+		"no more than the longest wait": {[][]string{a, a, a, a, a, a, a, a, a, a}, []time.Duration{
+			0, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, 80 * time.Minute, 160 * time.Minute, 320 * time.Minute, 10 * time.Hour, 10 * time.Hour, 10 * time.Hour,
+		}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var d disputes
+			now := time.Unix(0, 0)
+			for i, undone := range c.found {
+				d.found(groupKey{key: benchKey}, undone, now)
+				if left := d.left(groupKey{key: benchKey}, now); left != c.waits[i] {
+					t.Errorf("after look %d it is left for %s, want %s", i, left, c.waits[i])
+				}
+				if open := d.open(benchKey, now); (open != nil) != (c.waits[i] > 0) {
+					t.Errorf("after look %d the dispute is %v", i, open)
+				}
+				now = now.Add(c.waits[i] + time.Hour)
+				if d.open(benchKey, now) != nil {
+					t.Errorf("after look %d it never ends", i)
+				}
+			}
+			d.forget(benchKey)
+			if len(d.of) > 0 {
+				t.Errorf("what is left is %v", d.of)
+			}
+		})
+	}
+}
+
+// A rule that somebody deletes is made again, once. The second time in a row it is left to the other writer for a while,
+// and the LoadBalancer says so.
+func TestARuleThatIsUndoneTwiceIsLeft(t *testing.T) {
+	b := newBench(t, ask("shop.example", "www.example"), service())
+	b.place()
+	b.settle()
+	rules := b.rules()
+	for round, want := range []struct {
+		rules  int
+		reason string
+	}{
+		{rules, v1alpha1.ReasonAsExpected},
+		{rules - 1, v1alpha1.ReasonDisputed},
+	} {
+		b.undo()
+		b.later()
+		b.reconciles()
+		if n := b.rules(); n != want.rules {
+			t.Errorf("after round %d there are %d rules, want %d", round, n, want.rules)
+		}
+		b.says(v1alpha1.ConditionDegraded, want.reason)
+	}
+	b.says(v1alpha1.ConditionProgrammed, v1alpha1.ReasonDisputed)
+
+	b.later() // a look finds what the last one found, which is no news
+	b.reconciles()
+	if n := b.rules(); n != rules-1 {
+		t.Errorf("meanwhile there are %d rules, want %d", n, rules-1)
+	}
+	b.disputes.of[groupKey{key: benchKey}] = dispute{undone: b.disputes.of[groupKey{key: benchKey}].undone, times: 2}
+	b.reconciles()
+	if n := b.rules(); n != rules {
+		t.Errorf("after the wait there are %d rules, want %d", n, rules)
+	}
+	b.undo()
+	b.later()
+	b.reconciles()
+	if left := b.disputes.left(groupKey{key: benchKey}, time.Now()); left < 15*time.Minute {
+		t.Errorf("the second wait is %s, want 20m", left)
+	}
+}
+
+// A change of an Ingress is not undone by anybody, however often it goes to and fro.
+func TestAChangeToAndFroIsNoDispute(t *testing.T) {
+	b := newBench(t, ask("shop.example"), service())
+	b.place()
+	b.settle()
+	for range 4 {
+		for _, path := range []string{"/ready", "/healthy"} {
+			ing := b.ingress()
+			ing.Annotations = map[string]string{"fairlead.dev/health-check-path": path}
+			if err := b.Update(t.Context(), ing); err != nil {
+				t.Fatal(err)
+			}
+			b.later()
+			b.reconciles()
+			b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonAsExpected)
+		}
+	}
+}
+
+// What a look does not find yet, because it was written a moment before, is not undone.
+func TestALateReadIsNoDispute(t *testing.T) {
+	b := newBench(t, ask("shop.example"), service())
+	b.place()
+	b.settle()
+	for range 4 {
+		b.undo()
+		b.later()
+		b.quiet[benchKey] = time.Now().Add(lagged)
+		b.reconciles()
+		b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonAsExpected)
+	}
+}
+
+// undo deletes the first rule there, as another writer does.
+func (b *bench) undo() {
+	b.Helper()
+	seen, err := b.cloud.Cloud.Observe(b.Context(), benchKey, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := seen.Listener(80)
+	if l == nil || len(l.Rules) == 0 {
+		b.Fatal("there is no rule")
+	}
+	if _, err := b.cloud.Cloud.Apply(b.Context(), seen, plan.DeleteRule{Port: 80, Priority: l.Rules[0].Priority, Rule: l.Rules[0].Rule}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// later has the next look be a new one, which finds all that was written.
+func (b *bench) later() {
+	s := b.kept[benchKey]
+	s.until, s.early = time.Time{}, false
+	b.kept[benchKey] = s
+	b.quiet[benchKey] = time.Time{}
+}
+
+func (b *bench) reconciles() {
+	b.Helper()
+	if _, err := b.reconcile(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// says checks the reason of a condition.
+func (b *bench) says(kind, reason string) {
+	b.Helper()
+	c := meta.FindStatusCondition(b.memories.recall(benchKey).Conditions, kind)
+	if c == nil || c.Reason != reason {
+		b.Errorf("%s is %+v, want the reason %s", kind, c, reason)
+	}
+}
+
+// Members that others change twice in a row stay as they are. Pods come and go all the same.
+func TestMembersThatAreUndoneTwiceAreLeft(t *testing.T) {
+	k := groupKey{benchKey, "shop/web:80"}
+	told := 0
+	r := &registrar{book: newTargetBook(), disputes: &disputes{}, disputed: func(context.Context, lb.Key) { told++ }}
+	ours, theirs := []lb.Target{{Address: "10.0.0.1", Port: 80}}, []lb.Target{{Address: "10.9.9.9", Port: 80}}
+	group := tracked{members: ours, known: true, set: time.Now().Add(-time.Hour)}
+	look := func(present, want []lb.Target) time.Duration {
+		r.book.groups[k] = &group
+		r.book.wake = make(chan event.TypedGenericEvent[groupKey], 1)
+		r.book.doubt(t.Context(), k.key)
+		now, _ := r.book.look(k)
+		left := r.leave(t.Context(), k, now, present, want)
+		group.known = true
+		return left
+	}
+	if left := look(theirs, ours); left > 0 || told > 0 {
+		t.Errorf("what is undone once is left for %s, told %d times", left, told)
+	}
+	if left := look(theirs, ours); left < 9*time.Minute || told != 1 {
+		t.Errorf("what is undone twice is left for %s, told %d times", left, told)
+	}
+	if left := look(theirs, theirs); left > 0 {
+		t.Errorf("another Pod is left for %s", left)
+	}
+	r.disputes.forget(benchKey)
+	for range 3 {
+		group.set = time.Now()
+		if left := look(theirs, ours); left > 0 {
+			t.Errorf("what was set a moment before, and is not found yet, is left for %s", left)
+		}
+	}
+	for range 2 {
+		group.set = time.Time{}
+		look(theirs, ours)
+		if left := look(ours, ours); left > 0 {
+			t.Errorf("what is not undone in a row is left for %s", left)
+		}
+	}
+}
