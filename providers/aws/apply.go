@@ -215,6 +215,9 @@ func (p *Provider) awaitTargets(ctx context.Context, key lb.Key, id lb.GroupID) 
 			p.unhealthy.forget(arn)
 			return nil
 		}
+		if err := p.reach(ctx, key, p.doubt(targets)); err != nil {
+			return err
+		}
 		p.unhealthy.wait(arn, healthWait, healthWaitMax)
 	}
 	return fmt.Errorf("target group %s has no healthy target: %w", id, providers.ErrPending)

@@ -46,6 +46,8 @@ type look struct {
 	firewall   string
 	bare       bool              // whether there is to be a firewall, and none is found
 	fenced     bool              // looked at deeply, whether it has the security groups that it should have
+	shared     string            // looked at deeply, the security group that all load balancers have
+	cutOff     bool              // looked at deeply, whether the nodes do not admit it on a port that it needs
 	grants     []grant           // looked at deeply, those of its firewall
 	fenceTags  map[string]string // looked at deeply, those of its firewall
 	unread     []string          // why settings could not be read
@@ -84,7 +86,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	}
 	p.unlisted.forget(string(key))
 	// No route waits for these. Settings that cannot be read are assumed to be as they were written.
-	for _, read := range []reader{p.readAttributes, p.readFence, p.readWebACL, p.readShield, p.readDeletionProtection} {
+	for _, read := range []reader{p.readAttributes, p.readFence, p.readNodes, p.readWebACL, p.readShield, p.readDeletionProtection} {
 		err := read(ctx, l, strewn)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

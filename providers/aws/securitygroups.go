@@ -127,7 +127,7 @@ func (p *Provider) writeFence(ctx context.Context, b *balancer, seen *lb.Observe
 		if err := p.admit(ctx, firewall, grants, func(g grant) bool { return !listens[g.port] || contains(want.Listeners, g.port) }); err != nil {
 			return firewall, err
 		}
-		if err := p.reach(ctx, want.Key, portsOf(want.TargetGroups)); err != nil {
+		if err := p.reach(ctx, want.Key, append(portsOf(want.TargetGroups), p.portsBehind(seen)...)); err != nil {
 			return firewall, err
 		}
 	}
@@ -434,6 +434,8 @@ func (p *Provider) readFence(ctx context.Context, l *look, _ map[string]map[stri
 		case aws.ToString(g.GroupName) != p.sharedName() || !tagged(g.Tags, tagInstallation, p.installation):
 			l.fenced = false
 			return nil
+		default:
+			l.shared = aws.ToString(g.GroupId)
 		}
 	}
 	l.fenced = l.fenced && len(found) == 2
@@ -458,13 +460,13 @@ func (l *look) inboundOf(port int32) []string {
 	return out
 }
 
-// strange are the security groups of a load balancer where they are not those that it should have, and the
-// ports that are open though nobody listens.
+// strange are the security groups of a load balancer where they are not those that it should have, where ports are open
+// on which there is no listener, and where the nodes do not admit it.
 func (l *look) strange() []string {
 	if l.firewall == "" {
 		return nil
 	}
-	if !l.fenced {
+	if !l.fenced || l.cutOff {
 		return slices.Sorted(slices.Values(l.balancer.SecurityGroups))
 	}
 	for _, g := range l.grants {

@@ -32,6 +32,7 @@ type nodePorts struct {
 	shutting map[int32]bool      // those that are being shut
 	coming   map[int32]int       // how many are about to need them
 	checks   map[int32]bool      // those that health checks of this process go to: they are never shut
+	doubted  map[int32]time.Time // when those were looked at again whose targets are unhealthy
 	left     map[int32]time.Time // when the last target was let go of that had them, or when they were to be shut
 }
 
