@@ -197,6 +197,9 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 		defer p.mu.Unlock()
 		p.resisted[seen.Handle] = true
 	}
+	if err == nil {
+		p.deleted(seen.Key, seen.Handle)
+	}
 	return explained("deleting load balancer "+seen.Handle, err)
 }
 
@@ -240,6 +243,7 @@ func (p *Provider) deleteTargetGroup(ctx context.Context, seen *lb.Observed, id 
 		ports = append(ports, t.Port)
 	}
 	p.know(seen.Key, id, "")
+	p.unhealthy.forget(g.Handle)
 	return p.vacate(ctx, ports)
 }
 

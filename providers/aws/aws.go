@@ -140,8 +140,8 @@ func New(o Options) *Provider {
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
 		groups: map[groupName]string{}, members: map[string]membership{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
 		misplaced: map[netip.Prefix]bool{}, changing: make(chan struct{}, 1),
-		own:   ownCertificates{known: map[string]ownCertificate{}, foreign: map[string]bool{}, asked: map[string]bool{}},
-		ports: nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]bool{}, doubted: map[int32]time.Time{}, left: map[int32]time.Time{}},
+		own:   ownCertificates{known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, asked: map[string]time.Time{}},
+		ports: nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]time.Time{}, doubted: map[int32]time.Time{}, left: map[int32]time.Time{}},
 	}
 	made.vanished = p.vanished
 	return p

@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 )
@@ -66,9 +67,16 @@ func (g *gate) heard(refused bool) {
 
 // gates are those that are known.
 type gates struct {
-	mu    sync.Mutex
-	known map[string]*gate
+	mu     sync.Mutex
+	known  map[string]*gate
+	shrunk time.Time // when those were last taken away that stand before nothing any more
 }
+
+// Gates at which nobody had to wait for a day are taken away, once an hour: what they stood before may be gone.
+const (
+	gateLife    = 24 * time.Hour
+	gatesShrink = time.Hour
+)
 
 // at is the gate of something; where none is known, the one that is made.
 func (s *gates) at(id string, otherwise func() *gate) *gate {
@@ -90,6 +98,13 @@ func (s *gates) set(id string, g *gate) {
 func (s *gates) put(id string, g *gate) {
 	if s.known == nil {
 		s.known = map[string]*gate{}
+	}
+	if now := time.Now(); now.Sub(s.shrunk) >= gatesShrink {
+		s.shrunk = now
+		maps.DeleteFunc(s.known, func(_ string, g *gate) bool {
+			_, until := g.look()
+			return now.Sub(until) >= gateLife
+		})
 	}
 	s.known[id] = g
 }

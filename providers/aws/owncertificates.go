@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -20,10 +21,11 @@ import (
 type ownCertificates struct {
 	mu    sync.Mutex
 	known map[string]ownCertificate
-	// foreign are those that listeners serve and that were not imported for their load balancer, by ARN.
-	foreign map[string]bool
-	// asked are those that AWS was asked to import and gave no answer, by load balancer and ID.
-	asked map[string]bool
+	// foreign are those that listeners serve and that were not imported for their load balancer, by ARN, with when that was
+	// last asked.
+	foreign map[string]time.Time
+	// asked are those that AWS was asked to import and gave no answer, by load balancer and ID, with when.
+	asked map[string]time.Time
 }
 
 // An ownCertificate was imported for a load balancer.
@@ -33,11 +35,21 @@ type ownCertificate struct {
 	at   time.Time         // when it was known to be there, with these tags
 }
 
+// certificateLife is how long it is known of a certificate that it is somebody else's, or may have been imported, after
+// that was last asked. It is longer than looks are apart, and than the index of tags takes.
+const certificateLife = 48 * time.Hour
+
+// shrinkOld forgets what was not asked about for long.
+func shrinkOld(of map[string]time.Time) {
+	maps.DeleteFunc(of, func(_ string, at time.Time) bool { return time.Since(at) >= certificateLife })
+}
+
 // ask notes that AWS is asked to import a certificate; answer, that the outcome is known.
 func (o *ownCertificates) ask(key lb.Key, id lb.CertificateID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.asked[string(key)+" "+string(id)] = true
+	o.asked[string(key)+" "+string(id)] = time.Now()
+	shrinkOld(o.asked)
 }
 
 func (o *ownCertificates) answer(key lb.Key, id lb.CertificateID) {
@@ -50,7 +62,7 @@ func (o *ownCertificates) answer(key lb.Key, id lb.CertificateID) {
 func (o *ownCertificates) unanswered(key lb.Key, id lb.CertificateID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.asked[string(key)+" "+string(id)]
+	return !o.asked[string(key)+" "+string(id)].IsZero()
 }
 
 // learn notes a certificate of a load balancer, which is there with some tags.
@@ -103,13 +115,18 @@ func (o *ownCertificates) of(key lb.Key) map[string]ownCertificate {
 func (o *ownCertificates) disown(arn string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.foreign[arn] = true
+	o.foreign[arn] = time.Now()
+	shrinkOld(o.foreign)
 }
 
 func (o *ownCertificates) disowned(arn string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.foreign[arn]
+	_, known := o.foreign[arn]
+	if known {
+		o.foreign[arn] = time.Now()
+	}
+	return known
 }
 
 // certificatesUnder are the certificates of a load balancer with their tags: those that are found by these, those that

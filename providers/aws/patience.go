@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -37,6 +38,9 @@ const (
 	healthWaitMax = 30 * time.Second
 )
 
+// waitLife is how long after its end a wait is known: what was not asked about for so long may be gone.
+const waitLife = time.Hour
+
 // early reports whether it is too early to ask about something.
 func (r *waitingRoom) early(id string) bool {
 	r.mu.Lock()
@@ -51,6 +55,7 @@ func (r *waitingRoom) wait(id string, first, longest time.Duration) {
 	if r.until == nil {
 		r.until = map[string]wait{}
 	}
+	maps.DeleteFunc(r.until, func(_ string, w wait) bool { return time.Since(w.end) >= waitLife })
 	this := max(first, r.until[id].next)
 	r.until[id] = wait{time.Now().Add(this), min(longest, this*3/2)}
 }

@@ -24,6 +24,7 @@ func (p *Provider) remember(l *look) {
 	if l.firewall != "" || l.bare {
 		p.fenced[l.key] = true
 	}
+	p.shrink(l)
 	for _, g := range l.groups {
 		arn := aws.ToString(g.TargetGroupArn)
 		p.groups[groupName{l.key, l.idOf(arn)}] = arn

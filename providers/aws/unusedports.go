@@ -31,7 +31,7 @@ type nodePorts struct {
 	open     map[int32]bool      // those that are known to be
 	shutting map[int32]bool      // those that are being shut
 	coming   map[int32]int       // how many are about to need them
-	checks   map[int32]bool      // those that health checks of this process go to: they are never shut
+	checks   map[int32]time.Time // those that health checks of this process go to, since when: they are not shut
 	doubted  map[int32]time.Time // when those were looked at again whose targets are unhealthy
 	left     map[int32]time.Time // when the last target was let go of that had them, or when they were to be shut
 }
@@ -56,7 +56,7 @@ func (p *Provider) checked(ports []int32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, port := range ports {
-		p.ports.checks[port] = true
+		p.ports.checks[port] = time.Now()
 	}
 }
 
@@ -94,7 +94,7 @@ func (p *Provider) vacant(ports []int32) (due bool) {
 // needs reports whether some target has a port, or is about to, or a health check goes there. Those that are
 // draining do not count.
 func (p *Provider) needs(port int32) bool {
-	if p.ports.coming[port] > 0 || p.ports.checks[port] {
+	if p.ports.coming[port] > 0 || !p.ports.checks[port].IsZero() {
 		return true
 	}
 	for _, m := range p.members {
@@ -133,6 +133,7 @@ func (p *Provider) shutUnused(ctx context.Context) error {
 		}
 	}
 	maps.DeleteFunc(open, func(_ int32, unused bool) bool { return !unused })
+	p.forgetChecks(used)
 	unused := p.beginShutting(open)
 	defer p.endShutting(unused)
 	for _, g := range groups {
@@ -207,6 +208,14 @@ func (p *Provider) groupsOfAll(ctx context.Context) ([]elb.TargetGroup, error) {
 		}
 	}
 	return out, nil
+}
+
+// forgetChecks forgets the ports to which no health check goes any more. One that was announced lately may be of a target
+// group that is being made.
+func (p *Provider) forgetChecks(used map[int32]bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.ports.checks, func(port int32, since time.Time) bool { return !used[port] && time.Since(since) >= longestDrain })
 }
 
 // beginShutting chooses those of some ports that nobody has begun to need meanwhile. Who begins now waits.

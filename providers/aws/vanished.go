@@ -1,12 +1,47 @@
 package aws
 
 import (
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"fairlead.dev/fairlead/model/lb"
 )
 
 // This file forgets what is not there any more: another process, or a person, may have deleted what this one knew.
+
+// deleted forgets a load balancer that is no more.
+func (p *Provider) deleted(key lb.Key, arn string) {
+	p.mu.Lock()
+	delete(p.resisted, arn)
+	delete(p.lent, key)
+	delete(p.places, key)
+	p.mu.Unlock()
+	for _, room := range []*waitingRoom{&p.inactive, &p.rerouted, &p.unjoined} {
+		room.forget(arn)
+	}
+}
+
+// shrink forgets what of a load balancer another hand deleted, as a look shows: the load balancer that would not be deleted,
+// and target groups of others that its rules named. Provider.mu is held.
+func (p *Provider) shrink(l *look) {
+	if l.balancer == nil {
+		named := ":loadbalancer/app/" + p.loadBalancerName(l.key) + "/"
+		maps.DeleteFunc(p.resisted, func(arn string, _ bool) bool { return strings.Contains(arn, named) })
+	}
+	there := map[string]bool{}
+	for _, g := range l.groups {
+		there[aws.ToString(g.TargetGroupArn)] = true
+	}
+	for name, arn := range p.groups {
+		if name.key == l.key && string(name.id) == arn && !there[arn] {
+			delete(p.groups, name)
+			delete(p.members, arn)
+		}
+	}
+}
 
 // vanished forgets what AWS does not find among some IDs and ARNs, and reports whether that was known. What is needed of it
 // is made, or looked for, at the next try.

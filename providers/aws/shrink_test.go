@@ -1,0 +1,124 @@
+package aws
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdk "github.com/aws/aws-sdk-go-v2/aws"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file looks at what the provider remembers of things that are gone.
+
+func TestWaitsOfWhatIsGoneAreForgotten(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
+		var r waitingRoom
+		for n := range 100 {
+			r.wait(fmt.Sprint("gone ", n), healthWait, healthWaitMax)
+		}
+		r.wait("there", healthWait, healthWaitMax)
+		time.Sleep(waitLife)
+		r.wait("there", healthWait, healthWaitMax)
+		time.Sleep(healthWaitMax)
+		r.wait("there", healthWait, healthWaitMax)
+		if len(r.until) != 1 {
+			t.Errorf("%d waits are remembered, want one", len(r.until))
+		}
+	})
+}
+
+func TestGatesBeforeNothingAreTakenAway(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
+		var s gates
+		for n := range 100 {
+			s.set(fmt.Sprint("gone ", n), newGate(time.Minute, time.Second, time.Minute))
+		}
+		time.Sleep(gateLife - time.Minute)
+		s.set("there", newGate(time.Minute, time.Second, time.Minute))
+		if len(s.known) != 101 {
+			t.Errorf("%d gates, want 101: they are not a day old", len(s.known))
+		}
+		time.Sleep(gatesShrink + time.Minute)
+		s.set("new", newGate(time.Minute, time.Second, time.Minute))
+		if len(s.known) != 2 || s.known["there"] == nil {
+			t.Errorf("%d gates, want two", len(s.known))
+		}
+	})
+}
+
+func TestCertificatesThatAreNotAskedAboutAreForgotten(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
+		o := &New(Options{Installation: "test"}).own
+		for n := range 100 {
+			o.disown(fmt.Sprint("arn:aws:acm:", n))
+			o.ask("key", lb.CertificateID(fmt.Sprint(n)))
+		}
+		time.Sleep(certificateLife - time.Hour)
+		if !o.disowned("arn:aws:acm:7") || !o.unanswered("key", "7") {
+			t.Error("they are forgotten early")
+		}
+		time.Sleep(2 * time.Hour)
+		o.disown("arn:aws:acm:new")
+		o.ask("key", "new")
+		if len(o.foreign) != 2 || !o.disowned("arn:aws:acm:7") {
+			t.Errorf("of %d it is known that others made them, want the new one and the one that was asked about", len(o.foreign))
+		}
+		if len(o.asked) != 1 {
+			t.Errorf("%d are remembered to have been asked for, want one", len(o.asked))
+		}
+	})
+}
+
+func TestPortsToWhichNoHealthCheckGoesAreForgotten(t *testing.T) {
+	synctest.Test(t, func(*testing.T) {
+		p := New(Options{Installation: "test"})
+		p.checked([]int32{9000, 9001})
+		time.Sleep(longestDrain)
+		p.checked([]int32{9002}) // of a target group that is being made
+		p.forgetChecks(map[int32]bool{9001: true})
+		for port, want := range map[int32]bool{9000: false, 9001: true, 9002: true} {
+			if got := p.needs(port); got != want {
+				t.Errorf("port %d is needed: %t, want %t", port, got, want)
+			}
+		}
+	})
+}
+
+func TestALoadBalancerThatIsGoneIsForgotten(t *testing.T) {
+	p := New(Options{Installation: "test"})
+	const key, other = lb.Key("fairlead/shop/@all/internal"), lb.Key("fairlead/shop/@other/internal")
+	arn := func(key lb.Key) string {
+		return "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/" + p.loadBalancerName(key) + "/0123456789abcdef"
+	}
+	for _, k := range []lb.Key{key, other} {
+		p.resisted[arn(k)], p.lent[k], p.places[k] = true, true, place{}
+		for _, room := range []*waitingRoom{&p.inactive, &p.rerouted, &p.unjoined} {
+			room.wait(arn(k), time.Minute, time.Minute)
+		}
+	}
+	p.deleted(key, arn(key))
+	if len(p.resisted)+len(p.lent)+len(p.places) != 3 || len(p.inactive.until)+len(p.rerouted.until)+len(p.unjoined.until) != 3 {
+		t.Errorf("of two load balancers, one of them deleted, it is remembered: %v %v %v %v %v %v",
+			p.resisted, p.lent, p.places, p.inactive.until, p.rerouted.until, p.unjoined.until)
+	}
+	p.shrink(&look{key: other})
+	if len(p.resisted) != 0 {
+		t.Errorf("a load balancer that another hand deleted would not be deleted: %v", p.resisted)
+	}
+}
+
+func TestTargetGroupsOfOthersAreForgotten(t *testing.T) {
+	p := New(Options{Installation: "test"})
+	const theirs, still, own = "arn:theirs", "arn:still", "arn:own"
+	for id, arn := range map[lb.GroupID]string{theirs: theirs, still: still, "shop/web:80": own} {
+		p.groups[groupName{"key", id}], p.members[arn] = arn, membership{}
+	}
+	p.shrink(&look{key: "key", groups: []elb.TargetGroup{{TargetGroupArn: sdk.String(still)}}, balancer: &elb.LoadBalancer{}})
+	if len(p.groups) != 2 || len(p.members) != 2 || p.groups[groupName{"key", theirs}] != "" {
+		t.Errorf("a target group of others that no rule names is remembered: %v", p.groups)
+	}
+}
