@@ -174,7 +174,7 @@ func (p *Provider) ownBalancer(ctx context.Context, key lb.Key) (*balancer, erro
 		p.leave(key)
 		return nil, fmt.Errorf("the name %s was taken a moment ago", name)
 	}
-	return nil, fmt.Errorf("load balancer %s is somebody else's: %w", name, providers.ErrRejected)
+	return nil, p.untagged("load balancer "+name, arn, tags[arn], p.owned(key, nil))
 }
 
 func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) error {
@@ -340,12 +340,16 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	}
 	same := l.Digest == want.Digest
 	var before map[string]string
+	lost := func(err error) error { return err }
 	if !same {
 		tags, err := p.tagsOf(ctx, []string{l.Handle})
 		if err != nil {
 			return err
 		}
 		before = tags[l.Handle]
+		lost = func(err error) error {
+			return p.deniedUntagged(err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, p.owned(seen.Key, nil))
+		}
 	}
 	gone := slices.DeleteFunc(writtenIn(before), func(name string) bool { return slices.Contains(writtenOfListener(want.Settings), name) })
 	secure, err := p.security(ctx, seen, want, gone)
@@ -369,7 +373,7 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 		}
 	}
 	if _, err := p.elb.ModifyListener(ctx, in); err != nil {
-		return explained(fmt.Sprintf("changing listener %d", want.Port), err)
+		return lost(explained(fmt.Sprintf("changing listener %d", want.Port), err))
 	}
 	if former != "" && !stays {
 		if err := p.detachCertificate(ctx, seen, want.Port, former); err != nil {

@@ -71,7 +71,7 @@ func (p *Provider) groupARN(ctx context.Context, key lb.Key, id lb.GroupID) (str
 		return "", err
 	}
 	if !p.owns(key, tags[arn]) {
-		return "", fmt.Errorf("target group %s is somebody else's: %w", name, providers.ErrRejected)
+		return "", p.untagged("target group "+name, arn, tags[arn], with(p.owned(key, nil), tagGroup, string(id)))
 	}
 	p.know(key, id, arn)
 	return arn, nil

@@ -25,7 +25,8 @@ func (p *Provider) deleted(key lb.Key, arn string) {
 }
 
 // shrink forgets what of a load balancer another hand deleted, as a look shows: the load balancer that would not be deleted,
-// and target groups of others that its rules named. Provider.mu is held.
+// and target groups of others that its rules named, and those that are not ours any more.
+// Provider.mu is held.
 func (p *Provider) shrink(l *look) {
 	if l.balancer == nil {
 		named := ":loadbalancer/app/" + p.loadBalancerName(l.key) + "/"
@@ -36,7 +37,9 @@ func (p *Provider) shrink(l *look) {
 		there[aws.ToString(g.TargetGroupArn)] = true
 	}
 	for name, arn := range p.groups {
-		if name.key == l.key && string(name.id) == arn && !there[arn] {
+		stranger := string(name.id) == arn
+		// One that has lost its tags is to be found by its name, which says so.
+		if name.key == l.key && (stranger && !there[arn] || !stranger && there[arn] && l.idOf(arn) != name.id) {
 			delete(p.groups, name)
 			delete(p.members, arn)
 		}

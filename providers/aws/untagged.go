@@ -1,0 +1,41 @@
+package aws
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file is about what has a name that only this installation gives, and not its tags. Another hand may have taken them
+// away. Nothing is done to it: the role of docs/iam-policy.json may change only what has the tag of the installation, and
+// may not give that to what is there (aws:ResourceTag,
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/load-balancer-authentication-access-control.html). An
+// owner of the account who puts the tags back confirms that it is ours, and it is taken over as it stands.
+
+// untagged says of something that it is somebody else's, or how its owner gives it back.
+func (p *Provider) untagged(what, arn string, tags, ours map[string]string) error {
+	if tags[tagInstallation] != "" {
+		return fmt.Errorf("%s is somebody else's: %w", what, providers.ErrRejected)
+	}
+	return fmt.Errorf("%s has the name that this installation gives, and not its tags: it is somebody else's, or has lost them. "+
+		"If it is this installation's, put them back, and it is kept as it stands: %s: %w", what, addTags(arn, ours), providers.ErrRejected)
+}
+
+// deniedUntagged adds to a refusal, about something that lies inside a load balancer of ours, that it has lost its tags.
+func (p *Provider) deniedUntagged(err error, what, arn string, tags, ours map[string]string) error {
+	if !errors.Is(err, providers.ErrDenied) || tags[tagInstallation] != "" {
+		return err
+	}
+	return fmt.Errorf("%s has lost its tags, without which it may not be changed; put them back: %s: %w", what, addTags(arn, ours), err)
+}
+
+// addTags is the command that gives a resource of Elastic Load Balancing some tags.
+func addTags(arn string, tags map[string]string) string {
+	words := []string{"aws elbv2 add-tags --resource-arns", arn, "--tags"}
+	for _, name := range sorted(tags) {
+		words = append(words, fmt.Sprintf("'Key=%s,Value=%s'", name, tags[name]))
+	}
+	return strings.Join(words, " ")
+}
