@@ -33,7 +33,7 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 	for now := seen; ; now = p.Fold(seen) {
 		next := attempt(now, want, c, known)
 		if !seen.Exists {
-			next.hasty = nil // nobody has been answered yet
+			next.unhurried() // no request has been answered yet
 		}
 		p = p.then(next)
 		if next.complete {
@@ -44,7 +44,7 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 		if !found {
 			return p.then(beyond(now, want, c, known))
 		}
-		p = p.then(sequence{steps: []Planned{{Step: v.step}}})
+		p = p.then(sequence{steps: []Planned{{Step: v.step, Early: v.diagnostic.Reason}}})
 		p.Diagnostics = append(p.Diagnostics, v.diagnostic)
 	}
 }

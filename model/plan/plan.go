@@ -24,6 +24,9 @@ type Planned struct {
 	// Origin are the routes that ask for it, where not all do: a step that the cloud rejects is theirs to
 	// answer for, or to be told of.
 	Origin []diag.Source
+	// Early is why a step does not wait for all that should come before it; "" where it does. A diagnostic of the plan
+	// says what that costs the requests that the step concerns.
+	Early diag.Reason
 }
 
 // Empty reports whether there is nothing to do.

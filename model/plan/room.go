@@ -14,10 +14,11 @@ import (
 // A schedule is an order in the making.
 type schedule struct {
 	tasks  []task
-	waits  []int   // by task, how many tasks it still waits for
-	behind [][]int // by task, those that wait for it
-	ready  queue   // those that wait for nothing
-	index  []int   // by task, where it is in steps; absent while it is not
+	waits  []int        // by task, how many tasks it still waits for
+	behind [][]int      // by task, those that wait for it
+	ready  queue        // those that wait for nothing
+	index  []int        // by task, where it is in steps; absent while it is not
+	early  map[int]bool // tasks that do not wait for all that they should rather wait for
 
 	limit use
 	need  use          // places that the tasks not yet done take
@@ -36,9 +37,17 @@ type sequence struct {
 	unparked bool        // target groups take over requests without a check of their health
 }
 
+// unhurried takes back that some steps come early.
+func (s *sequence) unhurried() {
+	s.hasty = nil
+	for i := range s.steps {
+		s.steps[i].Early = ""
+	}
+}
+
 // ordered is the tasks in order, as far as the limits permit.
 func ordered(tasks []task, taken, limit use) sequence {
-	s := &schedule{tasks: tasks, waits: make([]int, len(tasks)), behind: make([][]int, len(tasks)), limit: limit}
+	s := &schedule{tasks: tasks, waits: make([]int, len(tasks)), behind: make([][]int, len(tasks)), early: map[int]bool{}, limit: limit}
 	for i, t := range tasks {
 		s.index = append(s.index, absent)
 		for _, before := range s.before(i) {
@@ -120,7 +129,7 @@ func (s *schedule) hasten(which func(task) bool) bool {
 			s.tasks[i].rather = slices.DeleteFunc(slices.Clone(t.rather), s.pending)
 			s.tasks[i].gently = slices.DeleteFunc(slices.Clone(t.gently), s.pending)
 			s.waits[i] = 0
-			s.hasty = append(s.hasty, t.step)
+			s.hasty, s.early[i] = append(s.hasty, t.step), true
 			heap.Push(&s.ready, i)
 			return true
 		}
@@ -222,6 +231,9 @@ func (u use) total() int {
 func (s *schedule) do(i int) {
 	t := s.tasks[i]
 	planned := Planned{Step: t.step, Origin: t.origin}
+	if s.early[i] {
+		planned.Early = haste("", t.step).Reason
+	}
 	for _, b := range s.before(i) {
 		planned.After = append(planned.After, s.index[b])
 	}
