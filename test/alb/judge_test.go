@@ -177,8 +177,8 @@ type judge struct {
 	mu            sync.Mutex
 	before, after verdict
 	reached       map[request]bool // those that got to targets when the change began
-	// excused are the requests that the plan under way says may go astray; nil for none.
-	excused func(request) bool
+	// excuses are what the plans of a change say of requests that may go astray.
+	excuses []excuse
 	astray  bool
 	// unparked says that the plan under way has groups take over requests before they are checked.
 	unparked bool
@@ -192,7 +192,7 @@ func (j *judge) begin() {
 	}
 	j.before = j.verdict(j.asks)
 	j.after = j.before
-	j.excused, j.unparked = nil, false
+	j.excuses, j.unparked = nil, false
 	j.reached = map[request]bool{}
 	for _, r := range j.asks {
 		j.reached[r] = everyShareHasTargets(j.send(r))
@@ -209,7 +209,7 @@ func (j *judge) ask(when string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, r := range j.asks {
-		if j.excused != nil && j.excused(r) {
+		if j.excused(r) {
 			continue
 		}
 		if wrong := j.wrong(r); wrong != "" {
@@ -254,9 +254,9 @@ func (j *judge) wrong(r request) string {
 	behind := request{443, r.host, r.path}
 	switch leads := strings.HasPrefix(answer.Location, "https:"); {
 	case leads && j.after.open[443] && !j.before.open[443] && said != before:
-		return j.wrongBehind(behind, j.after)
+		return j.wrongBehind(r, behind, j.after)
 	case leads && j.before.open[443] && !j.after.open[443] && said != after:
-		return j.wrongBehind(behind, j.before)
+		return j.wrongBehind(r, behind, j.before)
 	}
 	return ""
 }
@@ -287,9 +287,12 @@ func (j *judge) wrongPods(r request, s albsim.Share) string {
 	return ""
 }
 
-// wrongBehind says what is wrong with the answer that a redirect leads to, or "": the port has to be as it
-// is on the side of the change that the redirect is of.
-func (j *judge) wrongBehind(r request, side verdict) string {
+// wrongBehind says what is wrong with the answer that a redirect of one request leads another to, or "": the port has
+// to be as it is on the side of the change that the redirect is of.
+func (j *judge) wrongBehind(from, r request, side verdict) string {
+	if j.misled(from, r) {
+		return ""
+	}
 	j.tally.followed.Add(1)
 	if said := got(j.send(r)); said != side.answers[r] && side.admits[r.port] {
 		return fmt.Sprintf("is redirected to where %s answers and not %s", said, side.answers[r])
