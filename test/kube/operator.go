@@ -54,7 +54,11 @@ func (c *Cluster) build(ctx context.Context) error {
 		return err
 	}
 	command := filepath.Join(c.dir, operator)
-	build := exec.CommandContext(ctx, "go", "build", "-o", command, ".")
+	flags := []string{"build", "-o", command}
+	if detector != "" {
+		flags = append(flags, detector)
+	}
+	build := exec.CommandContext(ctx, "go", append(flags, ".")...)
 	build.Dir = root
 	if said, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building the operator: %w\n%s", err, said)
@@ -93,7 +97,12 @@ func (c *Cluster) StartReplicaIn(t testing.TB, log string, environment []string,
 	if err != nil {
 		t.Fatalf("starting an operator: %s", err)
 	}
-	t.Cleanup(p.stop)
+	t.Cleanup(func() {
+		p.stop()
+		if race := p.race(); race != "" {
+			t.Errorf("the operator has a data race:\n%s", race)
+		}
+	})
 	return &Replica{p}
 }
 

@@ -78,6 +78,17 @@ func (p *process) stop() {
 	}
 }
 
+// race is the first report of a data race in the log, or "".
+func (p *process) race() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	_, report, _ := strings.Cut(string(text), "WARNING: DATA RACE")
+	report, _, _ = strings.Cut(report, "==================")
+	return report
+}
+
 // tail is the end of the log: why a command failed is in its last lines.
 func (p *process) tail() string {
 	const lines = 15
