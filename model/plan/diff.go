@@ -139,15 +139,16 @@ type difference struct {
 	origins  map[lb.GroupID][]diag.Source // the routes behind a group
 	changes  []*change
 
-	parked bool               // some steps park target groups
-	held   map[lb.GroupID]int // after it, a parking rule names a group that is healthy
-	torn   []lb.GroupID       // healthy groups that no rule would name for a moment
+	inUse  map[lb.GroupID]bool // a rule names the group before the plan
+	parked bool                // some steps park target groups
+	held   map[lb.GroupID]int  // after it, a parking rule names a group that is healthy
+	torn   []lb.GroupID        // healthy groups that no rule would name for a moment
 }
 
 // differences are all steps between two load balancers. Target groups are parked as the lot permits.
 func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, renewed []ReplaceCertificate, parking lot) *difference {
 	d := &difference{
-		seen: seen, want: want, caps: c, pairs: known, balancer: absent, guarded: absent, bare: absent,
+		seen: seen, want: want, caps: c, pairs: known, inUse: namedNow(seen), balancer: absent, guarded: absent, bare: absent,
 		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
 		clings: map[lb.GroupID]int{}, yields: map[lb.GroupID]int{},
 		unnamed: map[lb.GroupID][]int{}, named: map[lb.GroupID][]int{}, held: map[lb.GroupID]int{}, detached: map[lb.CertificateID][]int{},

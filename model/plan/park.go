@@ -143,10 +143,28 @@ func (d *difference) takers(ch *change) []lb.GroupID {
 }
 
 // cold reports whether a group has no healthy target yet. One without any may be about to get some: a
-// Deployment, its Service and the rule that leads there are often made at once.
+// Deployment, its Service and the rule that leads there are often made at once. One that no rule names is not checked,
+// and is checked from the beginning once a rule names it, however healthy it was
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html, "unused").
 func (d *difference) cold(g lb.GroupID) bool {
 	seen := d.seen.TargetGroup(g)
-	return seen == nil || !seen.Ready
+	return seen == nil || !seen.Ready || !d.inUse[g]
+}
+
+// namedNow are the groups that a rule or a default action names before the plan.
+func namedNow(seen *lb.Observed) map[lb.GroupID]bool {
+	out := map[lb.GroupID]bool{}
+	for _, l := range seen.Listeners {
+		for _, g := range l.Default.Groups() {
+			out[g] = true
+		}
+		for _, r := range l.Rules {
+			for _, g := range r.Action.Groups() {
+				out[g] = true
+			}
+		}
+	}
+	return out
 }
 
 // checked reports whether the cloud checks a group's health all the time until the plan is done:

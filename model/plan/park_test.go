@@ -132,6 +132,18 @@ func TestPark(t *testing.T) {
 				"delete target group A < modify rule 80/16661",
 			},
 		},
+		"a group that no rule names any more": {
+			reason: "it was healthy when a rule last named it, and nothing has checked it since",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a, b),
+			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")))), b),
+			want: []string{
+				"create rule 80/50000",
+				"await targets B < create rule 80/50000",
+				"modify rule 80/24992 < await targets B",
+				"delete rule 80/50000 < await targets B < modify rule 80/24992",
+				"delete target group A < modify rule 80/24992",
+			},
+		},
 		"a plan made again": {
 			reason: "a parking rule that is there is used",
 			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a, b),
