@@ -88,6 +88,7 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 		Workers:       t.workers,
 		TargetWorkers: t.targetWorkers,
 
+		Version:          source(),
 		Term:             name,
 		ReconcileTimeout: t.reconcileTimeout,
 

@@ -60,6 +60,9 @@ func (c census) take(emit emitter) {
 		emit(orphansHeldGauge, float64(n), by)
 	}
 	c.waiting.emit(emit)
+	emit(unmetGauge, c.backlog.oldest().Seconds(), balancersLoop)
+	emit(unmetGauge, c.late.oldest().Seconds(), targetsLoop)
+	ofFeatures(records, emit)
 	c.ofIngresses(records, emit)
 }
 

@@ -15,6 +15,12 @@ import (
 
 // This file turns a reconciler into a controller of the manager.
 
+// The loops whose changes are measured.
+const (
+	balancersLoop = "loadbalancers"
+	targetsLoop   = "targets"
+)
+
 // A loop takes one thing after the other.
 type loop[K comparable] struct {
 	name       string

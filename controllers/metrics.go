@@ -1,9 +1,11 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -32,11 +34,19 @@ var (
 		"Requests to the cloud's API, those that are made again included. A call of the provider is one or a few, or none."}
 	providerSeconds = metric{"fairlead_provider_call_seconds", "histogram", []string{"call"},
 		"How long calls of the provider take, waiting for their turn included."}
+	plansCount = metric{"fairlead_plans_total", "counter", []string{"result"},
+		"Plans that had something to do, by what came of them. A plan that has to wait is counted each time it is tried."}
+	changeSeconds = metric{"fairlead_change_seconds", "histogram", []string{"loop"},
+		"How long it takes from when the operator hears of a change of an object until the cloud has it, where something has to be changed there."}
 )
 
 // oldestCall is a gauge that every replica has.
 var oldestCall = metric{"fairlead_provider_call_oldest_seconds", "gauge", nil,
 	"How long the oldest call of the provider that is under way has been so, waiting for its turn included; 0 without one."}
+
+// build is a gauge that every replica has.
+var build = metric{"fairlead_build_info", "gauge", []string{"version"},
+	"1, with the version of the replica."}
 
 // Gauges, which are counted when they are asked for. Only the leader has them.
 var (
@@ -64,6 +74,10 @@ var (
 		"Load balancers that wait for something, by what they wait for."}
 	waitingSecondsGauge = metric{"fairlead_waiting_seconds", "gauge", []string{"reason"},
 		"How long the load balancer that has waited longest has done so, by what it waits for; 0 where none waits."}
+	unmetGauge = metric{"fairlead_change_oldest_unmet_seconds", "gauge", []string{"loop"},
+		"How long ago the operator heard of the oldest change that the cloud does not have yet; 0 if it has all. What is paused does not count."}
+	featuresGauge = metric{"fairlead_feature_ingresses", "gauge", []string{"class", "feature"},
+		"Ingresses that use a feature, by the class that they were served under, where there are any."}
 	orphansGauge = metric{"fairlead_orphans", "gauge", nil,
 		"Load balancers that the last look at the cloud found, and that no Ingress asks for and nothing remembers."}
 	orphansHeldGauge = metric{"fairlead_orphans_held", "gauge", []string{"held_by"},
@@ -72,27 +86,31 @@ var (
 
 // table is all metrics, in the order of the reference.
 var table = []metric{
-	compileSeconds, planSteps, providerCalls, providerSeconds, oldestCall, cloudRequests, loadBalancersGauge, degradedGauge, rulesGauge, ruleLimitGauge,
-	parkedGauge, takenOverGauge, servedGauge, unclassedGauge, unclassedSinceGauge, diagnosticsGauge, waitingGauge, waitingSecondsGauge, orphansGauge, orphansHeldGauge,
+	compileSeconds, planSteps, plansCount, changeSeconds, providerCalls, providerSeconds, oldestCall, build, cloudRequests, loadBalancersGauge, degradedGauge, rulesGauge, ruleLimitGauge,
+	parkedGauge, takenOverGauge, servedGauge, unclassedGauge, unclassedSinceGauge, diagnosticsGauge, waitingGauge, waitingSecondsGauge, unmetGauge, featuresGauge, orphansGauge, orphansHeldGauge,
 }
 
 // meanings are what the labels of metrics say.
 var meanings = map[string]string{
 	"by":                "what shows it: `class`, if it names a class of another controller and is not let go of yet, or `status`, if somebody else has written where it is reached",
 	"call":              "a method of the provider: `Lookup`, `Observe`, `Active`, `Apply`, `Targets`, `SetTargets` or `List`",
+	"class":             "the name of a class",
 	"condition":         "`Accepted`, `Programmed`, `Degraded` or `Waiting`",
+	"feature":           "an annotation of Fairlead's by its name, a part of the Ingress API such as `spec.tls` or `pathType Exact`, or a field of the class's parameters such as `parameters.inbound`",
 	"held_by":           "`ingress`, if an Ingress with Fairlead's finalizer belongs to no load balancer and may be served by one of these, or `class`, if their IngressClass is missing or names another controller",
 	"ingress_namespace": "a namespace; Prometheus itself says in `namespace` where the operator is",
 	"kind":              "what a step is about, such as `rule` or `target group`",
 	"load_balancer":     "the key of a load balancer, as `spec.key` of its LoadBalancer says",
+	"loop":              "`loadbalancers`, for what Ingresses and the objects that they name ask for, or `targets`, for the members of target groups",
 	"op":                "what a step does, such as `create`, `modify` or `delete`",
 	"operation":         "what is asked of the cloud's API, by its own name",
 	"outcome":           "`ok`, the API's own name of an error, or `lost` where there was no answer",
 	"reason":            "why it is so: of a condition or of a diagnostic. What is waited for is `Queued`, `RateLimited`, `Throttled`, `TargetHealth`, `Cloud` or `Quota`",
-	"result":            "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), `denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the operator was told to stop) or `error`",
+	"result":            "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), `denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the operator was told to stop) or `error`; of plans also `withheld` (it is paused, or has to be confirmed)",
 	"served":            "`true` or `false`",
 	"service":           "the API of the cloud that is asked, by its own name",
 	"severity":          "`error`, `warning` or `info`",
+	"version":           "what `fairlead version` says",
 	"status":            "`True` or `False`",
 }
 
@@ -102,6 +120,9 @@ func (m metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.name, m.me
 type metrics struct {
 	compiles  prometheus.Histogram
 	steps     *prometheus.CounterVec
+	plans     *prometheus.CounterVec
+	changes   *prometheus.HistogramVec
+	version   string // of Fairlead
 	calls     *prometheus.CounterVec
 	durations *prometheus.HistogramVec
 	requests  *Requests
@@ -119,11 +140,18 @@ func newMetrics(requests *Requests, gauges func(emit func(m metric, value float6
 	return &metrics{
 		compiles:  prometheus.NewHistogram(histogram(compileSeconds, 0.0002)),
 		steps:     counter(planSteps),
+		plans:     counter(plansCount),
+		changes:   prometheus.NewHistogramVec(histogram(changeSeconds, 0.25), changeSeconds.labels),
 		calls:     counter(providerCalls),
 		durations: prometheus.NewHistogramVec(histogram(providerSeconds, 0.002), providerSeconds.labels),
 		requests:  requests,
 		gauges:    gauges,
 	}
+}
+
+// took returns what is told how long a change took in one of the loops.
+func (m *metrics) took(loop string) func(time.Duration) {
+	return func(long time.Duration) { m.changes.WithLabelValues(loop).Observe(long.Seconds()) }
 }
 
 // Describe and Collect make metrics a prometheus.Collector.
@@ -135,10 +163,11 @@ func (m *metrics) Describe(to chan<- *prometheus.Desc) {
 
 // Collect counts the gauges.
 func (m *metrics) Collect(to chan<- prometheus.Metric) {
-	for _, c := range []prometheus.Collector{m.compiles, m.steps, m.calls, m.durations, m.requests.counter} {
+	for _, c := range []prometheus.Collector{m.compiles, m.steps, m.plans, m.changes, m.calls, m.durations, m.requests.counter} {
 		c.Collect(to)
 	}
 	to <- prometheus.MustNewConstMetric(oldestCall.desc(), prometheus.GaugeValue, m.underWay.oldest().Seconds())
+	to <- prometheus.MustNewConstMetric(build.desc(), prometheus.GaugeValue, 1, cmp.Or(m.version, "unknown"))
 	m.gauges(func(row metric, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(row.desc(), prometheus.GaugeValue, value, labels...)
 	})

@@ -42,7 +42,9 @@ func TestMetricsMove(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	requests := controllers.NewRequests()
 	requests.Count("Elastic Load Balancing v2", "CreateRule", "ok") // as a provider does
-	w.run(func(s *settings) { s.operator.Metrics, s.operator.Requests = registry, requests })
+	w.run(func(s *settings) {
+		s.operator.Metrics, s.operator.Requests, s.operator.Version = registry, requests, "1.2.3"
+	})
 	found := map[string]string{} // some are there for a while only
 	read := func() map[string]*dto.MetricFamily {
 		families := gathered(t, registry)
@@ -67,6 +69,12 @@ func TestMetricsMove(t *testing.T) {
 	shows("fairlead_compile_seconds")
 	shows("fairlead_cloud_requests_total", "Elastic Load Balancing v2", "CreateRule", "ok")
 	shows("fairlead_plan_steps_total", "create", "rule", "ok")
+	shows("fairlead_plans_total", "ok")
+	shows("fairlead_change_seconds", "loadbalancers")
+	w.create(w.pod("web", "web-2"))
+	shows("fairlead_change_seconds", "targets")
+	shows("fairlead_build_info", "1.2.3")
+	shows("fairlead_feature_ingresses", w.class, "pathType Prefix")
 	for _, call := range []string{"Lookup", "Observe", "Apply", "Targets", "List"} {
 		shows("fairlead_provider_calls_total", call, "ok")
 		shows("fairlead_provider_call_seconds", call)
@@ -96,6 +104,8 @@ func TestMetricsMove(t *testing.T) {
 	shows("fairlead_plan_steps_total", "await", "targets", "pending")
 	shows("fairlead_waiting_load_balancers", "TargetHealth")
 	shows("fairlead_waiting_seconds", "TargetHealth")
+	shows("fairlead_plans_total", "pending")
+	shows("fairlead_change_oldest_unmet_seconds", "loadbalancers")
 
 	w.cloud.no.Store(&refusal{"", fmt.Errorf("%w: no such rights", providers.ErrDenied)})
 	orphan := lb.Key(w.class + "/" + w.namespace + "/orphan/internal")

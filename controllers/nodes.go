@@ -32,7 +32,7 @@ func nodesIn(ctx context.Context, from client.Reader) ([]*corev1.Node, error) {
 
 // watchNodes wakes the target groups that have Nodes for targets, from when there is one.
 func (r *registrar) watchNodes(from cache.Cache) source.TypedSource[groupKey] {
-	nodes := watch(from, &corev1.Node{}, changedReach, func(context.Context, *corev1.Node) []groupKey { return r.book.onInstances() })
+	nodes := watch(from, &corev1.Node{}, changedReach, hearing(r.backlog, func(context.Context, *corev1.Node) []groupKey { return r.book.onInstances() }))
 	return source.TypedFunc[groupKey](func(ctx context.Context, q queue[groupKey]) error {
 		go func() {
 			select {

@@ -61,6 +61,8 @@ type Options struct {
 	// Workers is how many load balancers are reconciled at a time, and TargetWorkers how many
 	// target groups; zero is 4.
 	Workers, TargetWorkers int
+	// Version says which Fairlead this is; empty for unknown.
+	Version string
 	// Term names this operator for as long as it has the lease; empty where there is no election.
 	Term string
 	// ReconcileTimeout is how long a load balancer is worked on before the next one's turn; zero is 10 minutes.
@@ -116,6 +118,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		writer:   m.GetClient(),
 		herald:   herald{writer: m.GetClient(), server: m.GetAPIReader()},
 		targets:  newTargetBook(),
+		late:     &backlog[groupKey]{},
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 	}
@@ -128,6 +131,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		o.Requests = NewRequests()
 	}
 	r.metrics = newMetrics(o.Requests, census{r, strays}.take)
+	r.metrics.version = o.Version
 	r.cloud = metered{o.Cloud, r.metrics}
 	if err := m.Add(exposition{r.metrics, o.Metrics}); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
@@ -138,17 +142,17 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	balancerLoop := loop[lb.Key]{
 		pulse: beat,
-		name:  "loadbalancers", parallel: cmp.Or(o.Workers, 4), reconciler: r, sources: r.sources(m.GetCache()),
+		name:  balancersLoop, parallel: cmp.Or(o.Workers, 4), reconciler: r, sources: r.sources(m.GetCache()),
 		about:  func(key lb.Key) []any { return []any{"loadBalancer", key} },
 		gather: o.Cloud.Capabilities(lb.Class{}).Gather, queued: r.queued,
 	}
 	if err := balancerLoop.addTo(ctx, m, o.Logger); err != nil || o.ReadOnly {
 		return err
 	}
-	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, disputes: &r.disputes, disputed: r.crowded, waiting: &r.waiting, waits: r.waitsLong, registered: r.registered, crowded: r.crowded}
-	targetsLoop := loop[groupKey]{
+	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, disputes: &r.disputes, disputed: r.crowded, waiting: &r.waiting, waits: r.waitsLong, backlog: r.late, took: r.metrics.took(targetsLoop), registered: r.registered, crowded: r.crowded}
+	registrarLoop := loop[groupKey]{
 		pulse: beat,
-		name:  "targets", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: targets, sources: targets.sources(m.GetCache()),
+		name:  targetsLoop, parallel: cmp.Or(o.TargetWorkers, 4), reconciler: targets, sources: targets.sources(m.GetCache()),
 		about: func(k groupKey) []any { return []any{"loadBalancer", k.key, "targetGroup", k.id} },
 	}
 	straysLoop := loop[types.NamespacedName]{
@@ -156,7 +160,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		name:  "strays", parallel: 1, reconciler: strays, sources: strays.sources(m.GetCache()),
 		about: func(name types.NamespacedName) []any { return []any{"ingress", name.String()} },
 	}
-	if err := errors.Join(targetsLoop.addTo(ctx, m, o.Logger), straysLoop.addTo(ctx, m, o.Logger)); err != nil {
+	if err := errors.Join(registrarLoop.addTo(ctx, m, o.Logger), straysLoop.addTo(ctx, m, o.Logger)); err != nil {
 		return err
 	}
 	if o.ReadinessGates {

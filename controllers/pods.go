@@ -114,7 +114,7 @@ func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
 		was, is := before.(*corev1.Pod), after.(*corev1.Pod)
 		return ingress.Knocks(was) != ingress.Knocks(is) || ingress.Ended(was) != ingress.Ended(is) ||
 			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)
-	}, func(ctx context.Context, pod *corev1.Pod) []groupKey {
+	}, hearing(r.backlog, func(ctx context.Context, pod *corev1.Pod) []groupKey {
 		services, err := r.pods.listing(ctx, pod)
 		if err != nil {
 			return nil // the cache is being stopped
@@ -124,7 +124,7 @@ func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
 			out = append(out, r.book.of(s)...)
 		}
 		return out
-	})
+	}))
 }
 
 // slimPod keeps what is read of a Pod that declares our gate, and of any other the name and where it is.

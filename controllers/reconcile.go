@@ -30,8 +30,11 @@ type reconciler struct {
 	// disputes are what others undo.
 	disputes disputes
 	waiting  waitings
-	waits    waits
-	rules    rulebook
+	// backlog is the changes of load balancers that the cloud does not have yet, and late those of their targets.
+	backlog backlog[lb.Key]
+	late    *backlog[groupKey]
+	waits   waits
+	rules   rulebook
 	// readOnly says that plans are reported, and nothing else is written.
 	readOnly bool
 	// wake makes other load balancers reconcile.
@@ -46,6 +49,7 @@ const reportFor = time.Minute
 // Reconcile is the whole story.
 func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
 	ctx = r.waiting.asker(ctx, key)
+	r.backlog.begin(key)
 	snap, err := r.gather(ctx, key) // the objects, read once, with what is remembered of this key
 	if err != nil {
 		return reconcile.Result{}, err

@@ -49,7 +49,7 @@ type outcome struct {
 func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, error) {
 	key := o.snap.Key
 	o.log(ctx)
-	r.tally.ran(key, o.run.Pending)
+	r.account(o)
 	r.waits.note(key, o.run.Pending, o.err == nil, time.Now())
 	if r.readOnly {
 		return r.preview(ctx, o)
@@ -113,6 +113,41 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		return reconcile.Result{RequeueAfter: sooner(wait, r.again(key))}, nil // to see whether the cloud has drifted
 	}
 	return reconcile.Result{RequeueAfter: wait}, errors.Join(o.err, err)
+}
+
+// account counts the plan, and how long what changed has taken if the cloud has it. What a plan is withheld for is not
+// late.
+func (r *reconciler) account(o outcome) {
+	key := o.snap.Key
+	r.tally.ran(key, o.run.Pending)
+	if !o.todo.Empty() {
+		r.metrics.plans.WithLabelValues(o.result()).Inc()
+	}
+	if !o.todo.Empty() && o.withheld == "" {
+		r.backlog.worked(key)
+	}
+	if o.withheld == "" && !(o.served() && o.seen.Active == o.seen.Exists) {
+		return
+	}
+	if took, worked := r.backlog.met(key); worked && o.withheld == "" {
+		r.metrics.took(balancersLoop)(took)
+	}
+}
+
+// result is what came of a plan.
+func (o outcome) result() string {
+	switch {
+	case o.withheld != "":
+		return "withheld"
+	case onlyPending(o.err):
+		return resultOf(o.err)
+	}
+	for _, err := range leaves(o.err) {
+		if !errors.Is(err, providers.ErrPending) {
+			return resultOf(err)
+		}
+	}
+	return resultOf(o.err)
 }
 
 // blind reports that the cloud could not be read. All else is as it was.

@@ -283,15 +283,31 @@ type registrar struct {
 	// waiting is what load balancers wait for, and waits is told when they have for long.
 	waiting *waitings
 	waits   func(ctx context.Context, key lb.Key)
+	// backlog is the changes that the cloud does not have yet, and took is told how long one took.
+	backlog *backlog[groupKey]
+	took    func(time.Duration)
 	// registered is told when a target group has got its first members, or lost its last.
 	registered func(ctx context.Context, key lb.Key, group lb.GroupID, some bool)
 	// crowded is told when a target group has come to have more targets than the cloud takes, or no more.
 	crowded func(ctx context.Context, key lb.Key)
 }
 
-// Reconcile brings one target group up to date. Additions are gathered while more are coming, removals do not
-// wait, unless nobody is left; the provider adds before it removes.
+// Reconcile brings one target group up to date, and measures how long its changes took.
 func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result, error) {
+	r.backlog.begin(k)
+	result, err := r.update(ctx, k)
+	if t, _ := r.book.look(k); err != nil || !t.waiting.IsZero() {
+		return result, err
+	}
+	if took, worked := r.backlog.met(k); worked {
+		r.took(took)
+	}
+	return result, nil
+}
+
+// update brings one target group up to date. Additions are gathered while more are coming, removals do not
+// wait, unless nobody is left; the provider adds before it removes.
+func (r *registrar) update(ctx context.Context, k groupKey) (reconcile.Result, error) {
 	t, ok := r.book.look(k)
 	if !ok {
 		return reconcile.Result{}, nil // deleted since
@@ -356,6 +372,7 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 	r.book.note(k, func(known *tracked) {
 		known.members, known.known, known.waiting, known.set = want, true, time.Time{}, time.Now()
 	})
+	r.backlog.worked(k)
 	if (len(t.members) == 0) != (len(want) == 0) {
 		r.registered(ctx, k.key, k.id, len(want) > 0)
 	}

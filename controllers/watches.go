@@ -32,20 +32,20 @@ import (
 // sources are what the reconciler of load balancers is woken by.
 func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 	all := []source.TypedSource[lb.Key]{
-		watch(from, &networkingv1.Ingress{}, r.asksForMore, r.onIngress),
-		watch(from, &networkingv1.IngressClass{}, changedSpec, func(ctx context.Context, c *networkingv1.IngressClass) []lb.Key {
+		watch(from, &networkingv1.Ingress{}, r.asksForMore, hearing(&r.backlog, r.onIngress)),
+		watch(from, &networkingv1.IngressClass{}, changedSpec, hearing(&r.backlog, func(ctx context.Context, c *networkingv1.IngressClass) []lb.Key {
 			return r.onClasses(ctx, []string{c.Name})
-		}),
-		watch(from, &v1alpha1.LoadBalancerClass{}, changedSpec, func(ctx context.Context, c *v1alpha1.LoadBalancerClass) []lb.Key {
+		})),
+		watch(from, &v1alpha1.LoadBalancerClass{}, changedSpec, hearing(&r.backlog, func(ctx context.Context, c *v1alpha1.LoadBalancerClass) []lb.Key {
 			return r.onParameters(ctx, v1alpha1.KindLoadBalancerClass, c)
-		}),
-		watch(from, &v1alpha1.ClusterLoadBalancerClass{}, changedSpec, func(ctx context.Context, c *v1alpha1.ClusterLoadBalancerClass) []lb.Key {
+		})),
+		watch(from, &v1alpha1.ClusterLoadBalancerClass{}, changedSpec, hearing(&r.backlog, func(ctx context.Context, c *v1alpha1.ClusterLoadBalancerClass) []lb.Key {
 			return r.onParameters(ctx, v1alpha1.KindClusterLoadBalancerClass, c)
-		}),
-		watch(from, &corev1.Namespace{}, changedLabels, r.onNamespace),
-		watch(from, &v1alpha1.Backend{}, changedSpec, onNamed[*v1alpha1.Backend](r, kindBackend)),
-		watch(from, &corev1.Service{}, changedService, onNamed[*corev1.Service](r, kindService)),
-		watch(from, reportMetadata(), changedAtAll, r.onReport),
+		})),
+		watch(from, &corev1.Namespace{}, changedLabels, hearing(&r.backlog, r.onNamespace)),
+		watch(from, &v1alpha1.Backend{}, changedSpec, hearing(&r.backlog, onNamed[*v1alpha1.Backend](r, kindBackend))),
+		watch(from, &corev1.Service{}, changedService, hearing(&r.backlog, onNamed[*corev1.Service](r, kindService))),
+		watch(from, reportMetadata(), changedAtAll, hearing(&r.backlog, r.onReport)),
 		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: enqueueItself[lb.Key]}),
 		source.TypedFunc[lb.Key](r.enqueueRemembered),
 	}
@@ -53,7 +53,7 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 		all = append(all, watch(from, &v1alpha1.LoadBalancer{}, changedAtAll, r.onWorker))
 	}
 	if r.secrets.mode != SecretsNone {
-		all = append(all, watch(from, secretMetadata(), changedAtAll, onNamed[*metav1.PartialObjectMetadata](r, kindSecret)))
+		all = append(all, watch(from, secretMetadata(), changedAtAll, hearing(&r.backlog, onNamed[*metav1.PartialObjectMetadata](r, kindSecret))))
 	}
 	return all
 }
@@ -61,12 +61,12 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 // sources are what the registrar of targets is woken by.
 func (r *registrar) sources(from cache.Cache) []source.TypedSource[groupKey] {
 	return []source.TypedSource[groupKey]{
-		watch(from, &discoveryv1.EndpointSlice{}, changedAtAll, func(_ context.Context, s *discoveryv1.EndpointSlice) []groupKey {
+		watch(from, &discoveryv1.EndpointSlice{}, changedAtAll, hearing(r.backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []groupKey {
 			return r.book.of(ref{kindService, s.Namespace, s.Labels[discoveryv1.LabelServiceName]})
-		}),
-		watch(from, &corev1.Service{}, changedPorts, func(_ context.Context, s *corev1.Service) []groupKey {
+		})),
+		watch(from, &corev1.Service{}, changedPorts, hearing(r.backlog, func(_ context.Context, s *corev1.Service) []groupKey {
 			return r.book.of(refOf(kindService, s))
-		}),
+		})),
 		r.watchNodes(from),
 		r.watchPods(from),
 		source.TypedChannel(r.book.wake, &handler.TypedFuncs[groupKey, groupKey]{GenericFunc: enqueueItself[groupKey]}),

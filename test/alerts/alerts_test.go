@@ -165,6 +165,55 @@ func documented(t *testing.T) map[string][]string {
 	return out
 }
 
+// TestObjectivesHaveAlerts: each objective of docs/operating.md names an alert that asks for its metric, and a panel shows it.
+// The page lists every alert.
+func TestObjectivesHaveAlerts(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, known, expressions := string(text), alerts(t), asked(t)
+	for name := range known {
+		if !strings.Contains(page, "`"+name+"`") {
+			t.Errorf("docs/operating.md does not say what the alert %s means", name)
+		}
+	}
+	for _, name := range regexp.MustCompile("`(Fairlead[A-Z]\\w+)`").FindAllStringSubmatch(page, -1) {
+		if _, there := known[name[1]]; !there {
+			t.Errorf("docs/operating.md names the alert %s, which does not exist", name[1])
+		}
+	}
+	_, objectives, found := strings.Cut(page, "\n| Indicator |")
+	if !found {
+		t.Fatal("docs/operating.md has no table of objectives")
+	}
+	objectives, _, _ = strings.Cut(objectives, "\n\n")
+	rows := strings.Split(objectives, "\n")[2:]
+	if len(rows) < 4 {
+		t.Errorf("there are %d objectives", len(rows))
+	}
+	for _, row := range rows {
+		name := regexp.MustCompile("`(Fairlead\\w+)` \\|$").FindStringSubmatch(row)
+		metrics := regexp.MustCompile("fairlead_\\w+").FindAllString(row, -1)
+		if name == nil || len(metrics) == 0 {
+			t.Errorf("no alert or no metric is named: %s", row)
+			continue
+		}
+		for _, metric := range metrics {
+			if !strings.Contains(known[name[1]].Expr, metric) {
+				t.Errorf("the alert %s does not ask for %s", name[1], metric)
+			}
+			shown := false
+			for where, e := range expressions {
+				shown = shown || strings.HasPrefix(where, "panel Objective: ") && strings.Contains(e, metric)
+			}
+			if !shown {
+				t.Errorf("no panel of an objective shows %s", metric)
+			}
+		}
+	}
+}
+
 // TestAlertsFire gives each alert a history in which it is to fire, and one in which it is not.
 func TestAlertsFire(t *testing.T) {
 	const fairlead = `namespace="fairlead-system"`
@@ -194,6 +243,31 @@ func TestAlertsFire(t *testing.T) {
 			`fairlead_waiting_seconds{reason="RateLimited",` + fairlead + `} 0+60x90`,
 			`fairlead_waiting_seconds{reason="RateLimited",` + fairlead + `} 0+60x14 0x76
 			 fairlead_waiting_seconds{reason="Quota",` + fairlead + `} 0+60x90`,
+		},
+		"FairleadChangesAreLate": {
+			`fairlead_change_seconds_bucket{loop="loadbalancers",le="256",` + fairlead + `} 0+9x90
+			 fairlead_change_seconds_bucket{loop="loadbalancers",le="512",` + fairlead + `} 0+10x90
+			 fairlead_change_seconds_bucket{loop="loadbalancers",le="+Inf",` + fairlead + `} 0+10x90`,
+			`fairlead_change_seconds_bucket{loop="loadbalancers",le="256",` + fairlead + `} 0+97x90
+			 fairlead_change_seconds_bucket{loop="loadbalancers",le="512",` + fairlead + `} 0+100x90
+			 fairlead_change_seconds_bucket{loop="loadbalancers",le="+Inf",` + fairlead + `} 0+100x90`,
+		},
+		"FairleadChangeUnmet": {
+			`fairlead_change_oldest_unmet_seconds{loop="loadbalancers",` + fairlead + `} 0+60x90`,
+			`fairlead_change_oldest_unmet_seconds{loop="loadbalancers",` + fairlead + `} 0+60x32 0x60`,
+		},
+		"FairleadPlansFail": {
+			`fairlead_plans_total{result="error",` + fairlead + `} 0+2x90
+			 fairlead_plans_total{result="ok",` + fairlead + `} 0+10x90`,
+			`fairlead_plans_total{result="error",` + fairlead + `} 0+1x90
+			 fairlead_plans_total{result="pending",` + fairlead + `} 0+99x90
+			 fairlead_plans_total{result="ok",` + fairlead + `} 0+20x90`,
+		},
+		"FairleadAsksTooMuch": {
+			`fairlead_cloud_requests_total{service="Elastic Load Balancing v2",operation="CreateRule",outcome="ok",` + fairlead + `} 0+60x90
+			 fairlead_change_seconds_count{loop="loadbalancers",` + fairlead + `} 0+1x90`,
+			`fairlead_cloud_requests_total{service="Elastic Load Balancing v2",operation="CreateRule",outcome="ok",` + fairlead + `} 0+20x90
+			 fairlead_change_seconds_count{loop="loadbalancers",` + fairlead + `} 0+1x90`,
 		},
 		"FairleadLoadBalancerDegraded": {
 			`fairlead_load_balancer_degraded{load_balancer="a",reason="ProviderFailed",` + fairlead + `} 1x90`,

@@ -1,0 +1,141 @@
+package controllers
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// observed are how many changes were measured, and how long they took together.
+func (m *metrics) observed(t *testing.T, loop string) (count uint64, sum time.Duration) {
+	t.Helper()
+	var out dto.Metric
+	if err := m.changes.WithLabelValues(loop).(prometheus.Histogram).Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Histogram.GetSampleCount(), time.Duration(out.Histogram.GetSampleSum() * float64(time.Second))
+}
+
+// A change counts from when it is heard of until the cloud has it, whatever fails meanwhile and whatever else changes.
+func TestAChangeIsMeasuredUntilTheCloudHasIt(t *testing.T) {
+	const key = lb.Key("fairlead/shop/web/internal")
+	todo := plan.Plan{Steps: []plan.Planned{{Step: plan.DeleteRule{Port: 80, Priority: 1}}}}
+	for name, c := range map[string]struct {
+		run    func(reconcile func(outcome), hear func())
+		count  uint64
+		took   time.Duration
+		oldest time.Duration
+	}{
+		"done at once": {func(reconcile func(outcome), hear func()) {
+			hear()
+			time.Sleep(3 * time.Second)
+			reconcile(outcome{todo: todo})
+		}, 1, 3 * time.Second, 0},
+		"nothing had to be done": {func(reconcile func(outcome), hear func()) {
+			hear()
+			time.Sleep(3 * time.Second)
+			reconcile(outcome{})
+		}, 0, 0, 0},
+		"it fails twice, and another change comes": {func(reconcile func(outcome), hear func()) {
+			hear()
+			reconcile(outcome{todo: todo, err: providers.ErrDenied})
+			time.Sleep(time.Minute)
+			hear()
+			reconcile(outcome{todo: todo, err: providers.ErrThrottled})
+			time.Sleep(time.Minute)
+			reconcile(outcome{todo: todo})
+		}, 1, 2 * time.Minute, 0},
+		"it fails on and on": {func(reconcile func(outcome), hear func()) {
+			hear()
+			for range 60 {
+				reconcile(outcome{todo: todo, err: providers.ErrDenied})
+				time.Sleep(time.Minute)
+			}
+		}, 0, 0, time.Hour},
+		"no worker takes it": {func(_ func(outcome), hear func()) {
+			hear()
+			time.Sleep(time.Minute)
+			hear()
+		}, 0, 0, time.Minute},
+		"it is paused": {func(reconcile func(outcome), hear func()) {
+			hear()
+			reconcile(outcome{todo: todo, withheld: v1alpha1.ReasonPaused})
+			time.Sleep(time.Hour)
+			reconcile(outcome{todo: todo, withheld: v1alpha1.ReasonPaused})
+		}, 0, 0, 0},
+		"what drifted is mended": {func(reconcile func(outcome), _ func()) {
+			reconcile(outcome{todo: todo})
+		}, 0, 0, 0},
+		"the load balancer is being set up": {func(reconcile func(outcome), hear func()) {
+			hear()
+			reconcile(outcome{todo: todo, seen: &lb.Observed{Exists: true}})
+			time.Sleep(3 * time.Minute)
+			reconcile(outcome{seen: &lb.Observed{Exists: true, Active: true}})
+		}, 1, 3 * time.Minute, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := &reconciler{metrics: newMetrics(NewRequests(), nil)}
+				c.run(func(o outcome) {
+					r.backlog.begin(key)
+					o.snap = &gathering{}
+					o.snap.Key = key
+					if o.seen == nil {
+						o.seen = &lb.Observed{}
+					}
+					r.account(o)
+				}, func() { r.backlog.hear(key) })
+				if count, took := r.metrics.observed(t, balancersLoop); count != c.count || took != c.took {
+					t.Errorf("%d changes were measured that took %s, want %d that took %s", count, took, c.count, c.took)
+				}
+				if oldest := r.backlog.oldest(); oldest != c.oldest {
+					t.Errorf("the oldest change that is not met is %s old, want %s", oldest, c.oldest)
+				}
+			})
+		})
+	}
+}
+
+func TestFeaturesAreCountedByClass(t *testing.T) {
+	member := func(name string, annotations ...string) v1alpha1.MemberMemory {
+		v := &v1alpha1.AcceptedVersion{Annotations: map[string]string{}}
+		for _, a := range annotations {
+			v.Annotations[a] = "x"
+		}
+		v.Spec.TLS = []networkingv1.IngressTLS{{}}
+		return v1alpha1.MemberMemory{Ingress: name, LastAccepted: v}
+	}
+	records := map[lb.Key]record{
+		"public/shop/@all/internal": {Memory: v1alpha1.Memory{
+			Class:   &v1alpha1.LoadBalancerClassSpec{Inbound: []string{"10.0.0.0/8"}},
+			Members: []v1alpha1.MemberMemory{member("shop/a", "fairlead.dev/group"), member("shop/b", "fairlead.dev/group", "fairlead.dev/order"), {Ingress: "shop/new"}},
+		}},
+		"private/pay/web/internal": {Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{member("pay/web")}}},
+	}
+	var found []string
+	ofFeatures(records, func(m metric, value float64, labels ...string) {
+		found = append(found, fmt.Sprint(m.name, labels, value))
+	})
+	slices.Sort(found)
+	want := []string{
+		"fairlead_feature_ingresses[private spec.tls] 1",
+		"fairlead_feature_ingresses[public fairlead.dev/group] 2",
+		"fairlead_feature_ingresses[public fairlead.dev/order] 1",
+		"fairlead_feature_ingresses[public parameters.inbound] 2",
+		"fairlead_feature_ingresses[public spec.tls] 2",
+	}
+	if !slices.Equal(found, want) {
+		t.Errorf("there are\n%q\nwant\n%q", found, want)
+	}
+}

@@ -1,0 +1,49 @@
+package controllers
+
+import (
+	"encoding/json"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file counts what is in use, by class.
+
+// ofFeatures counts the Ingresses that use each feature.
+func ofFeatures(records map[lb.Key]record, emit emitter) {
+	type use struct{ class, feature string }
+	found := map[use]int{}
+	for key, r := range records {
+		parameters := fieldsOf(r.Memory.Class)
+		for _, m := range r.Memory.Members {
+			if m.LastAccepted == nil {
+				continue
+			}
+			features := ingress.Accepted{Annotations: m.LastAccepted.Annotations, Spec: m.LastAccepted.Spec}.Features()
+			for _, f := range append(features, parameters...) {
+				found[use{key.Class(), f}]++
+			}
+		}
+	}
+	for u, n := range found {
+		emit(featuresGauge, float64(n), u.class, u.feature)
+	}
+}
+
+// fieldsOf are the fields of a class's parameters that say something.
+func fieldsOf(class *v1alpha1.LoadBalancerClassSpec) []string {
+	text, err := json.Marshal(class)
+	if err != nil {
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil
+	}
+	var out []string
+	for name := range fields {
+		out = append(out, "parameters."+name)
+	}
+	return out
+}

@@ -1,0 +1,52 @@
+package ingress
+
+import (
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+)
+
+// This file names what of Fairlead and of the Ingress API an Ingress uses, so that its use can be counted.
+
+// Features are what an accepted version uses: annotations of the table by their names, and fields of the API. There are as
+// many as there are annotations and a few more, whatever its author writes.
+func (a Accepted) Features() []string {
+	var out []string
+	for name := range a.Annotations {
+		if annotationOf(name) != nil {
+			out = append(out, name)
+		}
+	}
+	uses := map[string]bool{
+		"spec.tls":            len(a.Spec.TLS) > 0,
+		"spec.defaultBackend": a.Spec.DefaultBackend != nil,
+	}
+	note := func(b *networkingv1.IngressBackend) {
+		uses["backend.resource"] = uses["backend.resource"] || b != nil && b.Resource != nil
+	}
+	note(a.Spec.DefaultBackend)
+	for _, r := range a.Spec.Rules {
+		uses["wildcard host"] = uses["wildcard host"] || strings.HasPrefix(r.Host, "*.")
+		uses["rule without host"] = uses["rule without host"] || r.Host == ""
+		if r.HTTP == nil {
+			continue
+		}
+		for i := range r.HTTP.Paths {
+			p := &r.HTTP.Paths[i]
+			note(&p.Backend)
+			if p.PathType == nil {
+				continue
+			}
+			switch *p.PathType {
+			case networkingv1.PathTypeExact, networkingv1.PathTypePrefix, networkingv1.PathTypeImplementationSpecific:
+				uses["pathType "+string(*p.PathType)] = true
+			}
+		}
+	}
+	for feature, used := range uses {
+		if used {
+			out = append(out, feature)
+		}
+	}
+	return out
+}
