@@ -20,12 +20,13 @@ import (
 
 // nodesIn are all Nodes. They are not to be changed.
 func nodesIn(ctx context.Context, from client.Reader) ([]*corev1.Node, error) {
-	// The first to ask waits until they are there, which without the right to read them is never.
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	// Until they are there the cache does not answer, which without the right to read them is never. It goes on filling
+	// meanwhile, and the reconcile is tried again.
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	var list corev1.NodeList
 	if err := from.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing Nodes: %w", err)
+		return nil, fmt.Errorf("listing Nodes, which the operator needs the rights to list and to watch for: %w", err)
 	}
 	return pointers(list.Items), nil
 }

@@ -119,9 +119,11 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		herald:   herald{writer: m.GetClient(), server: m.GetAPIReader()},
 		targets:  newTargetBook(),
 		late:     &backlog[groupKey]{},
+		ended:    ctx.Done(),
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 	}
+	r.targets.ended = ctx.Done()
 	r.memories.follows = o.ReadOnly
 	if !o.ReadOnly {
 		r.looked = r.targets.doubt

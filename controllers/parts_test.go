@@ -58,7 +58,7 @@ func TestAServiceThatIsMissingIsNotWaitedForLong(t *testing.T) {
 		"it lacks the port, so that no pod can listen on it":   {services: service(corev1.ServicePort{Port: 81}), port: "80", waited: absentTimeout, over: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &reconciler{waits: waits{since: map[groupKey]time.Time{{key, group}: time.Now().Add(-c.waited)}}}
+			r := &reconciler{waits: waits{of: map[groupKey]*await{{key, group}: {waited: c.waited, last: time.Now()}}}}
 			seen := &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: group, Service: "shop/web", Port: c.port}}}}
 			snap := &gathering{Snapshot: ingress.Snapshot{Key: key, Objects: ingress.Objects{Services: c.services, EndpointSlices: c.slices}}}
 			r.losePatience(t.Context(), snap, seen)
@@ -117,6 +117,9 @@ func TestWaitsEnd(t *testing.T) {
 		return pending
 	}
 	var w waits
+	seen := func(key lb.Key) *lb.Observed {
+		return &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "api"}}, {TargetGroup: lb.TargetGroup{ID: "web"}}}}
+	}
 	over := func(when string, now time.Time, want map[groupKey]bool) {
 		t.Helper()
 		for k, want := range want {
@@ -125,16 +128,51 @@ func TestWaitsEnd(t *testing.T) {
 			}
 		}
 	}
-	w.note("a", await("web"), false, at)
-	w.note("a", await("web", "api"), false, at.Add(30*time.Second))
+	w.note(seen("a"), await("web"), false, at)
+	w.note(seen("a"), await("web", "api"), false, at.Add(30*time.Second))
 	over("before a minute", at.Add(59*time.Second), map[groupKey]bool{web: false, api: false})
 	over("after a minute", at.Add(time.Minute), map[groupKey]bool{web: true, api: false, {"b", "web"}: false})
-	w.note("a", nil, false, at.Add(time.Minute))
+	w.note(seen("a"), nil, false, at.Add(time.Minute))
 	over("after a plan that failed elsewhere", at.Add(time.Minute), map[groupKey]bool{web: true})
-	w.note("b", nil, true, at.Add(time.Minute))
+	w.note(seen("b"), nil, true, at.Add(time.Minute))
 	over("after another load balancer's plan", at.Add(time.Minute), map[groupKey]bool{web: true})
-	w.note("a", nil, true, at.Add(time.Minute))
+	w.note(seen("a"), nil, true, at.Add(time.Minute))
 	over("after the plan", at.Add(time.Hour), map[groupKey]bool{web: false, api: false})
+}
+
+// What passes while nothing was waited for is no patience: a load balancer that is paused, plans that fail, a process that
+// stands still.
+func TestPatienceCountsOnlyWaiting(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	web := groupKey{"a", "web"}
+	pending := []plan.Step{plan.AwaitTargets{Group: "web"}}
+	cold := &lb.Observed{Key: "a", TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "web"}}}}
+	warm := cold.Clone()
+	warm.TargetGroups[0].Ready = true
+
+	var w waits
+	w.note(cold, pending, false, at)
+	at = at.Add(10 * time.Minute) // nobody was at work, or the plans failed before they came to the group
+	w.note(cold, pending, false, at)
+	if w.over(web, time.Minute, at) {
+		t.Error("ten minutes of pause are counted")
+	}
+	for range 3 {
+		at = at.Add(10 * time.Second)
+		w.note(cold, pending, false, at)
+	}
+	if !w.over(web, time.Minute, at) {
+		t.Error("a minute of waiting is not counted")
+	}
+
+	w = waits{}
+	w.note(cold, pending, false, at)
+	w.note(cold, pending, false, at.Add(29*time.Second))
+	w.note(warm, nil, false, at.Add(30*time.Second)) // it is healthy, and another step fails
+	w.note(cold, pending, false, at.Add(40*time.Second))
+	if w.over(web, 30*time.Second, at.Add(50*time.Second)) {
+		t.Error("what was waited for before the group was healthy is counted once more")
+	}
 }
 
 func TestWaitsForACloudGrow(t *testing.T) {

@@ -25,43 +25,60 @@ const (
 	absentTimeout = 30 * time.Second
 )
 
-// waits are since when target groups have been waited for.
+// mostBetween is how much of the time between two plans that wait is counted. Where more has passed, the load balancer was
+// paused, its plans failed, or this process stood still.
+const mostBetween = 30 * time.Second
+
+// waits are how long target groups have been waited for.
 type waits struct {
-	mu    sync.Mutex
-	since map[groupKey]time.Time
+	mu sync.Mutex
+	of map[groupKey]*await
 }
 
-// note counts from now on for the groups that a plan waits for. Once it is done it waits for none.
-func (w *waits) note(key lb.Key, pending []plan.Step, done bool, now time.Time) {
+// An await is how long a target group has been waited for.
+type await struct {
+	waited time.Duration
+	last   time.Time // when that was counted
+	lost   bool      // it was waited for long enough, and takes over as it is
+}
+
+// note counts for the groups that a plan waits for. A group that has become healthy, or is gone, is waited for anew the
+// next time, and so are all once a plan is done.
+func (w *waits) note(seen *lb.Observed, pending []plan.Step, done bool, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.since == nil {
-		w.since = map[groupKey]time.Time{}
+	if w.of == nil {
+		w.of = map[groupKey]*await{}
+	}
+	for k, a := range w.of {
+		group := seen.TargetGroup(k.id)
+		if k.key == seen.Key && (done || group == nil || group.Ready && !a.lost) {
+			delete(w.of, k)
+		}
 	}
 	for _, s := range pending {
-		if await, ok := s.(plan.AwaitTargets); ok {
-			k := groupKey{key, await.Group}
-			if w.since[k].IsZero() {
-				w.since[k] = now
-			}
+		step, ok := s.(plan.AwaitTargets)
+		if !ok {
+			continue
 		}
-	}
-	if done {
-		for k := range w.since {
-			if k.key == key {
-				delete(w.since, k)
-			}
+		k := groupKey{seen.Key, step.Group}
+		a := w.of[k]
+		if a == nil {
+			a = &await{last: now}
+			w.of[k] = a
 		}
+		a.waited += min(now.Sub(a.last), mostBetween)
+		a.last = now
 	}
 }
 
-// first is since when the first group of a load balancer has been waited for.
+// first is since when the first group of a load balancer has been waited for, without what does not count.
 func (w *waits) first(key lb.Key) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out time.Time
-	for k, since := range w.since {
-		if k.key == key && (out.IsZero() || since.Before(out)) {
+	for k, a := range w.of {
+		if since := a.last.Add(-a.waited); k.key == key && (out.IsZero() || since.Before(out)) {
 			out = since
 		}
 	}
@@ -72,8 +89,12 @@ func (w *waits) first(key lb.Key) time.Time {
 func (w *waits) over(k groupKey, limit time.Duration, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	since, waiting := w.since[k]
-	return waiting && now.Sub(since) >= limit
+	a := w.of[k]
+	if a == nil || !a.lost && a.waited+min(now.Sub(a.last), mostBetween) < limit {
+		return false
+	}
+	a.lost = true
+	return true
 }
 
 // losePatience has plans take for healthy what they have waited for long enough.

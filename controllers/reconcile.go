@@ -37,6 +37,8 @@ type reconciler struct {
 	rules   rulebook
 	// readOnly says that plans are reported, and nothing else is written.
 	readOnly bool
+	// ended is closed when the operator is to end.
+	ended <-chan struct{}
 	// wake makes other load balancers reconcile.
 	wake chan event.TypedGenericEvent[lb.Key]
 	// stray has Ingresses looked after that may belong to no load balancer from now on.

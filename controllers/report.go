@@ -50,7 +50,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	key := o.snap.Key
 	o.log(ctx)
 	r.account(o)
-	r.waits.note(key, o.run.Pending, o.err == nil, time.Now())
+	r.waits.note(o.seen, o.run.Pending, o.err == nil, time.Now())
 	if r.readOnly {
 		return r.preview(ctx, o)
 	}
@@ -179,6 +179,7 @@ func (r *reconciler) lookAfter(ctx context.Context, ingresses []string) {
 		select {
 		case r.stray <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: who.namespace, Name: who.name}}:
 		case <-ctx.Done():
+		case <-r.ended: // nobody reads it any more
 		}
 	}
 }
@@ -456,6 +457,7 @@ func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {
 		select {
 		case r.wake <- event.TypedGenericEvent[lb.Key]{Object: key}:
 		case <-ctx.Done():
+		case <-r.ended: // nobody reads it any more
 		}
 	}
 }

@@ -64,6 +64,7 @@ type targetBook struct {
 	by     map[ref]map[groupKey]bool // Service
 	wanted map[lb.Key]expectation
 	wake   chan event.TypedGenericEvent[groupKey]
+	ended  <-chan struct{} // closed when the operator is to end, and nothing reads wake any more
 	// instances is closed once a group has had Nodes for targets.
 	instances chan struct{}
 	needed    sync.Once
@@ -116,6 +117,8 @@ func (b *targetBook) awaken(ctx context.Context, groups ...groupKey) {
 		select {
 		case b.wake <- event.TypedGenericEvent[groupKey]{Object: k}:
 		case <-ctx.Done(): // the operator is about to end
+			return
+		case <-b.ended:
 			return
 		}
 	}

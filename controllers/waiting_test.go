@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress"
@@ -94,9 +97,9 @@ func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 		g.Key = key
 		var changes []string
 		reconcile := func(err error, pending ...plan.Step) {
-			o := outcome{snap: g, seen: &lb.Observed{}, err: err, run: providers.Outcome{Pending: pending}}
+			o := outcome{snap: g, seen: &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "shop/web:80"}}}}, err: err, run: providers.Outcome{Pending: pending}}
 			next := *g.record.DeepCopy()
-			r.waits.note(key, pending, err == nil, time.Now())
+			r.waits.note(o.seen, pending, err == nil, time.Now())
 			setWaiting(&next, r.waitsFor(o, &next, time.Now()), time.Now())
 			if !equality.Semantic.DeepEqual(g.record, next) {
 				c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionWaiting)
@@ -111,7 +114,7 @@ func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 		if _, longest := r.waiting.longest(); longest[v1alpha1.ReasonTargetHealth] != time.Minute {
 			t.Errorf("the longest waits are %v", longest)
 		}
-		r.waiting, r.waits.since = waitings{}, nil // another process goes on
+		r.waiting, r.waits.of = waitings{}, nil // another process goes on
 		for range 60 {
 			reconcile(providers.ErrPending, plan.DeleteTargetGroup{Group: "shop/web:80"})
 			time.Sleep(time.Second)
@@ -196,6 +199,74 @@ func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		if took > time.Second {
 			t.Errorf("the quiet one has a slot after %s", took)
+		}
+	})
+}
+
+// A forgetful keeper cannot be read the first few times.
+type forgetful struct {
+	keeper
+	times int
+}
+
+func (f *forgetful) load(context.Context) (map[lb.Key]record, error) {
+	if f.times--; f.times >= 0 {
+		return nil, errors.New("the API server does not answer")
+	}
+	return map[lb.Key]record{"fairlead/shop/web/internal": {}}, nil
+}
+
+func TestAFirstReadOfRecordsThatFailsIsRetried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reconciler{gatherer: &gatherer{memories: newMemories(&forgetful{times: 3})}}
+		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[lb.Key]())
+		defer q.ShutDown()
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		if err := r.enqueueRemembered(ctx, q); err != nil {
+			t.Fatalf("the operator would end: %v", err)
+		}
+		time.Sleep(time.Second)
+		if q.Len() != 1 {
+			t.Errorf("%d load balancers are woken, want 1", q.Len())
+		}
+	})
+}
+
+// An empty cache does not answer.
+type emptyCache struct{ client.Reader }
+
+func (emptyCache) List(ctx context.Context, _ client.ObjectList, _ ...client.ListOption) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func TestWithoutTheRightToReadNodesNoWorkerIsHeld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		if _, err := nodesIn(t.Context(), emptyCache{}); err == nil || !strings.Contains(err.Error(), "rights to list and to watch") {
+			t.Errorf("the error is %v", err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("a worker is held for %s", took)
+		}
+	})
+}
+
+// A report that is written while the operator ends waits for nobody to read what it sends.
+func TestNothingIsSentForGoodWhenTheOperatorEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan struct{})
+		r := &reconciler{ended: ended, targets: &targetBook{ended: ended}} // the channels take nothing
+		close(ended)
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), reportFor)
+		defer cancel()
+		r.awaken(ctx, []lb.Key{"a", "b"})
+		r.lookAfter(ctx, []string{"shop/a"})
+		r.targets.awaken(ctx, groupKey{"a", "g"})
+		if took := time.Since(began); took > 0 {
+			t.Errorf("it takes %s", took)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -114,14 +115,25 @@ func enqueueItself[K comparable](_ context.Context, e event.TypedGenericEvent[K]
 }
 
 // enqueueRemembered wakes every load balancer that is remembered: its Ingresses may have gone while
-// nobody was looking.
+// nobody was looking. Records that cannot be read are read again; a source that fails would end the operator.
 func (r *reconciler) enqueueRemembered(ctx context.Context, q queue[lb.Key]) error {
-	if err := r.memories.ready(ctx); err != nil {
-		return err
-	}
-	for _, key := range r.memories.keys() {
-		q.Add(key)
-	}
+	go func() {
+		for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+			err := r.memories.ready(ctx)
+			if err == nil {
+				break
+			}
+			log.FromContext(ctx).Error(err, "the records of load balancers could not be read", "again", wait.String())
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return
+			}
+		}
+		for _, key := range r.memories.keys() {
+			q.Add(key)
+		}
+	}()
 	return nil
 }
 
