@@ -38,6 +38,7 @@ const (
 	HostNotAllowed       Reason = "HostNotAllowed"
 	HostTaken            Reason = "HostTaken"
 	LastGood             Reason = "LastGood"
+	Vanished             Reason = "Vanished"
 	ConsentWithdrawn     Reason = "ConsentWithdrawn"
 	Rejected             Reason = "Rejected"
 	TooComplex           Reason = "TooComplex"
@@ -122,6 +123,7 @@ var Reasons = []Doc{
 	{HostNotAllowed, "The class does not let this namespace serve the host.", "Ask the owner of the class, or use an allowed host."},
 	{HostTaken, "In a group across namespaces, the host belongs to the namespace that named it first, or that the class grants it. The namespace that asks for it too is not served there; its owner is told for information.", "Use another host, or ask the owner of the class to grant the host in `allowedHosts`, or to set `hosts: Shared`."},
 	{LastGood, "The object as it is now is not accepted; its last accepted version keeps being served.", "Correct the object; the other diagnostics say what is wrong."},
+	{Vanished, "The Ingress is gone, and Fairlead has not let go of it: its finalizer was taken by force, or the API server was restored from an older state. It is served as it was last accepted until `--vanished-grace` is over. Where more than three, or more than a third, of the Ingresses of the load balancer or of the installation vanished, it is served until that is confirmed on the LoadBalancer.", "Make the Ingress again if it is to stay. If it is to go, wait, or confirm it with the annotation `fairlead.dev/confirm-vanished` that the condition Degraded of the LoadBalancer names."},
 	{ConsentWithdrawn, "The class does not permit any more what was last accepted of the Ingress: its namespace in the group, its hosts, or an annotation without which more would be exposed. It is not served so any longer, from the moment on when the class, or the labels of the namespace, changed.", "Ask the owner of the class, or ask for what the class permits; the message says what it does not."},
 	{Rejected, "The cloud refused what this Ingress asks for.", "The message carries the cloud's words; change the Ingress or the limit that it names. What others may make room for is tried again within ten minutes."},
 	{TooComplex, "What the Ingress asks for takes more memory or time than one Ingress may take, so it is left out. Where all of the Ingress is, its last accepted version keeps being served, unless the load balancer has no room for it among its members.", "The message names what to simplify."},

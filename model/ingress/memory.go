@@ -59,6 +59,10 @@ type Remembered struct {
 	// Departed is how long ago the member was first seen to be no longer ours. It is 0 where it is ours,
 	// or was at the last look.
 	Departed time.Duration
+	// Created is when the Ingress was made whose version was accepted, as far as is remembered.
+	Created time.Time
+	// Vanished is set where the Ingress is gone without having been let go of, and is served on.
+	Vanished *Vanishing
 }
 
 // Accepted is a version of an Ingress that was compiled and programmed.

@@ -49,6 +49,8 @@ type Member struct {
 	Leaving bool
 	// Departing says of one that is Leaving that it names no class of ours any more.
 	Departing bool
+	// Vanished says that the Ingress is gone without having been let go of. It is not among the objects.
+	Vanished bool
 	// Unserved says that nothing of it is served, and that only its settings of the whole load balancer count.
 	Unserved bool
 	// From is the load balancer that the Ingress comes from, until it has left that, and Move the
@@ -64,6 +66,7 @@ type Member struct {
 // none; those about members are in their snapshots.
 func Split(o Objects, options Options) ([]Snapshot, []diag.Diagnostic) {
 	s := split(o, options)
+	s.placeVanished(o.Ingresses)
 	for _, snapshot := range s.snapshots {
 		snapshot.crowd(cmp.Or(options.Room, mostMembers))
 	}
@@ -190,7 +193,9 @@ func (s *splitter) snapshot(key routing.Key, class *Class) *Snapshot {
 // join makes an Ingress a member.
 func (s *Snapshot) join(ing *networkingv1.Ingress, m Member, found []diag.Diagnostic) {
 	s.Members = append(s.Members, m)
-	s.Ingresses = append(s.Ingresses, ing)
+	if !m.Vanished {
+		s.Ingresses = append(s.Ingresses, ing)
+	}
 	s.Diagnostics = append(s.Diagnostics, found...)
 }
 
@@ -217,6 +222,7 @@ func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found
 		leaving, withdrawn, ok := s.leaving(m, home, class)
 		to.Diagnostics = append(to.Diagnostics, withdrawn...)
 		if ok {
+			leaving.Vanished = m.Vanished
 			s.snapshot(home.key, class).join(ing, leaving, nil)
 		}
 	}
