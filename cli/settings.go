@@ -44,6 +44,7 @@ type running struct {
 	pprof            string
 	driftInterval    time.Duration
 	paused           []string
+	vanishedGrace    time.Duration
 	shutdown         time.Duration
 	reconcileTimeout time.Duration
 	cloudRate        float64
@@ -85,6 +86,7 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.StringVar(&o.probes, "health-probe-bind-address", "127.0.0.1:8081", "`ADDRESS` to serve /healthz and /readyz at, :8081 for everybody, 0 for nowhere")
 	flags.StringVar(&o.pprof, "pprof-bind-address", "", "`ADDRESS` to serve Go's profiles at, under /debug/pprof/; unset: nowhere. They show what is in memory: choose one of loopback")
 	flags.Var(positive(&o.driftInterval, 10*time.Hour), "drift-interval", "how long what was seen of the cloud is believed: then it is read again, settings and members included, and what another hand changed is put right or told; docs/aws/cost.md lists it")
+	flags.DurationVar(&o.vanishedGrace, "vanished-grace", 10*time.Minute, "how long an Ingress is served that is gone without having been let go of: its finalizer was taken by force, or the API server was restored. Where more than a few vanish, they are served until an annotation confirms it. 0: not at all")
 	flags.Var(rate{&o.cloudRate}, "cloud-rate", "how many calls of the cloud are made in a second, over all load balancers; those that wait take turns. Unset, or 0: no limit")
 	flags.Var(atLeastOne(&o.cloudBurst, 10), "cloud-burst", "how many calls can be made at once where there were fewer than the rate before")
 	flags.Var(positive(&o.live.AttemptTimeout, 15*time.Second), "cloud-attempt-timeout", "how long the cloud may take to answer an attempt of a call")

@@ -83,6 +83,7 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 		Classes:       t.classes,
 		DriftInterval: t.driftInterval,
 		Paused:        t.paused,
+		VanishedGrace: t.vanishedGrace,
 		ManageClass:   t.manageClass,
 		Requests:      t.requests,
 		Workers:       t.workers,

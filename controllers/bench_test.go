@@ -92,6 +92,7 @@ func (b *bench) succeed() {
 		gatherer: &gatherer{
 			cache: b.Client, server: b.Client, secrets: secretReader{SecretsMode(""), b.Client, b.Client, &keptSecrets{}}, directory: newDirectory(),
 			pods: podReader{b.Client, false, newUnseen()}, memories: newMemories(newArchive(b.Client, b.Client, "")),
+			judged: &judgements{}, doubts: &doubts{},
 		},
 		observer: observer{cloud: b.cloud, every: 10 * time.Hour},
 		writer:   b.Client,

@@ -86,8 +86,18 @@ func (c census) ofRecords(records map[lb.Key]record, emit emitter) {
 		if r.RuleLimit > 0 {
 			emit(ruleLimitGauge, float64(r.RuleLimit), string(key))
 		}
+		vanished := map[string]int{}
 		for _, m := range r.Memory.Members {
 			members[m.Served]++
+			switch {
+			case m.VanishedAt != nil && m.Unconfirmed:
+				vanished["awaited"]++
+			case m.VanishedAt != nil:
+				vanished["unneeded"]++
+			}
+		}
+		for confirmation, n := range vanished {
+			emit(vanishedGauge, float64(n), string(key), confirmation)
 		}
 	}
 	for labels, n := range conditions {

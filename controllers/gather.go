@@ -41,6 +41,8 @@ type gathering struct {
 	withdrawn map[string]diag.Diagnostic
 	// waiting are those that become members once there is room.
 	waiting map[string]bool
+	// vanished are the members that are gone without having been let go of, and are served on, by namespace/name.
+	vanished map[string]ingress.Vanishing
 	// pausedBy is what pauses the load balancer; "" if nothing does.
 	pausedBy string
 	// at is when it was read: what had ended by then is tried again.
@@ -59,23 +61,29 @@ type gatherer struct {
 	cache     client.Reader // everything that is watched
 	server    client.Reader // what the cache may be behind of
 	secrets   secretReader
-	judged    judgements
+	judged    *judgements
 	pods      podReader
 	directory *directory
 	memories  *memories
 	scope     string   // the namespace that the operator looks after, or "" for all
 	paused    []string // load balancers that a setting pauses, by key
 	options   ingress.Options
+	doubts    *doubts
+	// grace is for how long an Ingress that has vanished is served; 0 lets it go at once.
+	grace time.Duration
 }
 
 // gather makes the snapshot of a load balancer. One that nobody asks for any more has no members.
 func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
+	if g.doubts.about(key) {
+		g = g.anew()
+	}
 	if err := g.memories.ready(ctx); err != nil {
 		return nil, fmt.Errorf("reading what is remembered: %w", err)
 	}
 	now := time.Now()
 	record, memory := g.memories.recall(key), g.memories.memory(key, now)
-	pausedBy, err := g.pausedBy(ctx, key, g.cache)
+	orders, err := g.orders(ctx, key, g.cache)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +99,10 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if err := g.askAgain(ctx, known, memory); err != nil {
 		return nil, err
 	}
+	vanished, err := g.vanished(ctx, key, known, orders.confirmed, now)
+	if err != nil {
+		return nil, err
+	}
 	beside, err := g.ingresses(ctx, g.directory.beside(key))
 	if err != nil {
 		return nil, err
@@ -101,14 +113,16 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 		return nil, err
 	}
 	// A reservation counts only while the class lets its namespace serve the host.
-	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses, slices.Collect(maps.Values(memory.Hosts))...); err != nil {
+	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses, slices.Concat(slices.Collect(maps.Values(memory.Hosts)), namespacesOf(vanished))...); err != nil {
 		return nil, err
 	}
 	objects.Memories = g.memories.about(names, now)
+	memory.Members = maps.Clone(memory.Members)
 	objects.Memories[key] = memory
+	serveOn(vanished, known, objects.Memories)
 	g.memories.addPinned(g.options.Literal, objects.Memories)
 
-	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, pausedBy: pausedBy, at: now}
+	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, vanished: vanished, pausedBy: orders.pausedBy, at: now}
 	out.Class.Name = key.Class()
 	snapshots, homeless := ingress.Split(objects, g.options)
 	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == key }); at >= 0 {
@@ -130,6 +144,9 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	for _, m := range out.Members {
 		delete(out.departed, m.Owner.String())
 	}
+	for name := range vanished { // of which there may be no version to serve
+		delete(out.departed, name)
+	}
 	out.waiting = map[string]bool{}
 	for _, ing := range out.LeftOut {
 		name := refOf(kindIngress, ing).String()
@@ -144,9 +161,10 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 		})
 	})
 	if len(out.departed) > 0 && out.pausedBy == "" { // a pause that was asked for just before may not be in the cache yet
-		if out.pausedBy, err = g.pausedBy(ctx, key, g.server); err != nil {
+		if orders, err = g.orders(ctx, key, g.server); err != nil {
 			return nil, err
 		}
+		out.pausedBy = orders.pausedBy
 	}
 	out.disowned = disowned(out.departed, snapshots)
 	out.withdrawn = map[string]diag.Diagnostic{}

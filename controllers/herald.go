@@ -50,7 +50,7 @@ func (h *herald) tell(ctx context.Context, o outcome) error {
 		if slices.Contains(said, d) || !here && slices.Contains(o.snap.record.Diagnostics, reported(d)) {
 			continue
 		}
-		ing := o.snap.actual[d.Source.Object()]
+		ing := o.snap.addressee(d)
 		if d.Source.Kind != kindIngress || ing == nil {
 			continue
 		}
@@ -91,7 +91,7 @@ func (h *herald) send(ctx context.Context, n notice) error {
 	switch {
 	case err == nil: // and events last an hour
 		l.Info("told "+n.to, "severity", n.severity, "reason", n.reason, "what", e.Note)
-	case apierrors.IsForbidden(err): // the namespace is about to go, or nobody is to be told
+	case apierrors.IsForbidden(err), apierrors.IsNotFound(err): // the namespace is about to go or is gone, or nobody is to be told
 		l.V(1).Info("sending an event", "problem", err.Error())
 	case !apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("sending an event to %s %s/%s: %w", n.about.Kind, n.about.Namespace, n.about.Name, err)

@@ -75,6 +75,7 @@ func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 			changed = true
 		}
 	}
+	changed = g.noteVanished(&next) || changed
 	if !changed && fresh == nil {
 		return nil
 	}

@@ -102,7 +102,7 @@ func (m *memories) read(key lb.Key, now time.Time) ingress.Memory {
 	ends := func(r v1alpha1.Rejection) bool { return r.Until != nil }
 	reserved := func(h v1alpha1.HostOwner) bool { return h.Until != nil }
 	changes := func(m v1alpha1.MemberMemory) bool {
-		return m.DepartedAt != nil || slices.ContainsFunc(m.Rejections, ends)
+		return m.DepartedAt != nil || m.VanishedAt != nil || slices.ContainsFunc(m.Rejections, ends)
 	}
 	if slices.ContainsFunc(r.Memory.Hosts, reserved) || slices.ContainsFunc(r.Memory.Members, changes) {
 		return memoryOf(r, now)
@@ -246,11 +246,17 @@ func memoryOf(r record, now time.Time) ingress.Memory {
 		if m.DepartedAt != nil {
 			known.Departed = max(0, now.Sub(m.DepartedAt.Time))
 		}
+		if m.VanishedAt != nil {
+			known.Vanished = &ingress.Vanishing{For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed}
+		}
 		for _, key := range m.Earlier {
 			known.Earlier = append(known.Earlier, lb.Key(key))
 		}
 		if v := m.LastAccepted; v != nil {
 			known.LastAccepted = &ingress.Accepted{Annotations: v.Annotations, Spec: v.Spec}
+			if known.Created = v.Created.Time; known.Created.IsZero() {
+				known.Created = v.At.Time // an earlier version has not written when it was made, which was before
+			}
 		}
 		for _, x := range m.Rejections {
 			if over(x, now) {

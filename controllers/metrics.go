@@ -62,6 +62,8 @@ var (
 		"Target groups of a load balancer that have to be healthy before they take over, where there are any."}
 	takenOverGauge = metric{"fairlead_load_balancer_ingresses_taken_over", "gauge", []string{"load_balancer", "by"},
 		"Ingresses of a load balancer that another controller works on, where there are any."}
+	vanishedGauge = metric{"fairlead_vanished_ingresses", "gauge", []string{"load_balancer", "confirmation"},
+		"Ingresses of a load balancer that are gone without having been let go of, and are served on, where there are any."}
 	servedGauge = metric{"fairlead_ingresses", "gauge", []string{"served"},
 		"Ingresses that have a load balancer, by whether all that they ask for has been served at some time."}
 	unclassedGauge = metric{"fairlead_ingresses_without_class", "gauge", []string{"ingress_namespace"},
@@ -87,7 +89,7 @@ var (
 // table is all metrics, in the order of the reference.
 var table = []metric{
 	compileSeconds, planSteps, plansCount, changeSeconds, providerCalls, providerSeconds, oldestCall, build, cloudRequests, loadBalancersGauge, degradedGauge, rulesGauge, ruleLimitGauge,
-	parkedGauge, takenOverGauge, servedGauge, unclassedGauge, unclassedSinceGauge, diagnosticsGauge, waitingGauge, waitingSecondsGauge, unmetGauge, featuresGauge, orphansGauge, orphansHeldGauge,
+	parkedGauge, takenOverGauge, vanishedGauge, servedGauge, unclassedGauge, unclassedSinceGauge, diagnosticsGauge, waitingGauge, waitingSecondsGauge, unmetGauge, featuresGauge, orphansGauge, orphansHeldGauge,
 }
 
 // meanings are what the labels of metrics say.
@@ -96,6 +98,7 @@ var meanings = map[string]string{
 	"call":              "a method of the provider: `Lookup`, `Observe`, `Active`, `Apply`, `Targets`, `SetTargets` or `List`",
 	"class":             "the name of a class",
 	"condition":         "`Accepted`, `Programmed`, `Degraded` or `Waiting`",
+	"confirmation":      "`awaited`, if they go only once the LoadBalancer's annotation confirms it, or `unneeded`, if they go when the grace is over",
 	"feature":           "an annotation of Fairlead's by its name, a part of the Ingress API such as `spec.tls` or `pathType Exact`, or a field of the class's parameters such as `parameters.inbound`",
 	"held_by":           "`ingress`, if an Ingress with Fairlead's finalizer belongs to no load balancer and may be served by one of these, or `class`, if their IngressClass is missing or names another controller",
 	"ingress_namespace": "a namespace; Prometheus itself says in `namespace` where the operator is",

@@ -43,6 +43,8 @@ type Options struct {
 	ReadinessGates bool
 	// ReadinessTimeout is how long such a Pod waits at the most; zero is 10 minutes.
 	ReadinessTimeout time.Duration
+	// VanishedGrace is for how long an Ingress is served that is gone without having been let go of; zero is not at all.
+	VanishedGrace time.Duration
 	// ReadOnly plans and reports, and writes nothing else, to the cloud or the cluster.
 	ReadOnly bool
 	// Paused are the keys of load balancers that are planned, and not changed.
@@ -111,7 +113,8 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	r := &reconciler{
 		gatherer: &gatherer{
 			cache: m.GetClient(), server: m.GetAPIReader(), secrets: secretReader{o.Secrets, m.GetAPIReader(), m.GetClient(), &keptSecrets{}}, directory: newDirectory(),
-			pods: pods, memories: newMemories(kept), scope: o.Namespace, options: o.Classes, paused: o.Paused,
+			pods: pods, memories: newMemories(kept), scope: o.Namespace, options: o.Classes, paused: o.Paused, grace: o.VanishedGrace,
+			judged: &judgements{}, doubts: &doubts{},
 		},
 		observer: observer{every: o.DriftInterval},
 		readOnly: o.ReadOnly,

@@ -130,11 +130,11 @@ func TestWhatKeepsOrphansIsSaid(t *testing.T) {
 	}{
 		"an Ingress that belongs nowhere": {
 			key:   orphan,
-			begin: func(b *bench) { b.create(held("shop", "lost")) },
+			begin: func(b *bench) { b.create(heldIngress("shop", "lost")) },
 			end: func(b *bench) {
-				free := held("shop", "lost")
+				free := heldIngress("shop", "lost")
 				free.Finalizers = nil
-				if err := b.Patch(b.Context(), free, client.MergeFrom(held("shop", "lost"))); err != nil {
+				if err := b.Patch(b.Context(), free, client.MergeFrom(heldIngress("shop", "lost"))); err != nil {
 					b.Fatal(err)
 				}
 			},
@@ -176,7 +176,7 @@ func TestWhatKeepsOrphansIsSaid(t *testing.T) {
 }
 
 // held is an Ingress with our finalizer.
-func held(namespace, name string) *networkingv1.Ingress {
+func heldIngress(namespace, name string) *networkingv1.Ingress {
 	ing := ask()
 	ing.Namespace, ing.Name, ing.Finalizers = namespace, name, []string{finalizer}
 	return ing

@@ -26,7 +26,6 @@ type reconciler struct {
 	targets *targetBook
 	metrics *metrics
 	tally   tally
-	doubts  doubts
 	// disputes are what others undo.
 	disputes disputes
 	waiting  waitings

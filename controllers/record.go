@@ -132,6 +132,9 @@ func (o outcome) conditions() []metav1.Condition {
 	if o.dispute != nil && rest[1].Status == metav1.ConditionFalse {
 		rest[1] = condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonDisputed, o.dispute.String())
 	}
+	if told := o.snap.vanishedMessage(); told != "" && rest[1].Status == metav1.ConditionFalse {
+		rest[1] = condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonVanished, told)
+	}
 	if o.withheld != "" {
 		rest[0] = condition(v1alpha1.ConditionProgrammed, false, o.withheld, o.todo.Counts()+": "+o.withholding())
 	}
@@ -250,7 +253,7 @@ func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time)
 	known.Served = true
 	version := ingress.Accept(m.Ingress)
 	if known.LastAccepted == nil || !equality.Semantic.DeepEqual(ingress.Accepted{Annotations: known.LastAccepted.Annotations, Spec: known.LastAccepted.Spec}, version) {
-		known.LastAccepted = &v1alpha1.AcceptedVersion{At: metav1.NewTime(now).Rfc3339Copy(), Annotations: version.Annotations, Spec: version.Spec}
+		known.LastAccepted = &v1alpha1.AcceptedVersion{At: metav1.NewTime(now).Rfc3339Copy(), Created: m.CreationTimestamp, Annotations: version.Annotations, Spec: version.Spec}
 		known.Forgotten = false
 	}
 }

@@ -71,13 +71,14 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		err = r.herald.tell(ctx, o)
 	}
 	err = errors.Join(err, r.publish(ctx, o, &next))
-	departed := len(o.snap.departed)
-	err = errors.Join(err, r.release(ctx, o, &next))
+	free, failure := r.part(ctx, o, &next)
+	err = errors.Join(err, failure)
 	ended, wait := o.endMoves(&next, time.Now())
-	if len(o.snap.departed) < departed && len(o.snap.LeftOut) > 0 {
+	if len(free) > 0 && len(o.snap.LeftOut) > 0 {
 		ended = append(ended, key) // there is room for others now
 	}
 	wait = sooner(wait, sooner(o.untilLetGo(&next, time.Now()), untilFree(&next, time.Now())))
+	wait = sooner(wait, r.untilVanishedGo(&next, time.Now()))
 	wait = sooner(wait, rereads(o.seen))
 	if o.dispute != nil {
 		wait = sooner(wait, max(time.Until(o.dispute.until), afterConflict))
@@ -92,14 +93,21 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		r.targets.forget(key)
 		r.rules.forget(key)
 		r.waiting.forget(key)
+		r.doubts.forget(key)
 		err := r.memories.drop(ctx, key)
+		if err == nil {
+			err = r.release(ctx, o, free)
+		}
 		r.awaken(ctx, append(ended, r.memories.namesakes(key)...)) // the name is free
 		return reconcile.Result{}, err
 	}
 	if !o.seen.Exists && len(o.snap.departed) == 0 && (len(o.snap.Members) == 0 || o.complete() && err == nil) {
 		next.Address, next.IPs = "", nil // no Ingress has it in its status any more
 	}
-	err = errors.Join(err, r.keep(ctx, key, &next))
+	forgotten := r.keep(ctx, key, &next)
+	if err = errors.Join(err, forgotten); forgotten == nil {
+		err = errors.Join(err, r.release(ctx, o, free))
+	}
 	r.awaken(ctx, ended) // only now, for they look at what is remembered here
 	r.lookAfter(ctx, rejected)
 	switch {
@@ -252,7 +260,7 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error
 	var errs []error
 	for _, m := range o.snap.Members {
 		known := memberOf(next, m.Owner.String())
-		if m.Leaving || known == nil {
+		if m.Leaving || m.Vanished || known == nil {
 			continue
 		}
 		ing := o.snap.actual[m.Owner.String()]
@@ -298,36 +306,32 @@ func (r *reconciler) patchStatus(ctx context.Context, ing *networkingv1.Ingress,
 	return nil
 }
 
-// release lets go of the Ingresses that have departed, once nothing is routed for them any more,
-// whatever state the others are in.
-func (r *reconciler) release(ctx context.Context, o outcome, next *record) error {
+// part ends what ties the Ingresses that have departed to the load balancer, once nothing is routed for them any more,
+// whatever state the others are in, and forgets them. It returns those that are to be let go of once the record has
+// forgotten them, too: one that is remembered when its finalizer goes would be taken for one that has vanished.
+func (r *reconciler) part(ctx context.Context, o outcome, next *record) (free map[string]*networkingv1.Ingress, err error) {
 	if len(o.snap.departed) == 0 || !retained(o.snap) && routed(plan.Diff(o.seen, o.built.LoadBalancer, o.caps)) {
-		return nil
+		return nil, nil
 	}
 	var errs []error
+	free = map[string]*networkingv1.Ingress{}
 	for _, name := range slices.Sorted(maps.Keys(o.snap.departed)) {
-		if !o.snap.waiting[name] {
-			r.directory.letGo(refFrom(kindIngress, name), o.snap.Key) // first: of two that release it at a time, the last one finds nobody else
-		}
-		if err := r.releaseOne(ctx, o, refFrom(kindIngress, name), o.snap.departed[name]); err != nil {
+		ing := o.snap.departed[name]
+		if err := r.partWith(ctx, o, refFrom(kindIngress, name), ing); err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		next.Memory.Members = slices.DeleteFunc(next.Memory.Members, func(m v1alpha1.MemberMemory) bool { return m.Ingress == name })
 		delete(o.snap.departed, name)
+		free[name] = ing
 	}
-	return errors.Join(errs...)
+	return free, errors.Join(errs...)
 }
 
-// releaseOne leaves an Ingress alone, unless another load balancer of ours has it. It is told where what
-// served it goes on doing so, and why where its class does not permit that any more.
-func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *networkingv1.Ingress) error {
-	others := slices.DeleteFunc(r.directory.on(who), func(k lb.Key) bool { return k == o.snap.Key })
-	if len(others) > 0 && !o.snap.disowned[who.String()] {
-		return nil
-	}
-	if ing == nil {
-		r.marks.letGo(who.String())
+// partWith tells an Ingress where what served it goes on doing so, and why where its class does not permit that any more,
+// and takes the address from its status, unless another load balancer of ours has it.
+func (r *reconciler) partWith(ctx context.Context, o outcome, who ref, ing *networkingv1.Ingress) error {
+	if ing == nil || r.elsewhere(o, who) && !o.snap.disowned[who.String()] {
 		return nil
 	}
 	if d := o.protected(); d != nil {
@@ -340,15 +344,39 @@ func (r *reconciler) releaseOne(ctx context.Context, o outcome, who ref, ing *ne
 			return err
 		}
 	}
-	if ing.DeletionTimestamp.IsZero() {
-		if err := r.unpublish(ctx, ing, addressesOf(&o.snap.record)); err != nil {
-			return err
-		}
-	}
-	if len(others) > 0 {
+	if !ing.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	return r.letGo(ctx, ing)
+	return r.unpublish(ctx, ing, addressesOf(&o.snap.record))
+}
+
+// elsewhere reports whether other load balancers have an Ingress, too.
+func (r *reconciler) elsewhere(o outcome, who ref) bool {
+	return slices.ContainsFunc(r.directory.on(who), func(k lb.Key) bool { return k != o.snap.Key })
+}
+
+// release takes our finalizer from Ingresses that the record has forgotten, unless another load balancer has them. What
+// fails is tried again, for the directory goes on having it.
+func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*networkingv1.Ingress) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(free)) {
+		who := refFrom(kindIngress, name)
+		if !o.snap.waiting[name] {
+			r.directory.letGo(who, o.snap.Key) // first: of two that release it at a time, the last one finds nobody else
+		}
+		if r.elsewhere(o, who) {
+			continue
+		}
+		if free[name] == nil {
+			r.marks.letGo(name)
+			continue
+		}
+		if err := r.letGo(ctx, free[name]); err != nil {
+			r.directory.place(who, []lb.Key{o.snap.Key})
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // unpublish takes the addresses of a load balancer out of an Ingress's status. Another controller may be writing

@@ -21,13 +21,13 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// A shelf is a keeper that counts what it is given.
-type shelf struct {
+// A countingKeeper is a keeper that counts what it is given.
+type countingKeeper struct {
 	keeper
 	saved []record
 }
 
-func (s *shelf) save(_ context.Context, _ lb.Key, r record) error {
+func (s *countingKeeper) save(_ context.Context, _ lb.Key, r record) error {
 	s.saved = append(s.saved, r)
 	return nil
 }
@@ -43,7 +43,7 @@ func (clerk) Apply(context.Context, *lb.Observed, plan.Step) (plan.Result, error
 func pacedRun(t *testing.T, steps int) (saved []record, told *metav1.Condition) {
 	const key = lb.Key("fairlead/shop/web/internal")
 	before := record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web"}}}}
-	kept := &shelf{}
+	kept := &countingKeeper{}
 	r := &reconciler{gatherer: &gatherer{memories: newMemories(kept)}}
 	r.memories.records, r.memories.memories, r.memories.holders = map[lb.Key]record{}, map[lb.Key]ingress.Memory{}, map[string]map[lb.Key]bool{}
 	r.memories.put(key, before)
@@ -152,7 +152,7 @@ func TestAWaitOutlivesTheProcess(t *testing.T) {
 // A load balancer for which there is no slot is queued.
 func TestAQueuedReconcileIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &reconciler{gatherer: &gatherer{memories: newMemories(&shelf{})}}
+		r := &reconciler{gatherer: &gatherer{memories: newMemories(&countingKeeper{})}}
 		long := job(func(context.Context, string) error { time.Sleep(time.Minute); return nil })
 		b := bounded[string]{long, &slots{limit: 1}, &pulse{limit: time.Hour}, "loadbalancers", func(ctx context.Context, key string) func() {
 			return r.queued(ctx, lb.Key(key))

@@ -1,11 +1,7 @@
 package controllers
 
 import (
-	"slices"
-	"sync"
-
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 )
 
@@ -13,19 +9,25 @@ import (
 
 // withheld is why a plan is not to be carried out, as the condition Programmed gives it; "" if it is.
 func (r *reconciler) withheld(o outcome) string {
+	why := ""
 	switch {
 	case o.todo.Empty():
-		return ""
 	case r.readOnly:
-		return v1alpha1.ReasonReadOnly
+		why = v1alpha1.ReasonReadOnly
 	case o.snap.pausedBy != "":
-		return v1alpha1.ReasonPaused
+		why = v1alpha1.ReasonPaused
 	case o.dispute != nil:
-		return v1alpha1.ReasonDisputed
-	case plan.Suspicious(o.todo, o.seen) && !o.snap.changed() && !r.doubts.confirm(o.todo):
+		why = v1alpha1.ReasonDisputed
+	case o.snap.unserved():
+		why = v1alpha1.ReasonVanished
+	case plan.Suspicious(o.todo, o.seen) && !o.snap.changed():
+		if r.doubts.confirm(o.todo) {
+			return ""
+		}
 		return v1alpha1.ReasonUnconfirmed
 	}
-	return ""
+	r.doubts.forget(o.snap.Key)
+	return why
 }
 
 // withholding says to people what a plan that is not carried out waits for.
@@ -35,6 +37,8 @@ func (o outcome) withholding() string {
 		return "this operator only plans"
 	case v1alpha1.ReasonDisputed:
 		return o.dispute.String()
+	case v1alpha1.ReasonVanished:
+		return "an Ingress has vanished of which no version is remembered that could be served on"
 	case v1alpha1.ReasonPaused:
 		return o.snap.pausedBy + " says that nothing is to be changed"
 	default:
@@ -60,27 +64,4 @@ func retained(g *gathering) bool {
 // changed reports whether an Ingress came, went or asks for something else since the last plan.
 func (g *gathering) changed() bool {
 	return len(g.departed) > 0 || len(g.Changes()) > 0
-}
-
-// doubts are plans that delete more than anybody asked for: a read that came back short looks just
-// like a wish. They wait for a second reading that leads to the same.
-type doubts struct {
-	mu    sync.Mutex
-	plans map[lb.Key][]plan.Printed
-}
-
-// confirm notes a plan and reports whether it is the one that was noted before.
-func (d *doubts) confirm(p plan.Plan) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	printed := p.Print()
-	if slices.Equal(d.plans[p.Key], printed) {
-		delete(d.plans, p.Key)
-		return true
-	}
-	if d.plans == nil {
-		d.plans = map[lb.Key][]plan.Printed{}
-	}
-	d.plans[p.Key] = printed
-	return false
 }

@@ -6,12 +6,16 @@ import (
 )
 
 // This file is what the operator says of each load balancer, and what it keeps to itself until the
-// next time. People read it and write nothing here but the annotation that pauses. An object that
+// next time. People read it and write nothing here but the annotations that pause and confirm. An object that
 // is deleted is written again; what it remembered is then lost, but no load balancer is.
 
 // PausedAnnotation leaves a load balancer as it is, if its LoadBalancer or its IngressClass has it with the value
 // "true": what there would be to do is planned and reported, and not done.
 const PausedAnnotation = Group + "/paused"
+
+// ConfirmVanishedAnnotation has the routes of Ingresses taken away that had vanished by a time, which is its value as
+// RFC 3339 has it. A time that is still to come confirms nothing.
+const ConfirmVanishedAnnotation = Group + "/confirm-vanished"
 
 // The types of a load balancer's conditions.
 const (
@@ -38,6 +42,7 @@ const (
 	ReasonProtected       = "Protected"       // nobody asks for it any more, but it is protected from being deleted
 	ReasonUnconfirmed     = "Unconfirmed"     // there is, but so much would go that it is looked at again
 	ReasonDisputed        = "Disputed"        // another writer undoes what this operator writes
+	ReasonVanished        = "Vanished"        // Ingresses are gone that were not let go of, and are served on
 	ReasonClassMissing    = "ClassMissing"    // what is served is frozen until its class is back
 	ReasonProviderRefused = "ProviderRefused" // the cloud rejected a step: see the diagnostics
 	ReasonProviderDenied  = "ProviderDenied"  // the operator's credentials do not suffice
@@ -198,6 +203,10 @@ type MemberMemory struct {
 	// DepartedAt is when the Ingress was first seen to name no class of Fairlead's any more. It is let go
 	// once the class's moveGrace has passed since then.
 	DepartedAt *metav1.Time `json:"departedAt,omitempty"`
+	// VanishedAt is when the Ingress was first seen to be gone without having been let go of.
+	VanishedAt *metav1.Time `json:"vanishedAt,omitempty"`
+	// Unconfirmed says that so many vanished with it that its routes go only once that is confirmed.
+	Unconfirmed bool `json:"unconfirmed,omitempty"`
 }
 
 // SecretCertificate is the certificate that a Secret held last.
@@ -226,6 +235,8 @@ type HostOwner struct {
 type AcceptedVersion struct {
 	// At is when it was first accepted.
 	At metav1.Time `json:"at,omitzero"`
+	// Created is when the Ingress was made. Its age counts on where the Ingress has vanished.
+	Created metav1.Time `json:"created,omitzero"`
 	// Annotations are those that Fairlead reads.
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// Spec is that of the Ingress. The API server has checked it where it comes from, and may know

@@ -13,6 +13,7 @@ import (
 func (in *AcceptedVersion) DeepCopyInto(out *AcceptedVersion) {
 	*out = *in
 	in.At.DeepCopyInto(&out.At)
+	in.Created.DeepCopyInto(&out.Created)
 	if in.Annotations != nil {
 		in, out := &in.Annotations, &out.Annotations
 		*out = make(map[string]string, len(*in))
@@ -722,6 +723,10 @@ func (in *MemberMemory) DeepCopyInto(out *MemberMemory) {
 	}
 	if in.DepartedAt != nil {
 		in, out := &in.DepartedAt, &out.DepartedAt
+		*out = (*in).DeepCopy()
+	}
+	if in.VanishedAt != nil {
+		in, out := &in.VanishedAt, &out.VanishedAt
 		*out = (*in).DeepCopy()
 	}
 }

@@ -301,6 +301,10 @@ func TestAlertsFire(t *testing.T) {
 			`fairlead_load_balancer_ingresses_taken_over{load_balancer="a",by="class",` + fairlead + `} 1x90`,
 			`fairlead_load_balancer_ingresses_taken_over{load_balancer="a",by="class",` + fairlead + `} 1x5 _x85`,
 		},
+		"FairleadIngressesVanished": {
+			`fairlead_vanished_ingresses{load_balancer="a",confirmation="awaited",` + fairlead + `} 1x90`,
+			`fairlead_vanished_ingresses{load_balancer="a",confirmation="awaited",` + fairlead + `} 0x90`,
+		},
 		"FairleadTargetsStayUnhealthy": {
 			`fairlead_load_balancer_parked_target_groups{load_balancer="a",` + fairlead + `} 1x90`,
 			`fairlead_load_balancer_parked_target_groups{load_balancer="a",` + fairlead + `} 1x10 _x80`,

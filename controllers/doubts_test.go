@@ -1,0 +1,165 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// emptying is a load balancer with many rules, and a plan that deletes it.
+func emptying(key lb.Key) (*lb.Observed, plan.Plan) {
+	seen := &lb.Observed{Key: key, Exists: true, Listeners: []lb.ObservedListener{{Port: 80}}}
+	for i := range 30 {
+		seen.Listeners[0].Rules = append(seen.Listeners[0].Rules, lb.ObservedRule{Priority: i + 1})
+	}
+	return seen, plan.Plan{Key: key, Steps: []plan.Planned{{Step: plan.DeleteListener{Port: 80}}}}
+}
+
+// TestADoubtEndsWithTheReadingThatDoesNotShareIt: what is read short again later is doubted again.
+func TestADoubtEndsWithTheReadingThatDoesNotShareIt(t *testing.T) {
+	const key = lb.Key("fairlead/shop/web/internal")
+	seen, p := emptying(key)
+	r := &reconciler{gatherer: &gatherer{doubts: &doubts{}}}
+	g := &gathering{Snapshot: ingress.Snapshot{Key: key}}
+	for i, step := range []struct {
+		plan plan.Plan
+		want string
+	}{
+		{p, v1alpha1.ReasonUnconfirmed},
+		{plan.Plan{Key: key}, ""}, // all is there
+		{p, v1alpha1.ReasonUnconfirmed},
+		{plan.Plan{Key: key, Steps: []plan.Planned{{Step: plan.CreateListener{}}}}, ""}, // so little is not in doubt
+		{p, v1alpha1.ReasonUnconfirmed},
+		{p, ""}, // the second reading says the same
+		{p, v1alpha1.ReasonUnconfirmed},
+	} {
+		before := r.doubts.about(key)
+		if got := r.withheld(outcome{snap: g, seen: seen, todo: step.plan}); got != step.want {
+			t.Errorf("step %d is withheld for %q, want %q", i, got, step.want)
+		}
+		if before != (i == 1 || i == 3 || i == 5) {
+			t.Errorf("before step %d there is a doubt: %v", i, before)
+		}
+	}
+	r.doubts.forget(key)
+	if len(r.doubts.plans) > 0 {
+		t.Errorf("of a load balancer that is gone is kept: %v", r.doubts.plans)
+	}
+}
+
+// A countingReader is a reader of some objects, which counts what is asked.
+type countingReader struct {
+	objects []client.Object
+	gets    int
+	lists   []string
+}
+
+func (s *countingReader) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	s.gets++
+	for _, o := range s.objects {
+		slice, is := o.(*discoveryv1.EndpointSlice)
+		if to, wanted := into.(*discoveryv1.EndpointSlice); is && wanted && client.ObjectKeyFromObject(o) == key {
+			slice.DeepCopyInto(to)
+			return nil
+		}
+	}
+	switch into.(type) {
+	case *metav1.PartialObjectMetadata, *networkingv1.IngressClass: // a report, and the class of it in the cache
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	return errors.New("this is not to be got by its name")
+}
+
+func (s *countingReader) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	o := client.ListOptions{}
+	o.ApplyOptions(opts)
+	s.lists = append(s.lists, fmt.Sprintf("%T %s %v", list, o.Namespace, o.FieldSelector))
+	for _, object := range s.objects {
+		switch list := list.(type) {
+		case *corev1.ServiceList:
+			if service, is := object.(*corev1.Service); is {
+				list.Items = append(list.Items, *service)
+			}
+		case *networkingv1.IngressClassList:
+			if class, is := object.(*networkingv1.IngressClass); is {
+				list.Items = append(list.Items, *class)
+			}
+		}
+	}
+	return nil
+}
+
+// TestTheSecondReadingIsTheAPIServers: what the cache misses is there, what it has too much is not, and each kind is listed
+// once, within what the operator's role allows.
+func TestTheSecondReadingIsTheAPIServers(t *testing.T) {
+	ctx := t.Context()
+	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "shop", Name: name} }
+	cache := &countingReader{objects: []client.Object{&corev1.Service{ObjectMeta: named("stale")}, &discoveryv1.EndpointSlice{ObjectMeta: named("web-1")}}}
+	server := &countingReader{objects: []client.Object{&corev1.Service{ObjectMeta: named("web")}, &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "public"}}}}
+	g := &gatherer{cache: cache, server: server, scope: "shop", doubts: &doubts{}}
+	again := g.anew()
+
+	for name, there := range map[string]bool{"web": true, "stale": false} {
+		found, err := get[corev1.Service](ctx, again.cache, ref{kindService, "shop", name})
+		if err != nil || (found != nil) != there {
+			t.Errorf("of Service %s there is %v, %v", name, found, err)
+		}
+	}
+	if o, err := again.classes(ctx); err != nil || len(o.IngressClasses) != 1 {
+		t.Errorf("the classes are %v, %v", o.IngressClasses, err)
+	}
+	if _, err := get[corev1.Namespace](ctx, again.cache, ref{kindNamespace, "", "shop"}); err != nil {
+		t.Error(err)
+	}
+	slice := &discoveryv1.EndpointSlice{}
+	if err := again.cache.Get(ctx, client.ObjectKey{Namespace: "shop", Name: "web-1"}, slice); err != nil || apierrors.IsNotFound(err) {
+		t.Errorf("what the API server is not asked for is not the cache's: %v", err)
+	}
+	want := []string{
+		"*v1.ServiceList shop <nil>", "*v1.IngressClassList  <nil>", "*v1alpha1.ClusterLoadBalancerClassList  <nil>",
+		"*v1alpha1.LoadBalancerClassList shop <nil>", "*v1.NamespaceList  metadata.name=shop",
+	}
+	if fmt.Sprint(server.lists) != fmt.Sprint(want) || server.gets > 0 || len(cache.lists) > 0 {
+		t.Errorf("the API server is asked for %q, and %d by name; the cache for %q", server.lists, server.gets, cache.lists)
+	}
+}
+
+// TestADoubtIsReadAnew: only the reading after a doubt is the API server's.
+func TestADoubtIsReadAnew(t *testing.T) {
+	const key = lb.Key("fairlead/shop/web/internal")
+	cache, server := &countingReader{}, &countingReader{}
+	g := &gatherer{
+		cache: cache, server: server, doubts: &doubts{}, judged: &judgements{}, directory: newDirectory(),
+		memories: newMemories(nothing{}), pods: podReader{cache, false, newUnseen()}, secrets: secretReader{SecretsNone, server, cache, &keptSecrets{}},
+	}
+	for i, doubted := range []bool{false, true, false} {
+		server.lists = nil
+		if g.doubts.forget(key); doubted {
+			_, p := emptying(key)
+			g.doubts.confirm(p)
+		}
+		_, err := g.gather(t.Context(), key)
+		if asked := len(server.lists) > 0; asked != doubted {
+			t.Errorf("reading %d asks the API server for %q: %v", i, server.lists, err)
+		}
+	}
+}
+
+// nothing is a keeper that remembers nothing.
+type nothing struct{ keeper }
+
+func (nothing) load(context.Context) (map[lb.Key]record, error) { return nil, nil }

@@ -1,0 +1,202 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file finds Ingresses that are gone without having been let go of. A record forgets an Ingress before our finalizer
+// is taken from it, so one that is remembered as served, and is gone, was not deleted in the ordinary way: its finalizer
+// was taken by force, or the API server was restored.
+
+// vanished are the Ingresses of a load balancer that have vanished and are still served. Those of them that are known to
+// be there, or to be gone, are so by the API server's word.
+func (g *gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress, confirmed, now time.Time) (map[string]ingress.Vanishing, error) {
+	if g.grace <= 0 {
+		return nil, nil
+	}
+	here := ingress.Absence{}
+	out := map[string]ingress.Vanishing{}
+	for _, m := range g.memories.recall(key).Memory.Members {
+		if !held(m) {
+			continue
+		}
+		here.Members++
+		if known[m.Ingress] == nil {
+			here.Vanished++
+			out[m.Ingress] = vanishing(m, confirmed, now)
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	all, err := g.absence(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for name, v := range out {
+		if v.Unconfirmed = v.Unconfirmed || here.Grave() || all.Grave(); !v.Stays(g.grace) {
+			delete(out, name)
+		} else {
+			out[name] = v
+		}
+	}
+	return out, nil
+}
+
+// held reports whether a member is served and has not begun to leave our classes: it is gone only once it was let go of.
+func held(m v1alpha1.MemberMemory) bool { return m.Served && m.DepartedAt == nil }
+
+// vanishing is what a record has of a member that has vanished.
+func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) ingress.Vanishing {
+	if m.VanishedAt == nil {
+		return ingress.Vanishing{}
+	}
+	return ingress.Vanishing{For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed, Confirmed: !m.VanishedAt.After(confirmed)}
+}
+
+// absence is how many members of all load balancers have vanished. The cache may not have seen all that are there, which
+// makes them too many rather than too few.
+func (g *gatherer) absence(ctx context.Context) (ingress.Absence, error) {
+	var list networkingv1.IngressList // read, and not changed
+	if err := g.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return ingress.Absence{}, fmt.Errorf("listing Ingresses: %w", err)
+	}
+	there := make(map[string]bool, len(list.Items))
+	for i := range list.Items {
+		there[refOf(kindIngress, &list.Items[i]).String()] = true
+	}
+	members := map[string]bool{}
+	for _, r := range g.memories.all() {
+		for _, m := range r.Memory.Members {
+			if held(m) {
+				members[m.Ingress] = there[m.Ingress]
+			}
+		}
+	}
+	out := ingress.Absence{Members: len(members)}
+	for _, there := range members {
+		if !there {
+			out.Vanished++
+		}
+	}
+	return out, nil
+}
+
+// serveOn has the compiler serve these Ingresses, and no others that were known to have vanished.
+func serveOn(vanished map[string]ingress.Vanishing, known map[string]*networkingv1.Ingress, memories map[lb.Key]ingress.Memory) {
+	for _, memory := range memories {
+		for name, m := range memory.Members {
+			if _, asked := known[name]; !asked {
+				continue
+			}
+			m.Vanished = nil
+			if v, gone := vanished[name]; gone {
+				m.Vanished = &v
+			}
+			memory.Members[name] = m
+		}
+	}
+}
+
+func namespacesOf(vanished map[string]ingress.Vanishing) []string {
+	var out []string
+	for name := range vanished {
+		out = append(out, refFrom(kindIngress, name).namespace)
+	}
+	return out
+}
+
+// noteVanished notes since when members have been gone, and reports whether that is news.
+func (g *gathering) noteVanished(next *record) bool {
+	news := false
+	for i := range next.Memory.Members {
+		m := &next.Memory.Members[i]
+		v, gone := g.vanished[m.Ingress]
+		switch {
+		case gone && m.VanishedAt == nil:
+			at := metav1.NewTime(g.at).Rfc3339Copy()
+			m.VanishedAt, m.Unconfirmed, news = &at, v.Unconfirmed, true
+		case gone && m.Unconfirmed != v.Unconfirmed:
+			m.Unconfirmed, news = v.Unconfirmed, true
+		case !gone && m.VanishedAt != nil && g.actual[m.Ingress] != nil:
+			m.VanishedAt, m.Unconfirmed, news = nil, false, true
+		}
+	}
+	return news
+}
+
+// unserved reports whether an Ingress has vanished of which there is no version to serve: its routes are only in the cloud.
+func (g *gathering) unserved() bool {
+	for name := range g.vanished {
+		if !g.Memory.Members[name].Memorable() {
+			return true
+		}
+	}
+	return false
+}
+
+// addressee is the Ingress to tell a diagnostic; nil if there is none. Of one that has vanished, only that is told.
+func (g *gathering) addressee(d diag.Diagnostic) *networkingv1.Ingress {
+	name := d.Source.Object()
+	if ing := g.actual[name]; ing != nil || d.Reason != diag.Vanished {
+		return ing
+	}
+	for _, m := range g.Members {
+		if m.Owner.String() == name {
+			return m.Ingress
+		}
+	}
+	return nil
+}
+
+// vanishedMessage says which Ingresses have vanished, and what is to be done; "" if none has.
+func (g *gathering) vanishedMessage() string {
+	if len(g.vanished) == 0 {
+		return ""
+	}
+	const most = 5
+	names := slices.Sorted(maps.Keys(g.vanished))
+	last, unconfirmed := time.Time{}, 0
+	for _, name := range names {
+		known := memberOf(&g.record, name)
+		if known != nil && known.VanishedAt != nil && known.VanishedAt.After(last) {
+			last = known.VanishedAt.Time
+		}
+		if g.vanished[name].Unconfirmed {
+			unconfirmed++
+		}
+	}
+	count, more := len(names), ""
+	if count > most {
+		names, more = names[:most], ", …"
+	}
+	told := fmt.Sprintf("%d Ingresses are gone that were not let go of, and are served as they were last accepted: %s%s", count, strings.Join(names, ", "), more)
+	if unconfirmed == 0 {
+		return told + "; they are let go of when the vanished grace is over"
+	}
+	return told + fmt.Sprintf("; %d of them are let go of once the annotation %s=%s confirms it", unconfirmed, v1alpha1.ConfirmVanishedAnnotation, last.UTC().Format(time.RFC3339))
+}
+
+// untilVanishedGo is when the grace of the first member ends that has vanished; 0 if there is none that has one.
+func (r *reconciler) untilVanishedGo(next *record, now time.Time) (wait time.Duration) {
+	for _, m := range next.Memory.Members {
+		if m.VanishedAt != nil && !m.Unconfirmed {
+			wait = sooner(wait, max(m.VanishedAt.Add(r.grace).Sub(now), afterConflict))
+		}
+	}
+	return wait
+}
