@@ -34,6 +34,22 @@ test: controlplane moto $(BIN)/helm $(BIN)/kubectl ## Request every sample route
 	for module in $(TESTED); do go -C $$module test -timeout 30m ./...; done
 	go test -timeout 30m ./...
 
+# The model starts no goroutine. Its largest packages compute for minutes under the detector: lives of a seed that is
+# drawn run them instead. Of the controllers, those tests are run in which most happens at once, and failover runs the
+# command as a process.
+RACE := -race -count 1 -timeout 15m
+RACY := ./api/... ./cli/... ./providers/... ./model/check ./model/diag ./model/ingress/foreign ./model/ingress/spelling ./model/ownership ./model/printable ./test/albsim/...
+BUSY := TheSecondReplicaTakesOver|AFollowerIsWarm|APlanEndsWhereAnotherOperatorHasBegunOne|WhatAnotherOperatorHasTakenIsLookedAtAnew
+BUSY := $(BUSY)|AnOperatorThatIsStoppedFinishesTheStepUnderWay|ALargeLoadBalancerHoldsNobodyUp|ACertificateIsReplacedUnderLoad
+BUSY := $(BUSY)|MetricsMove|AnAPIServerThatIsAwayTakesNothingWithIt
+
+.PHONY: race
+race: controlplane ## Run tests that look for data races, and the operator with them; needs a C compiler
+	go test $(RACE) ./test/failover
+	go test $(RACE) ./controllers -run '^Test($(BUSY))$$'
+	go test $(RACE) ./test/alb -run '^TestRealNoRequestEverGoesAstray$$' -reallives 1
+	go test $(RACE) $(RACY)
+
 .PHONY: conformance
 conformance: controlplane ## Request what every Ingress controller has to answer, and print how that went; SUITE=folder runs another suite
 ifdef SUITE
@@ -44,7 +60,7 @@ else
 endif
 
 .PHONY: presubmit
-presubmit: lint verify test ## What CI runs
+presubmit: lint verify test race ## What CI runs
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Check the code against .golangci.yml
