@@ -10,6 +10,7 @@ BIN   ?= $(CURDIR)/.cache/bin
 BENCH ?= .
 COUNT ?= 6
 SCALE ?= -arriving 2000 -steady 5m
+CHAOS ?= -chaos 1h
 DEMO  ?= config/samples
 MUTATED ?= model/plan providers providers/aws controllers
 
@@ -90,6 +91,10 @@ bench: $(BIN)/benchstat $(if $(filter .,$(BENCH)),scale) ## Run the benchmarks: 
 .PHONY: mutants
 mutants: ## Change the code in one place at a time and see that a test fails; hours. MUTATED='providers' takes minutes
 	go -C tools/mutants run . -tree $(CURDIR) -survivors docs/mutants.md $(MUTATED)
+
+.PHONY: chaos
+chaos: controlplane ## Let random faults happen to the operator for an hour, and judge what is answered: CHAOS='-chaos 10m -seed 1'
+	go test -v -count 1 -timeout 2h ./test/chaos $(CHAOS)
 
 .PHONY: scale
 scale: controlplane ## Measure the operator on a large cluster: SCALE='-ingresses 10000 -groups 500'

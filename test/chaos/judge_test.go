@@ -75,13 +75,15 @@ const (
 	refused = "refused"
 )
 
-// may are the services that accepted versions lead a request to, and nothing.
+// may are the services that accepted versions lead a request to, and nothing. An Ingress that moves is served at its old
+// address, too, for a while, in its newest version.
 func (j *judge) may(group int, name, path string) []string {
-	out := map[string]bool{}
+	out, was := map[string]bool{}, false
 	for _, v := range j.sites[name] {
-		if v.group == group {
+		if was = was || v.group == group; was {
 			out[v.leadsTo(path)] = true
-		} else {
+		}
+		if v.group != group {
 			out[nothing] = true
 		}
 	}
