@@ -31,7 +31,7 @@ type link struct {
 // newLink listens on a port of loopback until the test ends.
 func newLink(t *testing.T, to string) *link {
 	t.Helper()
-	at, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends with the test
+	at, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func (l *link) serve(c net.Conn) {
 		return
 	case passing:
 	}
-	onward, err := net.Dial("tcp", l.to) //nolint:noctx // it is closed with the link
+	onward, err := net.Dial("tcp", l.to)
 	if err != nil {
 		return
 	}
