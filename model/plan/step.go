@@ -357,7 +357,9 @@ func (s CreateRule) Do(o *lb.Observed, r Result) {
 func (s ModifyRule) Do(o *lb.Observed, _ Result) {
 	if l := o.Listener(s.Port); l != nil {
 		if rule := l.Rule(s.Priority); rule != nil {
+			before := rule.Action
 			rule.Rule = plain(s.Rule)
+			unchecked(o, before)
 		}
 	}
 }
@@ -365,7 +367,25 @@ func (s ModifyRule) Do(o *lb.Observed, _ Result) {
 // Do removes the rule.
 func (s DeleteRule) Do(o *lb.Observed, _ Result) {
 	if l := o.Listener(s.Port); l != nil {
-		l.Rules = slices.DeleteFunc(l.Rules, func(r lb.ObservedRule) bool { return r.Priority == s.Priority })
+		if rule := l.Rule(s.Priority); rule != nil {
+			before := rule.Action
+			l.Rules = slices.DeleteFunc(l.Rules, func(r lb.ObservedRule) bool { return r.Priority == s.Priority })
+			unchecked(o, before)
+		}
+	}
+}
+
+// unchecked notes that the groups of an action that went are not known to be healthy any more, if no other rule names
+// them: a rule that names one later has it checked from the beginning.
+func unchecked(o *lb.Observed, before lb.Action) {
+	if len(before.Targets) == 0 {
+		return
+	}
+	named := namedNow(o)
+	for _, g := range before.Groups() {
+		if group := o.TargetGroup(g); group != nil && !named[g] {
+			group.Ready = false
+		}
 	}
 }
 
