@@ -87,6 +87,46 @@ func TestAnOrphanIsCollectedByTheSecondPass(t *testing.T) {
 	}
 }
 
+// What has an owner, a record or another operator is no orphan, and an Ingress that is held where it belongs keeps none.
+func TestWhatStandsForALoadBalancer(t *testing.T) {
+	for name, c := range map[string]struct {
+		stands func(b *bench, c *collector)
+		orphan bool
+	}{
+		"nothing":                      {func(*bench, *collector) {}, true},
+		"an Ingress":                   {func(b *bench, _ *collector) { b.directory.place(ref{kindIngress, "shop", "a"}, []lb.Key{orphan}) }, false},
+		"a record":                     {func(b *bench, _ *collector) { b.remember(orphan) }, false},
+		"another operator's namespace": {func(_ *bench, c *collector) { c.scope = "office" }, false},
+		"our only namespace":           {func(_ *bench, c *collector) { c.scope = "shop" }, true},
+		"an Ingress, held, of another": {func(b *bench, _ *collector) {
+			b.create(held("shop", "a"))
+			b.directory.place(ref{kindIngress, "shop", "a"}, []lb.Key{benchKey})
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, collector := orphaned(t, orphan)
+			c.stands(b, collector)
+			collects(t, collector)
+			if got, _ := collects(t, collector); len(got) > 0 != c.orphan {
+				t.Errorf("%v are collected", got)
+			}
+		})
+	}
+}
+
+// A pass that finds what the one before found writes nothing.
+func TestAQuietPassWritesNothing(t *testing.T) {
+	b, collector := orphaned(t, orphan)
+	writer := b.archive("")
+	collector.sightings.writer = writer.archive.writer
+	for range 3 {
+		collects(t, collector)
+	}
+	if writer.creates != 1 {
+		t.Errorf("%d sightings are made", writer.creates)
+	}
+}
+
 // A list of the cloud that comes back short confirms nothing: what it leaves out is new to the pass after it. One that
 // fails is no pass.
 func TestAShortListConfirmsNoOrphan(t *testing.T) {
@@ -172,6 +212,14 @@ func TestWhatKeepsOrphansIsSaid(t *testing.T) {
 				t.Errorf("the second pass afterwards collects %v", got)
 			}
 		})
+	}
+}
+
+// remember makes a record of a load balancer.
+func (b *bench) remember(key lb.Key) {
+	b.Helper()
+	if err := b.archive("").save(b.Context(), key, record{Address: "there"}); err != nil {
+		b.Fatal(err)
 	}
 }
 

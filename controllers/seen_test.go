@@ -136,3 +136,73 @@ func TestALookAfterAWriteIsRepeated(t *testing.T) {
 		}
 	})
 }
+
+// Until when a look is believed: an early one at least until all that was written is in what a look finds.
+func TestUntilWhenALookIsBelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		for name, c := range map[string]struct {
+			s     sight
+			quiet time.Duration
+			want  time.Duration
+		}{
+			"a usual one":              {sight{until: now.Add(time.Minute)}, time.Hour, time.Minute},
+			"an early one":             {sight{until: now.Add(time.Minute), early: true}, 2 * time.Minute, 2 * time.Minute},
+			"an early one, long quiet": {sight{until: now.Add(time.Hour), early: true}, time.Minute, time.Hour},
+		} {
+			o := &observer{every: 10 * time.Hour, kept: map[lb.Key]sight{"k": c.s}, quiet: map[lb.Key]time.Time{"k": now.Add(c.quiet)}}
+			if got := o.recall("k").until.Sub(now); got != c.want {
+				t.Errorf("%s is believed for %s, want %s", name, got, c.want)
+			}
+			if got := o.again("k"); got != c.want {
+				t.Errorf("%s is repeated in %s, want %s", name, got, c.want)
+			}
+		}
+		soon := &observer{every: lagged, quiet: map[lb.Key]time.Time{"k": now.Add(time.Hour)}}
+		if got := soon.due("k", sight{until: now.Add(time.Minute), early: true}).Sub(now); got != time.Minute {
+			t.Errorf("where looks are repeated that soon anyway, an early one is believed for %s", got)
+		}
+		o := &observer{every: 10 * time.Hour}
+		if got := o.again("k"); got < 9*time.Hour {
+			t.Errorf("what was not looked at is looked at in %s", got)
+		}
+		o.wrote("k")
+		o.wrote("j")
+		if len(o.quiet) != 2 {
+			t.Errorf("it is known when %d load balancers were written", len(o.quiet))
+		}
+	})
+}
+
+// What is told of a target group counts once: what comes to be known of it later is not told over.
+func TestWhatIsToldOfAGroupCountsOnce(t *testing.T) {
+	seen := &lb.Observed{TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "g"}}}}
+	o := &observer{every: time.Hour, kept: map[lb.Key]sight{"k": {seen: seen}}}
+	o.tell("k", "g", true)
+	if !o.recall("k").seen.TargetGroups[0].Registered {
+		t.Error("it is not told")
+	}
+	seen.TargetGroups[0].Registered, seen.TargetGroups[0].Ready = false, true
+	if g := o.recall("k").seen.TargetGroups[0]; g.Registered || !g.Ready {
+		t.Errorf("it is told again: %+v", g)
+	}
+	o.gone("k")
+	if len(o.kept) > 0 || len(o.quiet) > 0 {
+		t.Error("what is gone is kept")
+	}
+}
+
+// Whether a load balancer is active is asked only of one that is there, and was not.
+func TestOnlyWhatIsBeingSetUpIsAskedFor(t *testing.T) {
+	o := &observer{} // which has no cloud to ask
+	for _, seen := range []*lb.Observed{{}, {Exists: true, Active: true}} {
+		if err := o.await(t.Context(), seen); err != nil {
+			t.Error(err)
+		}
+	}
+	o.keep("k", &lb.Observed{})
+	o.gone("k")
+	if len(o.quiet) > 0 {
+		t.Error("it is known when something was written that is gone")
+	}
+}

@@ -120,3 +120,33 @@ func TestHowAPodIsAmongTargets(t *testing.T) {
 		}
 	}
 }
+
+// What a Pod is told is written where it says something new, and never takes an opened gate back.
+func TestNewsOfAGate(t *testing.T) {
+	say := func(status corev1.ConditionStatus, reason, message string) corev1.PodCondition {
+		return gate(status == corev1.ConditionTrue, reason, message)
+	}
+	shut := say(corev1.ConditionFalse, "Waits", "for a group")
+	for name, c := range map[string]struct {
+		said    *corev1.PodCondition
+		verdict corev1.PodCondition
+		want    bool
+	}{
+		"the same":                            {&shut, shut, false},
+		"another reason":                      {&shut, say(corev1.ConditionFalse, "Drains", "for a group"), true},
+		"another message":                     {&shut, say(corev1.ConditionFalse, "Waits", "for another"), true},
+		"it opens, for the same reason":       {&shut, say(corev1.ConditionTrue, "Waits", "for a group"), true},
+		"it would be shut again":              {new(say(corev1.ConditionTrue, "Healthy", "")), shut, false},
+		"it is open, and there is more to it": {new(say(corev1.ConditionTrue, "Healthy", "")), say(corev1.ConditionTrue, "Healthy", "all"), false},
+		"it opens at once":                    {nil, say(corev1.ConditionTrue, "Healthy", ""), true},
+		"it waits since a moment ago":         {nil, shut, false},
+	} {
+		pod := &corev1.Pod{}
+		if c.said != nil {
+			pod.Status.Conditions = []corev1.PodCondition{*c.said}
+		}
+		if got := (visit{}).news(pod, c.verdict); got != c.want {
+			t.Errorf("%s: it is news: %t", name, got)
+		}
+	}
+}

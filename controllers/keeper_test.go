@@ -1,0 +1,300 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+)
+
+// This file tests what of a record is read, written and believed.
+
+// counted is an archive of which the calls are counted, and fail if a test says so.
+type counted struct {
+	*archive
+	reads, creates, patches int
+	failure                 error
+}
+
+func (b *bench) archive(term string) *counted {
+	c := &counted{}
+	count := func(n *int) error {
+		*n++
+		return c.failure
+	}
+	of := interceptor.NewClient(b.Client.(client.WithWatch), interceptor.Funcs{
+		Get: func(ctx context.Context, from client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			return errors.Join(count(&c.reads), from.Get(ctx, key, o, opts...))
+		},
+		Create: func(ctx context.Context, to client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if err := count(&c.creates); err != nil {
+				return err
+			}
+			return to.Create(ctx, o, opts...)
+		},
+		SubResourcePatch: func(ctx context.Context, to client.Client, _ string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+			if err := count(&c.patches); err != nil {
+				return err
+			}
+			return to.Status().Patch(ctx, o, p, opts...)
+		},
+	})
+	c.archive = newArchive(of, of, "")
+	c.term = term
+	return c
+}
+
+func (b *bench) save(a *counted, r record) {
+	b.Helper()
+	if err := a.save(b.Context(), benchKey, r); err != nil {
+		b.Error(err)
+	}
+}
+
+func (b *bench) claim(a *counted) {
+	b.Helper()
+	if err := a.claim(b.Context(), benchKey); err != nil {
+		b.Error(err)
+	}
+}
+
+// stored is the record as the API server has it; nil if there is none.
+func (b *bench) stored() *v1alpha1.LoadBalancer {
+	b.Helper()
+	o := &v1alpha1.LoadBalancer{}
+	err := b.Get(b.Context(), client.ObjectKey{Name: v1alpha1.Name(string(benchKey), "")}, o)
+	if client.IgnoreNotFound(err) != nil {
+		b.Fatal(err)
+	}
+	if err != nil {
+		return nil
+	}
+	return o
+}
+
+// touch writes an address as somebody else, and tells the archive.
+func (b *bench) touch(a *counted, edit func(*v1alpha1.LoadBalancerStatus)) {
+	b.Helper()
+	o := b.stored()
+	edit(&o.Status)
+	if err := b.Status().Update(b.Context(), o); err != nil {
+		b.Fatal(err)
+	}
+	if key, ok := a.touched(o); !ok || key != benchKey {
+		b.Errorf("what somebody else wrote is about %q, %t", key, ok)
+	}
+}
+
+// A record is written where it says something new. What an upgrade alone learns is not news.
+func TestARecordIsWrittenWhereItSaysSomethingNew(t *testing.T) {
+	b := newBench(t)
+	a := b.archive("")
+	certificate := func(id string) v1alpha1.Memory {
+		return v1alpha1.Memory{Certificates: []v1alpha1.SecretCertificate{{Secret: "shop/tls", ID: id}}}
+	}
+	for i, c := range []struct {
+		r       record
+		patches int
+	}{
+		{record{Address: "first"}, 1},
+		{record{Address: "first"}, 1},
+		{record{Address: "first", Memory: certificate("a")}, 1}, // onlyGains
+		{record{Address: "next", Memory: certificate("a")}, 2},
+		{record{Address: "next", Memory: certificate("b")}, 3},
+		{record{Address: "next", Memory: certificate("b")}, 3},
+		{record{Address: "next"}, 4},
+	} {
+		b.save(a, c.r)
+		if a.patches != c.patches || a.creates != 1 || a.reads > 0 {
+			t.Errorf("after record %d: %d creations, %d patches, want %d, and %d reads", i, a.creates, a.patches, c.patches, a.reads)
+		}
+	}
+}
+
+// What somebody else has written is read again before the next write, once. So is what a write did not succeed on.
+func TestARecordThatIsDoubtedIsReadAgainOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		doubt func(b *bench, a *counted)
+		reads int
+	}{
+		"nothing has happened": {func(*bench, *counted) {}, 0},
+		"somebody wrote it":    {func(b *bench, a *counted) { b.touch(a, func(s *v1alpha1.LoadBalancerStatus) { s.Address = "theirs" }) }, 1},
+		"a report met another": {func(b *bench, a *counted) {
+			b.save(b.archived(), record{Address: "theirs"})
+			if err := a.save(b.Context(), benchKey, record{Address: "ours"}); !apierrors.IsConflict(err) {
+				b.Errorf("it is written over: %v", err)
+			}
+		}, 1},
+		"a plan met another": {func(b *bench, a *counted) {
+			b.save(b.archived(), record{Address: "theirs"})
+			if err := a.claim(b.Context(), benchKey); !apierrors.IsConflict(err) {
+				b.Errorf("it begins: %v", err)
+			}
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.T = t
+			a := b.archive("ours")
+			b.save(a, record{Address: "first"})
+			c.doubt(b, a)
+			b.save(a, record{Address: "second"})
+			b.save(a, record{Address: "third"})
+			if a.reads != c.reads || b.stored().Status.Address != "third" {
+				t.Errorf("it is read %d times, want %d, and has the address %s", a.reads, c.reads, b.stored().Status.Address)
+			}
+		})
+	}
+}
+
+// archived is an archive of another operator, which has read what there is.
+func (b *bench) archived() *counted {
+	b.Helper()
+	a := b.archive("another")
+	if _, err := a.load(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return a
+}
+
+// Where a record cannot be read or written, it is said, and nothing is made in its place.
+func TestARecordThatCannotBeReadIsNotReplaced(t *testing.T) {
+	b := newBench(t)
+	a := b.archive("ours")
+	a.failure = errors.New("timeout")
+	if err := a.save(t.Context(), benchKey, record{}); !errors.Is(err, a.failure) {
+		t.Errorf("a first record that cannot be made: %v", err)
+	}
+	a.failure = nil
+	b.save(a, record{Address: "first"})
+	b.touch(a, func(s *v1alpha1.LoadBalancerStatus) { s.Address = "theirs" })
+	a.failure = errors.New("timeout")
+	creates := a.creates
+	for what, err := range map[string]error{
+		"a record":            a.save(t.Context(), benchKey, record{Address: "second"}),
+		"the start of a plan": a.claim(t.Context(), benchKey),
+	} {
+		if !errors.Is(err, a.failure) || a.creates != creates {
+			t.Errorf("%s that cannot be written: %v, and %d were made", what, err, a.creates-creates)
+		}
+	}
+	if taken, err := a.overtaken(t.Context(), benchKey); taken || !errors.Is(err, a.failure) {
+		t.Errorf("whether another one has begun cannot be read: %t, %v", taken, err)
+	}
+}
+
+// A plan that begins leaves its term, which reports keep. Another term there is told once, to those that had begun one.
+func TestAnotherTermIsToldOnce(t *testing.T) {
+	b := newBench(t)
+	a := b.archive("ours")
+	told := func(want bool) {
+		t.Helper()
+		if got, err := a.overtaken(t.Context(), benchKey); err != nil || got != want {
+			t.Errorf("another one has begun: %t, want %t, error %v", got, want, err)
+		}
+	}
+	another := func(s *v1alpha1.LoadBalancerStatus) { s.Term = "another" }
+	told(false)
+	b.save(a, record{Address: "first"})
+	b.touch(a, another)
+	told(false) // it has not begun one itself
+
+	b.claim(a)
+	b.save(a, record{Address: "second"})
+	if term := b.stored().Status.Term; term != "ours" {
+		t.Errorf("the term is %q", term)
+	}
+	reads := a.reads
+	told(false)
+	if a.reads != reads {
+		t.Error("what nobody touched is read again")
+	}
+	b.touch(a, another)
+	told(true)
+	told(false)
+	if a.reads != reads+1 {
+		t.Errorf("it is read %d times to find that", a.reads-reads)
+	}
+}
+
+// What somebody else wrote is noticed, and neither what this operator wrote nor what is not known.
+func TestWhatWasWrittenHereIsNoNews(t *testing.T) {
+	b := newBench(t)
+	a := b.archive("ours")
+	b.save(a, record{Address: "first"})
+	stranger := b.stored()
+	stranger.Name = "unknown"
+	for what, o := range map[string]*v1alpha1.LoadBalancer{"what was written here": b.stored(), "an unknown object": stranger} {
+		if key, touched := a.touched(o); touched {
+			t.Errorf("%s counts as somebody else's change of %s", what, key)
+		}
+	}
+}
+
+// A record that another operator has made meanwhile is not made twice. It is read before the next write.
+func TestARecordIsMadeOnce(t *testing.T) {
+	b := newBench(t)
+	a, another := b.archive("ours"), b.archive("another")
+	b.save(another, record{})
+	b.save(another, record{})
+	if another.creates != 1 {
+		t.Errorf("%d records are made", another.creates)
+	}
+	if err := a.save(t.Context(), benchKey, record{Address: "ours"}); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("the error is %v", err)
+	}
+	b.save(a, record{Address: "ours"})
+	if a.reads != 1 || b.stored().Status.Address != "ours" {
+		t.Errorf("it is read %d times, and is %+v", a.reads, b.stored().Status)
+	}
+}
+
+// A record that was dropped is made anew, and nothing of the one before counts.
+func TestARecordThatWasDroppedIsMadeAnew(t *testing.T) {
+	b := newBench(t)
+	a := b.archive("ours")
+	drop := func() {
+		t.Helper()
+		if err := a.drop(t.Context(), benchKey); err != nil || b.stored() != nil {
+			t.Errorf("it is dropped with %v, and %v is left", err, b.stored())
+		}
+	}
+	drop()
+	b.save(a, record{Address: "first"})
+	b.claim(a)
+	drop()
+	b.save(a, record{Address: "second"})
+	if taken, err := a.overtaken(t.Context(), benchKey); err != nil || taken || b.stored() == nil {
+		t.Errorf("another one has begun: %t, error %v; there is %v", taken, err, b.stored())
+	}
+}
+
+// Members are searched by their names, in whatever order somebody wrote them.
+func TestMembersThatAreReadAreInOrder(t *testing.T) {
+	b := newBench(t)
+	o := &v1alpha1.LoadBalancer{
+		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(string(benchKey), ""), Labels: map[string]string{scopeLabel: ""}},
+		Spec:       v1alpha1.LoadBalancerSpec{Key: string(benchKey)},
+	}
+	b.create(o)
+	o.Status.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/c"}, {Ingress: "shop/a"}, {Ingress: "shop/b"}}
+	if err := b.Status().Update(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	records, err := b.archive("").load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := records[benchKey]
+	for _, name := range []string{"shop/a", "shop/b", "shop/c"} {
+		if memberOf(&r, name) == nil {
+			t.Errorf("%s is not found", name)
+		}
+	}
+}
