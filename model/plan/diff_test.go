@@ -341,6 +341,14 @@ func TestSuspicious(t *testing.T) {
 	if !Suspicious(Diff(seen, balancer(), c), seen) {
 		t.Error("deleting the whole load balancer is not suspicious")
 	}
+	for port, want := range map[int32]bool{80: true, 81: false} {
+		if got := Suspicious(Plan{Steps: []Planned{{Step: DeleteListener{Port: port}}}}, seen); got != want {
+			t.Errorf("deleting the listener of port %d is suspicious: %t", port, got)
+		}
+	}
+	if Suspicious(Plan{Steps: []Planned{{Step: DeleteListener{Port: 80}}}}, nil) {
+		t.Error("a plan for what nobody has seen is suspicious")
+	}
 }
 
 func TestText(t *testing.T) {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,5 +82,59 @@ func TestLacks(t *testing.T) {
 				t.Errorf("%t, want %t", got, tc.lacks)
 			}
 		})
+	}
+}
+
+// Which rules are strangers, port by port: those that are neither wanted there nor ours there, and park nothing.
+func TestStrangersAreToldByPort(t *testing.T) {
+	ours := rule("", "/ours", fixed(200))
+	seen := built(balancer(
+		listener(80, rule("", "/wanted", fixed(200)), ours, rule("", "/x", fixed(200)), unmatched),
+		listener(81, rule("", "/wanted", fixed(200)), ours),
+	), lb.ALB())
+	want := balancer(listener(81), listener(80, rule("", "/wanted", fixed(200))))
+	var got []string
+	for _, s := range Strangers(seen, want, Among([]string{RuleDigest(80, ours), "0"})) {
+		got = append(got, fmt.Sprint(s.Port, s.Conditions[0].Values[0]))
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"80/x", "81/ours", "81/wanted"}, got); diff != "" {
+		t.Errorf("strangers (-want +got)\n%s", diff)
+	}
+}
+
+// Strangers stay on their own port, where it stays as it is, and what was wanted is left as it was given.
+func TestStrangersStayOnTheirPort(t *testing.T) {
+	x, y := rule("", "/X", fixed(200)), rule("", "/Y", fixed(200))
+	seen := built(balancer(listener(80, x, y), listener(81, x)), lb.ALB())
+	strangers := []Stranger{{80, seen.Listener(80).Rules[0]}}
+	secure := listener(80)
+	secure.Protocol = "HTTPS"
+	for name, c := range map[string]struct {
+		want lb.LoadBalancer
+		kept []int // how many rules each listener has then
+	}{
+		"the same ports":     {balancer(listener(80), listener(81)), []int{1, 0}},
+		"a port that is new": {balancer(listener(82)), []int{0}},
+		"another protocol":   {balancer(secure, listener(81)), []int{0, 0}},
+		"in whatever order":  {balancer(listener(82), listener(81), listener(80)), []int{0, 0, 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept := Keep(c.want, seen, strangers)
+			for i, l := range kept.Listeners {
+				if len(l.Rules) != c.kept[i] || len(c.want.Listeners[i].Rules) > 0 {
+					t.Errorf("port %d has %d rules, want %d; what was given has %d", l.Port, len(l.Rules), c.kept[i], len(c.want.Listeners[i].Rules))
+				}
+			}
+		})
+	}
+}
+
+func TestAStrangerIsToldWhatBecomesOfIt(t *testing.T) {
+	s := Stranger{80, lb.ObservedRule{Priority: 7, Rule: rule("", "/x", fixed(200))}}
+	for stays, says := range map[bool]string{true: "Rule 7 of port 80 (path = /x → fixed 200) was made by somebody else: it stays", false: "it is removed"} {
+		if got := s.Notice("k", stays).Message; !strings.Contains(got, says) {
+			t.Errorf("where it stays: %t, it says %q", stays, got)
+		}
 	}
 }
