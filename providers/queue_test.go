@@ -62,3 +62,30 @@ func TestCallsForNoLoadBalancerAreNoLine(t *testing.T) {
 		t.Errorf("calls are made as %v", got)
 	}
 }
+
+// Of four calls three at the most are urgent while others wait, counted from when others began to.
+func TestUrgentCallsAreCountedWhileOthersWait(t *testing.T) {
+	var q queue[string]
+	push := func(urgent bool, calls ...string) {
+		for _, c := range calls {
+			q.push("", urgent, c)
+		}
+	}
+	made := ""
+	pop := func(n int) {
+		for range n {
+			made += q.pop()
+		}
+	}
+	push(true, "U", "U", "U")
+	push(false, "o")
+	pop(2)
+	q.remove("o") // it waits no longer
+	pop(1)
+	push(true, "U", "U", "U", "U")
+	push(false, "o")
+	pop(5)
+	if want := "UUU" + "UUUoU"; made != want || !q.empty() {
+		t.Errorf("the calls are made as %s, want %s", made, want)
+	}
+}
