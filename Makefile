@@ -12,7 +12,7 @@ COUNT ?= 6
 SCALE ?= -arriving 2000 -steady 5m
 CHAOS ?= -chaos 1h
 DEMO  ?= config/samples
-MUTATED ?= model/plan providers providers/aws controllers
+MUTATED ?= model/plan providers controllers
 
 # Tests that need libraries which the binary does not link are modules of their own.
 TESTED := test/golden test/hostile test/policy test/config test/alerts test/image tools/mutants
@@ -89,7 +89,7 @@ bench: $(BIN)/benchstat $(if $(filter .,$(BENCH)),scale) ## Run the benchmarks: 
 	benchstat $(wildcard .cache/bench.base) .cache/bench.new
 
 .PHONY: mutants
-mutants: ## Change the code in one place at a time and see that a test fails; hours. MUTATED='providers' takes minutes
+mutants: ## Change the code in one place at a time and see that a test fails; takes minutes; MUTATED='providers'
 	go -C tools/mutants run . -tree $(CURDIR) -survivors docs/mutants.md $(MUTATED)
 
 .PHONY: chaos

@@ -38,8 +38,8 @@ func breed(ctx context.Context, tree, pkg, dir string, tests []string) (*nest, [
 		var failure string
 		for i, test := range tests {
 			binary := filepath.Join(dir, fmt.Sprintf("%d.test", i))
-			build := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", n.overlay, "-o", binary, "./"+test)
-			build.Dir = tree
+			build := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", n.overlay, "-o", binary, ".")
+			build.Dir = filepath.Join(tree, test) // which may be a module of its own
 			if out, err := build.CombinedOutput(); err != nil {
 				failure = string(out)
 				break

@@ -31,6 +31,7 @@ type test struct {
 // A hunt knows which tests come by which mutant.
 type hunt struct {
 	tests map[int][]*test
+	quick time.Duration // tests that take longer are left out; 0 for none
 	log   io.Writer
 }
 
@@ -53,6 +54,10 @@ func (h *hunt) scout(ctx context.Context, tests []*test, met string) error {
 			continue
 		}
 		t.takes = time.Since(began)
+		if h.quick > 0 && t.takes > h.quick {
+			fmt.Fprintf(h.log, "%s takes %s, and is left out\n", t.name, t.takes.Round(time.Millisecond))
+			continue
+		}
 		text, err := os.ReadFile(met)
 		if err != nil {
 			return err
@@ -116,6 +121,9 @@ func (h *hunt) all(ctx context.Context, mutants int, wanted func(int) bool, told
 	}
 	close(turns)
 	workers.Wait()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	return lives, errors.Join(errs...)
 }
 

@@ -15,9 +15,10 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
-	"strings"
 	"syscall"
+	"time"
 )
 
 // A suite is which tests run on the mutants of a package.
@@ -25,22 +26,39 @@ type suite struct {
 	tests []string // packages of tests
 	// inside leaves out tests from outside of the package: they need a cluster, and take minutes.
 	inside bool
+	// files are those of which each survivor is known; all if it is nil. The others are tried where -all says so.
+	files []string
+}
+
+// has reports whether a mutant is in a file of which survivors are known.
+func (s suite) has(m mutant) bool {
+	return s.files == nil || slices.Contains(s.files, filepath.Base(m.file))
 }
 
 var suites = map[string]suite{
-	"model/plan":    {tests: []string{"model/plan", "providers"}},
+	"model/plan": {tests: []string{"model/plan", "providers", "test/golden"}, files: []string{
+		"name.go", "order.go", "plan.go", "print.go", "protect.go", "strangers.go", "suspicious.go",
+	}},
 	"providers":     {tests: []string{"providers"}},
-	"providers/aws": {tests: []string{"providers/aws"}},
-	"controllers":   {tests: []string{"controllers"}, inside: true},
+	"providers/aws": {tests: []string{"providers/aws"}, files: []string{}},
+	"controllers": {tests: []string{"controllers"}, inside: true, files: []string{
+		"bursts.go", "judged.go", "keeper.go", "orphans.go", "patience.go", "seen.go", "sightings.go", "slots.go", "unseen.go", "verdict.go",
+	}},
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	tree := flag.String("tree", ".", "the folder of the module")
 	page := flag.String("survivors", "", "the file in it that explains survivors")
-	only := flag.String("only", "", "of the files only those whose path has this in it")
+	var c choice
+	flag.Func("only", "a regular expression for the names of mutants: others are left out", func(text string) (err error) {
+		c.only, err = regexp.Compile(text)
+		return err
+	})
+	flag.DurationVar(&c.quick, "quick", 0, "leave out tests that take longer; 0 leaves out none")
+	flag.BoolVar(&c.all, "all", false, "try the files too of which not all survivors are known")
 	flag.Parse()
-	err := run(ctx, *tree, *page, *only, flag.Args(), os.Stdout)
+	err := run(ctx, *tree, *page, c, flag.Args(), os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -48,7 +66,16 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, tree, page, only string, packages []string, out io.Writer) error {
+// A choice is what is tried of all mutants, and on which tests.
+type choice struct {
+	only  *regexp.Regexp // nil for all
+	quick time.Duration
+	all   bool // files of which survivors are not known too
+}
+
+func (c choice) has(name string) bool { return c.only == nil || c.only.MatchString(name) }
+
+func run(ctx context.Context, tree, page string, c choice, packages []string, out io.Writer) error {
 	tree, err := filepath.Abs(tree)
 	if err != nil {
 		return err
@@ -63,13 +90,11 @@ func run(ctx context.Context, tree, page, only string, packages []string, out io
 		if err != nil {
 			return err
 		}
-		survivors, err := survive(ctx, tree, pkg, only, s, out)
+		survivors, err := survive(ctx, tree, pkg, c, s, out)
 		if err != nil {
 			return err
 		}
-		if only != "" {
-			explained = slices.DeleteFunc(explained, func(e string) bool { return !strings.Contains(strings.Fields(e)[0], only) })
-		}
+		explained = slices.DeleteFunc(explained, func(name string) bool { return !c.has(name) })
 		failed = tell(out, survivors, explained) || failed
 	}
 	if failed {
@@ -79,7 +104,7 @@ func run(ctx context.Context, tree, page, only string, packages []string, out io
 }
 
 // survive returns the mutants of a package that no test fails on, of those that a test comes by.
-func survive(ctx context.Context, tree, pkg, only string, s suite, out io.Writer) ([]string, error) {
+func survive(ctx context.Context, tree, pkg string, c choice, s suite, out io.Writer) ([]string, error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return nil, err
@@ -89,7 +114,7 @@ func survive(ctx context.Context, tree, pkg, only string, s suite, out io.Writer
 	if err != nil {
 		return nil, err
 	}
-	h := &hunt{log: out}
+	h := &hunt{log: out, quick: c.quick}
 	var tests []*test
 	for i, binary := range binaries {
 		more, err := testsOf(ctx, tree, s.tests[i], binary, s.inside)
@@ -101,8 +126,8 @@ func survive(ctx context.Context, tree, pkg, only string, s suite, out io.Writer
 	if err := h.scout(ctx, tests, filepath.Join(dir, "met")); err != nil {
 		return nil, err
 	}
-	wanted := func(n int) bool { return n > 0 && strings.Contains(nest.mutants[n].file, only) }
 	names := numbered(nest.mutants)
+	wanted := func(n int) bool { return n > 0 && (c.all || s.has(nest.mutants[n])) && c.has(names[n]) }
 	lives, err := h.all(ctx, len(nest.mutants), wanted, func(n int) {
 		fmt.Fprintf(out, "%s:%d: %s\n", nest.mutants[n].file, nest.mutants[n].line, names[n])
 	})

@@ -73,7 +73,7 @@ func TestSurvivorsAreWhatNoTestFailsOn(t *testing.T) {
 	}
 	suites["shop"] = suite{tests: []string{"shop"}}
 	var said strings.Builder
-	if err := run(t.Context(), tree, "page.md", "", []string{"shop"}, &said); err == nil {
+	if err := run(t.Context(), tree, "page.md", choice{}, []string{"shop"}, &said); err == nil {
 		t.Error("there are survivors, and it succeeds")
 	}
 	var unexplained, needless []string
