@@ -83,7 +83,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	}
 	now := time.Now()
 	record, memory := g.memories.recall(key), g.memories.memory(key, now)
-	orders, err := g.orders(ctx, key, g.cache)
+	pausedBy, err := g.pausedBy(ctx, key, g.cache)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if err := g.askAgain(ctx, known, memory); err != nil {
 		return nil, err
 	}
-	vanished, err := g.vanished(ctx, key, known, orders.confirmed, now)
+	vanished, err := g.vanished(ctx, key, known, now)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	serveOn(vanished, known, objects.Memories)
 	g.memories.addPinned(g.options.Literal, objects.Memories)
 
-	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, vanished: vanished, pausedBy: orders.pausedBy, at: now}
+	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, vanished: vanished, pausedBy: pausedBy, at: now}
 	out.Class.Name = key.Class()
 	snapshots, homeless := ingress.Split(objects, g.options)
 	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == key }); at >= 0 {
@@ -161,10 +161,9 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 		})
 	})
 	if len(out.departed) > 0 && out.pausedBy == "" { // a pause that was asked for just before may not be in the cache yet
-		if orders, err = g.orders(ctx, key, g.server); err != nil {
+		if out.pausedBy, err = g.pausedBy(ctx, key, g.server); err != nil {
 			return nil, err
 		}
-		out.pausedBy = orders.pausedBy
 	}
 	out.disowned = disowned(out.departed, snapshots)
 	out.withdrawn = map[string]diag.Diagnostic{}

@@ -170,11 +170,11 @@ func TestWhatKeepsOrphansIsSaid(t *testing.T) {
 	}{
 		"an Ingress that belongs nowhere": {
 			key:   orphan,
-			begin: func(b *bench) { b.create(heldIngress("shop", "lost")) },
+			begin: func(b *bench) { b.create(held("shop", "lost")) },
 			end: func(b *bench) {
-				free := heldIngress("shop", "lost")
+				free := held("shop", "lost")
 				free.Finalizers = nil
-				if err := b.Patch(b.Context(), free, client.MergeFrom(heldIngress("shop", "lost"))); err != nil {
+				if err := b.Patch(b.Context(), free, client.MergeFrom(held("shop", "lost"))); err != nil {
 					b.Fatal(err)
 				}
 			},
@@ -224,7 +224,7 @@ func (b *bench) remember(key lb.Key) {
 }
 
 // held is an Ingress with our finalizer.
-func heldIngress(namespace, name string) *networkingv1.Ingress {
+func held(namespace, name string) *networkingv1.Ingress {
 	ing := ask()
 	ing.Namespace, ing.Name, ing.Finalizers = namespace, name, []string{finalizer}
 	return ing

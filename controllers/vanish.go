@@ -24,41 +24,59 @@ import (
 
 // vanished are the Ingresses of a load balancer that have vanished and are still served. Those of them that are known to
 // be there, or to be gone, are so by the API server's word.
-func (g *gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress, confirmed, now time.Time) (map[string]ingress.Vanishing, error) {
+func (g *gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress, now time.Time) (map[string]ingress.Vanishing, error) {
 	if g.grace <= 0 {
 		return nil, nil
 	}
-	here := ingress.Absence{}
-	out := map[string]ingress.Vanishing{}
+	here, gone := ingress.Absence{}, []v1alpha1.MemberMemory(nil)
 	for _, m := range g.memories.recall(key).Memory.Members {
-		if !held(m) {
+		if !stillServed(m) {
 			continue
 		}
-		here.Members++
-		if known[m.Ingress] == nil {
-			here.Vanished++
-			out[m.Ingress] = vanishing(m, confirmed, now)
+		if here.Members++; known[m.Ingress] == nil {
+			gone = append(gone, m)
 		}
 	}
-	if len(out) == 0 {
+	if here.Vanished = len(gone); gone == nil {
 		return nil, nil
+	}
+	confirmed, err := g.confirmed(ctx, key)
+	if err != nil {
+		return nil, err
 	}
 	all, err := g.absence(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for name, v := range out {
-		if v.Unconfirmed = v.Unconfirmed || here.Grave() || all.Grave(); !v.Stays(g.grace) {
-			delete(out, name)
-		} else {
-			out[name] = v
+	out := map[string]ingress.Vanishing{}
+	for _, m := range gone {
+		v := vanishing(m, confirmed, now)
+		if v.Unconfirmed = v.Unconfirmed || here.Grave() || all.Grave(); v.Stays(g.grace) {
+			out[m.Ingress] = v
 		}
 	}
 	return out, nil
 }
 
-// held reports whether a member is served and has not begun to leave our classes: it is gone only once it was let go of.
-func held(m v1alpha1.MemberMemory) bool { return m.Served && m.DepartedAt == nil }
+// skew is by how much the clock of the one that confirms may be ahead.
+const skew = time.Minute
+
+// confirmed is the time by which it was right that Ingresses of a load balancer vanished; zero for none.
+func (g *gatherer) confirmed(ctx context.Context, key lb.Key) (time.Time, error) {
+	report := reportMetadata()
+	err := g.cache.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.scope)}, report)
+	if client.IgnoreNotFound(err) != nil {
+		return time.Time{}, fmt.Errorf("reading what is confirmed of %s: %w", key, err)
+	}
+	confirmed, malformed := time.Parse(time.RFC3339, report.Annotations[v1alpha1.ConfirmVanishedAnnotation])
+	if malformed != nil || confirmed.After(time.Now().Add(skew)) {
+		confirmed = time.Time{}
+	}
+	return confirmed, nil
+}
+
+// stillServed reports whether a member is served and has not begun to leave our classes: it is gone only once it was let go of.
+func stillServed(m v1alpha1.MemberMemory) bool { return m.Served && m.DepartedAt == nil }
 
 // vanishing is what a record has of a member that has vanished.
 func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) ingress.Vanishing {
@@ -82,7 +100,7 @@ func (g *gatherer) absence(ctx context.Context) (ingress.Absence, error) {
 	members := map[string]bool{}
 	for _, r := range g.memories.all() {
 		for _, m := range r.Memory.Members {
-			if held(m) {
+			if stillServed(m) {
 				members[m.Ingress] = there[m.Ingress]
 			}
 		}

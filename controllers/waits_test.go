@@ -49,7 +49,11 @@ func TestTargetsAreExpectedOfTheirOwnService(t *testing.T) {
 func TestALoadBalancerHasWaitedSinceItsFirstGroup(t *testing.T) {
 	w, began := &waits{}, time.Unix(1000, 0)
 	for i, of := range []groupKey{{"other", "x"}, {"k", "b"}, {"k", "a"}, {"k", "c"}} {
-		w.note(of.key, []plan.Step{plan.AwaitTargets{Group: of.id}}, false, began.Add(time.Duration(i)*time.Minute))
+		seen := &lb.Observed{Key: of.key}
+		for _, id := range []lb.GroupID{"a", "b", "c", "x"} {
+			seen.TargetGroups = append(seen.TargetGroups, lb.ObservedTargetGroup{TargetGroup: lb.TargetGroup{ID: id}})
+		}
+		w.note(seen, []plan.Step{plan.AwaitTargets{Group: of.id}}, false, began.Add(time.Duration(i)*time.Minute))
 	}
 	for range 50 { // groups are in no order
 		for key, want := range map[lb.Key]time.Time{"other": began, "k": began.Add(time.Minute), "none": {}} {

@@ -1,0 +1,41 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file says which load balancers are paused. Their pods go on coming and going: that is no plan.
+
+// pausedBy is what pauses a load balancer; "" if nothing does. The annotation of a LoadBalancer is lost where that
+// object is: the setting and the annotation of the IngressClass are not.
+func (g *gatherer) pausedBy(ctx context.Context, key lb.Key, from client.Reader) (string, error) {
+	if slices.Contains(g.paused, string(key)) {
+		return "the setting --paused", nil
+	}
+	report := reportMetadata()
+	if err := from.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.scope)}, report); client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("reading whether %s is paused: %w", key, err)
+	}
+	if pauses(report) {
+		return "the annotation " + v1alpha1.PausedAnnotation, nil
+	}
+	class := &networkingv1.IngressClass{}
+	if err := g.cache.Get(ctx, client.ObjectKey{Name: key.Class()}, class); client.IgnoreNotFound(err) != nil {
+		return "", fmt.Errorf("reading whether %s is paused by its class: %w", key, err)
+	}
+	if pauses(class) {
+		return fmt.Sprintf("the annotation %s of IngressClass %s", v1alpha1.PausedAnnotation, class.Name), nil
+	}
+	return "", nil
+}
+
+// pauses reports whether an object says that nothing is to be changed.
+func pauses(o client.Object) bool { return o.GetAnnotations()[v1alpha1.PausedAnnotation] == "true" }
