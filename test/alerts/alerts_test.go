@@ -194,7 +194,7 @@ func TestObjectivesHaveAlerts(t *testing.T) {
 	}
 	for _, row := range rows {
 		name := regexp.MustCompile("`(Fairlead\\w+)` \\|$").FindStringSubmatch(row)
-		metrics := regexp.MustCompile("fairlead_\\w+").FindAllString(row, -1)
+		metrics := regexp.MustCompile(`fairlead_\w+`).FindAllString(row, -1)
 		if name == nil || len(metrics) == 0 {
 			t.Errorf("no alert or no metric is named: %s", row)
 			continue
