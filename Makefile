@@ -61,7 +61,7 @@ else
 endif
 
 .PHONY: presubmit
-presubmit: lint verify test race ## What CI runs
+presubmit: lint verify race test ## What CI runs
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Check the code against .golangci.yml
