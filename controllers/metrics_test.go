@@ -44,6 +44,7 @@ func TestMetricsMove(t *testing.T) {
 	requests.Count("Elastic Load Balancing v2", "CreateRule", "ok") // as a provider does
 	w.run(func(s *settings) {
 		s.operator.Metrics, s.operator.Requests, s.operator.Version = registry, requests, "1.2.3"
+		s.operator.VanishedGrace = time.Minute
 	})
 	found := map[string]string{} // some are there for a while only
 	read := func() map[string]*dto.MetricFamily {
@@ -126,6 +127,8 @@ func TestMetricsMove(t *testing.T) {
 	shows("fairlead_load_balancer_ingresses_taken_over", leaves, "class")
 	shows("fairlead_load_balancer_degraded", leaves, "ProviderDenied")
 	shows("fairlead_load_balancers", "Degraded", "True")
+	w.force("shop") // whose deletion the cloud refuses
+	shows("fairlead_vanished_ingresses", shop, "unneeded")
 
 	w.cloud.no.Store(&refusal{"", fmt.Errorf("%w: slow down", providers.ErrThrottled)})
 	w.create(w.ask("more", "more.example", "/", "web"))
