@@ -72,6 +72,7 @@ type Provider struct {
 	mu      sync.Mutex
 	groups  map[groupName]string  // the ARNs of target groups, once they are known
 	members map[string]membership // by target group
+	bared   map[string]lb.Key     // target groups that were ours, and were seen without their tags, by ARN
 	places  map[lb.Key]place      // where load balancers are to stand
 	noticed map[lb.Key]sighting
 	// resisted are the load balancers that AWS would not delete.
@@ -138,7 +139,7 @@ func New(o Options) *Provider {
 		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
 		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
-		groups: map[groupName]string{}, members: map[string]membership{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
+		groups: map[groupName]string{}, members: map[string]membership{}, bared: map[string]lb.Key{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
 		misplaced: map[netip.Prefix]bool{}, changing: make(chan struct{}, 1),
 		own:   ownCertificates{known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, asked: map[string]time.Time{}},
 		ports: nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]time.Time{}, doubted: map[int32]time.Time{}, left: map[int32]time.Time{}},

@@ -71,7 +71,11 @@ func (p *Provider) groupARN(ctx context.Context, key lb.Key, id lb.GroupID) (str
 		return "", err
 	}
 	if !p.owns(key, tags[arn]) {
-		return "", p.untagged("target group "+name, arn, tags[arn], with(p.owned(key, nil), tagGroup, string(id)))
+		err := p.untagged("target group "+name, arn, tags[arn], with(p.owned(key, nil), tagGroup, string(id)))
+		if p.wasOurs(arn) { // an answer may lack tags, too: no member is to be refused for it
+			return "", errors.New(err.Error())
+		}
+		return "", err
 	}
 	p.know(key, id, arn)
 	return arn, nil

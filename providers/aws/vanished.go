@@ -36,12 +36,16 @@ func (p *Provider) shrink(l *look) {
 	for _, g := range l.groups {
 		there[aws.ToString(g.TargetGroupArn)] = true
 	}
+	maps.DeleteFunc(p.bared, func(arn string, of lb.Key) bool { return of == l.key && (!there[arn] || l.idOf(arn) != "") })
 	for name, arn := range p.groups {
 		stranger := string(name.id) == arn
 		// One that has lost its tags is to be found by its name, which says so.
 		if name.key == l.key && (stranger && !there[arn] || !stranger && there[arn] && l.idOf(arn) != name.id) {
 			delete(p.groups, name)
 			delete(p.members, arn)
+			if !stranger {
+				p.bared[arn] = l.key
+			}
 		}
 	}
 }
