@@ -254,7 +254,7 @@ func (c cloud) arrived(s stage) {
 	for _, step := range c.diff(seen, s.want).Steps {
 		c.t.Errorf("%s: still to do: %s", s.name, describe(step.Step))
 	}
-	if diff := cmp.Diff(wanted(s.want), found(seen), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(wanted(s.want), found(seen), cmpopts.EquateEmpty(), asSaid); diff != "" {
 		c.t.Errorf("%s: (-want +observed):\n%s", s.name, diff)
 	}
 }
@@ -307,4 +307,13 @@ var canonical = cmp.Options{
 	cmpopts.EquateEmpty(),
 	cmpopts.IgnoreFields(lb.Observed{}, "Active"),
 	cmpopts.IgnoreFields(lb.ObservedTargetGroup{}, "Ready"),
+	asSaid,
+}
+
+// asSaid compares rules by what they say: a cloud may describe them in another order or case.
+var asSaid = cmp.Options{
+	cmp.Comparer(func(a, b []lb.Condition) bool {
+		return lb.Rule{Conditions: a}.MatchKey() == lb.Rule{Conditions: b}.MatchKey()
+	}),
+	cmp.Comparer(func(a, b lb.Action) bool { return a.Key() == b.Key() }),
 }
