@@ -129,6 +129,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.HostMiss:           "TestBothOwnersOfAHostThatMissesAreTold",
 	diag.NameTaken:          "TestANameThatIsTaken",
 	diag.NetworkUnmet:       "TestWhatTheNetworkLacksIsSaidOfTheClass",
+	diag.Vanished:           "TestAnIngressTakenByForceIsServedForAGrace",
 	diag.Protected:          "TestAProtectedLoadBalancerStaysUntilItsClassLetsGo",
 	diag.QuotaExceeded:      "TestWhatDoesNotFitIsRefused",
 	diag.CertificateForeign: "test/hostile: S03-certificate-for-another-host.txtar",
