@@ -249,7 +249,7 @@ func TestDriftIsMended(t *testing.T) {
 	for name, d := range drifts {
 		tried[d.kind] = true
 		t.Run(name, func(t *testing.T) {
-			inBubble(t, usual(), func(w *world) {
+			inBubble(t, unjudged(usual()), func(w *world) {
 				guardedSite(w)
 				before := w.all()
 				d.change(w, elbapi.NewFromConfig(w.sim.OwnersConfig()))

@@ -65,7 +65,7 @@ func TestWhatLostItsTagsIsKeptOnceTheyArePutBack(t *testing.T) {
 	} {
 		for when, restarts := range map[string]bool{"while the operator runs": false, "before the operator starts": true} {
 			t.Run(name+" "+when, func(t *testing.T) {
-				inBubble(t, usual(), func(w *world) {
+				inBubble(t, unjudged(usual()), func(w *world) {
 					w.service("web", 1)
 					w.serve("site", map[string]string{"/": "web"})
 					w.settle()

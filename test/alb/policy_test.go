@@ -69,6 +69,13 @@ func (l *ledger) allow(a albsim.Ask) bool {
 	return len(by) > 0
 }
 
+// unjudged are the options of a world in which things are not ours, or not any more: that the policy denies calls about
+// them is right.
+func unjudged(o albsim.Options) albsim.Options {
+	o.Authorize = operator().Allows
+	return o
+}
+
 // faults are what is wrong with the policy, after all that was done under it: what it denied, and each
 // action of a statement that could be left out with nobody noticing.
 func (l *ledger) faults() []string {
