@@ -179,6 +179,9 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 // that they name are theirs.
 func (g *gathering) keepRefused(o ingress.Objects, options ingress.Options) {
 	o.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(g.departed)), func(i *networkingv1.Ingress) bool { return i == nil })
+	if len(o.Ingresses) == 0 {
+		return // classes are validated once more otherwise, at each reconcile
+	}
 	for _, m := range ingress.RefusedBy(o, options)[g.Key] {
 		if name := m.Owner.String(); !remembers(g.Memory, name) {
 			delete(g.departed, name)
