@@ -57,8 +57,8 @@ func TestWhatIsUndoneTwiceIsLeft(t *testing.T) {
 	}
 }
 
-// A rule that somebody deletes is made again, once. The second time in a row it is left to the other writer for a while,
-// and the LoadBalancer says so.
+// The operator makes a rule again that another writer deleted. When the rule is deleted a second time in a row, the operator
+// leaves it for a while, and the LoadBalancer says so.
 func TestARuleThatIsUndoneTwiceIsLeft(t *testing.T) {
 	b := newBench(t, ask("shop.example", "www.example"), service())
 	b.place()
@@ -99,7 +99,7 @@ func TestARuleThatIsUndoneTwiceIsLeft(t *testing.T) {
 	}
 }
 
-// A change of an Ingress is not undone by anybody, however often it goes to and fro.
+// An Ingress that changes to and fro undoes nothing: no dispute begins.
 func TestAChangeToAndFroIsNoDispute(t *testing.T) {
 	b := newBench(t, ask("shop.example"), service())
 	b.place()

@@ -25,7 +25,7 @@
 //	gates.go       the readiness gates of those, opened as verdict.go says
 //	ownclass.go    an IngressClass that is there whenever it is missing
 //	strays.go      Ingresses that belong to no load balancer, and why
-//	orphans.go     load balancers that nobody asks for, and nobody remembers; sightings.go keeps them for the next look
+//	orphans.go     load balancers in the cloud without an Ingress and without a record; sightings.go keeps them for the next pass
 //	metrics.go     the table of what Prometheus is told; metered.go and census.go do the counting
 //
 // The request is the key of a load balancer, never the name of an object. Deletion is no second

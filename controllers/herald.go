@@ -91,7 +91,7 @@ func (h *herald) send(ctx context.Context, n notice) error {
 	switch {
 	case err == nil: // and events last an hour
 		l.Info("told "+n.to, "severity", n.severity, "reason", n.reason, "what", e.Note)
-	case apierrors.IsForbidden(err), apierrors.IsNotFound(err): // the namespace is about to go or is gone, or nobody is to be told
+	case apierrors.IsForbidden(err), apierrors.IsNotFound(err): // the namespace is being deleted or is gone, or events are not permitted
 		l.V(1).Info("sending an event", "problem", err.Error())
 	case !apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("sending an event to %s %s/%s: %w", n.about.Kind, n.about.Namespace, n.about.Name, err)

@@ -78,7 +78,7 @@ func (b *bench) stored() *v1alpha1.LoadBalancer {
 	return o
 }
 
-// touch writes an address as somebody else, and tells the archive.
+// touch writes an address as another writer does, and tells the archive.
 func (b *bench) touch(a *counted, edit func(*v1alpha1.LoadBalancerStatus)) {
 	b.Helper()
 	o := b.stored()
@@ -117,7 +117,7 @@ func TestARecordIsWrittenWhereItSaysSomethingNew(t *testing.T) {
 	}
 }
 
-// What somebody else has written is read again before the next write, once. So is what a write did not succeed on.
+// A record that another writer has changed is read again before the next write, once. So is one whose write failed.
 func TestARecordThatIsDoubtedIsReadAgainOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		doubt func(b *bench, a *counted)
@@ -223,7 +223,7 @@ func TestAnotherTermIsToldOnce(t *testing.T) {
 	}
 }
 
-// What somebody else wrote is noticed, and neither what this operator wrote nor what is not known.
+// The archive notices a write of another writer, and no other: its own writes and unknown objects are left out.
 func TestWhatWasWrittenHereIsNoNews(t *testing.T) {
 	b := newBench(t)
 	a := b.archive("ours")

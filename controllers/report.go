@@ -187,7 +187,7 @@ func (r *reconciler) lookAfter(ctx context.Context, ingresses []string) {
 		select {
 		case r.stray <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: who.namespace, Name: who.name}}:
 		case <-ctx.Done():
-		case <-r.ended: // nobody reads it any more
+		case <-r.ended: // the operator ends, and its queue is not read
 		}
 	}
 }
@@ -485,7 +485,7 @@ func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {
 		select {
 		case r.wake <- event.TypedGenericEvent[lb.Key]{Object: key}:
 		case <-ctx.Done():
-		case <-r.ended: // nobody reads it any more
+		case <-r.ended: // the operator ends, and its queue is not read
 		}
 	}
 }
