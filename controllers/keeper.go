@@ -29,19 +29,20 @@ type archive struct {
 	scope  string // the namespace that the operator looks after, or "" for all
 	// planned says that its records are of what an operator would do that does nothing.
 	planned bool
-	// term names this operator for as long as it has the lease; empty where there is no election.
+	// term names this operator for as long as it has the lease; noTerm where there is no election.
 	term string
 
 	mu      sync.Mutex
 	written map[string]*v1alpha1.LoadBalancer // by name
 	doubted map[string]bool                   // names of those that are not as they were written
 	claimed map[string]bool                   // names of those that had this term
+	gone    map[string]bool                   // names of those that were found to be deleted
 }
 
 func newArchive(reader client.Reader, writer client.Client, scope string) *archive {
 	return &archive{
-		reader: reader, writer: writer, scope: scope,
-		written: map[string]*v1alpha1.LoadBalancer{}, doubted: map[string]bool{}, claimed: map[string]bool{},
+		reader: reader, writer: writer, scope: scope, term: noTerm,
+		written: map[string]*v1alpha1.LoadBalancer{}, doubted: map[string]bool{}, claimed: map[string]bool{}, gone: map[string]bool{},
 	}
 }
 
@@ -64,7 +65,7 @@ func (a *archive) load(ctx context.Context) (map[lb.Key]record, error) {
 func (a *archive) save(ctx context.Context, key lb.Key, r record) error {
 	stored, err := a.stored(ctx, key)
 	if err == nil {
-		r.Term = stored.Status.Term // which a claim writes
+		r.Term = a.termOf(stored)
 	}
 	if err != nil || equality.Semantic.DeepEqual(stored.Status, r) || onlyGains(&stored.Status, r) {
 		return err
@@ -80,15 +81,16 @@ func (a *archive) save(ctx context.Context, key lb.Key, r record) error {
 	return nil
 }
 
+// noTerm is the term of an operator without elections. It is written once: a record with a term is of a load balancer
+// that a plan has begun to make.
+const noTerm = "none"
+
 // claim writes this term into the record of a load balancer, before a plan of it begins. Where another operator has
 // written there since, the API server refuses the write, and the plan does not begin. Where the term is there already, the
 // write changes nothing, and is refused all the same.
 func (a *archive) claim(ctx context.Context, key lb.Key) error {
-	if a.term == "" {
-		return nil
-	}
 	stored, err := a.stored(ctx, key)
-	if err != nil {
+	if err != nil || a.term == noTerm && stored.Status.Term == noTerm {
 		return err
 	}
 	to := stored.DeepCopy()
@@ -167,7 +169,7 @@ func (a *archive) read(ctx context.Context, name string) (*v1alpha1.LoadBalancer
 	stored := &v1alpha1.LoadBalancer{}
 	err := a.reader.Get(ctx, client.ObjectKey{Name: name}, stored)
 	if apierrors.IsNotFound(err) {
-		a.forget(name)
+		a.miss(name)
 		return nil, nil
 	}
 	if err != nil {
@@ -231,10 +233,40 @@ func (a *archive) doubt(name string) {
 	a.doubted[name] = true
 }
 
+// termOf returns the term in an object, which only a claim changes. An object that is written anew gets the term back.
+func (a *archive) termOf(stored *v1alpha1.LoadBalancer) string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if stored.Status.Term == "" && a.claimed[stored.Name] {
+		return a.term
+	}
+	return stored.Status.Term
+}
+
+// miss notes that an object that was written is not there.
+func (a *archive) miss(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.gone[name] = a.written[name] != nil
+	delete(a.written, name)
+	delete(a.doubted, name)
+}
+
+// missing reports, once, whether an object that was written was found to be deleted, or one that is blank was not claimed.
+func (a *archive) missing(key lb.Key, blank bool) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	name := a.name(key)
+	gone := a.gone[name] || blank && !a.claimed[name]
+	delete(a.gone, name)
+	return gone
+}
+
 func (a *archive) forget(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.written, name)
 	delete(a.doubted, name)
 	delete(a.claimed, name)
+	delete(a.gone, name)
 }

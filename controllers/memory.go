@@ -32,6 +32,8 @@ type keeper interface {
 	claim(ctx context.Context, key lb.Key) error
 	// overtaken reports whether another operator has claimed a load balancer since this one did.
 	overtaken(ctx context.Context, key lb.Key) (bool, error)
+	// missing reports, once, whether a record that was written is found to be gone, or one that is blank was never claimed.
+	missing(key lb.Key, blank bool) bool
 	// touched is the key of a record that somebody else changed; false for any other object.
 	touched(o client.Object) (lb.Key, bool)
 }

@@ -105,7 +105,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		o.Metrics = ctrlmetrics.Registry
 	}
 	records := newArchive(m.GetAPIReader(), m.GetClient(), o.Namespace)
-	records.term = o.Term
+	records.term = cmp.Or(o.Term, noTerm)
 	var kept keeper = records
 	if o.ReadOnly {
 		kept, o.Cloud = newPreview(m.GetAPIReader(), m.GetClient(), o.Namespace), providers.ReadOnly(o.Cloud)

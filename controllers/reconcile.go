@@ -72,6 +72,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if err != nil {
 		return r.blind(ctx, snap, err)
 	}
+	if err := r.noteLoss(ctx, snap, seen, time.Now()); err != nil {
+		return reconcile.Result{}, err
+	}
 	r.losePatience(ctx, snap, seen) // what was waited for long enough counts as ready
 	caps := r.cloud.Capabilities(model.ClassOf(snap.Snapshot))
 	built := r.compile(snap.Snapshot, facts, seen, caps)                    // the load balancer and diagnostics; cannot fail

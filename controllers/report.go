@@ -80,6 +80,9 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	wait = sooner(wait, sooner(o.untilLetGo(&next, time.Now()), untilFree(&next, time.Now())))
 	wait = sooner(wait, r.untilVanishedGo(&next, time.Now()))
 	wait = sooner(wait, rereads(o.seen))
+	if left := r.lost(o.snap, time.Now()); left > 0 {
+		wait = sooner(wait, max(left, afterConflict))
+	}
 	if o.dispute != nil {
 		wait = sooner(wait, max(time.Until(o.dispute.until), afterConflict))
 	}

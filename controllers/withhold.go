@@ -1,6 +1,8 @@
 package controllers
 
 import (
+	"time"
+
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/plan"
 )
@@ -16,6 +18,8 @@ func (r *reconciler) withheld(o outcome) string {
 		why = v1alpha1.ReasonReadOnly
 	case o.snap.pausedBy != "":
 		why = v1alpha1.ReasonPaused
+	case r.lost(o.snap, time.Now()) > 0:
+		why = v1alpha1.ReasonRecordLost
 	case o.dispute != nil:
 		why = v1alpha1.ReasonDisputed
 	case o.snap.unserved():
@@ -35,6 +39,8 @@ func (o outcome) withholding() string {
 	switch o.withheld {
 	case v1alpha1.ReasonReadOnly:
 		return "this operator only plans"
+	case v1alpha1.ReasonRecordLost:
+		return o.snap.lossMessage()
 	case v1alpha1.ReasonDisputed:
 		return o.dispute.String()
 	case v1alpha1.ReasonVanished:

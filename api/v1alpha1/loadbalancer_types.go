@@ -43,6 +43,7 @@ const (
 	ReasonUnconfirmed     = "Unconfirmed"     // there is, but so much would go that it is looked at again
 	ReasonDisputed        = "Disputed"        // another writer undoes what this operator writes
 	ReasonVanished        = "Vanished"        // Ingresses are gone that were not let go of, and are served on
+	ReasonRecordLost      = "RecordLost"      // the LoadBalancer was gone, and with it what people had said on it
 	ReasonClassMissing    = "ClassMissing"    // what is served is frozen until its class is back
 	ReasonProviderRefused = "ProviderRefused" // the cloud rejected a step: see the diagnostics
 	ReasonProviderDenied  = "ProviderDenied"  // the operator's credentials do not suffice
@@ -174,6 +175,8 @@ type Memory struct {
 	// Rules are those that are ours, each by a digest, where the class has others stay beside them.
 	// +listType=atomic
 	Rules []string `json:"rules,omitempty"`
+	// LostAt is when the LoadBalancer of a load balancer that exists was found to be gone, so that it was written anew.
+	LostAt *metav1.Time `json:"lostAt,omitempty"`
 }
 
 // MemberMemory is what is remembered of one Ingress.

@@ -1,0 +1,55 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file finds load balancers that exist and whose LoadBalancers are gone: deleted, with their kind or by a restore.
+// What people had said on one, such as a pause, went with it. So nothing of the load balancer is changed until the grace
+// of what vanishes is over, or a person confirms it.
+
+// noteLoss notes when the record of a load balancer that is there was lost. Every plan begins with a write of the record,
+// so one that has none was not begun by an operator that has this record.
+func (r *reconciler) noteLoss(ctx context.Context, g *gathering, seen *lb.Observed, now time.Time) error {
+	known := &g.record.Memory
+	missing := r.memories.keeper.missing(g.Key, g.record.Term == "" && g.record.Address == "" && g.record.LastPlan == nil)
+	switch {
+	case r.grace <= 0 || r.readOnly || !seen.Exists:
+		known.LostAt = nil
+	case known.LostAt == nil && missing:
+		at := metav1.NewTime(now).Rfc3339Copy()
+		known.LostAt = &at
+	case known.LostAt != nil && r.lost(g, now) > 0:
+		confirmed, err := r.confirmed(ctx, g.Key)
+		if err != nil {
+			return err
+		}
+		if !known.LostAt.After(confirmed) {
+			known.LostAt = nil
+		}
+	case known.LostAt != nil:
+		known.LostAt = nil
+	}
+	return nil
+}
+
+// lost is for how long a load balancer is left as it is yet, for its record was lost; zero if it is not.
+func (r *reconciler) lost(g *gathering, now time.Time) time.Duration {
+	if g.record.Memory.LostAt == nil {
+		return 0
+	}
+	return max(0, g.record.Memory.LostAt.Add(r.grace).Sub(now))
+}
+
+func (g *gathering) lossMessage() string {
+	at := g.record.Memory.LostAt.UTC().Format(time.RFC3339)
+	return fmt.Sprintf("the LoadBalancer was gone while the load balancer existed, and a pause with it: nothing is changed for --vanished-grace, "+
+		"or until the annotation %s=%s, or a later time that is over, confirms it", v1alpha1.ConfirmVanishedAnnotation, at)
+}
