@@ -133,7 +133,10 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 		out.Class.LoadBalancerClassSpec = *memory.Class // and whether the load balancer is protected
 	}
 	if out.NeedsNodes() {
-		if out.Nodes, err = nodesIn(ctx, g.cache); err != nil {
+		if out.Nodes, err = nodesIn(ctx, g.cache); err != nil && ctx.Err() == nil {
+			out.NodesUnread, err = shorten(err.Error()), nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -346,14 +349,14 @@ func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 		return err
 	}
 	o.SecretsWithheld = g.secrets.withheld()
-	if o.Secrets, err = g.secrets.read(ctx, named[kindSecret]); err != nil {
-		return err
+	if o.Secrets, o.SecretsUnread = g.secrets.read(ctx, named[kindSecret]); ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	for i, s := range o.Secrets {
 		o.Secrets[i] = ingress.Shorten(s)
 	}
 	o.Judged = g.judged.of(o.Secrets)
-	return err
+	return nil
 }
 
 // endpointsOf are the EndpointSlices of a Service.

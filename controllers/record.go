@@ -216,6 +216,7 @@ func (o outcome) learn(next *record, now time.Time) {
 		next.Memory.Class = o.snap.Class.DeepCopy()
 	}
 	o.learnCertificates(&next.Memory)
+	o.learnClients(&next.Memory)
 	o.learnOwners(&next.Memory, now)
 	refused, ended := o.refused(), o.ended()
 	for _, m := range o.snap.Members {
@@ -248,6 +249,15 @@ func (o outcome) learnCertificates(known *v1alpha1.Memory) {
 	}
 }
 
+// learnClients notes which clients of Secrets the cloud has users sign in with.
+func (o outcome) learnClients(known *v1alpha1.Memory) {
+	held := model.Clients(o.built.LoadBalancer, o.seen, o.snap.Memory.Clients)
+	known.Clients = nil
+	for _, secret := range slices.Sorted(maps.Keys(held)) {
+		known.Clients = append(known.Clients, v1alpha1.SecretClient{Secret: secret, ID: held[secret]})
+	}
+}
+
 // learnVersion notes that a member's present version is served.
 func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	known.Served = true
@@ -266,7 +276,7 @@ func (o outcome) refused() map[diag.Source]bool {
 			continue // it is served, by fewer targets than there are
 		}
 		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing, diag.WebACLDiffers, diag.NameTaken}, d.Reason) ||
-			d.Severity == diag.Error && slices.Contains([]diag.Reason{diag.AnnotationForeign, diag.AnnotationMisplaced}, d.Reason) {
+			d.Severity == diag.Error && slices.Contains([]diag.Reason{diag.AnnotationForeign, diag.AnnotationMisplaced, diag.NodesUnread}, d.Reason) {
 			out[d.Source.At("")] = true
 		}
 	}

@@ -142,6 +142,8 @@ var elsewhere = map[diag.Reason]string{
 	diag.DeleteFirst:        "test/golden/plan-delete-first.txtar",
 	diag.RedirectOrder:      "model/plan/redirect.go: of ports, and there is no Ingress to tell",
 	diag.Unparked:           "TestAChangeIsMadeWhereTheCloudRefusesToPark",
+	diag.SecretUnread:       "controllers: TestASecretThatCannotBeReadCostsNothingThatIsServed",
+	diag.NodesUnread:        "controllers: TestNodesThatCannotBeReadCostThoseWhoNeedThem",
 	diag.Unread:             "model/plan: TestWhatCouldNotBeReadIsSaid; test/alb: TestExtrasThatCannotBeReadKeepNoRouteWaiting",
 	diag.UnknownRule:        "TestARuleOfSomebodyElseIsReportedAndRemoved",
 }

@@ -41,8 +41,10 @@ type outcome struct {
 	withheld string
 	// dispute is what another writer undoes; nil if none does.
 	dispute *dispute
-	run     providers.Outcome
-	err     error // of the run
+	// unread says that something that compiling needs could not be read, and was taken for what it was.
+	unread bool
+	run    providers.Outcome
+	err    error // of the run
 }
 
 // report reports.
@@ -80,6 +82,9 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	wait = sooner(wait, sooner(o.untilLetGo(&next, time.Now()), untilFree(&next, time.Now())))
 	wait = sooner(wait, r.untilVanishedGo(&next, time.Now()))
 	wait = sooner(wait, rereads(o.seen))
+	if o.unread {
+		wait = sooner(wait, untilUnreadAgain)
+	}
 	if left := r.lost(o.snap, time.Now()); left > 0 {
 		wait = sooner(wait, max(left, afterConflict))
 	}

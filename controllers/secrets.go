@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -40,37 +39,45 @@ type secretReader struct {
 	kept    *keptSecrets
 }
 
-// read reads those that exist and may be served.
-func (s secretReader) read(ctx context.Context, refs map[ref]bool) ([]*corev1.Secret, error) {
+// read reads those that exist and may be served, and says of those that could not be read why, by namespace/name.
+func (s secretReader) read(ctx context.Context, refs map[ref]bool) ([]*corev1.Secret, map[string]string) {
+	var out []*corev1.Secret
+	unread := map[string]string{}
+	for r := range refs {
+		secret, err := s.get(ctx, r)
+		switch {
+		case err != nil:
+			unread[r.String()] = shorten(err.Error())
+		case secret != nil:
+			out = append(out, secret)
+		}
+	}
+	return out, unread
+}
+
+// get reads a Secret, as the mode's role permits; nil if there is none that may be served.
+func (s secretReader) get(ctx context.Context, r ref) (*corev1.Secret, error) {
 	switch s.mode {
 	case SecretsNone:
 		return nil, nil
 	case SecretsLabelled:
-		return s.list(ctx, refs)
+		return s.list(ctx, r)
 	default: // all
-		return s.readEach(ctx, refs)
+		return s.getKept(ctx, r)
 	}
 }
 
-// readEach reads those that are not as they were when they were read within the last minute.
-func (s secretReader) readEach(ctx context.Context, refs map[ref]bool) ([]*corev1.Secret, error) {
-	var out []*corev1.Secret
-	missing := map[ref]bool{}
-	for r := range refs {
-		if known := s.kept.get(r, s.version(ctx, r)); known != nil {
-			out = append(out, known)
-		} else {
-			missing[r] = true
-		}
+// getKept reads a Secret that is not as it was when it was read within the last minute.
+func (s secretReader) getKept(ctx context.Context, r ref) (*corev1.Secret, error) {
+	if known := s.kept.get(r, s.version(ctx, r)); known != nil {
+		return known, nil
 	}
-	read, err := readAll[corev1.Secret](ctx, s.from, missing, nil)
-	if err != nil {
-		return nil, err
+	secret := &corev1.Secret{}
+	if err := s.from.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: r.name}, secret); err != nil {
+		return nil, client.IgnoreNotFound(err)
 	}
-	for _, secret := range read {
-		s.kept.put(refOf(kindSecret, secret), secret)
-	}
-	return append(out, read...), nil
+	s.kept.put(r, secret)
+	return secret, nil
 }
 
 // version is the resource version of a Secret as it was seen last; "" where it was not.
@@ -81,6 +88,9 @@ func (s secretReader) version(ctx context.Context, r ref) string {
 	}
 	return metadata.ResourceVersion
 }
+
+// untilUnreadAgain is when to come back for what the API server did not let be read.
+const untilUnreadAgain = 15 * time.Second
 
 // keptFor is how long the contents of a Secret stay in this process.
 const keptFor = time.Minute
@@ -131,17 +141,13 @@ func (s secretReader) withheld() string {
 }
 
 // list reads without asking for one by its name, which the mode's role does not permit.
-func (s secretReader) list(ctx context.Context, refs map[ref]bool) ([]*corev1.Secret, error) {
-	var out []*corev1.Secret
-	for r := range refs {
-		var found corev1.SecretList
-		err := s.from.List(ctx, &found, client.InNamespace(r.namespace), labelledSecrets, client.MatchingFields{metav1.ObjectNameField: r.name})
-		if err != nil {
-			return nil, fmt.Errorf("reading Secret %s: %w", r, err)
-		}
-		out = append(out, pointers(found.Items)...)
+func (s secretReader) list(ctx context.Context, r ref) (*corev1.Secret, error) {
+	var found corev1.SecretList
+	err := s.from.List(ctx, &found, client.InNamespace(r.namespace), labelledSecrets, client.MatchingFields{metav1.ObjectNameField: r.name})
+	if err != nil || len(found.Items) == 0 {
+		return nil, err
 	}
-	return out, nil
+	return &found.Items[0], nil
 }
 
 // secretMetadata is the kind that is watched.

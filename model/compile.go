@@ -78,9 +78,10 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *routi
 	s, uncalled := s.Called(f.NameTaken)
 	s, unguarded := s.Guarded(guards)
 	s, restricted := s.Unrestricted()
+	s, unreached := s.Reachable()
 	config, diagnostics := ingress.Translate(s, certificatesOf(f))
 	protection, found := ingress.Protect(s, guards)
-	config.Protection, diagnostics = protection, slices.Concat(diagnostics, uncalled, unguarded, restricted, found)
+	config.Protection, diagnostics = protection, slices.Concat(diagnostics, uncalled, unguarded, restricted, unreached, found)
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
 	for _, missing := range f.Unmet {
 		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing})
@@ -91,6 +92,7 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *routi
 	}
 	table := routing.NewWith(config, languages)
 	balancer, served, refusals := lb.Lower(table, c)
+	balancer.KeepClientSecrets(f.ClientSecrets)
 	if s.Ends(config) {
 		balancer.Withdrawn = true
 		balancer.Wanted = balancer.Wanted || s.Class.Retains()

@@ -169,6 +169,10 @@ type Memory struct {
 	// holds none that can be.
 	// +listType=atomic
 	Certificates []SecretCertificate `json:"certificates,omitempty"`
+	// Clients are those that users sign in with, of Secrets. One goes on being used while its Secret cannot be
+	// read.
+	// +listType=atomic
+	Clients []SecretClient `json:"clients,omitempty"`
 	// Hosts are the owners of the hosts of a group across namespaces.
 	// +listType=atomic
 	Hosts []HostOwner `json:"hosts,omitempty"`
@@ -217,6 +221,14 @@ type SecretCertificate struct {
 	// Secret is its namespace/name.
 	Secret string `json:"secret"`
 	// ID stands for the content of the certificate and its key, neither of which can be told from it.
+	ID string `json:"id"`
+}
+
+// SecretClient is the client of an identity provider that a Secret held last.
+type SecretClient struct {
+	// Secret is its namespace/name.
+	Secret string `json:"secret"`
+	// ID is the client's. It is no secret (RFC 6749, section 2.2).
 	ID string `json:"id"`
 }
 

@@ -54,6 +54,7 @@ const (
 	TargetPortNotAllowed Reason = "TargetPortNotAllowed"
 	NoEndpoints          Reason = "NoEndpoints"
 	NoNodes              Reason = "NoNodes"
+	NodesUnread          Reason = "NodesUnread"
 	ResourceUnknown      Reason = "ResourceUnknown"
 	ResourceMissing      Reason = "ResourceMissing"
 	AuthUnavailable      Reason = "AuthUnavailable"
@@ -65,6 +66,7 @@ const (
 	CertificateRefused Reason = "CertificateRefused"
 	CertificateForeign Reason = "CertificateForeign"
 	CertificateUnused  Reason = "CertificateUnused"
+	SecretUnread       Reason = "SecretUnread"
 	HostNotCovered     Reason = "HostNotCovered"
 
 	// Routing.
@@ -138,11 +140,13 @@ var Reasons = []Doc{
 	{NoNodes, "Targets are instances, and no node can be sent requests for the Service. Until one can they are answered 503" + unlessServed, "Check that nodes are there, have an internal address, and lack the label `node.kubernetes.io/exclude-from-external-load-balancers`; with `externalTrafficPolicy: Local`, that they run a ready pod."},
 	{ResourceUnknown, "The backend refers to a kind of resource that is not supported.", "Use a Service, or a `Backend` of `fairlead.dev`."},
 	{ResourceMissing, "The resource that the backend refers to does not exist.", "Create it in the Ingress's namespace."},
+	{NodesUnread, "Targets are instances, and Nodes could not be read. What is served stays, with the targets that it has, and an Ingress that is new or has changed waits. Other Ingresses are served as ever. They are read again within a minute.", "Give the operator the rights to list and to watch Nodes, or use target type `ip`."},
 	{AuthUnavailable, "Users would have to sign in and cannot; requests are answered 503, and never let through.", "Create the Secret with the keys `clientID` and `clientSecret`, or have the host served over HTTPS."},
 	{CertificateMissing, "No certificate is found for the host, so it is left out of the HTTPS port; other ports serve it.", "Create the Secret; it is picked up when it appears."},
 	{CertificateInvalid, "The Secret holds no certificate with its key, or one that has expired: the one that it held last goes on being served, and without one the host is left out of the HTTPS port. Or it holds one for other hosts, which is served all the same.", "Store a PEM certificate chain in `tls.crt` and its key in `tls.key`."},
 	{CertificateRefused, "The cloud did not take the certificate of the Secret: the one that it held last goes on being served, and without one the host is left out of the HTTPS port; other ports serve it.", "The message carries the cloud's words; give the Secret another certificate, or make room for it."},
 	{CertificateForeign, "The certificate has a name that its namespace may not serve here: one that the class's `allowedHosts` do not have, or, in a group across namespaces, one for a host of another namespace. The certificate that the Secret held last goes on being served if it may be, and without one the host is left out of the HTTPS port. Or a certificate of another namespace that has a name for the host was there first: then it is the host that is left out of the HTTPS port. The other side is told for information.", "Use a certificate that has no other names than the hosts of its namespace, or ask the owner of the class to grant the hosts in `allowedHosts`. In a group with `hosts: Shared` certificates are not compared with hosts."},
+	{SecretUnread, "The Secret could not be read. The certificate, or the client for signing in, that it held last goes on being served; without one the host is left out of the HTTPS port, and requests that need to be signed in are answered 503. Other Ingresses are served as ever. It is read again within a minute.", "The message carries the API server's words. Give the operator the right to read the Secret, or make a Secret anew that the API server cannot decrypt."},
 	{CertificateUnused, "A host in `spec.tls` is answered by no rule of the Ingress, neither one for the host, nor one for its wildcard, nor one without a host, and there is no default backend: nothing is served for it over HTTPS.", "Add a rule for the host, or list no hosts to cover everything."},
 	{HostNotCovered, "An HTTPS port is asked for, but no entry of `spec.tls` covers this host.", "List the host in `spec.tls`."},
 	{Conflict, "Two routes match exactly the same requests; one of them answers.", "Remove one of them; the message names the winner and a request."},

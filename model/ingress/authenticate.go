@@ -43,7 +43,9 @@ func (v *visit) guard(a routing.Action, with *v1alpha1.Authenticate, field strin
 		v.tell(diag.Error, diag.AuthUnavailable, field, err.Error()+"; requests are answered 503")
 		return routing.Status(503)
 	}
-	a.Auth = auth
+	if a.Auth = auth; auth.KeepsClientSecret {
+		v.tell(diag.Warning, diag.SecretUnread, field, v.unreadSecret(name{v.Namespace, with.OIDC.SecretName})+"; users sign in as before")
+	}
 	return a
 }
 
@@ -69,6 +71,8 @@ func (v *visit) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 	n := name{v.Namespace, o.SecretName}
 	object := v.secrets[n]
 	switch {
+	case object == nil && v.unreadSecret(n) != "":
+		return v.lastSignIn(o, n)
 	case object == nil && v.withheld != "":
 		return nil, fmt.Errorf("there is no Secret %s that may be served: %s", diag.Cut(n.String()), v.withheld)
 	case object == nil:
@@ -78,12 +82,18 @@ func (v *visit) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 	case len(object.Data[clientIDKey]) > longestClient || len(object.Data[clientSecretKey]) > longestClient:
 		return nil, fmt.Errorf("a value of %s or %s in Secret %s has more than %d bytes", clientIDKey, clientSecretKey, n, longestClient)
 	}
-	out := session(o.Session)
-	out.Kind, out.Issuer, out.ClientID = routing.OIDC, o.Issuer, strings.TrimSpace(string(object.Data[clientIDKey]))
-	out.AuthorizationEndpoint, out.TokenEndpoint, out.UserInfoEndpoint = o.AuthorizationEndpoint, o.TokenEndpoint, o.UserInfoEndpoint
+	out := v.signInWith(o, strings.TrimSpace(string(object.Data[clientIDKey])))
 	out.ClientSecret = routing.Secret(strings.TrimSpace(string(object.Data[clientSecretKey])))
-	out.Cookie = v.cookie(out)
 	return out, nil
+}
+
+// signInWith signs users in as a client, whose secret is missing yet.
+func (v *visit) signInWith(o *v1alpha1.OIDC, client string) *routing.Auth {
+	out := session(o.Session)
+	out.Kind, out.Issuer, out.ClientID, out.Secret = routing.OIDC, o.Issuer, client, name{v.Namespace, o.SecretName}.String()
+	out.AuthorizationEndpoint, out.TokenEndpoint, out.UserInfoEndpoint = o.AuthorizationEndpoint, o.TokenEndpoint, o.UserInfoEndpoint
+	out.Cookie = v.cookie(out)
+	return out
 }
 
 // longestCookie is how much of a cookie's name is what a Backend says.

@@ -33,7 +33,7 @@ func TestAuthenticate(t *testing.T) {
 	secret := map[string][]byte{"clientID": []byte("me\n"), "clientSecret": []byte("hush\n")}
 	signedIn := &routing.Auth{
 		Kind: routing.OIDC, Issuer: "https://idp.test", AuthorizationEndpoint: "https://idp.test/a", TokenEndpoint: "https://idp.test/t", UserInfoEndpoint: "https://idp.test/u",
-		ClientID: "me", OnMissing: "authenticate", Scope: "openid", Cookie: "AWSELBAuthSessionCookie-6038124a1e825301", TimeoutSeconds: 604800, ClientSecret: "hush",
+		ClientID: "me", OnMissing: "authenticate", Scope: "openid", Cookie: "AWSELBAuthSessionCookie-6038124a1e825301", TimeoutSeconds: 604800, Secret: "shop/client", ClientSecret: "hush",
 	}
 	http := []string{"error AuthUnavailable" + at}
 	cases := map[string]struct {

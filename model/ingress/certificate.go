@@ -334,6 +334,9 @@ func (o *opening) readSecret(n name) secret {
 
 func (d *doors) parseSecret(n name, among *index) secret {
 	object := among.secrets[n]
+	if why := among.unreadSecret(n); object == nil && why != "" {
+		return secret{d.lastOf(n), diag.SecretUnread, errors.New(why)}
+	}
 	if object == nil && among.withheld != "" {
 		return secret{reason: diag.CertificateMissing, err: fmt.Errorf("there is no Secret %s that may be served: %s", n, among.withheld)}
 	}

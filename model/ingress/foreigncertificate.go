@@ -49,6 +49,10 @@ func newRivalry(d *doors, s *Snapshot) rivalry {
 			r.bring(m.Owner, id)
 		}
 		for _, t := range m.Spec.TLS {
+			if n := (name{m.Namespace, t.SecretName}).String(); x.unread[n] != "" && d.remembered[n] != "" {
+				r.bring(m.Owner, d.remembered[n])
+				put(r.recent, m.Namespace, d.remembered[n], true)
+			}
 			if object := x.secrets[name{m.Namespace, t.SecretName}]; object != nil && t.SecretName != "" {
 				if c := x.judge(object).certificate; c != nil {
 					r.bring(m.Owner, c.ID)

@@ -36,6 +36,7 @@ type index struct {
 	secrets    map[name]*corev1.Secret
 	judged     map[*corev1.Secret]Judgement
 	withheld   string
+	unread     map[string]string // why a Secret could not be read, by namespace/name
 	namespaces map[name]*corev1.Namespace
 	nodes      []*corev1.Node
 	pods       map[name]*corev1.Pod
@@ -52,6 +53,7 @@ func newIndex(o Objects) *index {
 		secrets:    byName(o.Secrets),
 		judged:     o.Judged,
 		withheld:   o.SecretsWithheld,
+		unread:     o.SecretsUnread,
 		namespaces: byName(o.Namespaces),
 		nodes:      o.Nodes,
 		pods:       byName(o.Pods),
@@ -81,6 +83,7 @@ func (x *index) objects() Objects {
 		Secrets:         sorted(x.secrets),
 		Judged:          x.judged,
 		SecretsWithheld: x.withheld,
+		SecretsUnread:   x.unread,
 		Namespaces:      sorted(x.namespaces),
 		Nodes:           x.nodes,
 		Pods:            sorted(x.pods),
@@ -140,7 +143,7 @@ func (x *index) take(from *index, ing *networkingv1.Ingress) {
 		x.takeBackend(from, ing.Namespace, b)
 	}
 	for _, t := range ing.Spec.TLS {
-		pick(x.secrets, from.secrets, name{ing.Namespace, t.SecretName})
+		x.takeSecret(from, name{ing.Namespace, t.SecretName})
 	}
 	pick(x.namespaces, from.namespaces, name{name: ing.Namespace})
 }
@@ -167,8 +170,18 @@ func (x *index) takeBackend(from *index, namespace string, b *networkingv1.Ingre
 			x.takeService(from, name{namespace, s.Name})
 		}
 		if secret := SecretOf(resource); secret != "" {
-			pick(x.secrets, from.secrets, name{namespace, secret})
+			x.takeSecret(from, name{namespace, secret})
 		}
+	}
+}
+
+func (x *index) takeSecret(from *index, n name) {
+	pick(x.secrets, from.secrets, n)
+	if why := from.unread[n.String()]; why != "" {
+		if x.unread == nil {
+			x.unread = map[string]string{}
+		}
+		x.unread[n.String()] = why
 	}
 }
 

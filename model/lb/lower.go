@@ -68,29 +68,10 @@ func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *
 			out.Rules = append(out.Rules, spell.rules(b)...)
 		}
 	}
-	out.Settings = ListenerSettings{Inbound: l.Inbound, TLSPolicy: l.TLSPolicy, Attributes: l.Attributes, Mutual: l.Mutual, Tags: t.Settings.Tags, ClientSecrets: clientSecrets(out)}
+	out.Settings = ListenerSettings{Inbound: l.Inbound, TLSPolicy: l.TLSPolicy, Attributes: l.Attributes, Mutual: l.Mutual, Tags: t.Settings.Tags, ClientSecrets: clientSecrets(&out)}
 	out.Verifies = l.Mutual.Verifies()
 	out.Digest = DigestOf(out.Settings)
 	return out
-}
-
-// clientSecrets is a digest of the secrets that a listener's actions were given, which nobody can read
-// back from them; "" where there are none.
-func clientSecrets(l Listener) Digest {
-	given := map[string]bool{}
-	note := func(a Action) {
-		if a.Auth != nil && a.Auth.ClientSecret != "" {
-			given[a.Auth.Key()+a.Auth.ClientSecret.Digest()] = true
-		}
-	}
-	note(l.Default)
-	for _, r := range l.Rules {
-		note(r.Action)
-	}
-	if len(given) == 0 {
-		return ""
-	}
-	return DigestOf(slices.Sorted(maps.Keys(given)))
 }
 
 // A section is levels whose rules are put into one order. Guard marks the section that keeps

@@ -52,9 +52,11 @@ type ObservedListener struct {
 	Certificates []CertificateID `json:"certificates,omitempty"`
 	Verifies     bool            `json:"verifies,omitempty"`
 	Digest       Digest          `json:"digest,omitempty"`
-	Default      Action          `json:"default"`
-	Rules        []ObservedRule  `json:"rules,omitempty"`
-	Handle       string          `json:"handle,omitempty"`
+	// ClientSecrets stands for the secrets of its actions as they were written.
+	ClientSecrets Digest         `json:"-"`
+	Default       Action         `json:"default"`
+	Rules         []ObservedRule `json:"rules,omitempty"`
+	Handle        string         `json:"handle,omitempty"`
 }
 
 // ObservedRule is a rule with its place. Lower priorities come first.

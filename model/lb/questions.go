@@ -53,10 +53,15 @@ type Facts struct {
 	Held []Certificate
 	// Shown are the certificates that listeners of the load balancer have now.
 	Shown []CertificateID
+	// ClientSecrets stand for those that listeners of the load balancer have now, by port.
+	ClientSecrets map[int32]Digest
 	// Now is when a certificate must not have expired to be taken; zero where one may.
 	Now time.Time
 	// Unmet is what the class asks for and the cloud does not have, in words.
 	Unmet []string
+	// LimitsUnread says that those of the account are not known, and are taken for those that the cloud publishes. What
+	// the load balancer has now is not taken away for it.
+	LimitsUnread bool
 	// Stale is why some facts are those of an earlier look, in the cloud's words.
 	Stale []string
 }
@@ -64,8 +69,11 @@ type Facts struct {
 // Know adds what the load balancer has now.
 func (f *Facts) Know(seen *Observed) {
 	f.InUse = seen.Counts()
+	f.ClientSecrets = map[int32]Digest{}
 	for i := range seen.Listeners {
-		f.Shown = append(f.Shown, seen.Listeners[i].Certificates...)
+		l := &seen.Listeners[i]
+		f.Shown = append(f.Shown, l.Certificates...)
+		f.ClientSecrets[l.Port] = l.ClientSecrets
 	}
 	for _, c := range seen.Certificates {
 		f.Held = append(f.Held, c.Certificate)

@@ -261,7 +261,8 @@ func (s CreateListener) Do(o *lb.Observed, r Result) {
 	}
 	seen := lb.ObservedListener{
 		Port: s.Listener.Port, Protocol: s.Listener.Protocol, Certificates: slices.Clone(s.Listener.Certificates),
-		Verifies: s.Listener.Verifies, Digest: s.Listener.Digest, Default: s.Listener.Default, Handle: r.Handle,
+		Verifies: s.Listener.Verifies, Digest: s.Listener.Digest, ClientSecrets: s.Listener.Settings.ClientSecrets,
+		Default: s.Listener.Default, Handle: r.Handle,
 	}
 	at, _ := slices.BinarySearchFunc(o.Listeners, s.Listener.Port, func(l lb.ObservedListener, port int32) int {
 		return int(l.Port - port)
@@ -278,6 +279,7 @@ func (s ModifyListener) Do(o *lb.Observed, _ Result) {
 		return
 	}
 	l.Protocol, l.Verifies, l.Digest, l.Default = s.Listener.Protocol, s.Listener.Verifies, s.Listener.Digest, s.Listener.Default
+	l.ClientSecrets = s.Listener.Settings.ClientSecrets
 	if s.Listener.Protocol != "HTTPS" || len(s.Listener.Certificates) == 0 {
 		l.Certificates = nil
 		return

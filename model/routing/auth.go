@@ -40,8 +40,12 @@ type Auth struct {
 	TimeoutSeconds int64             `json:"timeoutSeconds,omitempty"`
 	Parameters     map[string]string `json:"parameters,omitempty"`
 
+	// Secret is the namespace/name of the one that holds the client.
+	Secret string `json:"-"`
 	// ClientSecret can be written to a cloud and not be read again.
 	ClientSecret Secret `json:"-"`
+	// KeepsClientSecret says that the secret could not be read, and that the cloud goes on with the one that it has.
+	KeepsClientSecret bool `json:"-"`
 	// SecurePort is where requests are sent that came without HTTPS; 0: they are answered 503.
 	SecurePort int32 `json:"-"`
 }

@@ -3,6 +3,7 @@ package aws
 import (
 	"cmp"
 	"context"
+	"errors"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -172,8 +173,9 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		return facts, nil // of a load balancer that goes, whatever cannot be read
 	}
 	if err := p.readLimits(ctx, q.Limits); err != nil {
-		if p.limits.last() == nil {
-			return lb.Facts{}, err
+		facts.LimitsUnread = p.limits.last() == nil
+		if _, late := errors.AsType[unanswered](err); late && facts.LimitsUnread {
+			return lb.Facts{}, err // the next calls would wait as long
 		}
 		facts.Stale = append(facts.Stale, err.Error())
 	}

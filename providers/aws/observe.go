@@ -470,6 +470,7 @@ func (l *look) listener(of elb.Listener) lb.ObservedListener {
 	out := lb.ObservedListener{
 		Port: aws.ToInt32(of.Port), Protocol: string(of.Protocol), Handle: arn, Digest: l.listenerDigest(of),
 		Default: fromActions(of.DefaultActions, l.idOf), Verifies: fromMutual(of.MutualAuthentication, false).Verifies(),
+		ClientSecrets: writtenSecretsIn(l.tags[arn]),
 	}
 	var rest []lb.CertificateID
 	for _, c := range l.served[arn] {

@@ -152,6 +152,16 @@ func fromMutual(a *elb.MutualAuthenticationAttributes, named bool) *lb.MutualAut
 	return out
 }
 
+// writtenSecretsIn stands for the client secrets that a listener was given, as tags say.
+func writtenSecretsIn(tags map[string]string) lb.Digest {
+	for _, name := range writtenIn(tags) {
+		if secrets, is := strings.CutPrefix(name, writtenSecrets); is {
+			return lb.Digest(secrets)
+		}
+	}
+	return ""
+}
+
 // listenerDigest is that of the settings: what the tag says, or, looked at deeply, of what is there of
 // that which was written.
 func (l *look) listenerDigest(of elb.Listener) lb.Digest {
@@ -161,15 +171,11 @@ func (l *look) listenerDigest(of elb.Listener) lb.Digest {
 		return lb.Digest(tags[tagDigest])
 	}
 	written := writtenIn(tags)
-	s := lb.ListenerSettings{Attributes: l.attributes[arn], Tags: writtenTags(tags)}
+	s := lb.ListenerSettings{Attributes: l.attributes[arn], Tags: writtenTags(tags), ClientSecrets: writtenSecretsIn(tags)}
 	if l.fenced {
 		s.Inbound = l.inboundOf(aws.ToInt32(of.Port))
 	}
 	for _, name := range written {
-		if secrets, is := strings.CutPrefix(name, writtenSecrets); is {
-			s.ClientSecrets = lb.Digest(secrets)
-			continue
-		}
 		switch name {
 		case writtenPolicy:
 			s.TLSPolicy = aws.ToString(of.SslPolicy)

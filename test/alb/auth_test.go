@@ -53,24 +53,27 @@ func TestNobodyIsLetThroughUnasked(t *testing.T) {
 		name   string
 		asks   *v1alpha1.Authenticate
 		client map[string][]byte
+		unread bool // the Secret is there, and cannot be read
 
 		auth, secret string // what is asked for over HTTPS, and with what secret
 		plain        int    // what is answered over HTTP
 		rules        int    // that are written
 	}{
-		{"at first", oidc(tokens), client(hush), oidcAction, hush, 302, 4},
-		{"nothing changed", oidc(tokens), client(hush), oidcAction, hush, 302, 0},
-		{"another secret", oidc(tokens), client(psst), oidcAction, psst, 302, 1},
-		{"another endpoint", oidc("https://idp.example.com/tokens"), client(psst), oidcAction, psst, 302, -1},
-		{"both", oidc(tokens), client(hush), oidcAction, hush, 302, -1},
-		{"the secret is gone", oidc(tokens), nil, "", "", 503, -1},
-		{"the secret is back", oidc(tokens), client(hush), oidcAction, hush, 302, -1},
+		{"at first", oidc(tokens), client(hush), false, oidcAction, hush, 302, 4},
+		{"nothing changed", oidc(tokens), client(hush), false, oidcAction, hush, 302, 0},
+		{"another secret", oidc(tokens), client(psst), false, oidcAction, psst, 302, 1},
+		{"the secret cannot be read", oidc(tokens), nil, true, oidcAction, psst, 302, 0},
+		{"the secret can be read again", oidc(tokens), client(psst), false, oidcAction, psst, 302, 0},
+		{"another endpoint", oidc("https://idp.example.com/tokens"), client(psst), false, oidcAction, psst, 302, -1},
+		{"both", oidc(tokens), client(hush), false, oidcAction, hush, 302, -1},
+		{"the secret is gone", oidc(tokens), nil, false, "", "", 503, -1},
+		{"the secret is back", oidc(tokens), client(hush), false, oidcAction, hush, 302, -1},
 		{"a user pool instead", &v1alpha1.Authenticate{Cognito: &v1alpha1.Cognito{
 			UserPoolARN: "arn:aws:cognito-idp:eu-west-1:111122223333:userpool/eu-west-1_abc", UserPoolClientID: "me", UserPoolDomain: "shop",
 			Session: v1alpha1.Session{OnUnauthenticatedRequest: "deny", Parameters: map[string]string{"lang": "de"}},
-		}}, nil, "authenticate-cognito", "", 302, -1},
+		}}, nil, false, "authenticate-cognito", "", 302, -1},
 		{"a token instead", &v1alpha1.Authenticate{JWT: &v1alpha1.JWT{Issuer: "idp", KeysEndpoint: "https://idp.example.com/keys",
-			Claims: []v1alpha1.Claim{{Name: "group", Values: []string{"admins"}}}}}, nil, "jwt-validation", "", 503, -1},
+			Claims: []v1alpha1.Claim{{Name: "group", Values: []string{"admins"}}}}}, nil, false, "jwt-validation", "", 503, -1},
 	}
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, albsim.Options{})
@@ -90,6 +93,10 @@ func TestNobodyIsLetThroughUnasked(t *testing.T) {
 				Authenticate: stage.asks,
 			})
 			w.client(stage.client)
+			w.SecretsUnread = nil
+			if stage.unread {
+				w.SecretsUnread = map[string]string{"shop/client": "the API server cannot decrypt it"}
+			}
 			rules := 0
 			w.sim.Watch(func(c albsim.Call) {
 				if strings.HasSuffix(c.Action, "Rule") {
@@ -121,6 +128,52 @@ func TestNobodyIsLetThroughUnasked(t *testing.T) {
 				t.Errorf("%s: what is read back is not what was written: %v, %d steps", stage.name, err, len(todo.Steps))
 			}
 		}
+	})
+}
+
+// While Secrets cannot be read, users sign in with the clients that these held last. Where that is not known, requests are
+// answered 503.
+func TestUsersSignInWithWhatSecretsHeldLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, albsim.Options{})
+		w.service("web", 1)
+		w.secret("tls", 1, "guarded.example.com")
+		ing := w.serve("guarded", map[string]string{"/one": "web", "/two": "web", "/open": "web"})
+		tls("tls", "guarded.example.com")(ing)
+		for i, name := range []string{"one", "two"} {
+			paths := ing.Spec.Rules[0].HTTP.Paths
+			paths[slices.IndexFunc(paths, func(p networkingv1.HTTPIngressPath) bool { return p.Path == "/"+name })].Backend = toResource(name)
+			asks := oidc("https://idp.example.com/token")
+			asks.OIDC.SecretName = "client-" + name
+			w.backendNamed(name, v1alpha1.BackendSpec{
+				Services:     []v1alpha1.WeightedService{{Name: "web", Port: v1alpha1.ServicePort{Number: 80}}},
+				Authenticate: asks,
+			})
+			w.Secrets = append(w.Secrets, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "client-" + name},
+				Data: map[string][]byte{"clientID": {byte('a' + i)}, "clientSecret": []byte("secret of " + name)}})
+		}
+		answers := func(one, two albsim.Answer) {
+			t.Helper()
+			w.settle()
+			for path, want := range map[string]albsim.Answer{"/one": one, "/two": two, "/open": {}} {
+				a := w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 443, TLS: true, SNI: "guarded.example.com", Host: "guarded.example.com", Path: path,
+					Source: "8.8.8.8"}, albsim.Reading{})
+				if a.Auth != want.Auth || a.Secret != want.Secret || want.Status != 0 && a.Status != want.Status || want.Status == 0 && len(a.Forward) == 0 {
+					t.Errorf("%s is answered %+v, want %+v", path, a, want)
+				}
+			}
+		}
+		one, two := albsim.Answer{Auth: "authenticate-oidc", Secret: "secret of one"}, albsim.Answer{Auth: "authenticate-oidc", Secret: "secret of two"}
+		answers(one, two)
+		w.SecretsUnread = map[string]string{}
+		for _, name := range []string{"one", "two"} {
+			w.Secrets = slices.DeleteFunc(slices.Clone(w.Secrets), func(s *corev1.Secret) bool { return s.Name == "client-"+name })
+			w.SecretsUnread["shop/client-"+name] = "the API server cannot decrypt it"
+			w.restart()
+			answers(one, two)
+		}
+		w.Memories = nil
+		answers(albsim.Answer{Status: 503}, albsim.Answer{Status: 503})
 	})
 }
 

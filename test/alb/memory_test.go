@@ -58,7 +58,8 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 	if w.Memories == nil {
 		w.Memories = map[routing.Key]ingress.Memory{}
 	}
-	w.Memories[w.key] = ingress.Memory{Members: members, Certificates: model.Held(built.LoadBalancer, w.seen, s.Memory.Certificates)}
+	w.Memories[w.key] = ingress.Memory{Members: members, Certificates: model.Held(built.LoadBalancer, w.seen, s.Memory.Certificates),
+		Clients: model.Clients(built.LoadBalancer, w.seen, s.Memory.Clients)}
 	return learned
 }
 
