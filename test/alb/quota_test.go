@@ -9,10 +9,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/smithy-go"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
 )
@@ -235,6 +238,55 @@ func TestLimitsOfTheAccountChange(t *testing.T) {
 		rules(1)
 		w.serve(site(5), map[string]string{"/": "web"})
 		rules(2)
+	})
+}
+
+// While the account's limits cannot be read those that AWS publishes count, and what is there stays, though it may be
+// more than these.
+func TestLimitsThatCannotBeReadTakeNothingAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := slow()
+		o.Limits = albsim.Limits{RulesPerLoadBalancer: 110, TargetGroupsPerLoadBalancer: 110}
+		w := newWorld(t, o)
+		serve := func(n int) {
+			w.service(fmt.Sprintf("web-%d", n), 1)
+			w.serve(site(n), map[string]string{"/": fmt.Sprintf("web-%d", n)}).CreationTimestamp.Time = time.Unix(int64(1_700_000_000+n), 0)
+		}
+		for n := range 102 {
+			serve(n)
+		}
+		w.settle()
+		before := w.seen.Counts().Rules
+		if published := lb.ALB().Rules; before <= published {
+			t.Fatalf("%d rules are no more than the %d that AWS publishes", before, published)
+		}
+		w.sim.Refuse(func(in any) error {
+			if _, limits := in.(*elbapi.DescribeAccountLimitsInput); limits {
+				return &smithy.GenericAPIError{Code: "InternalFailure", Message: "try again"}
+			}
+			return nil
+		})
+		w.restart()
+		w.settle()
+		if n := w.seen.Counts().Rules; n != before {
+			t.Errorf("%d rules, and %d before", n, before)
+		}
+		w.remove(site(7))
+		w.settle()
+		if n := w.seen.Counts().Rules; n != before-1 {
+			t.Errorf("%d rules after an Ingress is deleted, want %d", n, before-1)
+		}
+		serve(200)
+		w.settle()
+		if n := w.seen.Counts().Rules; n != before-1 {
+			t.Errorf("%d rules with an Ingress more than AWS publishes, want %d", n, before-1)
+		}
+		w.sim.Refuse(nil)
+		serve(201)
+		w.settle()
+		if n := w.seen.Counts().Rules; n != before+1 {
+			t.Errorf("%d rules once the limits are read, want %d", n, before+1)
+		}
 	})
 }
 
