@@ -27,6 +27,8 @@ func quotaCalled(code string) string {
 func (i *inspection) lookAtQuotas(ctx context.Context) {
 	if err := i.cloud.readLimits(ctx, false); err != nil {
 		i.failed("aws/quotas", "limits of the account", err)
+	} else if i.cloud.limits.last() == nil {
+		i.failed("aws/quotas", "limits of the account", unsaid("DescribeAccountLimits", "the limits of the account, or denied it; those that AWS publishes are taken for them"))
 	}
 	for _, used := range []struct {
 		id, code string
@@ -134,6 +136,9 @@ func (i *inspection) targetGroups(ctx context.Context) (int, error) {
 
 func (i *inspection) securityGroups(ctx context.Context) (int, error) {
 	found, err := i.cloud.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{})
+	if err == nil && len(found) == 0 { // https://docs.aws.amazon.com/vpc/latest/userguide/default-security-group.html
+		err = unsaid("DescribeSecurityGroups", "the default group that each VPC has")
+	}
 	return len(found), err
 }
 

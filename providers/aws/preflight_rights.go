@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -33,7 +34,7 @@ var occasional = map[string]string{
 	"Unshield":          "it is needed for Shield Advanced",
 }
 
-// A verdict is what is known of a right. The zero verdict knows nothing.
+// A verdict is what is known of a right, and how, or why nothing is.
 type verdict struct {
 	known, allowed bool
 	how            string
@@ -65,7 +66,7 @@ func (i *inspection) lookAtRights(ctx context.Context) {
 func rightFinding(action string, of []int, all []right, verdicts []verdict) check.Finding {
 	f := check.Good("aws/iam/"+action, action, "allowed")
 	var denied, unknown []string
-	needed := ""
+	needed, why := "", ""
 	for _, n := range of {
 		v, sid := verdicts[n], all[n].statement
 		switch {
@@ -78,7 +79,7 @@ func rightFinding(action string, of []int, all []right, verdicts []verdict) chec
 			}
 			f.Detail = "denied, " + v.how
 		default:
-			unknown = append(unknown, sid)
+			unknown, why = append(unknown, sid), cmp.Or(why, v.how)
 		}
 	}
 	switch {
@@ -87,7 +88,7 @@ func rightFinding(action string, of []int, all []right, verdicts []verdict) chec
 	case len(denied) > 0:
 		f.State, f.Advice = check.Unknown, fmt.Sprintf("%s: docs/iam-policy.json allows it in %s", occasional[denied[0]], strings.Join(denied, ", "))
 	case len(unknown) > 0:
-		f.State, f.Detail = check.Unknown, "not known: no harmless call tries what is allowed in "+strings.Join(unknown, ", ")
+		f.State, f.Detail = check.Unknown, "not known: "+cmp.Or(why, "no harmless call tries what is allowed in "+strings.Join(unknown, ", "))
 	}
 	return f
 }
@@ -119,6 +120,8 @@ func (i *inspection) simulated(ctx context.Context, all []right) ([]verdict, err
 			switch decision := said[all[n].action]; decision {
 			case "allowed", "explicitDeny", "implicitDeny":
 				out[n] = verdict{true, decision == "allowed", "as IAM says"}
+			default:
+				return nil, unsaid("SimulatePrincipalPolicy", "a decision on "+all[n].action)
 			}
 		}
 	}
@@ -168,6 +171,10 @@ var notThere = map[string]string{
 func judge(action string, err error) verdict {
 	code := codeOf(err)
 	switch {
+	case err == nil && notThere[action] != "":
+		return verdict{how: "the endpoint does not say " + notThere[action] + " of what is not there, as AWS does"}
+	case err == nil && strings.HasPrefix(action, "ec2:"): // all that EC2 is asked here is a dry run, which ends in an error
+		return verdict{how: "the endpoint does not say DryRunOperation of a dry run, as AWS does"}
 	case err == nil:
 		return verdict{true, true, "as a read shows"}
 	// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html, DryRun

@@ -27,6 +27,25 @@ func TestARightIsNotKnownByAnyCode(t *testing.T) {
 	}
 }
 
+// An endpoint that answers everything and says nothing is not one where everything is allowed.
+func TestAnswersThatSayNothingAllowNothing(t *testing.T) {
+	leave := []string{"GetCallerIdentity", "DescribeVpcs", "DescribeSubnets", "DescribeRouteTables"}
+	got := run(t, serveUntrue(t, albsim.New(albsim.Options{}), func(w http.ResponseWriter, r request) bool {
+		return !slices.Contains(leave, r.action) && nothing(w, r)
+	}), "--aws-cluster-name", albsim.Cluster)
+	for _, want := range []string{
+		"? limits of the account: AWS answered DescribeAccountLimits without",
+		`? quota "VPC security groups per Region" (L-E79EC296): AWS answered DescribeSecurityGroups without`,
+		"? iam:SimulatePrincipalPolicy: IAM does not say what the role may do: AWS answered SimulatePrincipalPolicy without a decision",
+		"? elasticloadbalancing:DescribeRules: not known: the endpoint does not say ListenerNotFound",
+		"? ec2:CreateSecurityGroup: not known",
+	} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("it does not say %q:\n%s", want, got.out)
+		}
+	}
+}
+
 // An answer that is not of AWS is no fault of the credentials.
 func TestAnEndpointThatIsNotOfAWS(t *testing.T) {
 	for name, answer := range map[string]untrue{
