@@ -40,7 +40,14 @@ type benchCloud struct {
 	*fake.Cloud
 	refuses func(plan.Step) error // before a step is done
 	list    func() ([]lb.Key, error)
+	shields bool // can be put before load balancers
 	looks   int
+}
+
+func (c *benchCloud) Capabilities(class lb.Class) lb.Capabilities {
+	out := c.Cloud.Capabilities(class)
+	out.Shields = c.shields
+	return out
 }
 
 func (c *benchCloud) List(ctx context.Context) ([]lb.Key, error) {

@@ -55,6 +55,10 @@ func behind(r providers.Rejection, m ingress.Member) (diag.Source, bool) {
 	switch r.Step.(type) {
 	case plan.CreateLoadBalancer, plan.ModifyLoadBalancer: // which all of them need
 		return m.Source(), true
+	case plan.ShieldLoadBalancer:
+		return m.Source(), m.DecidesAboutShield()
+	case plan.GuardLoadBalancer:
+		return m.Source(), m.DecidesAboutWebACL()
 	case plan.ImportCertificate, plan.ReplaceCertificate, plan.AttachCertificate:
 		at := slices.IndexFunc(r.Origin, func(s diag.Source) bool { return s.At("") == m.Source() })
 		if at < 0 {

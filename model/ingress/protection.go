@@ -163,6 +163,12 @@ func (s Snapshot) differs(m Member, inForce string) string {
 	return out
 }
 
+// DecidesAboutShield reports whether a member says that the load balancer is to be shielded, or that it is not.
+func (m Member) DecidesAboutShield() bool { return m.settings.shield != "" }
+
+// DecidesAboutWebACL reports whether a member says which web ACL is to stand before the load balancer.
+func (m Member) DecidesAboutWebACL() bool { return m.settings.webACL != "" }
+
 // Protect is what stands before the load balancer of a snapshot.
 func Protect(s Snapshot, g Guards) (routing.Protection, []diag.Diagnostic) {
 	p := protecting{Guards: g}
