@@ -303,6 +303,9 @@ func (j *judge) live(life, changes int, rng *rand.Rand) {
 		if j.unparked && !littleRoom(life) {
 			j.Errorf("%v, though there is room", p.Diagnostics)
 		}
+		if littleRoom(life) {
+			j.nextStage()
+		}
 		before := len(j.excuses)
 		if j.hear(p); before == 0 && len(j.excuses) > 0 {
 			j.tally.excused.Add(1)

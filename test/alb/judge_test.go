@@ -176,7 +176,10 @@ type judge struct {
 
 	mu            sync.Mutex
 	before, after verdict
-	reached       map[request]bool // those that got to targets when the change began
+	// stages are the verdicts before the last one of a change that makes room for others that waited: each is carried out
+	// once the one before it is.
+	stages  []verdict
+	reached map[request]bool // those that got to targets when the change began
 	// excuses are what the plans of a change say of requests that may go astray.
 	excuses []excuse
 	astray  bool
@@ -192,7 +195,7 @@ func (j *judge) begin() {
 	}
 	j.before = j.verdict(j.asks)
 	j.after = j.before
-	j.excuses, j.unparked = nil, false
+	j.excuses, j.unparked, j.stages = nil, false, nil
 	j.reached = map[request]bool{}
 	for _, r := range j.asks {
 		j.reached[r] = everyShareHasTargets(j.send(r))
@@ -212,12 +215,40 @@ func (j *judge) ask(when string) {
 		if j.excused(r) {
 			continue
 		}
-		if wrong := j.wrong(r); wrong != "" {
+		if wrong := j.wrongInEachStage(r); wrong != "" {
 			j.astray = true
 			j.Errorf("%s: %s %s", when, r, wrong)
 			return
 		}
 	}
+}
+
+// nextStage has a change go on with what waited for room, if anything did: answers may be of either stage while that one begins.
+func (j *judge) nextStage() {
+	now := j.verdict(j.asks)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if now.webACL == j.after.webACL && maps.Equal(now.open, j.after.open) && maps.Equal(now.admits, j.after.admits) && maps.Equal(now.answers, j.after.answers) {
+		return
+	}
+	j.stages, j.before, j.after = append(j.stages, j.before), j.after, now
+}
+
+// wrongInEachStage says what is wrong with the answer to a request in the stage that is under way and in those before it,
+// or "".
+func (j *judge) wrongInEachStage(r request) string {
+	wrong := j.wrong(r)
+	before := j.before
+	for _, earlier := range j.stages {
+		if wrong == "" {
+			break
+		}
+		if j.before = earlier; j.wrong(r) == "" {
+			wrong = ""
+		}
+	}
+	j.before = before
+	return wrong
 }
 
 // wrong says what is wrong with the answer to a request, or "".
