@@ -328,9 +328,19 @@ func (t *trial) wildcards(ctx context.Context) outcome {
 // expressions tries whether regular expressions are understood: not every partition has them, and rules are said
 // without them there.
 func (t *trial) expressions(ctx context.Context) outcome {
-	return asItIs(t.ask(ctx, []string{"regex", "regular expression"}, elb.RuleCondition{
+	got, err := t.ask(ctx, []string{"regex", "regular expression"}, elb.RuleCondition{
 		Field: aws.String("path-pattern"), PathPatternConfig: &elb.PathPatternConditionConfig{RegexValues: []string{"^/prove/[0-9]+$"}},
-	}))
+	})
+	return expressionsIn(t.balancer, got, err)
+}
+
+// expressionsIn is the outcome in the partition of a load balancer. One other than that of the documentation may have none,
+// which is no fault.
+func expressionsIn(balancer string, got answer, err error) outcome {
+	if err == nil && got.refused && !commercial(balancer) {
+		return outcome{check.Unknown, "absent in this partition, so rules are said without them, which takes more of them: " + got.detail}
+	}
+	return asItIs(got, err)
 }
 
 // source tries the address that parking rules have, and, to tell, the one that AWS documents as forbidden.
