@@ -57,14 +57,22 @@ func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *
 	if slices.ContainsFunc(compared, comparison.crowded) {
 		return sequence{}
 	}
-	d := differences(seen, want, c, compared, known, renewed, lot{open: true})
-	if len(d.torn) > 0 {
-		d = differences(seen, want, c, compared, known, renewed, lot{open: true, hold: d.torn})
+	with := func(l lot) (*difference, sequence) {
+		d := differences(seen, want, c, compared, known, renewed, l)
+		return d, ordered(d.tasks, inUse(seen), limits(c))
 	}
-	next := ordered(d.tasks, inUse(seen), limits(c))
+	d, next := with(lot{open: true})
+	if len(d.torn) > 0 {
+		d, next = with(lot{open: true, hold: d.torn})
+	}
+	if lapsed := d.lapsed(next); len(lapsed) > 0 {
+		next.unparked = true
+		if held, other := with(lot{open: true, hold: append(d.torn, lapsed...)}); other.complete && len(held.lapsed(other)) == 0 {
+			d, next = held, other
+		}
+	}
 	if d.parked && !next.complete {
-		d = differences(seen, want, c, compared, known, renewed, lot{})
-		next = ordered(d.tasks, inUse(seen), limits(c))
+		_, next = with(lot{})
 		next.unparked = true
 	}
 	return next

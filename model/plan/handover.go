@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -34,6 +35,29 @@ func (d *difference) handOver() []lb.GroupID {
 		}
 	}
 	return torn
+}
+
+// lapsed are the healthy groups that no rule names for a while, as limits do not permit another order.
+func (d *difference) lapsed(by sequence) []lb.GroupID {
+	var out []lb.GroupID
+	kept := d.kept()
+	for _, g := range d.want.TargetGroups {
+		leave, take := d.unnamed[g.ID], d.named[g.ID]
+		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] || len(leave) == 0 || len(take) == 0 {
+			continue
+		}
+		if slices.ContainsFunc(leave, func(t int) bool { return by.index[t] == absent }) {
+			continue // it is named yet
+		}
+		if held, ok := d.held[g.ID]; ok {
+			take = append(slices.Clip(take), held)
+		}
+		last := slices.MaxFunc(leave, func(a, b int) int { return cmp.Compare(by.index[a], by.index[b]) })
+		if !slices.ContainsFunc(take, func(t int) bool { return by.index[t] != absent && by.index[t] < by.index[last] }) {
+			out = append(out, g.ID)
+		}
+	}
+	return out
 }
 
 // follow has tasks wait for another one, as far as limits permit.

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -20,6 +22,7 @@ func TestAHealthyGroupIsNamedAllTheTime(t *testing.T) {
 		from, to lb.LoadBalancer
 		caps     func(*lb.Capabilities)
 		want     []string
+		told     []diag.Diagnostic
 	}{
 		"another host": {
 			reason: "the rule that names A goes once another one names it",
@@ -31,13 +34,25 @@ func TestAHealthyGroupIsNamedAllTheTime(t *testing.T) {
 			},
 		},
 		"in the last place": {
-			reason: "where there is no room for both rules, the old one goes first",
+			reason: "where there is no room for both rules, the old one goes first, and it is told",
 			from:   with(listener(80, rule("a.example.com", "", forward("A")), rule("b.example.com", "", forward("B")))),
 			to:     with(listener(80, rule("b.example.com", "", forward("B")), rule("c.example.com", "", forward("A")))),
 			caps:   func(c *lb.Capabilities) { c.Rules = 2 },
 			want: []string{
 				"delete rule 80/16661",
 				"create rule 80/33713 < delete rule 80/16661",
+			},
+			told: []diag.Diagnostic{noParking("fairlead/shop/web/internal")},
+		},
+		"in the place of another": {
+			reason: "a rule whose group goes makes room, so that the old one goes last",
+			from:   with(listener(80, rule("a.example.com", "", forward("A")), rule("b.example.com", "", forward("B")))),
+			to:     with(listener(80, rule("c.example.com", "", forward("A")))),
+			caps:   func(c *lb.Capabilities) { c.Rules = 2 },
+			want: []string{
+				"delete rule 80/33323",
+				"create rule 80/16271 < delete rule 80/33323",
+				"delete rule 80/16661 < create rule 80/16271",
 			},
 		},
 		"an exchange": {
@@ -59,6 +74,9 @@ func TestAHealthyGroupIsNamedAllTheTime(t *testing.T) {
 			}
 			p := Diff(ready(c.from, lb.ALB()), c.to, caps)
 			if diff := cmp.Diff(c.want, dependencies(p)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+			}
+			if diff := cmp.Diff(c.told, p.Diagnostics, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 			}
 		})

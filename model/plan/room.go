@@ -17,7 +17,6 @@ type schedule struct {
 	waits  []int        // by task, how many tasks it still waits for
 	behind [][]int      // by task, those that wait for it
 	ready  queue        // those that wait for nothing
-	index  []int        // by task, where it is in steps; absent while it is not
 	early  map[int]bool // tasks that do not wait for all that they should rather wait for
 
 	limit use
@@ -35,6 +34,7 @@ type sequence struct {
 	lacking  [kinds]bool // which limits
 	hasty    []Step      // those that did not wait for all that they should rather wait for
 	unparked bool        // target groups take over requests without a check of their health
+	index    []int       // by task, where it is in steps; absent while it is not
 }
 
 // unhurried takes back that some steps come early.
