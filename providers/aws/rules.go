@@ -141,7 +141,8 @@ func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.Mod
 		return nil
 	}
 	_, err = p.elb.ModifyRule(ctx, in)
-	return explained("changing rule "+s.ID(), p.overConditions(ctx, seen, in.Conditions, in.Transforms != nil, err))
+	err = explained("changing rule "+s.ID(), p.overConditions(ctx, seen, in.Conditions, in.Transforms != nil, err))
+	return p.deniedRules(ctx, seen.Key, err, rule.Handle)
 }
 
 func (p *Provider) deleteRule(ctx context.Context, seen *lb.Observed, s plan.DeleteRule) error {
@@ -153,7 +154,7 @@ func (p *Provider) deleteRule(ctx context.Context, seen *lb.Observed, s plan.Del
 	if is(err, "RuleNotFound") {
 		return nil
 	}
-	return explained("deleting rule "+s.ID(), err)
+	return p.deniedRules(ctx, seen.Key, explained("deleting rule "+s.ID(), err), rule.Handle)
 }
 
 func (p *Provider) respaceRules(ctx context.Context, seen *lb.Observed, s plan.RespaceRules) error {
@@ -170,7 +171,11 @@ func (p *Provider) respaceRules(ctx context.Context, seen *lb.Observed, s plan.R
 	}
 	out, err := p.elb.SetRulePriorities(ctx, in)
 	if err != nil {
-		return explained(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err)
+		var all []string
+		for _, asked := range in.RulePriorities {
+			all = append(all, *asked.RuleArn)
+		}
+		return p.deniedRules(ctx, seen.Key, explained(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err), all...)
 	}
 	for _, asked := range in.RulePriorities {
 		if !slices.ContainsFunc(out.Rules, func(r elb.Rule) bool { return hasPriority(r, asked) }) {

@@ -1,10 +1,12 @@
 package aws
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -36,6 +38,21 @@ func (p *Provider) deniedUntagged(err error, what, arn string, tags, ours map[st
 		return err
 	}
 	return fmt.Errorf("%s has lost its tags, without which it may not be changed; put them back: %s: %w", what, addTags(arn, ours), err)
+}
+
+// deniedRules adds to a refusal about rules which of them have lost their tags. The tags of rules are read for that only.
+func (p *Provider) deniedRules(ctx context.Context, key lb.Key, err error, arns ...string) error {
+	if !errors.Is(err, providers.ErrDenied) {
+		return err
+	}
+	tags, unread := p.tagsOf(ctx, arns)
+	if unread != nil {
+		return err
+	}
+	for _, arn := range arns {
+		err = p.deniedUntagged(err, "the rule", arn, tags[arn], p.owned(key, nil))
+	}
+	return err
 }
 
 // addTags is the command that gives a resource of Elastic Load Balancing some tags.

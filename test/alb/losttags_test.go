@@ -111,3 +111,41 @@ func TestWhatLostItsTagsIsKeptOnceTheyArePutBack(t *testing.T) {
 		}
 	}
 }
+
+// A rule that has lost its tags may not be changed. It is told, with the command, once it is to change.
+func TestARuleThatLostItsTagsIsChangedOnceTheyArePutBack(t *testing.T) {
+	for name, change := range map[string]func(w *world){
+		"another action": func(w *world) { w.serve("site", map[string]string{"/": "other"}) },
+		"none":           func(w *world) { w.serve("site", map[string]string{"/elsewhere": "other"}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, unjudged(usual()), func(w *world) {
+				w.service("web", 1)
+				w.service("other", 1)
+				w.serve("site", map[string]string{"/": "web"})
+				w.settle()
+				rule := w.seen.Listeners[0].Rules[0].Handle
+				w.elsewhere(func(api *elbapi.Client) error {
+					_, err := api.RemoveTags(w.Context(), &elbapi.RemoveTagsInput{ResourceArns: []string{rule}, TagKeys: []string{"fairlead.dev/installation"}})
+					return err
+				})
+				w.remove("site")
+				change(w)
+				obeyed := 0
+				for range 12 {
+					_, _, err := w.reconcile()
+					for _, r := range w.rejections {
+						err = errors.Join(err, r.Err)
+					}
+					w.rejections = nil
+					obeyed += w.obey(fmt.Sprint(err))
+					time.Sleep(15 * time.Minute)
+				}
+				if obeyed == 0 {
+					t.Error("it is not told that tags are lost")
+				}
+				w.settle()
+			})
+		})
+	}
+}
