@@ -37,7 +37,8 @@ func (d *difference) handOver() []lb.GroupID {
 	return torn
 }
 
-// lapsed are the healthy groups that no rule names for a while, as limits do not permit another order.
+// lapsed are the healthy groups that no rule names for a while, as limits do not permit another order, and that take over
+// requests which targets answer now.
 func (d *difference) lapsed(by sequence) []lb.GroupID {
 	var out []lb.GroupID
 	kept := d.kept()
@@ -53,11 +54,29 @@ func (d *difference) lapsed(by sequence) []lb.GroupID {
 			take = append(slices.Clip(take), held)
 		}
 		last := slices.MaxFunc(leave, func(a, b int) int { return cmp.Compare(by.index[a], by.index[b]) })
-		if !slices.ContainsFunc(take, func(t int) bool { return by.index[t] != absent && by.index[t] < by.index[last] }) {
+		if !slices.ContainsFunc(take, func(t int) bool { return by.index[t] != absent && by.index[t] < by.index[last] }) && d.takesOver(g.ID) {
 			out = append(out, g.ID)
 		}
 	}
 	return out
+}
+
+// takesOver reports whether requests that targets answer now are to be sent to a group.
+func (d *difference) takesOver(g lb.GroupID) bool {
+	for _, ch := range d.changes {
+		if ch.seen == nil || ch.want == nil {
+			continue
+		}
+		if slices.Contains(ch.want.Default.Groups(), g) && d.takesDefault(ch) {
+			return true
+		}
+		for i, l := range ch.lines {
+			if (l.fate == comes || l.fate == grows || l.fate == turns) && slices.Contains(ch.want.Rules[l.new].Action.Groups(), g) && d.takes(ch, i) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // follow has tasks wait for another one, as far as limits permit.

@@ -34,7 +34,7 @@ func TestAHealthyGroupIsNamedAllTheTime(t *testing.T) {
 			},
 		},
 		"in the last place": {
-			reason: "where there is no room for both rules, the old one goes first, and it is told",
+			reason: "where there is no room for both rules, the old one goes first: no answered request is sent to the new one",
 			from:   with(listener(80, rule("a.example.com", "", forward("A")), rule("b.example.com", "", forward("B")))),
 			to:     with(listener(80, rule("b.example.com", "", forward("B")), rule("c.example.com", "", forward("A")))),
 			caps:   func(c *lb.Capabilities) { c.Rules = 2 },
@@ -42,7 +42,18 @@ func TestAHealthyGroupIsNamedAllTheTime(t *testing.T) {
 				"delete rule 80/16661",
 				"create rule 80/33713 < delete rule 80/16661",
 			},
-			told: []diag.Diagnostic{noParking("fairlead/shop/web/internal")},
+		},
+		"in the last place, for requests that are answered": {
+			reason: "B is named by none for a while, and takes over from A, so it is told",
+			from:   with(listener(80, rule("a.example.com", "", forward("A")), rule("b.example.com", "", forward("B")))),
+			to:     with(listener(80, rule("a.example.com", "", forward("B")), rule("c.example.com", "/", forward("A")))),
+			caps:   func(c *lb.Capabilities) { c.Rules = 2 },
+			want: []string{
+				"delete rule 80/33323",
+				"create rule 80/24992 < delete rule 80/33323",
+				"modify rule 80/16661 < create rule 80/24992",
+			},
+			told:   []diag.Diagnostic{noParking("fairlead/shop/web/internal")},
 		},
 		"in the place of another": {
 			reason: "a rule whose group goes makes room, so that the old one goes last",
