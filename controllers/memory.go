@@ -240,7 +240,7 @@ func Remembered(ctx context.Context, cluster client.Reader, namespace string) (m
 // memoryOf is the part of a record that the compiler reads, without what had ended by a time.
 func memoryOf(r record, now time.Time) ingress.Memory {
 	out := ingress.Memory{
-		Class: r.Memory.Class, Members: map[string]ingress.Remembered{}, Certificates: map[string]lb.CertificateID{}, Clients: map[string]string{}, Rules: r.Memory.Rules,
+		Class: r.Memory.Class, Members: map[string]ingress.Remembered{}, Certificates: map[string]lb.CertificateID{}, CloudCertificates: map[lb.CertificateID][]string{}, Clients: map[string]string{}, Rules: r.Memory.Rules,
 		Hosts: ownersOf(r.Memory.Hosts, now), Yielding: yieldingOf(r.Memory.Hosts),
 	}
 	for _, m := range r.Memory.Members {
@@ -270,6 +270,9 @@ func memoryOf(r record, now time.Time) ingress.Memory {
 	}
 	for _, c := range r.Memory.Certificates {
 		out.Certificates[c.Secret] = lb.CertificateID(c.ID)
+	}
+	for _, c := range r.Memory.CloudCertificates {
+		out.CloudCertificates[lb.CertificateID(c.ID)] = c.Hosts
 	}
 	for _, c := range r.Memory.Clients {
 		out.Clients[c.Secret] = c.ID

@@ -81,7 +81,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	strangers := r.suffer(ctx, snap, seen, &built)                          // rules that are there, and nobody's here
 	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // what to do, in a safe order
 	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo, strangers: strangers}
-	o.unread = facts.LimitsUnread || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
+	o.unread = facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
 	o.dispute = r.judge(before, o) // what another writer undoes
 	o.withheld = r.withheld(o)
 	r.targets.expect(key, r.directory.of(key), o.groups()) // which target groups there will be: Pods may wait for them

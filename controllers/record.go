@@ -216,6 +216,7 @@ func (o outcome) learn(next *record, now time.Time) {
 		next.Memory.Class = o.snap.Class.DeepCopy()
 	}
 	o.learnCertificates(&next.Memory)
+	o.learnCloudCertificates(&next.Memory)
 	o.learnClients(&next.Memory)
 	o.learnOwners(&next.Memory, now)
 	refused, ended := o.refused(), o.ended()
@@ -246,6 +247,15 @@ func (o outcome) learnCertificates(known *v1alpha1.Memory) {
 	known.Certificates = nil
 	for _, secret := range slices.Sorted(maps.Keys(held)) {
 		known.Certificates = append(known.Certificates, v1alpha1.SecretCertificate{Secret: secret, ID: string(held[secret])})
+	}
+}
+
+// learnCloudCertificates notes which certificates of the cloud's own were chosen for which hosts.
+func (o outcome) learnCloudCertificates(known *v1alpha1.Memory) {
+	shown := model.CloudCertificates(o.built.Table, o.seen)
+	known.CloudCertificates = nil
+	for _, id := range slices.Sorted(maps.Keys(shown)) {
+		known.CloudCertificates = append(known.CloudCertificates, v1alpha1.CloudCertificate{ID: string(id), Hosts: shown[id]})
 	}
 }
 

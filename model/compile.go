@@ -63,9 +63,12 @@ func guardsOf(f lb.Facts, c lb.Capabilities) ingress.Guards {
 	return g
 }
 
-// certificatesOf are the certificates that the cloud has.
-func certificatesOf(f lb.Facts) ingress.Certificates {
-	out := ingress.Certificates{ByHost: f.Certificates, Names: f.Names, Shown: f.Shown, Now: f.Now}
+// certificatesOf are the certificates that the cloud has. Where it could not be asked, they are those that were chosen before.
+func certificatesOf(f lb.Facts, known ingress.Memory) ingress.Certificates {
+	out := ingress.Certificates{ByHost: f.Certificates, Names: f.Names, Shown: f.Shown, Unread: f.CertificatesUnread, Now: f.Now}
+	if out.Unread != "" {
+		out.Recall(known)
+	}
 	for _, c := range f.Held {
 		out.Held = append(out.Held, routing.Certificate{ID: c.ID, Hosts: c.Hosts, Kind: c.Kind})
 	}
@@ -79,14 +82,18 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *routi
 	s, unguarded := s.Guarded(guards)
 	s, restricted := s.Unrestricted()
 	s, unreached := s.Reachable()
-	config, diagnostics := ingress.Translate(s, certificatesOf(f))
+	config, diagnostics := ingress.Translate(s, certificatesOf(f, s.Memory))
 	protection, found := ingress.Protect(s, guards)
 	config.Protection, diagnostics = protection, slices.Concat(diagnostics, uncalled, unguarded, restricted, unreached, found)
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
 	for _, missing := range f.Unmet {
 		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing})
 	}
-	for _, why := range f.Stale {
+	stale := f.Stale
+	if f.CertificatesUnread != "" {
+		stale = append(slices.Clip(stale), f.CertificatesUnread)
+	}
+	for _, why := range stale {
 		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unread, Source: diag.Source{Kind: "LoadBalancer", Name: string(s.Key)},
 			Message: "What is asked for could not be looked up, and is taken for what it was: " + why})
 	}

@@ -1,9 +1,14 @@
 package model
 
-import "fairlead.dev/fairlead/model/lb"
+import (
+	"slices"
 
-// This file is what there is to remember of Secrets: the next compilation needs to know which of the certificates and
-// clients that the cloud has a Secret held, once the Secret itself does not say any more.
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file is what there is to remember of certificates and clients: the next compilation needs to know which of those that
+// the cloud has a Secret held, or were chosen for a host, once neither the Secret nor the cloud says so any more.
 
 // Held are the certificates that the cloud has of Secrets, by the names of these: the one that was compiled
 // or, until that is there, the one that was remembered before.
@@ -45,4 +50,16 @@ func Clients(compiled lb.LoadBalancer, seen *lb.Observed, before map[string]stri
 		}
 	}
 	return held
+}
+
+// CloudCertificates are those that listeners show and that no Secret holds, with the hosts that they were chosen for.
+func CloudCertificates(table *routing.Table, seen *lb.Observed) map[lb.CertificateID][]string {
+	out := map[lb.CertificateID][]string{}
+	for _, c := range table.Certificates {
+		shown := slices.ContainsFunc(seen.Listeners, func(l lb.ObservedListener) bool { return slices.Contains(l.Certificates, c.ID) })
+		if len(c.Secrets) == 0 && shown {
+			out[c.ID] = c.Hosts
+		}
+	}
+	return out
 }

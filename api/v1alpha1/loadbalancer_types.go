@@ -169,6 +169,10 @@ type Memory struct {
 	// holds none that can be.
 	// +listType=atomic
 	Certificates []SecretCertificate `json:"certificates,omitempty"`
+	// CloudCertificates are those that the cloud has of itself and that listeners show, with the hosts that they were
+	// chosen for. They go on being shown while the cloud cannot be asked for certificates.
+	// +listType=atomic
+	CloudCertificates []CloudCertificate `json:"cloudCertificates,omitempty"`
 	// Clients are those that users sign in with, of Secrets. One goes on being used while its Secret cannot be
 	// read.
 	// +listType=atomic
@@ -222,6 +226,15 @@ type SecretCertificate struct {
 	Secret string `json:"secret"`
 	// ID stands for the content of the certificate and its key, neither of which can be told from it.
 	ID string `json:"id"`
+}
+
+// CloudCertificate is a certificate that the cloud has of itself.
+type CloudCertificate struct {
+	// ID is what the cloud calls it.
+	ID string `json:"id"`
+	// Hosts are those that it was chosen for.
+	// +listType=atomic
+	Hosts []string `json:"hosts,omitempty"`
 }
 
 // SecretClient is the client of an identity provider that a Secret held last.

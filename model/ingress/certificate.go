@@ -29,8 +29,33 @@ type Certificates struct {
 	Shown []routing.CertificateID
 	// Held are those that Secrets have brought to the load balancer, without their keys.
 	Held []routing.Certificate
+	// Unread is why some could not be looked up, in words; "" if all were.
+	Unread string
 	// Now is when a certificate must not have expired to be taken; zero where one may.
 	Now time.Time
+}
+
+// Recall adds what is not known of certificates and was chosen for hosts before.
+func (c *Certificates) Recall(m Memory) {
+	byHost, names := maps.Clone(c.ByHost), maps.Clone(c.Names)
+	if byHost == nil {
+		byHost = map[string][]routing.CertificateID{}
+	}
+	if names == nil {
+		names = map[routing.CertificateID][]string{}
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.CloudCertificates)) {
+		hosts := m.CloudCertificates[id]
+		for _, host := range hosts {
+			if len(c.ByHost[host]) == 0 {
+				byHost[host] = append(byHost[host], id)
+			}
+		}
+		if _, known := names[id]; !known {
+			names[id] = hosts
+		}
+	}
+	c.ByHost, c.Names = byHost, names
 }
 
 // CertificateHosts are the hosts for which the cloud has to be asked for certificates.
@@ -265,6 +290,9 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 		}
 		if len(e.inCloud[listed]) == 0 {
 			holds := "the cloud holds no certificate for " + listed
+			if e.doors.unread != "" {
+				holds = "none was chosen for " + listed + " before the cloud could not be asked: " + e.doors.unread
+			}
 			if !e.discovers {
 				holds = "the class does not let the cloud be searched for certificates"
 			}

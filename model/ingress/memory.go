@@ -31,6 +31,8 @@ type Memory struct {
 	Members map[string]Remembered
 	// Certificates are those that Secrets held last of which the cloud has them, by the Secrets' namespace/name.
 	Certificates map[string]routing.CertificateID
+	// CloudCertificates are the hosts that certificates were chosen for which the cloud has of itself, as listeners show them.
+	CloudCertificates map[routing.CertificateID][]string
 	// Clients are those that users sign in with, by the namespace/name of the Secrets that held them last.
 	Clients map[string]string
 	// Hosts are the owners of hosts where these have owners: namespaces that name them, or did so not

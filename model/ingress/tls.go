@@ -26,6 +26,7 @@ import (
 type doors struct {
 	class     *Class
 	group     string                             // the group across namespaces, or ""
+	unread    string                             // why the cloud could not be asked for all of it; "" if it could
 	inCloud   map[string][]routing.CertificateID // what the cloud holds, by host
 	discovers bool                               // whether the cloud was asked
 	members   map[string]Remembered              // which certificates of theirs it refused
@@ -60,7 +61,7 @@ type certificateUse struct {
 func newDoors(s *Snapshot, c Certificates) *doors {
 	d := &doors{
 		class: &s.Class, group: s.Key.SharedGroup(),
-		inCloud: c.ByHost, reported: c.Names, shown: c.Shown, discovers: s.Class.discovers(), members: s.Memory.Members,
+		unread: c.Unread, inCloud: c.ByHost, reported: c.Names, shown: c.Shown, discovers: s.Class.discovers(), members: s.Memory.Members,
 		ports:   map[int32]*door{},
 		secrets: map[name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},

@@ -59,6 +59,9 @@ type Facts struct {
 	Now time.Time
 	// Unmet is what the class asks for and the cloud does not have, in words.
 	Unmet []string
+	// CertificatesUnread is why certificates that the cloud has of itself could not be looked up, in words; "" if they were.
+	// What was chosen for hosts before counts.
+	CertificatesUnread string
 	// LimitsUnread says that those of the account are not known, and are taken for those that the cloud publishes. What
 	// the load balancer has now is not taken away for it.
 	LimitsUnread bool

@@ -3,7 +3,6 @@ package aws
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -174,7 +173,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	}
 	if err := p.readLimits(ctx, q.Limits); err != nil {
 		facts.LimitsUnread = p.limits.last() == nil
-		if _, late := errors.AsType[unanswered](err); late && facts.LimitsUnread {
+		if facts.LimitsUnread && late(err) {
 			return lb.Facts{}, err // the next calls would wait as long
 		}
 		facts.Stale = append(facts.Stale, err.Error())

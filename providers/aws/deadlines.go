@@ -47,6 +47,12 @@ func (e unanswered) Error() string {
 // RetryableError has the SDK make another attempt.
 func (e unanswered) RetryableError() bool { return !e.final }
 
+// late reports whether an error is that of a call that AWS did not answer in time.
+func late(err error) bool {
+	_, is := errors.AsType[unanswered](err)
+	return is
+}
+
 // into puts the deadline of a call around all of it, and that of an attempt behind the wait for its turn.
 func (d Deadlines) into(stack *middleware.Stack) error {
 	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("CallDeadline", d.call), middleware.Before); err != nil { //nolint:misspell // the SDK names it so

@@ -49,10 +49,12 @@ func (p *Provider) discovered(ctx context.Context, hosts []string, facts *lb.Fac
 		facts.Certificates = among(all, hosts)
 	}
 	switch {
-	case err != nil && p.held.last() == nil:
-		return err
-	case err != nil:
+	case err != nil && p.held.last() != nil:
 		facts.Stale = append(facts.Stale, err.Error())
+	case err != nil && late(err):
+		return err // the next calls would wait as long
+	case err != nil:
+		facts.CertificatesUnread = err.Error()
 	}
 	names := make(map[lb.CertificateID][]string, len(all))
 	for _, c := range all {

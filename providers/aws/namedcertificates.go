@@ -2,6 +2,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -36,7 +37,7 @@ type description struct {
 // the account are known. Those that AWS does not know, or does not tell about, are left out: an ARN that one Ingress
 // makes up keeps no other one waiting.
 func (p *Provider) describe(ctx context.Context, ids []lb.CertificateID, facts *lb.Facts) error {
-	found := make([]description, len(ids))
+	found, unread := make([]description, len(ids)), make([]error, len(ids))
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(atOnce)
 	for i, id := range ids {
@@ -44,12 +45,17 @@ func (p *Provider) describe(ctx context.Context, ids []lb.CertificateID, facts *
 			continue // a server certificate of IAM, which the role is not allowed to read
 		}
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			found[i], err = p.description(ctx, id)
+			if found[i], err = p.description(ctx, id); err != nil && !late(err) && ctx.Err() == nil {
+				unread[i], err = err, nil
+			}
 			return err
 		}))
 	}
 	if err := reads.Wait(); err != nil {
 		return err
+	}
+	if err := errors.Join(unread...); err != nil {
+		facts.CertificatesUnread = err.Error()
 	}
 	for i, d := range found {
 		if d.there {

@@ -1,7 +1,9 @@
 package alb
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/albsim"
 )
@@ -117,4 +120,64 @@ func TestDiscoveredCertificatesAreServed(t *testing.T) {
 			w.Errorf("two.example.com is served with %+v, though no certificate of the account is for it", shown)
 		}
 	})
+}
+
+// While the account's certificates cannot be asked for, an operator that starts goes on with those that were chosen before,
+// and a neighbour's Ingress comes and goes. A host that none was chosen for waits for HTTPS.
+func TestCertificatesThatCannotBeAskedForStay(t *testing.T) {
+	for name, action := range map[string]string{"they are discovered": "ListCertificates", "one is named": "DescribeCertificate"} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, usual(), func(w *world) {
+				w.service("web", 1)
+				arn := w.sim.Issue(time.Now().AddDate(1, 0, 0), acm.CertificateStatusIssued, "one.example.com")
+				late := w.sim.Issue(time.Now().AddDate(1, 0, 0), acm.CertificateStatusIssued, "late.example.com")
+				if action == "DescribeCertificate" {
+					w.class(func(c *v1alpha1.LoadBalancerClassSpec) {
+						c.AllowedHosts = []v1alpha1.AllowedHosts{{Hosts: []string{"*.example.com"}}}
+					})
+				}
+				secured := func(name string) {
+					ing := w.serve(name, map[string]string{"/": "web"})
+					ing.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{name + ".example.com"}}}
+					if action == "DescribeCertificate" && name == "one" {
+						ing.Annotations["fairlead.dev/certificate-arn"] = arn
+					}
+				}
+				secured("one")
+				w.serve("gone", map[string]string{"/": "web"})
+				w.settle()
+				before := w.seen.Listener(443)
+				if before == nil || !slices.Contains(before.Certificates, lb.CertificateID(arn)) {
+					t.Fatalf("port 443 is %+v", before)
+				}
+				w.sim.Break(func(c albsim.Call) albsim.Fault {
+					if c.Action == action {
+						return albsim.Unavailable
+					}
+					return albsim.NoFault
+				})
+				w.restart()
+				w.remove("gone")
+				secured("late")
+				w.settle()
+				after := w.seen.Listener(443)
+				want := before.Certificates
+				if action == "DescribeCertificate" { // which nothing else needs
+					want = append(slices.Clone(want), lb.CertificateID(late))
+				}
+				if after == nil || !slices.Equal(after.Certificates, want) {
+					t.Errorf("port 443 was %+v and is %+v", before, after)
+				}
+				hosts := fmt.Sprint(w.seen.Listener(80).Rules)
+				if strings.Contains(hosts, "gone.example.com") || !strings.Contains(hosts, "late.example.com") {
+					t.Errorf("port 80 has %s", hosts)
+				}
+				w.sim.Break(nil)
+				w.settle()
+				if l := w.seen.Listener(443); l == nil || len(l.Certificates) != 2 {
+					t.Errorf("once they can be asked for, port 443 is %+v", l)
+				}
+			})
+		})
+	}
 }

@@ -59,7 +59,8 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 		w.Memories = map[routing.Key]ingress.Memory{}
 	}
 	w.Memories[w.key] = ingress.Memory{Members: members, Certificates: model.Held(built.LoadBalancer, w.seen, s.Memory.Certificates),
-		Clients: model.Clients(built.LoadBalancer, w.seen, s.Memory.Clients)}
+		CloudCertificates: model.CloudCertificates(built.Table, w.seen),
+		Clients:           model.Clients(built.LoadBalancer, w.seen, s.Memory.Clients)}
 	return learned
 }
 
