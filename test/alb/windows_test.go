@@ -27,6 +27,10 @@ type window struct {
 	excused func(request) bool
 	// least is how long the change takes at least, or it has not waited for what it has to wait for.
 	least time.Duration
+	// haste has the provider leave out a wait that the change needs, so that requests have to go astray; nil for none.
+	haste func(*world)
+	// prompt has AWS let go of things as soon as no rule names them, and take longer to deploy rules.
+	prompt bool
 }
 
 // slow is an account where everything takes its time.
@@ -42,7 +46,11 @@ func TestWindows(t *testing.T) {
 
 // watch makes the change, and sends requests all the while.
 func (c window) watch(t *testing.T) {
-	w := newWorld(t, slow())
+	account := slow()
+	if c.prompt {
+		account.Linger, account.Propagation = 0, time.Minute
+	}
+	w := newWorld(t, account)
 	c.from(w)
 	w.settle()
 	time.Sleep(2 * time.Minute)
@@ -62,6 +70,10 @@ func (c window) watch(t *testing.T) {
 			}
 			j.excuses = []excuse{{diag.DeleteFirst, func(r request) bool { return c.excused != nil && c.excused(r) }}}
 		}
+	}
+	if c.haste != nil {
+		c.haste(w)
+		j.expected = true
 	}
 	c.to(w)
 	j.after = j.verdict(j.asks)
@@ -85,6 +97,12 @@ func (c window) watch(t *testing.T) {
 		j.ask("between two plans")
 	}
 	w.sim.Watch(nil)
+	if j.expected {
+		if !j.astray {
+			t.Error("no request goes astray")
+		}
+		return
+	}
 	if calls := w.sim.Calls(); len(calls) == 0 || calls[len(calls)-1].At.Sub(began) < c.least {
 		t.Errorf("%d calls, and the last within %s: it has not happened as it should", len(calls), c.least)
 	}

@@ -67,6 +67,10 @@ type world struct {
 	webACLs map[string]string
 	// patience is how long the operator waits before it asks again for what the cloud was not ready for.
 	patience time.Duration
+	// deployed is how long the provider waits for changed rules to be deployed; zero for as long as it does.
+	deployed time.Duration
+	// eager are the steps that the provider says are done, and does not do; nil for none.
+	eager func(plan.Step) bool
 }
 
 func newWorld(t *testing.T, o albsim.Options) *world {
@@ -99,7 +103,7 @@ func inBubble(t *testing.T, o albsim.Options, do func(w *world)) {
 
 // restart makes a new operator, which knows nothing.
 func (w *world) restart() {
-	w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: albsim.Cluster, Rates: aws.Published(), Requested: w.requested})
+	w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: albsim.Cluster, Rates: aws.Published(), Requested: w.requested, Settle: w.deployed})
 	w.seen, w.groups, w.have = nil, map[lb.GroupID]routing.Backend{}, map[lb.GroupID][]lb.Target{}
 }
 
@@ -225,7 +229,11 @@ func (w *world) reconcile() (plan.Plan, model.Built, error) {
 	if w.planned != nil {
 		w.planned(todo)
 	}
-	outcome, err := providers.Run(w.Context(), w.cloud, w.seen, todo, providers.Options{})
+	var cloud providers.Provider = w.cloud
+	if w.eager != nil {
+		cloud = eager{cloud, w.eager}
+	}
+	outcome, err := providers.Run(w.Context(), cloud, w.seen, todo, providers.Options{})
 	w.unparked, w.rejections = append(w.unparked, outcome.Unparked...), append(w.rejections, outcome.Rejections...)
 	w.refused = w.remember(s, built, outcome, err == nil)
 	w.track(built)
