@@ -133,6 +133,9 @@ func TestWhatAWSRefuses(t *testing.T) {
 	host := func(value string) []elb.RuleCondition {
 		return []elb.RuleCondition{{Field: aws.String("host-header"), HostHeaderConfig: &elb.HostHeaderConditionConfig{Values: []string{value}}}}
 	}
+	source := func(value string) []elb.RuleCondition {
+		return []elb.RuleCondition{{Field: aws.String("source-ip"), SourceIpConfig: &elb.SourceIpConditionConfig{Values: []string{value}}}}
+	}
 	for _, c := range []struct {
 		why        string
 		priority   int32
@@ -148,6 +151,7 @@ func TestWhatAWSRefuses(t *testing.T) {
 		{"129 characters", 2, path("/" + strings.Repeat("a", 128)), fixed("200"), "ValidationError"},
 		{"a character that is not valid", 2, path("/a%20b"), fixed("200"), "ValidationError"},
 		{"two conditions on the path", 2, append(path("/a"), path("/b")...), fixed("200"), "ValidationError"},
+		{"the source that no rule may have", 2, source("255.255.255.255/32"), fixed("200"), "ValidationError"},
 		{"a host without a dot", 2, host("localhost"), fixed("200"), "ValidationError"},
 		{"a host with digits behind the last dot", 2, host("a.b1"), fixed("200"), "ValidationError"},
 		{"look-ahead", 2, regex("^/(?=a)$"), fixed("200"), "ValidationError"},
