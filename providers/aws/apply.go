@@ -106,6 +106,9 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	if err != nil {
 		return plan.Result{}, err
 	}
+	if err := p.reachBehind(ctx, want.Key, seen); err != nil {
+		return plan.Result{}, err
+	}
 	tags := p.balancerTags(want)
 	if !complete(want.Settings) {
 		tags = unsigned(tags)

@@ -70,6 +70,12 @@ func (p *Provider) portsBehind(seen *lb.Observed) []int32 {
 	return out
 }
 
+// reachBehind makes sure that a load balancer that is about to be made can reach the members that its target groups have
+// already. An operator before this one may have registered them, and the last load balancer that goes shuts the nodes.
+func (p *Provider) reachBehind(ctx context.Context, key lb.Key, seen *lb.Observed) error {
+	return p.reach(ctx, key, p.portsBehind(seen))
+}
+
 // doubtPause is how long a port is believed to be open after it was looked at for the sake of unhealthy targets.
 const doubtPause = time.Minute
 

@@ -204,3 +204,36 @@ func (w *world) removeFirewall() {
 		w.Fatal(err)
 	}
 }
+
+// An operator registered targets, and another one took over before the load balancer was made. It deletes the last load
+// balancer that there was, with what all share, and makes the new one: that one reaches the targets it has already.
+func TestALoadBalancerReachesTargetsThatWereRegisteredBeforeIt(t *testing.T) {
+	inBubble(t, usual(), func(w *world) {
+		w.service("web", 1)
+		w.serve("site", map[string]string{"/": "web"})
+		other := w.serve("other", map[string]string{"/": "web"})
+		other.Annotations["fairlead.dev/group"] = "other"
+		w.settle()
+		first := w.key
+		w.turn("fairlead/shop/@other/internal")
+		w.sim.Break(func(c albsim.Call) albsim.Fault {
+			if c.Action == "CreateLoadBalancer" {
+				return albsim.LostBefore
+			}
+			return albsim.NoFault
+		})
+		for range 3 {
+			_, _, _ = w.reconcile()
+			time.Sleep(time.Minute)
+		}
+		w.sim.Break(nil)
+		w.turn(first)
+		w.remove("site")
+		w.settle()
+		w.expectFences("when the first one is gone", map[string][]string{"firewall": {}, "nodes": {}})
+		next := *w
+		next.key, next.seen = "fairlead/shop/@other/internal", nil
+		next.settle()
+		next.expectFences("for the new one", map[string][]string{"firewall": everybody, "shared": {}, "nodes": {"8080 shared"}})
+	})
+}

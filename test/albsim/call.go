@@ -15,6 +15,7 @@ import (
 type Call struct {
 	Service string
 	Action  string
+	By      string // the access key of the caller
 	Write   bool   // it changes something, if it succeeds
 	Error   string // the code of the refusal, if it was refused
 	At      time.Time
@@ -42,7 +43,7 @@ func (s *Sim) call(by, service, action string, do handler, decode decoder) (any,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.caller = by
-	c := Call{Service: service, Action: action, Write: writes(action), At: s.now()}
+	c := Call{Service: service, Action: action, By: by, Write: writes(action), At: s.now()}
 	fault := NoFault
 	if s.options.Fault != nil {
 		fault = s.options.Fault(c)

@@ -69,7 +69,7 @@ func (w *world) endpoints(t *testing.T, service string, n int) (out []discoveryv
 func (w *world) change(t *testing.T) {
 	t.Helper()
 	w.changes++
-	names := slices.Sorted(maps.Keys(w.history.now()))
+	names := w.present()
 	if len(names) == 0 {
 		w.addIngress(t)
 		return
@@ -77,7 +77,7 @@ func (w *world) change(t *testing.T) {
 	name := names[w.rng.IntN(len(names))]
 	switch w.rng.IntN(10) {
 	case 0, 1:
-		if len(names) < most {
+		if len(names)+len(w.taken) < most {
 			w.addIngress(t)
 		}
 	case 2:
@@ -93,6 +93,14 @@ func (w *world) change(t *testing.T) {
 		s.routes = w.drawRoutes()
 		w.update(t, name, s)
 	}
+}
+
+// present are the Ingresses that exist and were not taken by force.
+func (w *world) present() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(w.history.now())), func(name string) bool {
+		_, gone := w.taken[name]
+		return gone
+	})
 }
 
 // scale has a Service have so many pods.
@@ -128,6 +136,12 @@ func (w *world) makeIngress(t *testing.T, name string, s site) {
 	w.note("%s is made: %v", name, s)
 	w.history.accept(name, site{group: s.group}) // it was not there before
 	w.history.accept(name, s)
+	w.makeObject(t, name, s)
+}
+
+// makeObject makes the object of an Ingress.
+func (w *world) makeObject(t *testing.T, name string, s site) {
+	t.Helper()
 	o := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: name}}
 	w.write(o, s)
 	w.create(t, o)

@@ -6,6 +6,8 @@
 //	replica_test.go  a replica of the operator
 //	link_test.go     the connections of a replica, which can be cut
 //	faults_test.go   what goes wrong
+//	aim_test.go      pauses in the middle of a plan
+//	releases_test.go Ingresses that are let go of
 //	changes_test.go  what is asked for meanwhile
 //	history_test.go  which versions of the objects were accepted
 //	judge_test.go    what requests may be answered
@@ -69,7 +71,7 @@ func (w *world) run(t *testing.T) {
 		w.removeAll(t)
 		w.settle(t, "after all was deleted")
 	}
-	t.Logf("%d rounds, %d faults, %d changes, %d requests", w.rounds, w.faults, w.changes, w.judge.count())
+	w.tally(t)
 	if t.Failed() || *tells {
 		w.tell(t)
 	}
@@ -92,12 +94,8 @@ func (w *world) round(t *testing.T) {
 	}
 	w.restore(t)
 	w.settle(t, "after a round of faults")
-	for _, r := range w.replicas {
-		if r.paused {
-			w.note("replica %s goes on", r.name)
-			r.resume(t)
-		}
-	}
+	after := w.goOn(t)
 	time.Sleep(hold)
+	after()
 	w.judge.report(t)
 }

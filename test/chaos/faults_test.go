@@ -32,7 +32,6 @@ func (w *world) drawRound() (out []event) {
 		out = append(out, event{begun.Add(w.drawTime(during)), w.change})
 	}
 	for range 1 + w.rng.IntN(4) {
-		w.faults++
 		out = append(out, w.drawFault(begun.Add(w.drawTime(during)))...)
 	}
 	slices.SortStableFunc(out, func(a, b event) int { return a.at.Compare(b.at) })
@@ -83,6 +82,8 @@ var faults = []fault{
 	{"is paused", "goes on", pause, resume},
 	{"is paused, until all is right", "", pause, nil},
 	{"is paused, until all is right", "", pause, nil},
+	{"and all others: the one at work is paused in a plan, until all is right", "", pauseInPlan, nil},
+	{"and all others: the one at work is paused in a plan, until all is right", "", pauseInPlan, nil},
 	{"does not reach the API server", "reaches it again", links(away, passing), links(passing, passing)},
 	{"gets no answer from the API server", "gets answers again", links(silent, passing), links(passing, passing)},
 	{"does not reach the cloud", "reaches it again", links(passing, away), links(passing, passing)},
@@ -98,6 +99,7 @@ var faults = []fault{
 // drawFault draws a fault and when it is over. It happens to the leader more often than to the other one.
 func (w *world) drawFault(at time.Time) []event {
 	f, leads := faults[w.rng.IntN(len(faults))], w.rng.IntN(3) > 0
+	w.kinds[f.what]++
 	var r *replica
 	out := []event{{at, func(t *testing.T) {
 		t.Helper()
@@ -130,10 +132,28 @@ func (w *world) take(t *testing.T) {
 	}
 	names := slices.Sorted(maps.Keys(sites))
 	name := names[w.rng.IntN(len(names))]
+	if _, gone := w.taken[name]; gone {
+		return
+	}
 	w.taken[name] = sites[name]
-	w.removeIngress(t, name)
+	w.note("%s is taken by force", name)
+	w.history.accept(name, site{group: sites[name].group})
 	o := &networkingv1.Ingress{}
 	o.Namespace, o.Name = w.namespace, name
+	w.unmark(t, o)
+	if err := w.Delete(t.Context(), o); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	if err := w.Get(t.Context(), client.ObjectKeyFromObject(o), o); err == nil {
+		w.unmark(t, o) // the operator was faster, and may believe that it was deleted like others
+		return
+	}
+	w.history.withdraw(name) // it has vanished, and is served on
+}
+
+// unmark takes all finalizers from an Ingress.
+func (w *world) unmark(t *testing.T, o *networkingv1.Ingress) {
+	t.Helper()
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 	if err := w.Patch(t.Context(), o, patch); client.IgnoreNotFound(err) != nil {
 		t.Fatal(err)
@@ -153,7 +173,9 @@ func (w *world) restore(t *testing.T) {
 		w.replicas[w.rng.IntN(2)].resume(t)
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.taken)) {
-		w.makeIngress(t, name, w.taken[name])
+		w.note("%s comes back", name)
+		w.history.accept(name, w.taken[name])
+		w.makeObject(t, name, w.taken[name])
 	}
 	clear(w.taken)
 }

@@ -49,6 +49,13 @@ func (h *history) accept(name string, s site) {
 	h.sites[name] = append(h.sites[name], s)
 }
 
+// withdraw takes back the version that was accepted last.
+func (h *history) withdraw(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sites[name] = h.sites[name][:len(h.sites[name])-1]
+}
+
 // scale notes the pods that a service is about to have.
 func (h *history) scale(service string, pods []string) {
 	h.mu.Lock()

@@ -23,6 +23,7 @@ type replica struct {
 	log        string
 	process    *kube.Replica // nil while none runs
 	paused     bool
+	term       int // how often the lease had changed hands when it was paused
 }
 
 // newReplica is one that does not run yet.
@@ -53,7 +54,7 @@ func (r *replica) start(t *testing.T) {
 	}
 	r.paused = false
 	r.process = r.world.cluster.StartReplicaIn(t, r.log, []string{
-		"AWS_ENDPOINT_URL=http://" + r.cloud.url, "AWS_ACCESS_KEY_ID=AKIDOFATEST", "AWS_SECRET_ACCESS_KEY=secret",
+		"AWS_ENDPOINT_URL=http://" + r.cloud.url, "AWS_ACCESS_KEY_ID=" + r.key(), "AWS_SECRET_ACCESS_KEY=secret",
 		"AWS_EC2_METADATA_DISABLED=true", "AWS_CONFIG_FILE=" + os.DevNull, "AWS_SHARED_CREDENTIALS_FILE=" + os.DevNull,
 	},
 		"--kubeconfig="+r.kubeconfig, "--namespace="+r.world.namespace, "--log-format=console", "--verbose",
@@ -73,9 +74,15 @@ func (r *replica) kill() {
 	}
 }
 
+// key is the access key that its calls are signed with.
+func (r *replica) key() string { return "AKIDOFREPLICA" + r.name }
+
 // pause stops the process, and not its clock.
 func (r *replica) pause(t *testing.T) {
 	t.Helper()
+	if !r.paused {
+		r.term = r.world.terms(t)
+	}
 	r.paused = r.signal(t, syscall.SIGSTOP) || r.paused
 }
 

@@ -41,7 +41,9 @@ type world struct {
 	taken     map[string]site // Ingresses that were taken by force, which come back
 	serial    int             // of the last Ingress
 
-	rounds, faults, changes int
+	rounds, changes int
+	kinds           map[string]int // faults by what they are
+	aim             aim
 }
 
 // newWorld has some Ingresses, and two replicas at work.
@@ -53,18 +55,19 @@ func newWorld(t *testing.T, seed uint64) *world {
 		t.Fatal(err)
 	}
 	rng := rand.New(rand.NewPCG(seed, 12))
-	sim := albsim.New(albsim.Options{
+	options := albsim.Options{
 		Provisioning: time.Second, Linger: time.Second, Health: time.Second,
 		Propagation: time.Duration(rng.IntN(3)) * 500 * time.Millisecond,
 		Indexing:    time.Duration(rng.IntN(4)) * time.Second, // the index of tags lags behind
 		Lag:         time.Duration(rng.IntN(3)) * 500 * time.Millisecond,
 		Ghosts:      time.Duration(rng.IntN(2)) * 20 * time.Second,
-	})
+	}
+	sim := albsim.New(options)
 	w := &world{
 		Client: c, cluster: cluster, namespace: cluster.Namespace(t), sim: sim, empty: sim.Inventory(), history: newHistory(), rng: rng,
-		taken: map[string]site{},
+		taken: map[string]site{}, kinds: map[string]int{},
 	}
-	w.judge = &judge{history: w.history, sim: sim, told: map[string]bool{}}
+	w.judge = &judge{history: w.history, sim: sim, delay: options.Propagation, told: map[string]bool{}}
 	server := httptest.NewServer(sim)
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
@@ -79,6 +82,13 @@ func newWorld(t *testing.T, seed uint64) *world {
 		w.addIngress(t)
 	}
 	w.judge.watch(t)
+	w.judge.watchReleases(t, w)
+	sim.Watch(func(c albsim.Call) {
+		if c.Write {
+			w.aim.note(c)
+			w.judge.ask("after " + c.String())
+		}
+	})
 	for _, r := range w.replicas {
 		r.start(t)
 	}
@@ -214,10 +224,21 @@ func (w *world) note(format string, args ...any) {
 	w.story = append(w.story, time.Now().Format(time.StampMilli)+" "+fmt.Sprintf(format, args...))
 }
 
+// tally says how much there was of each.
+func (w *world) tally(t *testing.T) {
+	t.Helper()
+	faults, kinds := 0, []string(nil)
+	for _, what := range slices.Sorted(maps.Keys(w.kinds)) {
+		faults += w.kinds[what]
+		kinds = append(kinds, fmt.Sprintf("%5d %s", w.kinds[what], what))
+	}
+	t.Logf("%d rounds, %d changes, %d requests, %d faults:\n%s", w.rounds, w.changes, w.judge.count(), faults, strings.Join(kinds, "\n"))
+}
+
 // tell says what was done last, and what the replicas said.
 func (w *world) tell(t *testing.T) {
 	t.Helper()
-	t.Logf("what was done:\n%s", strings.Join(w.story[max(0, len(w.story)-60):], "\n"))
+	t.Logf("what was done:\n%s", strings.Join(w.story[max(0, len(w.story)-200):], "\n"))
 	for _, r := range w.replicas {
 		text, err := os.ReadFile(r.log)
 		if err != nil {
