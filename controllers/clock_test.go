@@ -1,0 +1,49 @@
+package controllers
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+)
+
+// This file moves the wall clock by an hour against what records say: they are read by other processes, so their times
+// are of that clock. What is served stays so where the clock goes back, and what was asked to be confirmed wherever it goes.
+func TestAWallClockThatIsMoved(t *testing.T) {
+	const grace = 10 * time.Minute
+	written := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	at := &metav1.Time{Time: written}
+	for name, c := range map[string]struct {
+		moved            time.Duration
+		ends, goes, over bool
+	}{
+		"not":              {0, false, false, false},
+		"back by an hour":  {-time.Hour, false, false, false},
+		"ahead by an hour": {time.Hour, true, true, true},
+	} {
+		now := written.Add(c.moved)
+		o := outcome{snap: &gathering{}}
+		next := record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Previous: "before", PublishedAt: at}}}}
+		if ended, _ := o.endMoves(&next, now); len(ended) > 0 != c.ends {
+			t.Errorf("%s: a move ends: %t", name, !c.ends)
+		}
+		m := v1alpha1.MemberMemory{Ingress: "shop/web", Served: true, VanishedAt: at}
+		if stays := vanishing(m, time.Time{}, now).Stays(grace); stays == c.goes {
+			t.Errorf("%s: what has vanished stays: %t", name, stays)
+		}
+		m.Unconfirmed = true
+		if !vanishing(m, time.Time{}, now).Stays(grace) {
+			t.Errorf("%s: what has to be confirmed goes", name)
+		}
+		refused := v1alpha1.Rejection{Version: "1", Until: &metav1.Time{Time: written.Add(afterRejected)}}
+		if over(refused, now) != c.over {
+			t.Errorf("%s: a refusal is over: %t", name, !c.over)
+		}
+		r := record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Rejections: []v1alpha1.Rejection{refused}}}}}
+		if wait := untilTried(&r, now); wait > afterRejected {
+			t.Errorf("%s: it is tried again in %s", name, wait)
+		}
+	}
+}
