@@ -86,7 +86,7 @@ const hold = 4 * time.Second
 func (w *world) round(t *testing.T) {
 	w.rounds++
 	if w.rounds%4 == 0 {
-		w.removeAll(t)
+		w.removeAllWhileAway(t)
 	}
 	for _, e := range w.drawRound() {
 		time.Sleep(time.Until(e.at))

@@ -179,3 +179,18 @@ func (w *world) restore(t *testing.T) {
 	}
 	clear(w.taken)
 }
+
+// removeAllWhileAway deletes all Ingresses while the cloud takes no change, for longer than a call with its attempts
+// lasts. None of them may be let go of meanwhile.
+func (w *world) removeAllWhileAway(t *testing.T) {
+	t.Helper()
+	w.sim.Break(func(c albsim.Call) albsim.Fault {
+		if c.Write {
+			return albsim.Unavailable
+		}
+		return albsim.NoFault
+	})
+	w.removeAll(t)
+	time.Sleep(8 * time.Second)
+	w.sim.Break(nil)
+}
