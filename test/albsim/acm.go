@@ -43,6 +43,7 @@ type certificate struct {
 	body       []byte // in PEM, as the chain is
 	chain      []byte
 	key        string // what cannot be changed by importing another one
+	leaf       *x509.Certificate
 }
 
 func noCertificate(arn string) error {
@@ -89,6 +90,9 @@ func (s *Sim) importCertificate(in *api.ImportCertificateInput) (*api.ImportCert
 		if c.key != keyOf(leaf) {
 			return nil, refuse("ValidationException", "The key type and size of a certificate cannot change when it is imported again.")
 		}
+		if takesUsages(c.leaf, leaf) {
+			return nil, refuse("ValidationException", "A certificate that is imported again cannot lack usages of its key that it had.")
+		}
 		if s.options.RenewalsCount {
 			if err := s.countImport(); err != nil {
 				return nil, err
@@ -104,7 +108,7 @@ func (s *Sim) importCertificate(in *api.ImportCertificateInput) (*api.ImportCert
 		s.addCertificate(c)
 	}
 	c.hosts, c.from, c.to = hosts, leaf.NotBefore, leaf.NotAfter
-	c.body, c.chain, c.key = in.Certificate, in.CertificateChain, keyOf(leaf)
+	c.body, c.chain, c.key, c.leaf = in.Certificate, in.CertificateChain, keyOf(leaf), leaf
 	c.status, c.kind, c.importedAt = acm.CertificateStatusIssued, acm.CertificateTypeImported, s.now()
 	for _, t := range in.Tags {
 		s.tags[c.arn][aws.ToString(t.Key)] = aws.ToString(t.Value)
@@ -246,6 +250,21 @@ func (s *Sim) getCertificate(in *api.GetCertificateInput) (*api.GetCertificateOu
 		out.CertificateChain = aws.String(string(c.chain))
 	}
 	return out, nil
+}
+
+// takesUsages reports whether a certificate lacks usages that the one before it had. Key encipherment of ECDSA keys and the
+// authentication of clients may go (https://docs.aws.amazon.com/acm/latest/userguide/import-reimport.html).
+func takesUsages(before, next *x509.Certificate) bool {
+	if before == nil {
+		return false // Amazon has issued it
+	}
+	gone := before.KeyUsage &^ next.KeyUsage
+	if next.PublicKeyAlgorithm == x509.ECDSA {
+		gone &^= x509.KeyUsageKeyEncipherment
+	}
+	return gone != 0 || slices.ContainsFunc(before.ExtKeyUsage, func(u x509.ExtKeyUsage) bool {
+		return u != x509.ExtKeyUsageClientAuth && !slices.Contains(next.ExtKeyUsage, u)
+	})
 }
 
 // keyOf is the algorithm and size of a certificate's key.
