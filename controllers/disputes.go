@@ -109,13 +109,18 @@ func (r *reconciler) judge(before *lb.Observed, o outcome) *dispute {
 	fresh := before != nil && before != o.seen && r.disputes.left(groupKey{key: key}, time.Now()) == 0
 	// Where it was not as it should be, or something else is asked for now, nothing can be said.
 	if fresh && unlessRetained(o.snap, plan.Diff(before, o.built.LoadBalancer, o.caps)).Empty() {
-		var undone []string
-		for _, s := range o.todo.Print() {
-			undone = append(undone, s.Op+" "+s.ID)
-		}
-		r.disputes.found(groupKey{key: key}, undone, time.Now())
+		r.disputes.found(groupKey{key: key}, stepsOf(o.todo), time.Now())
 	}
 	return r.disputes.open(key, time.Now())
+}
+
+// stepsOf are the steps of a plan, each by what it does and to what.
+func stepsOf(p plan.Plan) []string {
+	var out []string
+	for _, s := range p.Print() {
+		out = append(out, s.Op+" "+s.ID)
+	}
+	return out
 }
 
 // leave is for how long the members of a target group are left as they are, which others have changed: they are those

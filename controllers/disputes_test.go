@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -97,6 +98,28 @@ func TestARuleThatIsUndoneTwiceIsLeft(t *testing.T) {
 	if left := b.disputes.left(groupKey{key: benchKey}, time.Now()); left < 15*time.Minute {
 		t.Errorf("the second wait is %s, want 20m", left)
 	}
+}
+
+// Two operators that repair each other's writes at each look, which come faster than reads may lag, end that all the same.
+func TestADisputeIsFoundWhereLooksAreFrequent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, ask("shop.example", "www.example"), service())
+		b.every = 2 * time.Second
+		b.place()
+		b.settle()
+		rules := b.rules()
+		for began := time.Now(); time.Since(began) < 7*time.Minute; time.Sleep(2 * time.Second) {
+			b.reconciles()
+			if b.disputes.open(benchKey, time.Now()) != nil {
+				b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonDisputed)
+				return
+			}
+			if b.rules() == rules {
+				b.undo()
+			}
+		}
+		t.Error("after seven minutes nothing is disputed")
+	})
 }
 
 // An Ingress that changes to and fro undoes nothing: no dispute begins.

@@ -23,9 +23,10 @@ type observer struct {
 	// looked is told of each look at the cloud.
 	looked func(context.Context, lb.Key)
 
-	mu    sync.Mutex
-	kept  map[lb.Key]sight
-	quiet map[lb.Key]time.Time // when all that was written is in what a look finds
+	mu      sync.Mutex
+	kept    map[lb.Key]sight
+	quiet   map[lb.Key]time.Time // when all that was written is in what a look finds
+	unfound map[lb.Key]string    // what was written last and not found by a look since, by what there was to do
 }
 
 // lagged is how long a look may not find what was written before it. Clouds publish no bound; AWS's reads are
@@ -74,6 +75,13 @@ func (o *observer) written(key lb.Key) *lb.Observed {
 	return o.kept[key].seen
 }
 
+// has is what is kept of a key; nil if nothing is.
+func (o *observer) has(key lb.Key) *lb.Observed {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.kept[key].seen
+}
+
 // keep keeps what was seen. A look that follows a write is early: it is repeated once that can be found. So is the
 // first one of this process, for the process before it may have ended right after a write.
 func (o *observer) keep(key lb.Key, seen *lb.Observed) {
@@ -94,14 +102,28 @@ func (o *observer) keep(key lb.Key, seen *lb.Observed) {
 	o.kept[key] = sight{seen: seen, until: now.Add(o.goodFor(seen))}
 }
 
-// wrote notes that what is under a key was changed a moment ago.
-func (o *observer) wrote(key lb.Key) {
+// wrote notes that what is under a key was changed a moment ago. What is written again as long as no look finds it is
+// waited for since it was written first: a look that does not find it after that finds what another writer wrote.
+func (o *observer) wrote(key lb.Key, what string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.quiet == nil {
 		o.quiet = map[lb.Key]time.Time{}
 	}
-	o.quiet[key] = time.Now().Add(lagged)
+	if o.unfound == nil {
+		o.unfound = map[lb.Key]string{}
+	}
+	if _, known := o.quiet[key]; !known || o.unfound[key] != what {
+		o.quiet[key], o.unfound[key] = time.Now().Add(lagged), what
+	}
+}
+
+// foundWritten notes that a look found what was written, or what another writer has made of it: what is written from now on is
+// waited for anew.
+func (o *observer) foundWritten(key lb.Key) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.unfound, key)
 }
 
 // due is until when to believe what was seen. An early look is repeated once all that was written since is found, too.
@@ -199,6 +221,7 @@ func (o *observer) gone(key lb.Key) {
 	defer o.mu.Unlock()
 	delete(o.kept, key)
 	delete(o.quiet, key)
+	delete(o.unfound, key)
 }
 
 // jittered keeps load balancers that were first seen together from being looked at together.
