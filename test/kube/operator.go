@@ -7,7 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -114,6 +116,20 @@ func (r *Replica) PID() int { return r.process.pid }
 
 // Kill ends a replica the way a crash does.
 func (r *Replica) Kill() { r.process.stop() }
+
+// Terminate tells a replica to stop, the way a kubelet does, and returns what it ends with.
+func (r *Replica) Terminate(t testing.TB) int {
+	t.Helper()
+	if err := syscall.Kill(r.process.pid, syscall.SIGTERM); err != nil {
+		t.Fatalf("telling an operator to stop: %s", err)
+	}
+	select {
+	case <-r.process.done:
+	case <-time.After(patience):
+		t.Fatalf("the operator does not stop:\n%s", r.Log())
+	}
+	return r.process.code
+}
 
 // Log is the end of what a replica says, together with its peers of the same log.
 func (r *Replica) Log() string { return r.process.tail() }

@@ -19,6 +19,7 @@ type process struct {
 	pid  int
 	kill context.CancelFunc
 	done chan struct{} // closed when it has ended
+	code int           // what it ended with, then
 
 	watchdog *exec.Cmd
 	leash    io.Closer
@@ -46,7 +47,8 @@ func startProcess(path, log string, environment, flags []string) (*process, erro
 	p.pid = command.Process.Pid
 	go func() {
 		defer close(p.done)
-		_ = command.Wait() // how it ended is in its log
+		_ = command.Wait() // why it ended is in its log
+		p.code = command.ProcessState.ExitCode()
 	}()
 	if err := p.guard(ctx, command.Process.Pid); err != nil {
 		p.stop()
