@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,18 +25,24 @@ func (j job) Reconcile(ctx context.Context, key string) (reconcile.Result, error
 func TestWorkThatWaitsForASlowCallHasNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var underWay calls
-		s, running, most, done := &slots{limit: 2}, 0, 0, 0
+		s := &slots{limit: 2}
+		var counting sync.Mutex
+		running, most, done := 0, 0, 0
 		b := bounded[string]{job(func(ctx context.Context, key string) error {
 			if key == "silent" {
 				defer underWay.begin(ctx, "Observe")()
 				time.Sleep(time.Minute)
 				return nil
 			}
+			counting.Lock()
 			running++
 			most = max(most, running)
+			counting.Unlock()
 			ended := underWay.begin(ctx, "Observe")
 			time.Sleep(time.Second)
 			ended()
+			counting.Lock()
+			defer counting.Unlock()
 			running--
 			done++
 			return nil
@@ -49,10 +56,13 @@ func TestWorkThatWaitsForASlowCallHasNoSlot(t *testing.T) {
 			go func() { _, _ = b.Reconcile(t.Context(), "answered") }()
 		}
 		time.Sleep(4 * time.Second)
+		counting.Lock()
 		if done > 0 {
 			t.Errorf("%d were done while all slots were taken", done)
 		}
+		counting.Unlock()
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		if done != 6 || most != 2 {
 			t.Errorf("after %s %d were done, at most %d at a time; want 6, 2", time.Since(began), done, most)
 		}
@@ -60,6 +70,7 @@ func TestWorkThatWaitsForASlowCallHasNoSlot(t *testing.T) {
 			t.Errorf("the oldest call is %s old", oldest)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if s.busy != 0 || s.waiting != 0 || underWay.oldest() != 0 {
 			t.Errorf("in the end: %d slots are taken, %d wait, %s", s.busy, s.waiting, underWay.oldest())
 		}
@@ -78,6 +89,7 @@ func TestWorkThatDoesNotGetASlotInTimeIsNotDone(t *testing.T) {
 			t.Errorf("the error is %v", err)
 		}
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 		if s.busy != 0 || len(s.queue) != 0 {
 			t.Errorf("%d slots are taken, %d wait", s.busy, len(s.queue))
 		}
@@ -122,18 +134,22 @@ func TestAReconcileThatDoesNotEndFailsTheLivenessProbe(t *testing.T) {
 func TestACallThatTakesLongIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var underWay calls
-		var lines []string
-		ctx := logr.NewContext(context.Background(), funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
+		logged := make(chan string, 10)
+		ctx := logr.NewContext(context.Background(), funcr.New(func(_, args string) { logged <- args }, funcr.Options{}))
 		ended := underWay.begin(ctx, "Apply", "step", "create rule 80/shop")
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
-		if len(lines) > 0 {
-			t.Errorf("after 29 s: %q", lines)
+		if len(logged) > 0 {
+			t.Errorf("after 29 s: %q", <-logged)
 		}
 		time.Sleep(5 * time.Minute)
+		synctest.Wait()
 		ended()
-		if len(lines) != 1 || !strings.Contains(lines[0], `"call"="Apply" "for"="30s" "step"="create rule 80/shop"`) {
-			t.Errorf("after 5 minutes: %q", lines)
+		if len(logged) != 1 {
+			t.Fatalf("after 5 minutes there are %d lines, want 1", len(logged))
+		}
+		if line := <-logged; !strings.Contains(line, `"call"="Apply" "for"="30s" "step"="create rule 80/shop"`) {
+			t.Errorf("after 5 minutes: %q", line)
 		}
 	})
 }
