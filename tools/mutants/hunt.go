@@ -22,10 +22,30 @@ import (
 
 // This file runs tests on one mutant after the other: for each, those tests that come by its place.
 
-// A test is one function of a binary.
+// A test is one function of a binary, or a subtest of one.
 type test struct {
 	binary, dir, name string
+	sub               string // "" for all of the function
 	takes             time.Duration
+}
+
+// beside reports whether one run of a binary can be of both.
+func (t *test) beside(o *test) bool {
+	return t.binary == o.binary && (t.sub == "") == (o.sub == "") && (t.sub == "" || t.name == o.name)
+}
+
+// pattern is the expression for some tests that are beside each other.
+func pattern(tests []*test) string {
+	var names, subs []string
+	for _, t := range tests {
+		names, subs = append(names, regexp.QuoteMeta(t.name)), append(subs, regexp.QuoteMeta(t.sub))
+	}
+	slices.Sort(names)
+	out := "^(" + strings.Join(slices.Compact(names), "|") + ")$"
+	if tests[0].sub != "" {
+		out += "/^(" + strings.Join(subs, "|") + ")$"
+	}
+	return out
 }
 
 // A hunt knows which tests come by which mutant.
@@ -50,12 +70,12 @@ func (h *hunt) scout(ctx context.Context, tests []*test, met string) error {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			fmt.Fprintf(h.log, "%s fails without a mutant, and is left out: %s\n", t.name, lastLines(out))
+			fmt.Fprintf(h.log, "%s fails without a mutant, and is left out: %s\n", t, lastLines(out))
 			continue
 		}
 		t.takes = time.Since(began)
 		if h.quick > 0 && t.takes > h.quick {
-			fmt.Fprintf(h.log, "%s takes %s, and is left out\n", t.name, t.takes.Round(time.Millisecond))
+			fmt.Fprintf(h.log, "%s takes %s, and is left out\n", t, t.takes.Round(time.Millisecond))
 			continue
 		}
 		text, err := os.ReadFile(met)
@@ -81,7 +101,7 @@ func (h *hunt) kills(ctx context.Context, n int) (bool, error) {
 	tests := h.tests[n]
 	for len(tests) > 0 {
 		batch, takes := 0, time.Duration(0)
-		for batch < len(tests) && tests[batch].binary == tests[0].binary && (batch == 0 || takes+tests[batch].takes < 2*time.Second) {
+		for batch < len(tests) && tests[batch].beside(tests[0]) && (batch == 0 || takes+tests[batch].takes < 2*time.Second) {
 			takes += tests[batch].takes
 			batch++
 		}
@@ -131,19 +151,17 @@ func (h *hunt) all(ctx context.Context, mutants int, wanted func(int) bool, told
 func (t *test) run(ctx context.Context, limit time.Duration, tests []*test, variable string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	names := make([]string, len(tests))
-	for i, t := range tests {
-		names[i] = regexp.QuoteMeta(t.name)
-	}
-	run := exec.CommandContext(ctx, t.binary, "-test.failfast", "-test.run", "^("+strings.Join(names, "|")+")$")
+	run := exec.CommandContext(ctx, t.binary, "-test.failfast", "-test.run", pattern(tests))
 	run.Dir, run.WaitDelay = t.dir, time.Second
 	run.Env = append(os.Environ(), variable)
 	out, err := run.CombinedOutput()
 	return string(out), err
 }
 
+func (t *test) String() string { return strings.TrimSuffix(t.name+"/"+t.sub, "/") }
+
 // testsOf are the tests of a binary. Of a package whose other tests need a cluster, only those that are in it.
-func testsOf(ctx context.Context, tree, pkg, binary string, inside bool) ([]*test, error) {
+func testsOf(ctx context.Context, tree, pkg, binary string, s suite) ([]*test, error) {
 	dir := filepath.Join(tree, pkg)
 	list := exec.CommandContext(ctx, binary, "-test.list", "^Test")
 	list.Dir = dir
@@ -157,11 +175,38 @@ func testsOf(ctx context.Context, tree, pkg, binary string, inside bool) ([]*tes
 	}
 	var tests []*test
 	for _, name := range strings.Fields(string(out)) {
-		if !inside || within[name] {
-			tests = append(tests, &test{binary: binary, dir: dir, name: name})
+		t := &test{binary: binary, dir: dir, name: name}
+		switch {
+		case slices.Contains(s.split, name):
+			parts, err := t.parts(ctx)
+			if err != nil {
+				return nil, err
+			}
+			tests = append(tests, parts...)
+		case !s.inside || within[name]:
+			tests = append(tests, t)
 		}
 	}
 	return tests, nil
+}
+
+// passed is what a test binary says of a subtest.
+var passed = regexp.MustCompile(`(?m)^    --- PASS: [^/ ]+/([^/ ]+) `)
+
+// parts are the subtests of a test that pass, each as a test of its own.
+func (t *test) parts(ctx context.Context) ([]*test, error) {
+	run := exec.CommandContext(ctx, t.binary, "-test.v", "-test.run", pattern([]*test{t}))
+	run.Dir = t.dir
+	out, _ := run.CombinedOutput() // it fails where one of them does, which is left out
+	found := passed.FindAllStringSubmatch(string(out), -1)
+	if len(found) == 0 {
+		return nil, fmt.Errorf("listing the subtests of %s: none passes: %s", t, lastLines(string(out)))
+	}
+	var parts []*test
+	for _, sub := range found {
+		parts = append(parts, &test{binary: t.binary, dir: t.dir, name: t.name, sub: sub[1]})
+	}
+	return parts, nil
 }
 
 // testsInside are the tests of a folder that are in the package itself.

@@ -26,6 +26,8 @@ type suite struct {
 	tests []string // packages of tests
 	// inside leaves out tests from outside of the package: they need a cluster, and take minutes.
 	inside bool
+	// split are tests whose subtests are run each by itself: most mutants fail in one of them.
+	split []string
 	// files are those of which each survivor is known; all if it is nil. The others are tried where -all says so.
 	files []string
 }
@@ -36,7 +38,7 @@ func (s suite) has(m mutant) bool {
 }
 
 var suites = map[string]suite{
-	"model/plan": {tests: []string{"model/plan", "providers", "test/golden"}, files: []string{
+	"model/plan": {tests: []string{"model/plan", "providers", "test/golden"}, split: []string{"TestGolden"}, files: []string{
 		"name.go", "order.go", "plan.go", "print.go", "protect.go", "strangers.go", "suspicious.go",
 	}},
 	"providers":     {tests: []string{"providers"}},
@@ -117,7 +119,7 @@ func survive(ctx context.Context, tree, pkg string, c choice, s suite, out io.Wr
 	h := &hunt{log: out, quick: c.quick}
 	var tests []*test
 	for i, binary := range binaries {
-		more, err := testsOf(ctx, tree, s.tests[i], binary, s.inside)
+		more, err := testsOf(ctx, tree, s.tests[i], binary, s)
 		if err != nil {
 			return nil, err
 		}

@@ -36,6 +36,13 @@ func Note(n int) (notes []int) {
 }
 
 func Open() bool { return true }
+
+func Times(n int) (times int) {
+	if n > 0 {
+		times = n
+	}
+	return times
+}
 `
 
 const tests = `package shop
@@ -55,6 +62,16 @@ func TestPrice(t *testing.T) {
 }
 
 func TestNote(t *testing.T) { Note(3) }
+
+func TestTimes(t *testing.T) {
+	for times, want := range map[string]int{"once": 3, "never": 0} {
+		t.Run(times, func(t *testing.T) {
+			if got := Times(want); got != want {
+				t.Errorf("%d", got)
+			}
+		})
+	}
+}
 `
 
 func TestSurvivorsAreWhatNoTestFailsOn(t *testing.T) {
@@ -71,7 +88,7 @@ func TestSurvivorsAreWhatNoTestFailsOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	suites["shop"] = suite{tests: []string{"shop"}}
+	suites["shop"] = suite{tests: []string{"shop"}, split: []string{"TestTimes"}}
 	var said strings.Builder
 	if err := run(t.Context(), tree, "page.md", choice{}, []string{"shop"}, &said); err == nil {
 		t.Error("there are survivors, and it succeeds")
@@ -89,7 +106,7 @@ func TestSurvivorsAreWhatNoTestFailsOn(t *testing.T) {
 	want := []string{
 		"Price: move the limit of `n < 0`",
 		"Note: move the limit of `i < n`", "Note: leave out `continue`", "Note: leave out `notes = append(notes, i+1)`", "Note: leave out the number of `i+1`",
-		"Open: return not true",
+		"Open: return not true", "Times: move the limit of `n > 0`",
 	}
 	slices.Sort(unexplained)
 	slices.Sort(want)
