@@ -19,7 +19,7 @@ func (d *difference) handOver() []lb.GroupID {
 	kept := d.kept()
 	for _, g := range d.want.TargetGroups {
 		leave, take := d.unnamed[g.ID], d.named[g.ID]
-		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] || len(leave) == 0 {
+		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] {
 			continue
 		}
 		if held, ok := d.held[g.ID]; ok {
