@@ -35,11 +35,20 @@ test: controlplane moto $(BIN)/helm $(BIN)/kubectl ## Request every sample route
 	for module in $(TESTED); do go -C $$module test -timeout 30m ./...; done
 	go test -timeout 30m ./...
 
-# The model starts no goroutine. Its largest packages compute for minutes under the detector: lives of a seed that is
-# drawn run them instead. Of the controllers, those tests are run in which most happens at once, and failover runs the
-# command as a process.
+# Every package is tested with the race detector but these, and a new one is so without being named:
+# - most of the model, which computes for minutes and starts no goroutine, to which test/goroutines_test.go holds it,
+#   and test/fuzz and test/limits, which ask the model;
+# - test/alb, which runs the provider for minutes: a life of a load balancer is run;
+# - test/check, which runs `check` and `prove` for minutes: what they call is tested in cli and providers;
+# - test/moto, which is an emulator that is not written in Go;
+# - tests that do nothing but ask an operator that is a process: test/failover runs the same process, built with the
+#   detector (test/kube/race.go).
+# -short leaves out tests that start a control plane. Of these, the ones of controllers are run in which most happens at
+# once, and test/failover.
 RACE := -race -count 1 -timeout 15m
-RACY := ./api/... ./cli/... ./providers/... ./model/check ./model/diag ./model/ingress/foreign ./model/ingress/spelling ./model/ownership ./model/printable ./test/albsim/...
+UNRACED := model model/ingress model/lb model/plan model/routing test/fuzz test/limits test/alb test/check test/moto \
+	test/chaos test/conformance test/operator test/rollout test/scale
+RACED = $(filter-out $(UNRACED:%=fairlead.dev/fairlead/%),$(shell go list ./...))
 BUSY := TheSecondReplicaTakesOver|AFollowerIsWarm|APlanEndsWhereAnotherOperatorHasBegunOne|WhatAnotherOperatorHasTakenIsLookedAtAnew
 BUSY := $(BUSY)|AnOperatorThatIsStoppedFinishesTheStepUnderWay|ALargeLoadBalancerHoldsNobodyUp|ACertificateIsReplacedUnderLoad
 BUSY := $(BUSY)|MetricsMove|AnAPIServerThatIsAwayTakesNothingWithIt
@@ -49,7 +58,7 @@ race: controlplane ## Run tests that look for data races, and the operator with 
 	go test $(RACE) ./test/failover
 	go test $(RACE) ./controllers -run '^Test($(BUSY))$$'
 	go test $(RACE) ./test/alb -run '^TestRealNoRequestEverGoesAstray$$' -reallives 1
-	go test $(RACE) $(RACY)
+	go test $(RACE) -short $(RACED)
 
 .PHONY: conformance
 conformance: controlplane ## Request what every Ingress controller has to answer, and print how that went; SUITE=folder runs another suite

@@ -72,6 +72,7 @@ type Cluster struct {
 // see Main.
 func Start(t testing.TB, o Options) *Cluster {
 	t.Helper()
+	skipShort(t)
 	c, err := start(o)
 	if err != nil {
 		t.Fatal(err)

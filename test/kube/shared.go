@@ -50,6 +50,7 @@ func IsInside(variable string) bool { return strings.HasPrefix(variable, inside+
 // and clean up what has none: what watches all namespaces sees those of the other tests.
 func Shared(t testing.TB) *Cluster {
 	t.Helper()
+	skipShort(t)
 	shared.Lock()
 	defer shared.Unlock()
 	if !shared.inMain {
@@ -63,4 +64,12 @@ func Shared(t testing.TB) *Cluster {
 		t.Fatal(shared.err)
 	}
 	return shared.cluster
+}
+
+// skipShort skips a test where only those are asked for that need no control plane: `go test -short`.
+func skipShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short starts no control plane")
+	}
 }

@@ -43,6 +43,9 @@ type Server struct {
 // Start runs moto on a loopback port for as long as the test runs.
 func Start(t testing.TB) *Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("-short starts no emulator")
+	}
 	if _, err := os.Stat(command); err != nil {
 		t.Fatalf("looking for moto: %s: `make moto` installs it, and `make test` does so first", err)
 	}
