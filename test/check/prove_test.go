@@ -262,11 +262,11 @@ func TestProveEndsWhereTheCallsAreSpent(t *testing.T) {
 // A faulty provider panics after some steps.
 type faulty struct {
 	prove.Cloud
-	steps *int
+	steps *atomic.Int64
 }
 
 func (f faulty) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
-	if *f.steps++; *f.steps == 5 {
+	if f.steps.Add(1) == 5 {
 		panic("a fault")
 	}
 	return f.Cloud.Apply(ctx, seen, step)
@@ -275,7 +275,7 @@ func (f faulty) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (p
 func TestProveSurvivesAPanic(t *testing.T) {
 	sim, endpoint := serve(t, albsim.Options{})
 	before := sim.Inventory()
-	findings, left := prove.Run(t.Context(), faulty{at(endpoint, prove.Prefix+"test", func() {}), new(int)}, quick(func() int { return 0 }))
+	findings, left := prove.Run(t.Context(), faulty{at(endpoint, prove.Prefix+"test", func() {}), new(atomic.Int64)}, quick(func() int { return 0 }))
 	if last := findings[len(findings)-1]; !strings.Contains(last.Detail, "the provider panicked: a fault") || len(left) > 0 {
 		t.Errorf("it ends with %+v, and leaves %v", last, left)
 	}
