@@ -47,6 +47,8 @@ type Options struct {
 	Operator []string
 	// Flags are more flags for kube-apiserver, and win over ours.
 	Flags []string
+
+	backup string // the data that etcd begins with; see Clone
 }
 
 // A Cluster is a running control plane.
@@ -118,14 +120,17 @@ func (c *Cluster) run() error {
 	if err := c.connect(); err != nil {
 		return err
 	}
-	if c.etcd, err = c.command(etcd, c.etcdFlags()); err != nil {
+	restored := c.options.backup != ""
+	if err := c.keep(); err != nil {
 		return err
 	}
 	if err := c.serve(ctx); err != nil {
 		return err
 	}
-	if err := c.installDefinitions(ctx); err != nil {
-		return err
+	if !restored {
+		if err := c.installDefinitions(ctx); err != nil {
+			return err
+		}
 	}
 	if len(c.options.Controllers) > 0 {
 		if c.manager, err = c.command(manager, c.managerFlags()); err != nil {
@@ -180,7 +185,7 @@ func (c *Cluster) command(name string, flags []string) (*process, error) {
 func (c *Cluster) etcdFlags() []string {
 	url := c.etcdURL()
 	return []string{
-		"--data-dir=" + filepath.Join(c.dir, "etcd"),
+		"--data-dir=" + c.data(),
 		"--listen-client-urls=" + url,
 		"--advertise-client-urls=" + url,
 		"--listen-peer-urls=http://" + host + ":0", // it has no peers
