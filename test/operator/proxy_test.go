@@ -27,6 +27,8 @@ type proxy struct {
 	calls    map[string]int // by operation
 	last     time.Time
 	readOnly bool
+	silent   func(operation string, body []byte) bool // whether a call is never answered; nil for none
+	held     int                                      // calls that have not been answered
 }
 
 // What a call is named, in either of AWS's protocols, and what one is named that only looks.
@@ -52,6 +54,10 @@ func newProxy(t *testing.T, before string) *proxy {
 		}
 		if !p.pass(operation(r, text)) {
 			http.Error(answer, "this would write: "+string(text), http.StatusForbidden)
+			return
+		}
+		if p.holds(operation(r, text), text) {
+			<-r.Context().Done() // the caller gives up, or ends
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(text))
@@ -87,6 +93,31 @@ func (p *proxy) forbid() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.readOnly = true
+}
+
+// silence accepts some calls from now on, and never answers them.
+func (p *proxy) silence(which func(operation string, body []byte) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.silent, p.held = which, 0
+}
+
+// holds reports whether a call is never answered.
+func (p *proxy) holds(operation string, body []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.silent == nil || !p.silent(operation, body) {
+		return false
+	}
+	p.held++
+	return true
+}
+
+// holding is how many calls were not answered since the silence began.
+func (p *proxy) holding() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held
 }
 
 // forget counts from now on.
