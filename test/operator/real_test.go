@@ -47,7 +47,8 @@ func realAccount(t *testing.T) account {
 
 // A vigil asks the data plane for hosts after each call, and keeps what was answered wrongly.
 type vigil struct {
-	sim *albsim.Sim
+	sim   *albsim.Sim
+	plain bool // nothing is asked over TLS
 
 	mu      sync.Mutex
 	address string
@@ -59,6 +60,14 @@ type vigil struct {
 func (w *world) watch() *vigil {
 	v := &vigil{sim: w.sim, may: map[string][]string{}}
 	w.sim.Watch(func(c albsim.Call) { v.ask("after " + c.String()) })
+	return v
+}
+
+// vigilOver asks for hosts after each call, over HTTP alone.
+func (w *world) vigilOver(address string, may map[string][]string) *vigil {
+	v := w.watch()
+	v.plain = true
+	v.at(address, may)
 	return v
 }
 
@@ -74,6 +83,9 @@ func (v *vigil) ask(when string) {
 	defer v.mu.Unlock()
 	for host, may := range v.may {
 		for _, secure := range []bool{false, true} {
+			if secure && v.plain {
+				continue
+			}
 			if got := v.answers(v.address, host, secure); !slices.ContainsFunc(may, func(pod string) bool { return got == pod }) {
 				v.wrong = append(v.wrong, fmt.Sprintf("%s %s, over TLS %t, is answered by %q, and not by one of %v", when, host, secure, got, may))
 			}

@@ -102,19 +102,38 @@ type world struct {
 	flags     []string // of the operator, besides those that all have
 }
 
-// newWorld makes a namespace with a class of its own.
+// newWorld makes a namespace with a class of its own, in the cluster that tests share.
 func newWorld(t *testing.T, a account) *world {
 	t.Helper()
 	cluster := kube.Shared(t)
+	w := worldIn(t, cluster, cluster.Namespace(t), a)
+	w.install(t)
+	return w
+}
+
+// worldIn is a namespace of a cluster as it is.
+func worldIn(t *testing.T, cluster *kube.Cluster, namespace string, a account) *world {
+	t.Helper()
 	c, err := client.New(cluster.Config, client.Options{Scheme: controllers.Scheme()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{account: a, Client: c, cluster: cluster, namespace: cluster.Namespace(t), elb: elbapi.NewFromConfig(a.config), proxy: newProxy(t, a.url)}
+	w := &world{account: a, Client: c, cluster: cluster, namespace: namespace, elb: elbapi.NewFromConfig(a.config), proxy: newProxy(t, a.url)}
 	w.log = filepath.Join(t.TempDir(), "operator.log")
+	t.Cleanup(func() {
+		if t.Failed() && w.replica != nil {
+			t.Log(w.replica.Log())
+		}
+	})
+	return w
+}
+
+// install makes the class.
+func (w *world) install(t *testing.T) {
+	t.Helper()
 	w.create(t, &v1alpha1.LoadBalancerClass{
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "class"},
-		Spec:       v1alpha1.LoadBalancerClassSpec{RegularExpressions: new(!a.globs)},
+		Spec:       v1alpha1.LoadBalancerClassSpec{RegularExpressions: new(!w.globs)},
 	})
 	w.create(t, &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: w.namespace},
@@ -122,12 +141,6 @@ func newWorld(t *testing.T, a account) *world {
 			APIGroup: aws.String(v1alpha1.Group), Kind: v1alpha1.KindLoadBalancerClass, Name: "class", Scope: aws.String("Namespace"), Namespace: &w.namespace,
 		}},
 	})
-	t.Cleanup(func() {
-		if t.Failed() && w.replica != nil {
-			t.Log(w.replica.Log())
-		}
-	})
-	return w
 }
 
 func (w *world) create(t *testing.T, o client.Object) {
