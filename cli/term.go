@@ -84,6 +84,7 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 		DriftInterval: t.driftInterval,
 		Paused:        t.paused,
 		VanishedGrace: t.vanishedGrace,
+		May:           may,
 		ManageClass:   t.manageClass,
 		Requests:      t.requests,
 		Workers:       t.workers,

@@ -31,6 +31,8 @@ type archive struct {
 	planned bool
 	// term names this operator for as long as it has the lease; noTerm where there is no election.
 	term string
+	// may returns why this operator may not write now: another may have the lease. It is nil where there is no election.
+	may func() error
 
 	mu      sync.Mutex
 	written map[string]*v1alpha1.LoadBalancer // by name
@@ -63,6 +65,9 @@ func (a *archive) load(ctx context.Context) (map[lb.Key]record, error) {
 }
 
 func (a *archive) save(ctx context.Context, key lb.Key, r record) error {
+	if err := a.leads(key); err != nil {
+		return err
+	}
 	stored, err := a.stored(ctx, key)
 	if err == nil {
 		r.Term = a.termOf(stored)
@@ -81,6 +86,18 @@ func (a *archive) save(ctx context.Context, key lb.Key, r record) error {
 	return nil
 }
 
+// leads returns an error where another operator may lead by now. It may have deleted the record, which must not be made again
+// of what this one remembers.
+func (a *archive) leads(key lb.Key) error {
+	if a.may == nil {
+		return nil
+	}
+	if err := a.may(); err != nil {
+		return fmt.Errorf("writing the LoadBalancer of %s: %w", key, err)
+	}
+	return nil
+}
+
 // noTerm is the term of an operator without elections. It is written once: a record with a term is of a load balancer
 // that a plan has begun to make.
 const noTerm = "none"
@@ -89,6 +106,9 @@ const noTerm = "none"
 // written there since, the API server refuses the write, and the plan does not begin. Where the term is there already, the
 // write changes nothing, and is refused all the same.
 func (a *archive) claim(ctx context.Context, key lb.Key) error {
+	if err := a.leads(key); err != nil {
+		return err
+	}
 	stored, err := a.stored(ctx, key)
 	if err != nil || a.term == noTerm && stored.Status.Term == noTerm {
 		return err
@@ -180,6 +200,9 @@ func (a *archive) read(ctx context.Context, name string) (*v1alpha1.LoadBalancer
 }
 
 func (a *archive) drop(ctx context.Context, key lb.Key) error {
+	if err := a.leads(key); err != nil {
+		return err
+	}
 	name := a.name(key)
 	stored, _ := a.last(name)
 	if stored == nil {

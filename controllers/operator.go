@@ -67,6 +67,8 @@ type Options struct {
 	Version string
 	// Term names this operator for as long as it has the lease; empty where there is no election.
 	Term string
+	// May returns why this operator may not write now, as another may have the lease; nil where there is no election.
+	May func() error
 	// ReconcileTimeout is how long a load balancer is worked on before the next one's turn; zero is 10 minutes.
 	ReconcileTimeout time.Duration
 }
@@ -105,7 +107,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		o.Metrics = ctrlmetrics.Registry
 	}
 	records := newArchive(m.GetAPIReader(), m.GetClient(), o.Namespace)
-	records.term = cmp.Or(o.Term, noTerm)
+	records.term, records.may = cmp.Or(o.Term, noTerm), o.May
 	var kept keeper = records
 	if o.ReadOnly {
 		kept, o.Cloud = newPreview(m.GetAPIReader(), m.GetClient(), o.Namespace), providers.ReadOnly(o.Cloud)

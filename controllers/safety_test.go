@@ -7,6 +7,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -153,6 +154,41 @@ func TestARecordThatAnotherOperatorHasWrittenStays(t *testing.T) {
 			records, err := newArchive(b.Client, b.Client, "").load(t.Context())
 			if got := records[benchKey]; err != nil || got.Address != "theirs" || got.Term == "early" {
 				t.Errorf("the record is %+v, error %v", got, err)
+			}
+		})
+	}
+}
+
+// An operator that was paused, and whose load balancer another one has deleted meanwhile, does not make the record again of
+// what it remembers: the next leader would take the Ingress for one that has vanished, and serve it.
+func TestARecordThatAnotherLeaderDeletedStaysDeleted(t *testing.T) {
+	for name, late := range map[string]func(*bench, record) error{
+		"a record is written": func(b *bench, r record) error { return b.memories.keep(b.Context(), benchKey, r) },
+		"a plan begins":       func(b *bench, _ record) error { return b.memories.keeper.claim(b.Context(), benchKey) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, ask("shop.example"), service())
+			b.place()
+			b.settle()
+			paused, remembered := b.reconciler, b.memories.recall(benchKey)
+			paused.memories.keeper.(*archive).may = func() error { return errors.New("the lease was last renewed 25s ago") }
+			if len(remembered.Memory.Members) != 1 {
+				t.Fatalf("it remembers %+v", remembered.Memory)
+			}
+			b.succeed()
+			if err := b.Delete(t.Context(), &v1alpha1.LoadBalancer{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(string(benchKey), "")}}); err != nil {
+				t.Fatal(err)
+			}
+			b.reconciler = paused
+			remembered.LastError = "late"
+			for range 3 { // the first finds that the record has changed, and the next ones read it again
+				if err := late(b, remembered); err == nil {
+					t.Error("it writes")
+				}
+			}
+			records, err := newArchive(b.Client, b.Client, "").load(t.Context())
+			if err != nil || len(records) > 0 {
+				t.Errorf("there are %+v, %v", records, err)
 			}
 		})
 	}
