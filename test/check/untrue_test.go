@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -311,6 +312,61 @@ func TestProveCountsWhatItSaw(t *testing.T) {
 			}
 			if diff := cmp.Diff(was, sim.Inventory()); diff != "" || len(left) > 0 {
 				t.Errorf("%v is left; what there is (-before +after):\n%s", left, diff)
+			}
+		})
+	}
+}
+
+// A thing that AWS says to have made and has not, or a page of a proxy in the middle of a proof, is no success: a scenario
+// that needed it is said to have failed, and the run ends in its time.
+func TestProveBelievesNoThingThatIsNotThere(t *testing.T) {
+	arn := func(kind string) string { return "arn:aws:elasticloadbalancing:eu-west-1:123456789012:" + kind }
+	forged := map[string]string{
+		"CreateLoadBalancer": "<LoadBalancers><member><LoadBalancerArn>" + arn("loadbalancer/app/x/0123456789abcdef") + "</LoadBalancerArn><DNSName>x.example</DNSName><State><Code>active</Code></State></member></LoadBalancers>",
+		"CreateTargetGroup":  "<TargetGroups><member><TargetGroupArn>" + arn("targetgroup/x/0123456789abcdef") + "</TargetGroupArn></member></TargetGroups>",
+		"CreateListener":     "<Listeners><member><ListenerArn>" + arn("listener/app/x/0123456789abcdef/0123456789abcdef") + "</ListenerArn></member></Listeners>",
+	}
+	lies := map[string]untrue{}
+	for action, answer := range forged {
+		lies[action+" is answered and not made"] = func(w http.ResponseWriter, r request) bool {
+			if r.action != action {
+				return false
+			}
+			fmt.Fprintf(w, "<%[1]sResponse><%[1]sResult>%[2]s</%[1]sResult></%[1]sResponse>", action, answer)
+			return true
+		}
+	}
+	lies["a certificate is answered and not imported"] = func(w http.ResponseWriter, r request) bool {
+		if r.action != "ImportCertificate" {
+			return false
+		}
+		fmt.Fprint(w, `{"CertificateArn":"arn:aws:acm:eu-west-1:123456789012:certificate/01234567-89ab-cdef-0123-456789abcdef"}`)
+		return true
+	}
+	var calls atomic.Int64
+	lies["a page comes in the middle"] = func(w http.ResponseWriter, r request) bool {
+		if calls.Add(1) < 40 || strings.HasPrefix(r.action, "Delete") || strings.HasPrefix(r.action, "Describe") {
+			return false
+		}
+		fmt.Fprint(w, "<html><body>Sign in</body></html>")
+		return true
+	}
+	for name, lie := range lies {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sim := albsim.New(albsim.Options{})
+			was := sim.Inventory()
+			o := soon()
+			began := time.Now()
+			findings, left := prove.Run(t.Context(), at(serveUntrue(t, sim, lie), prove.Prefix+"test", func() {}), o)
+			if took := time.Since(began); took > o.Within+o.Clearing+30*time.Second { // a rule waits 20 s for its listener
+				t.Errorf("it took %s", took)
+			}
+			if !slices.ContainsFunc(findings, func(f check.Finding) bool { return f.State == check.Wrong }) {
+				t.Errorf("nothing is wrong: %+v", findings)
+			}
+			if diff := cmp.Diff(was, sim.Inventory()); diff != "" && len(left) == 0 {
+				t.Errorf("nothing is said to be left; what there is (-before +after):\n%s", diff)
 			}
 		})
 	}
