@@ -185,6 +185,13 @@ func TestWaitsForACloudGrow(t *testing.T) {
 	if total < 46*time.Second || total > 57*time.Second {
 		t.Errorf("ten waits are %s", total)
 	}
+	total = 0
+	for range 10 { // 0.1, 0.1, 0.1, 0.2 and up to 10 s: a cache whose watch has broken lags for half a minute
+		total += p.wait("lags", afterConflict)
+	}
+	if total < 10*time.Second || total > 25*time.Second {
+		t.Errorf("ten waits for a cache are %s", total)
+	}
 	if wait := p.wait("web", afterPending); wait != afterPending {
 		t.Errorf("the first wait of another one is %s", wait)
 	}

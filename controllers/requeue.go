@@ -68,7 +68,7 @@ func (p *patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, er
 	return result, retried
 }
 
-// Pending is how often in a row it was too early for what is worked on.
+// Pending is how often in a row it was too early for what is worked on, or a cache lagged.
 type pending[K comparable] struct {
 	mu    sync.Mutex
 	times map[K]int
@@ -80,12 +80,13 @@ const (
 	longestPending = 10 * time.Second
 )
 
-// wait is how long to wait after so long was asked for: a wait for the cloud grows, any other one ends the row. Waits that
+// wait is how long to wait after so long was asked for: a wait for the cloud, or for a cache to catch up, grows; any other one
+// ends the row. A cache whose watch has broken lags for half a minute and more. Waits that
 // are longer than the first ones differ by up to a fifth, so that those of many load balancers do not end at once.
 func (p *pending[K]) wait(key K, asked time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if asked != afterPending {
+	if asked != afterPending && asked != afterConflict {
 		delete(p.times, key)
 		return asked
 	}
