@@ -24,7 +24,8 @@ type proxy struct {
 	url string
 
 	mu       sync.Mutex
-	calls    map[string]int // by operation
+	calls    map[string]int  // by operation
+	answered map[string]bool // by the SDK's ID of a call: it was answered without an error
 	last     time.Time
 	readOnly bool
 	silent   func(operation string, body []byte) bool // whether a call is never answered; nil for none
@@ -44,15 +45,20 @@ func newProxy(t *testing.T, before string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{calls: map[string]int{}}
+	p := &proxy{calls: map[string]int{}, answered: map[string]bool{}}
 	onward := httputil.NewSingleHostReverseProxy(to)
+	onward.Transport = http.DefaultTransport.(*http.Transport).Clone() // httptest closes connections of the default one
+	onward.ModifyResponse = func(r *http.Response) error {
+		p.answers(r.Request, r.StatusCode)
+		return nil
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(r.Body)
 		if err != nil {
 			http.Error(answer, err.Error(), http.StatusBadRequest)
 			return
 		}
-		if !p.pass(operation(r, text)) {
+		if !p.pass(r, text) {
 			http.Error(answer, "this would write: "+string(text), http.StatusForbidden)
 			return
 		}
@@ -79,13 +85,30 @@ func operation(r *http.Request, body []byte) string {
 	return r.URL.Path
 }
 
-// pass counts a call, and reports whether it may go on.
-func (p *proxy) pass(operation string) bool {
+// pass counts a call, and reports whether it may go on. An attempt is not counted that repeats a call which was
+// answered: its connection broke under the answer, which is no cost of the operator's making.
+func (p *proxy) pass(r *http.Request, body []byte) bool {
+	operation := operation(r, body)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.calls[operation]++
+	if !p.answered[r.Header.Get(invocation)] {
+		p.calls[operation]++
+	}
 	p.last = time.Now()
 	return !p.readOnly || looking.MatchString(operation)
+}
+
+// The SDK sends the same ID with each attempt of a call (its aws/middleware/middleware.go sets it in the Build step, of
+// which there is one for all attempts).
+const invocation = "Amz-Sdk-Invocation-Id"
+
+// answers remembers a call that is answered without an error.
+func (p *proxy) answers(r *http.Request, status int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if id := r.Header.Get(invocation); id != "" && status < http.StatusBadRequest {
+		p.answered[id] = true
+	}
 }
 
 // forbid keeps calls that write from being passed on.
@@ -162,4 +185,33 @@ func (p *proxy) cost() (total, writes int, which string) {
 		list = append(list, fmt.Sprintf("%s %d", name, n))
 	}
 	return total, writes, strings.Join(list, ", ")
+}
+
+// TestAProxyCountsCalls repeats a call after an error, which counts, and after an answer, which does not.
+func TestAProxyCountsCalls(t *testing.T) {
+	status := http.StatusServiceUnavailable
+	behind := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) { answer.WriteHeader(status) }))
+	defer behind.Close()
+	p := newProxy(t, behind.URL)
+	ask := func(id string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader("Action=DescribeSubnets"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set(invocation, id)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+	}
+	ask("a")
+	status = http.StatusOK
+	ask("a")
+	ask("a")
+	ask("b")
+	if n := p.count("DescribeSubnets"); n != 3 {
+		t.Errorf("%d calls were counted, want 3: a, a again after its error, and b", n)
+	}
 }
