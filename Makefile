@@ -27,13 +27,14 @@ help: ## List the targets
 demo: ## Serve the samples on this machine: no cluster, no cloud
 	go run . demo -f $(DEMO)
 
-# What the image is made of is compiled for both of its platforms, which takes minutes the first time.
+# What the image is made of is compiled for both of its platforms, which takes minutes the first time. test/operator
+# waits most of its time, so it goes first, beside packages that compute.
 .PHONY: test
 test: controlplane moto $(BIN)/helm $(BIN)/kubectl ## Request every sample route once, then run all tests
 	go run . demo --once
 	go -C test/oldest/types build ./...
 	printf '%s\n' $(TESTED) | xargs -P 2 -I {} go -C {} test -timeout 30m ./...
-	go test -timeout 30m ./...
+	go test -timeout 30m ./test/operator ./...
 
 # Every package is tested with the race detector but these, and a new one is so without being named:
 # - most of the model, which computes for minutes and starts no goroutine, to which test/goroutines_test.go holds it,

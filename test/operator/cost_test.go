@@ -27,6 +27,7 @@ var sizes = flag.String("sizes", "5,20", "how many `Ingresses` a group has whose
 const rest = 3 * time.Second
 
 func TestCost(t *testing.T) {
+	t.Parallel()
 	for size := range strings.SplitSeq(*sizes, ",") {
 		n, err := strconv.Atoi(size)
 		if err != nil {
@@ -95,6 +96,7 @@ var usual = albsim.Options{Provisioning: 2 * time.Second, Propagation: time.Seco
 
 // Whatever order the objects come in, they cost the same.
 func TestCostInAnyOrder(t *testing.T) {
+	t.Parallel()
 	const n = 20
 	for name, order := range map[string]struct {
 		populate, abandon func(*world, *testing.T, int)

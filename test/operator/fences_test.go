@@ -78,6 +78,7 @@ func (w *world) said(t *testing.T) string {
 }
 
 func TestSecurityGroupsAreLeftAlone(t *testing.T) {
+	t.Parallel()
 	for name, account := range map[string]func(*testing.T) account{"albsim": simulated, "moto": emulated} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -17,6 +17,7 @@ import (
 // This file is about Pods that are ready once an ALB finds them healthy, and what it costs to find out.
 
 func TestAPodIsReadyOnceAWSFindsItHealthy(t *testing.T) {
+	t.Parallel()
 	const health = 6 * time.Second
 	w := newWorld(t, simulating(t, albsim.Options{Health: health}))
 	w.flags = []string{"--readiness-gates"}

@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 
 // TestIngressesAreServedFromAWS follows an Ingress from its creation to its end.
 func TestIngressesAreServedFromAWS(t *testing.T) {
+	t.Parallel()
 	for name, account := range map[string]func(*testing.T) account{"albsim": simulated, "moto": emulated} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, account(t))

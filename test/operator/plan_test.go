@@ -18,6 +18,7 @@ import (
 
 // TestPlanLiveWritesNothing plans an Ingress that is new, one that is served, and one that has changed.
 func TestPlanLiveWritesNothing(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, emulated(t))
 	w.serve(t, "web", "10.0.0.10", "10.0.0.11")
 	w.serve(t, "api", "10.0.0.12")
@@ -47,6 +48,7 @@ func TestPlanLiveWritesNothing(t *testing.T) {
 // TestPlanLiveRemembersWhatTheOperatorDoes plans an Ingress that is refused, and one whose Secret has turned bad.
 // That both are served as they were neither they nor the cloud say.
 func TestPlanLiveRemembersWhatTheOperatorDoes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t, simulated(t))
 	w.serve(t, "web", "10.0.0.10")
 	secret := certificate(t, w.namespace, "safe.example.com")

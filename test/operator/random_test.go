@@ -44,6 +44,7 @@ var (
 )
 
 func TestRulesAreTheSpecification(t *testing.T) {
+	t.Parallel()
 	for name, account := range map[string]func(*testing.T) account{
 		"albsim": func(t *testing.T) account { return simulating(t, albsim.Options{}) },
 		"moto":   emulated,

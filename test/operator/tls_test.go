@@ -20,6 +20,7 @@ import (
 // it asks in the clear.
 
 func TestCostOverTLS(t *testing.T) {
+	t.Parallel()
 	const n = 20
 	for name, account := range map[string]func(*testing.T) account{
 		"albsim": func(t *testing.T) account { return simulating(t, usual) },
