@@ -45,7 +45,7 @@ func cost(t *testing.T, n int) {
 	w.begin(t)
 	for _, c := range []work{
 		w.creation(t, n, w.siteBySite),
-		{"restart, nothing changed", n + 11, 0, func() { w.replace(t) }, func() bool { return w.proxy.asked() }},
+		{"restart, nothing changed", n + 11, 0, func() { w.replace(t) }, w.looked(n)},
 		{"periodic resync", 0, 0, func() { time.Sleep(2 * rest) }, func() bool { return true }},
 		{"insert an Ingress that sorts first, Service already served", 2, 1, func() {
 			w.create(t, w.ingress("a-first", backend(0), "/"))
@@ -79,7 +79,7 @@ func TestCostOnMoto(t *testing.T) {
 	w.begin(t)
 	for _, c := range []work{
 		w.creation(t, n, w.siteBySite),
-		{"restart, nothing changed", n + 11, 0, func() { w.replace(t) }, func() bool { return w.proxy.asked() }},
+		{"restart, nothing changed", n + 11, 0, func() { w.replace(t) }, w.looked(n)},
 		{"insert an Ingress that sorts first, Service already served", 2, 1, func() {
 			w.create(t, w.ingress("a-first", backend(0), "/"))
 		}, func() bool { return w.served(t, n+1, n) }},
@@ -133,6 +133,11 @@ func (w *world) begin(t *testing.T) {
 	t.Helper()
 	w.replace(t)
 	kube.Eventually(t, "the operator has nothing to do", func() bool { return w.proxy.asked() && w.proxy.quiet() > rest })
+}
+
+// looked reports whether an operator that was started anew has read what there is, the members of n target groups last.
+func (w *world) looked(n int) func() bool {
+	return func() bool { return w.proxy.count("DescribeTargetHealth") >= n }
 }
 
 // count counts the calls of some work.
