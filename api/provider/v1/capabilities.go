@@ -1,0 +1,147 @@
+package v1
+
+import "encoding/json"
+
+// Capabilities are what a provider's load balancers can express, and how much of it. The operator writes rules within
+// them, and refuses by name what they leave out. A limit of zero is no limit.
+type Capabilities struct {
+	// Name is that of the kind of load balancer, in messages to people: "caddy".
+	Name string `json:"name"`
+	// Software is that of the provider, with its version.
+	Software string `json:"software,omitempty"`
+	// Versions are those of the protocol that the provider speaks.
+	Versions []int `json:"versions"`
+
+	Conditions     ConditionCapabilities `json:"conditions"`
+	Actions        ActionCapabilities    `json:"actions"`
+	Limits         Limits                `json:"limits"`
+	TargetGroups   GroupCapabilities     `json:"targetGroups"`
+	Listeners      ListenerCapabilities  `json:"listeners"`
+	LoadBalancers  BalancerCapabilities  `json:"loadBalancers"`
+	Calls          CallCapabilities      `json:"calls"`
+	SettingsSchema *SettingsSchemas      `json:"settingsSchemas,omitempty"`
+}
+
+// ConditionCapabilities are what conditions of rules can say.
+type ConditionCapabilities struct {
+	// Fields are those that a condition can look at: host and path, and any of header, method, query and source.
+	Fields []string `json:"fields"`
+	// Regex says that values can be regular expressions, of hosts and of paths.
+	Regex bool `json:"regex,omitempty"`
+	// HostStarIsLabel says that "*" in a host stands for one label, not for any text.
+	HostStarIsLabel bool `json:"hostStarIsLabel,omitempty"`
+	// HostPattern is a regular expression that the hosts in values have to match; "" for any.
+	HostPattern string `json:"hostPattern,omitempty"`
+	// PathCharacters are those that paths in values may have; "" for any.
+	PathCharacters string `json:"pathCharacters,omitempty"`
+	// SourcesRefused are ranges of addresses that a condition cannot have.
+	SourcesRefused []string `json:"sourcesRefused,omitempty"`
+
+	ValueLength        int `json:"valueLength,omitempty"` // characters of a value
+	NameLength         int `json:"nameLength,omitempty"`  // characters of the name of a header
+	ValuesPerCondition int `json:"valuesPerCondition,omitempty"`
+	ValuesPerRule      int `json:"valuesPerRule,omitempty"`
+	WildcardsPerRule   int `json:"wildcardsPerRule,omitempty"`
+
+	// HostPortMatched, HostCaseMatched and PathDecoded say that the port of the Host header takes part in matching, that
+	// regular expressions see the host as it was sent, and that paths are decoded first; or that this is not known.
+	// Rules are then right either way.
+	HostPortMatched bool `json:"hostPortMatched,omitempty"`
+	HostCaseMatched bool `json:"hostCaseMatched,omitempty"`
+	PathDecoded     bool `json:"pathDecoded,omitempty"`
+}
+
+// ActionCapabilities are what actions of rules can do.
+type ActionCapabilities struct {
+	Rewrite bool `json:"rewrite,omitempty"`
+	Auth    bool `json:"auth,omitempty"`
+	// Sticky says that a client can be kept with one of several target groups.
+	Sticky bool `json:"sticky,omitempty"`
+
+	TargetGroupsPerForward int      `json:"targetGroupsPerForward,omitempty"`
+	MaxWeight              int      `json:"maxWeight,omitempty"`
+	BodyLength             int      `json:"bodyLength,omitempty"`
+	ContentTypes           []string `json:"contentTypes,omitempty"` // of fixed responses; none: any
+	// NoFixed3xx says that a fixed response cannot have a status of 300 to 399.
+	NoFixed3xx bool `json:"noFixed3xx,omitempty"`
+	// StrictRedirects says that a redirect has to change more than the query, and cannot lead from HTTPS to HTTP.
+	StrictRedirects bool `json:"strictRedirects,omitempty"`
+}
+
+// Limits are how much a load balancer can have.
+type Limits struct {
+	Rules                  Limit `json:"rules,omitzero"` // over all listeners, default actions not counted
+	TargetGroups           Limit `json:"targetGroups,omitzero"`
+	Certificates           Limit `json:"certificates,omitzero"` // default ones not counted
+	Listeners              Limit `json:"listeners,omitzero"`
+	TargetsPerGroup        Limit `json:"targetsPerGroup,omitzero"`
+	TargetsPerLoadBalancer Limit `json:"targetsPerLoadBalancer,omitzero"`
+	VerifyingListeners     int   `json:"verifyingListeners,omitempty"`
+
+	MinPriority int `json:"minPriority"`
+	MaxPriority int `json:"maxPriority"`
+}
+
+// A Limit is a number, and what the cloud calls it where it can be raised.
+type Limit struct {
+	Max   int    `json:"max,omitempty"`
+	Quota string `json:"quota,omitempty"`
+}
+
+// GroupCapabilities are what target groups can have.
+type GroupCapabilities struct {
+	// Attributes are those that can be set, by name.
+	Attributes map[string]Attribute `json:"attributes,omitempty"`
+	// StickyAttribute is the one that keeps clients with a target where it is "true".
+	StickyAttribute string `json:"stickyAttribute,omitempty"`
+	HTTP2NeedsTLS   bool   `json:"http2NeedsTLS,omitempty"` // HTTP2 and GRPC can be had on HTTPS listeners only
+	AddressesOnly   bool   `json:"addressesOnly,omitempty"` // targets are IP addresses, not names
+	// InstanceIDs says that targets of type instance go by what the cloud calls the node, not by its address.
+	InstanceIDs bool `json:"instanceIDs,omitempty"`
+}
+
+// An Attribute is what values an attribute can have: any text, one of a few, or a number of a range.
+type Attribute struct {
+	Text   bool     `json:"text,omitempty"`
+	Values []string `json:"values,omitempty"`
+	Least  int      `json:"least,omitempty"`
+	Most   int      `json:"most,omitempty"`
+}
+
+// ListenerCapabilities are what listeners can have.
+type ListenerCapabilities struct {
+	// Inbound says that a listener can restrict the addresses that connect.
+	Inbound bool `json:"inbound,omitempty"`
+	// ClientCertificates says that a listener can ask clients for certificates.
+	ClientCertificates bool `json:"clientCertificates,omitempty"`
+	// TLSPolicies are the names of those that there are; none: no policy can be chosen.
+	TLSPolicies []string `json:"tlsPolicies,omitempty"`
+	// AnyTLSPolicy says that TLSPolicies are not known: a name that is none is refused by its step.
+	AnyTLSPolicy bool `json:"anyTLSPolicy,omitempty"`
+}
+
+// BalancerCapabilities are what load balancers can have.
+type BalancerCapabilities struct {
+	WebACLs bool `json:"webACLs,omitempty"`
+	Shields bool `json:"shields,omitempty"`
+	// DeletionProtection is the attribute that keeps a load balancer from being deleted.
+	DeletionProtection string `json:"deletionProtection,omitempty"`
+}
+
+// CallCapabilities are how the provider is called.
+type CallCapabilities struct {
+	// StepsPerApply is how many steps a provider takes in one call; 0: one.
+	StepsPerApply int `json:"stepsPerApply,omitempty"`
+	// RequestBytes is the length of the longest request that the provider takes; 0: MaxRequest.
+	RequestBytes int `json:"requestBytes,omitempty"`
+	// SettleMilliseconds is how long a deleted reference may linger before what it referred to can be deleted.
+	SettleMilliseconds int64 `json:"settleMilliseconds,omitempty"`
+	// GatherMilliseconds is how long a change waits for others that come with it.
+	GatherMilliseconds int64 `json:"gatherMilliseconds,omitempty"`
+}
+
+// SettingsSchemas are JSON Schemas (2020-12) of what spec.provider may be. References lead within a schema only.
+type SettingsSchemas struct {
+	LoadBalancer json.RawMessage `json:"loadBalancer,omitempty"` // of a LoadBalancerClass
+	TargetGroup  json.RawMessage `json:"targetGroup,omitempty"`  // of a Backend
+}

@@ -1,0 +1,213 @@
+package v1
+
+import "encoding/json"
+
+// Settings are the settings of a load balancer.
+type Settings struct {
+	Scheme         string            `json:"scheme,omitempty"`   // internal or internet-facing
+	IPFamily       string            `json:"ipFamily,omitempty"` // ipv4, dualstack
+	Subnets        []string          `json:"subnets,omitempty"`
+	SecurityGroups []string          `json:"securityGroups,omitempty"`
+	Attributes     map[string]string `json:"attributes,omitempty"`
+	Tags           map[string]string `json:"tags,omitempty"`
+	// Provider is spec.provider of the class: settings that only this provider understands.
+	Provider json.RawMessage `json:"provider,omitempty"`
+}
+
+// A LoadBalancer is what a step makes of a load balancer. Listeners and all else come with steps of their own.
+type LoadBalancer struct {
+	Settings Settings `json:"settings"`
+	// Digest stands for the settings. A provider keeps it with the load balancer and tells it when it is asked what is
+	// there, unless it tells the settings themselves.
+	Digest string `json:"digest,omitempty"`
+	// Protected says that the cloud has to refuse to delete the load balancer.
+	Protected bool `json:"protected,omitempty"`
+}
+
+// A Listener answers on one port: with the first rule that matches, else with its default action.
+type Listener struct {
+	Port     int32  `json:"port"`
+	Protocol string `json:"protocol"` // HTTP or HTTPS
+	// Certificates are IDs: the default one first.
+	Certificates []string         `json:"certificates,omitempty"`
+	Settings     ListenerSettings `json:"settings"`
+	Digest       string           `json:"digest,omitempty"` // stands for Settings
+	Default      Action           `json:"default"`
+}
+
+// ListenerSettings hold for a whole port.
+type ListenerSettings struct {
+	// Inbound are the ranges of addresses that may connect; none: all.
+	Inbound    []string           `json:"inbound,omitempty"`
+	TLSPolicy  string             `json:"tlsPolicy,omitempty"`
+	Attributes map[string]string  `json:"attributes,omitempty"`
+	Clients    *ClientCertificate `json:"clientCertificates,omitempty"`
+	Tags       map[string]string  `json:"tags,omitempty"`
+	// SecretsDigest stands for the client secrets of all actions of the listener.
+	SecretsDigest string `json:"secretsDigest,omitempty"`
+}
+
+// ClientCertificate is what is done with the certificates of clients.
+type ClientCertificate struct {
+	Mode             string `json:"mode"` // off, passthrough or verify
+	TrustStore       string `json:"trustStore,omitempty"`
+	IgnoreExpiry     bool   `json:"ignoreExpiry,omitempty"`
+	AdvertiseCANames bool   `json:"advertiseCANames,omitempty"`
+}
+
+// A Rule sends the requests that fulfil all of its conditions to its action.
+type Rule struct {
+	Conditions []Condition `json:"conditions"`
+	Action     Action      `json:"action"`
+}
+
+// A Condition holds if any of its values does. It has Values or Regex.
+type Condition struct {
+	Field string `json:"field"`          // host, path, header, method, query or source
+	Name  string `json:"name,omitempty"` // of the header or of the query parameter
+	// Values are texts in which "*" is any text and "?" any one character; of the field source, ranges of addresses.
+	// Whether "*" in a host stands for one label only is for the provider to say, in its Capabilities.
+	Values []string `json:"values,omitempty"`
+	// Regex are regular expressions in the syntax of RE2, each of which has to match the whole text.
+	Regex []string `json:"regex,omitempty"`
+}
+
+// An Action is what is done with a request.
+type Action struct {
+	Kind string `json:"kind"` // forward, fixed or redirect
+
+	Forward  *Forward  `json:"forward,omitempty"`
+	Fixed    *Fixed    `json:"fixed,omitempty"`
+	Redirect *Redirect `json:"redirect,omitempty"`
+
+	// Auth has users sign in before anything else is done.
+	Auth *Auth `json:"auth,omitempty"`
+	// Rewrite changes a request on its way to a target.
+	Rewrite *Rewrite `json:"rewrite,omitempty"`
+}
+
+// A Forward sends requests to target groups, by their weights.
+type Forward struct {
+	Targets []Weighted `json:"targetGroups"`
+	// StickySeconds is how long a client stays with the target group that answered it first; 0: not at all.
+	StickySeconds int32 `json:"stickySeconds,omitempty"`
+}
+
+// Weighted is one target group's share: its weight over the sum of all weights.
+type Weighted struct {
+	TargetGroup string `json:"targetGroup"`
+	Weight      int32  `json:"weight"`
+}
+
+// Fixed is a response that the load balancer gives itself.
+type Fixed struct {
+	Status      int    `json:"status"`
+	ContentType string `json:"contentType,omitempty"`
+	Body        string `json:"body,omitempty"`
+}
+
+// A Redirect sends the client elsewhere. A part of the URL that is not there stays as it is. #{protocol}, #{host},
+// #{port}, #{path} and #{query} in a part stand for those of the request; #{path} is without its first slash.
+type Redirect struct {
+	Status int    `json:"status"`
+	Scheme string `json:"scheme,omitempty"`
+	Host   string `json:"host,omitempty"`
+	Port   string `json:"port,omitempty"`
+	Path   string `json:"path,omitempty"`
+	Query  string `json:"query,omitempty"`
+}
+
+// A Rewrite replaces the first match of an expression, in the syntax of RE2. $1 to $9 in a replacement stand for
+// groups. What does not match stays as it is.
+type Rewrite struct {
+	URL             string `json:"url,omitempty"` // of the path and, behind a question mark, the query
+	URLReplacement  string `json:"urlReplacement,omitempty"`
+	Host            string `json:"host,omitempty"`
+	HostReplacement string `json:"hostReplacement,omitempty"`
+}
+
+// Auth asks for a signed-in user, or for a token.
+type Auth struct {
+	Kind string `json:"kind"` // oidc, cognito or jwt
+
+	Issuer                string  `json:"issuer,omitempty"`
+	AuthorizationEndpoint string  `json:"authorizationEndpoint,omitempty"`
+	TokenEndpoint         string  `json:"tokenEndpoint,omitempty"`
+	UserInfoEndpoint      string  `json:"userInfoEndpoint,omitempty"`
+	KeysEndpoint          string  `json:"keysEndpoint,omitempty"`
+	Claims                []Claim `json:"claims,omitempty"`
+	UserPool              string  `json:"userPool,omitempty"`
+	UserPoolDomain        string  `json:"userPoolDomain,omitempty"`
+
+	ClientID       string            `json:"clientID,omitempty"`
+	OnMissing      string            `json:"onMissing,omitempty"` // authenticate, allow or deny
+	Scope          string            `json:"scope,omitempty"`
+	Cookie         string            `json:"cookie,omitempty"`
+	TimeoutSeconds int64             `json:"timeoutSeconds,omitempty"`
+	Parameters     map[string]string `json:"parameters,omitempty"`
+
+	// ClientSecret is in steps alone. A provider never tells it.
+	ClientSecret string `json:"clientSecret,omitempty"`
+	// KeepClientSecret says that the client secret is the one that the cloud has.
+	KeepClientSecret bool `json:"keepClientSecret,omitempty"`
+}
+
+// A Claim is one that a token has to make.
+type Claim struct {
+	Name   string   `json:"name"`
+	Format string   `json:"format"`
+	Values []string `json:"values"`
+}
+
+// A TargetGroup is where rules forward to. All but Settings stays the same as long as it exists.
+type TargetGroup struct {
+	ID         string        `json:"id"`
+	Service    string        `json:"service"`              // namespace/name
+	Port       string        `json:"port"`                 // of the Service: a number or a name
+	TargetType string        `json:"targetType,omitempty"` // ip or instance
+	Protocol   string        `json:"protocol,omitempty"`   // HTTP or HTTPS, towards targets
+	Version    string        `json:"version,omitempty"`    // HTTP1, HTTP2 or GRPC
+	Family     string        `json:"family,omitempty"`     // ipv4 or ipv6
+	Settings   GroupSettings `json:"settings"`
+	Digest     string        `json:"digest,omitempty"` // stands for Settings
+}
+
+// GroupSettings are what of a target group changes in place.
+type GroupSettings struct {
+	Health     HealthCheck       `json:"healthCheck"`
+	Attributes map[string]string `json:"attributes,omitempty"`
+	Tags       map[string]string `json:"tags,omitempty"`
+	// Provider is spec.provider of the Backend: settings that only this provider understands.
+	Provider json.RawMessage `json:"provider,omitempty"`
+}
+
+// A HealthCheck asks targets whether they can be sent requests.
+type HealthCheck struct {
+	Path               string `json:"path,omitempty"`
+	Port               string `json:"port,omitempty"` // a number, or traffic-port
+	Protocol           string `json:"protocol,omitempty"`
+	IntervalSeconds    int    `json:"intervalSeconds,omitempty"`
+	TimeoutSeconds     int    `json:"timeoutSeconds,omitempty"`
+	HealthyThreshold   int    `json:"healthyThreshold,omitempty"`
+	UnhealthyThreshold int    `json:"unhealthyThreshold,omitempty"`
+	SuccessCodes       string `json:"successCodes,omitempty"` // such as 200 or 200-299 or 200,301
+}
+
+// A Target is a member of a target group.
+type Target struct {
+	Address string `json:"address"` // an IP address, a host name, or an instance
+	Port    int32  `json:"port"`
+}
+
+// A Certificate is one that an Ingress brought.
+type Certificate struct {
+	ID    string            `json:"id"`
+	Hosts []string          `json:"hosts"`          // the names in it
+	Kind  string            `json:"kind,omitempty"` // what does not change when it is renewed
+	Tags  map[string]string `json:"tags,omitempty"`
+	// Digest stands for Tags.
+	Digest string `json:"digest,omitempty"`
+	// Chain and Key are PEM, in steps that import or replace. A provider never tells the key.
+	Chain string `json:"chain,omitempty"`
+	Key   string `json:"key,omitempty"`
+}

@@ -1,0 +1,48 @@
+package v1
+
+import "fmt"
+
+// ProblemMediaType is that of problems (https://www.rfc-editor.org/rfc/rfc9457).
+const ProblemMediaType = "application/problem+json"
+
+// A Problem is why a call failed, or a step.
+type Problem struct {
+	Type   ProblemType `json:"type"`
+	Title  string      `json:"title,omitempty"`
+	Status int         `json:"status,omitempty"`
+	// Detail is shown to the people whose Ingress it concerns.
+	Detail string `json:"detail,omitempty"`
+	// RetryAfterSeconds is when it makes sense to ask again, if it is known. Of a call it stands in the header
+	// Retry-After, too.
+	RetryAfterSeconds int `json:"retryAfterSeconds,omitempty"`
+	// Versions are those of the protocol that the provider speaks, where it does not speak the one that it was called in.
+	Versions []int `json:"versions,omitempty"`
+}
+
+// Error is for the error interface.
+func (p *Problem) Error() string {
+	if p.Detail != "" {
+		return p.Detail
+	}
+	if p.Title != "" {
+		return p.Title
+	}
+	return fmt.Sprintf("the provider answered with a problem of type %q", string(p.Type))
+}
+
+// ProblemType is a kind of problem. An operator takes one that it does not know for about:blank.
+type ProblemType string
+
+// The kinds of problems, each with its status where it is that of a whole call.
+const (
+	ProblemPending   ProblemType = "urn:fairlead:problem:pending"   // 409: not yet; ask again later
+	ProblemRejected  ProblemType = "urn:fairlead:problem:rejected"  // 422: pointless until the objects change
+	ProblemNoRoom    ProblemType = "urn:fairlead:problem:no-room"   // 422: rejected until there is room
+	ProblemDenied    ProblemType = "urn:fairlead:problem:denied"    // 403, 401: an administrator has to give rights
+	ProblemThrottled ProblemType = "urn:fairlead:problem:throttled" // 429: too many calls
+	ProblemUnknown   ProblemType = "urn:fairlead:problem:unknown"   // 422: a field, a value or an op that the provider does not know
+	ProblemVersion   ProblemType = "urn:fairlead:problem:version"   // 406, 415: the provider does not speak this version
+	ProblemTooLarge  ProblemType = "urn:fairlead:problem:too-large" // 413
+	ProblemMalformed ProblemType = "urn:fairlead:problem:malformed" // 400, 404, 405
+	ProblemOther     ProblemType = "about:blank"                    // 500, 503: ask again, and ever more slowly
+)

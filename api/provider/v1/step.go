@@ -1,0 +1,101 @@
+package v1
+
+// Op is what a step does.
+type Op string
+
+// The ops, in the order in which a new load balancer needs them. A provider refuses one that it does not know with
+// ProblemUnknown.
+const (
+	CreateLoadBalancer Op = "createLoadBalancer" // loadBalancer
+	ModifyLoadBalancer Op = "modifyLoadBalancer" // loadBalancer
+	// DeleteLoadBalancer deletes it with its listeners and rules. Target groups, certificates and the firewall stay for
+	// steps of their own.
+	DeleteLoadBalancer Op = "deleteLoadBalancer"
+	SetWebACL          Op = "setWebACL" // webACL
+	SetShield          Op = "setShield" // shield
+	// DeleteFirewall removes what said who may connect, once nothing stands behind it any more.
+	DeleteFirewall Op = "deleteFirewall"
+
+	ImportCertificate Op = "importCertificate" // certificate
+	// ReplaceCertificate makes the certificate of certificateID into another one: whatever serves the one serves the
+	// other from now on.
+	ReplaceCertificate Op = "replaceCertificate" // certificateID, certificate
+	ModifyCertificate  Op = "modifyCertificate"  // certificate, without chain and key
+	DeleteCertificate  Op = "deleteCertificate"  // certificateID
+
+	CreateTargetGroup Op = "createTargetGroup" // targetGroup
+	ModifyTargetGroup Op = "modifyTargetGroup" // targetGroup
+	// RegisterTargets registers a target group's first targets.
+	RegisterTargets Op = "registerTargets" // targetGroupID, targets
+	// AwaitTargets holds once the target group has a healthy target, and is pending until then. It changes nothing.
+	AwaitTargets      Op = "awaitTargets"      // targetGroupID
+	DeleteTargetGroup Op = "deleteTargetGroup" // targetGroupID
+
+	CreateListener    Op = "createListener"    // listener
+	ModifyListener    Op = "modifyListener"    // listener: all but its certificates beyond the default one
+	AttachCertificate Op = "attachCertificate" // port, certificateID
+	DetachCertificate Op = "detachCertificate" // port, certificateID
+	DeleteListener    Op = "deleteListener"    // port
+
+	CreateRule Op = "createRule" // port, priority, rule
+	ModifyRule Op = "modifyRule" // port, priority, rule
+	// DeleteRule removes the rule at a priority. Rule is what the operator expects there.
+	DeleteRule Op = "deleteRule" // port, priority, rule
+	// RenumberRules gives rules other priorities, all at once.
+	RenumberRules Op = "renumberRules" // port, priorities
+)
+
+// A Step is one change to one load balancer. Of the fields behind Op there are those that the op names.
+type Step struct {
+	Op Op `json:"op"`
+
+	LoadBalancer  *LoadBalancer `json:"loadBalancer,omitempty"`
+	WebACL        string        `json:"webACL,omitempty"` // its name or ID; "none" for none, "" for as it was found
+	Shield        string        `json:"shield,omitempty"` // on or off; "" for as it was found
+	Certificate   *Certificate  `json:"certificate,omitempty"`
+	CertificateID string        `json:"certificateID,omitempty"`
+	TargetGroup   *TargetGroup  `json:"targetGroup,omitempty"`
+	TargetGroupID string        `json:"targetGroupID,omitempty"`
+	Targets       []Target      `json:"targets,omitempty"`
+	Listener      *Listener     `json:"listener,omitempty"`
+	Port          int32         `json:"port,omitempty"` // of a listener
+	Priority      int           `json:"priority,omitempty"`
+	Rule          *Rule         `json:"rule,omitempty"`
+	Priorities    []Renumbered  `json:"priorities,omitempty"`
+}
+
+// Renumbered is a rule that gets another priority.
+type Renumbered struct {
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+// Apply is the request to carry out steps. None of them needs another one to be done before it.
+type Apply struct {
+	Steps []Requested `json:"steps"`
+}
+
+// Requested is a step under an ID. A provider carries out the step of an ID once: asked again, it gives the same result,
+// for at least ten minutes and as long as its process lasts.
+type Requested struct {
+	ID   string `json:"id"`
+	Step Step   `json:"step"`
+}
+
+// Applied are the results of steps, each under its ID, in any order.
+type Applied struct {
+	Results []Result `json:"results"`
+}
+
+// A Result is what came of a step: a Problem, or what the cloud assigned.
+type Result struct {
+	ID      string   `json:"id"`
+	Problem *Problem `json:"problem,omitempty"`
+
+	Handle   string   `json:"handle,omitempty"`   // the new object's
+	Address  *Address `json:"address,omitempty"`  // of a new load balancer
+	Active   bool     `json:"active,omitempty"`   // a new load balancer answers already
+	Firewall string   `json:"firewall,omitempty"` // the handle of what says who may connect, where there is such a thing
+	// ReachedAt is the port that a new listener is really reached at, where that is another one.
+	ReachedAt int32 `json:"reachedAt,omitempty"`
+}
