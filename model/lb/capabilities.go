@@ -13,6 +13,9 @@ type Capabilities struct {
 	Rewrites bool // requests can be rewritten on their way to targets
 	Auth     bool // users can be asked to sign in, on HTTPS listeners
 
+	// FieldsRefused are those of Fields that conditions cannot look at.
+	FieldsRefused []string
+
 	HostValue      string // an anchored regular expression for the host values that are accepted; "" for any
 	PathCharacters string // those that path values may consist of; "" for any
 
@@ -28,6 +31,7 @@ type Capabilities struct {
 	TargetGroups      int  // per load balancer
 	TargetsPerForward int  // target groups in one action
 	MaxWeight         int  // of one target group in an action
+	NoStickyForward   bool // clients cannot be kept with one of several target groups
 	BodyLength        int  // of a fixed response
 	NoFixed3xx        bool // a fixed response cannot have a status of 300 to 399
 	// ContentTypes are those that a fixed response can have; none: any.
@@ -55,6 +59,11 @@ type Capabilities struct {
 	HTTP2NeedsTLS bool
 	// Inbound: it can be said of a listener who may connect.
 	Inbound bool
+	// NoClientCertificates: a listener cannot ask clients for certificates.
+	NoClientCertificates bool
+	// TLSPolicies are those that a listener can have; none: any name, unless NoTLSPolicies is set.
+	TLSPolicies   []string
+	NoTLSPolicies bool
 
 	// WebACLs and Shields: such can be put before load balancers.
 	WebACLs, Shields bool

@@ -94,6 +94,9 @@ func (c Capabilities) mostWildcards(when routing.Conditions) int {
 	return most
 }
 
+// inProse is what a condition on each field looks at.
+var inProse = map[string]string{"header": "headers", "method": "methods", "query": "query parameters", "source": "source addresses"}
+
 // cannotNarrow says why conditions do not go into rules beside host and path, or "".
 func (c Capabilities) cannotNarrow(when routing.Conditions) string {
 	if room := c.ValuesPerRule - hostAndPath; c.ValuesPerRule > 0 && len(when) > room {
@@ -103,6 +106,9 @@ func (c Capabilities) cannotNarrow(when routing.Conditions) string {
 		return fmt.Sprintf("its conditions have so many values that each path takes more than the %d rules of %s that are made for one: have fewer values, or divide the Ingress", mostParts, c.Name)
 	}
 	for _, part := range when {
+		if slices.Contains(c.FieldsRefused, part.Field) {
+			return fmt.Sprintf("a rule of %s has no conditions on %s", c.Name, inProse[part.Field])
+		}
 		if c.NameLength > 0 && part.Field == "header" && len(part.Name) > c.NameLength {
 			return fmt.Sprintf("the name of header %s is longer than the %d characters that %s allows", diag.Cut(part.Name), c.NameLength, c.Name)
 		}

@@ -238,6 +238,9 @@ func (c Capabilities) cannotDo(a routing.Action) string {
 	if most := c.TargetsPerForward; most > 0 && len(a.Forward) > most {
 		return fmt.Sprintf("it forwards to %d Services, and a rule of %s to at most %d", len(a.Forward), c.Name, most)
 	}
+	if c.NoStickyForward && a.StickySeconds > 0 && len(a.Forward) > 1 {
+		return c.Name + " does not keep clients with one of several Services"
+	}
 	for _, w := range a.Forward {
 		if c.MaxWeight > 0 && int(w.Weight) > c.MaxWeight && len(a.Forward) > 1 {
 			return fmt.Sprintf("%s has a weight of %d in all, and %s allows %d", w.Backend, w.Weight, c.Name, c.MaxWeight)
