@@ -25,7 +25,8 @@ const module = "fairlead.dev/fairlead"
 // layers lists what each package may import of this module. A package that is not listed fails,
 // so that a new one finds its place here first. Tests are free.
 var layers = map[string][]string{
-	"api/v1alpha1": {},
+	"api/v1alpha1":    {},
+	"api/provider/v1": {},
 
 	"model/printable": {},
 	"model/check":     {},
@@ -46,7 +47,9 @@ var layers = map[string][]string{
 	"providers/prove":        {"model/check", "model/lb", "model/plan", "model/routing", "providers"},
 	"providers/fake":         {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
 	"providers/aws":          {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/prove"},
-	"providers/remote":       {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
+	"providers/wire":         {"api/provider/v1", "model/lb", "model/plan", "model/routing", "providers"},
+	"providers/remote":       {"api/provider/v1", "model/lb", "model/plan", "providers", "providers/wire"},
+	"providers/serve":        {"api/provider/v1", "model/lb", "model/plan", "providers", "providers/wire"},
 
 	"controllers": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
 	"cli": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",

@@ -102,10 +102,10 @@ type GroupCapabilities struct {
 
 // An Attribute is what values an attribute can have: any text, one of a few, or a number of a range.
 type Attribute struct {
-	Text   bool     `json:"text,omitempty"`
 	Values []string `json:"values,omitempty"`
 	Least  int      `json:"least,omitempty"`
 	Most   int      `json:"most,omitempty"`
+	Text   bool     `json:"text,omitempty"`
 }
 
 // ListenerCapabilities are what listeners can have.

@@ -1,0 +1,68 @@
+package wire
+
+import (
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file translates questions and facts.
+
+// EncodeQuestions writes questions.
+func EncodeQuestions(q lb.Questions) v1.Questions {
+	out := v1.Questions{
+		CertificateHosts: q.CertificateHosts, NamedCertificates: texts(q.NamedCertificates), WebACLs: q.WebACLs, Shield: q.Shield, Limits: q.Limits,
+	}
+	if n := q.Network; n.Key != "" {
+		out.Network = &v1.Network{Key: string(n.Key), Scheme: n.Scheme, Subnets: n.Subnets, SubnetTags: n.SubnetTags, SecurityGroups: n.SecurityGroups}
+	}
+	return out
+}
+
+// DecodeQuestions reads questions.
+func DecodeQuestions(q v1.Questions) lb.Questions {
+	out := lb.Questions{
+		CertificateHosts: q.CertificateHosts, NamedCertificates: ids[lb.CertificateID](q.NamedCertificates), WebACLs: q.WebACLs, Shield: q.Shield, Limits: q.Limits,
+	}
+	if n := q.Network; n != nil {
+		out.Network = lb.Network{Key: lb.Key(n.Key), Scheme: n.Scheme, Subnets: n.Subnets, SubnetTags: n.SubnetTags, SecurityGroups: n.SecurityGroups}
+	}
+	return out
+}
+
+// EncodeFacts writes facts.
+func EncodeFacts(f lb.Facts) v1.Facts {
+	out := v1.Facts{
+		Subnets: f.Subnets, SecurityGroups: f.SecurityGroups, NameTaken: f.NameTaken, WebACLs: f.WebACLs, Unguarded: f.Unguarded, Unshielded: f.Unshielded,
+		Unmet: f.Unmet, CertificatesUnread: f.CertificatesUnread, LimitsUnread: f.LimitsUnread, Stale: f.Stale,
+	}
+	for host, certificates := range f.Certificates {
+		put(&out.Certificates, host, texts(certificates))
+	}
+	for certificate, names := range f.Names {
+		put(&out.Names, string(certificate), names)
+	}
+	return out
+}
+
+// DecodeFacts reads facts. What the load balancer has now is no part of them: the operator knows it.
+func DecodeFacts(f v1.Facts) lb.Facts {
+	out := lb.Facts{
+		Subnets: f.Subnets, SecurityGroups: f.SecurityGroups, NameTaken: f.NameTaken, WebACLs: f.WebACLs, Unguarded: f.Unguarded, Unshielded: f.Unshielded,
+		Unmet: f.Unmet, CertificatesUnread: f.CertificatesUnread, LimitsUnread: f.LimitsUnread, Stale: f.Stale,
+	}
+	for host, certificates := range f.Certificates {
+		put(&out.Certificates, host, ids[lb.CertificateID](certificates))
+	}
+	for certificate, names := range f.Names {
+		put(&out.Names, lb.CertificateID(certificate), names)
+	}
+	return out
+}
+
+// put adds an entry to a map that is made when there is one.
+func put[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
+}
