@@ -2,6 +2,7 @@ package cli
 
 import (
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -158,7 +159,7 @@ func TestEdits(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"lease", "leases", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 2}} {
-		if got := edits(c.a, c.b); got != c.want {
+		if got := edits(c.a, c.b); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("edits(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
@@ -201,7 +202,7 @@ func TestTheClassOfIngressesWithoutOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := o.classes()
-			if err != nil || got != c.want {
+			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %+v and %v, want %+v", got, err, c.want)
 			}
 		})

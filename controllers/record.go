@@ -285,7 +285,7 @@ func (o outcome) refused() map[diag.Source]bool {
 		if d.Reason == diag.QuotaExceeded && d.Severity != diag.Error {
 			continue // it is served, by fewer targets than there are
 		}
-		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing, diag.WebACLDiffers, diag.NameTaken}, d.Reason) ||
+		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing, diag.WebACLDiffers, diag.NameTaken, diag.SettingsRefused}, d.Reason) ||
 			d.Severity == diag.Error && slices.Contains([]diag.Reason{diag.AnnotationForeign, diag.AnnotationMisplaced, diag.NodesUnread}, d.Reason) {
 			out[d.Source.At("")] = true
 		}

@@ -25,12 +25,14 @@ func ClassOf(s ingress.Snapshot) lb.Class {
 		NoRegularExpressions: s.Class.RegularExpressions != nil && !*s.Class.RegularExpressions,
 		ValuesPerCondition:   s.Class.ValuesPerCondition,
 		OwnSecurityGroups:    len(s.Class.SecurityGroups) > 0,
+		Provider:             s.Class.ProviderName,
 	}
 }
 
 // Ask is what compiling a snapshot needs to know about the cloud.
 func Ask(s ingress.Snapshot) lb.Questions {
-	q := lb.Questions{CertificateHosts: ingress.CertificateHosts(s), NamedCertificates: ingress.NamedCertificates(s), WebACLs: ingress.WebACLs(s), Shield: ingress.Shielded(s)}
+	q := lb.Questions{Provider: s.Key.Provider(), CertificateHosts: ingress.CertificateHosts(s), NamedCertificates: ingress.NamedCertificates(s), WebACLs: ingress.WebACLs(s), Shield: ingress.Shielded(s)}
+	q.Settings, q.GroupSettings = ingress.ProviderSettings(s)
 	if len(s.Members) > 0 { // else it is to go, wherever it stands
 		q.Network = ingress.NetworkOf(s)
 	}
@@ -82,9 +84,10 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *routi
 	s, unguarded := s.Guarded(guards)
 	s, restricted := s.Unrestricted()
 	s, unreached := s.Reachable()
+	s, unset := s.Set(f.SettingsRefused)
 	config, diagnostics := ingress.Translate(s, certificatesOf(f, s.Memory))
 	protection, found := ingress.Protect(s, guards)
-	config.Protection, diagnostics = protection, slices.Concat(diagnostics, uncalled, unguarded, restricted, unreached, found)
+	config.Protection, diagnostics = protection, slices.Concat(diagnostics, uncalled, unguarded, restricted, unreached, unset, found)
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
 	for _, missing := range f.Unmet {
 		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing})
@@ -97,9 +100,13 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *routi
 		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unread, Source: diag.Source{Kind: "LoadBalancer", Name: string(s.Key)},
 			Message: "What is asked for could not be looked up, and is taken for what it was: " + why})
 	}
+	diagnostics = append(diagnostics, refuseSettings(&config, f.SettingsRefused)...)
 	table := routing.NewWith(config, languages)
 	balancer, served, refusals := lb.Lower(table, c)
 	balancer.KeepClientSecrets(f.ClientSecrets)
+	if len(unset) > 0 && f.Digest != "" {
+		balancer.Digest = f.Digest // its settings stay as they are
+	}
 	if s.Ends(config) {
 		balancer.Withdrawn = true
 		balancer.Wanted = balancer.Wanted || s.Class.Retains()

@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
 
 // This file is what a path of an Ingress can refer to besides a Service:
 //
@@ -11,6 +14,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.redirect), has(self.fixedResponse), has(self.services)].filter(set, set).size() == 1",message="exactly one of `redirect`, `fixedResponse` and `services` must be specified"
 // +kubebuilder:validation:XValidation:rule="has(self.services) || !has(self.stickiness) && !has(self.rewrite)",message="`stickiness` and `rewrite` need `services`"
+// +kubebuilder:validation:XValidation:rule="has(self.services) || !has(self.provider)",message="`provider` needs `services`"
 type BackendSpec struct {
 	// Redirect sends the client elsewhere.
 	Redirect *Redirect `json:"redirect,omitempty"`
@@ -26,6 +30,11 @@ type BackendSpec struct {
 	Stickiness *Stickiness `json:"stickiness,omitempty"`
 	// Rewrite changes requests on their way to the Services.
 	Rewrite *Rewrite `json:"rewrite,omitempty"`
+	// Provider are settings of target groups that only the provider of the load balancer understands. It says with a JSON
+	// Schema what they can be. A Service has a target group of its own for each of its settings. What the provider does not
+	// take is told, and requests are answered 503 until it is put right.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Provider *runtime.RawExtension `json:"provider,omitempty"`
 	// Authenticate lets only those through who are signed in. That needs HTTPS: on other ports
 	// requests are sent to the HTTPS port of their host, or answered 503 where it has none. What keeps
 	// a user from signing in has requests answered 503, and is never left out.

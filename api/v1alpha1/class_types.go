@@ -1,6 +1,9 @@
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
 
 // This file is the parameters of an IngressClass: what the owner of a class decides about every
 // load balancer of it, and what is left to the authors of Ingresses.
@@ -11,6 +14,19 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="!has(self.subnets) || !has(self.subnetTags)",message="subnets are either named or selected by tags"
 // +kubebuilder:validation:XValidation:rule="!has(self.securityGroups) || !has(self.inbound)",message="security groups of one's own say themselves who may connect"
 type LoadBalancerClassSpec struct {
+	// ProviderName is which of the operator's providers makes the load balancers: one of those that it is started with.
+	// Unset, it is the first of these. A class that changes it has its load balancers made anew by the other provider,
+	// and Ingresses move to them as they do when their scheme changes.
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
+	ProviderName string `json:"providerName,omitempty"`
+
+	// Provider are settings of load balancers that only their provider understands. It says with a JSON Schema what they
+	// can be; docs/providers has those of each provider. What it does not take is told, and nothing changes until it is
+	// put right.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Provider *runtime.RawExtension `json:"provider,omitempty"`
+
 	// Scheme pins where load balancers are reachable from. Unset, the annotation
 	// fairlead.dev/scheme decides, and without it a load balancer is internal.
 	// +kubebuilder:validation:Enum=internal;internet-facing

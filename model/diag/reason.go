@@ -80,19 +80,20 @@ const (
 
 	// Lowering and planning.
 
-	NotExpressible Reason = "NotExpressible"
-	QuotaExceeded  Reason = "QuotaExceeded"
-	NetworkUnmet   Reason = "NetworkUnmet"
-	NameTaken      Reason = "NameTaken"
-	WebACLMissing  Reason = "WebACLMissing"
-	WebACLDiffers  Reason = "WebACLDiffers"
-	NoShield       Reason = "NoShield"
-	Protected      Reason = "Protected"
-	DeleteFirst    Reason = "DeleteFirst"
-	RedirectOrder  Reason = "RedirectOrder"
-	UnknownRule    Reason = "UnknownRule"
-	Unparked       Reason = "Unparked"
-	Unread         Reason = "Unread"
+	NotExpressible  Reason = "NotExpressible"
+	QuotaExceeded   Reason = "QuotaExceeded"
+	NetworkUnmet    Reason = "NetworkUnmet"
+	SettingsRefused Reason = "SettingsRefused"
+	NameTaken       Reason = "NameTaken"
+	WebACLMissing   Reason = "WebACLMissing"
+	WebACLDiffers   Reason = "WebACLDiffers"
+	NoShield        Reason = "NoShield"
+	Protected       Reason = "Protected"
+	DeleteFirst     Reason = "DeleteFirst"
+	RedirectOrder   Reason = "RedirectOrder"
+	UnknownRule     Reason = "UnknownRule"
+	Unparked        Reason = "Unparked"
+	Unread          Reason = "Unread"
 )
 
 // What becomes of requests for a backend without targets that another one has answered.
@@ -158,6 +159,7 @@ var Reasons = []Doc{
 	{NotExpressible, "The cloud's rules cannot say this exactly, so it is not served.", "The message says which limit is in the way."},
 	{QuotaExceeded, "The load balancer has no room for this; what was served before stays.", "Raise the quota, remove routes, or use another group."},
 	{NetworkUnmet, "The cloud has no such network as the class asks for: subnets or security groups are missing. A load balancer that is there stays where it stands.", "The message says what is missing; create it, or correct the class."},
+	{SettingsRefused, "The provider does not take what `spec.provider` of the class or of the Backend says. Of a class, what asks for the load balancer anew is not served, and what was served before stays; requests for a Backend are answered 503.", "The message says what is wrong and where; docs/providers says what each provider takes."},
 	{NameTaken, "Another load balancer has the name that this one is to have. What asks for it anew is not served; what was served before stays.", "Ask for another name, or let the other load balancer go; a name that is free is found to be so within ten minutes."},
 	{WebACLMissing, "There is no such web ACL to stand before the load balancer. What is asked for anew is not served without it; what was served before stays.", "Create the web ACL in the load balancer's region, or correct its name; it is found within ten minutes."},
 	{WebACLDiffers, "Another web ACL stands before the load balancer than the one that the Ingress asks for. What asks for it anew is not served; what was served before stays as it was, unless it asks for another one too.", "Ask for the same web ACL, set one on the class, or use a load balancer of your own."},

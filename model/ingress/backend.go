@@ -38,6 +38,7 @@ type reference struct {
 	portNumber int32
 	targetType string
 	speech     speech // what the Ingress says of it
+	provider   string // settings that only the provider understands, of a Backend
 }
 
 // A resolution is what a reference leads to.
@@ -103,7 +104,7 @@ func (v *visit) action(b *networkingv1.IngressBackend, field string) routing.Act
 	if b.Resource != nil {
 		return v.resource(b.Resource, field+".resource")
 	}
-	ref := reference{name{v.Namespace, b.Service.Name}, b.Service.Port.Name, b.Service.Port.Number, v.settings.targetType, v.settings.speech}
+	ref := reference{name{v.Namespace, b.Service.Name}, b.Service.Port.Name, b.Service.Port.Number, v.settings.targetType, v.settings.speech, ""}
 	return routing.To(v.forward(ref, field+".service"))
 }
 
@@ -192,6 +193,7 @@ func (c *Class) resolve(ref reference, behind Behind) *resolution {
 		Port:       routing.ServicePort(cmp.Or(ref.portName, strconv.Itoa(int(ref.portNumber)))),
 		TargetType: ref.targetType,
 		Family:     familyOf(behind.Service),
+		Provider:   ref.provider,
 	}}
 	c.lookUp(r, ref, behind)
 	spoken := ref.speech.to(portIn(behind.Service, ref))
@@ -337,6 +339,9 @@ func idOf(b routing.Backend) routing.BackendID {
 	}
 	if b.Version != versionHTTP1 {
 		id += "/" + strings.ToLower(b.Version)
+	}
+	if b.Provider != "" {
+		id += "/" + digestOf(b.Provider)
 	}
 	return routing.BackendID(id)
 }

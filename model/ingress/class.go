@@ -42,6 +42,9 @@ type Options struct {
 	// AssumeClass is taken for a class of ours, without parameters, where no IngressClass of
 	// that name is among the objects: files often hold Ingresses only.
 	AssumeClass string
+	// Providers are the names of the operator's providers, of which the first makes the load balancers of classes that name
+	// none. Where none are given, a class may name any.
+	Providers []string
 	// Room is how many bytes what is remembered of the members of a load balancer may be; 0 is as many as a
 	// LoadBalancer holds.
 	Room int
@@ -114,12 +117,24 @@ func (cs *classes) add(c *networkingv1.IngressClass, from parameters) []diag.Dia
 		d.Source = source.At(err.Field)
 		return []diag.Diagnostic{d}
 	}
-	if errs := validateClassSpec(spec, field.NewPath("spec")); len(errs) > 0 {
+	if errs := append(validateClassSpec(spec, field.NewPath("spec")), cs.options.checkProvider(spec.ProviderName)...); len(errs) > 0 {
 		cs.broken[c.Name] = classProblem(diag.ParametersMissing, "the parameters of IngressClass %s are invalid: %s", c.Name, errs.ToAggregate())
 		return refusals(at, errs)
 	}
-	cs.usable[c.Name] = &Class{c.Name, *spec}
+	class := &Class{c.Name, *spec}
+	if names := cs.options.Providers; len(names) > 0 && class.ProviderName == names[0] {
+		class.ProviderName = "" // the same as if it named none: a class that begins to say so moves nothing
+	}
+	cs.usable[c.Name] = class
 	return nil
+}
+
+// checkProvider returns an error for the name of a provider that the operator does not have.
+func (o Options) checkProvider(name string) field.ErrorList {
+	if name == "" || len(o.Providers) == 0 || slices.Contains(o.Providers, name) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(field.NewPath("spec", "providerName"), name, o.Providers)}
 }
 
 func classProblem(reason diag.Reason, format string, args ...any) diag.Diagnostic {

@@ -32,7 +32,7 @@ func (c *Class) keyOf(ing *networkingv1.Ingress, s settings, namespace map[strin
 			whose = []string{c.Name, "@" + s.group}
 		}
 	}
-	return routing.NewKey(whose, s.scheme, s.ownName), nil
+	return routing.NewKey(whose, s.scheme, c.ProviderName, s.ownName), nil
 }
 
 // tellGroups tells the members of groups that are several load balancers because they ask for

@@ -108,6 +108,7 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 			errs = append(errs, field.Invalid(at.Child("wafv2ACL"), spec.WAFv2ACL, err.Error()))
 		}
 	}
+	errs = append(errs, validateProviderSettings(spec.Provider, at.Child("provider"))...)
 	errs = append(errs, validateTargetPorts(spec.TargetPorts, at.Child("targetPorts"))...)
 	errs = append(errs, validateTags(spec.Tags, at.Child("tags"))...)
 	errs = append(errs, validatePorts(spec.Ports, at.Child("ports"))...)
@@ -215,7 +216,7 @@ func (c *Class) hostMiss() routing.HostMiss {
 
 // settings are what the class says of a whole load balancer. The scheme is part of its key.
 func (c *Class) settings(scheme string) routing.Settings {
-	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes, Tags: c.Tags}
+	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes, Tags: c.Tags, Provider: providerSettings(c.Provider)}
 }
 
 // port is what the class says of a single port.

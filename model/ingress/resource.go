@@ -78,7 +78,7 @@ func (v *visit) doing(spec *v1alpha1.BackendSpec, field string) routing.Action {
 		}
 		return routing.Action{Fixed: &routing.Fixed{Status: f.StatusCode, ContentType: contentType, Body: f.Body}}
 	}
-	out := routing.Action{Forward: v.shares(spec.Services, field), Rewrite: rewriteOf(spec.Rewrite)}
+	out := routing.Action{Forward: v.shares(spec.Services, providerSettings(spec.Provider), field), Rewrite: rewriteOf(spec.Rewrite)}
 	if spec.Stickiness != nil {
 		out.StickySeconds = spec.Stickiness.DurationSeconds
 	}
@@ -100,10 +100,10 @@ func rewriteOf(r *v1alpha1.Rewrite) *routing.Rewrite {
 }
 
 // shares are the backends of weighted Services, sorted; two entries for one backend are one.
-func (v *visit) shares(services []v1alpha1.WeightedService, field string) []routing.Weighted {
+func (v *visit) shares(services []v1alpha1.WeightedService, provider, field string) []routing.Weighted {
 	var out []routing.Weighted
 	for _, s := range services {
-		ref := reference{name{v.Namespace, s.Name}, s.Port.Name, s.Port.Number, v.settings.targetType, v.settings.speech}
+		ref := reference{name{v.Namespace, s.Name}, s.Port.Name, s.Port.Number, v.settings.targetType, v.settings.speech, provider}
 		share := routing.Weighted{Backend: v.forward(ref, field), Weight: weightOf(s)}
 		at, found := slices.BinarySearchFunc(out, share.Backend, func(w routing.Weighted, id routing.BackendID) int {
 			return strings.Compare(string(w.Backend), string(id))
@@ -155,6 +155,10 @@ func validateBackend(spec *v1alpha1.BackendSpec) field.ErrorList {
 	if len(spec.Services) == 0 && (spec.Stickiness != nil || spec.Rewrite != nil) {
 		errs = append(errs, field.Invalid(at, "", "`stickiness` and `rewrite` need `services`"))
 	}
+	if len(spec.Services) == 0 && spec.Provider != nil {
+		errs = append(errs, field.Invalid(at, "", "`provider` needs `services`"))
+	}
+	errs = append(errs, validateProviderSettings(spec.Provider, at.Child("provider"))...)
 	if s := spec.Stickiness; s != nil && (s.DurationSeconds < 1 || s.DurationSeconds > 604800) {
 		errs = append(errs, field.Invalid(at.Child("stickiness", "durationSeconds"), s.DurationSeconds, validation.InclusiveRangeError(1, 604800)))
 	}

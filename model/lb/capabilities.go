@@ -114,6 +114,7 @@ type Class struct {
 	NoRegularExpressions bool
 	ValuesPerCondition   int // 0: the provider's usual
 	OwnSecurityGroups    bool
+	Provider             string // its name; "" for the operator's first
 }
 
 // For is what a class leaves of the capabilities.

@@ -186,6 +186,7 @@ type TargetGroup struct {
 	Family     string              `json:"family,omitempty"`
 	Digest     Digest              `json:"digest,omitempty"` // of GroupSettings
 
+	Provider   string              `json:"-"` // desired side only: settings that only the provider understands, as the ID has them
 	Health     routing.HealthCheck `json:"-"` // desired side only
 	Attributes map[string]string   `json:"-"` // desired side only
 	Tags       map[string]string   `json:"-"` // desired side only

@@ -168,7 +168,7 @@ func targetGroups(t *routing.Table, listeners []Listener, c Capabilities) (group
 		groups = append(groups, TargetGroup{
 			ID: id, Service: b.Service, Port: b.Port, TargetType: b.TargetType, Protocol: b.Protocol,
 			Version: b.Version, Family: b.Family, Digest: DigestOf(GroupSettings{b.Health, attributes, t.Settings.Tags}),
-			Health: b.Health, Attributes: attributes, Tags: t.Settings.Tags, Targets: c.Targets(b.TargetType, b.Targets),
+			Provider: b.Provider, Health: b.Health, Attributes: attributes, Tags: t.Settings.Tags, Targets: c.Targets(b.TargetType, b.Targets),
 		})
 	}
 	return groups, refusals

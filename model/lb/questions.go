@@ -9,6 +9,8 @@ import (
 // Questions are what compiling needs to know about the cloud, and Facts the answers. They are
 // asked once, before compiling, so that compiling itself makes no calls.
 type Questions struct {
+	// Provider is the name of the one that is asked; "" for the operator's first.
+	Provider string
 	// CertificateHosts are host names (wildcards too) for which no Secret is named.
 	CertificateHosts []string
 	// NamedCertificates are those that Ingresses name by what the cloud calls them, where the hosts that they are
@@ -21,6 +23,24 @@ type Questions struct {
 	Shield bool
 	// Limits says that something did not fit last time: a limit may have been raised since.
 	Limits bool
+	// Settings and GroupSettings are what classes and Backends say to the provider alone, as JSON.
+	Settings      string
+	GroupSettings []string
+}
+
+// RefuseSettings are all settings that are asked about, and why a provider takes none.
+func (q Questions) RefuseSettings(why string) map[string]string {
+	var out map[string]string
+	for _, settings := range append([]string{q.Settings}, q.GroupSettings...) {
+		if settings == "" {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[settings] = why
+	}
+	return out
 }
 
 // A Network is where a load balancer is to stand, in the words of its class.
@@ -47,6 +67,8 @@ type Facts struct {
 	Unguarded string
 	// Unshielded is why load balancers cannot be shielded, in words; "" if they can.
 	Unshielded string
+	// Digest is that of the settings that the load balancer has now.
+	Digest Digest
 	// InUse is what the load balancer has now of what the cloud limits.
 	InUse Counts
 	// Held are the certificates that the provider holds for the load balancer now.
@@ -59,6 +81,8 @@ type Facts struct {
 	Now time.Time
 	// Unmet is what the class asks for and the cloud does not have, in words.
 	Unmet []string
+	// SettingsRefused are settings that the provider does not take, by their JSON, and why not, in words.
+	SettingsRefused map[string]string
 	// CertificatesUnread is why certificates that the cloud has of itself could not be looked up, in words; "" if they were.
 	// What was chosen for hosts before counts.
 	CertificatesUnread string
@@ -71,7 +95,7 @@ type Facts struct {
 
 // Know adds what the load balancer has now.
 func (f *Facts) Know(seen *Observed) {
-	f.InUse = seen.Counts()
+	f.InUse, f.Digest = seen.Counts(), seen.Digest
 	f.ClientSecrets = map[int32]Digest{}
 	for i := range seen.Listeners {
 		l := &seen.Listeners[i]

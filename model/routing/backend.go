@@ -22,6 +22,7 @@ type Backend struct {
 	Protocol   string      // HTTP or HTTPS, towards the target
 	Version    string      // HTTP1, HTTP2 or GRPC
 	Family     string      // ipv4 or ipv6
+	Provider   string      // settings that only the provider understands, as JSON
 	Health     HealthCheck // mutable: not part of the identity
 	Attributes []Attribute // mutable too; by name
 	Targets    []Target    // the endpoints to register first, sorted

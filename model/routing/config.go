@@ -68,6 +68,8 @@ type Settings struct {
 	SecurityGroups []string          `json:"securityGroups,omitempty"`
 	Attributes     map[string]string `json:"attributes,omitempty"`
 	Tags           map[string]string `json:"tags,omitempty"` // of the load balancer and of what is made for it alone
+	// Provider are settings that only the provider understands, as JSON in its one form.
+	Provider string `json:"provider,omitempty"`
 }
 
 // A Network is where a load balancer is to stand, in the words of its class. The zero Network asks for

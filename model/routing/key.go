@@ -7,14 +7,19 @@ import "strings"
 // A Key identifies a load balancer by what cannot change in place. It reads
 // "class/namespace/name/scheme" for the load balancer of one Ingress,
 // "class/namespace/@group/scheme" for a group within a namespace, and
-// "class/@group/scheme" for a group across namespaces. A load balancer with a name of its own
-// has that at the end: "class/namespace/name/scheme=name".
+// "class/@group/scheme" for a group across namespaces. A load balancer of another provider than the
+// operator's first has the provider behind the scheme, and one with a name of its own has that at the
+// end: "class/namespace/name/scheme@provider=name".
 type Key string
 
-// NewKey makes the key of a load balancer from whose it is, from the class on, and from what its
-// Ingresses ask for. The name is "" for one without a name of its own.
-func NewKey(whose []string, scheme, name string) Key {
+// NewKey makes the key of a load balancer from whose it is, from the class on, from what its Ingresses
+// ask for, and from the provider that its class names. The provider is "" for the operator's first, and
+// the name for a load balancer without a name of its own.
+func NewKey(whose []string, scheme, provider, name string) Key {
 	key := strings.Join(append(whose, scheme), "/")
+	if provider != "" {
+		key += "@" + provider
+	}
 	if name != "" {
 		key += "=" + name
 	}
@@ -48,8 +53,16 @@ func (k Key) SharedGroup() string {
 
 // Scheme is the scheme.
 func (k Key) Scheme() string {
-	scheme, _ := k.asked()
+	where, _ := k.asked()
+	scheme, _, _ := strings.Cut(where, "@")
 	return scheme
+}
+
+// Provider is the name of the provider, or "" for the operator's first.
+func (k Key) Provider() string {
+	where, _ := k.asked()
+	_, provider, _ := strings.Cut(where, "@")
+	return provider
 }
 
 // Name is the name that its Ingresses ask for, or "".
@@ -58,7 +71,7 @@ func (k Key) Name() string {
 	return name
 }
 
-func (k Key) asked() (scheme, name string) {
-	scheme, name, _ = strings.Cut(string(k[len(k.Whose()):]), "=")
-	return scheme, name
+func (k Key) asked() (where, name string) {
+	where, name, _ = strings.Cut(string(k[len(k.Whose()):]), "=")
+	return where, name
 }

@@ -18,8 +18,8 @@ func TestKey(t *testing.T) {
 		}
 	}
 	for want, got := range map[Key]Key{
-		"fairlead/shop/web/internal":      NewKey([]string{"fairlead", "shop", "web"}, "internal", ""),
-		"fairlead/@all/internal=shop-one": NewKey([]string{"fairlead", "@all"}, "internal", "shop-one"),
+		"fairlead/shop/web/internal":      NewKey([]string{"fairlead", "shop", "web"}, "internal", "", ""),
+		"fairlead/@all/internal=shop-one": NewKey([]string{"fairlead", "@all"}, "internal", "", "shop-one"),
 	} {
 		if got != want {
 			t.Errorf("the key is %s, want %s", got, want)

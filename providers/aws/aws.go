@@ -168,9 +168,10 @@ func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 // Lookup answers what compiling needs to know. What cannot be looked up is what it was before, if that is known.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	facts := lb.Facts{Names: map[lb.CertificateID][]string{}, Now: time.Now()}
-	if reflect.DeepEqual(q, lb.Questions{}) {
+	if reflect.DeepEqual(q, lb.Questions{Provider: q.Provider}) {
 		return facts, nil // of a load balancer that goes, whatever cannot be read
 	}
+	facts.SettingsRefused = q.RefuseSettings(noSettings)
 	if err := p.readLimits(ctx, q.Limits); err != nil {
 		facts.LimitsUnread = p.limits.last() == nil
 		if facts.LimitsUnread && late(err) {

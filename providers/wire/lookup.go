@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"time"
+
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -34,6 +36,7 @@ func EncodeFacts(f lb.Facts) v1.Facts {
 	out := v1.Facts{
 		Subnets: f.Subnets, SecurityGroups: f.SecurityGroups, NameTaken: f.NameTaken, WebACLs: f.WebACLs, Unguarded: f.Unguarded, Unshielded: f.Unshielded,
 		Unmet: f.Unmet, CertificatesUnread: f.CertificatesUnread, LimitsUnread: f.LimitsUnread, Stale: f.Stale,
+		ExpiredRefused: !f.Now.IsZero(),
 	}
 	for host, certificates := range f.Certificates {
 		put(&out.Certificates, host, texts(certificates))
@@ -49,6 +52,9 @@ func DecodeFacts(f v1.Facts) lb.Facts {
 	out := lb.Facts{
 		Subnets: f.Subnets, SecurityGroups: f.SecurityGroups, NameTaken: f.NameTaken, WebACLs: f.WebACLs, Unguarded: f.Unguarded, Unshielded: f.Unshielded,
 		Unmet: f.Unmet, CertificatesUnread: f.CertificatesUnread, LimitsUnread: f.LimitsUnread, Stale: f.Stale,
+	}
+	if f.ExpiredRefused {
+		out.Now = time.Now()
 	}
 	for host, certificates := range f.Certificates {
 		put(&out.Certificates, host, ids[lb.CertificateID](certificates))

@@ -6,6 +6,8 @@
 package wire
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -133,7 +135,7 @@ func decodeListener(l v1.Listener) lb.Listener {
 func encodeTargetGroup(g lb.TargetGroup) *v1.TargetGroup {
 	return &v1.TargetGroup{
 		ID: string(g.ID), Service: g.Service, Port: string(g.Port), TargetType: g.TargetType, Protocol: g.Protocol, Version: g.Version,
-		Family: g.Family, Digest: string(g.Digest),
+		Family: g.Family, Digest: string(g.Digest), Provider: json.RawMessage(g.Provider),
 		Settings: v1.GroupSettings{Health: v1.HealthCheck(g.Health), Attributes: g.Attributes, Tags: g.Tags},
 	}
 }
@@ -142,7 +144,7 @@ func decodeTargetGroup(g v1.TargetGroup) lb.TargetGroup {
 	return lb.TargetGroup{
 		ID: lb.GroupID(g.ID), Service: g.Service, Port: routing.ServicePort(g.Port), TargetType: g.TargetType, Protocol: g.Protocol,
 		Version: g.Version, Family: g.Family, Digest: lb.Digest(g.Digest), Health: routing.HealthCheck(g.Settings.Health),
-		Attributes: g.Settings.Attributes, Tags: g.Settings.Tags,
+		Attributes: g.Settings.Attributes, Tags: g.Settings.Tags, Provider: string(g.Provider),
 	}
 }
 
@@ -169,13 +171,33 @@ func encodeLoadBalancer(l lb.LoadBalancer) *v1.LoadBalancer {
 func encodeSettings(s routing.Settings) v1.Settings {
 	return v1.Settings{
 		Scheme: s.Scheme, IPFamily: s.IPFamily, Subnets: s.Subnets, SecurityGroups: s.SecurityGroups, Attributes: s.Attributes, Tags: s.Tags,
+		Provider: json.RawMessage(s.Provider),
 	}
 }
 
 func decodeSettings(s v1.Settings) routing.Settings {
 	return routing.Settings{
 		Scheme: s.Scheme, IPFamily: s.IPFamily, Subnets: s.Subnets, SecurityGroups: s.SecurityGroups, Attributes: s.Attributes, Tags: s.Tags,
+		Provider: compact(s.Provider),
 	}
+}
+
+// compact is JSON in the one form in which the digest of settings has it: without spaces, and with names in order.
+func compact(raw json.RawMessage) string {
+	if len(raw) == 0 {
+		return ""
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var value any
+	if err := d.Decode(&value); err != nil {
+		return string(raw)
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return string(raw)
+	}
+	return string(text)
 }
 
 func encodeAddress(a lb.Address) *v1.Address {

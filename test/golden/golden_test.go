@@ -97,7 +97,7 @@ func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]
 	wanted := map[lb.Key]compiled{}
 	for _, snapshot := range snapshots {
 		caps := caps.For(model.ClassOf(snapshot))
-		facts := lb.Facts{Certificates: s.options.Certificates, Names: s.options.Names, WebACLs: s.options.WebACLs, Unshielded: s.options.Unshielded, NameTaken: s.options.NamesTaken[snapshot.Key.Name()]}
+		facts := lb.Facts{Certificates: s.options.Certificates, Names: s.options.Names, WebACLs: s.options.WebACLs, Unshielded: s.options.Unshielded, NameTaken: s.options.NamesTaken[snapshot.Key.Name()], SettingsRefused: s.options.SettingsRefused}
 		if o := seen[snapshot.Key]; o != nil {
 			facts.Know(o)
 		}

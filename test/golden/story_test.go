@@ -69,6 +69,10 @@ type options struct {
 	Unshielded string `json:"unshielded"`
 	// NamesTaken are what has the names that load balancers are to have.
 	NamesTaken map[string]string `json:"namesTaken"`
+	// SettingsRefused are settings that the provider does not take, and why not.
+	SettingsRefused map[string]string `json:"settingsRefused"`
+	// Providers are the names of the operator's providers.
+	Providers []string `json:"providers"`
 	// WithoutClass is the class of Ingresses that name none, and Literal what the annotation may say
 	// without an IngressClass.
 	WithoutClass string `json:"withoutClass"`
@@ -144,7 +148,7 @@ func read(file string) (*story, error) {
 
 // classes are the settings that decide which Ingresses are ours.
 func (s *story) classes() ingress.Options {
-	out := ingress.Options{WithoutClass: s.options.WithoutClass, Literal: s.options.Literal, AssumeClass: ingress.DefaultClass}
+	out := ingress.Options{WithoutClass: s.options.WithoutClass, Literal: s.options.Literal, AssumeClass: ingress.DefaultClass, Providers: s.options.Providers}
 	if s.options.NoClassAssumed {
 		out.AssumeClass = ""
 	}

@@ -161,15 +161,18 @@ type Claim struct {
 
 // A TargetGroup is where rules forward to. All but Settings stays the same as long as it exists.
 type TargetGroup struct {
-	ID         string        `json:"id"`
-	Service    string        `json:"service"`              // namespace/name
-	Port       string        `json:"port"`                 // of the Service: a number or a name
-	TargetType string        `json:"targetType,omitempty"` // ip or instance
-	Protocol   string        `json:"protocol,omitempty"`   // HTTP or HTTPS, towards targets
-	Version    string        `json:"version,omitempty"`    // HTTP1, HTTP2 or GRPC
-	Family     string        `json:"family,omitempty"`     // ipv4 or ipv6
-	Settings   GroupSettings `json:"settings"`
-	Digest     string        `json:"digest,omitempty"` // stands for Settings
+	ID         string `json:"id"`
+	Service    string `json:"service"`              // namespace/name
+	Port       string `json:"port"`                 // of the Service: a number or a name
+	TargetType string `json:"targetType,omitempty"` // ip or instance
+	Protocol   string `json:"protocol,omitempty"`   // HTTP or HTTPS, towards targets
+	Version    string `json:"version,omitempty"`    // HTTP1, HTTP2 or GRPC
+	Family     string `json:"family,omitempty"`     // ipv4 or ipv6
+	// Provider is spec.provider of the Backend: settings that only this provider understands. A target group of other
+	// settings is another one, with an ID of its own.
+	Provider json.RawMessage `json:"provider,omitempty"`
+	Settings GroupSettings   `json:"settings"`
+	Digest   string          `json:"digest,omitempty"` // stands for Settings
 }
 
 // GroupSettings are what of a target group changes in place.
@@ -177,8 +180,6 @@ type GroupSettings struct {
 	Health     HealthCheck       `json:"healthCheck"`
 	Attributes map[string]string `json:"attributes,omitempty"`
 	Tags       map[string]string `json:"tags,omitempty"`
-	// Provider is spec.provider of the Backend: settings that only this provider understands.
-	Provider json.RawMessage `json:"provider,omitempty"`
 }
 
 // A HealthCheck asks targets whether they can be sent requests.

@@ -47,6 +47,8 @@ type Facts struct {
 	LimitsUnread       bool   `json:"limitsUnread,omitempty"`
 	// Stale is why some facts are those of an earlier look, in words.
 	Stale []string `json:"stale,omitempty"`
+	// ExpiredRefused says that a certificate cannot be imported that has expired.
+	ExpiredRefused bool `json:"expiredRefused,omitempty"`
 	// CapabilitiesETag is the entity tag of the Capabilities as they are now. Limits among them can change.
 	CapabilitiesETag string `json:"capabilitiesETag,omitempty"`
 }

@@ -1,0 +1,40 @@
+package model
+
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file answers 503 where a Backend has settings that its provider does not take.
+
+// refuseSettings has each route and default that forwards to a backend of refused settings answer 503, and tells their
+// owners, each once for each of the backends. Refused is by settings, why.
+func refuseSettings(config *routing.Config, refused map[string]string) []diag.Diagnostic {
+	var found []diag.Diagnostic
+	told := map[string]bool{}
+	check := func(a *routing.Action, owner routing.Owner, at diag.Source) {
+		for _, w := range a.Forward {
+			b := config.Backends[w.Backend]
+			why := refused[b.Provider]
+			if b.Provider == "" || why == "" {
+				continue
+			}
+			if once := owner.String() + "\n" + string(b.ID); !told[once] {
+				told[once] = true
+				found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.SettingsRefused, Source: at,
+					Message: fmt.Sprintf("requests for Service %s are answered 503: the provider does not take spec.provider of the Backend: %s", b.Service, why)})
+			}
+			*a = routing.Status(503)
+			return
+		}
+	}
+	for i := range config.Routes {
+		check(&config.Routes[i].Action, config.Routes[i].Owner, config.Routes[i].Source)
+	}
+	for i := range config.Defaults {
+		check(&config.Defaults[i].Action, config.Defaults[i].Owner, config.Defaults[i].Source)
+	}
+	return found
+}
