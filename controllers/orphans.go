@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file collects load balancers that nobody asks for and nobody remembers: what a crash or a
@@ -39,6 +41,8 @@ type orphans struct {
 	loose []lb.Key            // those to collect, if the pass before found them too
 	held  map[string][]lb.Key // the others, by what keeps them from being collected
 	lost  []string            // the Ingresses that keep them
+	// unlisted is why load balancers of some providers could not be listed.
+	unlisted error
 }
 
 // Start looks until the context ends.
@@ -70,7 +74,7 @@ func (c *collector) pass(ctx context.Context) error {
 		return err
 	}
 	c.awaken(ctx, twice)
-	return nil
+	return found.unlisted
 }
 
 // log says what keeps orphans from being collected.
@@ -92,9 +96,10 @@ func (o orphans) log(ctx context.Context) {
 // orphans are the keys that the cloud has and that nothing here stands for.
 func (c *collector) orphans(ctx context.Context) (out orphans, err error) {
 	keys, err := c.cloud.List(ctx)
-	if err != nil {
+	if _, others := errors.AsType[*providers.Unlisted](err); err != nil && !others {
 		return out, err
 	}
+	out.unlisted = err
 	if err := c.memories.ready(ctx); err != nil {
 		return out, err
 	}

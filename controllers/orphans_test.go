@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file tests what is collected, what is not, and what is said of that.
@@ -158,6 +160,30 @@ func TestAShortListConfirmsNoOrphan(t *testing.T) {
 		})
 	}
 }
+
+// TestAProviderThatCannotBeAskedKeepsNoOrphanOfAnother has one of two providers not list its load balancers.
+func TestAProviderThatCannotBeAskedKeepsNoOrphanOfAnother(t *testing.T) {
+	b, collector := orphaned(t, orphan)
+	all := providers.NewSeveral("main", map[string]providers.Provider{"main": listing{keys: []lb.Key{orphan}}, "away": listing{err: errors.New("timeout")}})
+	b.cloud.list = func() ([]lb.Key, error) { return all.List(t.Context()) }
+	for range 2 {
+		if err := collector.pass(t.Context()); err == nil || !strings.Contains(err.Error(), "provider away: timeout") {
+			t.Errorf("the pass ends with %v", err)
+		}
+	}
+	if len(b.wake) != 1 {
+		t.Errorf("%d load balancers are collected, want the one of the provider that answers", len(b.wake))
+	}
+}
+
+// A listing provider is one that lists, and does nothing else.
+type listing struct {
+	providers.Provider
+	keys []lb.Key
+	err  error
+}
+
+func (l listing) List(context.Context) ([]lb.Key, error) { return l.keys, l.err }
 
 // An Ingress that is held and belongs nowhere may be served by what looks like an orphan, and so may those of a class
 // that is gone. What keeps orphans is logged and counted, and a pass before it was over confirms nothing.

@@ -1,0 +1,134 @@
+package providers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// This file makes one provider of several. The key of a load balancer says which of them it belongs to.
+
+// Several is a provider that hands each call on to the one that the load balancer belongs to. The first makes those of
+// classes that name no provider.
+type Several struct {
+	first string
+	named map[string]Provider
+}
+
+// NewSeveral makes one provider of several, of which there is one at least. Each has a name.
+func NewSeveral(first string, named map[string]Provider) *Several {
+	return &Several{first: first, named: named}
+}
+
+// of is the provider of a name; "" is the first.
+func (s *Several) of(name string) (Provider, error) {
+	if name == "" {
+		name = s.first
+	}
+	if p := s.named[name]; p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("%w: this operator has no provider %q: it was started with --provider %s", ErrDenied, name, strings.Join(slices.Sorted(maps.Keys(s.named)), ", "))
+}
+
+// Capabilities is for the Provider interface. A class whose provider there is not gets those of the first: nothing is
+// made with them.
+func (s *Several) Capabilities(class lb.Class) lb.Capabilities {
+	p, err := s.of(class.Provider)
+	if err != nil {
+		p = s.named[s.first]
+	}
+	return p.Capabilities(class)
+}
+
+// Lookup is for the Provider interface.
+func (s *Several) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
+	p, err := s.of(q.Provider)
+	if err != nil {
+		return lb.Facts{}, err
+	}
+	return p.Lookup(ctx, q)
+}
+
+// Observe is for the Provider interface.
+func (s *Several) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	p, err := s.of(key.Provider())
+	if err != nil {
+		return nil, err
+	}
+	return p.Observe(ctx, key, deep)
+}
+
+// Active is for the Provider interface.
+func (s *Several) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
+	p, err := s.of(seen.Key.Provider())
+	if err != nil {
+		return false, err
+	}
+	return p.Active(ctx, seen)
+}
+
+// Apply is for the Provider interface.
+func (s *Several) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	p, err := s.of(seen.Key.Provider())
+	if err != nil {
+		return plan.Result{}, err
+	}
+	return p.Apply(ctx, seen, step)
+}
+
+// Targets is for the Provider interface.
+func (s *Several) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+	p, err := s.of(key.Provider())
+	if err != nil {
+		return nil, err
+	}
+	return p.Targets(ctx, key, group)
+}
+
+// SetTargets is for the Provider interface.
+func (s *Several) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+	p, err := s.of(key.Provider())
+	if err != nil {
+		return err
+	}
+	return p.SetTargets(ctx, key, group, want)
+}
+
+// An Unlisted is the error of a list that lacks the load balancers of some providers, and has all of the others.
+type Unlisted struct{ err error }
+
+func (u *Unlisted) Error() string { return u.err.Error() }
+
+// Unwrap is why each of them could not be listed.
+func (u *Unlisted) Unwrap() error { return u.err }
+
+// List returns the keys of all providers. Where some cannot be asked, it returns those of the others and an Unlisted. A
+// key that a provider lists and that does not belong to it is left out.
+func (s *Several) List(ctx context.Context) ([]lb.Key, error) {
+	var keys []lb.Key
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(s.named)) {
+		listed, err := s.named[name].List(ctx)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("provider %s: %w", name, err))
+			continue
+		}
+		for _, key := range listed {
+			if owner := key.Provider(); owner == name || owner == "" && name == s.first {
+				keys = append(keys, key)
+			}
+		}
+	}
+	slices.Sort(keys)
+	if len(errs) > 0 {
+		return keys, &Unlisted{errors.Join(errs...)}
+	}
+	return keys, nil
+}
