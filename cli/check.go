@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -30,9 +28,6 @@ var errWrong = errors.New("something is wrong")
 
 // noCluster is the kubeconfig that stands for none.
 const noCluster = "none"
-
-// A Checker looks at what the operator needs of a cloud, and changes nothing.
-type Checker func(context.Context, LiveOptions) []check.Finding
 
 func newCheck(with Providers) *cobra.Command {
 	var (
@@ -75,8 +70,10 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
 	}
 	settings := o.settings(with)
 	cmd.Flags().SortFlags = false
+	ofClouds := pflag.NewFlagSet("", pflag.ContinueOnError)
+	with.flags(ofClouds)
 	settings.VisitAll(func(f *pflag.Flag) {
-		if f.Name == "provider" || f.Name == "kubeconfig" || f.Name == "namespace" || strings.HasPrefix(f.Name, "aws-") {
+		if f.Name == "provider" || f.Name == "kubeconfig" || f.Name == "namespace" || ofClouds.Lookup(f.Name) != nil {
 			cmd.Flags().AddFlag(f)
 		}
 	})
@@ -122,13 +119,13 @@ type checkReport struct {
 
 // check looks at the cloud and at the cluster.
 func (o *running) check(ctx context.Context, with Providers, as string) ([]check.Finding, error) {
-	look, ok := with.Check[o.provider]
-	if !ok {
-		return nil, fmt.Errorf("--provider: %q cannot be checked; %s can", o.provider, strings.Join(slices.Sorted(maps.Keys(with.Check)), ", "))
+	look := with.Clouds[o.provider].Check
+	if look == nil {
+		return nil, fmt.Errorf("--provider: %q cannot be checked; %s can", o.provider, strings.Join(with.names(checks), ", "))
 	}
-	live := o.live
-	live.Nodes = o.nodes()
-	findings := look(ctx, live)
+	around := o.surroundings()
+	around.Nodes = o.nodes()
+	findings := look(ctx, around)
 	return append(findings, o.checkCluster(ctx, as)...), nil
 }
 

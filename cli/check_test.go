@@ -6,16 +6,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/providers/clouds"
 )
 
 // This file runs check over findings that a test makes up. test/check runs it against clouds and a cluster.
 
 // finding has check find something.
 func finding(all ...check.Finding) Providers {
-	with := testProviders()
-	with.Check["fake"] = func(context.Context, LiveOptions) []check.Finding { return all }
-	return with
+	return testProviders().with(func(c *clouds.Cloud) {
+		c.Check = func(context.Context, clouds.Surroundings) []check.Finding { return all }
+	})
 }
 
 func TestCheckSaysWhatItFoundInALineEach(t *testing.T) {
@@ -40,17 +43,20 @@ func TestCheckIsDoneWhereNothingIsWrong(t *testing.T) {
 }
 
 func TestCheckHasTheSettingsOfTheOperator(t *testing.T) {
-	var told LiveOptions
+	var region, vpc string
 	with := testProviders()
-	with.Check["fake"] = func(_ context.Context, o LiveOptions) []check.Finding {
-		told = o
-		return nil
-	}
+	with.Clouds["aws"] = clouds.Cloud{Flags: func(flags *pflag.FlagSet) {
+		flags.StringVar(&region, "aws-region", "", "")
+		flags.StringVar(&vpc, "aws-vpc-id", "", "")
+	}}
+	with = with.with(func(c *clouds.Cloud) {
+		c.Check = func(context.Context, clouds.Surroundings) []check.Finding { return nil }
+	})
 	t.Setenv("FAIRLEAD_AWS_REGION", "eu-west-1")
 	t.Setenv("FAIRLEAD_LEADER_ELECT", "true")
 	got := runWith(t, with, "check", "--kubeconfig", "none", "--aws-vpc-id", "vpc-1")
-	if got.code != exitDone || told.Region != "eu-west-1" || told.VPC != "vpc-1" {
-		t.Errorf("exit code %d, %q, options %+v", got.code, got.err, told)
+	if got.code != exitDone || region != "eu-west-1" || vpc != "vpc-1" {
+		t.Errorf("exit code %d, %q, region %s, VPC %s", got.code, got.err, region, vpc)
 	}
 }
 

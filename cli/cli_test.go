@@ -9,38 +9,43 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/fairlead/model/check"
+	"github.com/spf13/pflag"
+
 	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/fake"
 )
 
 // sampleFiles are the samples, seen from this directory.
 const sampleFiles = "../" + samples
 
-// providers for tests are those of the binary.
+// providers for tests are those of the binary; the fake's data plane is in a hurry.
 func testProviders() Providers {
-	return Providers{
-		Offline: map[string]func() (Offline, error){
-			"aws":  func() (Offline, error) { return aws.Offline{}, nil },
-			"fake": func() (Offline, error) { return fake.New(fake.Options{}) },
-		},
-		Local: func() (Local, error) { return servingTo("") },
-		Live: map[string]func(context.Context, LiveOptions) (Live, error){
-			"fake": func(_ context.Context, o LiveOptions) (Live, error) {
-				cloud, err := servingTo(o.State)
-				return Lives{cloud}, err
-			},
-		},
-		Check: map[string]Checker{
-			"fake": func(context.Context, LiveOptions) []check.Finding {
-				return []check.Finding{check.Good("fake", "fake cloud", "it needs nothing")}
-			},
-		},
+	quick := fake.Plug()
+	settings := pflag.NewFlagSet("", pflag.ContinueOnError)
+	add := quick.Flags
+	quick.Flags = func(flags *pflag.FlagSet) {
+		add(flags)
+		settings = flags
 	}
+	quick.Live = func(context.Context, clouds.Surroundings) (clouds.Live, error) {
+		cloud, err := servingTo(settings.Lookup("fake-state").Value.String())
+		return clouds.Lives{Local: cloud}, err
+	}
+	quick.Local = func() (clouds.Local, error) { return servingTo("") }
+	return Providers{Clouds: map[string]clouds.Cloud{"aws": aws.Plug(), "fake": quick}}
+}
+
+// with is these providers with a change of the fake cloud.
+func (p Providers) with(change func(*clouds.Cloud)) Providers {
+	c := p.Clouds["fake"]
+	change(&c)
+	p.Clouds["fake"] = c
+	return p
 }
 
 // servingTo is a cloud with a data plane that keeps its state in a file, if one is named.
-func servingTo(state string) (Local, error) {
+func servingTo(state string) (clouds.Local, error) {
 	return fake.New(fake.Options{Serve: true, CheckEvery: 20 * time.Millisecond, State: state})
 }
 

@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/model/ingress"
-	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
-	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/clouds"
 )
 
 // Exit codes. A script can tell a plan with steps from one without, and both from a failure.
@@ -39,45 +39,44 @@ var errToDo = errors.New("there is something to do")
 // Providers are the clouds that the commands can be asked for. The command line knows none of
 // them by itself.
 type Providers struct {
-	// Offline are the clouds to compile for, by the name that --provider gives them.
-	Offline map[string]func() (Offline, error)
-	// Local starts the cloud on this machine that demo serves from.
-	Local func() (Local, error)
-	// Live start the clouds that clusters are served from, by the same names.
-	Live map[string]func(context.Context, LiveOptions) (Live, error)
-	// Check look at these clouds before they are used, by the same names.
-	Check map[string]Checker
-	// Prove open these clouds to be proved on, by the same names.
-	Prove map[string]Prover
+	// Clouds are those that there are, by the name that --provider gives them.
+	Clouds map[string]clouds.Cloud
 	// Apart is how long a proof waits between the two looks that have to find nothing of it; zero is 15 seconds.
 	Apart time.Duration
 }
 
-// Offline is what compiling needs of a provider, answered without asking the cloud.
-type Offline interface {
-	Capabilities(class lb.Class) lb.Capabilities
-	Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
+// names are those of the clouds that can do something.
+func (p Providers) names(can func(clouds.Cloud) bool) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(p.Clouds)) {
+		if can(p.Clouds[name]) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
-// Local is a cloud that lives in this process until it is closed.
-type Local interface {
-	providers.Provider
-	Close()
+// local opens the cloud that demo serves from.
+func (p Providers) local() (clouds.Local, error) {
+	for _, name := range p.names(func(c clouds.Cloud) bool { return c.Local != nil }) {
+		return p.Clouds[name].Local()
+	}
+	return nil, errors.New("no cloud of this binary can be demonstrated")
 }
 
-// Live is a cloud that a cluster is served from.
-type Live interface {
-	// Term returns the provider for a term of this operator. It remembers nothing of an earlier term, in which
-	// another operator may have changed the cloud.
-	Term() providers.Provider
-	Close()
+// What a cloud can do.
+func compiles(c clouds.Cloud) bool { return c.Offline != nil }
+func serves(c clouds.Cloud) bool   { return c.Live != nil }
+func checks(c clouds.Cloud) bool   { return c.Check != nil }
+
+// flags adds the settings of all clouds.
+func (p Providers) flags(flags *pflag.FlagSet) {
+	for _, name := range slices.Sorted(maps.Keys(p.Clouds)) {
+		if add := p.Clouds[name].Flags; add != nil {
+			add(flags)
+		}
+	}
 }
-
-// Lives is a cloud that lives in this process, and that all terms share for this reason.
-type Lives struct{ Local }
-
-// Term is for Live.
-func (l Lives) Term() providers.Provider { return l.Local }
 
 // Streams are where a command reads and writes.
 type Streams struct {
@@ -180,7 +179,7 @@ func (in *input) manifestFlags(cmd *cobra.Command, files ...string) {
 
 // providerFlag says which cloud to compile for.
 func (in *input) providerFlag(cmd *cobra.Command, with Providers) {
-	names := slices.Sorted(maps.Keys(with.Offline))
+	names := with.names(compiles)
 	cmd.Flags().StringVar(&in.provider, "provider", "fake", "`CLOUD` to compile for: "+strings.Join(names, " or "))
 	must(cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)))
 }
@@ -223,10 +222,10 @@ func (in *input) objects(cmd *cobra.Command, cluster home) (ingress.Objects, ing
 }
 
 // cloud is the provider that the flags name.
-func (in *input) cloud(with Providers) (Offline, error) {
-	start, ok := with.Offline[in.provider]
-	if !ok {
-		return nil, fmt.Errorf("--provider: no provider is called %q; there are %s", in.provider, strings.Join(slices.Sorted(maps.Keys(with.Offline)), ", "))
+func (in *input) cloud(with Providers) (clouds.Offline, error) {
+	start := with.Clouds[in.provider].Offline
+	if start == nil {
+		return nil, fmt.Errorf("--provider: no provider is called %q; there are %s", in.provider, strings.Join(with.names(compiles), ", "))
 	}
 	return start()
 }

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers/clouds"
 )
 
 // This file drives the compiler over a set of objects: everything that a command prints is made
@@ -37,7 +38,7 @@ func (p program) matcher(l *lb.ObservedListener) *lb.Matcher {
 
 // compile compiles all objects and plans from what was seen. Load balancers that were seen and
 // that nobody asks for any more come last, to be deleted.
-func compile(ctx context.Context, cloud Offline, objects ingress.Objects, options ingress.Options, seen map[lb.Key]*lb.Observed) ([]program, []diag.Diagnostic, error) {
+func compile(ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.Options, seen map[lb.Key]*lb.Observed) ([]program, []diag.Diagnostic, error) {
 	snapshots, diagnostics := ingress.Split(objects, options)
 	diagnostics = append(diagnostics, ingress.LeftAlone(objects, options, snapshots)...)
 	var programs []program
@@ -63,7 +64,7 @@ func compile(ctx context.Context, cloud Offline, objects ingress.Objects, option
 }
 
 // compileOne takes one load balancer from its snapshot to its plan.
-func compileOne(ctx context.Context, cloud Offline, s ingress.Snapshot, seen *lb.Observed) (program, error) {
+func compileOne(ctx context.Context, cloud clouds.Offline, s ingress.Snapshot, seen *lb.Observed) (program, error) {
 	if seen == nil {
 		seen = &lb.Observed{Key: s.Key}
 	}
@@ -101,7 +102,7 @@ func classOf(key lb.Key, objects ingress.Objects, options ingress.Options) ingre
 }
 
 // remove plans the end of a load balancer, unless its class protects it.
-func remove(cloud Offline, class ingress.Class, seen *lb.Observed) program {
+func remove(cloud clouds.Offline, class ingress.Class, seen *lb.Observed) program {
 	s := ingress.Snapshot{Key: seen.Key, Class: class}
 	p := program{capabilities: cloud.Capabilities(model.ClassOf(s))}
 	p.LoadBalancer = model.Compile(s, lb.Facts{}, p.capabilities).LoadBalancer

@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/clouds"
 )
 
 // samples is where the demo's manifests are in the source tree.
@@ -43,7 +44,7 @@ real cloud would be given, and every request is routed by the rules that these s
   fairlead demo --once`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cloud, err := with.Local()
+			cloud, err := with.local()
 			if err != nil {
 				return err
 			}
@@ -66,7 +67,7 @@ real cloud would be given, and every request is routed by the rules that these s
 
 // A demo is a cloud, pods and certificates on this machine, kept in step with files.
 type demo struct {
-	cloud   Local
+	cloud   clouds.Local
 	input   input
 	stdin   io.Reader
 	out     io.Writer

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/clouds"
 )
 
 func TestDemoAnswersEveryRouteOfTheSamples(t *testing.T) {
@@ -31,12 +32,13 @@ func TestDemoAnswersEveryRouteOfTheSamples(t *testing.T) {
 }
 
 func TestDemoFailsWhereAnAnswerIsNotAsForetold(t *testing.T) {
-	with := testProviders()
-	start := with.Local
-	with.Local = func() (Local, error) {
-		cloud, err := start()
-		return forgetful{cloud}, err
-	}
+	with := testProviders().with(func(c *clouds.Cloud) {
+		start := c.Local
+		c.Local = func() (clouds.Local, error) {
+			cloud, err := start()
+			return forgetful{cloud}, err
+		}
+	})
 	got := runWith(t, with, "demo", "--once", "-f", sampleFiles)
 	if got.code != exitFail || !strings.Contains(got.out, "FAIL status is 503, not 200: http://shop.example.com/cart") {
 		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
@@ -72,7 +74,7 @@ func TestDemoStandsInForNodes(t *testing.T) {
 }
 
 // forgetful loses the targets of its groups.
-type forgetful struct{ Local }
+type forgetful struct{ clouds.Local }
 
 func (f forgetful) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, _ []lb.Target) error {
 	return f.Local.SetTargets(ctx, key, group, nil)

@@ -174,7 +174,7 @@ func TestExplainFailsLoudlyWhereTheRulesAreWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cloud, err := testProviders().Offline["fake"]()
+	cloud, err := testProviders().Clouds["fake"].Offline()
 	if err != nil {
 		t.Fatal(err)
 	}

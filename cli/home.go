@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/providers/clouds"
 )
 
 // This file is the cluster that a cloud is used for, as far as a cloud may ask about it: whose load
@@ -58,14 +57,18 @@ func (h home) client() (client.Client, error) {
 	return out, nil
 }
 
+// surroundings are what a cloud is told of the cluster.
+func (h home) surroundings() clouds.Surroundings {
+	return clouds.Surroundings{Installation: h.installationID, Nodes: h.instances}
+}
+
 // open starts the cloud that the cluster is served from.
-func (h home) open(ctx context.Context, with Providers, cloud string, o LiveOptions) (Live, error) {
-	start, ok := with.Live[cloud]
-	if !ok {
-		return nil, fmt.Errorf("--provider: no provider is called %q; there are %s", cloud, strings.Join(slices.Sorted(maps.Keys(with.Live)), ", "))
+func (p Providers) open(ctx context.Context, name string, around clouds.Surroundings) (clouds.Live, error) {
+	start := p.Clouds[name].Live
+	if start == nil {
+		return nil, fmt.Errorf("--provider: no provider is called %q; there are %s", name, strings.Join(p.names(serves), ", "))
 	}
-	o.Installation, o.Nodes = h.installationID, h.instances
-	return start(ctx, o)
+	return start(ctx, around)
 }
 
 // installationID tells what this operator makes from what others do: those of other clusters, which

@@ -6,6 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers/clouds"
 )
 
 // This file gives the pods of the demo an address that may be a target. They listen on a loopback address, which is
@@ -20,7 +21,7 @@ const (
 )
 
 // A loopback is a cloud on this machine that finds pods where they listen.
-type loopback struct{ Local }
+type loopback struct{ clouds.Local }
 
 // Apply is for the Provider interface.
 func (l loopback) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {

@@ -56,17 +56,16 @@ Exit code 0: nothing to do; 2: something to do; 1: error.`,
 	must(cmd.MarkFlagFilename("observed", "json"))
 	cmd.Flags().BoolVar(&from.live, "live", false, "read what the cloud has from the cloud, and write nothing")
 	from.home.flags(cmd.Flags())
-	from.options.awsFlags(cmd.Flags())
+	with.flags(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("observed", "live")
 	return cmd
 }
 
 // sources are where a plan finds what there is.
 type sources struct {
-	state   string // the file that says so
-	live    bool   // or the cloud itself
-	home    home
-	options LiveOptions
+	state string // the file that says so
+	live  bool   // or the cloud itself
+	home  home
 }
 
 func runPlan(cmd *cobra.Command, with Providers, in input, from sources, output string) error {
@@ -123,7 +122,7 @@ func planLive(cmd *cobra.Command, with Providers, in input, from sources) ([]pro
 	if err != nil && !errors.Is(err, manifests.ErrNoIngress) {
 		return nil, nil, err
 	}
-	opened, err := from.home.open(ctx, with, in.provider, from.options)
+	opened, err := with.open(ctx, in.provider, from.home.surroundings())
 	if err != nil {
 		return nil, nil, err
 	}

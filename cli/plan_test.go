@@ -162,7 +162,7 @@ func stateAfter(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cloud, err := testProviders().Offline["fake"]()
+	cloud, err := testProviders().Clouds["fake"].Offline()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestPlanKnowsWhichRulesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cloud, err := testProviders().Offline["fake"]()
+	cloud, err := testProviders().Clouds["fake"].Offline()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/prove"
 )
 
@@ -33,8 +34,8 @@ const (
 	proveApart    = 15 * time.Second
 )
 
-// A Prover opens a cloud in the name of an installation.
-type Prover func(ctx context.Context, o LiveOptions, installation string) (prove.Cloud, error)
+// A prover opens a cloud in the name of an installation.
+type prover func(ctx context.Context, around clouds.Surroundings, installation string) (prove.Cloud, error)
 
 // proving are the flags of check that make things.
 type proving struct {
@@ -68,8 +69,8 @@ type proveReport struct {
 
 // run proves, or cleans up.
 func (p *proving) run(cmd *cobra.Command, with Providers, o *running, json bool) error {
-	open, ok := with.Prove[o.provider]
-	if !ok {
+	open := with.Clouds[o.provider].Prove
+	if open == nil {
 		return fmt.Errorf("--prove: there is nothing to prove of provider %q", o.provider)
 	}
 	options, err := p.options(cmd.ErrOrStderr())
@@ -78,14 +79,14 @@ func (p *proving) run(cmd *cobra.Command, with Providers, o *running, json bool)
 		return err
 	}
 	var calls atomic.Int64
-	live := o.live
-	live.Requested = func(string, string, string) { calls.Add(1) }
-	live.Nodes = o.nodes()
+	around := o.surroundings()
+	around.Requested = func(string, string, string) { calls.Add(1) }
+	around.Nodes = o.nodes()
 	options.Spent = func() int { return int(calls.Load()) }
 	ctx, began := cmd.Context(), time.Now()
 	var report proveReport
 	if p.clean {
-		report.Left, err = p.cleanUp(ctx, open, live, options)
+		report.Left, err = p.cleanUp(ctx, open, around, options)
 		report.Installation = prove.Prefix + "*"
 	} else {
 		report.Installation = newInstallation()
@@ -93,7 +94,7 @@ func (p *proving) run(cmd *cobra.Command, with Providers, o *running, json bool)
 			return err
 		}
 		var cloud prove.Cloud
-		if cloud, err = open(ctx, live, report.Installation); err == nil {
+		if cloud, err = open(ctx, around, report.Installation); err == nil {
 			report.Findings, report.Left = prove.Run(ctx, cloud, options)
 		}
 	}
@@ -105,7 +106,10 @@ func (p *proving) run(cmd *cobra.Command, with Providers, o *running, json bool)
 	} else {
 		report.Findings = append(report.Findings, check.Good("prove/left", "what was made", "all of it is deleted"))
 	}
-	report.Version, report.Provider, report.Region = source(), o.provider, o.live.Region
+	report.Version, report.Provider = source(), o.provider
+	if place := with.Clouds[o.provider].Place; place != nil {
+		report.Region = place()
+	}
 	report.Calls, report.Seconds = int(calls.Load()), int(time.Since(began).Seconds())
 	p.redact(&report)
 	if json {
@@ -167,8 +171,8 @@ imported certificates count against the account's quota of a year.
 }
 
 // cleanUp deletes what earlier runs have left.
-func (p *proving) cleanUp(ctx context.Context, open Prover, live LiveOptions, o prove.Options) (left []string, err error) {
-	cloud, err := open(ctx, live, prove.Prefix)
+func (p *proving) cleanUp(ctx context.Context, open prover, around clouds.Surroundings, o prove.Options) (left []string, err error) {
+	cloud, err := open(ctx, around, prove.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +182,7 @@ func (p *proving) cleanUp(ctx context.Context, open Prover, live LiveOptions, o 
 	}
 	for _, installation := range runs {
 		o.Say("of " + installation)
-		cloud, err := open(ctx, live, installation)
+		cloud, err := open(ctx, around, installation)
 		if err != nil {
 			return nil, err
 		}

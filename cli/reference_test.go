@@ -24,7 +24,6 @@ func TestReference(t *testing.T) {
 func checkPage() string {
 	var b strings.Builder
 	with := testProviders()
-	with.Live["aws"] = nil // as in runPage
 	cmd := newCheck(with)
 	b.WriteString("# fairlead check\n\n<!-- Generated from cli/check.go by \"make generate\". -->\n\n")
 	b.WriteString(cmd.Long + "\n\n```\n" + cmd.Example + "\n```\n\n| Flag | Default | Meaning |\n|---|---|---|\n")
@@ -64,7 +63,6 @@ is an error, and so is a variable that begins with ` + "`FAIRLEAD_`" + `, unless
 |---|---|---|---|
 `)
 	all := testProviders()
-	all.Live["aws"] = nil // the page is about the binary, which has both
 	new(running).settings(all).VisitAll(func(f *pflag.Flag) {
 		name := "`--" + f.Name
 		if f.Shorthand != "" {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"os"
 	"time"
 
@@ -19,39 +18,9 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"fairlead.dev/fairlead/controllers"
-	"fairlead.dev/fairlead/providers"
 )
 
 // This file is the operator's command line.
-
-// LiveOptions are what a provider is told when it is started.
-type LiveOptions struct {
-	// Installation tells what this operator makes from what others do, and Nodes are what the cloud
-	// calls the cluster's nodes.
-	Installation func(context.Context) (string, error)
-	Nodes        func(context.Context) ([]string, error)
-	// Region and VPC are where load balancers of AWS stand.
-	Region, VPC string
-	// Cluster is the name by which AWS knows the security groups of the nodes.
-	Cluster string
-	// SecurityGroups says whether those of load balancers and nodes are kept: managed or none.
-	SecurityGroups string
-	// Rates are how fast AWS is asked, where not as fast as it publishes that it may be.
-	Rates providers.Rates
-	// Requested is told of each request to the cloud's API.
-	Requested func(service, operation, result string)
-	// AttemptTimeout is how long the cloud may take to answer an attempt of a call, and CallTimeout how long all
-	// attempts of a call may take.
-	AttemptTimeout, CallTimeout time.Duration
-	// State is the file that a fake cloud outlives the process in, and shares with others.
-	State string
-	// Network is where load balancers of the fake cloud get their addresses from.
-	Network netip.Prefix
-	// Latency is how long each call to a fake cloud takes.
-	Latency time.Duration
-	// WarmUp is how long a fake cloud needs to get to know a new target.
-	WarmUp time.Duration
-}
 
 func newRun(with Providers) *cobra.Command {
 	var o running
@@ -109,14 +78,15 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	logger.Info("starting", "version", source(), "provider", o.provider, "cluster", config.Host,
 		"namespace", cmp.Or(o.home.namespace, "all"), "readOnly", o.readOnly, "leaderElect", o.leaderElect)
 	requests := controllers.NewRequests()
-	o.live.Requested = requests.Count
-	cloud, err := o.home.open(ctx, with, o.provider, o.live)
+	around := o.surroundings()
+	around.Requested = requests.Count
+	cloud, err := with.open(ctx, o.provider, around)
 	if err != nil {
 		return err
 	}
 	defer cloud.Close()
-	if what := o.forgone(); what != "" {
-		logger.Info(what)
+	if forgone := with.Clouds[o.provider].Forgone; forgone != nil && forgone() != "" {
+		logger.Info(forgone())
 	}
 	t := term{o, classes, config, cloud, requests, logger, libraries}
 	if err := t.serve(ctx); err != nil {

@@ -15,7 +15,7 @@ func TestRunRefusesWhatItCannotDo(t *testing.T) {
 		args []string
 		want string
 	}{
-		"a cloud that it cannot run":    {[]string{"--provider", "aws"}, `--provider: "aws": it can be fake`},
+		"a cloud that it cannot run":    {[]string{"--provider", "azure"}, `--provider: "azure": it can be aws or fake`},
 		"a format of logs":              {[]string{"--log-format", "xml"}, `--log-format: "xml": it can be console or json`},
 		"a mode of Secrets":             {[]string{"--secrets", "some"}, `--secrets: "some": it can be all, labelled or none`},
 		"a number of workers":           {[]string{"--workers", "0"}, `--workers: "0": it has to be a whole number of at least 1`},
@@ -46,25 +46,6 @@ func TestOperatorsThatMayWorkBesideEachOtherHaveLeasesOfTheirOwn(t *testing.T) {
 			t.Errorf("%+v and %+v hold one lease", o, other)
 		}
 		known[o.leaseName()] = o
-	}
-}
-
-func TestWhatIsForgoneForWantOfASetting(t *testing.T) {
-	aws := func(groups, cluster string) running {
-		return running{provider: "aws", live: LiveOptions{SecurityGroups: groups, Cluster: cluster}}
-	}
-	for name, c := range map[string]struct {
-		of   running
-		want string
-	}{
-		"nodes stay closed":                {aws("managed", ""), "--aws-cluster-name"},
-		"nodes are opened":                 {aws("managed", "shop"), ""},
-		"nobody asks for security groups":  {aws("none", ""), ""},
-		"the cloud has no security groups": {running{provider: "fake", live: LiveOptions{SecurityGroups: "managed"}}, ""},
-	} {
-		if got := c.of.forgone(); (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q is said, want %q to be in it", name, got, c.want)
-		}
 	}
 }
 

@@ -3,9 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +15,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/model/ingress"
-	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/clouds"
 )
 
 // This file is the table of what can be set of the operator. A row is a flag of run, a variable of
@@ -27,7 +25,6 @@ import (
 // running are the settings.
 type running struct {
 	provider         string
-	live             LiveOptions
 	home             home
 	withoutClass     string
 	manageClass      string
@@ -49,6 +46,8 @@ type running struct {
 	reconcileTimeout time.Duration
 	cloudRate        float64
 	cloudBurst       int
+	attemptTimeout   time.Duration
+	callTimeout      time.Duration
 	workers          int
 	targetWorkers    int
 	gates            bool
@@ -61,13 +60,9 @@ type running struct {
 func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	flags.SortFlags = false
-	clouds := oneOf(&o.provider, "fake", slices.Sorted(maps.Keys(with.Live))...)
+	clouds := oneOf(&o.provider, "fake", with.names(serves)...)
 	flags.Var(clouds, "provider", "`CLOUD` that serves: "+clouds.names())
-	flags.StringVar(&o.live.State, "fake-state", "", "`FILE` in which the fake cloud outlives the operator; replicas that name the same one share the cloud")
-	flags.TextVar(&o.live.Network, "fake-addresses", netip.Prefix{}, "`NETWORK` of this machine that load balancers of the fake cloud get their addresses from, such as 192.0.2.0/24 or, for a single one, 192.0.2.1/32; unset: loopback")
-	flags.DurationVar(&o.live.Latency, "fake-latency", 0, "how long each call to the fake cloud takes")
-	flags.DurationVar(&o.live.WarmUp, "fake-warm-up", 0, "how long a new target of the fake cloud is neither checked nor sent requests")
-	o.live.awsFlags(flags)
+	with.flags(flags)
 	o.home.flags(flags)
 	flags.Var(className{&o.withoutClass, bare}, "watch-ingress-without-class", "serve Ingresses that name no class as if they named the IngressClass `NAME`, with its parameters; without a name, or true: that of --manage-ingress-class; unset, or false: they are left alone")
 	flags.Lookup("watch-ingress-without-class").NoOptDefVal = bare
@@ -89,8 +84,8 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.DurationVar(&o.vanishedGrace, "vanished-grace", 10*time.Minute, "how long an Ingress is served that is gone without having been let go of: its finalizer was taken by force, or the API server was restored. Where more than a few vanish, they are served until an annotation confirms it. 0: not at all")
 	flags.Var(rate{&o.cloudRate}, "cloud-rate", "how many calls of the cloud are made in a second, over all load balancers; those that wait take turns. Unset, or 0: no limit")
 	flags.Var(atLeastOne(&o.cloudBurst, 10), "cloud-burst", "how many calls can be made at once where there were fewer than the rate before")
-	flags.Var(positive(&o.live.AttemptTimeout, 15*time.Second), "cloud-attempt-timeout", "how long the cloud may take to answer an attempt of a call")
-	flags.Var(positive(&o.live.CallTimeout, time.Minute), "cloud-call-timeout", "how long all attempts of a call may take, without the wait for its turn")
+	flags.Var(positive(&o.attemptTimeout, 15*time.Second), "cloud-attempt-timeout", "how long the cloud may take to answer an attempt of a call")
+	flags.Var(positive(&o.callTimeout, time.Minute), "cloud-call-timeout", "how long all attempts of a call may take, without the wait for its turn")
 	flags.Var(atLeastOne(&o.workers, 4), "workers", "how many load balancers are worked on at a time")
 	flags.Var(atLeastOne(&o.targetWorkers, 4), "target-workers", "how many target groups have their members changed at a time")
 	flags.Var(positive(&o.reconcileTimeout, 10*time.Minute), "reconcile-timeout", "how long a load balancer is worked on before it is looked at anew; a worker that takes minutes longer fails the liveness probe")
@@ -102,13 +97,11 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	return flags
 }
 
-// awsFlags say where in AWS load balancers stand, and how fast it is asked.
-func (o *LiveOptions) awsFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.Region, "aws-region", "", "`REGION` of AWS; unset: AWS_REGION, else that of the instance around this process")
-	flags.StringVar(&o.VPC, "aws-vpc-id", "", "`VPC` of AWS that load balancers stand in; unset: that of the instance, else of the cluster's nodes, else the only one of the region")
-	flags.StringVar(&o.Cluster, "aws-cluster-name", "", "`NAME` in the tags of AWS, kubernetes.io/cluster/NAME, by which the security groups of nodes are found, so that load balancers can reach them; unset: none are changed")
-	flags.Var(oneOf(&o.SecurityGroups, "managed", "managed", "none"), "aws-security-groups", "`WHICH` security groups are kept: managed, those of load balancers and, where the cluster's name is known, of nodes; or none, and load balancers get the VPC's own")
-	flags.TextVar(&o.Rates, "aws-rates", providers.Rates{}, "`RATES` at which AWS is asked, by class of calls, such as write=3/20,modify=3/20 for 3 a second and 20 at once; unset: those that AWS publishes")
+// surroundings are what a cloud is told of the operator.
+func (o *running) surroundings() clouds.Surroundings {
+	around := o.home.surroundings()
+	around.AttemptTimeout, around.CallTimeout = o.attemptTimeout, o.callTimeout
+	return around
 }
 
 // classes are the settings that decide which Ingresses are ours.
@@ -121,14 +114,6 @@ func (o *running) classes() (ingress.Options, error) {
 		}
 	}
 	return options, nil
-}
-
-// forgone is what will not be done for want of a setting; "" for nothing.
-func (o *running) forgone() string {
-	if o.provider != "aws" || o.live.SecurityGroups != "managed" || o.live.Cluster != "" {
-		return ""
-	}
-	return "without --aws-cluster-name no security group of nodes or pods is changed: load balancers reach only targets that admit them already"
 }
 
 // flags say which cluster is meant, or which part of it.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/providers/clouds"
 )
 
 func TestAStateIsReadInItsOrderWhateverTheFiles(t *testing.T) {
@@ -32,8 +34,9 @@ func TestTheFakesStateFileIsWhatPlanReads(t *testing.T) {
 	// The demo's cloud writes what plan is then given.
 	dir := directory(t, map[string]string{"ingress.yaml": ingressYAML("web", "a.example.com", "/"), "service.yaml": serviceYAML})
 	file := filepath.Join(t.TempDir(), "state.json")
-	with := testProviders()
-	with.Local = func() (Local, error) { return servingTo(file) }
+	with := testProviders().with(func(c *clouds.Cloud) {
+		c.Local = func() (clouds.Local, error) { return servingTo(file) }
+	})
 	if got := runWith(t, with, "demo", "--once", "-f", dir); got.code != exitDone {
 		t.Fatalf("%+v", got)
 	}

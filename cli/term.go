@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/clouds"
 )
 
 // This file is how long an operator works: a term, which ends with its lease. Whoever loses it stands
@@ -26,7 +27,7 @@ type term struct {
 	*running
 	classes  ingress.Options
 	config   *rest.Config
-	cloud    Live
+	cloud    clouds.Live
 	requests *controllers.Requests
 
 	logger, libraries logr.Logger // what it says itself, and what is said on the way

@@ -45,18 +45,19 @@ var layers = map[string][]string{
 	"providers":              {"model/diag", "model/routing", "model/lb", "model/plan"},
 	"providers/providertest": {"model/diag", "model/routing", "model/lb", "model/plan", "providers", "test/keypair"},
 	"providers/prove":        {"model/check", "model/lb", "model/plan", "model/routing", "providers"},
-	"providers/fake":         {"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
-	"providers/aws":          {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/prove"},
+	"providers/clouds":       {"model/check", "model/lb", "providers", "providers/prove"},
+	"providers/fake":         {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/clouds"},
+	"providers/aws":          {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/clouds", "providers/prove"},
 	"providers/wire":         {"api/provider/v1", "model/lb", "model/plan", "model/routing", "providers"},
 	"providers/remote":       {"api/provider/v1", "model/lb", "model/plan", "providers", "providers/wire"},
 	"providers/serve":        {"api/provider/v1", "model/lb", "model/plan", "providers", "providers/wire"},
 
 	"controllers": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
 	"cli": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
-		"controllers", "cli/cluster", "cli/manifests", "model/check", "providers/prove"},
+		"controllers", "cli/cluster", "cli/manifests", "model/check", "providers/clouds", "providers/prove"},
 	"cli/cluster":   {"api/v1alpha1", "model/check", "model/ingress"},
 	"cli/manifests": {"api/v1alpha1", "model/ingress"},
-	".":             {"cli", "model/check", "providers/prove", "providers/fake", "providers/aws", "providers/remote"},
+	".":             {"cli", "providers/clouds", "providers/fake", "providers/aws"},
 }
 
 // forbidden lists imports from elsewhere that only some packages may have. A package stands for

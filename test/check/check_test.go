@@ -4,7 +4,6 @@ package check
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http/httptest"
 	"os"
@@ -20,6 +19,7 @@ import (
 	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/moto"
 	"fairlead.dev/fairlead/test/page"
@@ -43,9 +43,7 @@ func run(t *testing.T, endpoint string, args ...string) said {
 	} {
 		t.Setenv(name, value)
 	}
-	with := cli.Providers{Check: map[string]cli.Checker{"aws": func(ctx context.Context, o cli.LiveOptions) []check.Finding {
-		return aws.Access{Region: o.Region, VPC: o.VPC, Cluster: o.Cluster, Unfenced: o.SecurityGroups == "none", Nodes: o.Nodes}.Check(ctx)
-	}}, Live: map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){"aws": nil}}
+	with := cli.Providers{Clouds: map[string]clouds.Cloud{"aws": aws.Plug()}}
 	var out, err bytes.Buffer
 	args = append([]string{"check", "--provider", "aws", "--kubeconfig", "none"}, args...)
 	code := cli.Run(t.Context(), args, with, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})

@@ -14,6 +14,8 @@ import (
 	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/providers/clouds"
+	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -30,8 +32,9 @@ func TestCluster(t *testing.T) {
 	}
 	ask := func(args ...string) said {
 		t.Helper()
-		with := cli.Providers{Check: map[string]cli.Checker{"fake": func(context.Context, cli.LiveOptions) []check.Finding { return nil }},
-			Live: map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){"fake": nil}}
+		silent := fake.Plug()
+		silent.Check = func(context.Context, clouds.Surroundings) []check.Finding { return nil }
+		with := cli.Providers{Clouds: map[string]clouds.Cloud{"fake": silent}}
 		var out, err bytes.Buffer
 		code := cli.Run(t.Context(), append([]string{"check", "--kubeconfig", cluster.Kubeconfig}, args...), with, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})
 		return said{out.String(), err.String(), code}

@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/prove"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/moto"
@@ -53,21 +54,23 @@ func optionsOf(config awssdk.Config, vpc, installation string, requested func())
 }
 
 // proved runs the command line.
-func proved(t *testing.T, open cli.Prover, answer string, args ...string) said {
+func proved(t *testing.T, open opener, answer string, args ...string) said {
 	t.Helper()
-	with := cli.Providers{
-		Prove: map[string]cli.Prover{"aws": open}, Apart: time.Millisecond,
-		Live: map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){"aws": nil},
-	}
+	plug := aws.Plug()
+	plug.Prove = open
+	with := cli.Providers{Clouds: map[string]clouds.Cloud{"aws": plug}, Apart: time.Millisecond}
 	var out, err bytes.Buffer
 	args = append([]string{"check", "--provider", "aws", "--kubeconfig", "none", "--prove"}, args...)
 	code := cli.Run(t.Context(), args, with, cli.Streams{In: strings.NewReader(answer), Out: &out, Err: &err})
 	return said{out.String(), err.String(), code}
 }
 
+// An opener opens an account in the name of an installation.
+type opener = func(ctx context.Context, around clouds.Surroundings, installation string) (prove.Cloud, error)
+
 // opening opens an account of albsim.
-func opening(endpoint string) cli.Prover {
-	return func(_ context.Context, o cli.LiveOptions, installation string) (prove.Cloud, error) {
+func opening(endpoint string) opener {
+	return func(_ context.Context, o clouds.Surroundings, installation string) (prove.Cloud, error) {
 		return at(endpoint, installation, func() { o.Requested("", "", "") }), nil
 	}
 }
@@ -324,7 +327,7 @@ func onMoto(account *moto.Account, installation string, requested func()) prove.
 // regular expressions. The proof says so of it, and the scenarios pass all the same.
 func TestProveOnMoto(t *testing.T) {
 	account := moto.Start(t).Account(t)
-	got := proved(t, func(_ context.Context, o cli.LiveOptions, installation string) (prove.Cloud, error) {
+	got := proved(t, func(_ context.Context, o clouds.Surroundings, installation string) (prove.Cloud, error) {
 		return onMoto(account, installation, func() { o.Requested("", "", "") }), nil
 	}, "", "--yes", "-o", "json")
 	found := states(t, got.out)

@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/clouds"
 )
 
 // This file does what the guide to AWS tells people to do, as far as that goes without AWS.
@@ -136,7 +137,7 @@ func documented(t *testing.T, guide, pattern string) string {
 func fairlead(t *testing.T, command string) (out, said string, code int) {
 	t.Helper()
 	var prints, errs bytes.Buffer
-	plugged := cli.Providers{Offline: map[string]func() (cli.Offline, error){"aws": func() (cli.Offline, error) { return aws.Offline{}, nil }}}
+	plugged := cli.Providers{Clouds: map[string]clouds.Cloud{"aws": aws.Plug()}}
 	code = cli.Run(t.Context(), strings.Fields(command), plugged, cli.Streams{In: strings.NewReader(""), Out: &prints, Err: &errs})
 	return prints.String(), errs.String(), code
 }

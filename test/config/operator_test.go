@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/keypair"
 	"fairlead.dev/fairlead/test/kube"
@@ -79,12 +80,7 @@ func deployed(t *testing.T, c *kube.Cluster, d *appsv1.Deployment) []string {
 func run(t *testing.T, c *kube.Cluster, d *appsv1.Deployment) {
 	t.Helper()
 	args := deployed(t, c, d)
-	providers := cli.Providers{Live: map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){
-		"fake": func(context.Context, cli.LiveOptions) (cli.Live, error) {
-			cloud, err := fake.New(fake.Options{Serve: true, CheckEvery: time.Second})
-			return cli.Lives{Local: cloud}, err
-		},
-	}}
+	providers := cli.Providers{Clouds: map[string]clouds.Cloud{"fake": fake.Plug()}}
 	said := &logs{}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan int, 1)

@@ -23,6 +23,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/fake"
 )
 
@@ -93,13 +94,7 @@ func printsHostile(t *testing.T, what string, documents []map[string]any) int {
 // run is what a command line prints.
 func run(ctx context.Context, stdin []byte, args ...string) string {
 	var out bytes.Buffer
-	cli.Run(ctx, args, cli.Providers{
-		Offline: map[string]func() (cli.Offline, error){
-			"aws":  func() (cli.Offline, error) { return aws.Offline{}, nil },
-			"fake": func() (cli.Offline, error) { return fake.New(fake.Options{}) },
-		},
-		Local: func() (cli.Local, error) { return fake.New(fake.Options{Serve: true}) },
-	}, cli.Streams{In: bytes.NewReader(stdin), Out: &out, Err: &out})
+	cli.Run(ctx, args, cli.Providers{Clouds: map[string]clouds.Cloud{"aws": aws.Plug(), "fake": fake.Plug()}}, cli.Streams{In: bytes.NewReader(stdin), Out: &out, Err: &out})
 	return out.String()
 }
 

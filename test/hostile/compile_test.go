@@ -11,7 +11,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
@@ -19,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/request"
 )
@@ -72,7 +72,7 @@ func compile(t *testing.T, o options, of cluster) *compiled {
 	return w
 }
 
-func cloud(provider string) (cli.Offline, error) {
+func cloud(provider string) (clouds.Offline, error) {
 	switch provider {
 	case "aws":
 		return aws.Offline{}, nil

@@ -22,6 +22,7 @@ import (
 	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/kube"
 )
@@ -52,12 +53,12 @@ func serve(profiles string) int {
 	if profiles != "" {
 		defer profile(profiles)()
 	}
-	with := cli.Providers{Live: map[string]func(context.Context, cli.LiveOptions) (cli.Live, error){
-		"fake": func(context.Context, cli.LiveOptions) (cli.Live, error) {
-			cloud, err := fake.New(fake.Options{})
-			return cli.Lives{Local: &journalled{Cloud: cloud, to: json.NewEncoder(os.Stdout)}}, err
-		},
-	}}
+	counted := fake.Plug()
+	counted.Live = func(context.Context, clouds.Surroundings) (clouds.Live, error) {
+		cloud, err := fake.New(fake.Options{})
+		return clouds.Lives{Local: &journalled{Cloud: cloud, to: json.NewEncoder(os.Stdout)}}, err
+	}
+	with := cli.Providers{Clouds: map[string]clouds.Cloud{"fake": counted}}
 	return cli.Run(ctx, os.Args[1:], with, cli.Streams{Out: os.Stderr, Err: os.Stderr})
 }
 

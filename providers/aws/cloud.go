@@ -1,0 +1,101 @@
+package aws
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/pflag"
+
+	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/clouds"
+	"fairlead.dev/fairlead/providers/prove"
+)
+
+// This file is AWS as a binary has it: its settings, and how it is opened.
+
+// settings say where in AWS load balancers stand, and how fast it is asked.
+type settings struct {
+	region, vpc, cluster string
+	groups               groups
+	rates                providers.Rates
+}
+
+// Plug is AWS, for a binary.
+func Plug() clouds.Cloud {
+	s := &settings{}
+	return clouds.Cloud{
+		Flags:   s.flags,
+		Offline: func() (clouds.Offline, error) { return Offline{}, nil },
+		Live: func(ctx context.Context, around clouds.Surroundings) (clouds.Live, error) {
+			installation, err := around.Installation(ctx)
+			if err != nil {
+				return nil, err
+			}
+			p, err := Open(ctx, s.access(around, installation))
+			return lasting{p}, err
+		},
+		Check: func(ctx context.Context, around clouds.Surroundings) []check.Finding {
+			return s.access(around, "").Check(ctx)
+		},
+		Prove: func(ctx context.Context, around clouds.Surroundings, installation string) (prove.Cloud, error) {
+			return Open(ctx, s.access(around, installation))
+		},
+		Place:   func() string { return s.region },
+		Forgone: s.forgone,
+	}
+}
+
+func (s *settings) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&s.region, "aws-region", "", "`REGION` of AWS; unset: AWS_REGION, else that of the instance around this process")
+	flags.StringVar(&s.vpc, "aws-vpc-id", "", "`VPC` of AWS that load balancers stand in; unset: that of the instance, else of the cluster's nodes, else the only one of the region")
+	flags.StringVar(&s.cluster, "aws-cluster-name", "", "`NAME` in the tags of AWS, kubernetes.io/cluster/NAME, by which the security groups of nodes are found, so that load balancers can reach them; unset: none are changed")
+	s.groups = managed
+	flags.Var(&s.groups, "aws-security-groups", "`WHICH` security groups are kept: managed, those of load balancers and, where the cluster's name is known, of nodes; or none, and load balancers get the VPC's own")
+	flags.TextVar(&s.rates, "aws-rates", providers.Rates{}, "`RATES` at which AWS is asked, by class of calls, such as write=3/20,modify=3/20 for 3 a second and 20 at once; unset: those that AWS publishes")
+}
+
+// access is where an installation works.
+func (s *settings) access(around clouds.Surroundings, installation string) Access {
+	out := Access{
+		Installation: installation, Region: s.region, VPC: s.vpc, Cluster: s.cluster, Unfenced: s.groups == unmanaged, Nodes: around.Nodes, Rates: s.rates,
+		Deadlines: Deadlines{Attempt: around.AttemptTimeout, Call: around.CallTimeout},
+	}
+	if around.Requested != nil {
+		out.Requested = func(r Request) { around.Requested(r.Service, r.Operation, r.Result) }
+	}
+	return out
+}
+
+// forgone is what is not done without the name of the cluster.
+func (s *settings) forgone() string {
+	if s.groups == unmanaged || s.cluster != "" {
+		return ""
+	}
+	return "without --aws-cluster-name no security group of nodes or pods is changed: load balancers reach only targets that admit them already"
+}
+
+// groups says which security groups are kept.
+type groups string
+
+const (
+	managed   groups = "managed"
+	unmanaged groups = "none"
+)
+
+func (g *groups) String() string { return string(*g) }
+
+func (g *groups) Set(v string) error {
+	if groups(v) != managed && groups(v) != unmanaged {
+		return errors.New("it can be managed or none")
+	}
+	*g = groups(v)
+	return nil
+}
+
+func (g *groups) Type() string { return "groups" }
+
+// lasting is a cloud that outlives the process: there is nothing to close.
+type lasting struct{ *Provider }
+
+func (lasting) Close() {}

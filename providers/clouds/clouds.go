@@ -1,0 +1,74 @@
+// Package clouds is what a binary has of a kind of cloud: its settings, and how it is opened. Each provider describes
+// itself so, and main lists them.
+package clouds
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/prove"
+)
+
+// A Cloud is a kind of cloud. What it cannot do is nil.
+type Cloud struct {
+	// Flags adds its settings. Their names begin with that of the cloud.
+	Flags func(*pflag.FlagSet)
+	// Offline opens it for compiling alone: nothing is asked of the cloud.
+	Offline func() (Offline, error)
+	// Live opens it to serve a cluster from.
+	Live func(context.Context, Surroundings) (Live, error)
+	// Local opens it on this machine, for a demonstration.
+	Local func() (Local, error)
+	// Check looks at it before it is used, and changes nothing.
+	Check func(context.Context, Surroundings) []check.Finding
+	// Prove opens it in the name of an installation, to be proved on.
+	Prove func(ctx context.Context, s Surroundings, installation string) (prove.Cloud, error)
+	// Place is where it makes load balancers, as far as its settings say so.
+	Place func() string
+	// Forgone is what it does not do for want of a setting, in words; "" for nothing.
+	Forgone func() string
+}
+
+// Surroundings are what a cloud is told of the operator around it when it is opened.
+type Surroundings struct {
+	// Installation tells what this operator makes from what others do.
+	Installation func(context.Context) (string, error)
+	// Nodes are what the cloud calls the cluster's nodes.
+	Nodes func(context.Context) ([]string, error)
+	// Requested is told of each request to the cloud's API.
+	Requested func(service, operation, result string)
+	// AttemptTimeout is how long the cloud may take to answer an attempt of a call, and CallTimeout how long all
+	// attempts of a call may take.
+	AttemptTimeout, CallTimeout time.Duration
+}
+
+// Offline is what compiling needs of a provider, answered without asking the cloud.
+type Offline interface {
+	Capabilities(class lb.Class) lb.Capabilities
+	Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
+}
+
+// Local is a cloud that lives in this process until it is closed.
+type Local interface {
+	providers.Provider
+	Close()
+}
+
+// Live is a cloud that a cluster is served from.
+type Live interface {
+	// Term returns the provider for a term of this operator. It remembers nothing of an earlier term, in which
+	// another operator may have changed the cloud.
+	Term() providers.Provider
+	Close()
+}
+
+// Lives is a cloud that lives in this process, and that all terms share for this reason.
+type Lives struct{ Local }
+
+// Term is for Live.
+func (l Lives) Term() providers.Provider { return l.Local }

@@ -1,0 +1,47 @@
+package fake
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/providers/clouds"
+)
+
+// This file is the fake cloud as a binary has it: its settings, and how it is opened.
+
+// settings are what an operator can set of it.
+type settings struct {
+	state           string
+	network         netip.Prefix
+	latency, warmUp time.Duration
+}
+
+// Plug is the fake cloud, for a binary.
+func Plug() clouds.Cloud {
+	s := &settings{}
+	return clouds.Cloud{
+		Flags:   s.flags,
+		Offline: func() (clouds.Offline, error) { return New(Options{}) },
+		Live: func(context.Context, clouds.Surroundings) (clouds.Live, error) {
+			c, err := New(Options{Serve: true, CheckEvery: time.Second, State: s.state, Network: s.network, Latency: s.latency, WarmUp: s.warmUp})
+			return clouds.Lives{Local: c}, err
+		},
+		Local: func() (clouds.Local, error) {
+			return New(Options{Serve: true, CheckEvery: 200 * time.Millisecond})
+		},
+		Check: func(context.Context, clouds.Surroundings) []check.Finding {
+			return []check.Finding{check.Good("fake", "fake cloud", "it needs nothing")}
+		},
+	}
+}
+
+func (s *settings) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&s.state, "fake-state", "", "`FILE` in which the fake cloud outlives the operator; replicas that name the same one share the cloud")
+	flags.TextVar(&s.network, "fake-addresses", netip.Prefix{}, "`NETWORK` of this machine that load balancers of the fake cloud get their addresses from, such as 192.0.2.0/24 or, for a single one, 192.0.2.1/32; unset: loopback")
+	flags.DurationVar(&s.latency, "fake-latency", 0, "how long each call to the fake cloud takes")
+	flags.DurationVar(&s.warmUp, "fake-warm-up", 0, "how long a new target of the fake cloud is neither checked nor sent requests")
+}
