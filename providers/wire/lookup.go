@@ -39,10 +39,10 @@ func EncodeFacts(f lb.Facts) v1.Facts {
 		ExpiredRefused: !f.Now.IsZero(),
 	}
 	for host, certificates := range f.Certificates {
-		put(&out.Certificates, host, texts(certificates))
+		put(&out.Certificates, host, list(texts(certificates)))
 	}
 	for certificate, names := range f.Names {
-		put(&out.Names, string(certificate), names)
+		put(&out.Names, string(certificate), list(names))
 	}
 	return out
 }

@@ -37,7 +37,7 @@ func EncodeObserved(o *lb.Observed) v1.Observed {
 		})
 	}
 	for _, c := range o.Certificates {
-		out.Certificates = append(out.Certificates, v1.ObservedCertificate{ID: string(c.ID), Hosts: c.Hosts, Kind: c.Kind, Digest: string(c.Digest), Handle: c.Handle})
+		out.Certificates = append(out.Certificates, v1.ObservedCertificate{ID: string(c.ID), Hosts: list(c.Hosts), Kind: c.Kind, Digest: string(c.Digest), Handle: c.Handle})
 	}
 	return out
 }

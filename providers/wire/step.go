@@ -86,7 +86,8 @@ func encodeMembers(targets []lb.Target) []v1.Target {
 	return out
 }
 
-// DecodeStep reads a step of a load balancer. A step that lacks what its op needs, or has more, is an error.
+// DecodeStep reads a step of a load balancer. A step that lacks what its op needs, or has more, is an error: a
+// *v1.Problem.
 func DecodeStep(key lb.Key, s v1.Step) (plan.Step, error) {
 	if err := checkFields(s); err != nil {
 		return nil, err
@@ -142,13 +143,13 @@ func DecodeStep(key lb.Key, s v1.Step) (plan.Step, error) {
 		to := map[int]int{}
 		for _, p := range s.Priorities {
 			if _, known := to[p.From]; known {
-				return nil, twice("priority", p.From)
+				return nil, NewProblem(v1.ProblemMalformed, twice("priority", p.From).Error())
 			}
 			to[p.From] = p.To
 		}
 		return plan.RespaceRules{Port: s.Port, To: to}, nil
 	}
-	return nil, fmt.Errorf("op %q is not known", s.Op)
+	panic(fmt.Sprintf("op %q has fields and no step", s.Op)) // checkFields knows the others
 }
 
 func decodeMembers(targets []v1.Target) []lb.Target {
@@ -195,11 +196,11 @@ var fieldsOf = map[v1.Op][]string{
 // optionalOf are the fields that an op may have besides.
 var optionalOf = map[v1.Op]string{v1.SetWebACL: "webACL", v1.SetShield: "shield", v1.RegisterTargets: "targets"}
 
-// checkFields returns an error unless a step has the fields of its op and no others.
+// checkFields returns a problem unless a step has the fields of its op and no others.
 func checkFields(s v1.Step) error {
 	needed, known := fieldsOf[s.Op]
 	if !known {
-		return fmt.Errorf("op %q is not known", s.Op)
+		return NewProblem(v1.ProblemUnknown, fmt.Sprintf("op %q is not known", s.Op))
 	}
 	for _, f := range []struct {
 		name string
@@ -221,9 +222,9 @@ func checkFields(s v1.Step) error {
 	} {
 		switch {
 		case slices.Contains(needed, f.name) && !f.has:
-			return fmt.Errorf("step %s has no %s", s.Op, f.name)
+			return NewProblem(v1.ProblemMalformed, fmt.Sprintf("step %s has no %s", s.Op, f.name))
 		case f.has && !slices.Contains(needed, f.name) && optionalOf[s.Op] != f.name:
-			return fmt.Errorf("step %s cannot have %s", s.Op, f.name)
+			return NewProblem(v1.ProblemUnknown, fmt.Sprintf("step %s cannot have %s", s.Op, f.name))
 		}
 	}
 	return nil

@@ -66,7 +66,9 @@ func encodeAuth(a *routing.Auth) *v1.Auth {
 		Parameters: a.Parameters, ClientSecret: string(a.ClientSecret), KeepClientSecret: a.KeepsClientSecret,
 	}
 	for _, c := range a.Claims {
-		out.Claims = append(out.Claims, v1.Claim(c))
+		claim := v1.Claim(c)
+		claim.Values = list(c.Values)
+		out.Claims = append(out.Claims, claim)
 	}
 	return out
 }
@@ -149,7 +151,7 @@ func decodeTargetGroup(g v1.TargetGroup) lb.TargetGroup {
 }
 
 func encodeCertificate(c lb.Certificate) *v1.Certificate {
-	out := &v1.Certificate{ID: string(c.ID), Hosts: c.Hosts, Kind: c.Kind, Tags: c.Tags, Digest: string(c.Digest)}
+	out := &v1.Certificate{ID: string(c.ID), Hosts: list(c.Hosts), Kind: c.Kind, Tags: c.Tags, Digest: string(c.Digest)}
 	if c.Pair != nil {
 		out.Chain, out.Key = string(c.Pair.Chain), string(c.Pair.Key)
 	}
@@ -265,6 +267,14 @@ func DecodeHealth(list v1.TargetList) []lb.TargetHealth {
 		out = append(out, lb.TargetHealth{Target: lb.Target{Address: t.Address, Port: t.Port}, State: t.State})
 	}
 	return out
+}
+
+// list is a list that is there, also if nothing is in it: no message has null.
+func list[T any](in []T) []T {
+	if in == nil {
+		return []T{}
+	}
+	return in
 }
 
 // texts are IDs as texts.

@@ -348,3 +348,18 @@ func TestAnswersThatCannotBe(t *testing.T) {
 		}
 	}
 }
+
+// TestNoMessageHasNull writes what lacks lists where the protocol has one always.
+func TestNoMessageHasNull(t *testing.T) {
+	auth := lb.Rule{Action: lb.Action{Kind: "fixed", Auth: &routing.Auth{Claims: []routing.Claim{{Name: "a"}}}}}
+	for _, message := range []any{
+		EncodeStep(plan.ImportCertificate{}), EncodeStep(plan.CreateRule{Rule: auth}), EncodeStep(plan.CreateListener{}), EncodeStep(plan.CreateTargetGroup{}),
+		EncodeObserved(&lb.Observed{Certificates: []lb.ObservedCertificate{{}}, Listeners: []lb.ObservedListener{{Rules: []lb.ObservedRule{{Rule: auth}}}}}),
+		EncodeFacts(lb.Facts{Certificates: map[string][]lb.CertificateID{"a.test": nil}, Names: map[lb.CertificateID][]string{"c": nil}}),
+		EncodeCapabilities(lb.Capabilities{FieldsRefused: lb.Fields}), EncodeTargets(nil), EncodeHealth(nil), EncodeQuestions(lb.Questions{}),
+	} {
+		if text, err := json.Marshal(message); err != nil || strings.Contains(string(text), "null") {
+			t.Errorf("%T is written as %s, %v", message, text, err)
+		}
+	}
+}

@@ -2,7 +2,8 @@
 // balancers in one kind of cloud; the operator calls it over HTTP. docs/providers/protocol.md describes the calls.
 //
 // The package imports nothing of Fairlead: a provider that is written in Go needs it and nothing else. Its types are not
-// those that the operator computes with. They change only as docs/providers/README.md promises.
+// those that the operator computes with. They change only as docs/providers/README.md promises. The tag enum has the values
+// that a field can have, with commas between.
 package v1
 
 // MediaType is that of every request and every answer but problems. The version is in it.

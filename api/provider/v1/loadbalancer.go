@@ -4,8 +4,8 @@ import "encoding/json"
 
 // Settings are the settings of a load balancer.
 type Settings struct {
-	Scheme         string            `json:"scheme,omitempty"`   // internal or internet-facing
-	IPFamily       string            `json:"ipFamily,omitempty"` // ipv4, dualstack
+	Scheme         string            `json:"scheme,omitempty" enum:"internal,internet-facing"`
+	IPFamily       string            `json:"ipFamily,omitempty" enum:"ipv4,dualstack,dualstack-without-public-ipv4"`
 	Subnets        []string          `json:"subnets,omitempty"`
 	SecurityGroups []string          `json:"securityGroups,omitempty"`
 	Attributes     map[string]string `json:"attributes,omitempty"`
@@ -27,7 +27,7 @@ type LoadBalancer struct {
 // A Listener answers on one port: with the first rule that matches, else with its default action.
 type Listener struct {
 	Port     int32  `json:"port"`
-	Protocol string `json:"protocol"` // HTTP or HTTPS
+	Protocol string `json:"protocol" enum:"HTTP,HTTPS"`
 	// Certificates are IDs: the default one first.
 	Certificates []string         `json:"certificates,omitempty"`
 	Settings     ListenerSettings `json:"settings"`
@@ -49,7 +49,7 @@ type ListenerSettings struct {
 
 // ClientCertificate is what is done with the certificates of clients.
 type ClientCertificate struct {
-	Mode             string `json:"mode"` // off, passthrough or verify
+	Mode             string `json:"mode" enum:"off,passthrough,verify"`
 	TrustStore       string `json:"trustStore,omitempty"`
 	IgnoreExpiry     bool   `json:"ignoreExpiry,omitempty"`
 	AdvertiseCANames bool   `json:"advertiseCANames,omitempty"`
@@ -63,7 +63,7 @@ type Rule struct {
 
 // A Condition holds if any of its values does. It has Values or Regex.
 type Condition struct {
-	Field string `json:"field"`          // host, path, header, method, query or source
+	Field string `json:"field" enum:"host,path,header,method,query,source"`
 	Name  string `json:"name,omitempty"` // of the header or of the query parameter
 	// Values are texts in which "*" is any text and "?" any one character; of the field source, ranges of addresses.
 	// Whether "*" in a host stands for one label only is for the provider to say, in its Capabilities.
@@ -74,7 +74,7 @@ type Condition struct {
 
 // An Action is what is done with a request.
 type Action struct {
-	Kind string `json:"kind"` // forward, fixed or redirect
+	Kind string `json:"kind" enum:"forward,fixed,redirect"`
 
 	Forward  *Forward  `json:"forward,omitempty"`
 	Fixed    *Fixed    `json:"fixed,omitempty"`
@@ -128,7 +128,7 @@ type Rewrite struct {
 
 // Auth asks for a signed-in user, or for a token.
 type Auth struct {
-	Kind string `json:"kind"` // oidc, cognito or jwt
+	Kind string `json:"kind" enum:"oidc,cognito,jwt"`
 
 	Issuer                string  `json:"issuer,omitempty"`
 	AuthorizationEndpoint string  `json:"authorizationEndpoint,omitempty"`
@@ -140,7 +140,7 @@ type Auth struct {
 	UserPoolDomain        string  `json:"userPoolDomain,omitempty"`
 
 	ClientID       string            `json:"clientID,omitempty"`
-	OnMissing      string            `json:"onMissing,omitempty"` // authenticate, allow or deny
+	OnMissing      string            `json:"onMissing,omitempty" enum:"authenticate,allow,deny"`
 	Scope          string            `json:"scope,omitempty"`
 	Cookie         string            `json:"cookie,omitempty"`
 	TimeoutSeconds int64             `json:"timeoutSeconds,omitempty"`
@@ -155,19 +155,19 @@ type Auth struct {
 // A Claim is one that a token has to make.
 type Claim struct {
 	Name   string   `json:"name"`
-	Format string   `json:"format"`
+	Format string   `json:"format" enum:"single-string,string-array,space-separated-values"`
 	Values []string `json:"values"`
 }
 
 // A TargetGroup is where rules forward to. All but Settings stays the same as long as it exists.
 type TargetGroup struct {
 	ID         string `json:"id"`
-	Service    string `json:"service"`              // namespace/name
-	Port       string `json:"port"`                 // of the Service: a number or a name
-	TargetType string `json:"targetType,omitempty"` // ip or instance
-	Protocol   string `json:"protocol,omitempty"`   // HTTP or HTTPS, towards targets
-	Version    string `json:"version,omitempty"`    // HTTP1, HTTP2 or GRPC
-	Family     string `json:"family,omitempty"`     // ipv4 or ipv6
+	Service    string `json:"service"` // namespace/name
+	Port       string `json:"port"`    // of the Service: a number or a name
+	TargetType string `json:"targetType,omitempty" enum:"ip,instance"`
+	Protocol   string `json:"protocol,omitempty" enum:"HTTP,HTTPS"` // towards targets
+	Version    string `json:"version,omitempty" enum:"HTTP1,HTTP2,GRPC"`
+	Family     string `json:"family,omitempty" enum:"ipv4,ipv6"`
 	// Provider is spec.provider of the Backend: settings that only this provider understands. A target group of other
 	// settings is another one, with an ID of its own.
 	Provider json.RawMessage `json:"provider,omitempty"`
@@ -186,7 +186,7 @@ type GroupSettings struct {
 type HealthCheck struct {
 	Path               string `json:"path,omitempty"`
 	Port               string `json:"port,omitempty"` // a number, or traffic-port
-	Protocol           string `json:"protocol,omitempty"`
+	Protocol           string `json:"protocol,omitempty" enum:"HTTP,HTTPS"`
 	IntervalSeconds    int    `json:"intervalSeconds,omitempty"`
 	TimeoutSeconds     int    `json:"timeoutSeconds,omitempty"`
 	HealthyThreshold   int    `json:"healthyThreshold,omitempty"`

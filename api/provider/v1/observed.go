@@ -107,5 +107,5 @@ type TargetList struct {
 type TargetHealth struct {
 	Address string `json:"address"`
 	Port    int32  `json:"port"`
-	State   string `json:"state,omitempty"` // initial, healthy, unhealthy, draining or unused
+	State   string `json:"state,omitempty" enum:"initial,healthy,unhealthy,draining,unused"`
 }

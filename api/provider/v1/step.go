@@ -50,8 +50,8 @@ type Step struct {
 	Op Op `json:"op"`
 
 	LoadBalancer  *LoadBalancer `json:"loadBalancer,omitempty"`
-	WebACL        string        `json:"webACL,omitempty"` // its name or ID; "none" for none, "" for as it was found
-	Shield        string        `json:"shield,omitempty"` // on or off; "" for as it was found
+	WebACL        string        `json:"webACL,omitempty"`               // its name or ID; "none" for none, "" for as it was found
+	Shield        string        `json:"shield,omitempty" enum:"on,off"` // "" for as it was found
 	Certificate   *Certificate  `json:"certificate,omitempty"`
 	CertificateID string        `json:"certificateID,omitempty"`
 	TargetGroup   *TargetGroup  `json:"targetGroup,omitempty"`
