@@ -1,0 +1,147 @@
+package serve
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/providers/wire"
+)
+
+// This file writes answers: compressed where that is wanted, and not at all where the client has the same one already.
+
+// An answer is what a request is answered with; the zero value is none.
+type answer struct {
+	status     int
+	body       []byte
+	problem    *v1.Problem
+	tag        string // its entity tag; "" for none
+	location   string
+	retryAfter int    // seconds; 0 is not said
+	allow      string // the methods of a path
+	takesGzip  bool   // says that requests may be compressed
+}
+
+// worthIt is how long an answer has to be for compressing it to save anything.
+const worthIt = 1 << 10
+
+// good is an answer with a message.
+func good(message any) answer {
+	body, err := json.Marshal(message)
+	if err != nil {
+		return problem(wire.NewProblem(v1.ProblemOther, fmt.Sprintf("writing the answer: %v", err)))
+	}
+	if len(body) > v1.MaxAnswer {
+		return problem(wire.NewProblem(v1.ProblemOther, fmt.Sprintf("the answer has %d bytes, and an operator takes %d at most", len(body), v1.MaxAnswer)))
+	}
+	return answer{status: http.StatusOK, body: body}
+}
+
+// tagged is an answer with the entity tag of its body.
+func tagged(a answer) answer {
+	if a.problem == nil {
+		a.tag = tagOf(a.body)
+	}
+	return a
+}
+
+// tagOf is a strong entity tag.
+func tagOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return `"` + hex.EncodeToString(sum[:16]) + `"`
+}
+
+// problem is an answer that says why a call failed.
+func problem(p *v1.Problem) answer {
+	body, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // a problem has texts and numbers only
+	}
+	return answer{status: p.Status, body: body, problem: p, retryAfter: p.RetryAfterSeconds}
+}
+
+// failed is an answer that says why a provider failed.
+func failed(err error) answer { return problem(wire.EncodeError(err)) }
+
+// accepted is the answer that the answer comes later.
+func accepted(id string) answer {
+	return answer{status: http.StatusAccepted, location: v1.PathOperations + id, retryAfter: 1}
+}
+
+// write writes an answer. What goes wrong with a connection is its client's to notice.
+func write(w http.ResponseWriter, r *http.Request, a answer) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	for name, value := range map[string]string{"ETag": a.tag, "Location": a.location, "Allow": a.allow} {
+		if value != "" {
+			h.Set(name, value)
+		}
+	}
+	if a.retryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(a.retryAfter))
+	}
+	if a.takesGzip {
+		h.Set("Accept-Encoding", "gzip")
+	}
+	if a.status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	if a.tag != "" && matches(r.Header.Values("If-None-Match"), a.tag) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	if len(a.body) == 0 {
+		w.WriteHeader(a.status)
+		return
+	}
+	h.Set("Content-Type", v1.MediaType)
+	if a.problem != nil {
+		h.Set("Content-Type", v1.ProblemMediaType)
+	}
+	h.Set("Vary", "Accept-Encoding")
+	if len(a.body) >= worthIt && takesGzip(r.Header.Values("Accept-Encoding")) {
+		a.body = compressed(a.body)
+		h.Set("Content-Encoding", "gzip")
+	}
+	h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body)
+}
+
+func compressed(body []byte) []byte {
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	_, _ = zip.Write(body) // a bytes.Buffer takes everything
+	_ = zip.Close()
+	return out.Bytes()
+}
+
+// matches reports whether a header If-None-Match has an entity tag.
+func matches(headers []string, tag string) bool {
+	for part := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		if part = strings.TrimSpace(part); part == "*" || strings.TrimPrefix(part, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
+
+// takesGzip reports whether a header Accept-Encoding has gzip.
+func takesGzip(headers []string) bool {
+	for part := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		name, quality, _ := strings.Cut(part, ";")
+		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+			_, q, given := strings.Cut(quality, "=")
+			return !given || strings.Trim(strings.TrimSpace(q), "0.") != ""
+		}
+	}
+	return false
+}

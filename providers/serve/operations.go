@@ -1,0 +1,156 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/wire"
+)
+
+// This file runs calls, and has those that take long answered with 202: their answers are asked for later.
+
+// mostAnswers is how many bytes the answers have that wait to be asked for. Beyond that the oldest goes: to its operator
+// it is an operation that is not known, after which it reads what there is.
+const mostAnswers = 64 << 20
+
+// An operation is a call that is under way, or has ended.
+type operation struct {
+	id     string
+	done   chan struct{}
+	answer answer    // once it is done
+	at     time.Time // when it was done
+	cancel context.CancelFunc
+}
+
+// operations are the calls that are under way, and those that were answered with 202.
+type operations struct {
+	mu       sync.Mutex
+	underWay map[*operation]bool
+	all      map[string]*operation // those that were answered with 202
+	ended    []*operation          // of them, in the order in which they ended
+	bytes    int                   // of answers
+}
+
+func newOperations() *operations {
+	return &operations{underWay: map[*operation]bool{}, all: map[string]*operation{}}
+}
+
+// begin notes that a call is under way.
+func (s *operations) begin(o *operation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.underWay[o] = true
+}
+
+// cancel cancels all calls that are under way.
+func (s *operations) cancel() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for o := range s.underWay {
+		o.cancel()
+	}
+}
+
+// run makes a call. One that changes something is finished whatever becomes of its client; another one ends with it.
+// Release is called when the call has ended.
+func (s *Server) run(r *http.Request, c call, do func(context.Context) answer, release func()) answer {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	ctx = withLog(ctx, s)
+	o := &operation{id: rand.Text(), done: make(chan struct{}), cancel: cancel}
+	s.operations.begin(o)
+	go func() {
+		defer release()
+		defer cancel()
+		safely := providers.Safely(ctx, func() error { o.answer = do(ctx); return nil })
+		if err := safely(); err != nil {
+			o.answer = failed(err)
+		}
+		s.operations.end(o)
+	}()
+	return s.await(r, c, o, func() answer { return s.operations.add(o) })
+}
+
+// await waits for a call to end, and for so long that the client hears in time that it has not.
+func (s *Server) await(r *http.Request, c call, o *operation, late func() answer) answer {
+	patience := s.options.LongAfter
+	if c.timeout > 0 {
+		patience = min(patience, c.timeout/2)
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-o.done:
+		return o.answer
+	case <-r.Context().Done():
+		if !c.changes && !c.polls {
+			o.cancel()
+		}
+		return answer{}
+	case <-timer.C:
+		return late()
+	}
+}
+
+// poll answers how a call is going.
+func (s *Server) poll(r *http.Request, c call) answer {
+	id := strings.TrimPrefix(r.URL.Path, c.path)
+	o := s.operations.find(id)
+	if o == nil {
+		p := wire.NewProblem(v1.ProblemMalformed, "this operation is not known: the provider was started anew since it began, or it ended more than 10 minutes ago")
+		p.Status = http.StatusNotFound
+		return problem(p)
+	}
+	return s.await(r, c, o, func() answer { return accepted(id) })
+}
+
+// add keeps a call that takes long, to be asked for.
+func (s *operations) add(o *operation) answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case <-o.done: // at this moment
+		return o.answer
+	default:
+	}
+	s.all[o.id] = o
+	return accepted(o.id)
+}
+
+// end ends a call.
+func (s *operations) end(o *operation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(o.done)
+	delete(s.underWay, o)
+	if s.all[o.id] == nil {
+		return
+	}
+	o.at = time.Now()
+	s.ended = append(s.ended, o)
+	s.bytes += len(o.answer.body)
+	s.forget()
+}
+
+func (s *operations) find(id string) *operation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget()
+	return s.all[id]
+}
+
+// forget forgets the answers that were kept long enough, and the oldest where they are too long together. The lock is
+// held.
+func (s *operations) forget() {
+	for len(s.ended) > 0 && (time.Since(s.ended[0].at) > keepFor || s.bytes > mostAnswers && len(s.ended) > 1) {
+		delete(s.all, s.ended[0].id)
+		s.bytes -= len(s.ended[0].answer.body)
+		s.ended[0] = nil
+		s.ended = s.ended[1:]
+	}
+}

@@ -1,0 +1,215 @@
+package serve
+
+import (
+	"crypto/rand"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/wire"
+)
+
+// This file reads what of a request is not its body.
+
+// A route is a call of the protocol.
+type route struct {
+	method, path string
+	query        []string // its parameters; all but deep are needed
+	body         bool
+	changes      bool // it changes something: once begun it is finished
+	polls        bool
+}
+
+var (
+	getCapabilities  = route{method: "GET", path: v1.PathCapabilities}
+	postLookup       = route{method: "POST", path: v1.PathLookup, body: true}
+	getLoadBalancers = route{method: "GET", path: v1.PathLoadBalancers}
+	getLoadBalancer  = route{method: "GET", path: v1.PathLoadBalancer, query: []string{"key", "deep"}}
+	getActive        = route{method: "GET", path: v1.PathActive, query: []string{"key"}}
+	postSteps        = route{method: "POST", path: v1.PathSteps, query: []string{"key"}, body: true, changes: true}
+	getTargets       = route{method: "GET", path: v1.PathTargets, query: []string{"key", "group"}}
+	putTargets       = route{method: "PUT", path: v1.PathTargets, query: []string{"key", "group"}, body: true, changes: true}
+	getOperation     = route{method: "GET", path: v1.PathOperations, polls: true}
+)
+
+var routes = []route{
+	getCapabilities, postLookup, getLoadBalancers, getLoadBalancer, getActive, postSteps, getTargets, putTargets, getOperation,
+}
+
+// is reports whether two routes are the same.
+func (r route) is(other route) bool { return r.method == other.method && r.path == other.path }
+
+// find is the route of a request, or the answer that there is none.
+func find(r *http.Request) (route, *answer) {
+	var allowed []string
+	for _, to := range routes {
+		if r.URL.Path != to.path && !(to.polls && strings.HasPrefix(r.URL.Path, to.path)) {
+			continue
+		}
+		if r.Method == to.method {
+			return to, nil
+		}
+		allowed = append(allowed, to.method)
+	}
+	p := wire.NewProblem(v1.ProblemMalformed, fmt.Sprintf("no call of the protocol has the path %q; docs/providers/protocol.md lists the calls", clip(r.URL.Path)))
+	p.Status = http.StatusNotFound
+	a := problem(p)
+	if len(allowed) > 0 {
+		p.Detail = fmt.Sprintf("%s is called with %s, not with %s", clip(r.URL.Path), strings.Join(allowed, " or "), clip(r.Method))
+		p.Status = http.StatusMethodNotAllowed
+		a = problem(p)
+		a.allow = strings.Join(allowed, ", ")
+	}
+	return route{}, &a
+}
+
+// A call is a request of which all but the body has been read.
+type call struct {
+	route
+	key     lb.Key
+	group   lb.GroupID
+	deep    bool
+	timeout time.Duration // how long the client waits; 0 is not known
+	until   time.Time     // when the client stops waiting; zero is not known
+}
+
+// late reports whether the client waits no longer: nothing is begun then.
+func (c call) late() bool { return !c.until.IsZero() && time.Now().After(c.until) }
+
+// The most characters of a key, of the name of a target group and of a step's ID.
+const (
+	longestKey  = 1024
+	longestName = 1024
+	longestID   = 256
+)
+
+// readQuery reads the parameters: those of the route, each once, and no others.
+func (c *call) readQuery(raw string) *v1.Problem {
+	values, err := url.ParseQuery(raw)
+	if err != nil {
+		return malformed("the query of the URL cannot be read: %v", err)
+	}
+	for name, all := range values {
+		switch {
+		case !slices.Contains(c.query, name):
+			return wire.NewProblem(v1.ProblemUnknown, fmt.Sprintf("the parameter %q is not known for %s %s", clip(name), c.method, c.path))
+		case len(all) > 1:
+			return malformed("the parameter %q is there %d times", name, len(all))
+		}
+	}
+	for _, name := range c.query {
+		value, most := values.Get(name), longestName
+		switch name {
+		case "key":
+			c.key, most = lb.Key(value), longestKey
+		case "group":
+			c.group = lb.GroupID(value)
+		case "deep":
+			if values.Has(name) && value != "true" && value != "false" {
+				return wire.NewProblem(v1.ProblemUnknown, fmt.Sprintf("the parameter deep is %q; it can be true or false", clip(value)))
+			}
+			c.deep = value == "true"
+			continue
+		}
+		if value == "" {
+			return malformed("%s %s needs the parameter %q", c.method, c.path, name)
+		}
+		if len(value) > most || !utf8.ValidString(value) {
+			return malformed("the parameter %q has to be UTF-8 of at most %d bytes", name, most)
+		}
+	}
+	return nil
+}
+
+// longest is how long a client may wait for one attempt, and how long a connection may take.
+const longest = 90 * time.Second
+
+// timeout is how long the client waits for this attempt; 0 if it does not say.
+func timeout(r *http.Request) (time.Duration, answer) {
+	text := r.Header.Get(v1.HeaderTimeout)
+	if text == "" {
+		return 0, answer{}
+	}
+	const most = 24 * time.Hour
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 || n > most.Milliseconds() {
+		return 0, problem(malformed("the header %s is %q; it has to be milliseconds, from 1 to %d", v1.HeaderTimeout, clip(text), most.Milliseconds()))
+	}
+	return time.Duration(n) * time.Millisecond, answer{}
+}
+
+// requestID is the operator's name for a call, or a new one where it gave none that can be logged.
+func requestID(r *http.Request) string {
+	if id := r.Header.Get(v1.HeaderRequestID); writtenID.MatchString(id) {
+		return id
+	}
+	return rand.Text()
+}
+
+var writtenID = regexp.MustCompile(`^[!-~]{1,128}$`)
+
+// traceOf is the trace of a W3C trace context (https://www.w3.org/TR/trace-context/); "" for none.
+func traceOf(header string) string {
+	if found := traceparent.FindStringSubmatch(header); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$`)
+
+// mediaType is that of the protocol without its version.
+var mediaType, _, _ = strings.Cut(v1.MediaType, ";")
+
+// spoken reports whether a media type is that of the protocol in the version that is spoken.
+func spoken(text string) bool {
+	name, parameters, err := mime.ParseMediaType(text)
+	return err == nil && name == mediaType && parameters["version"] == strconv.Itoa(v1.Version)
+}
+
+// acceptable reports whether a client takes answers in the version that is spoken. One that says nothing takes any.
+func acceptable(headers []string) bool {
+	if len(headers) == 0 {
+		return true
+	}
+	for part := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		name, parameters, err := mime.ParseMediaType(part)
+		if q, given := parameters["q"]; err != nil || given && strings.Trim(q, "0.") == "" {
+			continue
+		}
+		if name == "*/*" || name == "application/*" || spoken(part) {
+			return true
+		}
+	}
+	return false
+}
+
+// notSpoken is the problem of a client that speaks another version, or another protocol.
+func notSpoken(status int, detail string) *v1.Problem {
+	p := wire.NewProblem(v1.ProblemVersion, detail)
+	p.Status, p.Versions = status, []int{v1.Version}
+	return p
+}
+
+// malformed is the problem of a request that cannot be understood.
+func malformed(format string, args ...any) *v1.Problem {
+	return wire.NewProblem(v1.ProblemMalformed, fmt.Sprintf(format, args...))
+}
+
+// clip is a text of a client that is short enough to be told.
+func clip(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return strings.ToValidUTF8(text, "?")
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}

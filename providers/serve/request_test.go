@@ -1,0 +1,271 @@
+package serve_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr/funcr"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers/serve"
+)
+
+// This file tests how requests are read.
+
+func TestRequestsThatAreRefused(t *testing.T) {
+	s := serving(t, newCloud(t), serve.Options{})
+	steps := func(text string) string { return `{"steps":[{"id":"a","step":` + text + `}]}` }
+	rule := func(text string) string {
+		return steps(`{"op":"createRule","port":80,"priority":1,"rule":` + text + `}`)
+	}
+	for name, c := range map[string]struct {
+		line, body string
+		headers    []string
+		status     int
+		kind       v1.ProblemType
+		says       string
+	}{
+		"no such path":                 {line: "GET /nothing", status: 404, kind: v1.ProblemMalformed, says: `"/nothing"`},
+		"an empty path":                {line: "GET /", status: 404, kind: v1.ProblemMalformed},
+		"a slash too many":             {line: "GET /capabilities/", status: 404, kind: v1.ProblemMalformed},
+		"no such method":               {line: "DELETE /capabilities", status: 405, kind: v1.ProblemMalformed, says: "GET, not with DELETE"},
+		"another version wanted":       {line: "GET /capabilities", headers: []string{"Accept: application/vnd.fairlead.provider+json; version=2"}, status: 406, kind: v1.ProblemVersion, says: "version=2"},
+		"another type wanted":          {line: "GET /capabilities", headers: []string{"Accept: text/html, application/json"}, status: 406, kind: v1.ProblemVersion},
+		"not this version":             {line: "GET /capabilities", headers: []string{"Accept: " + v1.MediaType + ";q=0"}, status: 406, kind: v1.ProblemVersion},
+		"another version sent":         {line: "POST /lookup", body: "{}", headers: []string{"Content-Type: application/vnd.fairlead.provider+json; version=2"}, status: 415, kind: v1.ProblemVersion},
+		"another type sent":            {line: "POST /lookup", body: "{}", headers: []string{"Content-Type: application/json"}, status: 415, kind: v1.ProblemVersion},
+		"a version left out":           {line: "POST /lookup", body: "{}", headers: []string{"Content-Type: application/vnd.fairlead.provider+json"}, status: 415, kind: v1.ProblemVersion},
+		"another compression":          {line: "POST /lookup", body: "{}", headers: []string{"Content-Encoding: br"}, status: 400, kind: v1.ProblemMalformed, says: `"br"`},
+		"not compressed":               {line: "POST /lookup", body: "{}", headers: []string{"Content-Encoding: gzip"}, status: 400, kind: v1.ProblemMalformed},
+		"no body":                      {line: "POST /lookup", body: " ", status: 400, kind: v1.ProblemMalformed, says: "too early"},
+		"cut off":                      {line: "POST /lookup", body: `{"webACLs":["a"`, status: 400, kind: v1.ProblemMalformed, says: "too early"},
+		"something behind it":          {line: "POST /lookup", body: `{} {}`, status: 400, kind: v1.ProblemMalformed, says: "behind the end"},
+		"no JSON":                      {line: "POST /lookup", body: `{shield:true}`, status: 400, kind: v1.ProblemMalformed},
+		"no UTF-8":                     {line: "POST /lookup", body: "{\"webACLs\":[\"\xff\"]}", status: 400, kind: v1.ProblemMalformed, says: "UTF-8"},
+		"a field that is not known":    {line: "POST /lookup", body: `{"network":{"key":"k","zone":"b"}}`, status: 422, kind: v1.ProblemUnknown, says: `network has the field "zone"`},
+		"a field in other letters":     {line: "POST /lookup", body: `{"Shield":true}`, status: 422, kind: v1.ProblemUnknown, says: `"Shield"`},
+		"a field twice":                {line: "POST /lookup", body: `{"shield":true,"shield":false}`, status: 400, kind: v1.ProblemMalformed, says: "twice"},
+		"null":                         {line: "POST /lookup", body: `{"webACLs":null}`, status: 400, kind: v1.ProblemMalformed, says: "webACLs is null"},
+		"a number for a text":          {line: "POST /lookup", body: `{"webACLs":[1]}`, status: 400, kind: v1.ProblemMalformed, says: "webACLs[0] is a number, and should be a text"},
+		"a text for a number":          {line: stepsOf(shop), body: steps(`{"op":"deleteListener","port":"80"}`), status: 400, kind: v1.ProblemMalformed, says: "steps[0].step.port"},
+		"a list for an object":         {line: "POST /lookup", body: `[]`, status: 400, kind: v1.ProblemMalformed},
+		"a fraction":                   {line: stepsOf(shop), body: steps(`{"op":"deleteListener","port":80.5}`), status: 400, kind: v1.ProblemMalformed},
+		"a huge number":                {line: stepsOf(shop), body: steps(`{"op":"deleteListener","port":1e400}`), status: 400, kind: v1.ProblemMalformed},
+		"no key":                       {line: "GET /load-balancer", status: 400, kind: v1.ProblemMalformed, says: `"key"`},
+		"an empty key":                 {line: "GET /load-balancer?key=", status: 400, kind: v1.ProblemMalformed},
+		"two keys":                     {line: "GET /load-balancer?key=a&key=b", status: 400, kind: v1.ProblemMalformed, says: "2 times"},
+		"a long key":                   {line: "GET /load-balancer?key=" + strings.Repeat("k", 2000), status: 400, kind: v1.ProblemMalformed},
+		"a parameter that is unknown":  {line: "GET /load-balancer?key=a&shallow=true", status: 422, kind: v1.ProblemUnknown, says: `"shallow"`},
+		"a value of deep":              {line: "GET /load-balancer?key=a&deep=yes", status: 422, kind: v1.ProblemUnknown, says: `"yes"`},
+		"a query that is none":         {line: "GET /load-balancer?key=%25zz;", status: 400, kind: v1.ProblemMalformed},
+		"a timeout that is none":       {line: "GET /capabilities", headers: []string{"Fairlead-Timeout: soon"}, status: 400, kind: v1.ProblemMalformed, says: `"soon"`},
+		"no steps":                     {line: stepsOf(shop), body: `{"steps":[]}`, status: 400, kind: v1.ProblemMalformed, says: "no steps"},
+		"too many steps":               {line: stepsOf(shop), body: `{"steps":[` + strings.Repeat("{},", 32) + `{}]}`, status: 413, kind: v1.ProblemTooLarge, says: "33 steps"},
+		"a step without an ID":         {line: stepsOf(shop), body: `{"steps":[{"step":{"op":"deleteLoadBalancer"}}]}`, status: 400, kind: v1.ProblemMalformed, says: "steps[0]: its id"},
+		"an op that is not known":      {line: stepsOf(shop), body: steps(`{"op":"paintItBlue"}`), status: 422, kind: v1.ProblemUnknown, says: `"paintItBlue"`},
+		"a field of another op":        {line: stepsOf(shop), body: steps(`{"op":"deleteLoadBalancer","port":80}`), status: 422, kind: v1.ProblemUnknown, says: "cannot have port"},
+		"a field that an op needs":     {line: stepsOf(shop), body: steps(`{"op":"deleteListener"}`), status: 400, kind: v1.ProblemMalformed, says: "no port"},
+		"a priority twice":             {line: stepsOf(shop), body: steps(`{"op":"renumberRules","port":80,"priorities":[{"from":1,"to":2},{"from":1,"to":3}]}`), status: 400, kind: v1.ProblemMalformed, says: "twice"},
+		"a value that is not known":    {line: stepsOf(shop), body: steps(`{"op":"createListener","listener":{"port":80,"protocol":"QUIC","settings":{},"default":{"kind":"fixed","fixed":{"status":404}}}}`), status: 422, kind: v1.ProblemUnknown, says: `steps[0].step.listener.protocol is "QUIC"`},
+		"a field of a condition":       {line: stepsOf(shop), body: rule(`{"conditions":[{"field":"moon","values":["full"]}],"action":{"kind":"fixed","fixed":{"status":404}}}`), status: 422, kind: v1.ProblemUnknown, says: `conditions[0].field is "moon"`},
+		"a condition without a value":  {line: stepsOf(shop), body: rule(`{"conditions":[{"field":"host"}],"action":{"kind":"fixed","fixed":{"status":404}}}`), status: 400, kind: v1.ProblemMalformed, says: "rule.conditions[0]"},
+		"a condition without a field":  {line: stepsOf(shop), body: rule(`{"conditions":[{"values":["a"]}],"action":{"kind":"fixed","fixed":{"status":404}}}`), status: 400, kind: v1.ProblemMalformed},
+		"an action that is not there":  {line: stepsOf(shop), body: rule(`{"conditions":[],"action":{"kind":"redirect"}}`), status: 400, kind: v1.ProblemMalformed, says: "rule.action"},
+		"an action of two kinds":       {line: stepsOf(shop), body: rule(`{"conditions":[],"action":{"kind":"fixed","fixed":{"status":404},"redirect":{"status":301}}}`), status: 400, kind: v1.ProblemMalformed},
+		"a forward to nothing":         {line: stepsOf(shop), body: rule(`{"conditions":[],"action":{"kind":"forward","forward":{"targetGroups":[]}}}`), status: 400, kind: v1.ProblemMalformed},
+		"settings of another provider": {line: stepsOf(shop), body: steps(`{"op":"createLoadBalancer","loadBalancer":{"settings":{"provider":{"a":1}}}}`), status: 422, kind: v1.ProblemUnknown, says: "settings.provider"},
+		"too many levels":              {line: stepsOf(shop), body: steps(`{"op":"createLoadBalancer","loadBalancer":{"settings":{"provider":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}}}`), status: 400, kind: v1.ProblemMalformed, says: "levels"},
+		"a state in a request":         {line: targets("PUT", "g"), body: `{"targets":[{"address":"10.0.0.1","port":80,"state":"healthy"}]}`, status: 422, kind: v1.ProblemUnknown, says: "state"},
+		"members of no group":          {line: "PUT /load-balancer/targets?key=k", body: `{"targets":[]}`, status: 400, kind: v1.ProblemMalformed, says: `"group"`},
+		"an operation of another life": {line: "GET /operations/abc", status: 404, kind: v1.ProblemMalformed, says: "started anew"},
+		"too many values":              {line: "POST /lookup", body: `{"webACLs":[` + strings.Repeat(`"",`, 200_000) + `""]}`, status: 413, kind: v1.ProblemTooLarge, says: "200000"},
+		"too long":                     {line: "POST /lookup", body: `{"webACLs":["` + strings.Repeat("a", v1.MaxRequest) + `"]}`, status: 413, kind: v1.ProblemTooLarge},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var message any
+			if c.body != "" {
+				message = c.body
+			}
+			got := ask(t, s, c.line, message, c.headers...)
+			if got.status != c.status || got.problem.Type != c.kind || !strings.Contains(got.problem.Detail, c.says) {
+				t.Errorf("answered with %d %s; want %d, %s and %q", got.status, got.body, c.status, c.kind, c.says)
+			}
+			if len(got.problem.Detail) > 1000 {
+				t.Errorf("the problem has %d bytes", len(got.problem.Detail))
+			}
+			switch {
+			case c.kind == v1.ProblemVersion && !slices.Equal(got.problem.Versions, []int{1}):
+				t.Errorf("the versions that are spoken are %v", got.problem.Versions)
+			case c.status == 405 && got.header.Get("Allow") != "GET":
+				t.Errorf("Allow is %q", got.header.Get("Allow"))
+			}
+		})
+	}
+}
+
+func TestRequestsThatAreAccepted(t *testing.T) {
+	s := serving(t, newCloud(t), serve.Options{})
+	for name, c := range map[string]struct {
+		line, body string
+		headers    []string
+	}{
+		"no Accept":               {line: "GET /capabilities"},
+		"any answer":              {line: "GET /capabilities", headers: []string{"Accept: */*"}},
+		"one of several versions": {line: "GET /capabilities", headers: []string{"Accept: application/vnd.fairlead.provider+json; version=2, application/vnd.fairlead.provider+json;version=\"1\";q=0.5"}},
+		"a character set":         {line: "POST /lookup", body: "{}", headers: []string{"Content-Type: Application/vnd.fairlead.provider+json;version=1;charset=utf-8"}},
+		"a key of any characters": {line: observe("a b/ü&=?#%"), headers: []string{"Fairlead-Timeout: 1000"}},
+		"not deep":                {line: observe("a") + "&deep=false"},
+		"space around":            {line: "POST /lookup", body: " \n{ } \n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var message any
+			if c.body != "" {
+				message = c.body
+			}
+			if got := ask(t, s, c.line, message, c.headers...); got.status != http.StatusOK || got.header.Get("Content-Type") != v1.MediaType {
+				t.Errorf("answered with %d %s as %s", got.status, got.body, got.header.Get("Content-Type"))
+			}
+		})
+	}
+}
+
+func zipped(t *testing.T, text string) string {
+	t.Helper()
+	var out bytes.Buffer
+	zip := gzip.NewWriter(&out)
+	if _, err := zip.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestCompression(t *testing.T) {
+	s := serving(t, newCloud(t), serve.Options{MaxRequest: 100_000})
+	if got := ask(t, s, "GET /capabilities", nil); got.header.Get("Accept-Encoding") != "gzip" || got.header.Get("Content-Encoding") != "" {
+		t.Errorf("capabilities: %v", got.header)
+	} else if told := read[v1.Capabilities](t, got); told.Calls.RequestBytes != 100_000 || told.Calls.StepsPerApply < 2 {
+		t.Errorf("calls: %+v", told.Calls)
+	}
+	plain := ask(t, s, "GET /capabilities", nil)
+	packed := ask(t, s, "GET /capabilities", nil, "Accept-Encoding: br, gzip;q=0.5")
+	if packed.header.Get("Content-Encoding") != "gzip" || len(packed.body) >= len(plain.body) || packed.header.Get("ETag") != plain.header.Get("ETag") {
+		t.Errorf("%d bytes of %d: %v", len(packed.body), len(plain.body), packed.header)
+	}
+	if got := ask(t, s, "GET /capabilities", nil, "Accept-Encoding: gzip;q=0"); got.body != plain.body {
+		t.Errorf("what was not to be compressed: %v", got.header)
+	}
+	if got := ask(t, s, "GET /load-balancers", nil, "Accept-Encoding: gzip"); got.body != `{"keys":[]}` {
+		t.Errorf("a short answer: %q", got.body)
+	}
+	if got := ask(t, s, "POST /lookup", zipped(t, `{"certificateHosts":["a.test"]}`), "Content-Encoding: gzip"); got.status != http.StatusOK {
+		t.Errorf("a compressed request: %d %s", got.status, got.body)
+	}
+	bomb := zipped(t, `{"webACLs":["`+strings.Repeat("a", 10_000_000)+`"]}`)
+	if got := ask(t, s, "POST /lookup", bomb, "Content-Encoding: gzip"); got.status != http.StatusRequestEntityTooLarge || len(bomb) > 100_000 {
+		t.Errorf("%d bytes that become 10 MB: %d %s", len(bomb), got.status, got.body)
+	}
+}
+
+func TestTheToken(t *testing.T) {
+	token := "first"
+	s := serving(t, newCloud(t), serve.Options{Token: func() string { return token }})
+	for header, status := range map[string]int{"": 401, "Bearer second": 401, "Bearer ": 401, "Bearer": 401, "Basic first": 401, "Bearer first": 200, "bearer first": 200} {
+		got := ask(t, s, "GET /capabilities", nil, "Authorization: "+header)
+		if got.status != status || status == 401 && (got.problem.Type != v1.ProblemDenied || got.header.Get("WWW-Authenticate") != "Bearer") {
+			t.Errorf("%q: %d %s", header, got.status, got.body)
+		}
+	}
+	token = "second"
+	if got := ask(t, s, "GET /capabilities", nil, "Authorization: Bearer second"); got.status != 200 {
+		t.Errorf("the token that is the new one: %d", got.status)
+	}
+	if got := ask(t, s, "GET /nothing", nil, "Authorization: Bearer first"); got.status != 401 {
+		t.Errorf("the token that was: %d", got.status)
+	}
+	token = ""
+	if got := ask(t, s, "GET /capabilities", nil, "Authorization: Bearer "); got.status != 401 {
+		t.Errorf("no token where one is asked for: %d", got.status)
+	}
+}
+
+// TestTheLogHasNoSecrets sends keys and secrets in good requests and bad ones.
+func TestTheLogHasNoSecrets(t *testing.T) {
+	var logged strings.Builder
+	log := funcr.New(func(prefix, args string) { fmt.Fprintln(&logged, prefix, args) }, funcr.Options{Verbosity: 10})
+	s := serving(t, newCloud(t), serve.Options{Log: log, Token: func() string { return "hush-token" }})
+	auth := "Authorization: Bearer hush-token"
+	pair := &lb.KeyPair{Chain: []byte("chain"), Key: []byte("hush-key")}
+	importing := step("a", plan.ImportCertificate{Certificate: lb.Certificate{ID: "c", Pair: pair}})
+	text, err := json.Marshal(importing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range []any{
+		importing, string(text[:len(text)-5]), strings.Replace(string(text), `"chain"`, `"rope"`, 1), strings.Replace(string(text), `"hush-key"`, `["hush-key"]`, 1),
+		`{"steps":[{"id":"b","step":{"op":"createListener","listener":{"port":80,"protocol":"HTTPS","default":{"kind":"fixed","fixed":{"status":404},"auth":{"kind":"oidc","clientSecret":"hush-secret"}}}}}]}`,
+	} {
+		ask(t, s, stepsOf(shop), body, auth, "Request-Id: call-1", "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	}
+	ask(t, s, stepsOf(shop), importing, "Authorization: Bearer hush-other")
+	if got := logged.String(); strings.Contains(got, "hush") || !strings.Contains(got, `"requestID"="call-1"`) || !strings.Contains(got, "0af7651916cd43dd8448eb211c80319c") {
+		t.Errorf("logged:\n%s", got)
+	}
+}
+
+func TestTheRequestHasAName(t *testing.T) {
+	s := serving(t, newCloud(t), serve.Options{})
+	for _, line := range []string{"GET /capabilities", "GET /nothing"} {
+		if got := ask(t, s, line, nil, "Request-Id: call-7").header.Get("Request-Id"); got != "call-7" {
+			t.Errorf("%s: %q", line, got)
+		}
+		for _, bad := range []string{"", "two words", "ü", strings.Repeat("a", 200)} {
+			if got := ask(t, s, line, nil, "Request-Id: "+bad).header.Get("Request-Id"); got == bad || len(got) < 10 {
+				t.Errorf("%s as %q: %q", line, bad, got)
+			}
+		}
+	}
+}
+
+func TestAnAnswerThatIsTheSameIsNotSentAgain(t *testing.T) {
+	c := newCloud(t)
+	s := serving(t, c, serve.Options{})
+	for _, line := range []string{"GET /capabilities", observe(shop)} {
+		first := ask(t, s, line, nil)
+		tag := first.header.Get("ETag")
+		if !strings.HasPrefix(tag, `"`) {
+			t.Fatalf("%s: the tag is %s", line, tag)
+		}
+		for _, known := range []string{tag, `"other", ` + tag, "W/" + tag, "*"} {
+			got := ask(t, s, line, nil, "If-None-Match: "+known)
+			if got.status != http.StatusNotModified || got.body != "" || got.header.Get("ETag") != tag {
+				t.Errorf("%s, %s: %d %q", line, known, got.status, got.body)
+			}
+		}
+		if got := ask(t, s, line, nil, `If-None-Match: "other"`); got.status != http.StatusOK || got.body != first.body {
+			t.Errorf("%s, another tag: %d %q", line, got.status, got.body)
+		}
+	}
+	if n := c.observes.Load(); n != 6 {
+		t.Errorf("the cloud was asked %d times", n)
+	}
+	before := ask(t, s, observe(shop), nil).header.Get("ETag")
+	done(t, s, "a", create())
+	if got := ask(t, s, observe(shop), nil, "If-None-Match: "+before); got.status != http.StatusOK {
+		t.Errorf("after a change: %d", got.status)
+	}
+	capabilities := ask(t, s, "GET /capabilities", nil).header.Get("ETag")
+	if facts := read[v1.Facts](t, ask(t, s, "POST /lookup", "{}")); facts.CapabilitiesETag != capabilities {
+		t.Errorf("facts have the tag %s, and capabilities %s", facts.CapabilitiesETag, capabilities)
+	}
+}

@@ -1,0 +1,150 @@
+// Package serve is the server of the provider protocol (docs/providers/protocol.md): it lets any providers.Provider of this
+// tree be called over HTTP, by an operator that is another process.
+//
+// The protocol does not send what the operator has seen, which providers.Provider wants with each step: the server keeps
+// it itself (mirror.go). A step is carried out once under its ID, however often it is delivered (steps.go). Requests are
+// read strictly (strict.go), and no client can have the server take more memory than it has bounds for (bounds.go).
+package serve
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/wire"
+)
+
+// Options are how a provider is served.
+type Options struct {
+	Log logr.Logger
+	// Software is the name and the version of this process, for the capabilities.
+	Software string
+	// Token returns the bearer token that requests need; nil: none is asked for. It is called for each request, so that a
+	// token can be replaced. While it returns "" no request is let in.
+	Token func() string
+	// Schemas are those of the settings that only this provider understands.
+	Schemas v1.SettingsSchemas
+	// LongAfter is how long a call may take before it is answered with 202; 0: 5 seconds.
+	LongAfter time.Duration
+	// MaxRequest is the length of the longest request; 0: v1.MaxRequest.
+	MaxRequest int
+}
+
+// A Server serves one provider. It is an http.Handler.
+type Server struct {
+	provider   *providers.Loan
+	options    Options
+	closing    atomic.Bool
+	bounds     *bounds
+	mirrors    *mirrors
+	steps      *steps
+	members    *locks // of target groups
+	operations *operations
+}
+
+// New makes a server of a provider.
+func New(p providers.Provider, o Options) *Server {
+	if o.LongAfter <= 0 {
+		o.LongAfter = 5 * time.Second
+	}
+	o.LongAfter = min(o.LongAfter, longest/2)
+	if o.MaxRequest <= 0 {
+		o.MaxRequest = v1.MaxRequest
+	}
+	return &Server{
+		provider: providers.Lend(p, nil), options: o, bounds: newBounds(), mirrors: newMirrors(), steps: newSteps(), members: newLocks(),
+		operations: newOperations(),
+	}
+}
+
+// Close lets no further call begin, and waits for the changes that are under way. After patience they are ended, and
+// Close returns which they were.
+func (s *Server) Close(patience time.Duration) error {
+	s.closing.Store(true)
+	defer s.operations.cancel()
+	return s.provider.CallBack(patience)
+}
+
+// ServeHTTP answers a request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	begun := time.Now()
+	id := requestID(r)
+	w.Header().Set(v1.HeaderRequestID, id)
+	a := s.answer(w, r, begun)
+	if a.status == 0 { // the client has gone
+		a = problem(wire.NewProblem(v1.ProblemOther, "the client did not wait for the answer"))
+	}
+	s.log(r, id, a, time.Since(begun))
+	write(w, r, a)
+}
+
+// answer is what a request is answered with. The body is read on the way.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, begun time.Time) (a answer) {
+	if s.options.Token != nil && !authorised(r.Header.Get("Authorization"), s.options.Token()) {
+		p := wire.NewProblem(v1.ProblemDenied, "this provider asks for a bearer token, and the request has another one or none; the operator's token has to be the provider's")
+		p.Status = http.StatusUnauthorized
+		return problem(p)
+	}
+	found, refused := find(r)
+	if refused != nil {
+		return *refused
+	}
+	if s.closing.Load() && !found.polls {
+		p := wire.NewProblem(v1.ProblemOther, "the provider is about to end and begins nothing more")
+		p.Status = http.StatusServiceUnavailable
+		return problem(p)
+	}
+	if !acceptable(r.Header.Values("Accept")) {
+		return problem(notSpoken(http.StatusNotAcceptable, "the answer would be "+v1.MediaType+", and the request accepts only "+clip(strings.Join(r.Header.Values("Accept"), ", "))))
+	}
+	call := call{route: found}
+	if call.timeout, a = timeout(r); a.status != 0 {
+		return a
+	}
+	if call.timeout > 0 {
+		call.until = begun.Add(call.timeout)
+	}
+	if p := call.readQuery(r.URL.RawQuery); p != nil {
+		return problem(p)
+	}
+	if found.polls {
+		return s.poll(r, call)
+	}
+	release, p := s.bounds.enter()
+	if p != nil {
+		return problem(p)
+	}
+	do, p := s.readSafely(w, r, call)
+	if p != nil {
+		release()
+		return problem(p)
+	}
+	return s.run(r, call, do, release)
+}
+
+// authorised compares a header with a token, in a time that does not depend on where they differ.
+func authorised(header, token string) bool {
+	scheme, given, _ := strings.Cut(header, " ")
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && token != "" && strings.EqualFold(scheme, "Bearer")
+}
+
+// log writes one line for a request: never its body, its headers or a query that nobody needs.
+func (s *Server) log(r *http.Request, id string, a answer, took time.Duration) {
+	about := []any{"method", r.Method, "path", clip(r.URL.Path), "key", clip(r.URL.Query().Get("key")), "status", a.status, "requestID", id, "took", took.Round(time.Millisecond).String()}
+	if trace := traceOf(r.Header.Get("traceparent")); trace != "" {
+		about = append(about, "trace", trace)
+	}
+	if a.problem == nil {
+		s.options.Log.V(1).Info("answered", about...)
+		return
+	}
+	s.options.Log.Info("answered with a problem", append(about, "type", string(a.problem.Type), "detail", a.problem.Detail)...)
+}

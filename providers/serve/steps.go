@@ -1,0 +1,148 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/wire"
+)
+
+// This file carries out each step once, however often it is delivered. A result is kept for a while under the ID of its
+// step, a problem like any other: an operator that asks again because of it plans again, and then uses a new ID. Results
+// are bounded. Where there is no room for more, steps are refused with throttled: to forget a result early could mean to
+// carry out its step twice.
+
+const (
+	keepFor     = 10 * time.Minute
+	mostResults = 200_000
+	mostBytes   = 64 << 20 // of results
+	overhead    = 300      // bytes that a result takes besides its texts
+)
+
+// steps are those that are under way or were carried out in the last minutes.
+type steps struct {
+	mu     sync.Mutex
+	most   int // results
+	bytes  int
+	all    map[stepName]*delivered
+	ended  []*delivered // in the order in which they ended
+	digest func(v1.Step) [sha256.Size]byte
+}
+
+// A stepName is by which a step is known.
+type stepName struct {
+	key lb.Key
+	id  string
+}
+
+// A delivered step.
+type delivered struct {
+	name   stepName
+	digest [sha256.Size]byte // of what it does
+	done   chan struct{}     // closed when it has ended
+
+	// Once it has ended:
+	result v1.Result
+	begun  bool // false: it was not carried out, and can be
+	at     time.Time
+	bytes  int
+}
+
+func newSteps() *steps {
+	return &steps{most: mostResults, all: map[stepName]*delivered{}, digest: digestOf}
+}
+
+// digestOf tells one step from another. It does not tell what the step holds: that may be a key.
+func digestOf(s v1.Step) [sha256.Size]byte {
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(err) // it was read from JSON
+	}
+	return sha256.Sum256(text)
+}
+
+// once carries out a step, or returns what came of it before. Do returns false if it did not begin.
+func (s *steps) once(ctx context.Context, key lb.Key, asked v1.Requested, do func() (v1.Result, bool)) v1.Result {
+	name, digest := stepName{key, asked.ID}, s.digest(asked.Step)
+	for {
+		d, first, p := s.deliver(name, digest)
+		if p != nil {
+			return v1.Result{ID: asked.ID, Problem: p}
+		}
+		if first {
+			d.result, d.begun = do()
+			s.end(d)
+			return d.result
+		}
+		select {
+		case <-d.done:
+		case <-ctx.Done():
+			return v1.Result{ID: asked.ID, Problem: wire.EncodeError(fmt.Errorf("waiting for the first delivery of step %s: %w", clip(asked.ID), context.Cause(ctx)))}
+		}
+		if d.begun {
+			return d.result
+		}
+	}
+}
+
+// deliver finds a step, or notes that it is under way from now on.
+func (s *steps) deliver(name stepName, digest [sha256.Size]byte) (d *delivered, first bool, p *v1.Problem) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget()
+	if d := s.all[name]; d != nil {
+		if d.digest != digest {
+			return nil, false, malformed("the ID %q is that of another step: each step needs an ID of its own", clip(name.id))
+		}
+		return d, false, nil
+	}
+	if len(s.all) >= s.most || s.bytes >= mostBytes {
+		p := busy("too many steps were carried out in the last 10 minutes to remember the result of one more")
+		if len(s.ended) > 0 {
+			p.RetryAfterSeconds = int(keepFor-time.Since(s.ended[0].at))/int(time.Second) + 1
+		}
+		return nil, false, p
+	}
+	d = &delivered{name: name, digest: digest, done: make(chan struct{})}
+	s.all[name] = d
+	return d, true, nil
+}
+
+// end keeps the result of a step that was begun, from when it ended.
+func (s *steps) end(d *delivered) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer close(d.done)
+	if !d.begun {
+		delete(s.all, d.name)
+		return
+	}
+	d.at, d.bytes = time.Now(), overhead+len(d.name.key)+len(d.name.id)+lengthOf(d.result)
+	s.ended = append(s.ended, d)
+	s.bytes += d.bytes
+}
+
+// lengthOf is about how many bytes a result takes.
+func lengthOf(r v1.Result) int {
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // it has texts and numbers only
+	}
+	return len(text)
+}
+
+// forget forgets the results that were kept long enough. The lock is held.
+func (s *steps) forget() {
+	for len(s.ended) > 0 && time.Since(s.ended[0].at) > keepFor {
+		delete(s.all, s.ended[0].name)
+		s.bytes -= s.ended[0].bytes
+		s.ended[0] = nil
+		s.ended = s.ended[1:]
+	}
+}

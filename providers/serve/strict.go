@@ -1,0 +1,259 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/providers/wire"
+)
+
+// This file reads a body strictly. What encoding/json would pass over is a problem: a field that is not known, or known in
+// other letters only, or there twice; a value that is none of those that a field can have; null; and text behind the end.
+
+const (
+	mostValues = 200_000 // in one request: what is made of a value is longer than its text
+	deepest    = 64      // levels of settings that only the provider understands
+)
+
+// decode reads a body, or returns what is wrong with it.
+func decode(body []byte, into any) *v1.Problem {
+	if !utf8.Valid(body) {
+		return malformed("the body is not UTF-8")
+	}
+	w := walker{d: json.NewDecoder(bytes.NewReader(body))}
+	w.d.UseNumber()
+	if f := w.value(reflect.TypeOf(into).Elem(), nil); f != nil {
+		return f.problem()
+	}
+	if _, err := w.d.Token(); !errors.Is(err, io.EOF) {
+		return malformed("there is something behind the end of the body")
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return malformed("the body cannot be read: %v", err)
+	}
+	return nil
+}
+
+// A walker goes through a text beside the type that it is to become.
+type walker struct {
+	d      *json.Decoder
+	values int
+}
+
+// A fault is what is wrong, and where.
+type fault struct {
+	kind  v1.ProblemType
+	says  string
+	place string
+}
+
+func (f *fault) problem() *v1.Problem {
+	place := strings.TrimPrefix(f.place, ".")
+	if place == "" {
+		place = "the body"
+	}
+	return wire.NewProblem(f.kind, place+" "+f.says)
+}
+
+// in is a fault with the place around it.
+func (f *fault) in(place string) *fault {
+	if f != nil && len(f.place) < 500 {
+		f.place = place + f.place
+	}
+	return f
+}
+
+func wrong(format string, args ...any) *fault {
+	return &fault{kind: v1.ProblemMalformed, says: fmt.Sprintf(format, args...)}
+}
+
+func unknown(format string, args ...any) *fault {
+	return &fault{kind: v1.ProblemUnknown, says: fmt.Sprintf(format, args...)}
+}
+
+var raw = reflect.TypeFor[json.RawMessage]()
+
+// value reads a value that is to become a type, and one of the texts if there are any.
+func (w *walker) value(t reflect.Type, texts []string) *fault {
+	token, f := w.token()
+	if f != nil {
+		return f
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == raw {
+		return w.skip(token, deepest)
+	}
+	switch token := token.(type) {
+	case nil:
+		return wrong("is null; a field without a value is left out")
+	case json.Delim:
+		switch {
+		case token == '{' && t.Kind() == reflect.Struct:
+			return w.object(fieldsOf(t))
+		case token == '{' && t.Kind() == reflect.Map:
+			return w.entries(t.Elem())
+		case token == '[' && t.Kind() == reflect.Slice:
+			return w.elements(t.Elem())
+		}
+		return wrong("begins with %q, and should be %s", token.String(), nameOf(t))
+	case string:
+		if t.Kind() != reflect.String {
+			return wrong("is a text, and should be %s", nameOf(t))
+		}
+		if len(texts) > 0 && token != "" && !slices.Contains(texts, token) {
+			return unknown("is %q; it can be %s", clip(token), strings.Join(texts, ", "))
+		}
+	case json.Number:
+		if k := t.Kind(); k != reflect.Int && k != reflect.Int32 && k != reflect.Int64 {
+			return wrong("is a number, and should be %s", nameOf(t))
+		}
+	case bool:
+		if t.Kind() != reflect.Bool {
+			return wrong("is %v, and should be %s", token, nameOf(t))
+		}
+	}
+	return nil
+}
+
+func (w *walker) token() (json.Token, *fault) {
+	token, err := w.d.Token()
+	if errors.Is(err, io.EOF) {
+		return nil, wrong("ends too early")
+	}
+	if err != nil {
+		return nil, wrong("is no JSON: %v", err)
+	}
+	if w.values++; w.values > mostValues {
+		return nil, &fault{kind: v1.ProblemTooLarge, says: fmt.Sprintf("is too large: a request has at most %d names and values", mostValues)}
+	}
+	return token, nil
+}
+
+// object reads the fields of an object, whose brace has been read.
+func (w *walker) object(fields map[string]field) *fault {
+	return w.members(func(name string) *fault {
+		to, known := fields[name]
+		if !known {
+			return unknown("has the field %q, which is not known", clip(name))
+		}
+		return w.value(to.kind, to.texts).in("." + name)
+	})
+}
+
+// entries reads a map, whose brace has been read.
+func (w *walker) entries(t reflect.Type) *fault {
+	return w.members(func(name string) *fault { return w.value(t, nil).in("." + clip(name)) })
+}
+
+// members reads what is in an object, each name once.
+func (w *walker) members(read func(name string) *fault) *fault {
+	seen := map[string]bool{}
+	for w.d.More() {
+		token, f := w.token()
+		if f != nil {
+			return f
+		}
+		name, _ := token.(string) // the decoder takes nothing else for a name
+		if seen[name] {
+			return wrong("has the field %q twice", clip(name))
+		}
+		seen[name] = true
+		if f := read(name); f != nil {
+			return f
+		}
+	}
+	_, f := w.token()
+	return f
+}
+
+// elements reads a list, whose bracket has been read.
+func (w *walker) elements(t reflect.Type) *fault {
+	for i := 0; w.d.More(); i++ {
+		if f := w.value(t, nil); f != nil {
+			return f.in(fmt.Sprintf("[%d]", i))
+		}
+	}
+	_, f := w.token()
+	return f
+}
+
+// skip reads a value that can be anything, of which a token has been read.
+func (w *walker) skip(token json.Token, deep int) *fault {
+	open, ok := token.(json.Delim)
+	if !ok {
+		return nil
+	}
+	if deep == 0 {
+		return wrong("has more than %d levels", deepest)
+	}
+	next := func() *fault {
+		token, f := w.token()
+		if f != nil {
+			return f
+		}
+		return w.skip(token, deep-1)
+	}
+	if open == '{' {
+		return w.members(func(string) *fault { return next() })
+	}
+	for w.d.More() {
+		if f := next(); f != nil {
+			return f
+		}
+	}
+	_, f := w.token()
+	return f
+}
+
+// A field is what a field of an object becomes.
+type field struct {
+	kind  reflect.Type
+	texts []string // the values that it can have; none: any
+}
+
+var fieldsOfType sync.Map // of reflect.Type to map[string]field
+
+// fieldsOf are the fields of a struct by their names on the wire.
+func fieldsOf(t reflect.Type) map[string]field {
+	if known, ok := fieldsOfType.Load(t); ok {
+		return known.(map[string]field)
+	}
+	fields := map[string]field{}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields[name] = field{kind: f.Type}
+		if values := f.Tag.Get("enum"); values != "" {
+			fields[name] = field{f.Type, strings.Split(values, ",")}
+		}
+	}
+	fieldsOfType.Store(t, fields)
+	return fields
+}
+
+// nameOf is what JSON calls the values of a type.
+func nameOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice:
+		return "a list"
+	case reflect.String:
+		return "a text"
+	case reflect.Bool:
+		return "true or false"
+	default:
+		return "a number"
+	}
+}

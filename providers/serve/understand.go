@@ -1,0 +1,81 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers/wire"
+)
+
+// This file looks for what is wrong with a step that can be read.
+
+// understand reads a step.
+func (s *Server) understand(key lb.Key, asked v1.Requested) (plan.Step, *v1.Problem) {
+	if asked.ID == "" || len(asked.ID) > longestID {
+		return nil, malformed("its id has %d bytes, and has to have 1 to %d", len(asked.ID), longestID)
+	}
+	for _, f := range []*fault{s.settings(asked.Step), actions(asked.Step)} {
+		if f != nil {
+			return nil, f.problem()
+		}
+	}
+	step, err := wire.DecodeStep(key, asked.Step)
+	if err != nil {
+		if p := new(v1.Problem); errors.As(err, &p) {
+			return nil, p
+		}
+		return nil, malformed("%v", err)
+	}
+	return step, nil
+}
+
+// settings finds settings that only another provider understands.
+func (s *Server) settings(step v1.Step) *fault {
+	refused := func(place string) *fault {
+		return unknown("is not known: this provider has no settings of its own").in(place)
+	}
+	if l := step.LoadBalancer; l != nil && len(l.Settings.Provider) > 0 && len(s.options.Schemas.LoadBalancer) == 0 {
+		return refused("loadBalancer.settings.provider")
+	}
+	if g := step.TargetGroup; g != nil && len(g.Provider) > 0 && len(s.options.Schemas.TargetGroup) == 0 {
+		return refused("targetGroup.provider")
+	}
+	return nil
+}
+
+// actions finds an action that is not of one kind, and a condition that is not one.
+func actions(step v1.Step) *fault {
+	if l := step.Listener; l != nil {
+		if f := action(l.Default); f != nil {
+			return f.in("listener.default")
+		}
+	}
+	if step.Rule == nil {
+		return nil
+	}
+	for i, c := range step.Rule.Conditions {
+		if (len(c.Values) > 0) == (len(c.Regex) > 0) {
+			return wrong("has to have values or regex, and not both").in(fmt.Sprintf("rule.conditions[%d]", i))
+		}
+		if c.Field == "" {
+			return wrong("has no field").in(fmt.Sprintf("rule.conditions[%d]", i))
+		}
+	}
+	return action(step.Rule.Action).in("rule.action")
+}
+
+func action(a v1.Action) *fault {
+	has := map[string]bool{"forward": a.Forward != nil, "fixed": a.Fixed != nil, "redirect": a.Redirect != nil}
+	for kind, is := range has {
+		if is != (kind == a.Kind) {
+			return wrong("is of kind %q: it has to have that field, and neither of the other two of forward, fixed and redirect", a.Kind)
+		}
+	}
+	if a.Forward != nil && len(a.Forward.Targets) == 0 {
+		return wrong("forwards to no target group")
+	}
+	return nil
+}
