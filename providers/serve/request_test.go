@@ -3,6 +3,7 @@ package serve_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/lb"
@@ -74,8 +76,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"a field of another op":        {line: stepsOf(shop), body: steps(`{"op":"deleteLoadBalancer","port":80}`), status: 422, kind: v1.ProblemUnknown, says: "cannot have port"},
 		"a field that an op needs":     {line: stepsOf(shop), body: steps(`{"op":"deleteListener"}`), status: 400, kind: v1.ProblemMalformed, says: "no port"},
 		"a priority twice":             {line: stepsOf(shop), body: steps(`{"op":"renumberRules","port":80,"priorities":[{"from":1,"to":2},{"from":1,"to":3}]}`), status: 400, kind: v1.ProblemMalformed, says: "twice"},
-		"a value that is not known":    {line: stepsOf(shop), body: steps(`{"op":"createListener","listener":{"port":80,"protocol":"QUIC","settings":{},"default":{"kind":"fixed","fixed":{"status":404}}}}`), status: 422, kind: v1.ProblemUnknown, says: `steps[0].step.listener.protocol is "QUIC"`},
-		"a field of a condition":       {line: stepsOf(shop), body: rule(`{"conditions":[{"field":"moon","values":["full"]}],"action":{"kind":"fixed","fixed":{"status":404}}}`), status: 422, kind: v1.ProblemUnknown, says: `conditions[0].field is "moon"`},
+		"a value that is not known":    {line: stepsOf(shop), body: steps(`{"op":"createListener","listener":{"port":80,"protocol":"QUIC","settings":{},"default":{"kind":"fixed","fixed":{"status":404}}}}`), status: 422, kind: v1.ProblemUnknown, says: `steps[0]: listener.protocol is "QUIC"`},
+		"a field of a condition":       {line: stepsOf(shop), body: rule(`{"conditions":[{"field":"moon","values":["full"]}],"action":{"kind":"fixed","fixed":{"status":404}}}`), status: 422, kind: v1.ProblemUnknown, says: `steps[0]: rule.conditions[0].field is "moon"`},
 		"a condition without a value":  {line: stepsOf(shop), body: rule(`{"conditions":[{"field":"host"}],"action":{"kind":"fixed","fixed":{"status":404}}}`), status: 400, kind: v1.ProblemMalformed, says: "rule.conditions[0]"},
 		"a condition without a field":  {line: stepsOf(shop), body: rule(`{"conditions":[{"values":["a"]}],"action":{"kind":"fixed","fixed":{"status":404}}}`), status: 400, kind: v1.ProblemMalformed},
 		"an action that is not there":  {line: stepsOf(shop), body: rule(`{"conditions":[],"action":{"kind":"redirect"}}`), status: 400, kind: v1.ProblemMalformed, says: "rule.action"},
@@ -108,6 +110,23 @@ func TestRequestsThatAreRefused(t *testing.T) {
 				t.Errorf("Allow is %q", got.header.Get("Allow"))
 			}
 		})
+	}
+}
+
+// TestARuleIsDeletedThatNoStepCouldMake has the operator repeat what it was told of a rule that another hand made.
+func TestARuleIsDeletedThatNoStepCouldMake(t *testing.T) {
+	c := newCloud(t)
+	s := serving(t, c, serve.Options{})
+	odd := lb.Rule{Conditions: []lb.Condition{{Field: "moon"}, {Field: "host", Values: []string{"a"}, Regex: []string{"a"}}}, Action: lb.Action{Kind: "3 actions"}}
+	c.beforeApply = func(_ context.Context, _ *lb.Observed, s plan.Step) error {
+		if diff := cmp.Diff(plan.DeleteRule{Port: 80, Priority: 7, Rule: odd}, s); diff != "" {
+			t.Errorf("the step (-sent +arrived):\n%s", diff)
+		}
+		return nil
+	}
+	apply(t, s, "a", plan.DeleteRule{Port: 80, Priority: 7, Rule: odd})
+	if c.applies.Load() != 1 {
+		t.Error("the step did not arrive")
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -17,7 +16,7 @@ import (
 )
 
 // This file reads a body strictly. What encoding/json would pass over is a problem: a field that is not known, or known in
-// other letters only, or there twice; a value that is none of those that a field can have; null; and text behind the end.
+// other letters only, or there twice; null; and text behind the end. values.go looks at the values.
 
 const (
 	mostValues = 200_000 // in one request: what is made of a value is longer than its text
@@ -31,7 +30,7 @@ func decode(body []byte, into any) *v1.Problem {
 	}
 	w := walker{d: json.NewDecoder(bytes.NewReader(body))}
 	w.d.UseNumber()
-	if f := w.value(reflect.TypeOf(into).Elem(), nil); f != nil {
+	if f := w.value(reflect.TypeOf(into).Elem()); f != nil {
 		return f.problem()
 	}
 	if _, err := w.d.Token(); !errors.Is(err, io.EOF) {
@@ -82,8 +81,8 @@ func unknown(format string, args ...any) *fault {
 
 var raw = reflect.TypeFor[json.RawMessage]()
 
-// value reads a value that is to become a type, and one of the texts if there are any.
-func (w *walker) value(t reflect.Type, texts []string) *fault {
+// value reads a value that is to become a type.
+func (w *walker) value(t reflect.Type) *fault {
 	token, f := w.token()
 	if f != nil {
 		return f
@@ -110,9 +109,6 @@ func (w *walker) value(t reflect.Type, texts []string) *fault {
 	case string:
 		if t.Kind() != reflect.String {
 			return wrong("is a text, and should be %s", nameOf(t))
-		}
-		if len(texts) > 0 && token != "" && !slices.Contains(texts, token) {
-			return unknown("is %q; it can be %s", clip(token), strings.Join(texts, ", "))
 		}
 	case json.Number:
 		if k := t.Kind(); k != reflect.Int && k != reflect.Int32 && k != reflect.Int64 {
@@ -141,19 +137,19 @@ func (w *walker) token() (json.Token, *fault) {
 }
 
 // object reads the fields of an object, whose brace has been read.
-func (w *walker) object(fields map[string]field) *fault {
+func (w *walker) object(fields map[string]reflect.Type) *fault {
 	return w.members(func(name string) *fault {
 		to, known := fields[name]
 		if !known {
 			return unknown("has the field %q, which is not known", clip(name))
 		}
-		return w.value(to.kind, to.texts).in("." + name)
+		return w.value(to).in("." + name)
 	})
 }
 
 // entries reads a map, whose brace has been read.
 func (w *walker) entries(t reflect.Type) *fault {
-	return w.members(func(name string) *fault { return w.value(t, nil).in("." + clip(name)) })
+	return w.members(func(name string) *fault { return w.value(t).in("." + clip(name)) })
 }
 
 // members reads what is in an object, each name once.
@@ -180,7 +176,7 @@ func (w *walker) members(read func(name string) *fault) *fault {
 // elements reads a list, whose bracket has been read.
 func (w *walker) elements(t reflect.Type) *fault {
 	for i := 0; w.d.More(); i++ {
-		if f := w.value(t, nil); f != nil {
+		if f := w.value(t); f != nil {
 			return f.in(fmt.Sprintf("[%d]", i))
 		}
 	}
@@ -216,30 +212,25 @@ func (w *walker) skip(token json.Token, deep int) *fault {
 	return f
 }
 
-// A field is what a field of an object becomes.
-type field struct {
-	kind  reflect.Type
-	texts []string // the values that it can have; none: any
-}
+var fieldsOfType sync.Map // of reflect.Type to map[string]reflect.Type
 
-var fieldsOfType sync.Map // of reflect.Type to map[string]field
-
-// fieldsOf are the fields of a struct by their names on the wire.
-func fieldsOf(t reflect.Type) map[string]field {
+// fieldsOf are the types of the fields of a struct by their names on the wire.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	if known, ok := fieldsOfType.Load(t); ok {
-		return known.(map[string]field)
+		return known.(map[string]reflect.Type)
 	}
-	fields := map[string]field{}
+	fields := map[string]reflect.Type{}
 	for i := range t.NumField() {
-		f := t.Field(i)
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		fields[name] = field{kind: f.Type}
-		if values := f.Tag.Get("enum"); values != "" {
-			fields[name] = field{f.Type, strings.Split(values, ",")}
-		}
+		fields[wireName(t.Field(i))] = t.Field(i).Type
 	}
 	fieldsOfType.Store(t, fields)
 	return fields
+}
+
+// wireName is the name of a field on the wire.
+func wireName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
 }
 
 // nameOf is what JSON calls the values of a type.

@@ -17,7 +17,11 @@ func (s *Server) understand(key lb.Key, asked v1.Requested) (plan.Step, *v1.Prob
 	if asked.ID == "" || len(asked.ID) > longestID {
 		return nil, malformed("its id has %d bytes, and has to have 1 to %d", len(asked.ID), longestID)
 	}
-	for _, f := range []*fault{s.settings(asked.Step), actions(asked.Step)} {
+	wanted := asked.Step
+	if wanted.Op == v1.DeleteRule {
+		wanted.Rule = nil // it is one that the operator was told of: it can be anything
+	}
+	for _, f := range []*fault{values(wanted), s.settings(wanted), actions(wanted)} {
 		if f != nil {
 			return nil, f.problem()
 		}

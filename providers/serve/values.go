@@ -1,0 +1,50 @@
+package serve
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// This file finds values that a field cannot have: those that its tag enum does not list. "" is a field that is missing.
+
+// values finds the first such value in a message.
+func values(message any) *fault { return valuesIn(reflect.ValueOf(message)) }
+
+func valuesIn(v reflect.Value) *fault {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			return valuesIn(v.Elem())
+		}
+	case reflect.Slice:
+		if v.Type() == raw {
+			return nil
+		}
+		for i := range v.Len() {
+			if f := valuesIn(v.Index(i)); f != nil {
+				return f.in(fmt.Sprintf("[%d]", i))
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := valueOf(v.Field(i), v.Type().Field(i).Tag.Get("enum")); f != nil {
+				return f.in("." + wireName(v.Type().Field(i)))
+			}
+		}
+	default: // anything
+	}
+	return nil
+}
+
+// valueOf finds a value that is none of those listed, if any are.
+func valueOf(v reflect.Value, listed string) *fault {
+	if listed == "" {
+		return valuesIn(v)
+	}
+	if text := v.String(); text != "" && !slices.Contains(strings.Split(listed, ","), text) {
+		return unknown("is %q; it can be %s", clip(text), strings.ReplaceAll(listed, ",", ", "))
+	}
+	return nil
+}
