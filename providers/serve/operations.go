@@ -61,7 +61,7 @@ func (s *operations) cancel() {
 // Release is called when the call has ended.
 func (s *Server) run(r *http.Request, c call, do func(context.Context) answer, release func()) answer {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	ctx = withLog(ctx, s)
+	ctx = providers.WithAsker(withLog(ctx, s), providers.Asker{Key: c.key, Urgent: urgent(r)})
 	o := &operation{id: rand.Text(), done: make(chan struct{}), cancel: cancel}
 	s.operations.begin(o)
 	go func() {

@@ -147,6 +147,17 @@ func timeout(r *http.Request) (time.Duration, answer) {
 	return time.Duration(n) * time.Millisecond, answer{}
 }
 
+// urgent reports whether a call goes before others, by its header Priority: u=3 is as usual, and less is more urgent
+// (https://www.rfc-editor.org/rfc/rfc9218, section 4.1).
+func urgent(r *http.Request) bool {
+	for part := range strings.SplitSeq(r.Header.Get("Priority"), ",") {
+		if u, is := strings.CutPrefix(strings.TrimSpace(part), "u="); is {
+			return len(u) == 1 && u >= "0" && u < "3"
+		}
+	}
+	return false
+}
+
 // requestID is the operator's name for a call, or a new one where it gave none that can be logged.
 func requestID(r *http.Request) string {
 	if id := r.Header.Get(v1.HeaderRequestID); writtenID.MatchString(id) {

@@ -17,6 +17,7 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/serve"
 )
 
@@ -239,6 +240,22 @@ func TestTheLogHasNoSecrets(t *testing.T) {
 	ask(t, s, stepsOf(shop), importing, "Authorization: Bearer hush-other")
 	if got := logged.String(); strings.Contains(got, "hush") || !strings.Contains(got, `"requestID"="call-1"`) || !strings.Contains(got, "0af7651916cd43dd8448eb211c80319c") {
 		t.Errorf("logged:\n%s", got)
+	}
+}
+
+// TestUrgentCallsSaySo has the provider be told on whose behalf it is called.
+func TestUrgentCallsSaySo(t *testing.T) {
+	for header, want := range map[string]bool{v1.PriorityUrgent: true, "i, u=0": true, "u=2": true, "u=3": false, "": false, "i": false, "u=": false, "u=11": false, "u": false} {
+		c := newCloud(t)
+		var asker providers.Asker
+		c.beforeApply = func(ctx context.Context, _ *lb.Observed, _ plan.Step) error {
+			asker = providers.AskerOf(ctx)
+			return nil
+		}
+		apply(t, serving(t, c, serve.Options{}), "a", create(), "Priority: "+header)
+		if asker.Urgent != want || asker.Key != shop {
+			t.Errorf("%q: asked for %s, urgent %v", header, asker.Key, asker.Urgent)
+		}
 	}
 }
 

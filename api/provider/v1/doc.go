@@ -34,6 +34,10 @@ const (
 	HeaderRequestID = "Request-Id"
 )
 
+// PriorityUrgent is the header Priority (https://www.rfc-editor.org/rfc/rfc9218) of steps that restrict or repair what is
+// served. A provider that calls its cloud only so often calls it for these first.
+const PriorityUrgent = "u=1"
+
 // The limits of a message, in bytes, before compression. A provider that cannot take a request of this size says so
 // with its Capabilities; the operator takes no answer that is longer.
 const (
