@@ -146,7 +146,7 @@ func decodeTargetGroup(g v1.TargetGroup) lb.TargetGroup {
 	return lb.TargetGroup{
 		ID: lb.GroupID(g.ID), Service: g.Service, Port: routing.ServicePort(g.Port), TargetType: g.TargetType, Protocol: g.Protocol,
 		Version: g.Version, Family: g.Family, Digest: lb.Digest(g.Digest), Health: routing.HealthCheck(g.Settings.Health),
-		Attributes: g.Settings.Attributes, Tags: g.Settings.Tags, Provider: string(g.Provider),
+		Attributes: g.Settings.Attributes, Tags: g.Settings.Tags, Provider: compact(g.Provider),
 	}
 }
 
