@@ -1,0 +1,186 @@
+// Package remote is the client of the provider protocol (docs/providers/protocol.md): a providers.Provider that another
+// process is.
+//
+// A call goes through three layers. call.go sends it and reads the answer, and has go-retryablehttp repeat it where the
+// protocol says so. transport.go is each attempt: its credentials, its deadline, and the circuit breaker. messages.go and
+// wire say what is in it.
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/hashicorp/go-retryablehttp"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/wire"
+)
+
+// An Endpoint is where a provider is reached, and how.
+type Endpoint struct {
+	// Name is what the operator calls the provider.
+	Name string
+	// URL is https://host:port/path, http://host:port/path on this machine, or unix:///path of a socket.
+	URL string
+	// Credentials is a directory with any of token, ca.crt, tls.crt and tls.key, as a mounted Secret has them; "" for none.
+	// They are read again when they change.
+	Credentials string
+	// Attempt is how long an attempt of a call may take, and Call how long all attempts of it may; 0: 15 s and a minute.
+	Attempt, Call time.Duration
+	// Operation is how long a call may take that is answered with 202; 0: ten minutes.
+	Operation time.Duration
+	// Requested is told of each attempt; it may be nil.
+	Requested func(service, operation, result string)
+	Log       logr.Logger
+
+	// leastWait and mostWait are the least and the most time between attempts; 0: half a second and ten seconds.
+	leastWait, mostWait time.Duration
+}
+
+// A Provider is a provider that is another process.
+type Provider struct {
+	endpoint Endpoint
+	base     *url.URL
+	client   *retryablehttp.Client
+	breaker  *breaker
+	steps    *batches
+	seen     observations
+
+	mu           sync.Mutex
+	capabilities capabilities
+}
+
+// Open reaches a provider. One whose capabilities cannot be had is an error.
+func Open(ctx context.Context, e Endpoint) (*Provider, error) {
+	base, err := parse(e.URL)
+	if err != nil {
+		return nil, fmt.Errorf("provider %s: %w", e.Name, err)
+	}
+	e.Attempt, e.Call, e.Operation = or(e.Attempt, 15*time.Second), or(e.Call, time.Minute), or(e.Operation, 10*time.Minute)
+	e.leastWait, e.mostWait = or(e.leastWait, time.Second/2), or(e.mostWait, 10*time.Second)
+	p := &Provider{endpoint: e, base: base, breaker: newBreaker(e.Name)}
+	p.client = p.newClient()
+	p.steps = newBatches(p)
+	if err := p.refresh(ctx); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func or(d, usual time.Duration) time.Duration {
+	if d <= 0 {
+		return usual
+	}
+	return d
+}
+
+// Close closes the connections that nothing uses.
+func (p *Provider) Close() { p.client.HTTPClient.CloseIdleConnections() }
+
+// Capabilities is for the Provider interface. It makes no calls.
+func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
+	return p.known().model.For(class)
+}
+
+// Lookup is for the Provider interface. Settings are checked here against the schemas that the provider serves.
+func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
+	if p.stale() {
+		p.keepFresh(ctx)
+	}
+	var told v1.Facts
+	if err := p.call(ctx, call{operation: "Lookup", method: http.MethodPost, at: v1.PathLookup, body: wire.EncodeQuestions(q), into: &told}); err != nil {
+		return lb.Facts{}, err
+	}
+	if told.CapabilitiesETag != "" && told.CapabilitiesETag != p.known().etag {
+		p.keepFresh(ctx)
+	}
+	facts := wire.DecodeFacts(told)
+	facts.SettingsRefused = p.known().schemas.refuse(q)
+	return facts, nil
+}
+
+// Observe is for the Provider interface. An answer that is the same as the last one is not sent again.
+func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	ctx = providers.About(ctx, key)
+	query := url.Values{"key": {string(key)}}
+	if deep {
+		query.Set("deep", "true")
+	}
+	before := p.seen.of(key, deep)
+	var told v1.Observed
+	var etag string
+	err := p.call(ctx, call{operation: "Observe", method: http.MethodGet, at: v1.PathLoadBalancer, query: query, ifNoneMatch: before.etag, into: &told, etag: &etag})
+	if errors.Is(err, errNotModified) {
+		return before.observed.Clone(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out, err := wire.DecodeObserved(key, told)
+	if err != nil {
+		return nil, p.says(fmt.Errorf("answering what load balancer %s is: %w", key, err))
+	}
+	p.seen.keep(key, deep, observation{etag: etag, observed: out.Clone()})
+	return out, nil
+}
+
+// Active is for the Provider interface.
+func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
+	ctx = providers.About(ctx, seen.Key)
+	var told v1.Activity
+	err := p.call(ctx, call{operation: "Active", method: http.MethodGet, at: v1.PathActive, query: url.Values{"key": {string(seen.Key)}}, into: &told})
+	return told.Active, err
+}
+
+// Apply is for the Provider interface. The provider knows itself what there is.
+func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	return p.steps.apply(providers.About(ctx, seen.Key), seen.Key, step)
+}
+
+// Targets is for the Provider interface.
+func (p *Provider) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+	ctx = providers.About(ctx, key)
+	var told v1.TargetList
+	err := p.call(ctx, call{operation: "Targets", method: http.MethodGet, at: v1.PathTargets, query: member(key, group), into: &told})
+	return wire.DecodeHealth(told), err
+}
+
+// SetTargets is for the Provider interface.
+func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+	ctx = providers.About(ctx, key)
+	return p.call(ctx, call{operation: "SetTargets", method: http.MethodPut, at: v1.PathTargets, query: member(key, group), body: wire.EncodeTargets(want), changes: true})
+}
+
+func member(key lb.Key, group lb.GroupID) url.Values {
+	return url.Values{"key": {string(key)}, "group": {string(group)}}
+}
+
+// List is for the Provider interface.
+func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
+	var told v1.LoadBalancerList
+	if err := p.call(ctx, call{operation: "List", method: http.MethodGet, at: v1.PathLoadBalancers, into: &told}); err != nil {
+		return nil, err
+	}
+	keys := make([]lb.Key, len(told.Keys))
+	for i, key := range told.Keys {
+		keys[i] = lb.Key(key)
+	}
+	return keys, nil
+}
+
+// says is an error with the name of the provider.
+func (p *Provider) says(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("provider %s: %w", p.endpoint.Name, err)
+}

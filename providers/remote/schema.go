@@ -1,0 +1,202 @@
+package remote
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file checks settings that only the provider understands against the JSON Schemas that it serves.
+
+// schemas are those of a class's settings and of a Backend's; nil where there are none to have.
+type schemas struct{ balancer, group *jsonschema.Schema }
+
+// The bounds of a schema: a provider must not have the operator compute for long.
+const (
+	longestSchema = 256 << 10
+	mostSubschema = 10_000 // with what references stand for written out
+)
+
+// compileSchemas reads the schemas of a provider.
+func compileSchemas(told *v1.SettingsSchemas) (out schemas, err error) {
+	if told == nil {
+		return out, nil
+	}
+	if out.balancer, err = compileSchema("settingsSchemas.loadBalancer", told.LoadBalancer); err != nil {
+		return out, err
+	}
+	out.group, err = compileSchema("settingsSchemas.targetGroup", told.TargetGroup)
+	return out, err
+}
+
+func compileSchema(name string, text json.RawMessage) (*jsonschema.Schema, error) {
+	if len(text) == 0 || string(text) == "null" {
+		return nil, nil
+	}
+	if len(text) > longestSchema {
+		return nil, fmt.Errorf("%s has more than %d bytes", name, longestSchema)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	e := expansion{document: document, within: map[string]bool{}, counted: map[string]int{}}
+	if _, err := e.count(document); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.UseLoader(nothing{})
+	if err := c.AddResource("schema.json", document); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	schema, err := c.Compile("schema.json")
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", name, err)
+	}
+	return schema, nil
+}
+
+// nothing loads no schema from anywhere.
+type nothing struct{}
+
+func (nothing) Load(url string) (any, error) {
+	return nil, fmt.Errorf("%s is not read: references lead within a schema only", clip(url, 200))
+}
+
+// An expansion counts what a schema is with its references written out. What refers to itself has no end.
+type expansion struct {
+	document any
+	within   map[string]bool // references that are being written out
+	counted  map[string]int
+}
+
+func (e *expansion) count(value any) (int, error) {
+	n := 1
+	add := func(inner any) error {
+		more, err := e.count(inner)
+		if n += more; err == nil && n > mostSubschema {
+			err = fmt.Errorf("it has more than %d parts with its references written out", mostSubschema)
+		}
+		return err
+	}
+	switch v := value.(type) {
+	case []any:
+		for _, inner := range v {
+			if err := add(inner); err != nil {
+				return n, err
+			}
+		}
+	case map[string]any:
+		for name, inner := range v {
+			switch name {
+			case "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor":
+				return n, fmt.Errorf("it has %s, which is not read", name)
+			case "$ref":
+				more, err := e.follow(inner)
+				if n += more; err != nil {
+					return n, err
+				}
+				continue
+			}
+			if err := add(inner); err != nil {
+				return n, err
+			}
+		}
+	}
+	return n, nil
+}
+
+// follow counts what a reference leads to.
+func (e *expansion) follow(reference any) (int, error) {
+	text, ok := reference.(string)
+	if !ok || !strings.HasPrefix(text, "#") {
+		return 0, errors.New("references lead within a schema only")
+	}
+	if n, known := e.counted[text]; known {
+		return n, nil
+	}
+	if e.within[text] {
+		return 0, fmt.Errorf("%s refers to itself", clip(text, 100))
+	}
+	e.within[text] = true
+	defer delete(e.within, text)
+	n, err := e.count(pointed(e.document, text))
+	e.counted[text] = n
+	return n, err
+}
+
+// pointed is what a JSON pointer leads to; nil where there is nothing.
+func pointed(document any, pointer string) any {
+	for _, name := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(pointer, "#"), "/"), "/") {
+		if name == "" {
+			continue
+		}
+		object, _ := document.(map[string]any)
+		document = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
+	}
+	return document
+}
+
+// refuse are the settings that are not as the schemas say, and why not.
+func (s schemas) refuse(q lb.Questions) map[string]string {
+	out := map[string]string{}
+	check := func(schema *jsonschema.Schema, settings, kind string) {
+		if settings == "" {
+			return
+		}
+		if schema == nil {
+			out[settings] = "this provider has no settings of its own for " + kind
+			return
+		}
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(settings))
+		if err == nil {
+			err = schema.Validate(value)
+		}
+		if err != nil {
+			out[settings] = wrong(err)
+		}
+	}
+	check(s.balancer, q.Settings, "classes")
+	for _, settings := range q.GroupSettings {
+		check(s.group, settings, "Backends")
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// wrong is what is wrong with settings, a part of them after the other: "rateLimit: got string, want integer".
+func wrong(err error) string {
+	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
+	if !ok {
+		return clip(err.Error(), longestDetail)
+	}
+	return clip(strings.Join(causes(invalid), "; "), longestDetail)
+}
+
+// causes are what an error comes down to.
+func causes(e *jsonschema.ValidationError) []string {
+	if len(e.Causes) == 0 {
+		at := strings.Join(e.InstanceLocation, ".")
+		if at == "" {
+			at = "spec.provider"
+		}
+		return []string{at + ": " + e.ErrorKind.LocalizedString(message.NewPrinter(language.English))}
+	}
+	var said []string
+	for _, cause := range e.Causes {
+		said = append(said, causes(cause)...)
+	}
+	return said
+}

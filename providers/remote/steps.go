@@ -1,0 +1,141 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers/wire"
+)
+
+// This file sends steps. Where a provider takes several in one call, those that wait while a call for the same load
+// balancer is under way go together in the next one.
+
+// batches are the steps that wait, by load balancer.
+type batches struct {
+	provider *Provider
+
+	mu      sync.Mutex
+	waiting map[lb.Key][]*waiting // an entry for each load balancer with a call under way
+}
+
+// waiting is a step that waits for its result.
+type waiting struct {
+	requested v1.Requested
+	bytes     int
+	done      chan struct{} // closed once there is a result
+	result    plan.Result
+	err       error
+}
+
+func newBatches(p *Provider) *batches {
+	return &batches{provider: p, waiting: map[lb.Key][]*waiting{}}
+}
+
+// apply sends a step and waits for its result.
+func (b *batches) apply(ctx context.Context, key lb.Key, step plan.Step) (plan.Result, error) {
+	w := &waiting{requested: v1.Requested{ID: randomHex(16), Step: wire.EncodeStep(step)}, done: make(chan struct{})}
+	if b.provider.known().stepsPerApply <= 1 {
+		b.send(ctx, key, []*waiting{w})
+		return w.result, w.err
+	}
+	text, err := json.Marshal(w.requested)
+	if err != nil {
+		return plan.Result{}, b.provider.says(fmt.Errorf("writing a step: %w", err))
+	}
+	w.bytes = len(text)
+	if b.wait(key, w) {
+		go b.drain(context.WithoutCancel(ctx), key)
+	}
+	select {
+	case <-w.done:
+		return w.result, w.err
+	case <-ctx.Done():
+		return plan.Result{}, context.Cause(ctx) // it may be carried out all the same, as with any answer that is lost
+	}
+}
+
+// wait adds a step to those that wait. It reports whether no call is under way that the step could wait for.
+func (b *batches) wait(key lb.Key, w *waiting) (first bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before, underWay := b.waiting[key]
+	b.waiting[key] = append(before, w)
+	return !underWay
+}
+
+// drain sends what waits for a load balancer until nothing does. That the context of one of the steps ends does not end
+// the call. What that of the first one says of the lease holds for all, for they are of one operator.
+func (b *batches) drain(ctx context.Context, key lb.Key) {
+	for {
+		batch := b.next(key)
+		if len(batch) == 0 {
+			return
+		}
+		b.send(ctx, key, batch)
+	}
+}
+
+// next takes out the steps of the next call. Where none wait, no call is under way any more.
+func (b *batches) next(key lb.Key) []*waiting {
+	known := b.provider.known()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := b.waiting[key]
+	if len(all) == 0 {
+		delete(b.waiting, key)
+		return nil
+	}
+	n, bytes := 0, 0
+	for n < len(all) && n < max(known.stepsPerApply, 1) && (n == 0 || bytes+all[n].bytes < known.requestBytes*9/10) {
+		bytes += all[n].bytes
+		n++
+	}
+	b.waiting[key] = append([]*waiting{}, all[n:]...)
+	return all[:n]
+}
+
+// send makes one call for some steps, and gives each its result.
+func (b *batches) send(ctx context.Context, key lb.Key, batch []*waiting) {
+	p := b.provider
+	request := v1.Apply{}
+	for _, w := range batch {
+		request.Steps = append(request.Steps, w.requested)
+	}
+	var told v1.Applied
+	err := p.call(ctx, call{
+		operation: "Apply", method: http.MethodPost, at: v1.PathSteps, query: url.Values{"key": {string(key)}}, body: request, into: &told, changes: true,
+	})
+	results := map[string]v1.Result{}
+	for _, r := range told.Results {
+		results[r.ID] = r
+	}
+	for _, w := range batch {
+		r, answered := results[w.requested.ID]
+		switch {
+		case err != nil:
+			w.err = err
+		case !answered:
+			w.err = p.says(fmt.Errorf("the answer has no result of step %s", w.requested.Step.Op))
+		default:
+			w.result, w.err = b.decode(r)
+		}
+		close(w.done)
+	}
+}
+
+// decode reads the result of a step.
+func (b *batches) decode(r v1.Result) (plan.Result, error) {
+	if r.Problem != nil {
+		r.Problem.Detail = clip(r.Problem.Error(), longestDetail)
+		r.Problem.RetryAfterSeconds = min(max(r.Problem.RetryAfterSeconds, 0), int(longestLater.Seconds()))
+	}
+	result, err := wire.DecodeResult(r)
+	return result, b.provider.says(err)
+}
