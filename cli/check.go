@@ -18,7 +18,9 @@ import (
 	"fairlead.dev/fairlead/cli/cluster"
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/providers/remote"
 )
 
 // This file looks at a cloud and a cluster before the operator works there, or when it does not.
@@ -119,14 +121,32 @@ type checkReport struct {
 
 // check looks at the cloud and at the cluster.
 func (o *running) check(ctx context.Context, with Providers, as string) ([]check.Finding, error) {
-	look := with.Clouds[o.provider].Check
-	if look == nil {
-		return nil, fmt.Errorf("--provider: %q cannot be checked; %s can", o.provider, strings.Join(with.names(checks), ", "))
-	}
 	around := o.surroundings()
 	around.Nodes = o.nodes()
-	findings := look(ctx, around)
+	var findings []check.Finding
+	for _, name := range o.provider.inTree() {
+		look := with.Clouds[name].Check
+		if look == nil {
+			return nil, fmt.Errorf("--provider: %q cannot be checked; %s can", name, strings.Join(with.names(checks), ", "))
+		}
+		findings = append(findings, look(ctx, around)...)
+	}
+	for _, name := range o.provider.others() {
+		findings = append(findings, reached(ctx, o.provider.endpoint(name, around)))
+	}
 	return append(findings, o.checkCluster(ctx, as)...), nil
+}
+
+// reached looks whether a provider that is another process answers, and speaks as this operator does.
+func reached(ctx context.Context, e remote.Endpoint) check.Finding {
+	e.Call = answersWithin
+	id, title := "provider/"+e.Name, "provider "+e.Name
+	p, err := remote.Open(ctx, e)
+	if err != nil {
+		return check.Bad(id, title, err.Error(), "see that it runs at "+e.URL+", and that its token and certificates are in --provider-credentials")
+	}
+	defer p.Close()
+	return check.Good(id, title, fmt.Sprintf("answers at %s and makes load balancers of kind %s", e.URL, p.Capabilities(lb.Class{}).Name))
 }
 
 // nodes asks the cluster for its nodes, if there is one.

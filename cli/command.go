@@ -56,18 +56,12 @@ func (p Providers) names(can func(clouds.Cloud) bool) []string {
 	return out
 }
 
-// local opens the cloud that demo serves from.
-func (p Providers) local() (clouds.Local, error) {
-	for _, name := range p.names(func(c clouds.Cloud) bool { return c.Local != nil }) {
-		return p.Clouds[name].Local()
-	}
-	return nil, errors.New("no cloud of this binary can be demonstrated")
-}
-
 // What a cloud can do.
 func compiles(c clouds.Cloud) bool { return c.Offline != nil }
 func serves(c clouds.Cloud) bool   { return c.Live != nil }
 func checks(c clouds.Cloud) bool   { return c.Check != nil }
+
+func demonstrates(c clouds.Cloud) bool { return c.Local != nil }
 
 // flags adds the settings of all clouds.
 func (p Providers) flags(flags *pflag.FlagSet) {
@@ -162,7 +156,7 @@ type input struct {
 	className    string
 	withoutClass string
 	literal      string
-	provider     string
+	provider     selection
 }
 
 // manifestFlags say which Ingresses are meant.
@@ -177,17 +171,17 @@ func (in *input) manifestFlags(cmd *cobra.Command, files ...string) {
 	must(cmd.MarkFlagFilename("filename", "yaml", "yml", "json"))
 }
 
-// providerFlag says which cloud to compile for.
+// providerFlag says which providers to compile for.
 func (in *input) providerFlag(cmd *cobra.Command, with Providers) {
 	names := with.names(compiles)
-	cmd.Flags().StringVar(&in.provider, "provider", "fake", "`CLOUD` to compile for: "+strings.Join(names, " or "))
+	in.provider.flags(cmd.Flags(), names, "to compile for")
 	must(cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)))
 }
 
 // options are the operator-wide choices that the flags stand for. Files without any class of ours are those
 // of an author, who relies on the class that Fairlead ships.
 func (in *input) options(objects ingress.Objects) ingress.Options {
-	options := ingress.Options{WithoutClass: in.withoutClass, Literal: in.literal, AssumeClass: in.className}
+	options := ingress.Options{WithoutClass: in.withoutClass, Literal: in.literal, AssumeClass: in.className, Providers: in.provider.names}
 	if options.AssumeClass == bare {
 		options.AssumeClass = ingress.DefaultClass
 	}
@@ -219,15 +213,6 @@ func (in *input) objects(cmd *cobra.Command, cluster home) (ingress.Objects, ing
 	options := in.options(objects)
 	options.AssumeClass = "" // a cluster knows its classes
 	return objects, options, err
-}
-
-// cloud is the provider that the flags name.
-func (in *input) cloud(with Providers) (clouds.Offline, error) {
-	start := with.Clouds[in.provider].Offline
-	if start == nil {
-		return nil, fmt.Errorf("--provider: no provider is called %q; there are %s", in.provider, strings.Join(with.names(compiles), ", "))
-	}
-	return start()
 }
 
 // outputFlag adds the choice between text for people and JSON for programs.

@@ -44,7 +44,7 @@ real cloud would be given, and every request is routed by the rules that these s
   fairlead demo --once`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cloud, err := with.local()
+			cloud, err := in.provider.local(cmd.Context(), with)
 			if err != nil {
 				return err
 			}
@@ -61,6 +61,7 @@ real cloud would be given, and every request is routed by the rules that these s
 		},
 	}
 	in.manifestFlags(cmd, samples)
+	in.provider.flags(cmd.Flags(), with.names(demonstrates), "that serves")
 	cmd.Flags().BoolVar(&once, "once", false, "request every route, say pass or fail, and end")
 	return cmd
 }

@@ -94,7 +94,7 @@ type compilation struct {
 
 // compile compiles the files of the flags, or what is in the cluster, from nothing.
 func (in *input) compile(cmd *cobra.Command, with Providers, cluster home) (compilation, error) {
-	cloud, err := in.cloud(with)
+	cloud, err := in.provider.offline(cmd.Context(), with)
 	if err != nil {
 		return compilation{}, err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,15 +59,6 @@ func (h home) client() (client.Client, error) {
 // surroundings are what a cloud is told of the cluster.
 func (h home) surroundings() clouds.Surroundings {
 	return clouds.Surroundings{Installation: h.installationID, Nodes: h.instances}
-}
-
-// open starts the cloud that the cluster is served from.
-func (p Providers) open(ctx context.Context, name string, around clouds.Surroundings) (clouds.Live, error) {
-	start := p.Clouds[name].Live
-	if start == nil {
-		return nil, fmt.Errorf("--provider: no provider is called %q; there are %s", name, strings.Join(p.names(serves), ", "))
-	}
-	return start(ctx, around)
 }
 
 // installationID tells what this operator makes from what others do: those of other clusters, which

@@ -65,6 +65,9 @@ func settle(cmd *cobra.Command, settings *pflag.FlagSet, environ []string) (map[
 			problems = append(problems, fmt.Errorf("%s: there is no such setting%s", g.from, nearest(settings, g.setting)))
 			continue
 		}
+		if several, ok := f.Value.(*selection); ok {
+			several.reset()
+		}
 		if err := f.Value.Set(g.value); err != nil {
 			problems = append(problems, invalid(g.from, g.value, err))
 		}

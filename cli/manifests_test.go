@@ -123,7 +123,7 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 		"a provider that does not exist": {
 			files: map[string]string{"a.yaml": good},
 			args:  []string{"--provider", "cumulus"},
-			want:  []string{`no provider is called "cumulus"; there are aws, fake`},
+			want:  []string{`--provider: "cumulus": it can be aws or fake, or NAME=URL`},
 		},
 		"a format that does not exist": {
 			files: map[string]string{"a.yaml": good},

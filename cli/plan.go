@@ -100,7 +100,7 @@ func runPlan(cmd *cobra.Command, with Providers, in input, from sources, output 
 
 // planFiles plans from what files say there is.
 func planFiles(cmd *cobra.Command, with Providers, in input, from sources) ([]program, []diag.Diagnostic, error) {
-	cloud, err := in.cloud(with)
+	cloud, err := in.provider.offline(cmd.Context(), with)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -122,7 +122,7 @@ func planLive(cmd *cobra.Command, with Providers, in input, from sources) ([]pro
 	if err != nil && !errors.Is(err, manifests.ErrNoIngress) {
 		return nil, nil, err
 	}
-	opened, err := with.open(ctx, in.provider, from.home.surroundings())
+	opened, err := in.provider.live(ctx, with, from.home.surroundings())
 	if err != nil {
 		return nil, nil, err
 	}

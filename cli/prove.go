@@ -69,9 +69,9 @@ type proveReport struct {
 
 // run proves, or cleans up.
 func (p *proving) run(cmd *cobra.Command, with Providers, o *running, json bool) error {
-	open := with.Clouds[o.provider].Prove
+	open := with.Clouds[o.provider.first()].Prove
 	if open == nil {
-		return fmt.Errorf("--prove: there is nothing to prove of provider %q", o.provider)
+		return fmt.Errorf("--prove: there is nothing to prove of provider %q", o.provider.first())
 	}
 	options, err := p.options(cmd.ErrOrStderr())
 	options.Apart = cmp.Or(with.Apart, proveApart)
@@ -106,8 +106,8 @@ func (p *proving) run(cmd *cobra.Command, with Providers, o *running, json bool)
 	} else {
 		report.Findings = append(report.Findings, check.Good("prove/left", "what was made", "all of it is deleted"))
 	}
-	report.Version, report.Provider = source(), o.provider
-	if place := with.Clouds[o.provider].Place; place != nil {
+	report.Version, report.Provider = source(), o.provider.first()
+	if place := with.Clouds[o.provider.first()].Place; place != nil {
 		report.Region = place()
 	}
 	report.Calls, report.Seconds = int(calls.Load()), int(time.Since(began).Seconds())

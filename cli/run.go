@@ -75,18 +75,18 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	}
 	config.WarningHandler = &warner{logger: logger}
 	config.Wrap((&listener{logger: logger}).hear)
-	logger.Info("starting", "version", source(), "provider", o.provider, "cluster", config.Host,
+	logger.Info("starting", "version", source(), "provider", o.provider.String(), "cluster", config.Host,
 		"namespace", cmp.Or(o.home.namespace, "all"), "readOnly", o.readOnly, "leaderElect", o.leaderElect)
 	requests := controllers.NewRequests()
 	around := o.surroundings()
 	around.Requested = requests.Count
-	cloud, err := with.open(ctx, o.provider, around)
+	cloud, err := o.provider.live(ctx, with, around)
 	if err != nil {
 		return err
 	}
 	defer cloud.Close()
-	if forgone := with.Clouds[o.provider].Forgone; forgone != nil && forgone() != "" {
-		logger.Info(forgone())
+	for _, forgone := range o.provider.forgone(with) {
+		logger.Info(forgone)
 	}
 	t := term{o, classes, config, cloud, requests, logger, libraries}
 	if err := t.serve(ctx); err != nil {

@@ -24,7 +24,7 @@ import (
 
 // running are the settings.
 type running struct {
-	provider         string
+	provider         selection
 	home             home
 	withoutClass     string
 	manageClass      string
@@ -60,8 +60,7 @@ type running struct {
 func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	flags.SortFlags = false
-	clouds := oneOf(&o.provider, "fake", with.names(serves)...)
-	flags.Var(clouds, "provider", "`CLOUD` that serves: "+clouds.names())
+	o.provider.flags(flags, with.names(serves), "that serve")
 	with.flags(flags)
 	o.home.flags(flags)
 	flags.Var(className{&o.withoutClass, bare}, "watch-ingress-without-class", "serve Ingresses that name no class as if they named the IngressClass `NAME`, with its parameters; without a name, or true: that of --manage-ingress-class; unset, or false: they are left alone")
@@ -106,7 +105,7 @@ func (o *running) surroundings() clouds.Surroundings {
 
 // classes are the settings that decide which Ingresses are ours.
 func (o *running) classes() (ingress.Options, error) {
-	options := ingress.Options{WithoutClass: o.withoutClass, Literal: o.literal, ManagedClass: o.manageClass}
+	options := ingress.Options{WithoutClass: o.withoutClass, Literal: o.literal, ManagedClass: o.manageClass, Providers: o.provider.names}
 	if options.WithoutClass == bare {
 		options.WithoutClass = o.manageClass
 		if o.manageClass == "" {

@@ -83,6 +83,14 @@ func or(d, usual time.Duration) time.Duration {
 	return d
 }
 
+// Term is the provider for a term of this operator: it remembers nothing that was observed before. What is known of the
+// provider itself, and its connections, are the same.
+func (p *Provider) Term() providers.Provider {
+	out := &Provider{endpoint: p.endpoint, base: p.base, client: p.client, breaker: p.breaker, capabilities: p.known()}
+	out.steps = newBatches(out)
+	return out
+}
+
 // Close closes the connections that nothing uses.
 func (p *Provider) Close() { p.client.HTTPClient.CloseIdleConnections() }
 

@@ -28,6 +28,12 @@ import (
 // socketHost stands for a unix socket in URLs.
 const socketHost = "provider.sock"
 
+// CheckURL returns an error for a URL that no provider can have.
+func CheckURL(text string) error {
+	_, err := parse(text)
+	return err
+}
+
 // parse reads the URL of a provider.
 func parse(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
