@@ -1,6 +1,7 @@
 // Package cli is the command line. Its commands drive the compiler over files instead of a
 // cluster: plan prints what would be done, explain says where a request goes and why, demo does
-// it to a cloud on this machine. Run is the operator; check looks at the cloud and the cluster that it would have.
+// it to a cloud on this machine. Run is the operator; check looks at the cloud and the cluster that it would have;
+// serve-provider lends a cloud to an operator elsewhere.
 package cli
 
 import (
@@ -102,7 +103,7 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 // order.
 func Lasts(args []string) bool {
 	cmd, _, err := newRoot(Providers{}).Find(args)
-	return err == nil && (cmd.Name() == "run" || cmd.Name() == "demo" || cmd.Name() == "check" && slices.ContainsFunc(args, makes))
+	return err == nil && (cmd.Name() == "run" || cmd.Name() == "demo" || cmd.Name() == "serve-provider" || cmd.Name() == "check" && slices.ContainsFunc(args, makes))
 }
 
 // makes reports whether an argument has check make things, which it deletes when it is told to end.
@@ -146,7 +147,7 @@ cloud has, and prints the difference as an ordered list of steps, each of them s
 	}
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd.Flags(), err) })
-	root.AddCommand(newPlan(with), newExplain(with), newDemo(with), newRun(with), newCheck(with), newVersion())
+	root.AddCommand(newPlan(with), newExplain(with), newDemo(with), newRun(with), newCheck(with), newServeProvider(with), newVersion())
 	return root
 }
 

@@ -18,14 +18,23 @@ import (
 func TestReference(t *testing.T) {
 	page.Check(t, "../docs/reference/run.md", runPage())
 	page.Check(t, "../docs/reference/check.md", checkPage())
+	page.Check(t, "../docs/reference/serve-provider.md", commandPage("serve-provider", "cli/serveprovider.go"))
 }
 
 // checkPage is what the help of check says.
 func checkPage() string {
+	return commandPage("check", "cli/check.go") + "\nWhat is looked at in AWS, with an example of each line: [before and after installing](../aws/check.md).\n"
+}
+
+// commandPage is what the help of a command says.
+func commandPage(name, source string) string {
 	var b strings.Builder
 	with := testProviders()
-	cmd := newCheck(with)
-	b.WriteString("# fairlead check\n\n<!-- Generated from cli/check.go by \"make generate\". -->\n\n")
+	cmd, _, err := newRoot(with).Find([]string{name})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(&b, "# fairlead %s\n\n<!-- Generated from %s by \"make generate\". -->\n\n", name, source)
 	b.WriteString(cmd.Long + "\n\n```\n" + cmd.Example + "\n```\n\n| Flag | Default | Meaning |\n|---|---|---|\n")
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		name := "`--" + f.Name
@@ -42,7 +51,6 @@ func checkPage() string {
 		}
 		fmt.Fprintf(&b, "| %s` | %s | %s |\n", name, unset, usage)
 	})
-	b.WriteString("\nWhat is looked at in AWS, with an example of each line: [before and after installing](../aws/check.md).\n")
 	return b.String()
 }
 
