@@ -15,7 +15,7 @@ DEMO  ?= config/samples
 MUTATED ?= model/plan providers controllers
 
 # Tests that need libraries which the binary does not link are modules of their own.
-TESTED := test/golden test/hostile test/policy test/config test/alerts test/image tools/mutants
+TESTED := test/golden test/hostile test/policy test/config test/alerts test/openapi test/image tools/mutants
 
 export PATH := $(BIN):$(PATH)
 
