@@ -17,7 +17,9 @@ import (
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/providertest"
+	"fairlead.dev/fairlead/providers/serve"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/caller"
 )
 
 // This file lets load balancers live, and the operator end, in accounts as AWS may be: reads lag behind writes. What
@@ -64,22 +66,35 @@ func TestRealNoRequestEverGoesAstray(t *testing.T) {
 func TestRealContract(t *testing.T) {
 	base := drawn(t)
 	for _, lag := range lags {
-		for name, clause := range contractIn(base, lag) {
-			t.Run(fmt.Sprint(lag, " ", name), func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, clause)
-			})
-		}
+		holdTo(t, lag, contractIn(base, lag, func(p providers.Provider) providers.Provider { return p }))
 	}
 }
 
-// contractIn are the clauses of the contract, each for an account of its own.
-func contractIn(seed uint64, lag time.Duration) map[string]func(*testing.T) {
+// TestRealContractOverHTTP holds the provider to its contract where it is served to another process.
+func TestRealContractOverHTTP(t *testing.T) {
+	base := drawn(t)
+	for _, lag := range lags {
+		holdTo(t, lag, contractIn(base, lag, func(p providers.Provider) providers.Provider { return caller.Of(serve.New(p, serve.Options{})) }))
+	}
+}
+
+func holdTo(t *testing.T, lag time.Duration, clauses map[string]func(*testing.T)) {
+	t.Helper()
+	for name, clause := range clauses {
+		t.Run(fmt.Sprint(lag, " ", name), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, clause)
+		})
+	}
+}
+
+// contractIn are the clauses of the contract, each for an account of its own, which is reached in some way.
+func contractIn(seed uint64, lag time.Duration, reached func(providers.Provider) providers.Provider) map[string]func(*testing.T) {
 	port := new(atomic.Int32)
 	return providertest.Clauses(func(*testing.T) providers.Provider {
 		o := albsim.Real(seed, lag)
 		o.Authorize = operator().allow
-		return aws.New(aws.Options{Config: albsim.New(o).Config(), Installation: "test", VPC: albsim.VPC, Rates: aws.Published()})
+		return reached(aws.New(aws.Options{Config: albsim.New(o).Config(), Installation: "test", VPC: albsim.VPC, Rates: aws.Published()}))
 	}, func(*testing.T) lb.Target {
 		return lb.Target{Address: "10.0.0.9", Port: 8080 + port.Add(1)}
 	})
