@@ -137,9 +137,12 @@ func (o *running) check(ctx context.Context, with Providers, as string) ([]check
 	return append(findings, o.checkCluster(ctx, as)...), nil
 }
 
+// providerAnswersWithin is how long a provider may take to answer.
+const providerAnswersWithin = 5 * time.Second
+
 // reached looks whether a provider that is another process answers, and speaks as this operator does.
 func reached(ctx context.Context, e remote.Endpoint) check.Finding {
-	e.Call = answersWithin
+	e.Call = providerAnswersWithin
 	id, title := "provider/"+e.Name, "provider "+e.Name
 	p, err := remote.Open(ctx, e)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -98,7 +97,7 @@ func (s *selection) inTree() []string {
 
 // endpoint is where a provider is reached.
 func (s *selection) endpoint(name string, around clouds.Surroundings) remote.Endpoint {
-	e := remote.Endpoint{Name: name, URL: s.urls[name], Attempt: around.AttemptTimeout, Call: around.CallTimeout, Requested: around.Requested, Log: logr.Discard()}
+	e := remote.Endpoint{Name: name, URL: s.urls[name], Attempt: around.AttemptTimeout, Call: around.CallTimeout, Requested: around.Requested, Log: around.Log}
 	if s.credentials != "" {
 		e.Credentials = filepath.Join(s.credentials, name)
 	}
@@ -111,7 +110,7 @@ func (s *selection) live(ctx context.Context, with Providers, around clouds.Surr
 	for _, name := range s.names {
 		var err error
 		if s.urls[name] != "" {
-			all.named[name], err = remote.Open(ctx, s.endpoint(name, around))
+			all.named[name], err = begin(ctx, s.endpoint(name, around))
 		} else if start := with.Clouds[name].Live; start == nil {
 			err = fmt.Errorf("--provider: no provider is called %q; there are %s", name, strings.Join(with.names(serves), ", "))
 		} else {
@@ -124,6 +123,19 @@ func (s *selection) live(ctx context.Context, with Providers, around clouds.Surr
 		}
 	}
 	return all, nil
+}
+
+// begin makes a provider that is another process. One that cannot be reached yet is tried again when it is needed: it must
+// not keep load balancers of other providers from being looked after.
+func begin(ctx context.Context, e remote.Endpoint) (clouds.Live, error) {
+	p, err := remote.New(e)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Reach(ctx); err != nil {
+		e.Log.Error(err, "a provider is not reached yet, and nothing is done for its load balancers until it is", "provider", e.Name)
+	}
+	return p, nil
 }
 
 // lives are providers that a cluster is served from.

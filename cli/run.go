@@ -79,7 +79,7 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 		"namespace", cmp.Or(o.home.namespace, "all"), "readOnly", o.readOnly, "leaderElect", o.leaderElect)
 	requests := controllers.NewRequests()
 	around := o.surroundings()
-	around.Requested = requests.Count
+	around.Requested, around.Log = requests.Count, logger
 	cloud, err := o.provider.live(ctx, with, around)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
 
 	"fairlead.dev/fairlead/model/check"
@@ -45,6 +46,8 @@ type Surroundings struct {
 	// AttemptTimeout is how long the cloud may take to answer an attempt of a call, and CallTimeout how long all
 	// attempts of a call may take.
 	AttemptTimeout, CallTimeout time.Duration
+	// Log is where the cloud logs.
+	Log logr.Logger
 }
 
 // Offline is what compiling needs of a provider, answered without asking the cloud.

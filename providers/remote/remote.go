@@ -61,6 +61,18 @@ type Provider struct {
 
 // Open reaches a provider. One whose capabilities cannot be had is an error.
 func Open(ctx context.Context, e Endpoint) (*Provider, error) {
+	p, err := New(e)
+	if err == nil {
+		err = p.Reach(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// New makes a provider without calling it. Until it is reached it looks nothing up, so that nothing is made for it.
+func New(e Endpoint) (*Provider, error) {
 	base, err := parse(e.URL)
 	if err != nil {
 		return nil, fmt.Errorf("provider %s: %w", e.Name, err)
@@ -70,11 +82,11 @@ func Open(ctx context.Context, e Endpoint) (*Provider, error) {
 	p := &Provider{endpoint: e, base: base, breaker: newBreaker(e.Name)}
 	p.client = p.newClient()
 	p.steps = newBatches(p)
-	if err := p.refresh(ctx); err != nil {
-		return nil, err
-	}
 	return p, nil
 }
+
+// Reach asks the provider what its load balancers can express.
+func (p *Provider) Reach(ctx context.Context) error { return p.refresh(ctx) }
 
 func or(d, usual time.Duration) time.Duration {
 	if d <= 0 {
@@ -101,7 +113,12 @@ func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 
 // Lookup is for the Provider interface. Settings are checked here against the schemas that the provider serves.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
-	if p.stale() {
+	switch {
+	case p.known().at.IsZero():
+		if err := p.refresh(ctx); err != nil {
+			return lb.Facts{}, err
+		}
+	case p.stale():
 		p.keepFresh(ctx)
 	}
 	var told v1.Facts
