@@ -9,8 +9,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -113,7 +115,7 @@ func TestAnswersThatWaitAreBounded(t *testing.T) {
 		s.end(o)
 		last = o.id
 	}
-	if s.bytes > mostAnswers || s.find(last) == nil || s.find("0") != nil || len(s.underWay) != 0 {
+	if s.bytes != mostAnswers || len(s.all) != 4 || s.find(last) == nil || s.find("0") != nil || len(s.underWay) != 0 {
 		t.Errorf("%d bytes are kept, the last one is there: %v", s.bytes, s.find(last) != nil)
 	}
 }
@@ -184,6 +186,45 @@ func TestLongRequestsWait(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestNothingIsLeftOfWhatWasRefused has refused requests give back what they took.
+func TestNothingIsLeftOfWhatWasRefused(t *testing.T) {
+	s := testServer(t)
+	s.options.MaxRequest = 2 * small
+	send := func(method, target, body string) int {
+		r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+		r.Header.Set("Content-Type", v1.MediaType)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w.Code
+	}
+	for range mostCalls {
+		if code := send("POST", "/lookup", "{"); code != http.StatusBadRequest {
+			t.Fatalf("a request that ends too early: %d", code)
+		}
+	}
+	for range 2 * mostLarge {
+		if code := send("POST", "/lookup", strings.Repeat(" ", 3*small)); code != http.StatusRequestEntityTooLarge {
+			t.Fatalf("a request that is too long: %d", code)
+		}
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/lookup", io.MultiReader(strings.NewReader(strings.Repeat(" ", small)), iotest.ErrReader(io.ErrUnexpectedEOF)))
+		r.Header.Set("Content-Type", v1.MediaType)
+		w := httptest.NewRecorder()
+		if s.ServeHTTP(w, r); w.Code != http.StatusBadRequest {
+			t.Fatalf("a request that is cut off: %d", w.Code)
+		}
+	}
+	if send("PUT", "/load-balancer/targets?key=k&group=g", `{"targets":[]}`); len(s.members.all) != 0 {
+		t.Errorf("%d target groups are locked", len(s.members.all))
+	}
+	until := time.Now().Add(10 * time.Second)
+	for len(s.bounds.calls) < mostCalls && time.Now().Before(until) {
+		runtime.Gosched() // a call is over just after its answer
+	}
+	if len(s.bounds.calls) != mostCalls || len(s.bounds.large) != mostLarge || len(s.operations.underWay) != 0 {
+		t.Errorf("%d calls and %d long requests are free", len(s.bounds.calls), len(s.bounds.large))
+	}
 }
 
 func TestConnectionsAreBounded(t *testing.T) {

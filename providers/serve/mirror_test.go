@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -67,6 +68,7 @@ func TestAnObservationByTheOperatorIsTheMirror(t *testing.T) {
 	s := serving(t, c, serve.Options{})
 	shown(t, c)
 	done(t, s, "a", create())
+	ask(t, s, "GET /load-balancer/active?key="+url.QueryEscape(string(shop)), nil)                // which is shown what there is, too
 	if _, err := c.Provider.Apply(t.Context(), &lb.Observed{Key: shop}, group("g")); err != nil { // another hand
 		t.Fatal(err)
 	}
@@ -168,12 +170,61 @@ func TestAnObservationThatOverlapsIsNoMirror(t *testing.T) {
 type slowObserve struct {
 	*cloud
 	takes time.Duration
+	then  time.Duration // from the second time on; 0: the same
 }
 
 func (s *slowObserve) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	seen, err := s.cloud.Observe(ctx, key, deep)
-	time.Sleep(s.takes)
+	takes := s.takes
+	if s.then > 0 && s.observes.Load() > 1 {
+		takes = s.then
+	}
+	time.Sleep(takes)
 	return seen, err
+}
+
+// TestAnObservationOfTheServersOwnComesLate has the operator observe meanwhile, and a step be carried out.
+func TestAnObservationOfTheServersOwnComesLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCloud(t)
+		if _, err := c.Provider.Apply(t.Context(), &lb.Observed{Key: shop}, create()); err != nil {
+			t.Fatal(err)
+		}
+		shown(t, c)
+		s := serve.New(&slowObserve{cloud: c, takes: 4 * time.Second, then: time.Second}, serve.Options{})
+		var all sync.WaitGroup
+		all.Go(func() { done(t, s, "late", group("late")) })
+		time.Sleep(time.Second)
+		ask(t, s, observe(shop), nil)
+		done(t, s, "early", group("early"))
+		all.Wait()
+	})
+}
+
+// TestAnObservationDuringAStepThatBeganWhileItWaited sees what the step did: the mirror does not follow the step then.
+func TestAnObservationDuringAStepThatBeganWhileItWaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCloud(t)
+		s := serving(t, c, serve.Options{LongAfter: time.Minute})
+		steps := life()
+		for i, do := range steps[:len(steps)-1] {
+			done(t, s, fmt.Sprint(i), do)
+		}
+		c.afterApply = func(context.Context, *lb.Observed, plan.Step) error {
+			time.Sleep(2 * time.Second)
+			return nil
+		}
+		var all sync.WaitGroup
+		all.Go(func() { done(t, s, "first", group("first")) })
+		time.Sleep(time.Second)
+		all.Go(func() { ask(t, s, observe(shop), nil) })
+		synctest.Wait()
+		all.Go(func() { done(t, s, "second", plan.RespaceRules{Port: 80, To: map[int]int{40: 45, 45: 48}}) })
+		all.Wait()
+		c.afterApply = nil
+		shown(t, c)
+		done(t, s, "after", group("after"))
+	})
 }
 
 // TestParallelStepsOfALoadBalancerThatIsNotKnown look once, and each is shown something that was there.

@@ -17,6 +17,7 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/serve"
 )
@@ -65,6 +66,18 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"no key":                       {line: "GET /load-balancer", status: 400, kind: v1.ProblemMalformed, says: `"key"`},
 		"an empty key":                 {line: "GET /load-balancer?key=", status: 400, kind: v1.ProblemMalformed},
 		"two keys":                     {line: "GET /load-balancer?key=a&key=b", status: 400, kind: v1.ProblemMalformed, says: "2 times"},
+		"a key that is no UTF-8":       {line: "GET /load-balancer?key=%ff", status: 400, kind: v1.ProblemMalformed, says: "UTF-8"},
+		"a timeout of nothing":         {line: "GET /capabilities", headers: []string{"Fairlead-Timeout: 0"}, status: 400, kind: v1.ProblemMalformed},
+		"a timeout of years":           {line: "GET /capabilities", headers: []string{"Fairlead-Timeout: 99999999999"}, status: 400, kind: v1.ProblemMalformed},
+		"a type without a slash":       {line: "GET /capabilities", headers: []string{"Accept: */*;q"}, status: 406, kind: v1.ProblemVersion},
+		"a type of another protocol":   {line: "POST /lookup", body: "{}", headers: []string{"Content-Type: application/json; version=1"}, status: 415, kind: v1.ProblemVersion},
+		"a list for a map":             {line: "POST /lookup", body: `{"network":{"subnetTags":["a"]}}`, status: 400, kind: v1.ProblemMalformed, says: "should be an object"},
+		"an object for a list":         {line: "POST /lookup", body: `{"webACLs":{}}`, status: 400, kind: v1.ProblemMalformed, says: "should be a list"},
+		"an object for a text":         {line: "POST /lookup", body: `{"network":{"key":{}}}`, status: 400, kind: v1.ProblemMalformed, says: "should be a text"},
+		"a text for the body":          {line: "POST /lookup", body: `"a"`, status: 400, kind: v1.ProblemMalformed, says: "the body is a text"},
+		"a step with a long ID":        {line: stepsOf(shop), body: `{"steps":[{"id":"` + strings.Repeat("a", 257) + `","step":{"op":"deleteLoadBalancer"}}]}`, status: 400, kind: v1.ProblemMalformed, says: "257"},
+		"a default of no kind":         {line: stepsOf(shop), body: steps(`{"op":"createListener","listener":{"port":80,"protocol":"HTTP","settings":{},"default":{}}}`), status: 400, kind: v1.ProblemMalformed, says: "listener.default"},
+		"settings of another group":    {line: stepsOf(shop), body: steps(`{"op":"createTargetGroup","targetGroup":{"id":"g","provider":{"a":1},"settings":{"healthCheck":{}}}}`), status: 422, kind: v1.ProblemUnknown, says: "targetGroup.provider"},
 		"a long key":                   {line: "GET /load-balancer?key=" + strings.Repeat("k", 2000), status: 400, kind: v1.ProblemMalformed},
 		"a parameter that is unknown":  {line: "GET /load-balancer?key=a&shallow=true", status: 422, kind: v1.ProblemUnknown, says: `"shallow"`},
 		"a value of deep":              {line: "GET /load-balancer?key=a&deep=yes", status: 422, kind: v1.ProblemUnknown, says: `"yes"`},
@@ -114,6 +127,45 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestWhatOnlyThisProviderUnderstands is told, and taken.
+func TestWhatOnlyThisProviderUnderstands(t *testing.T) {
+	c := newCloud(t)
+	s := serving(t, c, serve.Options{Software: "test 1", Schemas: v1.SettingsSchemas{LoadBalancer: json.RawMessage(`{"type":"object"}`)}})
+	told := read[v1.Capabilities](t, ask(t, s, "GET /capabilities", nil))
+	if told.Software != "test 1" || told.SettingsSchema == nil || string(told.SettingsSchema.LoadBalancer) != `{"type":"object"}` || told.Calls.RequestBytes != 0 {
+		t.Errorf("%+v", told)
+	}
+	none := read[v1.Capabilities](t, ask(t, serving(t, c, serve.Options{}), "GET /capabilities", nil))
+	if none.SettingsSchema != nil {
+		t.Errorf("schemas of a provider that has none: %+v", none.SettingsSchema)
+	}
+	done(t, s, "a", plan.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Key: shop, Settings: routing.Settings{Provider: `{"a":{"b":[null,1]}}`}}})
+	if got := ask(t, s, "GET /load-balancers", nil); got.body != `{"keys":["`+string(shop)+`"]}` {
+		t.Errorf("the keys: %s", got.body)
+	}
+}
+
+func TestALookCanBeDeep(t *testing.T) {
+	for query, want := range map[string]bool{"": false, "&deep=false": false, "&deep=true": true} {
+		c := &deepCloud{cloud: newCloud(t)}
+		ask(t, serve.New(c, serve.Options{}), observe(shop)+query, nil)
+		if c.deep != want {
+			t.Errorf("%q: deep is %v", query, c.deep)
+		}
+	}
+}
+
+// A deepCloud notes whether it is looked at deeply.
+type deepCloud struct {
+	*cloud
+	deep bool
+}
+
+func (c *deepCloud) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	c.deep = deep
+	return c.cloud.Observe(ctx, key, deep)
+}
+
 // TestARuleIsDeletedThatNoStepCouldMake has the operator repeat what it was told of a rule that another hand made.
 func TestARuleIsDeletedThatNoStepCouldMake(t *testing.T) {
 	c := newCloud(t)
@@ -138,6 +190,9 @@ func TestRequestsThatAreAccepted(t *testing.T) {
 		headers    []string
 	}{
 		"no Accept":               {line: "GET /capabilities"},
+		"any of the kind":         {line: "GET /capabilities", headers: []string{"Accept: application/*"}},
+		"a map of any names":      {line: "POST /lookup", body: `{"network":{"key":"k","scheme":"internal","subnetTags":{"any":"text"}}}`},
+		"the most steps":          {line: stepsOf(shop), body: `{"steps":[` + strings.Repeat(`{"id":"a","step":{"op":"deleteLoadBalancer"}},`, 31) + `{"id":"` + strings.Repeat("b", 256) + `","step":{"op":"deleteLoadBalancer"}}]}`},
 		"any answer":              {line: "GET /capabilities", headers: []string{"Accept: */*"}},
 		"one of several versions": {line: "GET /capabilities", headers: []string{"Accept: application/vnd.fairlead.provider+json; version=2, application/vnd.fairlead.provider+json;version=\"1\";q=0.5"}},
 		"a character set":         {line: "POST /lookup", body: "{}", headers: []string{"Content-Type: Application/vnd.fairlead.provider+json;version=1;charset=utf-8"}},

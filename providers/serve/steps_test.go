@@ -186,6 +186,7 @@ func TestNothingIsBegunLate(t *testing.T) {
 		if c.applies.Load() != 0 {
 			t.Error("the step was begun")
 		}
+		shown(t, c)
 		if r := apply(t, s, "a", create(), "Fairlead-Timeout: 5000"); r.Problem != nil || c.applies.Load() != 1 {
 			t.Errorf("delivered again: %+v", r.Problem)
 		}
@@ -312,7 +313,7 @@ func TestAPanicIsAProblem(t *testing.T) {
 	}
 	c.beforeObserve = nil
 	c.beforeApply = func(context.Context, *lb.Observed, plan.Step) error { panic("ah") }
-	if r := apply(t, s, "a", create()); r.Problem == nil || r.Problem.Type != v1.ProblemOther || !strings.Contains(r.Problem.Detail, "panicked") {
+	if r := apply(t, s, "a", create()); r.Problem == nil || r.Problem.Type != v1.ProblemOther || !strings.Contains(r.Problem.Detail, "panicked") || c.applies.Load() != 1 {
 		t.Errorf("in the step: %+v", r)
 	}
 	c.beforeSet = func(context.Context, []lb.Target) error { panic("eh") }
@@ -349,6 +350,25 @@ func TestProblemsOfCalls(t *testing.T) {
 			t.Errorf("%v: %d %s, Retry-After %q", row.err, got.status, got.body, got.header.Get("Retry-After"))
 		}
 	}
+}
+
+// TestClosingEndsReads has a read be under way that was answered with 202.
+func TestClosingEndsReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCloud(t)
+		c.beforeObserve = func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		s := serve.New(c, serve.Options{LongAfter: time.Second})
+		got := ask(t, s, observe(shop), nil)
+		if err := s.Close(time.Minute); err != nil {
+			t.Error(err)
+		}
+		if got := ask(t, s, "GET "+got.header.Get("Location"), nil); got.status != 500 {
+			t.Errorf("%d %s", got.status, got.body)
+		}
+	})
 }
 
 // TestClosing has a server close while a step is under way, and while one is that does not end.

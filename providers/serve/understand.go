@@ -74,7 +74,7 @@ func actions(step v1.Step) *fault {
 func action(a v1.Action) *fault {
 	has := map[string]bool{"forward": a.Forward != nil, "fixed": a.Fixed != nil, "redirect": a.Redirect != nil}
 	for kind, is := range has {
-		if is != (kind == a.Kind) {
+		if is != (kind == a.Kind) || !has[a.Kind] {
 			return wrong("is of kind %q: it has to have that field, and neither of the other two of forward, fixed and redirect", a.Kind)
 		}
 	}
