@@ -108,6 +108,9 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 			errs = append(errs, field.Invalid(at.Child("wafv2ACL"), spec.WAFv2ACL, err.Error()))
 		}
 	}
+	if spec.ProviderName != "" && !providerName.MatchString(spec.ProviderName) {
+		errs = append(errs, field.Invalid(at.Child("providerName"), spec.ProviderName, "must have lower-case letters, digits and hyphens, 32 at most, and begin with a letter"))
+	}
 	errs = append(errs, validateProviderSettings(spec.Provider, at.Child("provider"))...)
 	errs = append(errs, validateTargetPorts(spec.TargetPorts, at.Child("targetPorts"))...)
 	errs = append(errs, validateTags(spec.Tags, at.Child("tags"))...)

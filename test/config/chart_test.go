@@ -249,8 +249,32 @@ func TestChartTakesItsValues(t *testing.T) {
 	})
 }
 
+// TestChartRunsProvidersBesideTheOperator has a provider listen where the operator reaches it.
+func TestChartRunsProvidersBesideTheOperator(t *testing.T) {
+	for values, serving := range map[string]string{
+		"provider: aws\nproviders:\n- {name: edge, image: edge:1}":                          "--provider=aws,edge=unix:///run/fairlead/edge.sock",
+		"provider: \"\"\nproviders:\n- {name: edge, image: edge:1, args: [serve], env: []}": "--provider=edge=unix:///run/fairlead/edge.sock",
+	} {
+		pod := only[*appsv1.Deployment](mustRender(t, values))[0].Spec.Template.Spec
+		operator, beside := pod.Containers[0], pod.Containers[1]
+		if !slices.Contains(operator.Args, serving) {
+			t.Errorf("the operator is started with %v, want %s", operator.Args, serving)
+		}
+		if beside.Env[0].Name != "FAIRLEAD_LISTEN" || beside.Env[0].Value != "unix:/run/fairlead/edge.sock" || beside.Image != "edge:1" {
+			t.Errorf("the provider is %+v", beside)
+		}
+		if mount := operator.VolumeMounts[0]; !cmp.Equal(mount, beside.VolumeMounts[0]) || mount.MountPath != "/run/fairlead" || pod.Volumes[0].EmptyDir == nil {
+			t.Errorf("the operator has %v, the provider %v, and the pod %v", operator.VolumeMounts, beside.VolumeMounts, pod.Volumes)
+		}
+	}
+}
+
 func TestChartRefusesWhatItDoesNotKnow(t *testing.T) {
 	for values, want := range map[string]string{
+		`provider: ""`:                        "there are no providers",
+		`providers: [{name: edge}]`:           "image",
+		`providers: [{name: Edge, image: a}]`: "name",
+
 		`replica: 3`:            "replica",
 		`replicas: many`:        "replicas",
 		`leaderElection: false`: "replicas", // two that both work
