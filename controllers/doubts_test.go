@@ -163,3 +163,60 @@ func TestADoubtIsReadAnew(t *testing.T) {
 type nothing struct{ keeper }
 
 func (nothing) load(context.Context) (map[lb.Key]record, error) { return nil, nil }
+
+// TestAnIngressThatAnotherLeaderHasLetGoOfIsNotServedAgain: the cache of an operator that takes over has an Ingress with our
+// finalizer that is deleted by now. The record, which is read from the API server, does not have it.
+func TestAnIngressThatAnotherLeaderHasLetGoOfIsNotServedAgain(t *testing.T) {
+	named := func(finalizers ...string) *networkingv1.Ingress {
+		return &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Finalizers: finalizers}}
+	}
+	deleted := named(finalizer)
+	now := metav1.Now()
+	deleted.DeletionTimestamp = &now
+	for name, c := range map[string]struct {
+		cached, there *networkingv1.Ingress
+		remembered    bool
+		asked         int
+		want          *networkingv1.Ingress
+	}{
+		"it is let go of":                           {cached: named(finalizer), asked: 1},
+		"it is being deleted":                       {cached: named(finalizer), there: deleted, asked: 1, want: deleted},
+		"it is there, and the record is lost":       {cached: named(finalizer), there: named(finalizer), asked: 1, want: named(finalizer)},
+		"it is new":                                 {cached: named(), there: named(), want: named()},
+		"it is remembered":                          {cached: named(finalizer), there: named(finalizer), remembered: true, want: named(finalizer)},
+		"it is remembered, and the cache is behind": {there: named(finalizer), remembered: true, asked: 1, want: named(finalizer)},
+		"it is gone, and not remembered":            {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &oneIngress{there: c.there}
+			g := &gatherer{cache: &countingReader{}, server: server}
+			known, memory := map[string]*networkingv1.Ingress{"shop/web": c.cached}, ingress.Memory{Members: map[string]ingress.Remembered{}}
+			if c.remembered {
+				memory.Members["shop/web"] = ingress.Remembered{Served: true}
+			}
+			if err := g.askAgain(t.Context(), known, memory); err != nil {
+				t.Fatal(err)
+			}
+			got := known["shop/web"]
+			if server.gets != c.asked || (got == nil) != (c.want == nil) || got != nil && got.DeletionTimestamp.IsZero() != c.want.DeletionTimestamp.IsZero() {
+				t.Errorf("the API server is asked %d times, want %d, and the Ingress is %v, want %v", server.gets, c.asked, got, c.want)
+			}
+		})
+	}
+}
+
+// oneIngress is an API server that has an Ingress, or none.
+type oneIngress struct {
+	client.Reader
+	there *networkingv1.Ingress
+	gets  int
+}
+
+func (o *oneIngress) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	o.gets++
+	if o.there == nil {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	o.there.DeepCopyInto(into.(*networkingv1.Ingress))
+	return nil
+}

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
@@ -298,12 +299,18 @@ func (g *gatherer) ingresses(ctx context.Context, names []string) (map[string]*n
 	return out, nil
 }
 
-// askAgain asks the API server itself for what is remembered and seems to be gone. An Ingress that we
-// hold is seen being deleted, so one that is not there was let go by force, or, after a start, the
-// cache was filled by an API server that lags behind the others.
+// askAgain asks the API server itself about Ingresses of which the cache and the record say different things.
+//
+// One that is remembered and seems to be gone: an Ingress that we hold is seen being deleted, so one that is not there was
+// let go by force, or, after a start, the cache was filled by an API server that lags behind the others.
+//
+// One that is not remembered and has our finalizer: each is remembered before it gets the finalizer, and forgotten before it
+// loses it, so the operator that led before may have let go of it, and the watch of this one's cache was broken then.
 func (g *gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.Ingress, memory ingress.Memory) (err error) {
 	for n, ing := range known {
-		if _, remembered := memory.Members[n]; !remembered || ing != nil {
+		_, remembered := memory.Members[n]
+		held := ing != nil && ing.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(ing, finalizer)
+		if remembered && ing != nil || !remembered && !held {
 			continue
 		}
 		if known[n], err = get[networkingv1.Ingress](ctx, g.server, refFrom(kindIngress, n)); err != nil {
