@@ -62,35 +62,15 @@ func isLoopback(host string) bool {
 
 // newClient makes the client that all calls go through.
 func (p *Provider) newClient() *retryablehttp.Client {
-	socket := ""
-	if p.base.Scheme == "unix" {
-		socket, p.base = p.base.Path, &url.URL{Scheme: "http", Host: socketHost}
-	}
-	dialer := &net.Dialer{Timeout: p.endpoint.Attempt}
-	secrets := credentials{directory: p.endpoint.Credentials}
+	base, secrets, next := p.endpoint.connections(p.base)
+	p.base = base
 	c := retryablehttp.NewClient()
 	c.HTTPClient = &http.Client{
 		Timeout:       p.endpoint.Attempt, // with the reading of the answer
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &attempts{
 			provider: p, secrets: secrets,
-			next: &http.Transport{
-				DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-					if socket != "" {
-						network, address = "unix", socket
-					}
-					return dialer.DialContext(ctx, network, address)
-				},
-				DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-					config, err := secrets.tls()
-					if err != nil {
-						return nil, err
-					}
-					return (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, network, address)
-				},
-				MaxIdleConns: mostConnections, MaxIdleConnsPerHost: mostConnections, IdleConnTimeout: 90 * time.Second,
-				ResponseHeaderTimeout: p.endpoint.Attempt, MaxResponseHeaderBytes: 64 << 10,
-			},
+			next: next,
 		},
 	}
 	c.Logger = levelled{p.endpoint.Log.WithValues("provider", p.endpoint.Name)}
@@ -110,6 +90,33 @@ func (p *Provider) newClient() *retryablehttp.Client {
 	}
 	c.ErrorHandler = retryablehttp.PassthroughErrorHandler
 	return c
+}
+
+// connections are how an endpoint is connected to: the URL that calls go to, and what makes connections to it.
+func (e Endpoint) connections(base *url.URL) (*url.URL, credentials, *http.Transport) {
+	socket := ""
+	if base.Scheme == "unix" {
+		socket, base = base.Path, &url.URL{Scheme: "http", Host: socketHost}
+	}
+	dialer := &net.Dialer{Timeout: e.Attempt}
+	secrets := credentials{directory: e.Credentials}
+	return base, secrets, &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if socket != "" {
+				network, address = "unix", socket
+			}
+			return dialer.DialContext(ctx, network, address)
+		},
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			config, err := secrets.tls()
+			if err != nil {
+				return nil, err
+			}
+			return (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, network, address)
+		},
+		MaxIdleConns: mostConnections, MaxIdleConnsPerHost: mostConnections, IdleConnTimeout: 90 * time.Second,
+		ResponseHeaderTimeout: e.Attempt, MaxResponseHeaderBytes: 64 << 10,
+	}
 }
 
 // mostConnections are kept for calls that are made at once.

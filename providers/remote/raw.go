@@ -1,0 +1,34 @@
+package remote
+
+import (
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// This file is for tests of a provider on the wire: requests that the operator itself never sends.
+
+// Raw is how an endpoint is sent single requests, with its credentials: nothing is repeated and no redirect is followed.
+// It returns the URL that the calls' paths stand behind.
+func Raw(e Endpoint) (base *url.URL, send func(*http.Request) (*http.Response, error), err error) {
+	base, err = parse(e.URL)
+	if err != nil {
+		return nil, nil, err
+	}
+	e.Attempt = or(e.Attempt, 15*time.Second)
+	base, secrets, next := e.connections(base)
+	client := &http.Client{
+		Transport: next, Timeout: e.Attempt,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return base, func(r *http.Request) (*http.Response, error) {
+		token, err := secrets.token()
+		if err != nil {
+			return nil, err
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		return client.Do(r) //nolint:gosec // the URL is what the caller wants to try
+	}, nil
+}
