@@ -51,10 +51,11 @@ var layers = map[string][]string{
 	"providers/wire":         {"api/provider/v1", "model/lb", "model/plan", "model/routing", "providers"},
 	"providers/remote":       {"api/provider/v1", "model/lb", "model/plan", "providers", "providers/wire"},
 	"providers/serve":        {"api/provider/v1", "model/lb", "model/plan", "providers", "providers/wire"},
+	"providers/probe":        {"api/provider/v1", "model/check"},
 
 	"controllers": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
 	"cli": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
-		"controllers", "cli/cluster", "cli/manifests", "model/check", "providers/clouds", "providers/prove", "providers/remote", "providers/serve"},
+		"controllers", "cli/cluster", "cli/manifests", "model/check", "providers/clouds", "providers/prove", "providers/probe", "providers/remote", "providers/serve"},
 	"cli/cluster":   {"api/v1alpha1", "model/check", "model/ingress"},
 	"cli/manifests": {"api/v1alpha1", "model/ingress"},
 	".":             {"cli", "providers/clouds", "providers/fake", "providers/aws"},

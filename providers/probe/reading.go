@@ -1,0 +1,190 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+)
+
+// This file is what is tried without making anything.
+
+// first is tried first: without it there is no provider to try.
+var first = trial{
+	"provider/capabilities", "GET /capabilities says what the load balancers can express", "see that the URL and the credentials are right and that the provider runs",
+	func(p *probe, ctx context.Context) error {
+		if err := p.get(ctx, v1.PathCapabilities, nil, &p.capabilities); err != nil {
+			return err
+		}
+		switch {
+		case !slices.Contains(p.capabilities.Versions, v1.Version):
+			return fmt.Errorf("it speaks the versions %v of the protocol; this program speaks %d", p.capabilities.Versions, v1.Version)
+		case p.capabilities.Name == "":
+			return fmt.Errorf("the name is empty")
+		}
+		return nil
+	},
+}
+
+var reading = []trial{
+	{"provider/capabilities-etag", "If-None-Match of the capabilities is answered with 304", "answer GET /capabilities with an ETag, and with 304 where If-None-Match has the same one",
+		func(p *probe, ctx context.Context) error {
+			return p.notModified(ctx, request{method: http.MethodGet, path: v1.PathCapabilities})
+		}},
+	{"provider/request-id", "an answer has the Request-Id of its request", "copy the header Request-Id into each answer",
+		func(p *probe, ctx context.Context) error {
+			id := rand.Text()
+			a, err := p.send(ctx, request{method: http.MethodGet, path: v1.PathCapabilities, requestID: id})
+			if err == nil && a.header.Get(v1.HeaderRequestID) != id {
+				err = fmt.Errorf("the request had %q, the answer has %q", id, a.header.Get(v1.HeaderRequestID))
+			}
+			return err
+		}},
+	{"provider/lookup", "a lookup without questions is answered with facts", "answer POST /lookup with {} where there is nothing to look up",
+		func(p *probe, ctx context.Context) error {
+			a, err := p.lookup(ctx, `{}`)
+			if err == nil {
+				err = a.read(&v1.Facts{})
+			}
+			return err
+		}},
+	{"provider/missing", "a load balancer that does not exist is told as not existing", "answer GET /load-balancer with 200 and exists: false",
+		func(p *probe, ctx context.Context) error { return p.missing(ctx, p.key) }},
+	{"provider/reserved-key", "a key can have any character", "decode the query parameter key like any other text, and do not read what it says",
+		func(p *probe, ctx context.Context) error { return p.missing(ctx, p.key+"/a b&c=d?e#f%2Fg+é") }},
+	{"provider/no-key", "a request without a key is refused", "refuse it with 400 and the problem malformed",
+		p400(request{method: http.MethodGet, path: v1.PathLoadBalancer})},
+	{"provider/unknown-call", "a call that the protocol does not have is refused", "answer with 404 and the problem malformed",
+		func(p *probe, ctx context.Context) error {
+			a, err := p.send(ctx, request{method: http.MethodGet, path: "/fairlead-check"})
+			if err != nil {
+				return err
+			}
+			return refused(a, []int{404}, v1.ProblemMalformed)
+		}},
+	{"provider/unknown-operation", "an operation that is not known is refused", "answer GET /operations/ID with 404 and the problem malformed where the ID is not known",
+		func(p *probe, ctx context.Context) error {
+			a, err := p.send(ctx, request{method: http.MethodGet, path: v1.PathOperations + rand.Text()})
+			if err != nil {
+				return err
+			}
+			return refused(a, []int{404}, v1.ProblemMalformed)
+		}},
+	{"provider/unknown-field", "a field that is not known is refused, and named", "refuse it with 422 and the problem unknown, with the field in its detail: to ignore it would be to do something else",
+		func(p *probe, ctx context.Context) error {
+			a, err := p.lookup(ctx, `{"fairleadCheck":true}`)
+			if err != nil {
+				return err
+			}
+			if err := refused(a, []int{422}, v1.ProblemUnknown); err != nil {
+				return err
+			}
+			if !bytes.Contains(a.body, []byte("fairleadCheck")) {
+				return fmt.Errorf("the problem does not name the field fairleadCheck")
+			}
+			return nil
+		}},
+	{"provider/null", "null is refused", "refuse it with 400 and the problem malformed", wrong(`{"certificateHosts":null}`)},
+	{"provider/twice", "an object that has a name twice is refused", "refuse it with 400 and the problem malformed", wrong(`{"limits":true,"limits":false}`)},
+	{"provider/trailing", "a request with something behind its JSON is refused", "refuse it with 400 and the problem malformed", wrong(`{}{}`)},
+	{"provider/deep", "JSON that is nested deeply is refused", "refuse it with 400 and the problem malformed", wrong(`{"certificateHosts":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`)},
+	{"provider/accept", "a version that the provider does not speak is refused", "answer with 406 and the problem version where Accept has no version that is spoken",
+		func(p *probe, ctx context.Context) error {
+			return p.version(ctx, request{method: http.MethodGet, path: v1.PathCapabilities, accept: otherVersion}, 406)
+		}},
+	{"provider/content-version", "a body in a version that the provider does not speak is refused", "answer with 415 and the problem version",
+		func(p *probe, ctx context.Context) error {
+			return p.version(ctx, request{method: http.MethodPost, path: v1.PathLookup, body: []byte(`{}`), contentType: otherVersion}, 415)
+		}},
+	{"provider/content-type", "a body of another media type is refused", "answer with 415 and the problem version",
+		func(p *probe, ctx context.Context) error {
+			return p.version(ctx, request{method: http.MethodPost, path: v1.PathLookup, body: []byte(`{}`), contentType: "text/plain"}, 415)
+		}},
+	{"provider/too-large", "a request that is too long is refused", "refuse one that is longer than calls.requestBytes with 413 and the problem too-large",
+		func(p *probe, ctx context.Context) error {
+			most := v1.MaxRequest
+			if n := p.capabilities.Calls.RequestBytes; n > 0 {
+				most = min(most, n)
+			}
+			a, err := p.lookup(ctx, "{}"+strings.Repeat(" ", most))
+			if err != nil {
+				return err
+			}
+			return refused(a, []int{413}, v1.ProblemTooLarge)
+		}},
+}
+
+// otherVersion is the media type of a version that there is not.
+var otherVersion = strings.Replace(v1.MediaType, "version=1", "version=9999", 1)
+
+func (p *probe) lookup(ctx context.Context, body string) (answer, error) {
+	return p.send(ctx, request{method: http.MethodPost, path: v1.PathLookup, body: []byte(body)})
+}
+
+// wrong tries a lookup that is malformed.
+func wrong(body string) func(*probe, context.Context) error {
+	return p400(request{method: http.MethodPost, path: v1.PathLookup, body: []byte(body)})
+}
+
+// p400 tries a request that is malformed.
+func p400(r request) func(*probe, context.Context) error {
+	return func(p *probe, ctx context.Context) error {
+		a, err := p.send(ctx, r)
+		if err != nil {
+			return err
+		}
+		return refused(a, []int{400, 422}, v1.ProblemMalformed, v1.ProblemUnknown)
+	}
+}
+
+// version tries a request of a version that is not spoken.
+func (p *probe) version(ctx context.Context, r request, status int) error {
+	a, err := p.send(ctx, r)
+	if err != nil {
+		return err
+	}
+	if err := refused(a, []int{status}, v1.ProblemVersion); err != nil {
+		return err
+	}
+	if told, _ := a.problem(); !slices.Contains(told.Versions, v1.Version) { // refused has read it
+		return fmt.Errorf("the problem has the versions %v; it has to have those that the provider speaks", told.Versions)
+	}
+	return nil
+}
+
+// missing asks for a load balancer that does not exist.
+func (p *probe) missing(ctx context.Context, key string) error {
+	var told v1.Observed
+	if err := p.get(ctx, v1.PathLoadBalancer, url.Values{"key": {key}}, &told); err != nil {
+		return err
+	}
+	if told.Key != key || told.Exists {
+		return fmt.Errorf("asked for %q, it told of %q, exists: %v", key, told.Key, told.Exists)
+	}
+	return nil
+}
+
+// notModified asks twice, the second time with the entity tag of the first answer.
+func (p *probe) notModified(ctx context.Context, r request) error {
+	a, err := p.send(ctx, r)
+	if err != nil {
+		return err
+	}
+	r.ifNoneMatch = a.header.Get("ETag")
+	if r.ifNoneMatch == "" {
+		return fmt.Errorf("the answer has no ETag")
+	}
+	if a, err = p.send(ctx, r); err != nil {
+		return err
+	}
+	if a.status != http.StatusNotModified || len(a.body) > 0 {
+		return a.unexpected("304 without a body")
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package probe
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+)
+
+// This file sends single requests and reads what comes back.
+
+// attempt is how long the provider is told that an answer is waited for.
+const attempt = 15 * time.Second
+
+// A request is one that is sent; what is empty is as the protocol wants it.
+type request struct {
+	method, path string
+	query        url.Values
+	body         []byte
+	reader       io.Reader // instead of the body
+	length       int64     // of what the reader was to have
+	contentType  string
+	accept       string
+	ifNoneMatch  string
+	requestID    string
+}
+
+// An answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// send sends a request and waits for the answer, also where that is 202 first.
+func (p *probe) send(ctx context.Context, r request) (answer, error) {
+	to := p.to.Base.JoinPath(r.path)
+	to.RawQuery = r.query.Encode()
+	a, err := p.exchange(ctx, r, to)
+	for err == nil && a.status == http.StatusAccepted {
+		seconds, _ := strconv.Atoi(a.header.Get("Retry-After")) // none is 0
+		if err = pause(ctx, max(p.to.Pause, time.Duration(min(seconds, 30))*time.Second)); err != nil {
+			break
+		}
+		at, bad := to.Parse(a.header.Get("Location"))
+		if bad != nil || at.Host != to.Host || at.Scheme != to.Scheme || a.header.Get("Location") == "" {
+			return a, fmt.Errorf("the Location of an answer with 202 is %q; it has to be a path on the same host", a.header.Get("Location"))
+		}
+		a, err = p.exchange(ctx, request{method: http.MethodGet}, at)
+	}
+	return a, err
+}
+
+func (p *probe) exchange(ctx context.Context, r request, to *url.URL) (answer, error) {
+	body := r.reader
+	if body == nil && r.body != nil {
+		body = bytes.NewReader(r.body)
+	}
+	out, err := http.NewRequestWithContext(ctx, r.method, to.String(), body)
+	if err != nil {
+		return answer{}, fmt.Errorf("making a request: %w", err)
+	}
+	if r.reader != nil {
+		out.ContentLength = r.length
+	}
+	if body != nil {
+		out.Header.Set("Content-Type", cmp.Or(r.contentType, v1.MediaType))
+	}
+	out.Header.Set("Accept", cmp.Or(r.accept, v1.MediaType))
+	out.Header.Set(v1.HeaderTimeout, strconv.FormatInt(attempt.Milliseconds(), 10))
+	out.Header.Set(v1.HeaderRequestID, cmp.Or(r.requestID, rand.Text()))
+	if r.ifNoneMatch != "" {
+		out.Header.Set("If-None-Match", r.ifNoneMatch)
+	}
+	response, err := p.to.Send(out)
+	if err != nil {
+		return answer{}, fmt.Errorf("%s %s: %w", r.method, r.path, err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, v1.MaxAnswer+1))
+	if err != nil {
+		return answer{}, fmt.Errorf("%s %s: reading the answer: %w", r.method, r.path, err)
+	}
+	if len(text) > v1.MaxAnswer {
+		return answer{}, fmt.Errorf("%s %s: the answer is longer than %d bytes", r.method, r.path, v1.MaxAnswer)
+	}
+	p.listen(text)
+	return answer{response.StatusCode, response.Header, text}, nil
+}
+
+// listen notes secrets that an answer tells.
+func (p *probe) listen(text []byte) {
+	for _, secret := range p.secrets {
+		if strings.Contains(string(text), secret) {
+			p.told[secret] = true
+		}
+	}
+}
+
+// get asks for something that has to be answered with 200.
+func (p *probe) get(ctx context.Context, path string, query url.Values, into any) error {
+	a, err := p.send(ctx, request{method: http.MethodGet, path: path, query: query})
+	if err != nil {
+		return err
+	}
+	return a.read(into)
+}
+
+// read reads an answer that has to be 200.
+func (a answer) read(into any) error {
+	if a.status != http.StatusOK {
+		return a.unexpected("200")
+	}
+	if name, parameters, err := mime.ParseMediaType(a.header.Get("Content-Type")); err != nil || name+"; version="+parameters["version"] != v1.MediaType {
+		return fmt.Errorf("the Content-Type of the answer is %q; it has to be %s", a.header.Get("Content-Type"), v1.MediaType)
+	}
+	if err := json.Unmarshal(a.body, into); err != nil {
+		return fmt.Errorf("reading the answer: %w", err)
+	}
+	return nil
+}
+
+// problem is the problem that an answer tells.
+func (a answer) problem() (v1.Problem, error) {
+	var p v1.Problem
+	if name, _, err := mime.ParseMediaType(a.header.Get("Content-Type")); err != nil || name != v1.ProblemMediaType {
+		return p, fmt.Errorf("the answer has the status %d and the Content-Type %q; a problem has %s", a.status, a.header.Get("Content-Type"), v1.ProblemMediaType)
+	}
+	if err := json.Unmarshal(a.body, &p); err != nil {
+		return p, fmt.Errorf("reading a problem: %w", err)
+	}
+	return p, nil
+}
+
+// unexpected says that an answer has another status.
+func (a answer) unexpected(want string) error {
+	if p, err := a.problem(); err == nil {
+		return fmt.Errorf("it answered with the status %d, not %s: %w", a.status, want, &p)
+	}
+	return fmt.Errorf("it answered with the status %d, not %s", a.status, want)
+}
+
+// result is the result of the only step of a call.
+func (a answer) result(id string) (v1.Result, error) {
+	var told v1.Applied
+	if err := a.read(&told); err != nil {
+		return v1.Result{}, err
+	}
+	if len(told.Results) != 1 || told.Results[0].ID != id {
+		return v1.Result{}, fmt.Errorf("one step was sent, and the answer has not one result with its ID, but %d results", len(told.Results))
+	}
+	return told.Results[0], nil
+}
+
+// refused returns an error unless a request is refused with a problem of one of some types.
+func refused(a answer, statuses []int, types ...v1.ProblemType) error {
+	found := false
+	for _, status := range statuses {
+		found = found || a.status == status
+	}
+	if !found {
+		return a.unexpected(strings.Trim(strings.ReplaceAll(fmt.Sprint(statuses), " ", " or "), "[]"))
+	}
+	p, err := a.problem()
+	if err != nil {
+		return err
+	}
+	for _, t := range types {
+		if p.Type == t {
+			return nil
+		}
+	}
+	return fmt.Errorf("the problem has the type %q, not %q", p.Type, types)
+}

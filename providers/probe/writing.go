@@ -1,0 +1,340 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+)
+
+// This file is what is tried on a load balancer of the run.
+
+// needed is the trial that all others of this file need.
+const needed = "provider/twice-at-once"
+
+// The objects of the run.
+const (
+	group       = "fairlead-check"
+	certificate = "fairlead-check"
+)
+
+func loadBalancer() v1.Step {
+	return v1.Step{Op: v1.CreateLoadBalancer, LoadBalancer: &v1.LoadBalancer{Settings: v1.Settings{Scheme: "internal", IPFamily: "ipv4"}, Digest: "fairlead-check"}}
+}
+
+func targetGroup(id string) v1.Step {
+	return v1.Step{Op: v1.CreateTargetGroup, TargetGroup: &v1.TargetGroup{
+		ID: id, Service: "fairlead-check/web", Port: "80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1", Family: "ipv4", Digest: "fairlead-check",
+		Settings: v1.GroupSettings{Health: v1.HealthCheck{Path: "/", Port: "traffic-port", Protocol: "HTTP", IntervalSeconds: 15, TimeoutSeconds: 5, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"}},
+	}}
+}
+
+var writing = []trial{
+	{"provider/unknown-op", "a step of an op that is not known is refused", "refuse it with the problem unknown",
+		func(p *probe, ctx context.Context) error {
+			id := rand.Text()
+			a, err := p.steps(ctx, id, v1.Step{Op: "fairleadCheck"})
+			if err != nil {
+				return err
+			}
+			return refusedStep(a, id, v1.ProblemUnknown)
+		}},
+	{"provider/cut-off", "a step whose request is cut off is not carried out", "carry out nothing of a request that is not whole", (*probe).cutOff},
+	{needed, "a step that comes twice at once is carried out once, with one result", "keep the result of each step ID for ten minutes, and let a second request of the ID wait for the first", (*probe).atOnce},
+	{"provider/other-step", "the ID of one step is refused for another one", "refuse it with the problem malformed",
+		func(p *probe, ctx context.Context) error {
+			id := rand.Text()
+			if r, err := p.once(ctx, id, loadBalancer()); err != nil {
+				return err
+			} else if r.Problem != nil {
+				return fmt.Errorf("the step createLoadBalancer failed: %w", r.Problem)
+			}
+			a, err := p.steps(ctx, id, targetGroup(group+"-other"))
+			if err != nil {
+				return err
+			}
+			return refusedStep(a, id, v1.ProblemMalformed)
+		}},
+	{"provider/true-already", "a step that is true already succeeds and changes nothing", "look what there is before something is made", (*probe).trueAlready},
+	{"provider/listed", "a load balancer that exists is listed", "list the keys of all load balancers, also of those that are being deleted",
+		func(p *probe, ctx context.Context) error { return p.listed(ctx, true) }},
+	{"provider/observed-etag", "If-None-Match of a load balancer is answered with 304", "answer GET /load-balancer with an ETag, and with 304 where If-None-Match has the same one",
+		func(p *probe, ctx context.Context) error {
+			return p.notModified(ctx, request{method: http.MethodGet, path: v1.PathLoadBalancer, query: url.Values{"key": {p.key}}})
+		}},
+	{"provider/targets", "members that are put twice are there once", "make PUT /load-balancer/targets replace the members, and answer with 204", (*probe).targets},
+	{"provider/certificate", "a certificate that is imported is told, with its names", "tell the certificates that steps imported in GET /load-balancer", (*probe).importCertificate},
+}
+
+// refusedStep returns an error unless a call, or its one step, is refused with a type of problem.
+func refusedStep(a answer, id string, want v1.ProblemType) error {
+	if a.status != http.StatusOK {
+		return refused(a, []int{400, 422}, want)
+	}
+	r, err := a.result(id)
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.Problem == nil:
+		return fmt.Errorf("the step succeeded; it has to have a problem of the type %q", want)
+	case r.Problem.Type != want:
+		return fmt.Errorf("the step has a problem of the type %q, not %q", r.Problem.Type, want)
+	}
+	return nil
+}
+
+// errCut ends a request that is cut off.
+var errCut = errors.New("cut off")
+
+// cut is a body that breaks off.
+type cut struct{ io.Reader }
+
+func (c cut) Read(b []byte) (int, error) {
+	n, err := c.Reader.Read(b)
+	if errors.Is(err, io.EOF) {
+		err = errCut
+	}
+	return n, err
+}
+
+func (p *probe) cutOff(ctx context.Context) error {
+	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{{ID: rand.Text(), Step: targetGroup(group)}}})
+	if err != nil {
+		return fmt.Errorf("writing a step: %w", err)
+	}
+	// All of the JSON is there: only the length says that the request is not whole.
+	r := request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}}, reader: cut{bytes.NewReader(body)}, length: int64(len(body)) + 100}
+	if a, err := p.send(ctx, r); err == nil && a.status < 400 {
+		return fmt.Errorf("it answered a request that was cut off with the status %d", a.status)
+	}
+	if err := pause(ctx, p.to.Pause); err != nil {
+		return err
+	}
+	seen, err := p.observe(ctx)
+	if err == nil && len(seen.TargetGroups) > 0 {
+		err = errors.New("the target group is there")
+	}
+	return err
+}
+
+// atOnce sends the step that makes the load balancer several times with one ID.
+func (p *probe) atOnce(ctx context.Context) error {
+	for {
+		const times = 4
+		var (
+			id      = rand.Text()
+			results [times]v1.Result
+			errs    [times]error
+			wait    sync.WaitGroup
+		)
+		for i := range times {
+			wait.Go(func() { results[i], errs[i] = p.once(ctx, id, loadBalancer()) })
+		}
+		wait.Wait()
+		if err := errors.Join(errs[:]...); err != nil {
+			return err
+		}
+		one, err := json.Marshal(results[0])
+		if err != nil {
+			return fmt.Errorf("reading a result: %w", err)
+		}
+		for _, r := range results[1:] {
+			if other, err := json.Marshal(r); err != nil || !bytes.Equal(one, other) {
+				return fmt.Errorf("the results differ: %s and %s", one, other)
+			}
+		}
+		switch problem := results[0].Problem; {
+		case problem == nil:
+			return nil
+		case problem.Type != v1.ProblemPending && problem.Type != v1.ProblemThrottled:
+			return fmt.Errorf("the step createLoadBalancer failed: %w", problem)
+		}
+		if err := pause(ctx, p.to.Pause); err != nil {
+			return err
+		}
+	}
+}
+
+// trueAlready sends the same steps again under other IDs.
+func (p *probe) trueAlready(ctx context.Context) error {
+	var before v1.Observed
+	for again := range 2 {
+		for _, s := range []v1.Step{loadBalancer(), targetGroup(group)} {
+			if err := p.step(ctx, s); err != nil {
+				return err
+			}
+		}
+		seen, err := p.observe(ctx)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !seen.Exists:
+			return errors.New("the load balancer that was made does not exist")
+		case len(seen.TargetGroups) != 1 || seen.TargetGroups[0].ID != group:
+			return fmt.Errorf("it has %d target groups; one was made, %s", len(seen.TargetGroups), group)
+		case seen.Settings == nil && seen.Digest == "" || seen.TargetGroups[0].Settings == nil && seen.TargetGroups[0].Digest == "":
+			return errors.New("it tells neither the settings nor the digest that came with them")
+		case again > 0 && (seen.Handle != before.Handle || seen.TargetGroups[0].Handle != before.TargetGroups[0].Handle):
+			return fmt.Errorf("the handles were %q and %q, and are %q and %q", before.Handle, before.TargetGroups[0].Handle, seen.Handle, seen.TargetGroups[0].Handle)
+		}
+		before = seen
+	}
+	return nil
+}
+
+// listed returns an error unless the key is listed, or is not.
+func (p *probe) listed(ctx context.Context, want bool) error {
+	var told v1.LoadBalancerList
+	if err := p.get(ctx, v1.PathLoadBalancers, nil, &told); err != nil {
+		return err
+	}
+	if is := slices.Contains(told.Keys, p.key); is != want {
+		return fmt.Errorf("%q is listed: %v", p.key, is)
+	}
+	return nil
+}
+
+// targets puts members twice, then none. The address is one of documentation (RFC 5737): it is sent nothing of use.
+func (p *probe) targets(ctx context.Context) error {
+	query := url.Values{"key": {p.key}, "group": {group}}
+	member := v1.TargetHealth{Address: "192.0.2.1", Port: 8080}
+	for _, members := range [][]v1.TargetHealth{{member}, {member}, {}} {
+		body, err := json.Marshal(v1.TargetList{Targets: members})
+		if err != nil {
+			return fmt.Errorf("writing members: %w", err)
+		}
+		a, err := p.send(ctx, request{method: http.MethodPut, path: v1.PathTargets, query: query, body: body})
+		if err != nil {
+			return err
+		}
+		if p, err := a.problem(); err == nil && p.Type == v1.ProblemRejected {
+			return errSkipped("it takes no member " + member.Address + ": " + p.Error())
+		}
+		if a.status != http.StatusNoContent {
+			return a.unexpected("204")
+		}
+		var told v1.TargetList
+		if err := p.get(ctx, v1.PathTargets, query, &told); err != nil {
+			return err
+		}
+		told.Targets = slices.DeleteFunc(told.Targets, func(t v1.TargetHealth) bool { return t.State == "draining" })
+		same := slices.EqualFunc(members, told.Targets, func(a, b v1.TargetHealth) bool { return a.Address == b.Address && a.Port == b.Port })
+		if !same {
+			return fmt.Errorf("the members that were put are %v, those that are told are %v", members, told.Targets)
+		}
+	}
+	return nil
+}
+
+func (p *probe) importCertificate(ctx context.Context) error {
+	chain, key, err := keyPair()
+	if err != nil {
+		return err
+	}
+	p.secrets = append(p.secrets, strings.Split(key, "\n")[1]) // a line of it is told as it is, or as JSON
+	host := "fairlead-check.example.com"
+	if err := p.step(ctx, v1.Step{Op: v1.ImportCertificate, Certificate: &v1.Certificate{ID: certificate, Hosts: []string{host}, Kind: "ecdsa", Digest: "fairlead-check", Chain: chain, Key: key}}); err != nil {
+		return err
+	}
+	seen, err := p.observe(ctx)
+	if err != nil {
+		return err
+	}
+	if len(seen.Certificates) != 1 || seen.Certificates[0].ID != certificate || !slices.Equal(seen.Certificates[0].Hosts, []string{host}) {
+		return fmt.Errorf("it tells the certificates %v; one was imported, %s of %s", seen.Certificates, certificate, host)
+	}
+	return nil
+}
+
+// keyPair is a certificate that signs itself, for an hour.
+func keyPair() (chain, key string, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return "", "", fmt.Errorf("making a key: %w", err)
+	}
+	now := time.Now()
+	host := "fairlead-check.example.com"
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: host}, DNSNames: []string{host},
+		NotBefore: now.Add(-time.Minute), NotAfter: now.Add(24 * time.Hour), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		return "", "", fmt.Errorf("making a certificate: %w", err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return "", "", fmt.Errorf("writing a key: %w", err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})), nil
+}
+
+// last deletes what there is, each thing twice.
+var last = trial{
+	"provider/deleted", "what was made is deleted, and a deletion that comes again succeeds", "let a step that deletes what is not there succeed; delete what is left of the key by hand", (*probe).clear,
+}
+
+func (p *probe) clear(ctx context.Context) error {
+	seen, err := p.observe(ctx)
+	if err != nil {
+		return fmt.Errorf("of %s may be left: %w", p.key, err)
+	}
+	steps := []v1.Step{{Op: v1.DeleteLoadBalancer}}
+	for _, g := range seen.TargetGroups {
+		steps = append(steps, v1.Step{Op: v1.DeleteTargetGroup, TargetGroupID: g.ID})
+	}
+	for _, c := range seen.Certificates {
+		steps = append(steps, v1.Step{Op: v1.DeleteCertificate, CertificateID: c.ID})
+	}
+	if seen.Firewall != "" {
+		steps = append(steps, v1.Step{Op: v1.DeleteFirewall})
+	}
+	var failed error
+	for _, s := range steps {
+		for range 2 {
+			if err := p.step(ctx, s); err != nil {
+				failed = errors.Join(failed, err)
+			}
+		}
+	}
+	if seen, err = p.observe(ctx); err == nil && (seen.Exists || len(seen.TargetGroups)+len(seen.Certificates) > 0 || seen.Firewall != "") {
+		err = fmt.Errorf("of %s there are left: load balancer %v, target groups %d, certificates %d", p.key, seen.Exists, len(seen.TargetGroups), len(seen.Certificates))
+	}
+	if err == nil {
+		err = p.listed(ctx, false)
+	}
+	return errors.Join(failed, err)
+}
+
+// silent is whether all answers kept the secrets.
+var silent = trial{
+	"provider/secrets", "no answer has the private key", "tell no private key and no client secret",
+	func(p *probe, _ context.Context) error {
+		switch {
+		case len(p.secrets) == 0:
+			return errSkipped("no certificate was sent")
+		case len(p.told) > 0:
+			return errors.New("an answer has the private key of the certificate in it")
+		}
+		return nil
+	},
+}
