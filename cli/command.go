@@ -147,7 +147,7 @@ cloud has, and prints the difference as an ordered list of steps, each of them s
 	}
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd.Flags(), err) })
-	root.AddCommand(newPlan(with), newExplain(with), newDemo(with), newRun(with), newCheck(with), newServeProvider(with), newVersion())
+	root.AddCommand(newPlan(with), newExplain(with), newDemo(with), newRun(with), newCheck(with), newServeProvider(with), newProvider(), newVersion())
 	return root
 }
 

@@ -19,6 +19,7 @@ func TestReference(t *testing.T) {
 	page.Check(t, "../docs/reference/run.md", runPage())
 	page.Check(t, "../docs/reference/check.md", checkPage())
 	page.Check(t, "../docs/reference/serve-provider.md", commandPage("serve-provider", "cli/serveprovider.go"))
+	page.Check(t, "../docs/reference/provider-check.md", commandPage("provider check", "cli/providercheck.go"))
 }
 
 // checkPage is what the help of check says.
@@ -30,7 +31,7 @@ func checkPage() string {
 func commandPage(name, source string) string {
 	var b strings.Builder
 	with := testProviders()
-	cmd, _, err := newRoot(with).Find([]string{name})
+	cmd, _, err := newRoot(with).Find(strings.Fields(name))
 	if err != nil {
 		panic(err)
 	}
