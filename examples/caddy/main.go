@@ -1,0 +1,150 @@
+// Command caddy-provider is a provider of Fairlead's whose load balancers are served by Caddy. README.md is a tutorial that
+// follows its code.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/caddyserver/caddy/v2"
+	caddycmd "github.com/caddyserver/caddy/v2/cmd"
+	_ "github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
+	_ "github.com/caddyserver/caddy/v2/modules/caddytls/standardstek"
+	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
+)
+
+const usage = `caddy-provider run   [flags]    runs Caddy and the provider in one process
+caddy-provider serve [flags]    runs the provider, for a Caddy that runs already, of this binary
+caddy-provider caddy COMMAND    is Caddy with the modules that the provider needs; "caddy run" runs it
+`
+
+var logger = log.New(os.Stderr, "caddy-provider: ", log.LstdFlags)
+
+func main() {
+	mode := ""
+	if len(os.Args) > 1 {
+		mode = os.Args[1]
+	}
+	switch mode {
+	case "caddy":
+		os.Args = os.Args[1:]
+		caddycmd.Main()
+	case "run", "serve":
+		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+		defer stop()
+		if err := run(ctx, mode, os.Args[2:]); err != nil {
+			logger.Fatal(err)
+		}
+	default:
+		fmt.Fprint(os.Stderr, usage)
+		os.Exit(2)
+	}
+}
+
+// run serves until it is told to stop.
+func run(ctx context.Context, mode string, arguments []string) error {
+	flags := flag.NewFlagSet(mode, flag.ContinueOnError)
+	listen := flags.String("listen", "127.0.0.1:9911", "where the operator reaches the provider: `HOST:PORT`, or unix:/path/to/socket")
+	dir := flags.String("state", "", "a `DIRECTORY` in which the provider remembers what it was told, private keys among that")
+	at := flags.String("admin", "http://127.0.0.1:2019", "Caddy's admin API: a `URL`, or unix//path/to/socket; \"run\" has one of its own")
+	tokenFile := flags.String("token-file", "", "a `FILE` with the bearer token of the operator, read for each call")
+	p := &provider{}
+	flags.StringVar(&p.address, "address", "127.0.0.1", "the `IP` address at which load balancers are reached")
+	flags.BoolVar(&p.realPorts, "real-ports", false, "open listeners at their own ports, not at free ones")
+	flags.DurationVar(&p.checkEvery, "check-every", 0, "how often targets are checked; 0 is as their target groups say")
+	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	if *dir == "" {
+		return errors.New("--state is needed: a directory in which the provider remembers what it was told")
+	}
+	if err := os.MkdirAll(*dir, 0o700); err != nil {
+		return err
+	}
+	if mode == "run" {
+		socket := filepath.Join(*dir, "admin.sock")
+		*at = "unix/" + socket
+		if err := startCaddy(socket, *dir); err != nil {
+			return fmt.Errorf("starting Caddy: %w", err)
+		}
+		defer func() { _ = caddy.Stop() }()
+	}
+	p.file = filepath.Join(*dir, "state.json")
+	p.token = func() (string, error) { return readToken(*tokenFile) }
+	var err error
+	if p.caddy, err = newAdmin(*at); err != nil {
+		return err
+	}
+	if err := p.start(); err != nil {
+		return err
+	}
+	defer p.stop()
+	return serve(ctx, *listen, *tokenFile, p)
+}
+
+// startCaddy runs Caddy with nothing but its admin API. It writes no configuration to disk: that has private keys.
+func startCaddy(socket, dir string) error {
+	config, err := json.Marshal(object{
+		"admin":   object{"listen": "unix/" + socket, "config": object{"persist": false}},
+		"storage": object{"module": "file_system", "root": filepath.Join(dir, "caddy")},
+		"logging": object{"logs": object{"default": object{"level": "ERROR"}}},
+	})
+	if err != nil {
+		return err
+	}
+	return caddy.Load(config, true)
+}
+
+func readToken(file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(file)
+	if err == nil && strings.TrimSpace(string(text)) == "" {
+		err = fmt.Errorf("%s is empty", file)
+	}
+	return strings.TrimSpace(string(text)), err
+}
+
+// serve answers the operator. Where others than this machine can reach it, it asks for a token.
+func serve(ctx context.Context, at, tokenFile string, p *provider) error {
+	network, address := "tcp", at
+	if path, ok := strings.CutPrefix(at, "unix:"); ok {
+		network, address = "unix", path
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	socket, err := net.Listen(network, address)
+	if err != nil {
+		return err
+	}
+	if tcp, ok := socket.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && tokenFile == "" {
+		return errors.Join(fmt.Errorf("--listen %s can be reached from elsewhere: it needs a --token-file", at), socket.Close())
+	}
+	logger.Printf("listening at %s", socket.Addr())
+	server := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
+	stopped := make(chan error, 1)
+	go func() {
+		<-ctx.Done()
+		soon, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		stopped <- server.Shutdown(soon)
+	}()
+	if err := server.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return <-stopped
+}

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+)
+
+// A provider is what the operator talks to. It remembers what it was told, in a file, and makes Caddy serve it.
+type provider struct {
+	caddy      *admin
+	address    string // at which listeners are opened
+	realPorts  bool   // at their own ports, not at free ones
+	file       string
+	token      func() (string, error) // "" for none
+	checkEvery time.Duration          // 0 is as target groups say
+
+	mu      sync.Mutex // held through each change: changes take turns, and what is read waits for them
+	state   state
+	health  map[member]*watch
+	results map[string]kept // of steps, by key and ID
+	loaded  []byte          // the configuration that Caddy has; nil if that is not known
+	changed chan struct{}   // the health of a target is another
+	gone    bool            // it is over
+}
+
+// A state is what the operator told, by the keys of load balancers.
+type state struct {
+	Serial    int                  `json:"serial"` // of the last handle
+	Balancers map[string]*balancer `json:"balancers"`
+}
+
+// A balancer is what is under a key. Target groups and certificates can be there without the load balancer.
+type balancer struct {
+	Exists       bool                    `json:"exists"`
+	Handle       string                  `json:"handle,omitempty"`
+	LoadBalancer v1.LoadBalancer         `json:"loadBalancer"`
+	Listeners    map[int32]*listener     `json:"listeners"`
+	Groups       map[string]*group       `json:"groups"`
+	Certificates map[string]*certificate `json:"certificates"`
+}
+
+type listener struct {
+	v1.Listener
+	At     int32             `json:"at"` // the port that it is really reached at
+	Handle string            `json:"handle"`
+	Rules  []v1.ObservedRule `json:"rules"` // by priority
+}
+
+type group struct {
+	v1.TargetGroup
+	Handle     string      `json:"handle"`
+	Registered bool        `json:"registered"`
+	Targets    []v1.Target `json:"targets"`
+}
+
+type certificate struct {
+	v1.Certificate
+	Handle string `json:"handle"`
+}
+
+// start reads the state, and keeps Caddy and the health of targets up to date from then on.
+func (p *provider) start() error {
+	p.health, p.results, p.changed = map[member]*watch{}, map[string]kept{}, make(chan struct{}, 1)
+	text, err := os.ReadFile(p.file)
+	if err == nil {
+		err = json.Unmarshal(text, &p.state)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("reading the state: %w", err)
+	}
+	if p.state.Balancers == nil {
+		p.state.Balancers = map[string]*balancer{}
+	}
+	p.watchAll()
+	p.changed <- struct{}{}
+	go p.follow()
+	return nil
+}
+
+// save writes the state. It has private keys.
+func (p *provider) save() error {
+	text, err := json.Marshal(p.state)
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(p.file), ".state-*") // with the mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), p.file)
+	}
+	return err
+}
+
+// stop ends what start began. Caddy goes on with what it has.
+func (p *provider) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gone = true
+	for _, w := range p.health {
+		w.stop()
+	}
+}
+
+// follow gives Caddy another configuration when the health of targets changes, and all of it when Caddy was started anew.
+func (p *provider) follow() {
+	for {
+		var again <-chan time.Time
+		p.mu.Lock()
+		if p.gone {
+			p.mu.Unlock()
+			return
+		}
+		if p.loaded != nil && p.forgotten() {
+			p.loaded = nil
+		}
+		if err := p.load(); err != nil {
+			logger.Printf("giving Caddy its configuration: %v", err)
+			again = time.After(time.Second)
+		} else {
+			again = time.After(5 * time.Second)
+		}
+		p.mu.Unlock()
+		select {
+		case <-p.changed:
+		case <-again:
+		}
+	}
+}
+
+// balancer is a copy of what is under a key.
+func (p *provider) balancer(key string) *balancer {
+	b := &balancer{}
+	if old := p.state.Balancers[key]; old != nil {
+		text, err := json.Marshal(old)
+		if err == nil {
+			err = json.Unmarshal(text, b)
+		}
+		if err != nil {
+			panic(err) // it was read from JSON
+		}
+	}
+	if b.Listeners == nil {
+		b.Listeners, b.Groups, b.Certificates = map[int32]*listener{}, map[string]*group{}, map[string]*certificate{}
+	}
+	return b
+}
+
+// commit makes a balancer what is under a key: in Caddy, then in the file. If either fails, all is as before.
+func (p *provider) commit(key string, next *balancer) error {
+	old := p.state.Balancers[key]
+	p.put(key, next)
+	err := p.load()
+	if err == nil {
+		err = p.save()
+	}
+	if err != nil {
+		p.put(key, old)
+		if again := p.load(); again != nil {
+			logger.Printf("giving Caddy its configuration again: %v", again) // follow does so later
+		}
+		return err
+	}
+	p.watchAll()
+	return nil
+}
+
+func (p *provider) put(key string, b *balancer) {
+	if b == nil || !b.Exists && len(b.Groups)+len(b.Certificates) == 0 {
+		delete(p.state.Balancers, key)
+	} else {
+		p.state.Balancers[key] = b
+	}
+}
+
+// kept is the result of a step.
+type kept struct {
+	step   string
+	result v1.Result
+	at     time.Time
+}
+
+// remember is how long results are kept.
+const remember = 20 * time.Minute
+
+// apply carries out steps, in one change of Caddy's configuration where that works.
+func (p *provider) apply(key string, asked []v1.Requested, late func() bool) (v1.Applied, *v1.Problem) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.results, func(_ string, k kept) bool { return time.Since(k.at) > remember })
+	var applied v1.Applied
+	var todo []v1.Requested
+	for _, s := range asked {
+		text, err := json.Marshal(s.Step)
+		if err != nil {
+			return applied, malformed("%v", err)
+		}
+		done, known := p.results[key+"\x00"+s.ID]
+		switch {
+		case known && done.step != string(text):
+			return applied, malformed("the ID %q is that of another step", s.ID)
+		case known && !done.at.IsZero():
+			applied.Results = append(applied.Results, done.result)
+		case known: // it is there twice
+		default:
+			p.results[key+"\x00"+s.ID] = kept{step: string(text)}
+			todo = append(todo, s)
+		}
+	}
+	for _, result := range p.carryOut(key, todo, late) {
+		id := key + "\x00" + result.ID
+		if result.Problem != nil && result.Problem.Title == notBegun {
+			delete(p.results, id)
+		} else {
+			p.results[id] = kept{p.results[id].step, result, time.Now()}
+		}
+		applied.Results = append(applied.Results, result)
+	}
+	return applied, nil
+}
+
+// notBegun is the title of the problem of a step that the operator did not wait for.
+const notBegun = "not begun"
+
+// carryOut carries out steps together, and where Caddy refuses that, one by one, so that each gets its own result.
+func (p *provider) carryOut(key string, todo []v1.Requested, late func() bool) []v1.Result {
+	next := p.balancer(key)
+	results := make([]v1.Result, len(todo))
+	for i, s := range todo {
+		var problem *v1.Problem
+		if late() {
+			problem = &v1.Problem{Type: v1.ProblemOther, Title: notBegun, Detail: "the step was not begun: the time for it was over"}
+		} else {
+			results[i], problem = p.step(key, next, s.Step)
+		}
+		results[i].ID, results[i].Problem = s.ID, problem
+	}
+	if len(todo) == 0 || !slices.ContainsFunc(results, func(r v1.Result) bool { return r.Problem == nil }) {
+		return results // nothing has changed
+	}
+	err := p.commit(key, next)
+	if err == nil {
+		return results
+	}
+	if len(todo) == 1 {
+		return []v1.Result{{ID: todo[0].ID, Problem: other("%v", err)}}
+	}
+	results = nil
+	for _, s := range todo {
+		results = append(results, p.carryOut(key, []v1.Requested{s}, late)...)
+	}
+	return results
+}
+
+// handle is a name that nothing has had.
+func (p *provider) handle() string {
+	p.state.Serial++
+	return "caddy-" + strconv.Itoa(p.state.Serial)
+}
+
+// open is the port that a listener is reached at: its own, or one that is free.
+func (p *provider) open(port int32) (int32, *v1.Problem) {
+	if p.realPorts {
+		for key, b := range p.state.Balancers {
+			if b.Listeners[port] != nil {
+				return 0, rejected("port %d of %s is in use by the load balancer %s", port, p.address, key)
+			}
+		}
+		return port, nil
+	}
+	free, err := net.Listen("tcp", net.JoinHostPort(p.address, "0"))
+	if err != nil {
+		return 0, other("finding a free port: %v", err)
+	}
+	defer free.Close()
+	return int32(free.Addr().(*net.TCPAddr).Port), nil
+}
+
+// observed is what is under a key.
+func (p *provider) observed(key string) v1.Observed {
+	b := p.state.Balancers[key]
+	o := v1.Observed{Key: key}
+	if b == nil {
+		return o
+	}
+	if b.Exists {
+		o.Exists, o.Active, o.Handle, o.Address = true, true, b.Handle, p.reached(b)
+		o.Settings = &b.LoadBalancer.Settings
+	}
+	for _, port := range slices.Sorted(maps.Keys(b.Listeners)) {
+		l := b.Listeners[port]
+		o.Listeners = append(o.Listeners, v1.ObservedListener{
+			Port: port, Protocol: l.Protocol, Certificates: l.Certificates, Settings: &l.Settings,
+			SecretsDigest: l.Settings.SecretsDigest, Default: l.Default, Rules: l.Rules, Handle: l.Handle,
+		})
+	}
+	for _, id := range slices.Sorted(maps.Keys(b.Groups)) {
+		g := b.Groups[id]
+		o.TargetGroups = append(o.TargetGroups, v1.ObservedTargetGroup{
+			ID: id, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Protocol: g.Protocol, Version: g.Version, Family: g.Family,
+			Settings: &g.Settings, Ready: p.ready(key, g), Registered: g.Registered, Handle: g.Handle,
+		})
+	}
+	for _, id := range slices.Sorted(maps.Keys(b.Certificates)) {
+		c := b.Certificates[id]
+		o.Certificates = append(o.Certificates, v1.ObservedCertificate{ID: id, Hosts: c.Hosts, Kind: c.Kind, Tags: c.Tags, Digest: c.Digest, Handle: c.Handle})
+	}
+	return o
+}
+
+// reached is where a load balancer is reached.
+func (p *provider) reached(b *balancer) *v1.Address {
+	a := &v1.Address{IPs: []string{p.address}}
+	for _, port := range slices.Sorted(maps.Keys(b.Listeners)) {
+		if at := b.Listeners[port].At; at != port {
+			a.Ports = append(a.Ports, v1.PortMapped{Listener: port, ReachedAt: at})
+		}
+	}
+	return a
+}
