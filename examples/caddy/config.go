@@ -42,7 +42,13 @@ func (p *provider) apps() object {
 	}
 	slices.SortFunc(pairs, func(a, b object) int { return strings.Compare(a["certificate"].(string), b["certificate"].(string)) })
 	return object{
-		"http": object{"servers": servers, "http_port": 1}, // on which Caddy would not speak TLS
+		"http": object{
+			"servers":   servers,
+			"http_port": 1, // on which Caddy would not speak TLS
+			// When another configuration takes over, connections that have just been accepted get their first answer, and
+			// clients are told that the others end. Without this, Caddy closes both before it answers.
+			"shutdown_delay": "100ms",
+		},
 		"tls": object{
 			"certificates":    object{"load_pem": pairs},
 			"session_tickets": object{"disabled": true}, // a session that is resumed would not see a new certificate
@@ -85,7 +91,7 @@ func (p *provider) server(key string, b *balancer, l *listener) object {
 	}
 	add("", nil, l.Default)
 	server := object{
-		"listen": []string{net.JoinHostPort(p.address, strconv.Itoa(int(l.At)))}, "protocols": []string{"h1", "h2"},
+		"listen": []string{"fairlead/" + net.JoinHostPort(p.address, strconv.Itoa(int(l.At)))}, "protocols": []string{"h1", "h2"},
 		"routes": routes, "named_routes": named,
 		"automatic_https": object{"disable": true},
 		// A client's X-Forwarded-For is added to. The other headers of that kind are set by proxy.

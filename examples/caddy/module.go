@@ -232,6 +232,11 @@ func (h *Handler) Cleanup() error {
 
 // ServeHTTP carries out the action.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request, next caddyhttp.Handler) error {
+	if replacer, ok := r.Context().Value(caddy.ReplacerCtxKey).(*caddy.Replacer); ok && r.Header.Get("Upgrade") == "" {
+		if over, _ := replacer.Get("http.shutting_down"); over == true { // another configuration takes over
+			w.Header().Set("Connection", "close")
+		}
+	}
 	switch {
 	case h.Action.Fixed != nil:
 		answer(w, h.Action.Fixed.Status, h.Action.Fixed.ContentType, h.Action.Fixed.Body)
