@@ -37,6 +37,7 @@ import (
 var socket string
 
 func TestMain(m *testing.M) {
+	registerModules()
 	dir, err := os.MkdirTemp("", "caddy")
 	if err == nil {
 		socket = filepath.Join(dir, "admin.sock")
@@ -284,7 +285,7 @@ func TestRulesAsSent(t *testing.T) {
 		if c.header != "" {
 			lines = append(lines, c.header)
 		}
-		if response, body := w.ask(80, lines...); response.StatusCode != 200 || body != c.want || response.Header.Get("Content-Type") != "text/plain" {
+		if response, body := w.ask(80, lines...); response.StatusCode != http.StatusOK || body != c.want || response.Header.Get("Content-Type") != "text/plain" {
 			t.Errorf("%s at %s: %s %q, want %q", c.first, c.host, response.Status, body, c.want)
 		}
 	}
@@ -294,7 +295,7 @@ func TestRulesAsSent(t *testing.T) {
 	}
 	r := w.seen().Listeners[0].Rules[0]
 	w.do(v1.Step{Op: v1.DeleteRule, Port: 80, Priority: 1, Rule: &r.Rule})
-	if response, body := w.ask(80, "GET /nothing HTTP/1.1", "Host: x"); response.StatusCode != 404 || body != "404 Not Found\n" {
+	if response, body := w.ask(80, "GET /nothing HTTP/1.1", "Host: x"); response.StatusCode != http.StatusNotFound || body != "404 Not Found\n" {
 		t.Errorf("the default action: %s %q", response.Status, body)
 	}
 }
@@ -375,7 +376,7 @@ func TestForward(t *testing.T) {
 		if body != want {
 			t.Errorf("%s: %q, want %q", path, body, want)
 		}
-		if got := response.Header.Get("X-Forwarded"); response.StatusCode == 200 && got != "192.0.2.1, 127.0.0.1 http 80" {
+		if got := response.Header.Get("X-Forwarded"); response.StatusCode == http.StatusOK && got != "192.0.2.1, 127.0.0.1 http 80" {
 			t.Errorf("%s: the target is told %q", path, got)
 		}
 	}
@@ -390,7 +391,7 @@ func TestProtocolsOfTargets(t *testing.T) {
 	w.open()
 	for i, g := range []v1.TargetGroup{{Protocol: "HTTPS"}, {Protocol: "HTTPS", Version: "HTTP2"}, {Protocol: "HTTP", Version: "HTTP2"}, {Protocol: "HTTP", Version: "GRPC"}} {
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == "POST" {
+			if r.Method == http.MethodPost {
 				w.Header().Set("Grpc-Status", "12")
 			}
 			fmt.Fprint(w, r.Proto, " ", r.Host, " ", r.RequestURI)
@@ -539,7 +540,7 @@ func TestCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	response.Body.Close()
-	if response.StatusCode != 200 {
+	if response.StatusCode != http.StatusOK {
 		t.Error(response.Status)
 	}
 	if p := w.results(v1.Step{Op: v1.DeleteCertificate, CertificateID: "shop"})[0].Problem; p == nil || p.Type != v1.ProblemPending {
@@ -599,7 +600,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 	w.open()
 	a, b := target(t, "a"), target(t, "b")
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(200)
+		w.WriteHeader(http.StatusOK)
 		for range 20 {
 			fmt.Fprint(w, "x")
 			_ = http.NewResponseController(w).Flush()
@@ -628,7 +629,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 		}
 		defer response.Body.Close()
 		body, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != 200 || !strings.Contains(string(body), want) {
+		if err != nil || response.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
 			t.Errorf("%s: %s %q, %v", path, response.Status, body, err)
 		}
 		asked.Add(1)
@@ -649,7 +650,7 @@ func TestReloadsUnderLoad(t *testing.T) {
 	all.Go(func() { ask(http.DefaultClient, "GET", "/slow", strings.Repeat("x", 20)) })
 	for i := range 30 {
 		body := asText(t, v1.TargetList{Targets: []v1.TargetHealth{{Address: a.Address, Port: a.Port}, {Address: b.Address, Port: b.Port}}[i%2 : i%2+1]})
-		if response, text := w.send("PUT", v1.PathTargets+"?group=web&key="+url.QueryEscape(key), body); response.StatusCode != 204 {
+		if response, text := w.send("PUT", v1.PathTargets+"?group=web&key="+url.QueryEscape(key), body); response.StatusCode != http.StatusNoContent {
 			t.Fatalf("%s %s", response.Status, text)
 		}
 		w.do(rule(100+i, fixed(200, "else"), on("path", "/else/"+strconv.Itoa(i))))
@@ -700,7 +701,7 @@ func TestCalls(t *testing.T) {
 	}
 
 	response, _ := w.send("GET", v1.PathLoadBalancer+"?key=k", "", "Accept: "+v1.MediaType)
-	if again, _ := w.send("GET", v1.PathLoadBalancer+"?key=k", "", "If-None-Match: "+response.Header.Get("ETag")); again.StatusCode != 304 {
+	if again, _ := w.send("GET", v1.PathLoadBalancer+"?key=k", "", "If-None-Match: "+response.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
 		t.Errorf("the same again: %s", again.Status)
 	}
 
@@ -710,15 +711,15 @@ func TestCalls(t *testing.T) {
 	if first != second || !strings.Contains(first, "caddy-1") {
 		t.Errorf("%s, and again %s", first, second)
 	}
-	if response, text := w.send("POST", at, strings.Replace(step, "a/b", "a/c", 1)); response.StatusCode != 400 {
+	if response, text := w.send("POST", at, strings.Replace(step, "a/b", "a/c", 1)); response.StatusCode != http.StatusBadRequest {
 		t.Errorf("another step of the same ID: %s %s", response.Status, text)
 	}
 
 	w.token = func() (string, error) { return "secret", nil }
-	if response, _ := w.send("GET", v1.PathCapabilities, "", "Authorization: Bearer wrong"); response.StatusCode != 401 {
+	if response, _ := w.send("GET", v1.PathCapabilities, "", "Authorization: Bearer wrong"); response.StatusCode != http.StatusUnauthorized {
 		t.Error(response.Status)
 	}
-	if response, _ := w.send("GET", v1.PathCapabilities, "", "Authorization: Bearer secret"); response.StatusCode != 200 {
+	if response, _ := w.send("GET", v1.PathCapabilities, "", "Authorization: Bearer secret"); response.StatusCode != http.StatusOK {
 		t.Error(response.Status)
 	}
 }

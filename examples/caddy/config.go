@@ -209,7 +209,7 @@ func newAdmin(at string) (*admin, error) {
 
 // call calls the API, and returns the beginning of its answer.
 func (a *admin) call(method, path string, body []byte) (string, error) {
-	request, err := http.NewRequest(method, a.url+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(context.Background(), method, a.url+path, bytes.NewReader(body))
 	if err != nil {
 		return "", err
 	}

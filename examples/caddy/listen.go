@@ -4,15 +4,11 @@ import (
 	"context"
 	"net"
 	"sync"
-
-	"github.com/caddyserver/caddy/v2"
 )
 
 // This file is a network for Caddy, fairlead/HOST:PORT. With a new configuration Caddy opens each port again and closes the
 // old one, and connections that nothing has accepted are lost with that. Here a port is opened once: each configuration has
 // a door to it, and connections go to the newest one.
-
-func init() { caddy.RegisterNetwork("fairlead", openDoor) }
 
 // A port is open as long as it has doors.
 type port struct {

@@ -33,6 +33,7 @@ caddy-provider caddy COMMAND    is Caddy with the modules that the provider need
 var logger = log.New(os.Stderr, "caddy-provider: ", log.LstdFlags)
 
 func main() {
+	registerModules()
 	mode := ""
 	if len(os.Args) > 1 {
 		mode = os.Args[1]
@@ -42,8 +43,7 @@ func main() {
 		os.Args = os.Args[1:]
 		caddycmd.Main()
 	case "run", "serve":
-		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-		defer stop()
+		ctx, _ := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		if err := run(ctx, mode, os.Args[2:]); err != nil {
 			logger.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func run(ctx context.Context, mode string, arguments []string) error {
 	if *dir == "" {
 		return errors.New("--state is needed: a directory in which the provider remembers what it was told")
 	}
-	if err := os.MkdirAll(*dir, 0o700); err != nil {
+	if err := os.MkdirAll(*dir, 0o700); err != nil { //nolint:gosec // the command line says where
 		return err
 	}
 	if mode == "run" {
@@ -111,7 +111,7 @@ func readToken(file string) (string, error) {
 	if file == "" {
 		return "", nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(file) //nolint:gosec // the command line says which
 	if err == nil && strings.TrimSpace(string(text)) == "" {
 		err = fmt.Errorf("%s is empty", file)
 	}
@@ -123,7 +123,7 @@ func serve(ctx context.Context, at, tokenFile string, p *provider) error {
 	network, address := "tcp", at
 	if path, ok := strings.CutPrefix(at, "unix:"); ok {
 		network, address = "unix", path
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { //nolint:gosec // the command line says which
 			return err
 		}
 	}
@@ -137,7 +137,7 @@ func serve(ctx context.Context, at, tokenFile string, p *provider) error {
 	logger.Printf("listening at %s", socket.Addr())
 	server := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
 	stopped := make(chan error, 1)
-	go func() {
+	go func() { //nolint:gosec // what is under way has its time, although the context is over
 		<-ctx.Done()
 		soon, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

@@ -21,9 +21,11 @@ import (
 // This file is two modules of Caddy: a matcher and a handler. Caddy's own matchers clean paths and letter cases, its
 // weights are those of targets, not of groups, and its handlers fill placeholders in. These do what rules say, exactly.
 
-func init() {
+// registerModules tells Caddy of them, and of the network in listen.go.
+func registerModules() {
 	caddy.RegisterModule(Matcher{})
 	caddy.RegisterModule(Handler{})
+	caddy.RegisterNetwork("fairlead", openDoor)
 }
 
 // Matcher is http.matchers.fairlead: it matches requests that fulfil all conditions.
@@ -381,7 +383,7 @@ func (h *Handler) choose(w http.ResponseWriter, r *http.Request) string {
 	if chosen == "" {
 		chosen = h.turns.next(to.Targets)
 	}
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // it is Secure wherever the listener is
 		Name: stickyCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(chosen)), Path: "/", MaxAge: int(to.StickySeconds),
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode,
 	})

@@ -261,9 +261,8 @@ func (p *provider) carryOut(key string, todo []v1.Requested, late func() bool) [
 	if len(todo) == 1 {
 		return []v1.Result{{ID: todo[0].ID, Problem: other("%v", err)}}
 	}
-	results = nil
-	for _, s := range todo {
-		results = append(results, p.carryOut(key, []v1.Requested{s}, late)...)
+	for i, s := range todo {
+		results[i] = p.carryOut(key, []v1.Requested{s}, late)[0]
 	}
 	return results
 }

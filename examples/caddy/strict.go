@@ -95,17 +95,15 @@ func members(d *json.Decoder, t reflect.Type, place string) *v1.Problem {
 			return malformed("%s has the field %.100q twice", place, name)
 		}
 		seen[name] = true
-		inner, enum := t, ""
-		if t.Kind() == reflect.Map {
-			inner = t.Elem()
-		} else {
+		inner, enum := t.Elem, ""
+		if t.Kind() == reflect.Struct {
 			at := slices.IndexFunc(reflect.VisibleFields(t), func(f reflect.StructField) bool { return nameOf(f) == name })
 			if at < 0 {
 				return unknown("%s has the field %.100q, which is not known", place, name)
 			}
-			inner, enum = t.Field(at).Type, t.Field(at).Tag.Get("enum")
+			inner, enum = func() reflect.Type { return t.Field(at).Type }, t.Field(at).Tag.Get("enum")
 		}
-		if p := walk(d, inner, enum, strings.TrimPrefix(place+"."+name, "the body.")); p != nil {
+		if p := walk(d, inner(), enum, strings.TrimPrefix(place+"."+name, "the body.")); p != nil {
 			return p
 		}
 	}
