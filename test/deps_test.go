@@ -59,6 +59,8 @@ var layers = map[string][]string{
 	"cli/cluster":   {"api/v1alpha1", "model/check", "model/ingress"},
 	"cli/manifests": {"api/v1alpha1", "model/ingress"},
 	".":             {"cli", "providers/clouds", "providers/fake", "providers/aws"},
+
+	"examples/caddy": {"api/provider/v1"}, // a provider that knows of Fairlead what is published
 }
 
 // forbidden lists imports from elsewhere that only some packages may have. A package stands for
