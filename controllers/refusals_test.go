@@ -144,6 +144,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.Unparked:           "TestAChangeIsMadeWhereTheCloudRefusesToPark",
 	diag.SecretUnread:       "controllers: TestASecretThatCannotBeReadCostsNothingThatIsServed",
 	diag.NodesUnread:        "controllers: TestNodesThatCannotBeReadCostThoseWhoNeedThem",
+	diag.SettingsRefused:    "test/golden: provider-settings-of-a-class.txtar, provider-settings-of-a-backend.txtar",
 	diag.Unread:             "model/plan: TestWhatCouldNotBeReadIsSaid; test/alb: TestExtrasThatCannotBeReadKeepNoRouteWaiting",
 	diag.UnknownRule:        "TestARuleOfSomebodyElseIsReportedAndRemoved",
 }
