@@ -215,15 +215,22 @@ func TestNothingIsLeftOfWhatWasRefused(t *testing.T) {
 			t.Fatalf("a request that is cut off: %d", w.Code)
 		}
 	}
-	if send("PUT", "/load-balancer/targets?key=k&group=g", `{"targets":[]}`); len(s.members.all) != 0 {
-		t.Errorf("%d target groups are locked", len(s.members.all))
+	send("PUT", "/load-balancer/targets?key=k&group=g", `{"targets":[]}`)
+	left := func() (locked, underWay int) {
+		s.members.mu.Lock()
+		defer s.members.mu.Unlock()
+		s.operations.mu.Lock()
+		defer s.operations.mu.Unlock()
+		return len(s.members.all), len(s.operations.underWay)
 	}
 	until := time.Now().Add(10 * time.Second)
-	for len(s.bounds.calls) < mostCalls && time.Now().Before(until) {
+	locked, underWay := left()
+	for (locked > 0 || underWay > 0 || len(s.bounds.calls) < mostCalls) && time.Now().Before(until) {
 		runtime.Gosched() // a call is over just after its answer
+		locked, underWay = left()
 	}
-	if len(s.bounds.calls) != mostCalls || len(s.bounds.large) != mostLarge || len(s.operations.underWay) != 0 {
-		t.Errorf("%d calls and %d long requests are free", len(s.bounds.calls), len(s.bounds.large))
+	if locked > 0 || underWay > 0 || len(s.bounds.calls) != mostCalls || len(s.bounds.large) != mostLarge {
+		t.Errorf("%d calls and %d long requests are free, %d target groups are locked, and %d calls under way", len(s.bounds.calls), len(s.bounds.large), locked, underWay)
 	}
 }
 
