@@ -155,8 +155,9 @@ func (w *world) groups(t *testing.T) []elb.TargetGroup {
 func (w *world) empty(t *testing.T) bool {
 	t.Helper()
 	certificates, err := acm.NewFromConfig(w.config).ListCertificates(t.Context(), &acm.ListCertificatesInput{})
-	if err != nil {
-		t.Fatal(err)
+	if err != nil { // moto answers 500 where a certificate is deleted while it lists them; the caller asks again
+		t.Logf("listing certificates: %s", err)
+		return false
 	}
 	fences, err := ec2.NewFromConfig(w.config).DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{})
 	if err != nil {
