@@ -129,13 +129,14 @@ func (p *Provider) send(ctx context.Context, c call, to *url.URL, body []byte) (
 		r.Header.Set("If-None-Match", c.ifNoneMatch)
 	}
 	var got *answer
+	var read *http.Response // the one that was read last
 	r.SetResponseHandler(func(response *http.Response) (err error) {
+		read = response
 		got, err = readAnswer(response)
 		return err
 	})
 	response, err := p.client.Do(r)
-	if response != nil && got == nil { // an answer that go-retryablehttp takes for a failure
-		defer response.Body.Close()
+	if response != nil && response != read { // an answer that go-retryablehttp takes for a failure
 		if got, err = readAnswer(response); err == nil {
 			return got, nil
 		}
@@ -190,8 +191,10 @@ type answer struct {
 	body   []byte
 }
 
-// readAnswer reads all of an answer, and no more than there may be.
+// readAnswer reads all of an answer, and no more than there may be. An answer that is not read to its end takes its
+// connection with it.
 func readAnswer(r *http.Response) (*answer, error) {
+	defer r.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(r.Body, v1.MaxAnswer+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer: %w", err)

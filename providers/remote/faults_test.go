@@ -173,7 +173,7 @@ func TestWhatIsNotRepeated(t *testing.T) {
 		"two values":             {says(v1.MediaType, `{"results": []} {}`), nil, "something follows"},
 		"a number too large":     {says(v1.MediaType, `{"results": [{"id":"a","reachedAt":99999999999999999999}]}`), nil, "reading the answer to Apply"},
 		"another step's result":  {says(v1.MediaType, `{"results": [{"id":"a"}]}`), nil, "no result of step createLoadBalancer"},
-		"not implemented":        {problem(501, ``), nil, "status 501"},
+		"status 501":             {problem(501, ``), nil, "status 501"},
 		"a redirect":             {problem(307, ``), nil, "redirect"},
 		"202 to nowhere":         {problem(202, ``), nil, "no Location"},
 	} {
@@ -210,6 +210,17 @@ func TestAnEndlessAnswerEnds(t *testing.T) {
 				return
 			}
 		}
+	})))
+	if _, err := p.Apply(t.Context(), &lb.Observed{Key: shop}, create); err == nil || !strings.Contains(err.Error(), "more than 33554432 bytes") {
+		t.Errorf("told %v", err)
+	}
+}
+
+// TestWhatFollowsAnAnswerThatIsTooLongIsNotRead has a provider send a whole answer behind as many bytes as there may be.
+func TestWhatFollowsAnAnswerThatIsTooLongIsNotRead(t *testing.T) {
+	p := open(t, served(t, between(serve.New(newCounting(t), serve.Options{}), func(w http.ResponseWriter, _ *http.Request, _ int32, _ http.Handler) {
+		w.Header().Set("Content-Type", v1.MediaType)
+		_, _ = w.Write(append(bytes.Repeat([]byte(" "), v1.MaxAnswer+1), `{"results":[]}`...))
 	})))
 	if _, err := p.Apply(t.Context(), &lb.Observed{Key: shop}, create); err == nil || !strings.Contains(err.Error(), "more than 33554432 bytes") {
 		t.Errorf("told %v", err)
