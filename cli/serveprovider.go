@@ -26,7 +26,7 @@ import (
 // servedBy are the settings of run that serve-provider has, too.
 var servedBy = []string{"provider", "kubeconfig", "namespace", "installation-id", "cloud-attempt-timeout", "cloud-call-timeout", "shutdown-timeout", "log-format", "verbose"}
 
-// A served provider is where it listens, and to whom.
+// A served provider has an address to listen at, and the credentials that it asks clients for.
 type served struct {
 	listen    string
 	tokenFile string
@@ -88,7 +88,7 @@ func (p Providers) has(setting string) bool {
 	return of && is
 }
 
-// flags say where the provider listens, and to whom.
+// flags adds the address to listen at, and the files with certificates and tokens.
 func (s *served) flags() *pflag.FlagSet {
 	flags := pflag.NewFlagSet("serve-provider", pflag.ContinueOnError)
 	flags.SortFlags = false

@@ -99,7 +99,7 @@ func TestWhoeverChangesAnObjectFirstIsNoTrouble(t *testing.T) {
 	rested := make(chan int)
 	w.gate.conflicts.Store(5)
 	w.create(w.ask("shop", "shop.example", "/", "web"))
-	go func() { // somebody who writes to it all the time, a hundred times a second
+	go func() { // another client updates the Ingress a hundred times a second
 		n := 0
 		for ; busy.Err() == nil; time.Sleep(10 * time.Millisecond) {
 			ing := &networkingv1.Ingress{}

@@ -469,7 +469,7 @@ func TestHealth(t *testing.T) {
 		t.Errorf("%+v", o.TargetGroups)
 	}
 	status[0].Store(404)
-	wait("[true true]") // nobody is healthy
+	wait("[true true]") // no target is healthy
 	status[1].Store(204)
 	wait("[false true]")
 	_, text := w.send("GET", v1.PathTargets+"?group=web&key="+url.QueryEscape(key), "")

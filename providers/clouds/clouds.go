@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/fairlead/providers/prove"
 )
 
-// A Cloud is a kind of cloud. What it cannot do is nil.
+// A Cloud is a kind of cloud. A function is nil where the cloud cannot do what it is for.
 type Cloud struct {
 	// Flags adds its settings. Their names begin with that of the cloud.
 	Flags func(*pflag.FlagSet)

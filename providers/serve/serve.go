@@ -136,7 +136,8 @@ func authorised(header, token string) bool {
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && token != "" && strings.EqualFold(scheme, "Bearer")
 }
 
-// log writes one line for a request: never its body, its headers or a query that nobody needs.
+// log writes one line for a request: its method, path, key, status and time. It leaves out the body, the headers and the
+// other parameters, which can have secrets.
 func (s *Server) log(r *http.Request, id string, a answer, took time.Duration) {
 	about := []any{"method", r.Method, "path", clip(r.URL.Path), "key", clip(r.URL.Query().Get("key")), "status", a.status, "requestID", id, "took", took.Round(time.Millisecond).String()}
 	if trace := traceOf(r.Header.Get("traceparent")); trace != "" {
