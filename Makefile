@@ -24,8 +24,12 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## Serve the samples on this machine: no cluster, no cloud
+demo: ## Serve the samples on this machine: no cluster, no cloud; PROVIDER=caddy: by a Caddy server, examples/caddy
+ifdef PROVIDER
+	tools/demo $(PROVIDER) $(DEMO)
+else
 	go run . demo -f $(DEMO)
+endif
 
 # What the image is made of is compiled for both of its platforms, which takes minutes the first time. test/operator
 # waits most of its time, so it goes first, beside packages that compute.
