@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -51,18 +53,18 @@ func listOf(o client.Object) client.ObjectList {
 	return nil
 }
 
-// within limits a list to what the operator looks after.
-func (r *anewReader) within(list client.ObjectList) []client.ListOption {
-	switch list.(type) {
-	case *networkingv1.IngressClassList, *v1alpha1.ClusterLoadBalancerClassList:
+// within limits a list of a kind to what the operator looks after, which is a namespace, or everything if it is "".
+func within(kind, scope string) []client.ListOption {
+	switch kind {
+	case "IngressClass", v1alpha1.KindClusterLoadBalancerClass, "Node":
 		return nil
-	case *corev1.NamespaceList:
-		if r.scope == "" {
+	case kindNamespace:
+		if scope == "" {
 			return nil
 		}
-		return []client.ListOption{client.MatchingFields{"metadata.name": r.scope}}
+		return []client.ListOption{client.MatchingFields{metav1.ObjectNameField: scope}}
 	}
-	return []client.ListOption{client.InNamespace(r.scope)}
+	return []client.ListOption{client.InNamespace(scope)}
 }
 
 // Get finds an object in the list of its kind.
@@ -73,7 +75,7 @@ func (r *anewReader) Get(ctx context.Context, key client.ObjectKey, into client.
 	}
 	kind := reflect.TypeOf(into)
 	if r.read[kind] == nil {
-		if err := r.server.List(ctx, list, r.within(list)...); err != nil {
+		if err := r.server.List(ctx, list, within(kind.Elem().Name(), r.scope)...); err != nil {
 			return fmt.Errorf("reading %s anew: %w", kind, err)
 		}
 		found := map[client.ObjectKey]client.Object{}
@@ -98,7 +100,8 @@ func (r *anewReader) Get(ctx context.Context, key client.ObjectKey, into client.
 func (r *anewReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	switch list.(type) {
 	case *networkingv1.IngressClassList, *v1alpha1.ClusterLoadBalancerClassList, *v1alpha1.LoadBalancerClassList, *networkingv1.IngressList:
-		return r.server.List(ctx, list, append(r.within(list), opts...)...)
+		kind := strings.TrimSuffix(reflect.TypeOf(list).Elem().Name(), "List")
+		return r.server.List(ctx, list, append(within(kind, r.scope), opts...)...)
 	}
 	return r.Reader.List(ctx, list, opts...)
 }

@@ -5,6 +5,7 @@
 //	watches.go     an object changed: which load balancers depend on it?
 //	bursts.go      changes that come together are one reconcile
 //	directory.go   what is known of that; caches.go keeps no more of an object than is read
+//	catchup.go     waits, when a term begins, until the caches hold what the API server has
 //	reconcile.go   one load balancer, all the way: this is the story, the rest are its words
 //	gather.go      everything that it depends on, read once, into a Snapshot
 //	secrets.go     Secrets, of which only those are read that are named

@@ -147,9 +147,10 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := m.AddHealthzCheck("workers", beat.alive); err != nil {
 		return fmt.Errorf("adding the health probe: %w", err)
 	}
+	caches := newCatchUp(m.GetCache(), m.GetAPIReader(), o.Namespace, o.Logger)
 	balancerLoop := loop[lb.Key]{
-		pulse: beat,
-		name:  balancersLoop, parallel: cmp.Or(o.Workers, 4), reconciler: r, sources: r.sources(m.GetCache()),
+		pulse: beat, caches: caches,
+		name: balancersLoop, parallel: cmp.Or(o.Workers, 4), reconciler: r, sources: r.sources(m.GetCache()),
 		about:  func(key lb.Key) []any { return []any{"loadBalancer", key} },
 		gather: o.Cloud.Capabilities(lb.Class{}).Gather, queued: r.queued,
 	}
@@ -158,13 +159,13 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, disputes: &r.disputes, disputed: r.crowded, waiting: &r.waiting, waits: r.waitsLong, backlog: r.late, took: r.metrics.took(targetsLoop), registered: r.registered, crowded: r.crowded}
 	registrarLoop := loop[groupKey]{
-		pulse: beat,
-		name:  targetsLoop, parallel: cmp.Or(o.TargetWorkers, 4), reconciler: targets, sources: targets.sources(m.GetCache()),
+		pulse: beat, caches: caches,
+		name: targetsLoop, parallel: cmp.Or(o.TargetWorkers, 4), reconciler: targets, sources: targets.sources(m.GetCache()),
 		about: func(k groupKey) []any { return []any{"loadBalancer", k.key, "targetGroup", k.id} },
 	}
 	straysLoop := loop[types.NamespacedName]{
-		pulse: beat,
-		name:  "strays", parallel: 1, reconciler: strays, sources: strays.sources(m.GetCache()),
+		pulse: beat, caches: caches,
+		name: "strays", parallel: 1, reconciler: strays, sources: strays.sources(m.GetCache()),
 		about: func(name types.NamespacedName) []any { return []any{"ingress", name.String()} },
 	}
 	if err := errors.Join(registrarLoop.addTo(ctx, m, o.Logger), straysLoop.addTo(ctx, m, o.Logger)); err != nil {
@@ -173,8 +174,8 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if o.ReadinessGates {
 		gates := &gatekeeper{reconciler: r, limit: cmp.Or(o.ReadinessTimeout, 10*time.Minute)}
 		gatesLoop := loop[types.NamespacedName]{
-			pulse: beat,
-			name:  "gates", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: gates, sources: gates.sources(m.GetCache()),
+			pulse: beat, caches: caches,
+			name: "gates", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: gates, sources: gates.sources(m.GetCache()),
 			about: func(name types.NamespacedName) []any { return []any{"pod", name.String()} },
 		}
 		if err := gatesLoop.addTo(ctx, m, o.Logger); err != nil {
@@ -193,8 +194,8 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 			class.events = m.GetEventRecorder("fairlead")
 		}
 		classLoop := loop[string]{
-			pulse: beat,
-			name:  "ingressclass", parallel: 1, reconciler: class, sources: class.sources(m.GetCache()),
+			pulse: beat, caches: caches,
+			name: "ingressclass", parallel: 1, reconciler: class, sources: class.sources(m.GetCache()),
 			about: func(name string) []any { return []any{"ingressClass", name} },
 		}
 		return classLoop.addTo(ctx, m, o.Logger)

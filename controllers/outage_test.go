@@ -99,9 +99,9 @@ func TestWhoeverChangesAnObjectFirstIsNoTrouble(t *testing.T) {
 	rested := make(chan int)
 	w.gate.conflicts.Store(5)
 	w.create(w.ask("shop", "shop.example", "/", "web"))
-	go func() { // another client updates the Ingress a hundred times a second
+	go func() { // another client updates the Ingress forty times a second
 		n := 0
-		for ; busy.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		for ; busy.Err() == nil; time.Sleep(25 * time.Millisecond) {
 			ing := &networkingv1.Ingress{}
 			if w.Get(busy, client.ObjectKey{Namespace: w.namespace, Name: "shop"}, ing) != nil {
 				continue

@@ -97,10 +97,10 @@ func TestTheClassIsMadeAndThenItsOwners(t *testing.T) {
 
 func TestAClassOfSomebodyElseStaysTheirs(t *testing.T) {
 	t.Parallel()
-	w := emptyWorld(t, kube.Shared(t))
+	w := emptyWorld(t, kube.Start(t, kube.Options{})) // for the operator looks after all namespaces
 	theirs := w.ingressClass(w.class+"-taken", "example.com/other")
 	w.create(theirs)
-	w.run(w.managing(theirs.Name), func(s *settings) { s.operator.Namespace = "" })
+	w.run(w.managing(theirs.Name), overAll)
 	w.eventually(func() error {
 		var list eventsv1.EventList
 		if err := w.List(t.Context(), &list, client.InNamespace(metav1.NamespaceDefault)); err != nil {

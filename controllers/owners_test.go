@@ -26,7 +26,7 @@ func neighbours(t *testing.T, grace time.Duration) (alice, bob *world, watching 
 		MoveGrace: &metav1.Duration{Duration: grace}, Groups: []v1alpha1.SharedGroup{{Name: "edge"}},
 	})
 	watching = func(s *settings) {
-		s.manager.Cache.DefaultNamespaces = map[string]cache.Config{alice.namespace: {}, bob.namespace: {}}
+		s.manager.Cache = cache.Options{DefaultNamespaces: map[string]cache.Config{alice.namespace: {}, bob.namespace: {}}}
 	}
 	alice.serve("web", "alice")
 	bob.serve("web", "bob")

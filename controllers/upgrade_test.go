@@ -20,10 +20,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/kube"
 )
@@ -227,7 +227,7 @@ func definitionOf(kind string) *unstructured.Unstructured {
 
 // overAll has an operator look after all namespaces.
 func overAll(s *settings) {
-	s.manager.Cache, s.operator.Namespace = cache.Options{}, ""
+	s.manager.Cache, s.operator.Namespace = controllers.Cache(controllers.SecretsAll, ""), ""
 }
 
 // runOverAll runs an operator until it has looked at everything, and has nothing more to write.

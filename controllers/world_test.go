@@ -29,7 +29,6 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -127,7 +126,7 @@ func (w *world) start(ctx context.Context, edits ...func(*settings)) <-chan erro
 			Scheme:  controllers.Scheme(),
 			Logger:  logr.Discard(),
 			Metrics: metricsserver.Options{BindAddress: "0"},
-			Cache:   cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}}},
+			Cache:   controllers.Cache(controllers.SecretsAll, w.namespace),
 		},
 		operator: controllers.Options{Cloud: w.cloud, Namespace: w.namespace, OrphanInterval: 500 * time.Millisecond},
 	}

@@ -1,0 +1,250 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/wait"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// This file has a term begin with caches that hold what the API server holds. The cache of a replica that takes over may be
+// behind: its watch is broken for some seconds, or it was filled by an API server that is behind the others. The operator that
+// led before has carried out what this one has not seen yet, and this one would undo it.
+
+// informers are the caches, by kind.
+type informers interface {
+	GetInformer(ctx context.Context, kind client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
+}
+
+// A catchUp waits, once, until the cache of each kind holds what the API server holds at that time. Versions of a resource can be
+// compared (https://www.kubernetes.dev/resources/keps/5504/).
+type catchUp struct {
+	informers informers
+	server    client.Reader
+	scope     string // the namespace that the operator looks after, or "" for all
+	logger    logr.Logger
+
+	kinds map[schema.GroupVersionKind]client.Object
+	begin sync.Once
+	over  chan struct{}
+}
+
+func newCatchUp(of informers, server client.Reader, scope string, logger logr.Logger) *catchUp {
+	return &catchUp{informers: of, server: server, scope: scope, logger: logger, kinds: map[schema.GroupVersionKind]client.Object{}, over: make(chan struct{})}
+}
+
+// add adds a kind, unless it decides nothing: records and Secrets, which are watched as metadata, are read from the API server
+// before they are believed, and a Pod that is not seen yet is waited for (see unseen).
+func (c *catchUp) add(kind client.Object) error {
+	switch kind.(type) {
+	case *metav1.PartialObjectMetadata, *corev1.Pod:
+		return nil
+	}
+	gvk, err := apiutil.GVKForObject(kind, Scheme())
+	if err != nil {
+		return fmt.Errorf("adding a kind to those that are compared with the API server: %w", err)
+	}
+	c.kinds[gvk] = kind
+	return nil
+}
+
+// start begins to compare, the first time it is called.
+func (c *catchUp) start(ctx context.Context) {
+	c.begin.Do(func() {
+		go func() {
+			var kinds sync.WaitGroup
+			for gvk, kind := range c.kinds {
+				kinds.Go(func() { c.await(ctx, gvk, kind) })
+			}
+			kinds.Wait()
+			close(c.over)
+		}()
+	})
+}
+
+// await waits until the cache of a kind holds what the API server holds, or the context ends.
+func (c *catchUp) await(ctx context.Context, gvk schema.GroupVersionKind, kind client.Object) {
+	defer complain(c.logger, gvk.Kind)()
+	_ = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+		err := c.compare(ctx, gvk, kind)
+		if err != nil && ctx.Err() == nil {
+			c.logger.Error(err, "asks the API server again", "kind", gvk.Kind)
+		}
+		return err == nil, nil
+	})
+}
+
+// tolerated is for how long a cache may be behind before a line of the log says so.
+const tolerated = 10 * time.Second
+
+// complain says so if what it begins is not over soon.
+func complain(logger logr.Logger, kind string) (over func()) {
+	late := time.AfterFunc(tolerated, func() {
+		logger.Info("the cache does not hold what the API server has; nothing is reconciled until it does", "kind", kind)
+	})
+	return func() { late.Stop() }
+}
+
+// compare lists a kind and waits until its cache holds at least that.
+func (c *catchUp) compare(ctx context.Context, gvk schema.GroupVersionKind, kind client.Object) error {
+	informer, err := c.informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+	if err != nil {
+		return fmt.Errorf("looking for the cache of %s: %w", gvk.Kind, err)
+	}
+	there, err := c.list(ctx, gvk)
+	if err != nil {
+		return fmt.Errorf("listing %s: %w", gvk.Kind, err)
+	}
+	registration, err := informer.AddEventHandler(there)
+	if err != nil {
+		return fmt.Errorf("watching the cache of %s: %w", gvk.Kind, err)
+	}
+	defer func() { _ = informer.RemoveEventHandler(registration) }() // which fails for an informer that has ended
+	if !toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
+		return context.Cause(ctx)
+	}
+	return there.none(ctx)
+}
+
+// list asks the API server for the versions of a kind.
+func (c *catchUp) list(ctx context.Context, gvk schema.GroupVersionKind) (*lagging, error) {
+	out := &lagging{within: c.holds, awaited: map[client.ObjectKey]string{}, outdated: map[client.ObjectKey]bool{}, changed: make(chan struct{}, 1)}
+	page := &metav1.PartialObjectMetadataList{}
+	for next := ""; ; next = page.Continue {
+		page = &metav1.PartialObjectMetadataList{}
+		page.SetGroupVersionKind(gvk)
+		if err := c.server.List(ctx, page, append(within(gvk.Kind, c.scope), client.Limit(500), client.Continue(next))...); err != nil {
+			return nil, err
+		}
+		out.at = page.ResourceVersion
+		for i := range page.Items {
+			out.awaited[client.ObjectKeyFromObject(&page.Items[i])] = page.Items[i].ResourceVersion
+		}
+		if page.Continue == "" {
+			out.listed = maps.Clone(out.awaited)
+			return out, nil
+		}
+	}
+}
+
+// holds reports whether an object is among those that the operator looks after. The cache may have others too.
+func (c *catchUp) holds(o client.Object) bool {
+	if _, ok := o.(*corev1.Namespace); ok {
+		return c.scope == "" || o.GetName() == c.scope
+	}
+	return c.scope == "" || o.GetNamespace() == "" || o.GetNamespace() == c.scope
+}
+
+// lagging is how far a cache is behind a list of the API server. It handles the events of the cache.
+type lagging struct {
+	within func(client.Object) bool // whether the list is about an object
+
+	at     string // the version of the list
+	listed map[client.ObjectKey]string
+
+	mu       sync.Mutex
+	awaited  map[client.ObjectKey]string // what the cache does not have, or has as it was before
+	outdated map[client.ObjectKey]bool   // what the cache has, and the API server has no more
+	changed  chan struct{}               // has an element after a change
+}
+
+func (b *lagging) OnAdd(o any, _ bool) { b.has(o) }
+func (b *lagging) OnUpdate(_, o any)   { b.has(o) }
+
+// has notes that the cache has a version of an object.
+func (b *lagging) has(o any) {
+	object, ok := o.(client.Object)
+	if !ok || !b.within(object) {
+		return
+	}
+	key := client.ObjectKeyFromObject(object)
+	b.change(func() {
+		listed, found := b.listed[key]
+		switch {
+		case found && !older(object.GetResourceVersion(), listed):
+			delete(b.awaited, key)
+		case !found && !older(b.at, object.GetResourceVersion()): // the list is not older than the object, and does not have it
+			b.outdated[key] = true
+		case !found:
+			delete(b.outdated, key)
+		}
+	})
+}
+
+// OnDelete notes that the cache does not have an object any more.
+func (b *lagging) OnDelete(o any) {
+	key, err := toolscache.DeletionHandlingObjectToName(o)
+	if err != nil {
+		return
+	}
+	b.change(func() {
+		delete(b.awaited, key.AsNamespacedName())
+		delete(b.outdated, key.AsNamespacedName())
+	})
+}
+
+func (b *lagging) change(do func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	do()
+	select {
+	case b.changed <- struct{}{}:
+	default:
+	}
+}
+
+// older reports whether a version is older than another one. What does not compare is not.
+func older(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order < 0
+}
+
+// none waits until the cache is not behind.
+func (b *lagging) none(ctx context.Context) error {
+	for {
+		b.mu.Lock()
+		left := len(b.awaited) + len(b.outdated)
+		b.mu.Unlock()
+		if left == 0 {
+			return nil
+		}
+		select {
+		case <-b.changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// caughtUp has a loop begin once the caches have caught up.
+type caughtUp[K comparable] struct{ *catchUp }
+
+func (c caughtUp[K]) Start(ctx context.Context, _ queue[K]) error {
+	c.start(ctx)
+	return nil
+}
+
+// WaitForSync waits no longer than for the caches to be filled: a replica whose caches are behind for longer gives up its lease.
+func (c caughtUp[K]) WaitForSync(ctx context.Context) error {
+	select {
+	case <-c.over:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting until the caches hold what the API server has (%v): %w", slices.Collect(maps.Keys(c.kinds)), context.Cause(ctx))
+	}
+}
+
+func (caughtUp[K]) String() string { return "caches that hold what the API server has" }

@@ -1,0 +1,196 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// TestATermBeginsOnceItsCachesHaveCaughtUp: loops begin when the cache holds at least the versions that the API server had when
+// the term began.
+func TestATermBeginsOnceItsCachesHaveCaughtUp(t *testing.T) {
+	for name, c := range map[string]struct {
+		cached  []string // [namespace/]name@version
+		there   []string
+		list    string   // the version of the list
+		changes []string // name@version, without a version for one that is deleted: events of the watch, one a second
+		want    int      // after how many of these the term begins; -1 for never
+	}{
+		"nothing is there":              {list: "9"},
+		"all is cached":                 {cached: []string{"web@7"}, there: []string{"web@7"}, list: "9"},
+		"the cache is ahead":            {cached: []string{"web@12", "new@13"}, there: []string{"web@7"}, list: "9"},
+		"an older version is cached":    {cached: []string{"web@7"}, there: []string{"web@10"}, list: "10", changes: []string{"web@8", "web@10"}, want: 2},
+		"versions compare by number":    {cached: []string{"web@99"}, there: []string{"web@100"}, list: "100", changes: []string{"web@100"}, want: 1},
+		"one is missing":                {there: []string{"web@7"}, list: "9", changes: []string{"web@7"}, want: 1},
+		"one is gone":                   {cached: []string{"web@7"}, list: "9", changes: []string{"web"}, want: 1},
+		"one is gone and comes back":    {cached: []string{"web@7"}, list: "9", changes: []string{"web@11"}, want: 1},
+		"one is missing, and goes":      {cached: []string{"web@5"}, there: []string{"web@7"}, list: "9", changes: []string{"web"}, want: 1},
+		"another one does not count":    {cached: []string{"web@7"}, there: []string{"web@8", "api@9"}, list: "9", changes: []string{"api@9", "web@8"}, want: 2},
+		"one of another namespace":      {cached: []string{"web@7", "other/web@7"}, there: []string{"web@7"}, list: "9"},
+		"versions that do not compare":  {cached: []string{"web@a"}, there: []string{"web@b"}, list: "c"},
+		"the watch does not come back":  {cached: []string{"web@7"}, there: []string{"web@8"}, list: "9", want: -1},
+		"the API server does not allow": {list: "", want: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				from := newCachedIngresses(t, c.cached)
+				var log strings.Builder
+				logger := funcr.New(func(_, args string) { log.WriteString(args) }, funcr.Options{})
+				caches := newCatchUp(from, &listedIngresses{there: c.there, at: c.list}, "shop", logger)
+				if err := caches.add(&networkingv1.Ingress{}); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				for range 2 { // of two loops, the second one asks nothing
+					if err := (caughtUp[string]{caches}).Start(ctx, nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+				began := -1
+				for i := 0; ; i++ {
+					synctest.Wait()
+					if isOver(caches.over) {
+						began = i
+						break
+					}
+					if i == len(c.changes) {
+						break
+					}
+					from.change(c.changes[i])
+				}
+				if began != c.want {
+					t.Errorf("the term begins after %d changes, want %d", began, c.want)
+				}
+				err := (caughtUp[string]{caches}).WaitForSync(ctx)
+				if late := strings.Contains(log.String(), "does not hold"); (err != nil) != (c.want < 0) || late != (c.want < 0) {
+					t.Errorf("waiting ends with %v, and the log says %q", err, log.String())
+				}
+				cancel()
+				synctest.Wait()
+			})
+		})
+	}
+}
+
+func isOver(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// versioned is an Ingress by name@version.
+func versioned(of string) *networkingv1.Ingress {
+	name, version, _ := strings.Cut(of, "@")
+	namespace, name, found := strings.Cut(name, "/")
+	if !found {
+		namespace, name = "shop", namespace
+	}
+	return &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, ResourceVersion: version}}
+}
+
+// cachedIngresses is a cache of Ingresses, and the events of its watch.
+type cachedIngresses struct {
+	cache.Informer
+	store    map[string]*networkingv1.Ingress
+	handlers map[*handled]toolscache.ResourceEventHandler
+}
+
+type handled struct {
+	toolscache.ResourceEventHandlerRegistration
+}
+
+func (*handled) HasSynced() bool { return true }
+
+func newCachedIngresses(t *testing.T, cached []string) *cachedIngresses {
+	c := &cachedIngresses{store: map[string]*networkingv1.Ingress{}, handlers: map[*handled]toolscache.ResourceEventHandler{}}
+	for _, of := range cached {
+		ing := versioned(of)
+		c.store[ing.Namespace+"/"+ing.Name] = ing
+	}
+	t.Cleanup(func() {
+		if len(c.handlers) > 0 {
+			t.Errorf("%d handlers of events are left", len(c.handlers))
+		}
+	})
+	return c
+}
+
+func (c *cachedIngresses) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
+	return c, nil
+}
+
+func (c *cachedIngresses) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+	for _, ing := range c.store {
+		h.OnAdd(ing, true)
+	}
+	r := &handled{}
+	c.handlers[r] = h
+	return r, nil
+}
+
+func (c *cachedIngresses) RemoveEventHandler(r toolscache.ResourceEventHandlerRegistration) error {
+	delete(c.handlers, r.(*handled))
+	return nil
+}
+
+// change has the watch tell a change.
+func (c *cachedIngresses) change(of string) {
+	ing := versioned(of)
+	name := ing.Namespace + "/" + ing.Name
+	before := c.store[name]
+	c.store[name] = ing
+	for _, h := range c.handlers {
+		switch {
+		case ing.ResourceVersion == "":
+			h.OnDelete(toolscache.DeletedFinalStateUnknown{Key: name, Obj: before})
+		case before == nil:
+			h.OnAdd(ing, false)
+		default:
+			h.OnUpdate(before, ing)
+		}
+	}
+}
+
+// listedIngresses is an API server that lists Ingresses, one a page; one without a version refuses.
+type listedIngresses struct {
+	client.Reader
+	there []string
+	at    string
+}
+
+func (l *listedIngresses) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
+	if l.at == "" {
+		return apierrors.NewForbidden(networkingv1.Resource("ingresses"), "", nil)
+	}
+	var o client.ListOptions
+	o.ApplyOptions(opts)
+	page, at := into.(*metav1.PartialObjectMetadataList), 0
+	if o.Continue != "" {
+		if _, err := fmt.Sscan(o.Continue, &at); err != nil {
+			return err
+		}
+	}
+	page.ResourceVersion = l.at
+	if at < len(l.there) {
+		page.Items = []metav1.PartialObjectMetadata{{ObjectMeta: versioned(l.there[at]).ObjectMeta}}
+	}
+	if at+1 < len(l.there) {
+		page.Continue = fmt.Sprint(at + 1)
+	}
+	return nil
+}
