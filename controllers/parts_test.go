@@ -221,6 +221,8 @@ func TestComeBack(t *testing.T) {
 		"rejected, pending":  {reason: "the earliest decides", err: errors.Join(wrap(providers.ErrRejected), wrap(providers.ErrPending)), wait: afterPending},
 		"denied":             {reason: "somebody has to fix credentials", err: wrap(providers.ErrDenied), wait: afterDenied},
 		"conflict":           {reason: "the cache catches up by itself", err: wrap(conflict), wait: afterConflict},
+		"asked for":          {reason: "the provider says when", err: wrap(&providers.Later{Err: providers.ErrPending, In: 7 * time.Second}), wait: 7 * time.Second},
+		"unknown, asked for": {reason: "the provider says when", err: &providers.Later{Err: errors.New("boom"), In: 7 * time.Second}, wait: 7 * time.Second},
 		"unknown":            {reason: "nobody knows, so with backoff", err: errors.New("boom"), retry: true},
 		"unknown beside one": {reason: "nobody knows of all of it", err: errors.Join(wrap(providers.ErrPending), errors.New("boom")), retry: true},
 	}

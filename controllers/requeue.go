@@ -113,7 +113,7 @@ var errCrowded = errors.New("there are more targets than the cloud takes")
 func comeBack(err error) (reconcile.Result, error) {
 	wait, retry := time.Duration(0), false
 	for _, e := range leaves(err) {
-		after := patience(e)
+		after := cmp.Or(askedFor(e), patience(e))
 		retry = retry || after == 0
 		if wait == 0 || after < wait {
 			wait = after
@@ -134,6 +134,14 @@ func sooner(a, b time.Duration) time.Duration {
 // seen of the cloud is still so.
 func onlyPending(err error) bool {
 	return !slices.ContainsFunc(leaves(err), func(e error) bool { return !errors.Is(e, providers.ErrPending) })
+}
+
+// askedFor is how long a provider wants an error waited after; zero where it says nothing of it.
+func askedFor(err error) time.Duration {
+	if later, known := errors.AsType[*providers.Later](err); known {
+		return later.In
+	}
+	return 0
 }
 
 // patience is how long to wait after an error; zero for one that knows nothing of it.

@@ -183,7 +183,7 @@ func TestGoldenAnswers(t *testing.T) {
 		t.Errorf("targets are read as (-meant +read):\n%s", diff)
 	}
 	result := plan.Result{Handle: "lb-1", Address: there.Address, Active: true, Firewall: "sg-1", Port: 8080}
-	told := golden(t, "applied", v1.Applied{Results: []v1.Result{EncodeResult("a", result, nil), EncodeResult("b", plan.Result{}, &Later{Err: providers.ErrPending, In: 5 * time.Second})}})
+	told := golden(t, "applied", v1.Applied{Results: []v1.Result{EncodeResult("a", result, nil), EncodeResult("b", plan.Result{}, &providers.Later{Err: providers.ErrPending, In: 5 * time.Second})}})
 	if got, err := DecodeResult(told.Results[0]); err != nil || !cmp.Equal(result, got) {
 		t.Errorf("a result is read as (-meant +read): %v\n%s", err, cmp.Diff(result, got))
 	}

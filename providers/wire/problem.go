@@ -2,7 +2,6 @@ package wire
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -40,7 +39,7 @@ func EncodeError(err error) *v1.Problem {
 			break
 		}
 	}
-	if soon, known := errors.AsType[*Later](err); known {
+	if soon, known := errors.AsType[*providers.Later](err); known {
 		p.RetryAfterSeconds = int(max(soon.In, time.Second).Round(time.Second) / time.Second)
 	}
 	return p
@@ -66,7 +65,7 @@ func DecodeError(p *v1.Problem) error {
 		}
 	}
 	if p.RetryAfterSeconds > 0 {
-		err = &Later{Err: err, In: time.Duration(p.RetryAfterSeconds) * time.Second}
+		err = &providers.Later{Err: err, In: time.Duration(p.RetryAfterSeconds) * time.Second}
 	}
 	return err
 }
@@ -81,14 +80,3 @@ func (t *Told) Error() string { return t.Problem.Error() }
 
 // Unwrap is the class of the error; nil for none.
 func (t *Told) Unwrap() error { return t.class }
-
-// Later is an error after which it makes sense to ask again in a while, and when.
-type Later struct {
-	Err error
-	In  time.Duration
-}
-
-func (l *Later) Error() string { return fmt.Sprintf("%s (ask again in %s)", l.Err, l.In) }
-
-// Unwrap is the error without the time.
-func (l *Later) Unwrap() error { return l.Err }
