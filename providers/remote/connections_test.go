@@ -1,0 +1,46 @@
+package remote
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers/serve"
+)
+
+// TestConnectionsAreUsedAgain makes a hundred steps at once, each of another load balancer, three times.
+func TestConnectionsAreUsedAgain(t *testing.T) {
+	const steps = 100
+	var opened atomic.Int32
+	server := httptest.NewUnstartedServer(serve.New(newCounting(t), serve.Options{}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	p := open(t, server.URL)
+	for round := range 3 {
+		var group sync.WaitGroup
+		for i := range steps {
+			group.Go(func() {
+				key := lb.Key(fmt.Sprintf("fairlead/shop/web-%d/internal", i))
+				step := plan.CreateTargetGroup{Group: lb.TargetGroup{ID: lb.GroupID(fmt.Sprintf("shop/web:%d", round)), Service: "shop/web", Port: "80"}}
+				if _, err := p.Apply(t.Context(), &lb.Observed{Key: key}, step); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if n := opened.Load(); n > steps+1 { // and one that asked for the capabilities
+			t.Errorf("%d connections are opened for %d times %d steps at once", n, round+1, steps)
+		}
+	}
+}
