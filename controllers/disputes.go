@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -28,6 +29,9 @@ const (
 type disputes struct {
 	mu sync.Mutex
 	of map[groupKey]dispute
+	// writes is when each step of a load balancer was carried out first, of those that a look may not find yet. A step that is
+	// carried out once more since a look did not find it keeps its time.
+	writes map[lb.Key]map[string]time.Time
 }
 
 // A dispute is what a look found undone.
@@ -82,6 +86,7 @@ func (d *disputes) forget(key lb.Key) {
 			delete(d.of, k)
 		}
 	}
+	delete(d.writes, key)
 }
 
 // String says what is undone, and until when it is left.
@@ -103,15 +108,56 @@ func (d *disputes) left(k groupKey, now time.Time) time.Duration {
 	return max(0, d.of[k].until.Sub(now))
 }
 
-// judge compares what a look found with what was there before it, and returns what is disputed; nil if nothing is.
-func (r *reconciler) judge(before *lb.Observed, o outcome) *dispute {
-	key := o.snap.Key
-	fresh := before != nil && before != o.seen && r.disputes.left(groupKey{key: key}, time.Now()) == 0
-	// Where it was not as it should be, or something else is asked for now, nothing can be said.
-	if fresh && unlessRetained(o.snap, plan.Diff(before, o.built.LoadBalancer, o.caps)).Empty() {
-		r.disputes.found(groupKey{key: key}, stepsOf(o.todo), time.Now())
+// undone are the steps of a plan that what was there before a look did not need: another writer has undone them, or the look
+// does not find yet what was written. There are none where nothing was looked at.
+func undone(before *lb.Observed, o outcome) []string {
+	if before == nil || before == o.seen || o.todo.Empty() {
+		return nil
 	}
-	return r.disputes.open(key, time.Now())
+	needed := stepsOf(unlessRetained(o.snap, plan.Diff(before, o.built.LoadBalancer, o.caps)))
+	return slices.DeleteFunc(stepsOf(o.todo), func(s string) bool { return slices.Contains(needed, s) })
+}
+
+// judge returns what is disputed about a load balancer, of which a look has found some steps undone; nil if nothing is.
+func (r *reconciler) judge(looked bool, key lb.Key, undone []string) *dispute {
+	now := time.Now()
+	if looked && r.disputes.left(groupKey{key: key}, now) == 0 {
+		certain := r.disputes.written(key, undone, now)
+		if len(certain) > 0 || len(undone) == 0 {
+			r.disputes.found(groupKey{key: key}, certain, now)
+		}
+	}
+	return r.disputes.open(key, now)
+}
+
+// wrote notes the steps that were carried out, some of them once more.
+func (d *disputes) wrote(key lb.Key, steps, again []string, now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.writes == nil {
+		d.writes = map[lb.Key]map[string]time.Time{}
+	}
+	if d.writes[key] == nil {
+		d.writes[key] = map[string]time.Time{}
+	}
+	for _, s := range steps {
+		if _, known := d.writes[key][s]; !known || !slices.Contains(again, s) {
+			d.writes[key][s] = now
+		}
+	}
+}
+
+// written returns those of some steps that a look would find if they were not undone, and forgets the writes that were found.
+func (d *disputes) written(key lb.Key, undone []string, now time.Time) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	late := func(s string) bool { return now.Sub(d.writes[key][s]) < lagged }
+	certain := slices.DeleteFunc(slices.Clone(undone), late)
+	maps.DeleteFunc(d.writes[key], func(s string, _ time.Time) bool { return !late(s) && !slices.Contains(undone, s) })
+	if len(d.writes[key]) == 0 {
+		delete(d.writes, key)
+	}
+	return certain
 }
 
 // stepsOf are the steps of a plan, each by what it does and to what.

@@ -2,6 +2,8 @@ package controllers
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -148,10 +150,60 @@ func TestALateReadIsNoDispute(t *testing.T) {
 	b.settle()
 	for range 4 {
 		b.undo()
+		writes := maps.Clone(b.disputes.writes[benchKey])
 		b.later()
-		b.quiet[benchKey] = time.Now().Add(lagged)
+		b.disputes.writes = map[lb.Key]map[string]time.Time{benchKey: writes}
 		b.reconciles()
 		b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonAsExpected)
+	}
+}
+
+// A step that a look finds undone is certain to be so two minutes after it was carried out first. What is carried out once more since
+// no look finds it does not begin the two minutes anew, and what is asked for anew does.
+func TestFromWhenAStepIsCertainToBeUndone(t *testing.T) {
+	const rule, group = "create rule 80/1", "delete target group web"
+	type write struct {
+		at           time.Duration
+		steps, again []string
+	}
+	for name, c := range map[string]struct {
+		writes []write
+		looks  map[time.Duration][]string // what they find undone
+		at     time.Duration              // of the last look
+		want   []string
+		kept   int
+	}{
+		"nothing was written":    {at: time.Second, want: []string{rule}},
+		"a moment ago":           {writes: []write{{0, []string{rule}, nil}}, at: time.Second, kept: 1},
+		"two minutes ago":        {writes: []write{{0, []string{rule}, nil}}, at: lagged, want: []string{rule}, kept: 1},
+		"once more":              {writes: []write{{0, []string{rule}, nil}, {time.Minute, []string{rule}, []string{rule}}}, at: lagged, want: []string{rule}, kept: 1},
+		"asked for anew":         {writes: []write{{0, []string{rule}, nil}, {time.Minute, []string{rule}, nil}}, at: lagged, kept: 1},
+		"another step waits":     {writes: []write{{0, []string{rule, group}, nil}, {time.Minute, []string{group}, nil}}, at: lagged, want: []string{rule}, kept: 2},
+		"found at once":          {writes: []write{{0, []string{rule}, nil}}, looks: map[time.Duration][]string{time.Minute: nil}, at: lagged, want: []string{rule}, kept: 1},
+		"found, and asked anew":  {writes: []write{{0, []string{rule}, nil}, {3 * time.Minute, []string{rule}, []string{rule}}}, looks: map[time.Duration][]string{lagged: nil}, at: 4 * time.Minute, kept: 1},
+		"found, and undone then": {writes: []write{{0, []string{rule}, nil}}, looks: map[time.Duration][]string{lagged: nil}, at: 3 * time.Minute, want: []string{rule}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var d disputes
+			began := time.Unix(0, 0)
+			for at := time.Duration(0); at < c.at; at += time.Second {
+				for _, w := range c.writes {
+					if w.at == at {
+						d.wrote(benchKey, w.steps, w.again, began.Add(at))
+					}
+				}
+				if found, looked := c.looks[at]; looked {
+					d.written(benchKey, found, began.Add(at))
+				}
+			}
+			if got := d.written(benchKey, []string{rule}, began.Add(c.at)); !slices.Equal(got, c.want) || len(d.writes[benchKey]) != c.kept {
+				t.Errorf("certain to be undone is %q, want %q; %d writes are kept, want %d", got, c.want, len(d.writes[benchKey]), c.kept)
+			}
+			d.forget(benchKey)
+			if len(d.writes) > 0 {
+				t.Error("what is gone is kept")
+			}
+		})
 	}
 }
 
@@ -177,6 +229,7 @@ func (b *bench) later() {
 	s.until, s.early = time.Time{}, false
 	b.kept[benchKey] = s
 	b.quiet[benchKey] = time.Time{}
+	clear(b.disputes.writes)
 }
 
 func (b *bench) reconciles() {

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -67,7 +66,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if err := r.doubtOthers(ctx, key); err != nil { // what another operator may have changed is looked at anew
 		return reconcile.Result{}, err
 	}
-	before, kept := r.written(key), r.has(key)
+	before := r.has(key)
 	var seen *lb.Observed
 	r.telling(ctx, snap, atAll, func() { seen, err = r.seen(ctx, key) }) // what is there: observed once, then kept true
 	if err != nil {
@@ -83,10 +82,8 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // what to do, in a safe order
 	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo, strangers: strangers}
 	o.unread = facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
-	o.dispute = r.judge(before, o) // what another writer undoes
-	if seen != kept && (before != nil || todo.Empty()) {
-		r.foundWritten(key)
-	}
+	undone := undone(before, o)
+	o.dispute = r.judge(before != seen, key, undone) // what another writer undoes
 	o.withheld = r.withheld(o)
 	r.targets.expect(key, r.directory.of(key), o.groups()) // which target groups there will be: Pods may wait for them
 	if o.withheld == "" && !todo.Empty() {
@@ -98,7 +95,8 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if o.withheld == "" {
 		r.carryOut(ctx, &o) // do it
 		if !todo.Empty() {
-			r.wrote(key, fmt.Sprint(todo.Print()))
+			r.wrote(key)
+			r.disputes.wrote(key, stepsOf(todo), undone, time.Now())
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportFor)

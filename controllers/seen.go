@@ -23,10 +23,9 @@ type observer struct {
 	// looked is told of each look at the cloud.
 	looked func(context.Context, lb.Key)
 
-	mu      sync.Mutex
-	kept    map[lb.Key]sight
-	quiet   map[lb.Key]time.Time // when all that was written is in what a look finds
-	unfound map[lb.Key]string    // what was written last and not found by a look since, by what there was to do
+	mu    sync.Mutex
+	kept  map[lb.Key]sight
+	quiet map[lb.Key]time.Time // when all that was written is in what a look finds
 }
 
 // lagged is how long a look may not find what was written before it. Clouds publish no bound; AWS's reads are
@@ -65,16 +64,6 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 	return seen, nil
 }
 
-// written is what is kept of a key, if a look finds all that was written there by now; nil otherwise.
-func (o *observer) written(key lb.Key) *lb.Observed {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if quiet, known := o.quiet[key]; !known || time.Now().Before(quiet) {
-		return nil
-	}
-	return o.kept[key].seen
-}
-
 // has is what is kept of a key; nil if nothing is.
 func (o *observer) has(key lb.Key) *lb.Observed {
 	o.mu.Lock()
@@ -102,28 +91,14 @@ func (o *observer) keep(key lb.Key, seen *lb.Observed) {
 	o.kept[key] = sight{seen: seen, until: now.Add(o.goodFor(seen))}
 }
 
-// wrote notes that what is under a key was changed a moment ago. What is written again as long as no look finds it is
-// waited for since it was written first: a look that does not find it after that finds what another writer wrote.
-func (o *observer) wrote(key lb.Key, what string) {
+// wrote notes that what is under a key was changed a moment ago.
+func (o *observer) wrote(key lb.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.quiet == nil {
 		o.quiet = map[lb.Key]time.Time{}
 	}
-	if o.unfound == nil {
-		o.unfound = map[lb.Key]string{}
-	}
-	if _, known := o.quiet[key]; !known || o.unfound[key] != what {
-		o.quiet[key], o.unfound[key] = time.Now().Add(lagged), what
-	}
-}
-
-// foundWritten notes that a look found what was written, or what another writer has made of it: what is written from now on is
-// waited for anew.
-func (o *observer) foundWritten(key lb.Key) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.unfound, key)
+	o.quiet[key] = time.Now().Add(lagged)
 }
 
 // due is until when to believe what was seen. An early look is repeated once all that was written since is found, too.
@@ -221,7 +196,6 @@ func (o *observer) gone(key lb.Key) {
 	defer o.mu.Unlock()
 	delete(o.kept, key)
 	delete(o.quiet, key)
-	delete(o.unfound, key)
 }
 
 // jittered keeps load balancers that were first seen together from being looked at together.

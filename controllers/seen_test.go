@@ -121,11 +121,11 @@ func TestALookAfterAWriteIsRepeated(t *testing.T) {
 		if at := looks(time.Hour); len(at) != 2 || at[1] < 2*time.Minute || at[1] > 3*time.Minute {
 			t.Errorf("a process looks at %v after its start", at)
 		}
-		o.wrote(key, time.Now().String())
+		o.wrote(key)
 		if at := looks(time.Hour); len(at) != 0 {
 			t.Errorf("what was written is known, and looked for at %v", at)
 		}
-		o.wrote(key, time.Now().String())
+		o.wrote(key)
 		o.forget(key)
 		if at := looks(time.Hour); len(at) != 2 || at[1] < 2*time.Minute || at[1] > 3*time.Minute {
 			t.Errorf("after a write that failed it looks at %v", at)
@@ -166,8 +166,8 @@ func TestUntilWhenALookIsBelieved(t *testing.T) {
 		if got := o.again("k"); got < 9*time.Hour {
 			t.Errorf("what was not looked at is looked at in %s", got)
 		}
-		o.wrote("k", "a rule")
-		o.wrote("j", "a rule")
+		o.wrote("k")
+		o.wrote("j")
 		if len(o.quiet) != 2 {
 			t.Errorf("it is known when %d load balancers were written", len(o.quiet))
 		}
