@@ -29,6 +29,7 @@ type lease struct {
 
 	mu      sync.Mutex
 	renewed time.Time // when the last successful renewal was begun; zero without the lease
+	holder  string    // which replica had the lease when it was read last
 }
 
 // newLease makes the lock that replicas are elected by. Its events are recorded until the context ends.
@@ -50,13 +51,40 @@ func (o *running) newLease(ctx context.Context, config *rest.Config) (*lease, er
 	return &lease{Interface: lock, good: o.leaseRenewed + (o.leaseLasts-o.leaseRenewed)/2}, nil
 }
 
+// Get reads the lease.
+func (l *lease) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	if err == nil {
+		l.mu.Lock()
+		l.holder = record.HolderIdentity
+		l.mu.Unlock()
+	}
+	return record, raw, err
+}
+
+// isOurs reports whether this replica had the lease when it was read last.
+func (l *lease) isOurs() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.holder == l.Identity()
+}
+
 // Create takes the lease where there is none.
 func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	return l.renew(r, func() error { return l.Interface.Create(ctx, r) })
 }
 
 // Update renews the lease, takes it, or gives it up.
+//
+// A replica gives up only its own lease. An elector that was paused reads the lease before it gives it up, and overwrites what
+// another replica has taken meanwhile: it asks its memory whether it is the leader, not what it has just read (tryRelease in
+// https://github.com/kubernetes/client-go/blob/v0.37.2/tools/leaderelection/leaderelection.go). A third replica, or the same one,
+// would work beside the new leader at once.
 func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	if r.HolderIdentity == "" && !l.isOurs() {
+		l.note(time.Time{})
+		return nil
+	}
 	return l.renew(r, func() error { return l.Interface.Update(ctx, r) })
 }
 

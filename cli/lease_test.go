@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kubefake "k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
@@ -27,6 +31,10 @@ func (l *fakeLock) Create(context.Context, resourcelock.LeaderElectionRecord) er
 
 func (l *fakeLock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	return l.Create(ctx, r)
+}
+
+func (l *fakeLock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	return &resourcelock.LeaderElectionRecord{HolderIdentity: "me"}, nil, nil
 }
 
 func TestALeaseIsHeldForAWhileAfterItsRenewal(t *testing.T) {
@@ -64,7 +72,87 @@ func TestALeaseIsHeldForAWhileAfterItsRenewal(t *testing.T) {
 		_ = l.Update(t.Context(), theirs)
 		holds("once it is another's", false)
 		_ = l.Update(t.Context(), ours)
+		_, _, _ = l.Get(t.Context())
 		_ = l.Update(t.Context(), resourcelock.LeaderElectionRecord{})
 		holds("once it is given up", false)
+	})
+}
+
+// A pausing lock is one whose process does not run for a while, from within a renewal.
+type pausingLock struct {
+	resourcelock.Interface
+	pause atomic.Int64
+}
+
+// Get fails where there is no time left, as it does over a connection.
+func (l *pausingLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
+	return l.Interface.Get(ctx)
+}
+
+func (l *pausingLock) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
+	if pause := time.Duration(l.pause.Swap(0)); pause > 0 {
+		time.Sleep(pause)
+		return context.DeadlineExceeded
+	}
+	return l.Interface.Update(ctx, r)
+}
+
+// TestAReplicaThatWasPausedLeavesTheLeaseToTheNextOne elects one of two replicas by the elector of client-go, pauses it until the other
+// one has the lease, and has it go on.
+func TestAReplicaThatWasPausedLeavesTheLeaseToTheNextOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lasts, renewed, retried = 15 * time.Second, 10 * time.Second, 2 * time.Second
+		leases := kubefake.NewClientset().CoordinationV1()
+		lockOf := func(identity string) resourcelock.Interface {
+			return &resourcelock.LeaseLock{
+				LeaseMeta: metav1.ObjectMeta{Namespace: "fairlead", Name: "fairlead"}, Client: leases,
+				LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+			}
+		}
+		holder := func() string {
+			record, _, err := lockOf("").Get(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return record.HolderIdentity
+		}
+		stand := func(ctx context.Context, lock resourcelock.Interface) (ended chan struct{}) {
+			elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+				Lock: lock, LeaseDuration: lasts, RenewDeadline: renewed, RetryPeriod: retried, ReleaseOnCancel: true,
+				Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended = make(chan struct{})
+			go func() {
+				defer close(ended)
+				elector.Run(ctx)
+			}()
+			return ended
+		}
+		first := &pausingLock{Interface: lockOf("first")}
+		firstEnded := stand(t.Context(), &lease{Interface: first, good: 12500 * time.Millisecond})
+		time.Sleep(time.Second)
+		ctx, stop := context.WithCancel(t.Context())
+		second := &lease{Interface: lockOf("second"), good: 12500 * time.Millisecond}
+		secondEnded := stand(ctx, second)
+		time.Sleep(time.Minute)
+		if now := holder(); now != "first" {
+			t.Fatalf("the lease is held by %q", now)
+		}
+		first.pause.Store(int64(30 * time.Second))
+		<-firstEnded
+		if now := holder(); now != "second" || second.holds() != nil {
+			t.Errorf("after the pause the lease is held by %q, and the second replica may write: %v", now, second.holds())
+		}
+		stop()
+		<-secondEnded
+		if now := holder(); now != "" {
+			t.Errorf("a replica that is told to stop leaves the lease to %q", now)
+		}
 	})
 }
