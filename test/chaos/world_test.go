@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -147,7 +148,7 @@ func (w *world) addresses(t *testing.T) (out map[int]string, wrong []string) {
 	if err := w.List(t.Context(), &list, client.InNamespace(w.namespace)); err != nil {
 		t.Fatal(err)
 	}
-	sites := w.history.now()
+	sites, owners := w.history.now(), w.owners(t)
 	out = map[int]string{}
 	for i := range list.Items {
 		o := &list.Items[i]
@@ -161,12 +162,46 @@ func (w *world) addresses(t *testing.T) (out map[int]string, wrong []string) {
 			continue
 		}
 		at := o.Status.LoadBalancer.Ingress[0].Hostname
+		if key := owners[at]; !strings.Contains(key, fmt.Sprintf("/@group-%d/", s.group)) {
+			wrong = append(wrong, fmt.Sprintf("%s of group-%d has the address of %q", o.Name, s.group, key))
+			continue
+		}
 		if out[s.group] != "" && out[s.group] != at {
 			wrong = append(wrong, fmt.Sprintf("the Ingresses of group-%d have several addresses", s.group))
 		}
 		out[s.group] = at
 	}
 	return out, wrong
+}
+
+// owners are the keys of the load balancers, by their addresses.
+func (w *world) owners(t *testing.T) map[string]string {
+	t.Helper()
+	api, out, names := elb.NewFromConfig(w.sim.OwnersConfig()), map[string]string{}, map[string]string{}
+	found, err := api.DescribeLoadBalancers(t.Context(), &elb.DescribeLoadBalancersInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(found.LoadBalancers) == 0 {
+		return out
+	}
+	var arns []string
+	for _, b := range found.LoadBalancers {
+		arns = append(arns, aws.ToString(b.LoadBalancerArn))
+		names[aws.ToString(b.LoadBalancerArn)] = aws.ToString(b.DNSName)
+	}
+	tags, err := api.DescribeTags(t.Context(), &elb.DescribeTagsInput{ResourceArns: arns})
+	if err != nil { // one that has gone between the two calls
+		return out
+	}
+	for _, of := range tags.TagDescriptions {
+		for _, tag := range of.Tags {
+			if aws.ToString(tag.Key) == "fairlead.dev/key" {
+				out[names[aws.ToString(of.ResourceArn)]] = aws.ToString(tag.Value)
+			}
+		}
+	}
+	return out
 }
 
 // left is what there is more or less of in the account than the newest versions ask for.
