@@ -311,7 +311,7 @@ func (p *Provider) poll(ctx context.Context, c call, accepted *answer, until tim
 	}
 	wait := time.Second
 	if after, err := strconv.Atoi(accepted.header.Get("Retry-After")); err == nil {
-		wait = min(max(time.Duration(min(after, 3600))*time.Second, p.endpoint.leastWait), 30*time.Second)
+		wait = min(max(time.Duration(min(after, 3600))*time.Second, p.endpoint.LeastWait), 30*time.Second)
 	}
 	if time.Now().Add(wait).After(until) {
 		return nil, fmt.Errorf("%w: %s is not done after %s", providers.ErrPending, c.operation, p.endpoint.Operation)

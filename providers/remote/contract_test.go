@@ -77,7 +77,7 @@ func open(t testing.TB, url string) *Provider {
 func opened(t testing.TB, e Endpoint) *Provider {
 	t.Helper()
 	e.Name, e.Log = "edge", logr.Discard()
-	e.leastWait, e.mostWait = time.Millisecond, 20*time.Millisecond
+	e.LeastWait, e.MostWait = time.Millisecond, 20*time.Millisecond
 	p, err := Open(context.Background(), e)
 	if err != nil {
 		t.Fatal(err)

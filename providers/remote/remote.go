@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -41,9 +42,8 @@ type Endpoint struct {
 	// Requested is told of each attempt; it may be nil.
 	Requested func(service, operation, result string)
 	Log       logr.Logger
-
-	// leastWait and mostWait are the least and the most time between attempts; 0: half a second and ten seconds.
-	leastWait, mostWait time.Duration
+	// LeastWait and MostWait are the least and the most time between attempts; 0: half a second and ten seconds.
+	LeastWait, MostWait time.Duration
 }
 
 // A Provider is a provider that is another process.
@@ -78,7 +78,7 @@ func New(e Endpoint) (*Provider, error) {
 		return nil, fmt.Errorf("provider %s: %w", e.Name, err)
 	}
 	e.Attempt, e.Call, e.Operation = or(e.Attempt, 15*time.Second), or(e.Call, time.Minute), or(e.Operation, 10*time.Minute)
-	e.leastWait, e.mostWait = or(e.leastWait, time.Second/2), or(e.mostWait, 10*time.Second)
+	e.LeastWait, e.MostWait = or(e.LeastWait, time.Second/2), or(e.MostWait, 10*time.Second)
 	p := &Provider{endpoint: e, base: base, breaker: newBreaker(e.Name)}
 	p.client = p.newClient()
 	p.steps = newBatches(p)
@@ -189,7 +189,7 @@ func member(key lb.Key, group lb.GroupID) url.Values {
 	return url.Values{"key": {string(key)}, "group": {string(group)}}
 }
 
-// List is for the Provider interface.
+// List is for the Provider interface. The protocol has no order of keys.
 func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
 	var told v1.LoadBalancerList
 	if err := p.call(ctx, call{operation: "List", method: http.MethodGet, at: v1.PathLoadBalancers, into: &told}); err != nil {
@@ -199,6 +199,7 @@ func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
 	for i, key := range told.Keys {
 		keys[i] = lb.Key(key)
 	}
+	slices.Sort(keys)
 	return keys, nil
 }
 

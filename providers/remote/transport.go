@@ -74,7 +74,7 @@ func (p *Provider) newClient() *retryablehttp.Client {
 		},
 	}
 	c.Logger = levelled{p.endpoint.Log.WithValues("provider", p.endpoint.Name)}
-	c.RetryWaitMin, c.RetryWaitMax, c.RetryMax = p.endpoint.leastWait, p.endpoint.mostWait, 6
+	c.RetryWaitMin, c.RetryWaitMax, c.RetryMax = p.endpoint.LeastWait, p.endpoint.MostWait, 6
 	c.CheckRetry = func(ctx context.Context, response *http.Response, err error) (bool, error) {
 		if f, ok := errors.AsType[final](err); ok {
 			return false, f.error
