@@ -43,8 +43,9 @@ var layers = map[string][]string{
 	"model":           {"model/diag", "model/routing", "model/ingress", "model/lb"},
 
 	"providers":              {"model/diag", "model/routing", "model/lb", "model/plan"},
+	"providers/selfsigned":   {"model/lb", "model/routing"},
 	"providers/providertest": {"model/diag", "model/routing", "model/lb", "model/plan", "providers", "test/keypair"},
-	"providers/prove":        {"model/check", "model/lb", "model/plan", "model/routing", "providers"},
+	"providers/prove":        {"model/check", "model/lb", "model/plan", "model/routing", "providers", "providers/selfsigned"},
 	"providers/clouds":       {"model/check", "model/lb", "providers", "providers/prove"},
 	"providers/fake":         {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/clouds"},
 	"providers/aws":          {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/clouds", "providers/prove"},

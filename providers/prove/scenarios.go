@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/selfsigned"
 )
 
 // This file is the scenarios, one after another: each begins with what the one before left.
@@ -69,11 +70,11 @@ func (r *run) all(ctx context.Context) ([]scenario, error) {
 	if r.Target != nil {
 		l.targets = []lb.Target{*r.Target}
 	}
-	old, err := certificate(Host)
+	old, err := selfsigned.Certificate(Host)
 	if err != nil {
 		return nil, err
 	}
-	renewed, err := certificate(Host)
+	renewed, err := selfsigned.Certificate(Host)
 	if err != nil {
 		return nil, err
 	}
