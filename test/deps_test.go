@@ -44,7 +44,7 @@ var layers = map[string][]string{
 
 	"providers":              {"model/diag", "model/routing", "model/lb", "model/plan"},
 	"providers/selfsigned":   {"model/lb", "model/routing"},
-	"providers/providertest": {"model/diag", "model/routing", "model/lb", "model/plan", "providers", "test/keypair"},
+	"providers/providertest": {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/selfsigned"},
 	"providers/prove":        {"model/check", "model/lb", "model/plan", "model/routing", "providers", "providers/selfsigned"},
 	"providers/clouds":       {"model/check", "model/lb", "providers", "providers/prove"},
 	"providers/fake":         {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/clouds"},

@@ -1,6 +1,8 @@
-// Package providertest is the contract of a providers.Provider as a test suite. A provider that
-// passes can be planned for: what Run believes is there is there, a plan that was cut short can be
-// made again, and nobody else's load balancer is touched.
+// Package providertest is the contract of a providers.Provider as clauses that can be tried. A provider that keeps it can
+// be planned for: what Run believes is there is there, a plan that was cut short can be made again, and load balancers of
+// other keys are not touched.
+//
+// Tests try it as subtests, with Test; Check tries it on a provider that runs, and returns findings.
 package providertest
 
 import (
@@ -8,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,91 +20,138 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// Test holds a provider to the contract. Start makes one that owns nothing yet, and target is one
-// that it finds healthy, another one each time.
-func Test(t *testing.T, start func(t *testing.T) providers.Provider, target func(t *testing.T) lb.Target) {
+// A T is what a clause is tried under: the part of *testing.T that clauses use. Fatalf and Skipf do not return.
+type T interface {
+	Helper()
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Skipf(format string, args ...any)
+	Cleanup(f func())
+}
+
+// A Runner is a T that has subtests: a *testing.T.
+type Runner[R any] interface {
+	T
+	Run(name string, f func(R)) bool
+}
+
+// A Clause is one promise of the contract.
+type clause struct {
+	id, promise string
+	advice      string // for those whose provider does not keep it
+	try         func(suite)
+}
+
+var clauses = []clause{
+	{"missing", "what does not exist observes as not existing",
+		"tell exists: false, and nothing else, of a key that has nothing", suite.missing},
+	{"kept", "what Run keeps equals a fresh observation",
+		"tell all that a step made, as the step has it, as soon as the step succeeds", suite.kept},
+	{"arrives", "a plan that has run leaves nothing to do",
+		"tell listeners, rules, target groups and certificates as the steps wrote them", suite.arrives},
+	{"resumes", "a plan cut short and made again ends the same",
+		"let each step be carried out by itself, and let what is done be seen", suite.resumes},
+	{"twice", "a step that already holds succeeds",
+		"look what there is first: a step that is true already succeeds and changes nothing", suite.twice},
+	{"neighbours", "other keys are untouched",
+		"keep what belongs to one key apart from what belongs to another one", suite.neighbours},
+	{"targets", "targets come and go",
+		"let PUT of members replace them, and refuse a target group that is not there", suite.targets},
+	{"listed", "what is owned is listed",
+		"list a key from its first step until nothing of it is left", suite.listed},
+}
+
+// Test holds a provider to the contract, each clause as a subtest of t. Start makes a provider that owns nothing yet, and
+// target is one that it finds healthy, another one each time.
+func Test[R Runner[R]](t R, start func(R) providers.Provider, target func(R) lb.Target) {
 	for name, clause := range Clauses(start, target) {
 		t.Run(name, clause)
 	}
 }
 
 // Clauses are the tests of the contract by name, for tests that run each in a bubble of package testing/synctest.
-func Clauses(start func(t *testing.T) providers.Provider, target func(t *testing.T) lb.Target) map[string]func(t *testing.T) {
-	clauses := map[string]func(t *testing.T){}
-	for name, clause := range map[string]func(suite, *testing.T){
-		"what does not exist observes as not existing":  suite.missing,
-		"what Run keeps equals a fresh observation":     suite.kept,
-		"a plan that has run leaves nothing to do":      suite.arrives,
-		"a plan cut short and made again ends the same": suite.resumes,
-		"a step that already holds succeeds":            suite.twice,
-		"other keys are untouched":                      suite.neighbours,
-		"targets come and go":                           suite.targets,
-		"what is owned is listed":                       suite.listed,
-	} {
-		clauses[name] = func(t *testing.T) { clause(suite{start, stages(t, target(t)), target(t)}, t) }
+func Clauses[R T](start func(R) providers.Provider, target func(R) lb.Target) map[string]func(R) {
+	out := map[string]func(R){}
+	for _, c := range clauses {
+		out[c.promise] = func(t R) {
+			first, spare := target(t), target(t)
+			c.try(suite{
+				t: t, start: func() providers.Provider { return start(t) }, keys: func() keys { return keys{"fairlead/shop/web/internal", "fairlead/shop/other/internal"} },
+				stages: stages(t, world{targets: []lb.Target{first}}), spare: &spare, patience: patience,
+			})
+		}
 	}
-	return clauses
+	return out
 }
 
 // A suite is what every clause of the contract works with: one load balancer's life as a list of
 // wishes, from nothing to nothing.
 type suite struct {
-	start  func(t *testing.T) providers.Provider
-	stages []stage
-	spare  lb.Target // that no stage has
+	t        T
+	start    func() providers.Provider
+	keys     func() keys // of load balancers that do not exist
+	stages   []stage
+	spare    *lb.Target    // that no stage has; nil where there are no targets
+	patience time.Duration // how long the cloud may take for anything
+	clearing time.Duration // how long what was made may take to be deleted at the end; 0: it is not deleted
 }
 
-func (s suite) missing(t *testing.T) {
-	got := newCloud(t, s.start(t)).observe(key)
-	if diff := cmp.Diff(&lb.Observed{Key: key}, got, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("observed (-want +got):\n%s", diff)
+// keys are those of the load balancer of a clause, and of another one.
+type keys struct{ own, other lb.Key }
+
+func (s suite) missing() {
+	c := s.cloud()
+	got := c.observe(c.own)
+	if diff := cmp.Diff(&lb.Observed{Key: c.own}, got, cmpopts.EquateEmpty()); diff != "" {
+		c.t.Errorf("observed (-want +got):\n%s", diff)
 	}
 }
 
-func (s suite) kept(t *testing.T) {
-	c := newCloud(t, s.start(t))
+func (s suite) kept() {
+	c := s.cloud()
 	for _, stage := range s.stages {
-		seen := c.observe(key)
+		seen := c.observe(c.own)
 		for _, step := range c.diff(seen, stage.want).Steps {
 			before := seen.Clone()
 			result := c.apply(seen, step.Step)
 			if diff := cmp.Diff(before, seen, cmpopts.EquateEmpty()); diff != "" {
-				t.Fatalf("%s: %s writes what it was shown:\n%s", stage.name, describe(step.Step), diff)
+				c.t.Fatalf("%s: %s writes what it was shown:\n%s", stage.name, describe(step.Step), diff)
 			}
 			step.Step.Do(seen, result)
-			if diff := cmp.Diff(seen, c.observe(key), canonical); diff != "" {
-				t.Fatalf("%s: after %s (-kept +observed):\n%s", stage.name, describe(step.Step), diff)
+			if diff := cmp.Diff(seen, c.observe(c.own), canonical); diff != "" {
+				c.t.Fatalf("%s: after %s (-kept +observed):\n%s", stage.name, describe(step.Step), diff)
 			}
-			if await, ok := step.Step.(plan.AwaitTargets); ok && !c.observe(key).TargetGroup(await.Group).Ready {
-				t.Errorf("%s: %s succeeded, but the group is not ready", stage.name, await.Group)
+			if await, ok := step.Step.(plan.AwaitTargets); ok && !c.observe(c.own).TargetGroup(await.Group).Ready {
+				c.t.Errorf("%s: %s succeeded, but the group is not ready", stage.name, await.Group)
 			}
 		}
-		if diff := cmp.Diff(c.observe(key), c.look(key, true), canonical); diff != "" {
-			t.Errorf("%s: looking deeply (-digests +settings):\n%s", stage.name, diff)
+		if diff := cmp.Diff(c.observe(c.own), c.look(c.own, true), canonical); diff != "" {
+			c.t.Errorf("%s: looking deeply (-digests +settings):\n%s", stage.name, diff)
 		}
 	}
 }
 
-func (s suite) arrives(t *testing.T) {
-	c := newCloud(t, s.start(t))
+func (s suite) arrives() {
+	c := s.cloud()
 	for _, stage := range s.stages {
-		seen := c.observe(key)
+		seen := c.observe(c.own)
 		c.run(seen, stage.want)
-		if diff := cmp.Diff(seen, c.observe(key), canonical); diff != "" {
-			t.Fatalf("%s: (-kept +observed):\n%s", stage.name, diff)
+		if diff := cmp.Diff(seen, c.observe(c.own), canonical); diff != "" {
+			c.t.Fatalf("%s: (-kept +observed):\n%s", stage.name, diff)
 		}
 		c.arrived(stage)
 	}
 }
 
-func (s suite) resumes(t *testing.T) {
+func (s suite) resumes() {
 	for i, stage := range s.stages {
 		for cut := 1; ; cut++ {
-			c := newCloud(t, s.start(t))
+			c := s.cloud()
 			for _, before := range s.stages[:i] {
-				c.run(c.observe(key), before.want)
+				c.run(c.observe(c.own), before.want)
 			}
-			seen := c.observe(key)
+			seen := c.observe(c.own)
 			steps := c.diff(seen, stage.want).Steps
 			if cut >= len(steps) {
 				break
@@ -111,82 +159,83 @@ func (s suite) resumes(t *testing.T) {
 			for _, step := range steps[:cut] {
 				step.Step.Do(seen, c.apply(seen, step.Step))
 			}
-			c.run(c.observe(key), stage.want)
+			c.run(c.observe(c.own), stage.want)
 			c.arrived(stage)
 		}
 	}
 }
 
-func (s suite) twice(t *testing.T) {
-	c := newCloud(t, s.start(t))
+func (s suite) twice() {
+	c := s.cloud()
 	for _, stage := range s.stages {
-		seen := c.observe(key)
+		seen := c.observe(c.own)
 		for _, step := range c.diff(seen, stage.want).Steps {
 			first := c.apply(seen, step.Step)
-			once := c.observe(key)
+			once := c.observe(c.own)
 			c.apply(seen, step.Step) // by one who has not heard of the first time
 			step.Step.Do(seen, first)
 			c.apply(seen, step.Step) // and by one who has
-			if diff := cmp.Diff(once, c.observe(key), canonical); diff != "" {
-				t.Fatalf("%s: %s again (-once +twice):\n%s", stage.name, describe(step.Step), diff)
+			if diff := cmp.Diff(once, c.observe(c.own), canonical); diff != "" {
+				c.t.Fatalf("%s: %s again (-once +twice):\n%s", stage.name, describe(step.Step), diff)
 			}
 		}
 		c.arrived(stage)
 	}
 }
 
-func (s suite) neighbours(t *testing.T) {
-	c := newCloud(t, s.start(t))
+func (s suite) neighbours() {
+	c := s.cloud()
 	for _, stage := range s.stages[:len(s.stages)-1] {
-		neighbour := stage.want
-		neighbour.Key = otherKey
-		c.run(c.observe(otherKey), neighbour)
+		c.run(c.observe(c.other), stage.want)
 	}
-	want := c.observe(otherKey)
+	want := c.observe(c.other)
 	for _, stage := range s.stages {
-		c.run(c.observe(key), stage.want)
-		if diff := cmp.Diff(want, c.observe(otherKey), canonical); diff != "" {
-			t.Fatalf("%s: the neighbour (-before +after):\n%s", stage.name, diff)
+		c.run(c.observe(c.own), stage.want)
+		if diff := cmp.Diff(want, c.observe(c.other), canonical); diff != "" {
+			c.t.Fatalf("%s: the neighbour (-before +after):\n%s", stage.name, diff)
 		}
 	}
 }
 
-func (s suite) targets(t *testing.T) {
-	c := newCloud(t, s.start(t))
-	if err := c.SetTargets(t.Context(), key, web, nil); err == nil {
-		t.Error("setting the targets of a group that is not there is no error")
+func (s suite) targets() {
+	if s.spare == nil {
+		s.t.Skipf("there is no target")
+	}
+	c := s.cloud()
+	if err := c.SetTargets(c.t.Context(), c.own, web, nil); err == nil {
+		c.t.Errorf("setting the targets of a group that is not there is no error")
 	}
 	first := s.stages[0].want
-	c.run(c.observe(key), first)
+	c.run(c.observe(c.own), first)
 	registered := first.TargetGroups[0].Targets
 	c.members(web, registered)
-	more := append(slices.Clone(registered), s.spare)
+	more := append(slices.Clone(registered), *s.spare)
 	for _, want := range [][]lb.Target{more, more, more[1:], nil, registered} {
-		if err := patiently(t.Context(), func() error { return c.SetTargets(t.Context(), key, web, want) }); err != nil {
-			t.Fatal(err)
+		if err := c.patiently(func() error { return c.SetTargets(c.t.Context(), c.own, web, want) }); err != nil {
+			c.t.Fatalf("setting targets: %v", err)
 		}
 		c.members(web, want)
 	}
 	c.arrived(s.stages[0]) // membership is none of a plan's business
 }
 
-func (s suite) listed(t *testing.T) {
-	c := newCloud(t, s.start(t))
+func (s suite) listed() {
+	c := s.cloud()
 	for _, stage := range s.stages {
-		c.run(c.observe(key), stage.want)
+		c.run(c.observe(c.own), stage.want)
 		want := !stage.want.Empty()
 		var got []lb.Key
-		err := patiently(t.Context(), func() (err error) {
-			if got, err = c.List(t.Context()); err == nil && slices.Contains(got, key) != want {
-				return fmt.Errorf("keys %v; %s in it should be %v: %w", got, key, want, providers.ErrPending) // lists may lag
+		err := c.patiently(func() (err error) {
+			if got, err = c.List(c.t.Context()); err == nil && slices.Contains(got, c.own) != want {
+				return fmt.Errorf("keys %v; %s in it should be %v: %w", got, c.own, want, providers.ErrPending) // lists may lag
 			}
 			return err
 		})
 		if err != nil {
-			t.Errorf("%s: %v", stage.name, err)
+			c.t.Errorf("%s: %v", stage.name, err)
 		}
 		if !slices.IsSorted(got) {
-			t.Errorf("%s: keys %v are not in order", stage.name, got)
+			c.t.Errorf("%s: keys %v are not in order", stage.name, got)
 		}
 	}
 }
@@ -194,10 +243,20 @@ func (s suite) listed(t *testing.T) {
 // A cloud is a provider under test, of which nothing may fail.
 type cloud struct {
 	providers.Provider
-	t *testing.T
+	keys
+	t        T
+	patience time.Duration
 }
 
-func newCloud(t *testing.T, p providers.Provider) cloud { return cloud{p, t} }
+// cloud starts one, and has what is made there deleted at the end if it is not to stay.
+func (s suite) cloud() cloud {
+	s.t.Helper()
+	c := cloud{s.start(), s.keys(), s.t, s.patience}
+	if s.clearing > 0 {
+		s.t.Cleanup(func() { c.clear(s.clearing) })
+	}
+	return c
+}
 
 func (c cloud) observe(key lb.Key) *lb.Observed {
 	c.t.Helper()
@@ -207,7 +266,7 @@ func (c cloud) observe(key lb.Key) *lb.Observed {
 // look observes, and waits where the cloud does not show yet what was made.
 func (c cloud) look(key lb.Key, deep bool) (o *lb.Observed) {
 	c.t.Helper()
-	err := patiently(c.t.Context(), func() (err error) {
+	err := c.patiently(func() (err error) {
 		o, err = c.Observe(c.t.Context(), key, deep)
 		return err
 	})
@@ -217,7 +276,9 @@ func (c cloud) look(key lb.Key, deep bool) (o *lb.Observed) {
 	return o
 }
 
+// diff is what is to be done for the load balancer that was seen to be as a stage wants it.
 func (c cloud) diff(seen *lb.Observed, want lb.LoadBalancer) plan.Plan {
+	want.Key = seen.Key
 	return plan.Diff(seen, want, c.Capabilities(lb.Class{}))
 }
 
@@ -225,7 +286,7 @@ func (c cloud) diff(seen *lb.Observed, want lb.LoadBalancer) plan.Plan {
 func (c cloud) apply(seen *lb.Observed, step plan.Step) plan.Result {
 	c.t.Helper()
 	var result plan.Result
-	err := patiently(c.t.Context(), func() (err error) {
+	err := c.patiently(func() (err error) {
 		result, err = c.Apply(c.t.Context(), seen, step)
 		return err
 	})
@@ -238,23 +299,25 @@ func (c cloud) apply(seen *lb.Observed, step plan.Step) plan.Result {
 // run makes a load balancer what is wanted, planning again where the cloud is not ready.
 func (c cloud) run(seen *lb.Observed, want lb.LoadBalancer) {
 	c.t.Helper()
-	err := patiently(c.t.Context(), func() error {
+	err := c.patiently(func() error {
 		_, err := providers.Run(c.t.Context(), c, seen, c.diff(seen, want), providers.Options{})
 		return err
 	})
 	if err != nil {
-		c.t.Fatal(err)
+		c.t.Fatalf("carrying out a plan: %v", err)
 	}
 }
 
 // arrived checks that a stage is reached, by the plan's reckoning and by comparing.
 func (c cloud) arrived(s stage) {
 	c.t.Helper()
-	seen := c.observe(s.want.Key)
+	seen := c.observe(c.own)
 	for _, step := range c.diff(seen, s.want).Steps {
 		c.t.Errorf("%s: still to do: %s", s.name, describe(step.Step))
 	}
-	if diff := cmp.Diff(wanted(s.want), found(seen), cmpopts.EquateEmpty(), asSaid); diff != "" {
+	want := wanted(s.want)
+	want.Key = c.own
+	if diff := cmp.Diff(want, found(seen), cmpopts.EquateEmpty(), asSaid); diff != "" {
 		c.t.Errorf("%s: (-want +observed):\n%s", s.name, diff)
 	}
 }
@@ -263,8 +326,8 @@ func (c cloud) arrived(s stage) {
 func (c cloud) members(group lb.GroupID, want []lb.Target) {
 	c.t.Helper()
 	var healths []lb.TargetHealth
-	err := patiently(c.t.Context(), func() (err error) {
-		healths, err = c.Targets(c.t.Context(), key, group)
+	err := c.patiently(func() (err error) {
+		healths, err = c.Targets(c.t.Context(), c.own, group)
 		return err
 	})
 	var got []lb.Target
@@ -281,18 +344,26 @@ func (c cloud) members(group lb.GroupID, want []lb.Target) {
 }
 
 // patiently tries until the cloud is ready, ever less often.
-func patiently(ctx context.Context, try func() error) error {
-	deadline := time.Now().Add(patience)
+func (c cloud) patiently(try func() error) error {
+	deadline := time.Now().Add(c.patience)
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
 		err := try()
 		if !errors.Is(err, providers.ErrPending) || time.Now().After(deadline) {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(wait):
+		if ended := pause(c.t.Context(), wait); ended != nil {
+			return ended
 		}
+	}
+}
+
+// pause waits, unless the context ends.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
 	}
 }
 

@@ -2,46 +2,76 @@ package providertest
 
 import (
 	"cmp"
-	"crypto/x509"
-	"encoding/pem"
+	"fmt"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
-	"testing"
+	"time"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/test/keypair"
+	"fairlead.dev/fairlead/providers/selfsigned"
 )
 
 // This file is the life of a load balancer that every provider has to manage. It keeps to what any
 // cloud's rules can say.
 
 const (
-	key      lb.Key = "fairlead/shop/web/internal"
-	otherKey lb.Key = "fairlead/shop/other/internal"
-
 	web lb.GroupID = "shop/web:80"
 	api lb.GroupID = "shop/api:80"
 )
 
-// A stage is what is wanted of the load balancer from then on.
+// A world is where the load balancer stands.
+type world struct {
+	settings routing.Settings // what every stage has, such as subnets
+	targets  []lb.Target      // of the target groups; none, or one that is healthy
+	// capabilities are what a load balancer can have. None leave nothing out.
+	capabilities lb.Capabilities
+}
+
+// weighted reports whether an action can forward to two target groups, of the weights that stages give them.
+func (w world) weighted() bool {
+	return atLeast(w.capabilities.TargetsPerForward, 2) && atLeast(w.capabilities.MaxWeight, 3)
+}
+
+// twoPorts reports whether a load balancer can have two listeners.
+func (w world) twoPorts() bool { return atLeast(w.capabilities.Listeners, 2) }
+
+// atLeast reports whether a limit, of which 0 is none, leaves room for n.
+func atLeast(limit, n int) bool { return limit == 0 || limit >= n }
+
+// leftOut is what the stages leave out because the load balancers cannot have it.
+func (w world) leftOut() []string {
+	var out []string
+	if !w.weighted() {
+		out = append(out, "a rule that forwards to two target groups by weight")
+	}
+	if !w.twoPorts() {
+		out = append(out, "a second listener, with certificates")
+	}
+	return out
+}
+
+// A stage is what is wanted of the load balancer from then on. It has no key.
 type stage struct {
 	name string
 	want lb.LoadBalancer
 }
 
 // stages are wished for in this order. Each brings a kind of change that the others do not.
-func stages(t *testing.T, target lb.Target) []stage {
+func stages(t T, w world) []stage {
+	t.Helper()
 	old, renewed, second := certificate(t, "shop.example.com"), certificate(t, "shop.example.com"), certificate(t, "www.example.com")
-	webGroup, apiGroup := group(web, "/", target), group(api, "/health", target)
-	quicker := group(api, "/healthz", target)
+	webGroup, apiGroup := group(web, "/", w.targets...), group(api, "/health", w.targets...)
+	quicker := group(api, "/healthz", w.targets...)
 	empty := group("shop/late:80", "/") // of a Service that has no endpoints yet
 
 	home := rule("shop.example.com", "/*", forward(web))
 	calls := rule("shop.example.com", "/api/*", forward(api))
 	both := rule("www.example.com", "/*", lb.Action{Kind: "forward", Targets: []lb.Weighted{{Group: api, Weight: 1}, {Group: web, Weight: 3}}})
+	if !w.weighted() {
+		both.Action = forward(api)
+	}
 	late := rule("late.example.com", "/*", forward(empty.ID))
 	sorry := rule("old.example.com", "/*", fixed(410))
 	redirect := routing.Action{Redirect: &routing.Redirect{Status: 301, Scheme: "https", Port: "443"}}
@@ -53,22 +83,27 @@ func stages(t *testing.T, target lb.Target) []stage {
 	defaulted := plain(calls, home)
 	defaulted.Default = forward(web)
 
-	return []stage{
-		{"one rule", loadBalancer("a", groups(webGroup), nil, plain(home))},
-		{"rules before and after it", loadBalancer("a", groups(apiGroup, webGroup), nil, plain(calls, home, both))},
-		{"an answer of its own, and a Service without endpoints", loadBalancer("a", groups(apiGroup, webGroup, empty), nil, plain(calls, home, sorry, late))},
-		{"a second port", loadBalancer("a", groups(apiGroup, webGroup), certificates(old), plain(secure), tls(certificates(old), calls, home))},
-		{"a certificate renewed and one more", loadBalancer("a", groups(apiGroup, webGroup), pairs, plain(secure), tls(pairs, both, calls, home))},
-		{"the other one is the default", loadBalancer("a", groups(apiGroup, webGroup), pairs, plain(secure), tls([]lb.Certificate{pairs[1], pairs[0]}, both, calls, home))},
-		{"another health check and other settings", loadBalancer("b", groups(quicker, webGroup), certificates(renewed), plain(secure), tls(certificates(renewed), calls, home))},
-		{"back to one port, with a default", loadBalancer("b", groups(quicker, webGroup), nil, defaulted)},
-		{"nothing", lb.LoadBalancer{Key: key}},
+	all := []stage{
+		{"one rule", w.loadBalancer("a", groups(webGroup), nil, plain(home))},
+		{"rules before and after it", w.loadBalancer("a", groups(apiGroup, webGroup), nil, plain(calls, home, both))},
+		{"an answer of its own, and a Service without endpoints", w.loadBalancer("a", groups(apiGroup, webGroup, empty), nil, plain(calls, home, sorry, late))},
+		{"a second port", w.loadBalancer("a", groups(apiGroup, webGroup), certificates(old), plain(secure), tls(certificates(old), calls, home))},
+		{"a certificate renewed and one more", w.loadBalancer("a", groups(apiGroup, webGroup), pairs, plain(secure), tls(pairs, both, calls, home))},
+		{"the other one is the default", w.loadBalancer("a", groups(apiGroup, webGroup), pairs, plain(secure), tls([]lb.Certificate{pairs[1], pairs[0]}, both, calls, home))},
+		{"another health check and other settings", w.loadBalancer("b", groups(quicker, webGroup), certificates(renewed), plain(secure), tls(certificates(renewed), calls, home))},
+		{"back to one port, with a default", w.loadBalancer("b", groups(quicker, webGroup), nil, defaulted)},
+		{"nothing", lb.LoadBalancer{}},
 	}
+	if !w.twoPorts() {
+		all = slices.DeleteFunc(all, func(s stage) bool { return len(s.want.Listeners) > 1 })
+	}
+	return all
 }
 
-func loadBalancer(tag string, groups []lb.TargetGroup, certificates []lb.Certificate, listeners ...lb.Listener) lb.LoadBalancer {
-	settings := routing.Settings{Scheme: "internal", IPFamily: "ipv4", Tags: map[string]string{"stage": tag}}
-	return lb.LoadBalancer{Key: key, Digest: lb.DigestOf(settings), Settings: settings,
+func (w world) loadBalancer(tag string, groups []lb.TargetGroup, certificates []lb.Certificate, listeners ...lb.Listener) lb.LoadBalancer {
+	settings := w.settings
+	settings.Scheme, settings.IPFamily, settings.Tags = "internal", "ipv4", map[string]string{"stage": tag}
+	return lb.LoadBalancer{Digest: lb.DigestOf(settings), Settings: settings,
 		Listeners: listeners, TargetGroups: groups, Certificates: certificates}
 }
 
@@ -109,23 +144,35 @@ func certificates(all ...lb.Certificate) []lb.Certificate {
 	return all
 }
 
-// Listening is a target that answers requests on this machine for as long as the test runs.
-func Listening(t *testing.T) lb.Target {
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	t.Cleanup(server.Close)
-	return lb.Target{Address: "127.0.0.1", Port: int32(server.Listener.Addr().(*net.TCPAddr).Port)}
+// Listening is a target that answers requests on this machine for as long as the clause is tried.
+func Listening[R T](t R) lb.Target {
+	target, stop, err := Listen()
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(stop)
+	return target
+}
+
+// Listen is a target that answers requests on this machine until it is stopped.
+func Listen() (target lb.Target, stop func(), err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return lb.Target{}, nil, fmt.Errorf("listening as a target: %w", err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(listener) }() // until it is closed
+	return lb.Target{Address: "127.0.0.1", Port: int32(listener.Addr().(*net.TCPAddr).Port)}, func() { _ = server.Close() }, nil
 }
 
 // certificate is a new certificate for a host, with its key.
-func certificate(t *testing.T, host string) lb.Certificate {
-	pair := keypair.For(t, host)
-	der, _ := pem.Decode(pair.Chain)
-	leaf, err := x509.ParseCertificate(der.Bytes)
+func certificate(t T, host string) lb.Certificate {
+	t.Helper()
+	c, err := selfsigned.Certificate(host)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v", err)
 	}
-	return lb.Certificate{ID: lb.CertificateID("sha256:" + lb.DigestOf(string(pair.Chain))[len("v1:"):]), Hosts: []string{host},
-		Kind: routing.KindOf(leaf), Secrets: []string{"shop/" + host}, Pair: pair}
+	return c
 }
 
 // wanted is a wish without what only the desired side knows.

@@ -1,0 +1,75 @@
+package providertest
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+)
+
+// An attempt is the T of a clause that is tried outside of tests.
+type attempt struct {
+	ctx      context.Context //nolint:containedctx // as that of a test
+	failures []string        // of the clause
+	skipped  string          // why; "" if it was not
+	cleanups []func()
+	cleaning bool
+	left     []string // what the cleanups say
+}
+
+// run tries a clause, and then cleans up, the last first.
+func (a *attempt) run(clause func()) {
+	a.apart(clause)
+	a.cleaning = true
+	for len(a.cleanups) > 0 {
+		last := len(a.cleanups) - 1
+		cleanup := a.cleanups[last]
+		a.cleanups = a.cleanups[:last]
+		a.apart(cleanup)
+	}
+}
+
+// apart runs f in a goroutine of its own, which Fatalf and Skipf can end.
+func (a *attempt) apart(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if v := recover(); v != nil {
+				a.Errorf("it panicked: %v", v)
+			}
+		}()
+		f()
+	}()
+	<-done
+}
+
+// Helper is for T.
+func (a *attempt) Helper() {}
+
+// Context is for T.
+func (a *attempt) Context() context.Context { return a.ctx }
+
+// Errorf is for T.
+func (a *attempt) Errorf(format string, args ...any) {
+	said := fmt.Sprintf(format, args...)
+	if a.cleaning {
+		a.left = append(a.left, said)
+		return
+	}
+	a.failures = append(a.failures, said)
+}
+
+// Fatalf is for T.
+func (a *attempt) Fatalf(format string, args ...any) {
+	a.Errorf(format, args...)
+	runtime.Goexit()
+}
+
+// Skipf is for T.
+func (a *attempt) Skipf(format string, args ...any) {
+	a.skipped = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+// Cleanup is for T.
+func (a *attempt) Cleanup(f func()) { a.cleanups = append(a.cleanups, f) }

@@ -1,0 +1,247 @@
+package providertest_test
+
+import (
+	"context"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/fake"
+	"fairlead.dev/fairlead/providers/providertest"
+)
+
+// subject is a fake cloud that is to keep the contract, and how it is reached.
+func subject(t *testing.T, around func(*fake.Cloud) providers.Provider) (*fake.Cloud, providertest.Subject) {
+	t.Helper()
+	cloud, err := fake.New(fake.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	target, spare := providertest.Listening(t), providertest.Listening(t)
+	return cloud, providertest.Subject{
+		Provider: around(cloud), Prefix: "check/", Target: &target, Spare: &spare, Patience: 100 * time.Millisecond, Clearing: time.Minute,
+	}
+}
+
+func asItIs(c *fake.Cloud) providers.Provider { return c }
+
+// states are what was found, by ID.
+func states(findings []check.Finding) map[string]check.State {
+	out := map[string]check.State{}
+	for _, f := range findings {
+		out[f.ID] = f.State
+	}
+	return out
+}
+
+// nothingLeft looks that what is not of the run is there, and nothing else.
+func nothingLeft(t *testing.T, cloud *fake.Cloud, others ...lb.Key) {
+	t.Helper()
+	if keys, err := cloud.List(context.Background()); err != nil || !slices.Equal(keys, others) {
+		t.Errorf("left: %v, %v", keys, err)
+	}
+}
+
+func TestTheFakeCloudKeepsTheContract(t *testing.T) {
+	cloud, s := subject(t, asItIs)
+	group := plan.CreateTargetGroup{Group: lb.TargetGroup{ID: "web"}}
+	if _, err := cloud.Apply(t.Context(), &lb.Observed{Key: "of/others"}, group); err != nil {
+		t.Fatal(err)
+	}
+	said := 0
+	s.Say = func(string) { said++ }
+	findings := providertest.Check(t.Context(), s)
+	for _, f := range findings {
+		if f.State != check.OK {
+			t.Errorf("%s: %s: %s", f.ID, f.State, f.Detail)
+		}
+	}
+	if said != 8 || len(findings) != said+2 {
+		t.Errorf("%d clauses were tried, with %d findings", said, len(findings))
+	}
+	nothingLeft(t, cloud, "of/others")
+}
+
+func TestWithoutATarget(t *testing.T) {
+	cloud, s := subject(t, asItIs)
+	s.Target = nil
+	findings := providertest.Check(t.Context(), s)
+	for _, f := range findings {
+		skipped := f.ID == "contract/targets"
+		if (f.State != check.OK) != skipped || strings.HasPrefix(f.Detail, "skipped: ") != skipped {
+			t.Errorf("%s: %s: %s", f.ID, f.State, f.Detail)
+		}
+	}
+	nothingLeft(t, cloud)
+}
+
+// limited is a cloud whose load balancers have one listener, and rules that forward to one target group.
+type limited struct{ *fake.Cloud }
+
+func (c limited) Capabilities(class lb.Class) lb.Capabilities {
+	out := c.Cloud.Capabilities(class)
+	out.Listeners, out.TargetsPerForward = 1, 1
+	return out
+}
+
+func (c limited) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	if l, ok := step.(plan.CreateListener); ok && l.Listener.Port != 80 {
+		return plan.Result{}, providers.ErrRejected
+	}
+	if r, ok := step.(plan.CreateRule); ok && len(r.Rule.Action.Targets) > 1 {
+		return plan.Result{}, providers.ErrRejected
+	}
+	return c.Cloud.Apply(ctx, seen, step)
+}
+
+func TestWhatItCannotHaveIsLeftOut(t *testing.T) {
+	cloud, s := subject(t, func(c *fake.Cloud) providers.Provider { return limited{c} })
+	leftOut := 0
+	for _, f := range providertest.Check(t.Context(), s) {
+		if f.ID == "contract/left-out" && f.State == check.Unknown {
+			leftOut++
+		} else if f.State != check.OK {
+			t.Errorf("%s: %s: %s", f.ID, f.State, f.Detail)
+		}
+	}
+	if leftOut != 2 {
+		t.Errorf("%d are left out", leftOut)
+	}
+	nothingLeft(t, cloud)
+}
+
+// A wrong cloud does some things in another way than the contract wants.
+type wrong struct {
+	*fake.Cloud
+	list       func([]lb.Key) []lb.Key
+	apply      func(context.Context, *lb.Observed, plan.Step) (plan.Result, error)
+	setTargets func(want []lb.Target) []lb.Target
+	observe    func(*lb.Observed)
+}
+
+func (c wrong) List(ctx context.Context) ([]lb.Key, error) {
+	keys, err := c.Cloud.List(ctx)
+	if c.list != nil {
+		keys = c.list(keys)
+	}
+	return keys, err
+}
+
+func (c wrong) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	if c.apply != nil {
+		return c.apply(ctx, seen, step)
+	}
+	return c.Cloud.Apply(ctx, seen, step)
+}
+
+func (c wrong) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+	if c.setTargets != nil {
+		want = c.setTargets(want)
+	}
+	return c.Cloud.SetTargets(ctx, key, group, want)
+}
+
+func (c wrong) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	seen, err := c.Cloud.Observe(ctx, key, deep)
+	if err == nil && c.observe != nil {
+		c.observe(seen)
+	}
+	return seen, err
+}
+
+// TestFindsWhatIsWrong has a cloud for each clause that does not keep it.
+func TestFindsWhatIsWrong(t *testing.T) {
+	for id, broken := range map[string]func(*fake.Cloud) wrong{
+		"contract/missing": func(c *fake.Cloud) wrong {
+			return wrong{Cloud: c, observe: func(o *lb.Observed) { o.Exists = true }}
+		},
+		"contract/kept": func(c *fake.Cloud) wrong {
+			return wrong{Cloud: c, observe: func(o *lb.Observed) {
+				for i := range o.Listeners {
+					o.Listeners[i].Handle = "another"
+				}
+			}}
+		},
+		"contract/arrives": func(c *fake.Cloud) wrong {
+			return wrong{Cloud: c, observe: func(o *lb.Observed) {
+				for i := range o.Listeners {
+					o.Listeners[i].Default = lb.Action{Kind: "fixed", Status: 418}
+				}
+			}}
+		},
+		"contract/twice": func(c *fake.Cloud) wrong {
+			return wrong{Cloud: c, apply: func(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+				if _, ok := step.(plan.CreateListener); ok {
+					if there, _ := c.Observe(ctx, seen.Key, false); len(there.Listeners) > 0 && len(seen.Listeners) == 0 {
+						return plan.Result{}, providers.ErrRejected
+					}
+				}
+				return c.Apply(ctx, seen, step)
+			}}
+		},
+		"contract/targets": func(c *fake.Cloud) wrong {
+			return wrong{Cloud: c, setTargets: func(want []lb.Target) []lb.Target { return want[:min(1, len(want))] }}
+		},
+		"contract/listed": func(c *fake.Cloud) wrong {
+			return wrong{Cloud: c, list: func([]lb.Key) []lb.Key { return nil }}
+		},
+		"contract/deleted": func(c *fake.Cloud) wrong {
+			return wrong{Cloud: c, apply: func(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+				if _, ok := step.(plan.DeleteTargetGroup); ok {
+					return plan.Result{}, providers.ErrDenied
+				}
+				return c.Apply(ctx, seen, step)
+			}}
+		},
+		"contract/place": func(c *fake.Cloud) wrong { return wrong{Cloud: c} },
+	} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			_, s := subject(t, func(c *fake.Cloud) providers.Provider { return broken(c) })
+			if id == "contract/place" {
+				s.Settings = `{"nothing":"knows this"}`
+			}
+			findings := providertest.Check(t.Context(), s)
+			if states(findings)[id] != check.Wrong {
+				t.Errorf("not found; found: %v", states(findings))
+			}
+		})
+	}
+}
+
+// TestInterrupted ends a run while it makes things.
+func TestInterrupted(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	cloud, s := subject(t, func(c *fake.Cloud) providers.Provider {
+		return wrong{Cloud: c, apply: func(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+			if _, ok := step.(plan.CreateRule); ok {
+				end()
+			}
+			return c.Apply(ctx, seen, step)
+		}}
+	})
+	got := states(providertest.Check(ctx, s))
+	if got["contract/interrupted"] != check.Unknown || got["contract/deleted"] != check.OK || len(got) > 5 {
+		t.Errorf("found: %v", got)
+	}
+	nothingLeft(t, cloud)
+}
+
+// TestNoTestsInTheBinary keeps package testing, with its flags, out of what users run.
+func TestNoTestsInTheBinary(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "fairlead.dev/fairlead").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := strings.Fields(string(out))
+	if slices.Contains(linked, "testing") || !slices.Contains(linked, "fairlead.dev/fairlead/cli") {
+		t.Errorf("package testing is linked, or too little is listed: %d packages", len(linked))
+	}
+}

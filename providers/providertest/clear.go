@@ -1,0 +1,66 @@
+package providertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file deletes what a clause has made where that is not to stay.
+
+// mostTries is how often what fails is tried to be deleted. What is pending is tried for as long as there is time.
+const mostTries = 3
+
+// clear deletes all that there is under the keys, also when the context of the clause has ended.
+func (c cloud) clear(within time.Duration) {
+	ctx, end := context.WithTimeout(context.WithoutCancel(c.t.Context()), within)
+	defer end()
+	for _, key := range []lb.Key{c.own, c.other} {
+		if err := c.remove(ctx, key); err != nil {
+			c.t.Errorf("what is left of %s has to be deleted by hand: %v", key, err)
+		}
+	}
+}
+
+// remove makes a load balancer nothing, and looks that nothing is left.
+func (c cloud) remove(ctx context.Context, key lb.Key) error {
+	wait := 10 * time.Millisecond
+	for tries := 1; ; tries++ {
+		left, err := c.less(ctx, key)
+		switch {
+		case err == nil && !left:
+			return nil
+		case err == nil && tries == 1:
+			continue // it is looked at again
+		case err == nil:
+			err = errors.New("deleting it changed nothing")
+		case errors.Is(err, providers.ErrPending) || errors.Is(err, providers.ErrThrottled):
+			tries--
+		}
+		if tries >= mostTries {
+			return err
+		}
+		if pause(ctx, wait) != nil {
+			return fmt.Errorf("there was no more time: %w", err)
+		}
+		wait = min(2*wait, 5*time.Second)
+	}
+}
+
+// less deletes what is there, and reports whether something was.
+func (c cloud) less(ctx context.Context, key lb.Key) (bool, error) {
+	seen, err := c.Observe(ctx, key, false)
+	if err != nil {
+		return true, err
+	}
+	p := c.diff(seen, lb.LoadBalancer{})
+	if p.Empty() {
+		return false, nil
+	}
+	_, err = providers.Run(ctx, c, seen, p, providers.Options{})
+	return true, err
+}
