@@ -1,13 +1,25 @@
 package cli
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/probe"
+	"fairlead.dev/fairlead/providers/providertest"
 	"fairlead.dev/fairlead/providers/remote"
 )
 
@@ -24,20 +36,43 @@ func newProvider() *cobra.Command {
 	return cmd
 }
 
+// The parts of a check, in their order.
+const (
+	wirePart     = "wire"
+	contractPart = "contract"
+)
+
+var checkParts = []string{wirePart, contractPart}
+
+// noTarget is the target of target groups that stay empty.
+const noTarget = "none"
+
+// A providerCheck is what a check of a provider is told.
+type providerCheck struct {
+	endpoint        remote.Endpoint
+	only            []string
+	settings        string // a file
+	target          string
+	pause, patience time.Duration
+	output          string
+}
+
 func newProviderCheck() *cobra.Command {
-	var (
-		e      remote.Endpoint
-		output string
-		pause  time.Duration
-	)
+	var c providerCheck
 	cmd := &cobra.Command{
 		Use:   "check URL",
-		Short: "Try whether a provider keeps to the provider protocol, on a load balancer that is deleted again",
-		Long: `Send a provider the calls of the provider protocol, also those that it has to refuse, that come twice or that
-are cut off, and say what holds: ✓ is as it has to be, ✗ is wrong, ? could not be tried; what to do follows.
+		Short: "Try whether a provider keeps to the provider protocol, on load balancers that are deleted again",
+		Long: `Try a provider in two parts, and say what holds: ✓ is as it has to be, ✗ is wrong, ? could not be tried; what to
+do follows.
 
-It makes an internal load balancer of the key ` + probe.Prefix + `..., with a target group and a certificate, and
-deletes them again, also when it is interrupted. In a cloud, these can cost money.
+  wire      sends the calls of the provider protocol, also those that the provider has to refuse, that come twice or
+            that are cut off
+  contract  makes, changes and deletes load balancers through the client that the operator uses: listeners, rules,
+            target groups, targets and certificates, also with plans that are cut short and steps that come again
+
+It makes internal load balancers of keys that begin with ` + probe.Prefix + `, several one after the other and two at
+once, and deletes them again, also when it is interrupted. In a cloud, these can cost money, and the contract can take
+hours: --only wire leaves it out.
 
 URL is https://host:port, http://127.0.0.1:port on this machine, or unix:///path of a socket.
 
@@ -45,44 +80,155 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
 		Example: `  # A provider on this machine
   fairlead provider check http://127.0.0.1:9000
 
-  # One elsewhere, for a program to read
-  fairlead provider check https://edge.example.com:8443 --credentials ./edge -o json`,
+  # One elsewhere, with a target that it finds healthy, for a program to read
+  fairlead provider check https://edge.example.com:8443 --credentials ./edge --target 10.0.0.9:8080 -o json
+
+  # The wire alone, with settings that the load balancers of the provider need
+  fairlead provider check http://127.0.0.1:9000 --only wire --settings settings.yaml`,
 		Args: cobra.ExactArgs(1),
 	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&e.Credentials, "credentials", "", "`DIRECTORY` with any of token, ca.crt, tls.crt and tls.key; unset: none are sent")
-	cmd.Flags().DurationVar(&e.Attempt, "timeout", 15*time.Second, "how `LONG` an answer may take")
-	cmd.Flags().DurationVar(&pause, "pause", time.Second, "how `LONG` to wait before a step that is pending is sent again")
-	outputFlag(cmd, &output)
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&c.endpoint.Credentials, "credentials", "", "`DIRECTORY` with any of token, ca.crt, tls.crt and tls.key; unset: none are sent")
+	flags.StringSliceVar(&c.only, "only", nil, "`PARTS` to try, of wire and contract; unset: both")
+	flags.StringVar(&c.settings, "settings", "", "`FILE`, YAML or JSON, with spec.provider of the load balancers; unset: none")
+	flags.StringVar(&c.target, "target", "", "`ADDRESS:PORT` that the provider finds healthy: it answers GET /, /health and /healthz with 200; none: target groups are empty; unset: one on this machine if the provider is, else none")
+	flags.DurationVar(&c.endpoint.Attempt, "timeout", 15*time.Second, "how `LONG` an answer may take")
+	flags.DurationVar(&c.pause, "pause", time.Second, "how `LONG` to wait before a step of the wire that is pending, and at most before a call that failed, is sent again")
+	flags.DurationVar(&c.patience, "patience", 5*time.Minute, "how `LONG` a step of the contract may be pending, and a list may lag")
+	outputFlag(cmd, &c.output)
 	must(cmd.MarkFlagDirname("credentials"))
+	must(cmd.MarkFlagFilename("settings", "yaml", "yml", "json"))
+	must(cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(checkParts, cobra.ShellCompDirectiveNoFileComp)))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		json, err := asJSON(output)
-		if err != nil {
-			return err
-		}
-		if e.Credentials != "" {
-			e.Credentials = filepath.Clean(e.Credentials)
-		}
-		e.URL = args[0]
-		base, send, err := remote.Raw(e) //nolint:bodyclose // package probe closes it
-		if err != nil {
-			return err
-		}
-		findings := probe.Run(cmd.Context(), probe.Provider{Base: base, Send: send, Pause: pause})
-		if json {
-			err = printJSON(cmd.OutOrStdout(), checkReport{findings, check.Count(findings, check.Wrong), check.Count(findings, check.Unknown)})
-		} else {
-			err = printFindings(cmd.OutOrStdout(), findings)
-		}
-		switch {
-		case err != nil:
-			return err
-		case cmd.Context().Err() != nil:
-			return cmd.Context().Err()
-		case check.AnyWrong(findings):
-			return errWrong
-		}
-		return nil
+		c.endpoint.URL = args[0]
+		return c.run(cmd)
 	}
 	return cmd
+}
+
+func (c *providerCheck) run(cmd *cobra.Command) error {
+	json, err := asJSON(c.output)
+	if err != nil {
+		return err
+	}
+	findings, err := c.findings(cmd.Context(), cmd.ErrOrStderr())
+	switch {
+	case err != nil:
+		return err
+	case json:
+		err = printJSON(cmd.OutOrStdout(), checkReport{findings, check.Count(findings, check.Wrong), check.Count(findings, check.Unknown)})
+	default:
+		err = printFindings(cmd.OutOrStdout(), findings)
+	}
+	switch {
+	case err != nil:
+		return err
+	case cmd.Context().Err() != nil:
+		return cmd.Context().Err()
+	case check.AnyWrong(findings):
+		return errWrong
+	}
+	return nil
+}
+
+// findings are those of the parts that are to be tried. A provider that does not answer is not tried further.
+func (c *providerCheck) findings(ctx context.Context, say io.Writer) ([]check.Finding, error) {
+	for _, part := range c.only {
+		if !slices.Contains(checkParts, part) {
+			return nil, fmt.Errorf("--only: there is no part %q; there are %s", part, strings.Join(checkParts, " and "))
+		}
+	}
+	if c.endpoint.Credentials != "" {
+		c.endpoint.Credentials = filepath.Clean(c.endpoint.Credentials)
+	}
+	subject := providertest.Subject{Prefix: probe.Prefix, Patience: c.patience, Clearing: 5 * time.Minute}
+	subject.Say = func(promise string) { fmt.Fprintf(say, "trying whether %s\n", promise) }
+	var err error
+	if subject.Settings, err = readProviderSettings(c.settings); err != nil {
+		return nil, err
+	}
+	base, send, err := remote.Raw(c.endpoint) //nolint:bodyclose // package probe closes it
+	if err != nil {
+		return nil, err
+	}
+	stop, err := c.targets(&subject)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+
+	var findings []check.Finding
+	if c.tries(wirePart) {
+		findings = probe.Run(ctx, probe.Provider{Base: base, Send: send, Settings: []byte(subject.Settings), Pause: c.pause})
+	}
+	if !c.tries(contractPart) || ctx.Err() != nil || len(findings) == 1 {
+		return findings, nil
+	}
+	return append(findings, c.contract(ctx, subject)...), nil
+}
+
+// tries reports whether a part is to be tried.
+func (c *providerCheck) tries(part string) bool {
+	return len(c.only) == 0 || slices.Contains(c.only, part)
+}
+
+// contract tries the contract through the client that the operator uses.
+func (c *providerCheck) contract(ctx context.Context, s providertest.Subject) []check.Finding {
+	e := c.endpoint
+	e.Name, e.Log, e.LeastWait, e.MostWait = e.URL, logr.Discard(), min(c.pause, time.Second/2), c.pause
+	p, err := remote.Open(ctx, e)
+	if err != nil {
+		return []check.Finding{check.Bad("contract/open", "the operator can use the provider", err.Error(), "correct what it says")}
+	}
+	defer p.Close()
+	s.Provider = p
+	return providertest.Check(ctx, s)
+}
+
+// targets gives the contract its targets, until they are stopped.
+func (c *providerCheck) targets(s *providertest.Subject) (stop func(), err error) {
+	here := !strings.HasPrefix(c.endpoint.URL, "https:") // the URLs of others are refused
+	switch {
+	case c.target == noTarget || c.target == "" && !here:
+		return func() {}, nil
+	case c.target != "":
+		at, err := netip.ParseAddrPort(c.target)
+		if err != nil {
+			return nil, fmt.Errorf("--target: %q is neither an address and port, such as 10.0.0.9:8080, nor %s", c.target, noTarget)
+		}
+		s.Target = &lb.Target{Address: at.Addr().String(), Port: int32(at.Port())}
+		s.Spare = &lb.Target{Address: at.Addr().String(), Port: int32(at.Port()%65535 + 1)}
+		return func() {}, nil
+	}
+	first, stopFirst, err := providertest.Listen()
+	if err != nil {
+		return nil, err
+	}
+	second, stopSecond, err := providertest.Listen()
+	if err != nil {
+		stopFirst()
+		return nil, err
+	}
+	s.Target, s.Spare = &first, &second
+	return func() { stopFirst(); stopSecond() }, nil
+}
+
+// readProviderSettings reads settings from a file, as JSON in its one form; "" for no file.
+func readProviderSettings(file string) (string, error) {
+	if file == "" {
+		return "", nil
+	}
+	text, err := os.ReadFile(filepath.Clean(file))
+	if err != nil {
+		return "", fmt.Errorf("--settings: %w", err)
+	}
+	json, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return "", fmt.Errorf("--settings: reading %s: %w", file, err)
+	}
+	if !bytes.HasPrefix(json, []byte("{")) {
+		return "", fmt.Errorf("--settings: %s is no object: spec.provider has fields", file)
+	}
+	return string(json), nil
 }

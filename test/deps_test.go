@@ -56,7 +56,7 @@ var layers = map[string][]string{
 
 	"controllers": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
 	"cli": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
-		"controllers", "cli/cluster", "cli/manifests", "model/check", "providers/clouds", "providers/prove", "providers/probe", "providers/remote", "providers/serve"},
+		"controllers", "cli/cluster", "cli/manifests", "model/check", "providers/clouds", "providers/prove", "providers/probe", "providers/providertest", "providers/remote", "providers/serve"},
 	"cli/cluster":   {"api/v1alpha1", "model/check", "model/ingress"},
 	"cli/manifests": {"api/v1alpha1", "model/ingress"},
 	".":             {"cli", "providers/clouds", "providers/fake", "providers/aws"},

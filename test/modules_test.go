@@ -11,9 +11,7 @@ import (
 // This file holds go.mod to the binary: a module that only tests use belongs into a nested module.
 
 // testOnly are the direct requirements that the binary does not link, each with why it stays.
-var testOnly = map[string]string{
-	"github.com/google/go-cmp": "tests beside the code compare with it, and k8s.io/api and client_golang require its module anyway",
-}
+var testOnly = map[string]string{}
 
 func TestTheBinaryLinksWhatTheModuleRequires(t *testing.T) {
 	linked := strings.Fields(goCommand(t, "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "."))

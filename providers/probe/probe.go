@@ -25,6 +25,8 @@ const Prefix = "fairlead-check/"
 type Provider struct {
 	Base *url.URL
 	Send func(*http.Request) (*http.Response, error)
+	// Settings are those of the load balancer that only the provider understands; nil for none.
+	Settings json.RawMessage
 	// Pause is how long to wait before a call that is pending is made again; 0: a second. Clearing is how long deleting may
 	// take; 0: five minutes.
 	Pause, Clearing time.Duration

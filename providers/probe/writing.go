@@ -35,8 +35,9 @@ const (
 	certificate = "fairlead-check"
 )
 
-func loadBalancer() v1.Step {
-	return v1.Step{Op: v1.CreateLoadBalancer, LoadBalancer: &v1.LoadBalancer{Settings: v1.Settings{Scheme: "internal", IPFamily: "ipv4"}, Digest: "fairlead-check"}}
+func (p *probe) loadBalancer() v1.Step {
+	settings := v1.Settings{Scheme: "internal", IPFamily: "ipv4", Provider: p.to.Settings}
+	return v1.Step{Op: v1.CreateLoadBalancer, LoadBalancer: &v1.LoadBalancer{Settings: settings, Digest: "fairlead-check"}}
 }
 
 func targetGroup(id string) v1.Step {
@@ -61,7 +62,7 @@ var writing = []trial{
 	{"provider/other-step", "the ID of one step is refused for another one", "refuse it with the problem malformed",
 		func(p *probe, ctx context.Context) error {
 			id := rand.Text()
-			if r, err := p.once(ctx, id, loadBalancer()); err != nil {
+			if r, err := p.once(ctx, id, p.loadBalancer()); err != nil {
 				return err
 			} else if r.Problem != nil {
 				return fmt.Errorf("the step createLoadBalancer failed: %w", r.Problem)
@@ -146,7 +147,7 @@ func (p *probe) atOnce(ctx context.Context) error {
 			wait    sync.WaitGroup
 		)
 		for i := range times {
-			wait.Go(func() { results[i], errs[i] = p.once(ctx, id, loadBalancer()) })
+			wait.Go(func() { results[i], errs[i] = p.once(ctx, id, p.loadBalancer()) })
 		}
 		wait.Wait()
 		if err := errors.Join(errs[:]...); err != nil {
@@ -177,7 +178,7 @@ func (p *probe) atOnce(ctx context.Context) error {
 func (p *probe) trueAlready(ctx context.Context) error {
 	var before v1.Observed
 	for again := range 2 {
-		for _, s := range []v1.Step{loadBalancer(), targetGroup(group)} {
+		for _, s := range []v1.Step{p.loadBalancer(), targetGroup(group)} {
 			if err := p.step(ctx, s); err != nil {
 				return err
 			}
