@@ -52,7 +52,7 @@ var layers = map[string][]string{
 	"providers/wire":         {"api/provider/v1", "model/lb", "model/plan", "model/routing", "providers"},
 	"providers/remote":       {"api/provider/v1", "model/lb", "model/plan", "providers", "providers/wire"},
 	"providers/serve":        {"api/provider/v1", "model/lb", "model/plan", "providers", "providers/wire"},
-	"providers/probe":        {"api/provider/v1", "model/check"},
+	"providers/probe":        {"api/provider/v1", "model/check", "providers/selfsigned"},
 
 	"controllers": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
 	"cli": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
@@ -36,9 +37,12 @@ type Provider struct {
 type probe struct {
 	to       Provider
 	key      string
-	secrets  []string // parts of what was sent and must not be told
-	told     map[string]bool
 	findings []check.Finding
+
+	mu       sync.Mutex        // of what answers are noted in: several requests are under way at once
+	secrets  map[string]string // what must not be told, by a part of it that was sent
+	told     map[string]bool   // what was told all the same
+	accepted accepted
 
 	capabilities v1.Capabilities
 }
@@ -52,7 +56,12 @@ type trial struct {
 // errSkipped says that a trial does not apply.
 type errSkipped string
 
-func (e errSkipped) Error() string { return string(e) }
+func (e errSkipped) Error() string { return "skipped: " + string(e) }
+
+// noted says that nothing is wrong, and why there was little to try.
+type noted string
+
+func (n noted) Error() string { return string(n) }
 
 // Run tries a provider and deletes what it made, also when the context ends.
 func Run(ctx context.Context, to Provider) []check.Finding {
@@ -62,7 +71,7 @@ func Run(ctx context.Context, to Provider) []check.Finding {
 	if to.Clearing <= 0 {
 		to.Clearing = 5 * time.Minute
 	}
-	p := &probe{to: to, key: Prefix + strings.ToLower(rand.Text()[:10]), told: map[string]bool{}}
+	p := &probe{to: to, key: Prefix + strings.ToLower(rand.Text()[:10]), secrets: map[string]string{}, told: map[string]bool{}}
 	if !p.try(ctx, first) {
 		return p.findings
 	}
@@ -84,6 +93,7 @@ func (p *probe) write(ctx context.Context) {
 		clearing, end := context.WithTimeout(context.WithoutCancel(ctx), p.to.Clearing)
 		defer end()
 		p.try(clearing, last)
+		p.try(clearing, long)
 		p.try(clearing, silent)
 	}()
 	for _, t := range writing {
@@ -99,8 +109,14 @@ func (p *probe) try(ctx context.Context, t trial) bool {
 		return false
 	}
 	err := t.try(p, ctx)
-	var skipped errSkipped
+	var (
+		skipped errSkipped
+		note    noted
+	)
 	switch {
+	case errors.As(err, &note):
+		p.findings = append(p.findings, check.Good(t.id, t.title, err.Error()))
+		return true
 	case err == nil:
 		p.findings = append(p.findings, check.Good(t.id, t.title, ""))
 	case errors.As(err, &skipped):

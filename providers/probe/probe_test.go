@@ -1,15 +1,24 @@
 package probe_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"encoding/json"
+	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/providers/probe"
 	"fairlead.dev/fairlead/providers/serve"
@@ -18,7 +27,12 @@ import (
 // served is the fake cloud behind a handler, and the URL of it.
 func served(t *testing.T, around func(http.Handler) http.Handler) (*fake.Cloud, probe.Provider) {
 	t.Helper()
-	cloud, err := fake.New(fake.Options{})
+	return servedOf(t, fake.Options{}, around)
+}
+
+func servedOf(t *testing.T, o fake.Options, around func(http.Handler) http.Handler) (*fake.Cloud, probe.Provider) {
+	t.Helper()
+	cloud, err := fake.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,17 +49,24 @@ func served(t *testing.T, around func(http.Handler) http.Handler) (*fake.Cloud, 
 func asItIs(h http.Handler) http.Handler { return h }
 
 func TestTheFakeCloudHolds(t *testing.T) {
-	cloud, to := served(t, asItIs)
-	findings := probe.Run(t.Context(), to)
-	for _, f := range findings {
-		if f.State != check.OK {
-			t.Errorf("%s: %s: %s", f.ID, f.State, f.Detail)
-		}
+	for name, capabilities := range map[string]lb.Capabilities{"without sign-in": {}, "not supported": lb.ALB()} {
+		t.Run(name, func(t *testing.T) {
+			cloud, to := servedOf(t, fake.Options{Capabilities: capabilities}, asItIs)
+			findings := probe.Run(t.Context(), to)
+			for _, f := range findings {
+				if f.State != check.OK {
+					t.Errorf("%s: %s: %s", f.ID, f.State, f.Detail)
+				}
+				if f.ID == "provider/client-secret" && f.Detail == "" {
+					t.Errorf("%s: the fake has no sign-in, and this is not said", f.ID)
+				}
+			}
+			if len(findings) < 32 {
+				t.Errorf("%d things were tried", len(findings))
+			}
+			left(t, cloud)
+		})
 	}
-	if len(findings) < 25 {
-		t.Errorf("%d things were tried", len(findings))
-	}
-	left(t, cloud)
 }
 
 func left(t *testing.T, cloud *fake.Cloud) {
@@ -68,17 +89,77 @@ func TestFindsWhatIsWrong(t *testing.T) {
 				r.URL.Path = "/load-balancers"
 			}
 		}),
+		"provider/gzip-answers":  zipped,
+		"provider/gzip-requests": asked(func(r *http.Request) { r.Header.Del("Content-Encoding") }),
+		"provider/observed-etag-changes": instead(func(r *http.Request, _ []byte) bool {
+			return r.URL.Path == v1.PathLoadBalancer && r.Header.Get("If-None-Match") != ""
+		}, func(w http.ResponseWriter) { w.WriteHeader(http.StatusNotModified) }),
+		"provider/batch": rewritten(func(r *http.Request, asked []byte, told string) string {
+			if r.URL.Path != v1.PathSteps || bytes.Count(asked, []byte(`"op"`)) < 2 {
+				return told
+			}
+			return told[:strings.LastIndex(told, `,{"id"`)] + "]}"
+		}),
+		"provider/timeout": asked(func(r *http.Request) { r.Header.Del(v1.HeaderTimeout) }),
+		"provider/client-secret": instead(func(_ *http.Request, body []byte) bool {
+			return bytes.Contains(body, []byte("clientSecret"))
+		}, func(w http.ResponseWriter) { w.WriteHeader(http.StatusInternalServerError) }),
+		"provider/long-calls":   later,
 		"provider/reserved-key": asked(func(r *http.Request) { r.URL.RawQuery = strings.ReplaceAll(r.URL.RawQuery, "%26", "&") }),
 	} {
 		t.Run(id, func(t *testing.T) {
-			cloud, to := served(t, broken)
-			found := false
-			for _, f := range probe.Run(t.Context(), to) {
-				found = found || f.ID == id && f.State == check.Wrong && f.Detail != "" && f.Advice != ""
+			cloud, to := servedOf(t, fake.Options{Capabilities: lb.ALB()}, broken)
+			finds(t, to, id, "")
+			left(t, cloud)
+		})
+	}
+}
+
+// finds looks that a run finds something wrong, which says some words.
+func finds(t *testing.T, to probe.Provider, id, words string) {
+	t.Helper()
+	found := false
+	for _, f := range probe.Run(t.Context(), to) {
+		found = found || f.ID == id && f.State == check.Wrong && f.Detail != "" && f.Advice != "" && strings.Contains(f.Detail, words)
+	}
+	if !found {
+		t.Errorf("%s is not found, or does not say %q", id, words)
+	}
+}
+
+// TestFindsSecretsThatAreTold has a provider for each way to tell what it was sent.
+func TestFindsSecretsThatAreTold(t *testing.T) {
+	var (
+		mu     sync.Mutex
+		secret string
+	)
+	clientSecret := regexp.MustCompile(`"clientSecret":"([^"]+)"`)
+	for name, c := range map[string]struct {
+		words string
+		tells func(http.Handler) http.Handler
+	}{
+		"a key, in what is said about a request": {"private key", rewritten(func(r *http.Request, asked []byte, told string) string {
+			if r.URL.Path != v1.PathSteps || !strings.Contains(told, `"status":400`) {
+				return told
 			}
-			if !found {
-				t.Errorf("%s is not found", id)
+			detail, _ := json.Marshal(string(asked))
+			return `{"type":"urn:fairlead:problem:malformed","status":400,"detail":` + string(detail) + `}`
+		})},
+		"a client secret, in what there is": {"client secret", rewritten(func(r *http.Request, asked []byte, told string) string {
+			mu.Lock()
+			defer mu.Unlock()
+			if found := clientSecret.FindSubmatch(asked); found != nil {
+				secret = string(found[1])
 			}
+			if r.URL.Path != v1.PathLoadBalancer || secret == "" {
+				return told
+			}
+			return strings.Replace(told, "{", `{"clientSecret":"`+secret+`",`, 1)
+		})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cloud, to := servedOf(t, fake.Options{Capabilities: lb.ALB()}, c.tells)
+			finds(t, to, "provider/secrets", c.words)
 			left(t, cloud)
 		})
 	}
@@ -112,6 +193,84 @@ func changed(change func(http.Header)) func(http.Handler) http.Handler {
 			_, _ = w.Write(recorded.Body.Bytes())
 		})
 	}
+}
+
+// rewritten changes the bodies of answers.
+func rewritten(change func(r *http.Request, asked []byte, told string) string) func(http.Handler) http.Handler {
+	return func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			r.Header.Del("Accept-Encoding")
+			recorded := httptest.NewRecorder()
+			h.ServeHTTP(recorded, r)
+			maps.Copy(w.Header(), recorded.Header())
+			w.Header().Del("Content-Length")
+			w.WriteHeader(recorded.Code)
+			_, _ = io.WriteString(w, change(r, body, recorded.Body.String()))
+		})
+	}
+}
+
+// instead answers some requests itself.
+func instead(of func(r *http.Request, body []byte) bool, answer func(http.ResponseWriter)) func(http.Handler) http.Handler {
+	return func(h http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), broken{err}))
+			if of(r, body) {
+				answer(w)
+				return
+			}
+			h.ServeHTTP(w, r)
+		})
+	}
+}
+
+// broken ends a body as it ended before.
+type broken struct{ err error }
+
+func (b broken) Read([]byte) (int, error) {
+	if b.err != nil {
+		return 0, b.err
+	}
+	return 0, io.EOF
+}
+
+// zipped compresses all answers, also for those who did not ask for that.
+func zipped(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Header.Del("Accept-Encoding")
+		recorded := httptest.NewRecorder()
+		h.ServeHTTP(recorded, r)
+		maps.Copy(w.Header(), recorded.Header())
+		w.Header().Del("Content-Length")
+		if recorded.Code == http.StatusNotModified || recorded.Code == http.StatusNoContent {
+			w.WriteHeader(recorded.Code)
+			return
+		}
+		w.Header().Set("Content-Encoding", "gzip")
+		w.WriteHeader(recorded.Code)
+		z := gzip.NewWriter(w)
+		_, _ = z.Write(recorded.Body.Bytes())
+		_ = z.Close()
+	})
+}
+
+// later answers a lookup with 202 first, without saying when to ask.
+func later(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case v1.PathLookup:
+			w.Header().Set("Location", v1.PathOperations+"one")
+			w.WriteHeader(http.StatusAccepted)
+		case v1.PathOperations + "one":
+			w.Header().Set("Content-Type", v1.MediaType)
+			_, _ = io.WriteString(w, "{}")
+		default:
+			h.ServeHTTP(w, r)
+		}
+	})
 }
 
 func asked(change func(*http.Request)) func(http.Handler) http.Handler {

@@ -106,6 +106,8 @@ var reading = []trial{
 		func(p *probe, ctx context.Context) error {
 			return p.version(ctx, request{method: http.MethodPost, path: v1.PathLookup, body: []byte(`{}`), contentType: "text/plain"}, 415)
 		}},
+	{"provider/gzip-answers", "answers are compressed for those who accept it, and for no others", "answer with Content-Encoding: gzip only where Accept-Encoding has gzip", (*probe).gzipAnswers},
+	{"provider/gzip-requests", "a compressed request is read if GET /capabilities says so, and refused otherwise", "read Content-Encoding: gzip, or leave gzip out of the Accept-Encoding of GET /capabilities; refuse other encodings with 415 or 400", (*probe).gzipRequests},
 	{"provider/too-large", "a request that is too long is refused", "refuse one that is longer than calls.requestBytes with 413 and the problem too-large",
 		func(p *probe, ctx context.Context) error {
 			most := v1.MaxRequest

@@ -3,6 +3,7 @@ package probe
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -34,6 +35,7 @@ type request struct {
 	accept       string
 	ifNoneMatch  string
 	requestID    string
+	header       http.Header // wins over all of these
 }
 
 // An answer is what came back.
@@ -49,6 +51,7 @@ func (p *probe) send(ctx context.Context, r request) (answer, error) {
 	to.RawQuery = r.query.Encode()
 	a, err := p.exchange(ctx, r, to)
 	for err == nil && a.status == http.StatusAccepted {
+		p.accept(a)
 		seconds, _ := strconv.Atoi(a.header.Get("Retry-After")) // none is 0
 		if err = pause(ctx, max(p.to.Pause, time.Duration(min(seconds, 30))*time.Second)); err != nil {
 			break
@@ -83,12 +86,15 @@ func (p *probe) exchange(ctx context.Context, r request, to *url.URL) (answer, e
 	if r.ifNoneMatch != "" {
 		out.Header.Set("If-None-Match", r.ifNoneMatch)
 	}
+	for name, values := range r.header {
+		out.Header[name] = values
+	}
 	response, err := p.to.Send(out)
 	if err != nil {
 		return answer{}, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(response.Body, v1.MaxAnswer+1))
+	text, err := readBody(response)
 	if err != nil {
 		return answer{}, fmt.Errorf("%s %s: reading the answer: %w", r.method, r.path, err)
 	}
@@ -99,11 +105,26 @@ func (p *probe) exchange(ctx context.Context, r request, to *url.URL) (answer, e
 	return answer{response.StatusCode, response.Header, text}, nil
 }
 
+// readBody reads a body of at most one byte more than there may be.
+func readBody(r *http.Response) ([]byte, error) {
+	var body io.Reader = r.Body
+	if r.Header.Get("Content-Encoding") == "gzip" { // package http leaves it to those who asked for it themselves
+		unzipped, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, fmt.Errorf("the body is no gzip: %w", err)
+		}
+		body = unzipped
+	}
+	return io.ReadAll(io.LimitReader(body, v1.MaxAnswer+1))
+}
+
 // listen notes secrets that an answer tells.
 func (p *probe) listen(text []byte) {
-	for _, secret := range p.secrets {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for secret, what := range p.secrets {
 		if strings.Contains(string(text), secret) {
-			p.told[secret] = true
+			p.told[what] = true
 		}
 	}
 }

@@ -3,23 +3,15 @@ package probe
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"sync"
-	"time"
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
@@ -82,6 +74,10 @@ var writing = []trial{
 		}},
 	{"provider/targets", "members that are put twice are there once", "make PUT /load-balancer/targets replace the members, and answer with 204", (*probe).targets},
 	{"provider/certificate", "a certificate that is imported is told, with its names", "tell the certificates that steps imported in GET /load-balancer", (*probe).importCertificate},
+	{"provider/client-secret", "a step with a client secret is carried out or rejected", "reject what the provider cannot do with the problem rejected", (*probe).signIn},
+	{"provider/observed-etag-changes", "If-None-Match of a load balancer that has changed is answered with what there is", "let the ETag be another one after each change", (*probe).changedETag},
+	{"provider/batch", "several steps of one call have a result each, and one that fails does not keep the others from being done", "carry out each step by itself; or say with calls.stepsPerApply that one is taken", (*probe).batch},
+	{"provider/timeout", "a step is not begun when its Fairlead-Timeout is over", "count the milliseconds from when the header of the request is read, and look again before each step", (*probe).tooLate},
 }
 
 // refusedStep returns an error unless a call, or its one step, is refused with a type of problem.
@@ -246,49 +242,6 @@ func (p *probe) targets(ctx context.Context) error {
 	return nil
 }
 
-func (p *probe) importCertificate(ctx context.Context) error {
-	chain, key, err := keyPair()
-	if err != nil {
-		return err
-	}
-	p.secrets = append(p.secrets, strings.Split(key, "\n")[1]) // a line of it is told as it is, or as JSON
-	host := "fairlead-check.example.com"
-	if err := p.step(ctx, v1.Step{Op: v1.ImportCertificate, Certificate: &v1.Certificate{ID: certificate, Hosts: []string{host}, Kind: "ecdsa", Digest: "fairlead-check", Chain: chain, Key: key}}); err != nil {
-		return err
-	}
-	seen, err := p.observe(ctx)
-	if err != nil {
-		return err
-	}
-	if len(seen.Certificates) != 1 || seen.Certificates[0].ID != certificate || !slices.Equal(seen.Certificates[0].Hosts, []string{host}) {
-		return fmt.Errorf("it tells the certificates %v; one was imported, %s of %s", seen.Certificates, certificate, host)
-	}
-	return nil
-}
-
-// keyPair is a certificate that signs itself, for an hour.
-func keyPair() (chain, key string, err error) {
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return "", "", fmt.Errorf("making a key: %w", err)
-	}
-	now := time.Now()
-	host := "fairlead-check.example.com"
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: host}, DNSNames: []string{host},
-		NotBefore: now.Add(-time.Minute), NotAfter: now.Add(24 * time.Hour), KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	if err != nil {
-		return "", "", fmt.Errorf("making a certificate: %w", err)
-	}
-	secret, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		return "", "", fmt.Errorf("writing a key: %w", err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})), nil
-}
-
 // last deletes what there is, each thing twice.
 var last = trial{
 	"provider/deleted", "what was made is deleted, and a deletion that comes again succeeds", "let a step that deletes what is not there succeed; delete what is left of the key by hand", (*probe).clear,
@@ -324,18 +277,4 @@ func (p *probe) clear(ctx context.Context) error {
 		err = p.listed(ctx, false)
 	}
 	return errors.Join(failed, err)
-}
-
-// silent is whether all answers kept the secrets.
-var silent = trial{
-	"provider/secrets", "no answer has the private key", "tell no private key and no client secret",
-	func(p *probe, _ context.Context) error {
-		switch {
-		case len(p.secrets) == 0:
-			return errSkipped("no certificate was sent")
-		case len(p.told) > 0:
-			return errors.New("an answer has the private key of the certificate in it")
-		}
-		return nil
-	},
 }

@@ -1,0 +1,176 @@
+package probe
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
+)
+
+// This file is what is tried of requests for steps: several at once, too late, and what is told afterwards.
+
+// isRejected reports whether a step failed because the provider cannot do it.
+func isRejected(err error) bool {
+	var problem *v1.Problem
+	return errors.As(err, &problem) && (problem.Type == v1.ProblemRejected || problem.Type == v1.ProblemNoRoom)
+}
+
+// groups are the IDs of the target groups that there are.
+func (p *probe) groups(ctx context.Context) ([]string, error) {
+	seen, err := p.observe(ctx)
+	var out []string
+	for _, g := range seen.TargetGroups {
+		out = append(out, g.ID)
+	}
+	return out, err
+}
+
+// batch sends steps of which one fails: what it modifies is not there.
+func (p *probe) batch(ctx context.Context) error {
+	if p.capabilities.Calls.StepsPerApply < 2 {
+		return noted("its capabilities say that it takes one step in a call")
+	}
+	fails, made := rand.Text(), map[string]string{}
+	gone := targetGroup(group + "-gone")
+	gone.Op = v1.ModifyTargetGroup
+	asked := []v1.Requested{{ID: fails, Step: gone}}
+	for n := range min(2, p.capabilities.Calls.StepsPerApply-1) {
+		id, name := rand.Text(), fmt.Sprintf("%s-batch-%d", group, n)
+		made[id] = name
+		asked = append(asked, v1.Requested{ID: id, Step: targetGroup(name)})
+	}
+	body, err := json.Marshal(v1.Apply{Steps: asked})
+	if err != nil {
+		return fmt.Errorf("writing steps: %w", err)
+	}
+	a, err := p.send(ctx, request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}}, body: body})
+	if err != nil {
+		return err
+	}
+	var told v1.Applied
+	if err := a.read(&told); err != nil {
+		return err
+	}
+	results := map[string]v1.Result{}
+	for _, r := range told.Results {
+		results[r.ID] = r
+	}
+	if len(told.Results) != len(asked) || len(results) != len(asked) {
+		return fmt.Errorf("%d steps were sent, and the answer has %d results, of %d IDs", len(asked), len(told.Results), len(results))
+	}
+	if r, there := results[fails]; !there || r.Problem == nil {
+		return errors.New("a step that modifies a target group that is not there has no problem")
+	}
+	for id, name := range made {
+		r, there := results[id]
+		switch {
+		case !there:
+			return errors.New("a step has no result with its ID")
+		case r.Problem != nil && (r.Problem.Type == v1.ProblemPending || r.Problem.Type == v1.ProblemThrottled):
+			if err := p.step(ctx, targetGroup(name)); err != nil {
+				return err
+			}
+		case r.Problem != nil:
+			return fmt.Errorf("a step beside one that fails failed, too: %w", r.Problem)
+		}
+	}
+	there, err := p.groups(ctx)
+	for _, name := range made {
+		if err == nil && !slices.Contains(there, name) {
+			err = fmt.Errorf("the target group %s has a result and is not there", name)
+		}
+	}
+	return err
+}
+
+// lateness is how long a request for steps takes to arrive, and waits is how long it says that its answer is waited for.
+const (
+	lateness = 600 * time.Millisecond
+	waits    = 200 * time.Millisecond
+)
+
+// slow is a body that arrives late, but for its beginning: without that, the header would arrive late, too.
+type slow struct {
+	begins, rest io.Reader
+	wait         func() error // nil once it has waited
+}
+
+func (s *slow) Read(b []byte) (int, error) {
+	n, err := s.begins.Read(b)
+	if !errors.Is(err, io.EOF) {
+		return n, err
+	}
+	if s.wait != nil {
+		if err := s.wait(); err != nil {
+			return 0, err
+		}
+		s.wait = nil
+	}
+	return s.rest.Read(b)
+}
+
+// tooLate sends a step that arrives when its timeout is over.
+func (p *probe) tooLate(ctx context.Context) error {
+	const name = group + "-late"
+	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{{ID: rand.Text(), Step: targetGroup(name)}}})
+	if err != nil {
+		return fmt.Errorf("writing a step: %w", err)
+	}
+	begins := bytes.Repeat([]byte(" "), 16<<10) // more than connections keep back
+	_, err = p.send(ctx, request{
+		method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}}, length: int64(len(begins) + len(body)),
+		reader: &slow{bytes.NewReader(begins), bytes.NewReader(body), func() error { return pause(ctx, lateness) }},
+		header: http.Header{v1.HeaderTimeout: {strconv.FormatInt(waits.Milliseconds(), 10)}},
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	there, failed := p.groups(ctx)
+	switch {
+	case failed != nil:
+		return failed
+	case slices.Contains(there, name):
+		return fmt.Errorf("a step whose request said %s was carried out, though it arrived after %s", waits, lateness)
+	case err != nil: // nothing was carried out
+		return noted("the request was cut off: " + err.Error())
+	}
+	return nil
+}
+
+// changedETag asks with the entity tag of before a change.
+func (p *probe) changedETag(ctx context.Context) error {
+	const name = group + "-etag"
+	about := request{method: http.MethodGet, path: v1.PathLoadBalancer, query: url.Values{"key": {p.key}}}
+	a, err := p.send(ctx, about)
+	if err != nil {
+		return err
+	}
+	about.ifNoneMatch = a.header.Get("ETag")
+	if about.ifNoneMatch == "" {
+		return errors.New("the answer has no ETag")
+	}
+	if err := p.step(ctx, targetGroup(name)); err != nil {
+		return err
+	}
+	if a, err = p.send(ctx, about); err != nil {
+		return err
+	}
+	var told v1.Observed
+	if err := a.read(&told); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(told.TargetGroups, func(g v1.ObservedTargetGroup) bool { return g.ID == name }) {
+		return fmt.Errorf("the target group %s was made, and is not told", name)
+	}
+	return nil
+}
