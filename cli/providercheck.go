@@ -92,7 +92,7 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
 	flags.StringVar(&c.endpoint.Credentials, "credentials", "", "`DIRECTORY` with any of token, ca.crt, tls.crt and tls.key; unset: none are sent")
 	flags.StringSliceVar(&c.only, "only", nil, "`PARTS` to try, of wire and contract; unset: both")
 	flags.StringVar(&c.settings, "settings", "", "`FILE`, YAML or JSON, with spec.provider of the load balancers; unset: none")
-	flags.StringVar(&c.target, "target", "", "`ADDRESS:PORT` that the provider finds healthy: it answers GET /, /health and /healthz with 200; none: target groups are empty; unset: one on this machine if the provider is, else none")
+	flags.StringVar(&c.target, "target", "", "`ADDRESS:PORT` that the provider finds healthy: it answers GET /, /health and /healthz with 200; none: target groups are empty; unset: one on this machine if the provider is and takes it, else none")
 	flags.DurationVar(&c.endpoint.Attempt, "timeout", 15*time.Second, "how `LONG` an answer may take")
 	flags.DurationVar(&c.pause, "pause", time.Second, "how `LONG` to wait before a step of the wire that is pending, and at most before a call that failed, is sent again")
 	flags.DurationVar(&c.patience, "patience", 5*time.Minute, "how `LONG` a step of the contract may be pending, and a list may lag")
@@ -210,7 +210,7 @@ func (c *providerCheck) targets(s *providertest.Subject) (stop func(), err error
 		stopFirst()
 		return nil, err
 	}
-	s.Target, s.Spare = &first, &second
+	s.Target, s.Spare, s.Supposed = &first, &second, true
 	return func() { stopFirst(); stopSecond() }, nil
 }
 

@@ -3,12 +3,14 @@ package providertest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 )
@@ -24,6 +26,8 @@ type Subject struct {
 	Settings string
 	// Target is one that the provider finds healthy; nil: target groups stay empty. Spare is another one, in any health.
 	Target, Spare *lb.Target
+	// Supposed says that the target is only supposed to be one: where the provider rejects it, there is none.
+	Supposed bool
 	// Patience is how long a step may be pending, and Clearing how long what one clause made may take to be deleted.
 	Patience, Clearing time.Duration
 	// Say is told which clause is tried; it may be nil.
@@ -36,7 +40,8 @@ func Check(ctx context.Context, s Subject) []check.Finding {
 	if check.AnyWrong(findings) {
 		return findings
 	}
-	var left []string
+	left, unfit := s.fit(ctx, &w)
+	findings = append(findings, unfit...)
 	for _, c := range clauses {
 		if ctx.Err() != nil {
 			break
@@ -93,10 +98,34 @@ func (s Subject) suite(t T, w world) suite {
 		t: t, start: func() providers.Provider { return s.Provider }, keys: func() keys { return keys{s.key(), s.key()} },
 		stages: stages(t, w), patience: s.Patience, clearing: s.Clearing,
 	}
-	if s.Target != nil {
+	if len(w.targets) > 0 {
 		out.spare = s.Spare
 	}
 	return out
+}
+
+// fit leaves the target out of the world if it is only supposed to be one and the provider rejects it.
+func (s Subject) fit(ctx context.Context, w *world) (left []string, findings []check.Finding) {
+	if !s.Supposed || len(w.targets) == 0 {
+		return nil, nil
+	}
+	var err error
+	a := &attempt{ctx: ctx}
+	a.run(func() {
+		c := s.suite(a, *w).cloud()
+		g := group(web, "/", w.targets...)
+		for _, step := range []plan.Step{plan.CreateTargetGroup{Group: g}, plan.RegisterTargets{Group: g.ID, Targets: g.Targets}} {
+			seen := c.observe(c.own)
+			if err = c.patiently(func() error { _, err := c.Apply(ctx, seen, step); return err }); err != nil {
+				return
+			}
+		}
+	})
+	if !errors.Is(err, providers.ErrRejected) {
+		return a.left, nil // whatever else is wrong is found by the clauses
+	}
+	w.targets = nil
+	return a.left, []check.Finding{check.Unsure("contract/target", "a target on this machine", "skipped: "+clip(err.Error()), "give one that the provider can reach")}
 }
 
 // finding is what was found of a clause.

@@ -82,6 +82,26 @@ func TestWithoutATarget(t *testing.T) {
 	nothingLeft(t, cloud)
 }
 
+// TestATargetThatIsNone has a cloud that rejects it.
+func TestATargetThatIsNone(t *testing.T) {
+	for supposed, want := range map[bool]check.State{true: check.OK, false: check.Wrong} {
+		cloud, s := subject(t, func(c *fake.Cloud) providers.Provider {
+			return wrong{Cloud: c, apply: func(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+				if _, ok := step.(plan.RegisterTargets); ok {
+					return plan.Result{}, providers.ErrRejected
+				}
+				return c.Apply(ctx, seen, step)
+			}}
+		})
+		s.Supposed = supposed
+		got := states(providertest.Check(t.Context(), s))
+		if got["contract/arrives"] != want || supposed != (got["contract/target"] == check.Unknown) || supposed != (got["contract/targets"] == check.Unknown) {
+			t.Errorf("supposed: %v; found %v", supposed, got)
+		}
+		nothingLeft(t, cloud)
+	}
+}
+
 // limited is a cloud whose load balancers have one listener, and rules that forward to one target group.
 type limited struct{ *fake.Cloud }
 
