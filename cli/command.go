@@ -103,7 +103,16 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 // order.
 func Lasts(args []string) bool {
 	cmd, _, err := newRoot(Providers{}).Find(args)
-	return err == nil && (cmd.Name() == "run" || cmd.Name() == "demo" || cmd.Name() == "serve-provider" || cmd.Name() == "check" && slices.ContainsFunc(args, makes))
+	if err != nil {
+		return false
+	}
+	switch strings.TrimPrefix(cmd.CommandPath(), "fairlead ") {
+	case "run", "demo", "serve-provider", "provider check":
+		return true
+	case "check":
+		return slices.ContainsFunc(args, makes)
+	}
+	return false
 }
 
 // makes reports whether an argument has check make things, which it deletes when it is told to end.
