@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,12 +52,23 @@ func nothingLeft(t *testing.T, cloud *fake.Cloud, others ...lb.Key) {
 
 func TestTheFakeCloudKeepsTheContract(t *testing.T) {
 	cloud, s := subject(t, asItIs)
+	var mu sync.Mutex
 	group := plan.CreateTargetGroup{Group: lb.TargetGroup{ID: "web"}}
 	if _, err := cloud.Apply(t.Context(), &lb.Observed{Key: "of/others"}, group); err != nil {
 		t.Fatal(err)
 	}
-	said := 0
+	said, most := 0, 0
 	s.Say = func(string) { said++ }
+	s.Provider = wrong{Cloud: cloud, apply: func(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+		keys, err := cloud.List(ctx)
+		if err != nil {
+			t.Error(err)
+		}
+		mu.Lock()
+		most = max(most, len(keys))
+		mu.Unlock()
+		return cloud.Apply(ctx, seen, step)
+	}}
 	findings := providertest.Check(t.Context(), s)
 	for _, f := range findings {
 		if f.State != check.OK {
@@ -65,6 +77,9 @@ func TestTheFakeCloudKeepsTheContract(t *testing.T) {
 	}
 	if said != 8 || len(findings) != said+2 {
 		t.Errorf("%d clauses were tried, with %d findings", said, len(findings))
+	}
+	if most != 3 { // with the one of others
+		t.Errorf("there were %d load balancers at once", most)
 	}
 	nothingLeft(t, cloud, "of/others")
 }

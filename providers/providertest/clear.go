@@ -16,14 +16,15 @@ import (
 const mostTries = 3
 
 // clear deletes all that there is under the keys, also when the context of the clause has ended.
-func (c cloud) clear(within time.Duration) {
+func (c cloud) clear(within time.Duration) (left error) {
 	ctx, end := context.WithTimeout(context.WithoutCancel(c.t.Context()), within)
 	defer end()
 	for _, key := range []lb.Key{c.own, c.other} {
 		if err := c.remove(ctx, key); err != nil {
-			c.t.Errorf("what is left of %s has to be deleted by hand: %v", key, err)
+			left = errors.Join(left, fmt.Errorf("what is left of %s has to be deleted by hand: %w", key, err))
 		}
 	}
+	return left
 }
 
 // remove makes a load balancer nothing, and looks that nothing is left.

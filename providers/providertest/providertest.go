@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -154,6 +155,7 @@ func (s suite) resumes() {
 			seen := c.observe(c.own)
 			steps := c.diff(seen, stage.want).Steps
 			if cut >= len(steps) {
+				c.done()
 				break
 			}
 			for _, step := range steps[:cut] {
@@ -161,6 +163,7 @@ func (s suite) resumes() {
 			}
 			c.run(c.observe(c.own), stage.want)
 			c.arrived(stage)
+			c.done()
 		}
 	}
 }
@@ -246,14 +249,22 @@ type cloud struct {
 	keys
 	t        T
 	patience time.Duration
+	// done deletes what was made, if it is not to stay. It is called at the end of the clause, too.
+	done func()
 }
 
 // cloud starts one, and has what is made there deleted at the end if it is not to stay.
 func (s suite) cloud() cloud {
 	s.t.Helper()
-	c := cloud{s.start(), s.keys(), s.t, s.patience}
+	c := cloud{s.start(), s.keys(), s.t, s.patience, func() {}}
 	if s.clearing > 0 {
-		s.t.Cleanup(func() { c.clear(s.clearing) })
+		var left error
+		c.done = sync.OnceFunc(func() { left = c.clear(s.clearing) })
+		s.t.Cleanup(func() {
+			if c.done(); left != nil {
+				s.t.Errorf("%v", left)
+			}
+		})
 	}
 	return c
 }
