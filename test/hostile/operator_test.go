@@ -44,6 +44,7 @@ const (
 func TestOperator(t *testing.T) {
 	for _, c := range cases(t, operatorStage) {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // they wait, most of the time
 			w := newRunning(t, c.options)
 			for _, s := range c.stages {
 				w.pass(s)
