@@ -41,6 +41,7 @@ func gated(pod *corev1.PodSpec) {
 const allAtOnce = `"strategy": {"rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}}`
 
 func TestARolloutWaitsForALoadBalancerThatIsSlow(t *testing.T) {
+	t.Parallel()
 	c := kube.Start(t, kube.Options{Pods: true, Controllers: kube.Alive.Controllers, Operator: slow()})
 	cases := map[string]struct {
 		edit     []func(*corev1.PodSpec)
@@ -76,6 +77,7 @@ func TestARolloutWaitsForALoadBalancerThatIsSlow(t *testing.T) {
 }
 
 func TestARolloutGoesOnWhereTheOperatorDied(t *testing.T) {
+	t.Parallel()
 	c := kube.Start(t, kube.Options{Pods: true, Controllers: kube.Alive.Controllers})
 	flags := slow("--fake-state=" + t.TempDir() + "/cloud.json")
 	operator := c.StartReplica(t, flags...)
@@ -106,6 +108,7 @@ func TestARolloutGoesOnWhereTheOperatorDied(t *testing.T) {
 
 // TestTheGuideIsRight applies the example of docs/rollouts.md.
 func TestTheGuideIsRight(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../../docs/rollouts.md")
 	if err != nil {
 		t.Fatal(err)
