@@ -171,6 +171,9 @@ var content = cmp.Options{
 }
 
 func TestCutOffAtEveryCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it ends the operator hundreds of times")
+	}
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
 			var want []*lb.Observed

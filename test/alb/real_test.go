@@ -72,6 +72,9 @@ func TestRealContract(t *testing.T) {
 
 // TestRealContractOverHTTP holds the provider to its contract where it is served to another process.
 func TestRealContractOverHTTP(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestRealContract does the same without HTTP")
+	}
 	base := drawn(t)
 	for _, lag := range lags {
 		holdTo(t, lag, contractIn(base, lag, func(p providers.Provider) providers.Provider { return caller.Of(serve.New(p, serve.Options{})) }))
@@ -103,6 +106,9 @@ func contractIn(seed uint64, lag time.Duration, reached func(providers.Provider)
 // TestRealCutOff ends the operator at a few calls of each scenario, drawn anew each time, and judges what another one
 // comes to, and that nothing is left behind.
 func TestRealCutOff(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it is one scenario after the other, with each lag")
+	}
 	base := drawn(t)
 	for _, s := range scenarios() {
 		for _, lag := range lags {
