@@ -220,6 +220,9 @@ func (b broken) Do(r *http.Request) (*http.Response, error) {
 
 // Wherever a run is told to end, or the connection breaks, nothing is left behind.
 func TestProveInterruptedAtEveryCall(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it interrupts a proof hundreds of times")
+	}
 	t.Parallel()
 	nothing := albsim.New(albsim.Options{}).Inventory()
 	all, _, _ := interrupted(t, 0, albsim.NoFault)
@@ -341,6 +344,9 @@ func TestProveOnMoto(t *testing.T) {
 
 // Wherever a run on moto is told to end, nothing of it is found any more.
 func TestProveInterruptedOnMoto(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts an emulator, and interrupts a proof many times")
+	}
 	t.Parallel()
 	server := moto.Start(t)
 	const every = 23 // calls; a run takes a second or two
