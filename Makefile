@@ -31,14 +31,24 @@ else
 	go run . demo -f $(DEMO)
 endif
 
-# What the image is made of is compiled for both of its platforms, which takes minutes the first time. test/operator
-# waits most of its time, so it goes first, beside packages that compute.
+# -short leaves out tests that start a control plane or an emulator, and tries fewer random lives.
 .PHONY: test
-test: controlplane moto $(BIN)/helm $(BIN)/kubectl ## Request every sample route once, then run all tests
+test: ## What to wait for while working: no control plane, no emulator
+	go run . demo --once
+	go test -short -timeout 15m ./...
+	go -C test/golden test ./...
+
+.PHONY: setup
+setup: controlplane moto $(BIN)/helm $(BIN)/kubectl ## Build what tests need, once: go test ./... works by itself then
+
+# What the image is made of is compiled for both of its platforms, which takes minutes the first time. test/operator
+# waits most of its time, so it goes first, beside packages that compute; others wait too, so there are three at a time.
+.PHONY: test-all
+test-all: setup ## Request every sample route once, then run all tests
 	go run . demo --once
 	go -C test/oldest/types build ./...
 	printf '%s\n' $(TESTED) | xargs -P 2 -I {} go -C {} test -timeout 30m ./...
-	go test -timeout 30m ./test/operator ./...
+	go test -p 3 -timeout 30m ./test/operator ./...
 
 # Every package is tested with the race detector but these, and a new one is so without being named:
 # - most of the model, which computes for minutes and starts no goroutine, to which test/goroutines_test.go holds it,
@@ -75,7 +85,7 @@ else
 endif
 
 .PHONY: presubmit
-presubmit: lint verify race test ## What CI runs
+presubmit: lint verify race test-all ## What CI runs
 
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Check the code against .golangci.yml

@@ -89,3 +89,22 @@ func contents(t *testing.T, ending string) map[string]string {
 	}
 	return found
 }
+
+// TestWhatShortLeavesOutIsListed: CONTRIBUTING.md names each test that -short skips, with the reason. What starts a control plane or
+// an emulator is skipped by the package that starts it.
+func TestWhatShortLeavesOutIsListed(t *testing.T) {
+	named := contents(t, ".md")["../CONTRIBUTING.md"]
+	skips := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(.*\n(?:.*\n)??\tif testing\.Short\(\) \{`)
+	found := 0
+	for file, text := range contents(t, "_test.go") {
+		for _, name := range skips.FindAllStringSubmatch(text, -1) {
+			found++
+			if !strings.Contains(named, "`"+name[1]+"`") {
+				t.Errorf("%s: -short leaves %s out, and CONTRIBUTING.md does not say why", file, name[1])
+			}
+		}
+	}
+	if found < 5 {
+		t.Errorf("%d tests are left out by -short; the expression finds too few", found)
+	}
+}

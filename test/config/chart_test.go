@@ -30,7 +30,7 @@ func helm(t *testing.T, args ...string) (string, error) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%s is missing: `make test` builds it first", path)
+		t.Fatalf("%s is missing: `make setup` builds it", path)
 	}
 	home := t.TempDir()
 	command := exec.CommandContext(t.Context(), path, args...)

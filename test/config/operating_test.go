@@ -23,7 +23,7 @@ func TestOperatingGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(tools, "kubectl")); err != nil {
-		t.Fatalf("%s: `make test` builds it first", err)
+		t.Fatalf("%s: `make setup` builds it", err)
 	}
 	own := t.TempDir()
 	if err := os.Symlink(replica.Command(), filepath.Join(own, "fairlead")); err != nil {

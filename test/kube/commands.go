@@ -24,7 +24,7 @@ func findCommands(names []string) (map[string]string, error) {
 	found := map[string]string{}
 	for _, name := range names {
 		if found[name] = firstFile(folders, name); found[name] == "" {
-			return nil, fmt.Errorf("%s is in none of %q: `make controlplane` builds it, and `make test` does so first", name, folders)
+			return nil, fmt.Errorf("%s is in none of %q: `make setup` builds it", name, folders)
 		}
 	}
 	return found, nil

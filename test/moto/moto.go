@@ -47,7 +47,7 @@ func Start(t testing.TB) *Server {
 		t.Skip("-short starts no emulator")
 	}
 	if _, err := os.Stat(command); err != nil {
-		t.Fatalf("looking for moto: %s: `make moto` installs it, and `make test` does so first", err)
+		t.Fatalf("looking for moto: %s: `make setup` installs it", err)
 	}
 	// The shell waits for its input to end, which it does with the test, however that ends.
 	run := exec.Command("sh", "-c", `"$0" -H 127.0.0.1 -p 0 & read -r _; kill -9 $!`, command) //nolint:noctx // it ends with its input
