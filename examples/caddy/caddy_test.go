@@ -67,7 +67,7 @@ type world struct {
 // newWorld is a provider with what is in a directory.
 func newWorld(t *testing.T, dir string) *world {
 	t.Helper()
-	p := &provider{address: "127.0.0.1", file: filepath.Join(dir, "state.json"), checkEvery: 20 * time.Millisecond, token: func() (string, error) { return "", nil }}
+	p := &provider{address: "127.0.0.1", file: filepath.Join(dir, "state.json"), checkEvery: 20 * time.Millisecond, shutdownDelay: 100 * time.Millisecond, token: func() (string, error) { return "", nil }}
 	var err error
 	if p.caddy, err = newAdmin("unix/" + socket); err == nil {
 		err = p.start()

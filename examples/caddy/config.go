@@ -47,7 +47,7 @@ func (p *provider) apps() object {
 			"http_port": 1, // on which Caddy would not speak TLS
 			// When another configuration takes over, connections that have just been accepted get their first answer, and
 			// clients are told that the others end. Without this, Caddy closes both before it answers.
-			"shutdown_delay": "100ms",
+			"shutdown_delay": p.shutdownDelay.String(),
 		},
 		"tls": object{
 			"certificates":    object{"load_pem": pairs},

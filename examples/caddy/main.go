@@ -64,6 +64,7 @@ func run(ctx context.Context, mode string, arguments []string) error {
 	flags.StringVar(&p.address, "address", "127.0.0.1", "the `IP` address at which load balancers are reached")
 	flags.BoolVar(&p.realPorts, "real-ports", false, "open listeners at their own ports, not at free ones")
 	flags.DurationVar(&p.checkEvery, "check-every", 0, "how often targets are checked; 0 is as their target groups say")
+	flags.DurationVar(&p.shutdownDelay, "shutdown-delay", 100*time.Millisecond, "how long connections have for an answer when a configuration is replaced")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}

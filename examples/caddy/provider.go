@@ -25,6 +25,8 @@ type provider struct {
 	file       string
 	token      func() (string, error) // "" for none
 	checkEvery time.Duration          // 0 is as target groups say
+	// shutdownDelay is how long connections have for an answer when another configuration takes over.
+	shutdownDelay time.Duration
 
 	mu      sync.Mutex // held through each change: changes take turns, and what is read waits for them
 	state   state
