@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -67,7 +68,7 @@ type world struct {
 // newWorld is a provider with what is in a directory.
 func newWorld(t *testing.T, dir string) *world {
 	t.Helper()
-	p := &provider{address: "127.0.0.1", file: filepath.Join(dir, "state.json"), checkEvery: 20 * time.Millisecond, shutdownDelay: 100 * time.Millisecond, token: func() (string, error) { return "", nil }}
+	p := &provider{network: netip.MustParsePrefix("127.0.0.1/32"), file: filepath.Join(dir, "state.json"), checkEvery: 20 * time.Millisecond, shutdownDelay: 100 * time.Millisecond, token: func() (string, error) { return "", nil }}
 	var err error
 	if p.caddy, err = newAdmin("unix/" + socket); err == nil {
 		err = p.start()
@@ -375,6 +376,9 @@ func TestForward(t *testing.T) {
 		response, body := w.ask(80, "GET "+path+" HTTP/1.1", "Host: Shop.example.com:99", "X-Forwarded-For: 192.0.2.1", "X-Forwarded-Proto: https", "X-Forwarded-Host: evil")
 		if body != want {
 			t.Errorf("%s: %q, want %q", path, body, want)
+		}
+		if response.Header.Get("Server") != "Caddy" {
+			t.Errorf("%s: the answer is signed by %q", path, response.Header.Get("Server"))
 		}
 		if got := response.Header.Get("X-Forwarded"); response.StatusCode == http.StatusOK && got != "192.0.2.1, 127.0.0.1 http 80" {
 			t.Errorf("%s: the target is told %q", path, got)
@@ -752,6 +756,37 @@ func TestRejected(t *testing.T) {
 	}
 	if _, body := w.ask(80, "GET /good HTTP/1.1", "Host: x"); body != "good" {
 		t.Errorf("the step that can be carried out: %q", body)
+	}
+}
+
+// TestAddresses gives each load balancer an address of its own where there are several, and one to all where there is one.
+// A port is one load balancer's at an address.
+func TestAddresses(t *testing.T) {
+	for text, want := range map[string][]string{
+		"127.0.0.1":    {"127.0.0.1", "127.0.0.1", "127.0.0.1"},
+		"127.0.0.5/30": {"127.0.0.5", "127.0.0.6", "127.0.0.7", ""},
+		"::1":          {"::1", "::1"},
+	} {
+		network, err := networkOf(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &provider{network: network, realPorts: true, state: state{Balancers: map[string]*balancer{}}}
+		used := map[string]bool{}
+		for i, address := range want {
+			got, problem := p.freeAddress()
+			if got != address || (problem != nil) != (address == "") {
+				t.Errorf("%s: the address %d is %s (%+v), want %s", text, i, got, problem, address)
+			}
+			if at, problem := p.open(got, 80); (at == 80) == used[got] || (problem != nil) != used[got] {
+				t.Errorf("%s: port 80 of %s is %d (%+v)", text, got, at, problem)
+			}
+			used[got] = true
+			p.state.Balancers[strconv.Itoa(i)] = &balancer{Address: got, Listeners: map[int32]*listener{80: {}}}
+		}
+	}
+	if _, err := networkOf("here"); err == nil {
+		t.Error("what is no address is taken for one")
 	}
 }
 

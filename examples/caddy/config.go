@@ -91,7 +91,7 @@ func (p *provider) server(key string, b *balancer, l *listener) object {
 	}
 	add("", nil, l.Default)
 	server := object{
-		"listen": []string{"fairlead/" + net.JoinHostPort(p.address, strconv.Itoa(int(l.At)))}, "protocols": []string{"h1", "h2"},
+		"listen": []string{"fairlead/" + net.JoinHostPort(b.Address, strconv.Itoa(int(l.At)))}, "protocols": []string{"h1", "h2"},
 		"routes": routes, "named_routes": named,
 		"automatic_https": object{"disable": true},
 		// A client's X-Forwarded-For is added to. The other headers of that kind are set by proxy.
@@ -169,7 +169,9 @@ func (p *provider) proxy(key string, g *group, port int32) object {
 			// A request that was not sent is sent to another target in any case.
 			"retry_match": []object{{"method": []string{"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "TRACE"}}},
 		},
-		"headers": object{"request": object{
+		"headers": object{"response": object{ // Caddy signs its own answers only, and load balancers sign all
+			"require": object{"headers": object{"Server": nil}}, "set": http.Header{"Server": {"Caddy"}},
+		}, "request": object{
 			"set": http.Header{
 				"Host":              {"{http.vars.fairlead_host}"},
 				"X-Forwarded-Proto": {"{http.request.scheme}"}, "X-Forwarded-Port": {strconv.Itoa(int(port))},

@@ -11,6 +11,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -61,11 +62,15 @@ func run(ctx context.Context, mode string, arguments []string) error {
 	at := flags.String("admin", "http://127.0.0.1:2019", "Caddy's admin API: a `URL`, or unix//path/to/socket; \"run\" has one of its own")
 	tokenFile := flags.String("token-file", "", "a `FILE` with the bearer token of the operator, read for each call")
 	p := &provider{}
-	flags.StringVar(&p.address, "address", "127.0.0.1", "the `IP` address at which load balancers are reached")
+	address := flags.String("address", "127.0.0.1", "the `IP` address at which load balancers are reached, or a network such as 10.0.9.0/24 in which each gets its own")
 	flags.BoolVar(&p.realPorts, "real-ports", false, "open listeners at their own ports, not at free ones")
 	flags.DurationVar(&p.checkEvery, "check-every", 0, "how often targets are checked; 0 is as their target groups say")
 	flags.DurationVar(&p.shutdownDelay, "shutdown-delay", 100*time.Millisecond, "how long connections have for an answer when a configuration is replaced")
 	if err := flags.Parse(arguments); err != nil {
+		return err
+	}
+	var err error
+	if p.network, err = networkOf(*address); err != nil {
 		return err
 	}
 	if *dir == "" {
@@ -84,7 +89,6 @@ func run(ctx context.Context, mode string, arguments []string) error {
 	}
 	p.file = filepath.Join(*dir, "state.json")
 	p.token = func() (string, error) { return readToken(*tokenFile) }
-	var err error
 	if p.caddy, err = newAdmin(*at); err != nil {
 		return err
 	}
@@ -93,6 +97,18 @@ func run(ctx context.Context, mode string, arguments []string) error {
 	}
 	defer p.stop()
 	return serve(ctx, *listen, *tokenFile, p)
+}
+
+// networkOf is the network of an address, or of a network.
+func networkOf(text string) (netip.Prefix, error) {
+	if address, err := netip.ParseAddr(text); err == nil {
+		return address.Prefix(address.BitLen())
+	}
+	network, err := netip.ParsePrefix(text)
+	if err != nil {
+		err = fmt.Errorf("--address is %q; it has to be an IP address, or a network such as 10.0.9.0/24", text)
+	}
+	return network.Masked(), err
 }
 
 // startCaddy runs Caddy with nothing but its admin API. It writes no configuration to disk: that has private keys.

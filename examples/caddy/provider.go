@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,8 +21,8 @@ import (
 // A provider is what the operator talks to. It remembers what it was told, in a file, and makes Caddy serve it.
 type provider struct {
 	caddy      *admin
-	address    string // at which listeners are opened
-	realPorts  bool   // at their own ports, not at free ones
+	network    netip.Prefix // in which load balancers have their addresses: one each, or one for all
+	realPorts  bool         // listeners are opened at their own ports, not at free ones
 	file       string
 	token      func() (string, error) // "" for none
 	checkEvery time.Duration          // 0 is as target groups say
@@ -47,6 +48,7 @@ type state struct {
 type balancer struct {
 	Exists       bool                    `json:"exists"`
 	Handle       string                  `json:"handle,omitempty"`
+	Address      string                  `json:"address,omitempty"`
 	LoadBalancer v1.LoadBalancer         `json:"loadBalancer"`
 	Listeners    map[int32]*listener     `json:"listeners"`
 	Groups       map[string]*group       `json:"groups"`
@@ -275,17 +277,34 @@ func (p *provider) handle() string {
 	return "caddy-" + strconv.Itoa(p.state.Serial)
 }
 
+// freeAddress is the address of a new load balancer: one that no other one has, or the only one that there is.
+func (p *provider) freeAddress() (string, *v1.Problem) {
+	if p.network.IsSingleIP() {
+		return p.network.Addr().String(), nil
+	}
+	taken := map[string]bool{}
+	for _, b := range p.state.Balancers {
+		taken[b.Address] = true
+	}
+	for at := p.network.Addr().Next(); p.network.Contains(at); at = at.Next() {
+		if !taken[at.String()] {
+			return at.String(), nil
+		}
+	}
+	return "", rejected("all addresses of %s are taken", p.network)
+}
+
 // open is the port that a listener is reached at: its own, or one that is free.
-func (p *provider) open(port int32) (int32, *v1.Problem) {
+func (p *provider) open(address string, port int32) (int32, *v1.Problem) {
 	if p.realPorts {
 		for key, b := range p.state.Balancers {
-			if b.Listeners[port] != nil {
-				return 0, rejected("port %d of %s is in use by the load balancer %s", port, p.address, key)
+			if b.Address == address && b.Listeners[port] != nil {
+				return 0, rejected("port %d of %s is in use by the load balancer %s", port, address, key)
 			}
 		}
 		return port, nil
 	}
-	free, err := net.Listen("tcp", net.JoinHostPort(p.address, "0"))
+	free, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
 	if err != nil {
 		return 0, other("finding a free port: %v", err)
 	}
@@ -301,7 +320,7 @@ func (p *provider) observed(key string) v1.Observed {
 		return o
 	}
 	if b.Exists {
-		o.Exists, o.Active, o.Handle, o.Address = true, true, b.Handle, p.reached(b)
+		o.Exists, o.Active, o.Handle, o.Address = true, true, b.Handle, b.reached()
 		o.Settings = &b.LoadBalancer.Settings
 	}
 	for _, port := range slices.Sorted(maps.Keys(b.Listeners)) {
@@ -326,8 +345,8 @@ func (p *provider) observed(key string) v1.Observed {
 }
 
 // reached is where a load balancer is reached.
-func (p *provider) reached(b *balancer) *v1.Address {
-	a := &v1.Address{IPs: []string{p.address}}
+func (b *balancer) reached() *v1.Address {
+	a := &v1.Address{IPs: []string{b.Address}}
 	for _, port := range slices.Sorted(maps.Keys(b.Listeners)) {
 		if at := b.Listeners[port].At; at != port {
 			a.Ports = append(a.Ports, v1.PortMapped{Listener: port, ReachedAt: at})

@@ -82,10 +82,14 @@ func (p *provider) setBalancer(b *balancer, s v1.Step) (v1.Result, *v1.Problem) 
 		return v1.Result{}, rejected("load balancers of Caddy have no attributes")
 	}
 	if !b.Exists {
-		b.Exists, b.Handle = true, p.handle()
+		at, problem := p.freeAddress()
+		if problem != nil {
+			return v1.Result{}, problem
+		}
+		b.Exists, b.Address, b.Handle = true, at, p.handle()
 	}
 	b.LoadBalancer = *s.LoadBalancer
-	return v1.Result{Handle: b.Handle, Address: p.reached(b), Active: true}, nil
+	return v1.Result{Handle: b.Handle, Address: b.reached(), Active: true}, nil
 }
 
 func (p *provider) importCertificate(b *balancer, s v1.Step) (v1.Result, *v1.Problem) {
@@ -190,7 +194,7 @@ func (p *provider) listenerStep(b *balancer, s v1.Step) (v1.Result, *v1.Problem)
 	switch s.Op {
 	case v1.CreateListener:
 		if l == nil {
-			at, problem := p.open(port)
+			at, problem := p.open(b.Address, port)
 			if problem != nil {
 				return none, problem
 			}
