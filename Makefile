@@ -79,12 +79,13 @@ race: controlplane ## Run tests that look for data races, and the operator with 
 	go test $(RACE) -short $(RACED)
 
 .PHONY: conformance
-conformance: controlplane ## Request what every Ingress controller has to answer, and print how that went; SUITE=folder runs another suite
+conformance: controlplane ## Request what every Ingress controller has to answer, and print how that went; SUITE=folder runs another suite, PROVIDER=caddy another provider
 ifdef SUITE
 	go -C $(SUITE) test -c -o $(CURDIR)/.cache/suite .
 	go run ./test/cluster sh -c 'cd "$$0" && exec "$$@"' $(SUITE) $(CURDIR)/.cache/suite --ingress-class fairlead $(FLAGS)
 else
-	go test -count 1 -v ./test/conformance
+	$(if $(PROVIDER),go -C examples/$(PROVIDER) build -o $(CURDIR)/.cache/$(PROVIDER)-provider .)
+	PROVIDER_COMMAND=$(if $(PROVIDER),$(CURDIR)/.cache/$(PROVIDER)-provider) go test -count 1 -v ./test/conformance
 endif
 
 .PHONY: presubmit

@@ -13,13 +13,22 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"testing"
 	"time"
 
 	"fairlead.dev/fairlead/test/kube"
 )
 
-func TestMain(m *testing.M) { kube.Main(m, kube.Alive) }
+// command is a variable with the path of a provider that serves in the place of the fake cloud, with the flags of
+// examples/caddy.
+const command = "PROVIDER_COMMAND"
+
+func TestMain(m *testing.M) {
+	o := kube.Alive
+	o.Provider = os.Getenv(command)
+	kube.Main(m, o)
+}
 
 // A feature is an Ingress and what it sends requests to, which some scenarios look at.
 type feature struct {

@@ -29,6 +29,7 @@ const (
 	server   = "kube-apiserver"
 	manager  = "kube-controller-manager"
 	operator = "fairlead"
+	provider = "provider"
 )
 
 // patience is how long anything may take to be ready. A busy machine is slow, not broken.
@@ -45,6 +46,9 @@ type Options struct {
 	// Operator is the flags of `fairlead run`, with which the operator is built and started. Without
 	// any it is not.
 	Operator []string
+	// Provider is the path of a provider that is run beside the operator, with the flags of examples/caddy. The operator
+	// uses that one then, whatever its flags say.
+	Provider string
 	// Flags are more flags for kube-apiserver, and win over ours.
 	Flags []string
 
@@ -65,9 +69,9 @@ type Cluster struct {
 	etcdPort  int
 	port      int
 
-	etcd, server, manager, operator *process
-	kubelet                         *kubelet
-	building                        sync.Mutex // held by who builds the operator
+	etcd, server, manager, provider, operator *process
+	kubelet                                   *kubelet
+	building                                  sync.Mutex // held by who builds the operator
 }
 
 // Start runs a control plane for one test. Tests that do not stop the API server can share one:
@@ -142,8 +146,14 @@ func (c *Cluster) run() error {
 			return err
 		}
 	}
-	if len(c.options.Operator) > 0 {
-		c.operator, err = c.startOperator(ctx, c.options.Operator)
+	flags := c.options.Operator
+	if c.options.Provider != "" {
+		if flags, err = c.startProvider(ctx); err != nil {
+			return err
+		}
+	}
+	if len(flags) > 0 {
+		c.operator, err = c.startOperator(ctx, flags)
 	}
 	return err
 }
@@ -171,7 +181,7 @@ func (c *Cluster) serve(ctx context.Context) (err error) {
 // stop needs no grace: nobody reads what is left.
 func (c *Cluster) stop() {
 	c.kubelet.stopAll()
-	for _, p := range []*process{c.operator, c.manager, c.server, c.etcd} {
+	for _, p := range []*process{c.operator, c.provider, c.manager, c.server, c.etcd} {
 		p.stop()
 	}
 	_ = os.RemoveAll(c.dir)

@@ -16,8 +16,11 @@ var Alive = Options{
 	Controllers: []string{
 		"deployment-controller", "replicaset-controller", "endpoints-controller", "endpointslice-controller", "namespace-controller",
 	},
-	Operator: []string{"--provider=fake", "--fake-addresses=10.244.255.0/24"},
+	Operator: []string{"--provider=fake", "--fake-addresses=" + balancerNetwork},
 }
+
+// balancerNetwork is where load balancers have their addresses.
+const balancerNetwork = "10.244.255.0/24"
 
 // Run is a control plane for as long as a command runs, which finds it by KUBECONFIG. It returns how
 // the command ended.
