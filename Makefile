@@ -79,7 +79,7 @@ race: controlplane ## Run tests that look for data races, and the operator with 
 	go test $(RACE) -short $(RACED)
 
 .PHONY: conformance
-conformance: controlplane ## Request what every Ingress controller has to answer, and print how that went; SUITE=folder runs another suite, PROVIDER=caddy another provider
+conformance: controlplane ## Request what every Ingress controller has to answer, and print how that went; SUITE=folder, PROVIDER=caddy
 ifdef SUITE
 	go -C $(SUITE) test -c -o $(CURDIR)/.cache/suite .
 	go run ./test/cluster sh -c 'cd "$$0" && exec "$$@"' $(SUITE) $(CURDIR)/.cache/suite --ingress-class fairlead $(FLAGS)
