@@ -88,7 +88,6 @@ func (p *provider) start() error {
 		p.state.Balancers = map[string]*balancer{}
 	}
 	p.watchAll()
-	p.changed <- struct{}{}
 	go p.follow()
 	return nil
 }
