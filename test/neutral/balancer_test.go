@@ -27,6 +27,8 @@ type balancer struct {
 	plane    plane
 	// real are the addresses at which Services really answer; nil where the endpoints of the cluster will do.
 	real map[string]lb.Target
+	// killed says that the provider is killed now and then.
+	killed bool
 
 	snapshot ingress.Snapshot
 	built    model.Built
@@ -42,15 +44,35 @@ type plane interface {
 // settle makes the load balancer what the cluster asks for.
 func (b *balancer) settle(t *testing.T, o ingress.Objects) {
 	t.Helper()
-	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+	b.patiently(t, func() error {
 		rests, err := b.reconcile(t.Context(), o)
-		if rests && err == nil {
+		if err == nil && !rests {
+			err = providers.ErrPending
+		}
+		return err
+	})
+}
+
+// patiently tries again what is too early, and where the provider is killed whatever fails.
+func (b *balancer) patiently(t *testing.T, try func() error) {
+	t.Helper()
+	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		err := try()
+		if err == nil {
 			return
 		}
-		if err != nil && !onlyPending(err) || time.Since(begun) > time.Minute {
+		if !b.killed && !onlyPending(err) || t.Failed() || time.Since(begun) > 3*time.Minute {
 			t.Fatalf("%s: %v", b.name, err)
 		}
 	}
+}
+
+// onlyPending reports whether all that went wrong is that it is too early.
+func onlyPending(err error) bool {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !onlyPending(e) })
+	}
+	return errors.Is(err, providers.ErrPending)
 }
 
 // reconcile goes the way once, and reports whether there was nothing to do.
@@ -90,14 +112,6 @@ func (b *balancer) compile(ctx context.Context, o ingress.Objects) error {
 	facts.Know(b.seen)
 	b.built = model.Compile(b.snapshot, facts, b.provider.Capabilities(model.ClassOf(b.snapshot)))
 	return nil
-}
-
-// onlyPending reports whether all that went wrong is that it is too early.
-func onlyPending(err error) bool {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return !slices.ContainsFunc(joined.Unwrap(), func(e error) bool { return !onlyPending(e) })
-	}
-	return errors.Is(err, providers.ErrPending)
 }
 
 // refusals are what is refused, each with the object that it is of.

@@ -51,6 +51,18 @@ func randomise(o *ingress.Objects, rng *rand.Rand) {
 	}
 }
 
+// vary changes one Ingress, or one Backend.
+func vary(o *ingress.Objects, rng *rand.Rand) {
+	if rng.IntN(4) == 0 {
+		o.Backends = slices.Clone(o.Backends)
+		o.Backends[0] = newBackend("canary", anyForward(rng))
+		return
+	}
+	at := rng.IntN(len(o.Ingresses))
+	o.Ingresses = slices.Clone(o.Ingresses)
+	o.Ingresses[at] = anyIngress(o.Ingresses[at].Name, rng)
+}
+
 func anyIngress(name string, rng *rand.Rand) *networkingv1.Ingress {
 	ing := newIngress(name, rng.IntN(3))
 	for range rng.IntN(4) {
