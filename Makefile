@@ -91,6 +91,10 @@ endif
 .PHONY: presubmit
 presubmit: lint verify race test-all ## What CI runs
 
+.PHONY: hooks
+hooks: ## Have git check the subject of each commit: dir, 72 characters
+	git config core.hooksPath tools/hooks
+
 .PHONY: lint
 lint: $(BIN)/golangci-lint ## Check the code against .golangci.yml
 	for module in . $(TESTED) $(UNCACHED); do (cd $$module && golangci-lint run); done
