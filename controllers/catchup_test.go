@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -45,8 +46,8 @@ func TestATermBeginsOnceItsCachesHaveCaughtUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				from := newCachedIngresses(t, c.cached)
-				var log strings.Builder
-				logger := funcr.New(func(_, args string) { log.WriteString(args) }, funcr.Options{})
+				log := &logText{}
+				logger := funcr.New(func(_, args string) { log.add(args) }, funcr.Options{})
 				caches := newCatchUp(from, &listedIngresses{there: c.there, at: c.list}, "shop", logger)
 				if err := caches.add(&networkingv1.Ingress{}); err != nil {
 					t.Fatal(err)
@@ -74,14 +75,32 @@ func TestATermBeginsOnceItsCachesHaveCaughtUp(t *testing.T) {
 					t.Errorf("the term begins after %d changes, want %d", began, c.want)
 				}
 				err := (caughtUp[string]{caches}).WaitForSync(ctx)
-				if late := strings.Contains(log.String(), "does not hold"); (err != nil) != (c.want < 0) || late != (c.want < 0) {
-					t.Errorf("waiting ends with %v, and the log says %q", err, log.String())
+				if late := strings.Contains(log.text(), "does not hold"); (err != nil) != (c.want < 0) || late != (c.want < 0) {
+					t.Errorf("waiting ends with %v, and the log says %q", err, log.text())
 				}
 				cancel()
 				synctest.Wait()
 			})
 		})
 	}
+}
+
+// logText is what is logged.
+type logText struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (l *logText) add(line string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all.WriteString(line)
+}
+
+func (l *logText) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
 }
 
 func isOver(c <-chan struct{}) bool {
@@ -106,6 +125,7 @@ func versioned(of string) *networkingv1.Ingress {
 // cachedIngresses is a cache of Ingresses, and the events of its watch.
 type cachedIngresses struct {
 	cache.Informer
+	mu       sync.Mutex
 	store    map[string]*networkingv1.Ingress
 	handlers map[*handled]toolscache.ResourceEventHandler
 }
@@ -135,6 +155,8 @@ func (c *cachedIngresses) GetInformer(context.Context, client.Object, ...cache.I
 }
 
 func (c *cachedIngresses) AddEventHandler(h toolscache.ResourceEventHandler) (toolscache.ResourceEventHandlerRegistration, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, ing := range c.store {
 		h.OnAdd(ing, true)
 	}
@@ -144,12 +166,16 @@ func (c *cachedIngresses) AddEventHandler(h toolscache.ResourceEventHandler) (to
 }
 
 func (c *cachedIngresses) RemoveEventHandler(r toolscache.ResourceEventHandlerRegistration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	delete(c.handlers, r.(*handled))
 	return nil
 }
 
 // change has the watch tell a change.
 func (c *cachedIngresses) change(of string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	ing := versioned(of)
 	name := ing.Namespace + "/" + ing.Name
 	before := c.store[name]
