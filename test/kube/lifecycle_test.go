@@ -128,7 +128,7 @@ func TestCommandsAreFoundOrNamed(t *testing.T) {
 	}
 
 	t.Setenv(assets, "")
-	if _, err := start(Options{}); err == nil || !strings.Contains(err.Error(), "`make controlplane` builds it") {
+	if _, err := start(Options{}); err == nil || !strings.Contains(err.Error(), "`make setup` builds it") {
 		t.Errorf("started without etcd: %v, want what to do about it", err)
 	}
 }
