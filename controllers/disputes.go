@@ -108,9 +108,9 @@ func (d *disputes) left(k groupKey, now time.Time) time.Duration {
 	return max(0, d.of[k].until.Sub(now))
 }
 
-// undone are the steps of a plan that what was there before a look did not need: another writer has undone them, or the look
+// undoneSince returns the steps of a plan that what was there before a look did not need: another writer has undone them, or the look
 // does not find yet what was written. There are none where nothing was looked at.
-func undone(before *lb.Observed, o outcome) []string {
+func undoneSince(before *lb.Observed, o outcome) []string {
 	if before == nil || before == o.seen || o.todo.Empty() {
 		return nil
 	}
@@ -118,10 +118,11 @@ func undone(before *lb.Observed, o outcome) []string {
 	return slices.DeleteFunc(stepsOf(o.todo), func(s string) bool { return slices.Contains(needed, s) })
 }
 
-// judge returns what is disputed about a load balancer, of which a look has found some steps undone; nil if nothing is.
-func (r *reconciler) judge(looked bool, key lb.Key, undone []string) *dispute {
+// judge returns what is disputed about a load balancer, of which a look has found some steps undone; nil if nothing is. A look
+// counts that could be compared with one before it.
+func (r *reconciler) judge(compared bool, key lb.Key, undone []string) *dispute {
 	now := time.Now()
-	if looked && r.disputes.left(groupKey{key: key}, now) == 0 {
+	if compared && r.disputes.left(groupKey{key: key}, now) == 0 {
 		certain := r.disputes.written(key, undone, now)
 		if len(certain) > 0 || len(undone) == 0 {
 			r.disputes.found(groupKey{key: key}, certain, now)

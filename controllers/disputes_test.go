@@ -124,6 +124,25 @@ func TestADisputeIsFoundWhereLooksAreFrequent(t *testing.T) {
 	})
 }
 
+// A look with which nothing can be compared, as after a plan that failed, neither counts nor ends what was undone before it.
+func TestALookThatHasNothingBeforeItEndsNoDispute(t *testing.T) {
+	b := newBench(t, ask("shop.example", "www.example"), service())
+	b.place()
+	b.settle()
+	b.undo()
+	b.later()
+	b.reconciles()
+	b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonAsExpected)
+	b.undo()
+	b.forget(benchKey)
+	b.reconciles()
+	b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonAsExpected)
+	b.undo()
+	b.later()
+	b.reconciles()
+	b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonDisputed)
+}
+
 // An Ingress that changes to and fro undoes nothing: no dispute begins.
 func TestAChangeToAndFroIsNoDispute(t *testing.T) {
 	b := newBench(t, ask("shop.example"), service())

@@ -82,8 +82,8 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // what to do, in a safe order
 	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo, strangers: strangers}
 	o.unread = facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
-	undone := undone(before, o)
-	o.dispute = r.judge(before != seen, key, undone) // what another writer undoes
+	undone := undoneSince(before, o)
+	o.dispute = r.judge(before != nil && before != seen, key, undone) // what another writer undoes
 	o.withheld = r.withheld(o)
 	r.targets.expect(key, r.directory.of(key), o.groups()) // which target groups there will be: Pods may wait for them
 	if o.withheld == "" && !todo.Empty() {
