@@ -56,7 +56,7 @@ func listOf(o client.Object) client.ObjectList {
 // within limits a list of a kind to what the operator looks after, which is a namespace, or everything if it is "".
 func within(kind, scope string) []client.ListOption {
 	switch kind {
-	case "IngressClass", v1alpha1.KindClusterLoadBalancerClass, "Node":
+	case "IngressClass", v1alpha1.KindClusterLoadBalancerClass:
 		return nil
 	case kindNamespace:
 		if scope == "" {
