@@ -12,6 +12,13 @@ import (
 // differs from the usual after a slash: "shop/web:80/ipv6".
 type BackendID string
 
+// The versions of HTTP that targets speak.
+const (
+	VersionHTTP1 = "HTTP1"
+	VersionHTTP2 = "HTTP2"
+	VersionGRPC  = "GRPC"
+)
+
 // A Backend is a Service port as a target of requests, shared by every Ingress of a load
 // balancer that uses it.
 type Backend struct {
