@@ -16,7 +16,7 @@ import (
 
 // This file is the shape of the tree, enforced. Values flow right, imports point left:
 //
-//	diag <- routing <- ingress, lb <- plan, model <- providers <- fake, aws, remote, controllers <- cli <- main
+//	diag <- routing <- settings <- ingress, lb <- plan, model <- providers <- fake, aws, remote, controllers <- cli <- main
 //
 // Clouds never see Kubernetes, Kubernetes never sees clouds, and the model calls neither.
 
@@ -37,7 +37,8 @@ var layers = map[string][]string{
 	"model/diag":      {"model/printable"},
 	"model/routing":   {"model/diag", "model/printable"},
 	"model/ownership": {"model/diag", "model/routing"},
-	"model/ingress":   {"model/diag", "model/printable", "model/routing", "model/ownership", "model/ingress/foreign", "model/ingress/spelling", "api/v1alpha1"},
+	"model/settings":  {"model/diag", "model/routing", "api/v1alpha1"},
+	"model/ingress":   {"model/diag", "model/printable", "model/routing", "model/ownership", "model/settings", "model/ingress/foreign", "model/ingress/spelling", "api/v1alpha1"},
 	"model/lb":        {"model/diag", "model/printable", "model/routing"},
 	"model/plan":      {"model/diag", "model/printable", "model/routing", "model/lb"},
 	"model":           {"model/diag", "model/routing", "model/ingress", "model/lb"},

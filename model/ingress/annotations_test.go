@@ -9,33 +9,12 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/settings"
 )
-
-func TestAnnotationTableIsSound(t *testing.T) {
-	for _, a := range annotations {
-		t.Run(a.name, func(t *testing.T) {
-			if a.name == classAnnotation {
-				return // read by class.go
-			}
-			if err := a.note(&settings{}, a.example); err != nil {
-				t.Errorf("its example %q: %s", a.example, err)
-			}
-			if a.read == nil {
-				if err := setHealth(nil, a.name, a.fallback); err != nil {
-					t.Errorf("its default %q: %s", a.fallback, err)
-				}
-			}
-		})
-	}
-}
 
 func TestAnnotationValues(t *testing.T) {
 	cases := map[string]struct{ good, bad []string }{
-		"group":        {[]string{"a", "shop-1"}, []string{"", "Shop", "a.b", "@a", "a/b", "-a"}},
-		"scheme":       {[]string{"internal", "internet-facing"}, []string{"", "public", "Internal"}},
-		"target-type":  {[]string{"ip", "instance"}, []string{"", "IP", "lambda"}},
 		"listen-ports": {[]string{"HTTP:80", "HTTP:80,HTTPS:443", " HTTP:80, HTTPS:8443 ", `[{"HTTP":80},{"HTTPS":443}]`, `[{"HTTP":80,"HTTPS":443}]`}, []string{"", "80", "HTTP", "HTTP:", "http:80", "HTTP:0", "HTTP:65536", "HTTP:80,HTTPS:80", "HTTP:80,", "TCP:80", "[]", "[{}]", "[80]", `[{"HTTP":"80"}]`, `[{"HTTP":80}`, `[{"HTTP":80,"HTTP":81}]`, `[{"HTTP":80}] ` + "x", `[{"HTTP":80}][]`, `[{"HTTP":80.5}]`, `[[{"HTTP":80}]]`, strings.Repeat("[", 16<<10), ports(51)}},
-		"inbound":      {[]string{"10.0.0.0/8", "0.0.0.0/0, ::/0", "pl-0123456789abcdef0,2001:db8::/32"}, []string{"", "10.0.0.1/8", "10.0.0.1", "10.0.0.0/33", "pl-x", "all", "10.0.0.0/8,"}},
 		"conditions": {
 			[]string{`[{"method": ["GET"]}]`, `[{"header": {"x": [yes, 1.10, 2020-01-01]}}]`, "# two lines\n- method:\n  - GET # or\n  - 'PUT'\n", "- path: /\n  source: [10.0.0.1]\n- backend: web\n  header: {x: [a]}\n- header: {y: [b]}"},
 			[]string{
@@ -50,17 +29,16 @@ func TestAnnotationValues(t *testing.T) {
 				`[{"path": "/nobody", "method": ["GET"]}]`, `[{"backend": "nobody", "method": ["GET"]}]`, `[{"method": ["GET"]}, {"path": "/", "method": ["PUT"]}]`,
 			},
 		},
-		"health-check-path":                {[]string{"/", "/a?b=c"}, []string{"", "a", "/a b", "/ü"}},
-		"health-check-port":                {[]string{"traffic-port", "80", "1024", "65535"}, []string{"", "http", "0", "65536"}},
-		"health-check-protocol":            {[]string{"HTTP", "HTTPS"}, []string{"", "http", "TCP"}},
-		"health-check-interval-seconds":    {[]string{"6", "300"}, []string{"", "4", "301", "15s", "1.5"}},
-		"health-check-timeout-seconds":     {[]string{"2", "14"}, []string{"", "1", "121", "15", "x"}},
-		"health-check-healthy-threshold":   {[]string{"2", "10"}, []string{"", "1", "11"}},
-		"health-check-unhealthy-threshold": {[]string{"2", "10"}, []string{"", "1", "11"}},
-		"health-check-success-codes":       {[]string{"200", "200,204", "200-299", "200-299,304"}, []string{"", "2xx", "199", "500", "299-200", "200-", "200,"}},
-		"order":                            {[]string{"0", "-1000", "1000"}, []string{"", "1001", "1.5", "first"}},
+		"health-check-timeout-seconds": {nil, []string{"15"}}, // the interval
 	}
 	class := &Class{LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{Order: true}}
+	for _, s := range settings.Table {
+		if short, is := strings.CutPrefix(s.Annotation, settings.Prefix); is {
+			c := cases[short]
+			c.good, c.bad = append(c.good, s.Good...), append(c.bad, s.Bad...)
+			cases[short] = c
+		}
+	}
 	for name, c := range cases {
 		for _, value := range c.good {
 			if _, found := readAnnotations(anIngress("shop/web", annotated(name, value), ruled("a.com", prefixed("/", "web:80"))), class); found != nil {
@@ -108,7 +86,7 @@ func TestAnnotationPermission(t *testing.T) {
 		"no more than 16 KiB are compared":               {permitted(), anIngress("shop/web", annotated("listen-ports", "HTTP:80"+strings.Repeat(" ", 16<<10))), []string{"error AnnotationNotAllowed" + at + "listen-ports]"}},
 		"an unknown annotation":                          {v1alpha1.LoadBalancerClassSpec{}, anIngress("shop/web", annotated("colour", "red")), []string{"warning AnnotationUnknown" + at + "colour]"}},
 		"annotations of others":                          {permitted(), anIngress("shop/web", annotated("a.test/scheme", "b")), nil},
-		"the class's annotation cannot be forbidden":     {permitted(), anIngress("shop/web", annotated(classAnnotation, "fairlead")), nil},
+		"the class's annotation cannot be forbidden":     {permitted(), anIngress("shop/web", annotated(settings.IngressClass, "fairlead")), nil},
 		"a timeout that does not fit the class's checks": {v1alpha1.LoadBalancerClassSpec{HealthCheck: v1alpha1.HealthCheck{IntervalSeconds: 10}}, anIngress("shop/web", annotated("health-check-timeout-seconds", "10")), []string{"error AnnotationInvalid" + at + "health-check-timeout-seconds]"}},
 	}
 	for name, c := range cases {
@@ -146,7 +124,7 @@ func TestWhoMayConnectIsNeverMoreThanIsAskedFor(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, found := readAnnotations(anIngress("shop/web", annotated("inbound", c.asked)), &Class{"fairlead", c.class})
-			compare(t, "who may connect", got.inbound, c.want)
+			compare(t, "who may connect", got.Inbound, c.want)
 			if failed(found) != c.refused {
 				t.Errorf("refused %t, want %t: %v", failed(found), c.refused, found)
 			}
@@ -161,22 +139,22 @@ func TestSettingsUnderAClass(t *testing.T) {
 	cases := map[string]struct {
 		class v1alpha1.LoadBalancerClassSpec
 		ing   *networkingv1.Ingress
-		want  settings
+		want  settings.Values
 	}{
 		"nobody says anything": {v1alpha1.LoadBalancerClassSpec{}, anIngress("shop/web"),
-			settings{scheme: "internal", targetType: "ip", ports: []v1alpha1.ListenPort{{Protocol: "HTTP", Port: 80}}}},
+			settings.Values{Scheme: "internal", TargetType: "ip", Ports: []v1alpha1.ListenPort{{Protocol: "HTTP", Port: 80}}}},
 		"the class does": {class, anIngress("shop/web"),
-			settings{scheme: "internet-facing", targetType: "instance", ports: class.ListenPorts}},
+			settings.Values{Scheme: "internet-facing", TargetType: "instance", Ports: class.ListenPorts}},
 		"the Ingress does": {class, anIngress("shop/web", annotated("target-type", "ip"), annotated("listen-ports", "HTTPS:443")),
-			settings{scheme: "internet-facing", targetType: "ip", ports: []v1alpha1.ListenPort{{Protocol: "HTTPS", Port: 443}}}},
+			settings.Values{Scheme: "internet-facing", TargetType: "ip", Ports: []v1alpha1.ListenPort{{Protocol: "HTTPS", Port: 443}}}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			got, _ := readAnnotations(c.ing, &Class{"fairlead", c.class})
-			if got.scheme != c.want.scheme || got.targetType != c.want.targetType {
+			if got.Scheme != c.want.Scheme || got.TargetType != c.want.TargetType {
 				t.Errorf("got %+v, want %+v", got, c.want)
 			}
-			compare(t, "ports", got.ports, c.want.ports)
+			compare(t, "ports", got.Ports, c.want.Ports)
 		})
 	}
 }
@@ -200,15 +178,15 @@ func seventeenConditions() string {
 
 func TestARefusalQuotesAtMost100Characters(t *testing.T) {
 	long := strings.Repeat("ü", 5000)
-	for _, a := range annotations {
-		if a.name == classAnnotation {
+	for _, a := range settings.Table {
+		if a.Annotation == "" {
 			continue
 		}
 		for _, value := range []string{long, "[{\"" + long + "\": 1}]", "- {" + long + ": a}", "- header: {" + long + ": [a]}", "- header: {a: [" + long + "]}", "- *" + long, "HTTP:" + long, "a=b," + long, "200," + long} {
-			_, found := readAnnotations(anIngress("shop/web", annotated(a.name, value), ruled("a.com", prefixed("/", "web:80"))), &Class{})
+			_, found := readAnnotations(anIngress("shop/web", annotated(a.Annotation, value), ruled("a.com", prefixed("/", "web:80"))), &Class{})
 			for _, d := range found {
 				if strings.Contains(d.Message, strings.Repeat("ü", 101)) {
-					t.Errorf("%s: %.300s", a.name, d.Message)
+					t.Errorf("%s: %.300s", a.Annotation, d.Message)
 				}
 			}
 		}
@@ -231,7 +209,7 @@ func TestMemoryOfAnAnnotationIsLinear(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, _ = readConditions(text)
+		_, _ = settings.ReadConditions(text)
 		runtime.ReadMemStats(&after)
 		if got := after.TotalAlloc - before.TotalAlloc; got > 24<<20 {
 			t.Errorf("%s of %d bytes allocates %d KiB", name, len(text), got>>10)

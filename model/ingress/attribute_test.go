@@ -19,11 +19,3 @@ func TestAttributesAreTheOldestsThatSetsThem(t *testing.T) {
 	compare(t, "attributes", got, []string{"load_balancing.algorithm.type=weighted_random of shop/older", "slow_start.duration_seconds=30 of shop/younger", "stickiness.enabled=false of shop/older"})
 	compare(t, "told", told(found), []string{"warning SettingConflict Ingress shop/younger metadata.annotations[fairlead.dev/target-group-attributes]"})
 }
-
-func TestAttributesThatAreNone(t *testing.T) {
-	for _, text := range []string{"", "stickiness.enabled", "=true", "a=1,,b=2", "a=1,a=2", "a="} {
-		if got, err := parseAttributes(text); err == nil {
-			t.Errorf("%q is read as %v", text, got)
-		}
-	}
-}

@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file makes backends of Services. A Service that is missing or cannot be used is a backend
@@ -79,10 +80,10 @@ func (p *pool) backends() map[routing.BackendID]routing.Backend {
 		b := e.Backend
 		of := speech{b.Protocol, b.Version}
 		if len(e.health) > 0 {
-			b.Health = p.class.healthCheck(values(e.health), of)
+			b.Health = settings.HealthCheck(values(e.health), &p.class.LoadBalancerClassSpec, of.protocol, of.version)
 		} else {
 			if _, known := usual[of]; !known {
-				usual[of] = p.class.healthCheck(nil, of)
+				usual[of] = settings.HealthCheck(nil, &p.class.LoadBalancerClassSpec, of.protocol, of.version)
 			}
 			b.Health = usual[of]
 		}
@@ -104,7 +105,7 @@ func (v *visit) action(b *networkingv1.IngressBackend, field string) routing.Act
 	if b.Resource != nil {
 		return v.resource(b.Resource, field+".resource")
 	}
-	ref := reference{name{v.Namespace, b.Service.Name}, b.Service.Port.Name, b.Service.Port.Number, v.settings.targetType, v.settings.speech, ""}
+	ref := reference{name{v.Namespace, b.Service.Name}, b.Service.Port.Name, b.Service.Port.Number, v.settings.TargetType, speech{v.settings.Protocol, v.settings.Version}, ""}
 	return routing.To(v.forward(ref, field+".service"))
 }
 
@@ -130,7 +131,7 @@ func (v *visit) forward(ref reference, field string) routing.BackendID {
 		entry = &pooled{Backend: r.backend}
 		v.pool.entries[r.backend.ID] = entry
 	}
-	if len(v.settings.health) > 0 {
+	if len(v.settings.HealthSaid) > 0 {
 		v.claimHealth(entry)
 	}
 	v.claimAttributes(entry)
@@ -158,12 +159,12 @@ func (v *visit) claimHealth(b *pooled) {
 		health = map[string]healthClaim{}
 	}
 	var added []string
-	for _, annotation := range slices.Sorted(maps.Keys(v.settings.health)) {
-		value := v.settings.health[annotation]
-		if annotation == healthPort && !v.mayCheck(value) {
+	for _, annotation := range slices.Sorted(maps.Keys(v.settings.HealthSaid)) {
+		value := v.settings.HealthSaid[annotation]
+		if annotation == settings.HealthPort && !v.mayCheck(value) {
 			continue
 		}
-		if of := (speech{b.Protocol, b.Version}); annotation == healthCodes && !of.understands(value) {
+		if annotation == settings.HealthCodes && !settings.AreCodesOf(b.Version, value) {
 			v.found = append(v.found, about(v.Ingress, annotation, diag.Warning, diag.SettingConflict,
 				fmt.Sprintf("%s are no codes of %s, which %s speaks", diag.Cut(value), b.Version, b.ID)))
 			continue
@@ -176,7 +177,7 @@ func (v *visit) claimHealth(b *pooled) {
 				fmt.Sprintf("%s decides for %s, and says %s", before.owner, b.ID, diag.Cut(before.value))))
 		}
 	}
-	if err := v.class.checkHealth(values(health)); err != nil {
+	if err := settings.CheckHealth(values(health), &v.class.LoadBalancerClassSpec); err != nil {
 		for _, annotation := range added {
 			v.found = append(v.found, about(v.Ingress, annotation, diag.Warning, diag.SettingConflict,
 				fmt.Sprintf("it does not fit with what older Ingresses say for %s: %s", b.ID, err)))
@@ -337,7 +338,7 @@ func idOf(b routing.Backend) routing.BackendID {
 	if b.Protocol != v1alpha1.ProtocolHTTP {
 		id += "/" + strings.ToLower(b.Protocol)
 	}
-	if b.Version != versionHTTP1 {
+	if b.Version != routing.VersionHTTP1 {
 		id += "/" + strings.ToLower(b.Version)
 	}
 	if b.Provider != "" {

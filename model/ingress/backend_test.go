@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 func TestServiceResolution(t *testing.T) {
@@ -96,8 +98,8 @@ func TestServiceResolution(t *testing.T) {
 			compare(t, "action", config.Defaults[0].Action, routing.To(c.want.ID)) // whatever is wrong, the rule stays
 			want := c.want
 			want.Service, want.Protocol, want.Version = "shop/web", "HTTP", "HTTP1"
-			want.Family, want.TargetType = first(want.Family, "ipv4"), first(want.TargetType, "ip")
-			want.Health = (&Class{}).healthCheck(nil, speech{})
+			want.Family, want.TargetType = cmp.Or(want.Family, "ipv4"), cmp.Or(want.TargetType, "ip")
+			want.Health = settings.HealthCheck(nil, &v1alpha1.LoadBalancerClassSpec{}, "", "")
 			compare(t, "backend", config.Backends, map[routing.BackendID]routing.Backend{want.ID: want})
 			compare(t, "told", told(found), c.told)
 		})
@@ -181,7 +183,7 @@ func TestHealthChecksOfSharedBackends(t *testing.T) {
 	an := func(name string, age int64, with ...func(*networkingv1.Ingress)) *networkingv1.Ingress {
 		return anIngress("shop/"+name, append(with, annotated("group", "g"), aged(age), ruled(name+".test", prefixed("/", "web:80")))...)
 	}
-	usual := (&Class{}).healthCheck(nil, speech{})
+	usual := settings.HealthCheck(nil, &v1alpha1.LoadBalancerClassSpec{}, "", "")
 	with := func(change func(*routing.HealthCheck)) routing.HealthCheck {
 		h := usual
 		change(&h)

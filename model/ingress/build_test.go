@@ -23,6 +23,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file builds objects for tests: each test states what matters to it and nothing else.
@@ -49,7 +50,7 @@ func aged(seconds int64) func(*networkingv1.Ingress) {
 
 // annotated sets an annotation, whose prefix may be left out.
 func annotated(name, value string) func(*networkingv1.Ingress) {
-	return func(ing *networkingv1.Ingress) { ing.Annotations[withPrefix(name)] = value }
+	return func(ing *networkingv1.Ingress) { ing.Annotations[settings.Full(name)] = value }
 }
 
 // ofClass sets spec.ingressClassName; "" removes it.

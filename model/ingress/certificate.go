@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file finds the certificates of the entries of spec.tls: in a Secret where an entry names
@@ -66,7 +66,7 @@ func CertificateHosts(s Snapshot) []string {
 	x := newIndex(Objects{Namespaces: s.Namespaces})
 	var ask []string
 	for _, m := range s.Members {
-		if len(m.settings.arns) > 0 {
+		if len(m.settings.Certificates) > 0 {
 			continue
 		}
 		permitted, _ := s.Class.allowance(x.labels(m.Namespace)).permitted(m, s.Class.hostMiss())
@@ -97,7 +97,7 @@ func NamedCertificates(s Snapshot) []routing.CertificateID {
 	}
 	var ask []routing.CertificateID
 	for _, m := range slices.Concat(s.Members, s.before()) {
-		ask = append(ask, m.settings.arns...)
+		ask = append(ask, m.settings.Certificates...)
 	}
 	slices.Sort(ask)
 	return slices.Compact(ask)
@@ -186,7 +186,7 @@ func (e entry) certificates(covered []covered) map[routing.Host]certificateUse {
 	switch {
 	case e.SecretName != "":
 		return e.fromSecret(covered)
-	case len(e.settings.arns) > 0:
+	case len(e.settings.Certificates) > 0:
 		return e.named(covered)
 	}
 	return e.fromCloud(covered)
@@ -196,39 +196,20 @@ func (e entry) certificates(covered []covered) map[routing.Host]certificateUse {
 // together or not at all: without one of them its hosts would be served with another one.
 func (e entry) named(covered []covered) map[routing.Host]certificateUse {
 	if reason, why := e.refusesNamed(); why != "" {
-		e.tellSecure(diag.Error, reason, annotationSource(e.Ingress, arnAnnotation).Field,
+		e.tellSecure(diag.Error, reason, annotationSource(e.Ingress, settings.CertificateARN).Field,
 			fmt.Sprintf("%s, so %s left out of HTTPS%s", why, e.list(covered), remedy(reason)))
 		return nil
 	}
-	for _, id := range e.settings.arns {
+	for _, id := range e.settings.Certificates {
 		if e.known[id] == nil {
 			e.known[id] = &routing.Certificate{ID: id}
 		}
 	}
 	uses := make(map[routing.Host]certificateUse, len(covered))
 	for _, c := range covered {
-		uses[c.host] = certificateUse{e.settings.arns[0], annotationSource(e.Ingress, arnAnnotation), e.settings.arns[1:]}
+		uses[c.host] = certificateUse{e.settings.Certificates[0], annotationSource(e.Ingress, settings.CertificateARN), e.settings.Certificates[1:]}
 	}
 	return uses
-}
-
-// certificateARN is what the ARNs of certificates look like.
-var certificateARN = regexp.MustCompile(`^arn:[a-z0-9-]+:(acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+|iam::[0-9]{12}:server-certificate/[A-Za-z0-9+=,.@_/-]+)$`)
-
-// parseARNs reads a list of ARNs of certificates.
-func parseARNs(text string) ([]routing.CertificateID, error) {
-	var out []routing.CertificateID
-	for item := range strings.SplitSeq(text, ",") {
-		id := routing.CertificateID(strings.TrimSpace(item))
-		switch {
-		case !certificateARN.MatchString(string(id)):
-			return nil, fmt.Errorf("%s is not the ARN of a certificate", diag.Quote(string(id)))
-		case slices.Contains(out, id):
-			return nil, fmt.Errorf("%s is listed twice", id)
-		}
-		out = append(out, id)
-	}
-	return out, nil
 }
 
 // fromSecret uses the certificate in the Secret, whatever names are in it: that is what the author

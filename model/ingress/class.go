@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file decides which Ingresses are ours, as the API means it: spec.ingressClassName names an
@@ -188,7 +189,7 @@ func (cs *classes) exists(class string) bool {
 
 // ClassName is the class that an Ingress names, in the way that decides; or "".
 func ClassName(ing *networkingv1.Ingress) string {
-	return cmp.Or(ing.Annotations[classAnnotation], classField(ing))
+	return cmp.Or(ing.Annotations[settings.IngressClass], classField(ing))
 }
 
 func classField(ing *networkingv1.Ingress) string {
@@ -215,14 +216,14 @@ type belonging struct {
 
 // of finds out whether an Ingress is ours. One that is remembered was when its class was last seen.
 func (cs *classes) of(ing *networkingv1.Ingress, remembered bool) belonging {
-	annotation, class := ing.Annotations[classAnnotation], classField(ing)
+	annotation, class := ing.Annotations[settings.IngressClass], classField(ing)
 	source := sourceOf(ing).At(field.NewPath("spec", "ingressClassName").String())
 	switch {
 	case annotation != "":
 		b := cs.byAnnotation(ing, annotation, remembered)
 		if class != "" && class != annotation && (b.class != nil || cs.named(class) != nil) {
 			b.found = append(b.found, diag.Diagnostic{
-				Severity: diag.Warning, Reason: diag.ClassConflict, Source: annotationSource(ing, classAnnotation),
+				Severity: diag.Warning, Reason: diag.ClassConflict, Source: annotationSource(ing, settings.IngressClass),
 				Message: fmt.Sprintf("the annotation says %s, spec.ingressClassName says %s; the annotation decides", diag.Quote(annotation), diag.Quote(class)),
 			})
 		}
@@ -268,7 +269,7 @@ func (cs *classes) byName(class string, at diag.Source) belonging {
 // byAnnotation reads a name that, unlike the field, need not be that of an IngressClass: other controllers
 // have names of their own, so one that is unknown here is left to them, unless the Ingress is remembered.
 func (cs *classes) byAnnotation(ing *networkingv1.Ingress, class string, remembered bool) belonging {
-	source := annotationSource(ing, classAnnotation)
+	source := annotationSource(ing, settings.IngressClass)
 	b := cs.byName(class, source)
 	switch {
 	case b.class != nil || cs.exists(class):

@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // keys are the load balancers of snapshots.
@@ -42,7 +43,7 @@ func TestClassSelection(t *testing.T) {
 	web := func(with ...func(*networkingv1.Ingress)) *networkingv1.Ingress {
 		return anIngress("shop/web", append(with, defaulted(to("web:80")))...)
 	}
-	legacy := func(class string) func(*networkingv1.Ingress) { return annotated(classAnnotation, class) }
+	legacy := func(class string) func(*networkingv1.Ingress) { return annotated(settings.IngressClass, class) }
 	deleted := func(ing *networkingv1.Ingress) { ing.DeletionTimestamp = new(metav1.Unix(1, 0)) }
 	broken := class("public", Controller)
 	broken.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "missing"}

@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file refuses Ingresses whose globs and regular expressions take too many steps to be compared, and those that
@@ -44,7 +45,7 @@ func routesOf(ing *networkingv1.Ingress) int {
 func (s Snapshot) Routes() int {
 	n := 0
 	for _, m := range s.Members {
-		n += routesOf(m.Ingress) * max(1, len(m.settings.ports))
+		n += routesOf(m.Ingress) * max(1, len(m.settings.Ports))
 	}
 	return n
 }
@@ -61,10 +62,10 @@ func secretsOf(ing *networkingv1.Ingress) int {
 }
 
 // tooComplex is the refusal of an Ingress that takes too many steps, or nil.
-func (c *Class) tooComplex(ing *networkingv1.Ingress, s settings) *diag.Diagnostic {
-	if routes := routesOf(ing) * len(s.ports); routes > mostRoutes {
+func (c *Class) tooComplex(ing *networkingv1.Ingress, s settings.Values) *diag.Diagnostic {
+	if routes := routesOf(ing) * len(s.Ports); routes > mostRoutes {
 		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At("spec.rules"),
-			Message: fmt.Sprintf("its rules and their paths on each of its %d ports are %d routes, and more than %d are not served: have fewer paths, have fewer rules without paths, or listen on fewer ports", len(s.ports), routes, mostRoutes)}
+			Message: fmt.Sprintf("its rules and their paths on each of its %d ports are %d routes, and more than %d are not served: have fewer paths, have fewer rules without paths, or listen on fewer ports", len(s.Ports), routes, mostRoutes)}
 	}
 	if secrets := secretsOf(ing); secrets > mostSecrets {
 		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At(tlsField),
@@ -94,7 +95,7 @@ func (c *Class) tooComplex(ing *networkingv1.Ingress, s settings) *diag.Diagnost
 			}
 		}
 	}
-	if pairs := len(counted) * routesOf(ing) * max(1, len(s.ports)); pairs > mostPairs {
+	if pairs := len(counted) * routesOf(ing) * max(1, len(s.Ports)); pairs > mostPairs {
 		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At("spec.rules"),
 			Message: fmt.Sprintf("its %d globs or regular expressions are beside its paths %d times on all of its ports, and more than %d are not compared: have fewer of them, have fewer paths, or listen on fewer ports", len(counted), pairs, mostPairs)}
 	}

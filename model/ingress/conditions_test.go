@@ -6,18 +6,19 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 func TestConditionsAreReadIntoOneSpelling(t *testing.T) {
-	s := settings{}
-	if err := annotationOf(conditionsAnnotation).note(&s, `
+	s, err := settings.ReadConditions(`
 - query: {V: ["2", "1", "2"]}
   header: {X-B: [b], x-a: [B, a]}
 - path: /a
   source: [10.0.0.7, "2001:db8::/32"]
 - backend: other
   method: [GET]
-`); err != nil {
+`)
+	if err != nil {
 		t.Fatal(err)
 	}
 	everywhere := routing.Conditions{
@@ -36,7 +37,7 @@ func TestConditionsAreReadIntoOneSpelling(t *testing.T) {
 		"and those of a backend, in order": {prefixed("/a", "other:80"), routing.Conditions{everywhere[0], everywhere[1], method, everywhere[2], source}},
 		"a backend is meant by its name":   {prefixed("/", "other:80"), routing.Conditions{everywhere[0], everywhere[1], method, everywhere[2]}},
 	} {
-		compare(t, name, s.when(&c.path), c.want)
+		compare(t, name, s.Of(&c.path), c.want)
 	}
 }
 

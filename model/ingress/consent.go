@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file judges by the class as it is what was accepted before. The last accepted version of an Ingress
@@ -36,21 +37,21 @@ func (c *Class) lastGood(key routing.Key, ing *networkingv1.Ingress, accepted *A
 	if group != "" && c.joins(version) != group {
 		return Member{}, fmt.Sprintf("class %s has no group %s for it any more", c.Name, group), false
 	}
-	settings, withdrawn, ok := c.readOn(key, version)
-	ok = ok && c.tooComplex(version, settings) == nil
+	given, withdrawn, ok := c.readOn(key, version)
+	ok = ok && c.tooComplex(version, given) == nil
 	if withdrawn == "" {
-		withdrawn = c.moves(key, version, settings)
+		withdrawn = c.moves(key, version, given)
 	}
-	return newMember(version, settings), withdrawn, ok && withdrawn == ""
+	return newMember(version, given), withdrawn, ok && withdrawn == ""
 }
 
 // readOn reads the annotations of an Ingress that is served by a load balancer, whether or not it would be put
 // there today. It is not ok where an annotation cannot be read, or the class forbids one, and forbidden says
 // which, without which more would be exposed.
-func (c *Class) readOn(key routing.Key, ing *networkingv1.Ingress) (given settings, forbidden string, ok bool) {
+func (c *Class) readOn(key routing.Key, ing *networkingv1.Ingress) (given settings.Values, forbidden string, ok bool) {
 	given, found := c.read(ing, key.SharedGroup())
 	there := given
-	there.scheme = key.Scheme() // which annotations of other controllers may ask for
+	there.Scheme = key.Scheme() // which annotations of other controllers may ask for
 	found = append(slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Reason == diag.AnnotationForeign }), c.foreignOf(ing, there)...)
 	ok = true
 	for _, d := range found {
@@ -67,12 +68,12 @@ func (c *Class) readOn(key routing.Key, ing *networkingv1.Ingress) (given settin
 
 // moves says why the class does not let a version be served by a load balancer of this scheme or name: it has
 // another scheme for it that more can be kept from, or it does not allow the annotation that asked for it.
-func (c *Class) moves(key routing.Key, version *networkingv1.Ingress, read settings) string {
-	_, asked := version.Annotations[schemeAnnotation]
-	if key.Scheme() == v1alpha1.SchemeInternetFacing && read.scheme != key.Scheme() && (asked || c.Scheme != "") {
+func (c *Class) moves(key routing.Key, version *networkingv1.Ingress, read settings.Values) string {
+	_, asked := version.Annotations[settings.Scheme]
+	if key.Scheme() == v1alpha1.SchemeInternetFacing && read.Scheme != key.Scheme() && (asked || c.Scheme != "") {
 		return fmt.Sprintf("class %s does not let it be %s any more", c.Name, key.Scheme())
 	}
-	if name, asked := version.Annotations[nameAnnotation]; asked && read.ownName != name {
+	if name, asked := version.Annotations[settings.LoadBalancerName]; asked && read.LoadBalancerName != name {
 		return fmt.Sprintf("class %s does not let it be on the load balancer %s any more", c.Name, name)
 	}
 	return ""
@@ -126,8 +127,8 @@ func (s *splitter) leaving(m Member, home home, class *Class) (out Member, told 
 		d.Severity = diag.Warning
 		return Member{}, []diag.Diagnostic{d}, false
 	}
-	settings, _, ok := class.readOn(home.key, m.Ingress)
-	out = newMember(m.Ingress, settings)
+	given, _, ok := class.readOn(home.key, m.Ingress)
+	out = newMember(m.Ingress, given)
 	if !ok && home.LastAccepted != nil {
 		out, told, ok = s.stillGood(m.Ingress, home, class)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // hostsServed are the hosts that each load balancer names, with the namespace of the Ingress.
@@ -340,12 +341,12 @@ func draw(rng *rand.Rand) drawnWorld {
 		w.ingresses = append(w.ingresses, ing)
 		for i := range rng.IntN(3) {
 			version := drawVersion(rng, namespace)
-			scheme := version.Annotations[schemeAnnotation]
+			scheme := version.Annotations[settings.Scheme]
 			if scheme == "" {
 				scheme = "internal"
 			}
 			whose := namespace + "/web"
-			if version.Annotations[groupAnnotation] != "" {
+			if version.Annotations[settings.Group] != "" {
 				whose = "@edge"
 			}
 			key := routing.Key(fmt.Sprintf("public/%s/%s", whose, scheme))
@@ -446,7 +447,7 @@ func (w drawnWorld) refuses(class v1alpha1.LoadBalancerClassSpec, key routing.Ke
 // group that there is no more, or to another scheme, takes the moveGrace.
 func (w drawnWorld) refusesLast(class v1alpha1.LoadBalancerClassSpec, key routing.Key, m Member) string {
 	may := func(name string) bool { return class.Annotations == nil || slices.Contains(*class.Annotations, name) }
-	scheme, inbound, ports := m.Annotations[schemeAnnotation], m.Annotations[inboundAnnotation], m.Annotations[portsAnnotation]
+	scheme, inbound, ports := m.Annotations[settings.Scheme], m.Annotations[settings.Inbound], m.Annotations[settings.ListenPorts]
 	switch {
 	case !m.Leaving && strings.Contains(string(key), "/@edge/") && len(class.Groups) == 0:
 		return "there is no group"

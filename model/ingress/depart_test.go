@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // classOf is an IngressClass of a controller.
@@ -47,11 +48,11 @@ func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
 			want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", field),
 		},
 		"the annotation does": {
-			given: []any{ours, nginx, anIngress("shop/web", ofClass(""), annotated(classAnnotation, "nginx"), host)}, memory: served,
+			given: []any{ours, nginx, anIngress("shop/web", ofClass(""), annotated(settings.IngressClass, "nginx"), host)}, memory: served,
 			want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", annotation),
 		},
 		"the annotation does, and the field is still ours": {
-			given: []any{ours, nginx, anIngress("shop/web", ofClass("public"), annotated(classAnnotation, "nginx"), host)}, memory: served,
+			given: []any{ours, nginx, anIngress("shop/web", ofClass("public"), annotated(settings.IngressClass, "nginx"), host)}, memory: served,
 			want: map[routing.Key]string{key: "(shop/web)"}, told: append([]string{"warning ClassConflict " + annotation}, warned("ClassForeign", annotation)...),
 		},
 		"the class was made again by another controller": {
@@ -122,7 +123,7 @@ func TestALostClassFreezesWhatItServed(t *testing.T) {
 	const key = routing.Key("fairlead/shop/web/internal")
 	host := ruled("now.test", prefixed("/", "web:80"))
 	pinned := &v1alpha1.LoadBalancerClassSpec{Scheme: "internal", Inbound: []string{"10.0.0.0/8"}, Annotations: &[]string{}}
-	legacy := annotated(classAnnotation, "fairlead")
+	legacy := annotated(settings.IngressClass, "fairlead")
 	escape := annotated("scheme", "internet-facing")
 	const annotation = "Ingress shop/web metadata.annotations[kubernetes.io/ingress.class]"
 	cases := map[string]struct {
@@ -147,7 +148,7 @@ func TestALostClassFreezesWhatItServed(t *testing.T) {
 			ing: anIngress("shop/web", ofClass("other"), host), class: pinned, told: []string{"error ClassMissing Ingress shop/web spec.ingressClassName"},
 		},
 		"and a name in the annotation that nobody knows": {
-			ing: anIngress("shop/web", ofClass(""), annotated(classAnnotation, "gce"), host), class: pinned, told: []string{"error ClassMissing " + annotation},
+			ing: anIngress("shop/web", ofClass(""), annotated(settings.IngressClass, "gce"), host), class: pinned, told: []string{"error ClassMissing " + annotation},
 		},
 	}
 	for name, c := range cases {
@@ -184,8 +185,8 @@ func TestWhyAnIngressIsLeftAlone(t *testing.T) {
 		"it is ours":           {ing: anIngress("shop/web", ofClass("public"))},
 		"its class is missing": {ing: anIngress("shop/web", ofClass("gone"))},
 		"the field names another controller's class": {ing: anIngress("shop/web", ofClass("nginx")), want: []string{"info ClassForeign " + field}},
-		"the annotation does":                        {ing: anIngress("shop/web", ofClass("public"), annotated(classAnnotation, "nginx")), want: []string{"info ClassForeign " + annotation}},
-		"the annotation says what nobody knows":      {ing: anIngress("shop/web", ofClass(""), annotated(classAnnotation, "gce\x1b")), want: []string{"info ClassUnknown " + annotation}},
+		"the annotation does":                        {ing: anIngress("shop/web", ofClass("public"), annotated(settings.IngressClass, "nginx")), want: []string{"info ClassForeign " + annotation}},
+		"the annotation says what nobody knows":      {ing: anIngress("shop/web", ofClass(""), annotated(settings.IngressClass, "gce\x1b")), want: []string{"info ClassUnknown " + annotation}},
 		"it names no class":                          {ing: anIngress("shop/web", ofClass("")), want: []string{"info ClassUnset " + field}},
 		"it names none, and the class of such is not ours": {
 			ing: anIngress("shop/web", ofClass("")), options: Options{WithoutClass: "nginx"}, want: []string{"info ClassForeign Ingress shop/web"},

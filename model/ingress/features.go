@@ -3,6 +3,7 @@ package ingress
 import (
 	"strings"
 
+	"fairlead.dev/fairlead/model/settings"
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
@@ -13,7 +14,7 @@ import (
 func (a Accepted) Features() []string {
 	var out []string
 	for name := range a.Annotations {
-		if annotationOf(name) != nil {
+		if settings.Of(name) != nil {
 			out = append(out, name)
 		}
 	}

@@ -11,28 +11,29 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/foreign"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file says what becomes of Ingresses with annotations of other controllers. Package foreign knows
 // what the annotations mean; the class decides what follows.
 
-// served is how an Ingress is served, as far as annotations of others depend on it.
-func (s settings) served(ing *networkingv1.Ingress, c *Class) foreign.Served {
+// servedAs is how an Ingress is served, as far as annotations of others depend on it.
+func (c *Class) servedAs(ing *networkingv1.Ingress, s settings.Values) foreign.Served {
 	out := foreign.Served{
-		Internal:       s.scheme == v1alpha1.SchemeInternal,
+		Internal:       s.Scheme == v1alpha1.SchemeInternal,
 		DualStack:      c.IPFamily == v1alpha1.IPFamilyDualStack || c.IPFamily == v1alpha1.IPFamilyDualStackPrivateIPv4,
-		TargetType:     s.targetType,
+		TargetType:     s.TargetType,
 		TLS:            len(ing.Spec.TLS) > 0,
-		Inbound:        s.inbound,
+		Inbound:        s.Inbound,
 		SecurityGroups: c.SecurityGroups,
 		Annotations:    ing.Annotations,
 	}
-	for _, p := range s.ports {
+	for _, p := range s.Ports {
 		out.Ports = append(out.Ports, foreign.Port{Protocol: p.Protocol, Number: p.Port})
 	}
 	out.Wider = c.wider(ing)
-	if guards(s.webACL) {
-		out.WebACL = s.webACL
+	if settings.IsWebACL(s.WebACL) {
+		out.WebACL = s.WebACL
 	}
 	return out
 }
@@ -59,8 +60,8 @@ func (c *Class) isWider(p networkingv1.HTTPIngressPath) bool {
 }
 
 // foreignOf are the diagnostics about an Ingress's annotations of other controllers.
-func (c *Class) foreignOf(ing *networkingv1.Ingress, given settings) []diag.Diagnostic {
-	return c.tellForeign(foreign.OnIngress(ing.Annotations, given.served(ing, c)), "", func(found []foreign.Setting) diag.Source {
+func (c *Class) foreignOf(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
+	return c.tellForeign(foreign.OnIngress(ing.Annotations, c.servedAs(ing, given)), "", func(found []foreign.Setting) diag.Source {
 		if len(found) == 1 {
 			return annotationSource(ing, found[0].Key())
 		}
@@ -203,11 +204,11 @@ func instead(s foreign.Setting) string {
 	case !s.Known:
 		notes = append(notes, "not known")
 	}
-	switch own := annotationOf(prefix + s.Name); {
+	switch own := settings.Of(settings.Prefix + s.Name); {
 	case s.Instead != "":
 		notes = append(notes, "instead: "+s.Instead)
 	case !s.Known && own != nil:
-		notes = append(notes, "instead: "+own.name)
+		notes = append(notes, "instead: "+own.Annotation)
 	case s.Known:
 		notes = append(notes, "nothing stands for it")
 	}
@@ -217,7 +218,7 @@ func instead(s foreign.Setting) string {
 // Heeds reports whether a change of an annotation of an Ingress or a Service can matter: it is one of
 // Fairlead's or may have been meant as one, or it is one of another controller's.
 func Heeds(key string) bool {
-	return key == classAnnotation || strings.HasPrefix(key, prefix) || meantAsOurs(key) || foreign.Matters(key)
+	return key == settings.IngressClass || strings.HasPrefix(key, settings.Prefix) || meantAsOurs(key) || foreign.Matters(key)
 }
 
 // Looking is the snapshot with room to note what the annotations of its Services mean, where it is compiled several
@@ -253,7 +254,7 @@ func (s Snapshot) Unrestricted() (Snapshot, []diag.Diagnostic) {
 			if annotated[service] == nil {
 				annotated[service] = foreign.OfService(service.Annotations)
 			}
-			more := s.Class.tellForeign(annotated[service].Settings(m.settings.served(m.Ingress, &s.Class)),
+			more := s.Class.tellForeign(annotated[service].Settings(s.Class.servedAs(m.Ingress, m.settings)),
 				"Service "+r.service.String()+": ", func([]foreign.Setting) diag.Source { return source })
 			more = append(more, misplaced(source, r.service, service.Annotations, m.settings)...)
 			restricted[nameOf(m.Ingress)] = restricted[nameOf(m.Ingress)] || failed(more)

@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // facingInternet is a class whose load balancers serve everybody.
@@ -187,7 +188,7 @@ func TestServicesThatAreRestricted(t *testing.T) {
 				known.LastAccepted = &accepted
 			}
 			s := Snapshot{
-				Class: *facingInternet(""), Members: []Member{newMember(ing, settings{})},
+				Class: *facingInternet(""), Members: []Member{newMember(ing, settings.Values{})},
 				Memory:  Memory{Members: map[string]Remembered{"shop/web": known}},
 				Objects: Objects{Services: []*corev1.Service{service}},
 			}
@@ -203,7 +204,7 @@ func TestServicesThatAreRestricted(t *testing.T) {
 }
 
 func TestWhatIsMeant(t *testing.T) {
-	given := settings{scheme: v1alpha1.SchemeInternetFacing, ports: []v1alpha1.ListenPort{{Protocol: "HTTP", Port: 80}}}
+	given := settings.Values{Scheme: v1alpha1.SchemeInternetFacing, Ports: []v1alpha1.ListenPort{{Protocol: "HTTP", Port: 80}}}
 	cases := map[string]struct {
 		key, value string
 		says       string // "" for nothing
@@ -285,7 +286,7 @@ func TestWhatIsMeant(t *testing.T) {
 
 // Annotations of a Service count with our prefix in any case, as those of an Ingress do.
 func TestMisplacedInAnotherCase(t *testing.T) {
-	given := settings{scheme: v1alpha1.SchemeInternetFacing}
+	given := settings.Values{Scheme: v1alpha1.SchemeInternetFacing}
 	for key, want := range map[string]diag.Severity{"Fairlead.dev/inbound": diag.Error, "FAIRLEAD.DEV/target-type": diag.Warning, "fairlead.dev/source-ranges": diag.Error} {
 		found := misplaced(diag.Source{}, name{"shop", "web"}, map[string]string{key: "10.0.0.0/8"}, given)
 		if len(found) != 1 || found[0].Severity != want || !strings.Contains(found[0].Message, key) {
@@ -296,7 +297,7 @@ func TestMisplacedInAnotherCase(t *testing.T) {
 
 // Annotations of a Service whose prefix was meant as ours are told as those with ours are.
 func TestMisplacedWithAMisspeltPrefix(t *testing.T) {
-	given := settings{scheme: v1alpha1.SchemeInternetFacing}
+	given := settings.Values{Scheme: v1alpha1.SchemeInternetFacing}
 	for key, want := range map[string]diag.Severity{
 		"fairlaed.dev/inbound": diag.Error, "ingress.fairlead.dev/target-type": diag.Warning, "fairlead.io/ipWhitelist": diag.Error,
 		"inbound": "", "example.com/inbound": "",

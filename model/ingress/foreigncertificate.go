@@ -86,8 +86,8 @@ func newRivalry(d *doors, s *Snapshot) rivalry {
 
 // inCloudFor are the certificates of the cloud that a member names, or that are found for its hosts.
 func (d *doors) inCloudFor(m Member) []routing.CertificateID {
-	if len(m.settings.arns) > 0 {
-		return m.settings.arns
+	if len(m.settings.Certificates) > 0 {
+		return m.settings.Certificates
 	}
 	var out []routing.CertificateID
 	for _, t := range m.Spec.TLS {
@@ -149,7 +149,7 @@ func (o *opening) refusesNamed() (diag.Reason, string) {
 	if o.allowance.everything && o.owners == nil {
 		return "", ""
 	}
-	for _, id := range o.settings.arns {
+	for _, id := range o.settings.Certificates {
 		if _, known := o.reported[id]; !known {
 			return diag.CertificateMissing, fmt.Sprintf("certificate %s is not there, or is none whose names the cloud tells, and without them it cannot be compared with the hosts that namespace %s may serve here", id, o.Namespace)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file decides which load balancer an Ingress belongs to. What cannot change in place is in
@@ -16,23 +17,23 @@ import (
 
 // keyOf is the load balancer of an Ingress of the class, whose namespace has the given labels; a
 // diagnostic says that it may not join its group.
-func (c *Class) keyOf(ing *networkingv1.Ingress, s settings, namespace map[string]string) (routing.Key, *diag.Diagnostic) {
+func (c *Class) keyOf(ing *networkingv1.Ingress, s settings.Values, namespace map[string]string) (routing.Key, *diag.Diagnostic) {
 	whose := []string{c.Name, ing.Namespace, ing.Name}
-	if s.group != "" {
-		whose[2] = "@" + s.group
+	if s.Group != "" {
+		whose[2] = "@" + s.Group
 		for _, g := range c.Groups {
-			if g.Name != s.group {
+			if g.Name != s.Group {
 				continue
 			}
 			if !selects(&g.NamespaceSelector, namespace) {
-				d := about(ing, groupAnnotation, diag.Error, diag.GroupNotAllowed,
-					fmt.Sprintf("class %s does not let namespace %s join its group %s", c.Name, ing.Namespace, s.group))
+				d := about(ing, settings.Group, diag.Error, diag.GroupNotAllowed,
+					fmt.Sprintf("class %s does not let namespace %s join its group %s", c.Name, ing.Namespace, s.Group))
 				return "", &d
 			}
-			whose = []string{c.Name, "@" + s.group}
+			whose = []string{c.Name, "@" + s.Group}
 		}
 	}
-	return routing.NewKey(whose, s.scheme, c.ProviderName, s.ownName), nil
+	return routing.NewKey(whose, s.Scheme, c.ProviderName, s.LoadBalancerName), nil
 }
 
 // tellGroups tells the members of groups that are several load balancers because they ask for
@@ -56,9 +57,9 @@ func (s *Snapshot) tellOthers(keys []routing.Key, snapshots map[routing.Key]*Sna
 		if other == s.Key || staying < 0 {
 			continue
 		}
-		annotation, why := schemeAnnotation, fmt.Sprintf("%s is %s", snapshots[other].Members[staying].Owner, other.Scheme())
+		annotation, why := settings.Scheme, fmt.Sprintf("%s is %s", snapshots[other].Members[staying].Owner, other.Scheme())
 		if s.Key.Scheme() == other.Scheme() {
-			annotation, why = nameAnnotation, fmt.Sprintf("%s asks for %s", snapshots[other].Members[staying].Owner, inWords(other.Name()))
+			annotation, why = settings.LoadBalancerName, fmt.Sprintf("%s asks for %s", snapshots[other].Members[staying].Owner, inWords(other.Name()))
 		}
 		for _, m := range s.Members {
 			if !m.Leaving {

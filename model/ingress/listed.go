@@ -18,7 +18,7 @@ const maxListedRoutes = 10_000
 
 // mostListedRoutes is how many routes the listed hosts of a member may have on a port.
 func mostListedRoutes(m Member) int {
-	ports := max(1, len(m.settings.ports))
+	ports := max(1, len(m.settings.Ports))
 	return max(0, min(maxListedRoutes, mostRoutes/ports-routesOf(m.Ingress)))
 }
 
@@ -65,7 +65,7 @@ func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.
 			if routes > most {
 				return nil, append(found, diag.Diagnostic{
 					Severity: diag.Error, Reason: diag.TooComplex, Source: m.Source().At(tlsField),
-					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for them, are more than %d routes on each of its %d ports, of which it has %d in all with those of its rules, so none of these hosts is served over HTTPS: name them in rules, list a wildcard, list no hosts, or listen on fewer ports", most, len(m.settings.ports), mostRoutes),
+					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for them, are more than %d routes on each of its %d ports, of which it has %d in all with those of its rules, so none of these hosts is served over HTTPS: name them in rules, list a wildcard, list no hosts, or listen on fewer ports", most, len(m.settings.Ports), mostRoutes),
 					Ports:   diag.PortsOf(m.SecurePorts()...),
 				})
 			}

@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/foreign"
 	"fairlead.dev/fairlead/model/ingress/spelling"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file finds what annotations were meant as that are none: misspelt ones, those without their
@@ -22,12 +23,12 @@ import (
 const mostUnknown = 10
 
 // unknownOf are the diagnostics about annotations that were meant for Fairlead and are none of its own.
-func unknownOf(ing *networkingv1.Ingress, given settings) []diag.Diagnostic {
+func unknownOf(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	left := diag.Diagnostic{Severity: diag.Warning, Reason: diag.AnnotationUnknown, Source: sourceOf(ing).At("metadata.annotations")}
 	more := 0
 	for _, key := range slices.Sorted(maps.Keys(ing.Annotations)) {
-		if annotationOf(key) != nil || !strings.HasPrefix(key, prefix) && !meantAsOurs(key) {
+		if settings.Of(key) != nil || !strings.HasPrefix(key, settings.Prefix) && !meantAsOurs(key) {
 			continue
 		}
 		hint, severity, said := unknown(key, ing.Annotations[key], given)
@@ -51,15 +52,15 @@ func unknownOf(ing *networkingv1.Ingress, given settings) []diag.Diagnostic {
 
 // unknown says what an annotation may have been meant as. It is an error where to serve the Ingress
 // without it would expose more than its author seems to ask for.
-func unknown(key, value string, given settings) (message string, severity diag.Severity, said bool) {
+func unknown(key, value string, given settings.Values) (message string, severity diag.Severity, said bool) {
 	_, short, prefixed := cutPrefix(key)
 	m := meaningOf(short, prefixed)
 	message, severity = "no annotation has this name", diag.Warning
 	switch {
-	case !prefixed && (m.annotation == nil || len(value) > longestAnnotation || m.annotation.note(&settings{}, value) != nil):
+	case !prefixed && (m.annotation == nil || len(value) > settings.Longest || m.annotation.Check(value) != nil):
 		return "", "", false // a name of the author's own
 	case m.annotation != nil:
-		message += "; did you mean " + m.annotation.name + "?"
+		message += "; did you mean " + m.annotation.Annotation + "?"
 	case m.field != "":
 		message += "; it is " + m.field
 	case m.instead != "":
@@ -98,7 +99,7 @@ func meantAsOurs(key string) bool {
 	if !prefixed {
 		return meaningOf(short, false).annotation != nil
 	}
-	if strings.HasPrefix(key, prefix) {
+	if strings.HasPrefix(key, settings.Prefix) {
 		return false
 	}
 	p = strings.ToLower(p)
@@ -107,7 +108,7 @@ func meantAsOurs(key string) bool {
 
 // A meaning is what a name may have been meant as.
 type meaning struct {
-	annotation *annotation
+	annotation *settings.Setting
 	field      string // of a class or a Backend
 	instead    string // what stands for the annotation of another controller that has the name
 	narrows    bool   // it says who is answered
@@ -115,24 +116,24 @@ type meaning struct {
 }
 
 // otherWords are names that say what an annotation of ours does, squeezed.
-var otherWords = map[string]string{
-	"allow": inboundAnnotation, "allowfrom": inboundAnnotation, "allowed": inboundAnnotation, "allowedips": inboundAnnotation, "allowips": inboundAnnotation,
-	"sourceip": inboundAnnotation, "sourceips": inboundAnnotation, "sources": inboundAnnotation, "sourcecidrs": inboundAnnotation,
-	"loadbalancerscheme": schemeAnnotation, "visibility": schemeAnnotation, "exposure": schemeAnnotation, "networktype": schemeAnnotation,
-	"loadbalancertype": schemeAnnotation,
-}
+var otherWords = func() map[string]string {
+	out := map[string]string{}
+	for _, s := range settings.Table {
+		for _, name := range s.OtherNames {
+			out[name] = s.Annotation
+		}
+	}
+	return out
+}()
 
 // narrowing are the fields that say who is answered.
 var narrowingFields = map[string]bool{"securityGroups": true, "allowedHosts": true, "mutualAuthentication": true, "authenticate": true}
 
-// narrowingAnnotations are the annotations that an Ingress is not served without.
-var narrowingAnnotations = map[string]bool{inboundAnnotation: true, webACLAnnotation: true, conditionsAnnotation: true, schemeAnnotation: true}
-
 // ours are the annotations that have our prefix, and ourNames their names without it, squeezed.
 var ours, ourNames = func() (names, squeezed []string) {
-	for _, a := range annotations {
-		if short, found := strings.CutPrefix(a.name, prefix); found {
-			names, squeezed = append(names, a.name), append(squeezed, spelling.Squeezed(short))
+	for _, a := range settings.Table {
+		if short, found := strings.CutPrefix(a.Annotation, settings.Prefix); found {
+			names, squeezed = append(names, a.Annotation), append(squeezed, spelling.Squeezed(short))
 		}
 	}
 	return names, squeezed
@@ -163,7 +164,7 @@ var fields = func() map[string]meaning {
 func meaningOf(short string, prefixed bool) meaning {
 	squeezed := spelling.Squeezed(short)
 	if at := slices.Index(ourNames, squeezed); at >= 0 {
-		return meaning{annotation: annotationOf(ours[at])}
+		return meaning{annotation: settings.Of(ours[at])}
 	}
 	if !prefixed {
 		return meaning{}
@@ -172,14 +173,14 @@ func meaningOf(short string, prefixed bool) meaning {
 		return m
 	}
 	if name := otherWords[squeezed]; name != "" {
-		return meaning{annotation: annotationOf(name), loosely: true}
+		return meaning{annotation: settings.Of(name), loosely: true}
 	}
 	if s, known := foreign.Find(short); known && (s.Instead != "" || s.Effect == foreign.Restricts) {
 		return meaning{instead: s.Instead, narrows: s.Effect == foreign.Restricts}
 	}
 	for i, name := range ourNames {
 		if spelling.Resembles(squeezed, name) {
-			return meaning{annotation: annotationOf(ours[i])}
+			return meaning{annotation: settings.Of(ours[i])}
 		}
 	}
 	for _, name := range fieldNames {
@@ -192,30 +193,30 @@ func meaningOf(short string, prefixed bool) meaning {
 
 // restricts reports whether to go without the annotation may expose more than its author asks for. Of a name that is
 // like none, its words decide.
-func (m meaning) restricts(short, value string, given settings) bool {
+func (m meaning) restricts(short, value string, given settings.Values) bool {
 	switch {
 	case m.annotation == nil && seemsToNarrow(short, value, given):
 		return true
-	case m.loosely && m.annotation.name == schemeAnnotation:
-		return given.scheme != v1alpha1.SchemeInternal && foreign.SoundsInternal("", value)
+	case m.loosely && m.annotation.Annotation == settings.Scheme:
+		return given.Scheme != v1alpha1.SchemeInternal && foreign.SoundsInternal("", value)
 	case m.loosely && off(value):
 		return false
 	case spelling.Squeezed(short) == "allowhttp":
 		return false // what is not off allows more
 	case m == (meaning{}):
 		return foreign.SoundsRestricting(short, value)
-	case m.annotation != nil && m.annotation.name == portsAnnotation:
-		if len(value) > longestAnnotation {
+	case m.annotation != nil && m.annotation.Annotation == settings.ListenPorts:
+		if len(value) > settings.Longest {
 			return true
 		}
-		asked, err := parsePorts(value)
-		return err != nil || !plain(asked) && plain(given.ports)
+		asked, err := settings.ParsePorts(value)
+		return err != nil || !plain(asked) && plain(given.Ports)
 	case m.annotation == nil:
 		return m.narrows && strings.TrimSpace(value) != "" && value != "false" && value != "none"
-	case !narrowingAnnotations[m.annotation.name]:
+	case !m.annotation.Restricts:
 		return false
 	}
-	return len(value) > longestAnnotation || m.annotation.note(&settings{}, value) != nil || m.annotation.exposes(value, given)
+	return len(value) > settings.Longest || m.annotation.Check(value) != nil || m.annotation.Exposes(value, given)
 }
 
 // narrowingWords are parts of names that say of an annotation of ours that it narrows who is answered, or how.
@@ -234,7 +235,7 @@ func off(value string) bool {
 
 // seemsToNarrow reports whether a name that no annotation has asks for less than is served: requests in the clear not to be
 // answered, the internet to be kept away, or a word that says so.
-func seemsToNarrow(short, value string, given settings) bool {
+func seemsToNarrow(short, value string, given settings.Values) bool {
 	words := spelling.Words(short)
 	has := func(word string) bool { return slices.Contains(words, word) }
 	lower := strings.ToLower(strings.TrimSpace(value))
@@ -243,11 +244,11 @@ func seemsToNarrow(short, value string, given settings) bool {
 	case has("ssl") || has("tls"):
 		return !off && (has("policy") || has("version") || has("min") || has("minimum") || has("protocols") || has("ciphers"))
 	case has("http") && !has("methods") && !has("method") && off && lower != "":
-		return plain(given.ports) // such as allow-http: "false"
+		return plain(given.Ports) // such as allow-http: "false"
 	case has("port") || has("ports") || has("listen") || has("listeners") || has("protocol") || has("protocols"):
-		return !has("backend") && strings.Contains(lower, "https") && !strings.Contains(strings.ReplaceAll(lower, "https", ""), "http") && plain(given.ports)
+		return !has("backend") && strings.Contains(lower, "https") && !strings.Contains(strings.ReplaceAll(lower, "https", ""), "http") && plain(given.Ports)
 	case foreign.SoundsInternal(short, value):
-		return given.scheme != v1alpha1.SchemeInternal
+		return given.Scheme != v1alpha1.SchemeInternal
 	}
 	return !off && slices.ContainsFunc(words, func(word string) bool { return narrowingWords[word] })
 }
@@ -258,17 +259,17 @@ func plain(ports []v1alpha1.ListenPort) bool {
 }
 
 // misplaced tells of annotations of Fairlead on a Service, and of those with a prefix that was meant as ours.
-func misplaced(at diag.Source, service name, annotations map[string]string, given settings) []diag.Diagnostic {
+func misplaced(at diag.Source, service name, annotations map[string]string, given settings.Values) []diag.Diagnostic {
 	var names []string
 	severity, misspelt := diag.Warning, ""
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		_, short, prefixed := cutPrefix(key)
-		if !prefixed || !strings.HasPrefix(key, prefix) && !meantAsOurs(key) {
+		if !prefixed || !strings.HasPrefix(key, settings.Prefix) && !meantAsOurs(key) {
 			continue
 		}
 		names = append(names, key)
-		if !strings.HasPrefix(key, prefix) {
-			misspelt = ", with the prefix " + prefix
+		if !strings.HasPrefix(key, settings.Prefix) {
+			misspelt = ", with the prefix " + settings.Prefix
 		}
 		if meaningOf(short, true).restricts(short, annotations[key], given) {
 			severity = diag.Error

@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/foreign"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file is what is remembered from one compilation to the next. Memory is never truth: to
@@ -198,7 +199,7 @@ func Accept(ing *networkingv1.Ingress) Accepted {
 func asked(ing *networkingv1.Ingress) map[string]string {
 	out := map[string]string{}
 	for key, value := range ing.Annotations {
-		if strings.HasPrefix(key, prefix) || key == classAnnotation || foreign.Restricting(key, ing.Annotations) {
+		if strings.HasPrefix(key, settings.Prefix) || key == settings.IngressClass || foreign.Restricting(key, ing.Annotations) {
 			out[key] = value
 		}
 	}

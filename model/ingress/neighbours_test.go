@@ -11,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 var lives = flag.Int("lives", 60, "how many shared load balancers live in TestNeighbours")
@@ -188,7 +189,7 @@ func (n *neighbours) brings(namespace string, c routing.Certificate) bool {
 		if !is {
 			continue
 		}
-		named := ing.Annotations[arnAnnotation]
+		named := ing.Annotations[settings.CertificateARN]
 		if strings.Contains(named, string(c.ID)) {
 			return true
 		}

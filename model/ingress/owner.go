@@ -6,6 +6,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file decides whose settings count that are about a whole port or load balancer. On a load balancer of
@@ -32,8 +33,8 @@ func (c *Class) ownerOf(group string) string {
 
 // joins is the group across namespaces that an Ingress asks for, or "".
 func (c *Class) joins(ing *networkingv1.Ingress) string {
-	group := ing.Annotations[groupAnnotation]
-	if c.sharedGroup(group) == nil || !c.allows(annotationOf(groupAnnotation), group) {
+	group := ing.Annotations[settings.Group]
+	if c.sharedGroup(group) == nil || !settings.Of(settings.Group).Allows(&c.LoadBalancerClassSpec, group) {
 		return ""
 	}
 	return group
@@ -43,20 +44,4 @@ func (c *Class) joins(ing *networkingv1.Ingress) string {
 // of a group across namespaces, or of no such group.
 func (c *Class) heeds(namespace, group string) bool {
 	return group == "" || c.ownerOf(group) == namespace
-}
-
-// inboundAsked is which clients an Ingress asks for, whether or not that counts; nil for all.
-func (s settings) inboundAsked() []string {
-	if s.unheeded != nil && s.unheeded.inbound != nil {
-		return s.unheeded.inbound
-	}
-	return s.inbound
-}
-
-// policyAsked is the TLS policy that an Ingress asks for, whether or not that counts, or "".
-func (s settings) policyAsked() string {
-	if s.unheeded != nil {
-		return first(s.unheeded.tlsPolicy, s.tlsPolicy)
-	}
-	return s.tlsPolicy
 }

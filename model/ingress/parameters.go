@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file finds the parameters of a class and checks them. A class whose parameters cannot be
@@ -63,53 +64,12 @@ func (p parameters) find(ref *networkingv1.IngressClassParametersReference, at *
 
 // validateClassSpec is what is wrong with the parameters of a class.
 func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for _, enum := range []struct {
-		field, value string
-		known        []string
-	}{
-		{"scheme", spec.Scheme, []string{v1alpha1.SchemeInternal, v1alpha1.SchemeInternetFacing}},
-		{"ipFamily", spec.IPFamily, []string{v1alpha1.IPFamilyDualStack, v1alpha1.IPFamilyDualStackPrivateIPv4, v1alpha1.IPFamilyIPv4}},
-		{"targetType", spec.TargetType, []string{v1alpha1.TargetTypeInstance, v1alpha1.TargetTypeIP}},
-		{"hosts", spec.Hosts, []string{v1alpha1.HostsOwned, v1alpha1.HostsShared}},
-		{"hostMiss", spec.HostMiss, []string{v1alpha1.HostMissAnswer, v1alpha1.HostMissLessSpecific}},
-		{"implementationSpecific", spec.ImplementationSpecific, []string{v1alpha1.ReadFairlead, v1alpha1.ReadGlob, v1alpha1.ReadRegex}},
-		{"foreignAnnotations", spec.ForeignAnnotations, []string{v1alpha1.ForeignRefuse, v1alpha1.ForeignWarn, v1alpha1.ForeignIgnore}},
-		{"unknownRules", spec.UnknownRules, []string{v1alpha1.UnknownRulesRemove, v1alpha1.UnknownRulesKeep}},
-		{"deletionPolicy", spec.DeletionPolicy, []string{v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain}},
-	} {
-		if enum.value != "" && !slices.Contains(enum.known, enum.value) {
-			errs = append(errs, field.NotSupported(at.Child(enum.field), enum.value, enum.known))
-		}
-	}
-	if spec.LoadBalancerName != "" {
-		if err := checkOwnName(spec.LoadBalancerName); err != nil {
-			errs = append(errs, field.Invalid(at.Child("loadBalancerName"), spec.LoadBalancerName, err.Error()))
-		}
-	}
-	if spec.ListenPorts != nil {
-		if err := checkPorts(spec.ListenPorts); err != nil {
-			errs = append(errs, field.Invalid(at.Child("listenPorts"), spec.ListenPorts, err.Error()))
-		}
-	}
+	errs := settings.ValidateClass(spec, at)
 	if len(spec.Subnets) > 0 && len(spec.SubnetTags) > 0 {
 		errs = append(errs, field.Invalid(at.Child("subnetTags"), spec.SubnetTags, "subnets are either named or selected by tags"))
 	}
 	if len(spec.SecurityGroups) > 0 && len(spec.Inbound) > 0 {
 		errs = append(errs, field.Invalid(at.Child("inbound"), spec.Inbound, "security groups of one's own say themselves who may connect"))
-	}
-	if spec.Inbound != nil {
-		if err := checkInbound(spec.Inbound); err != nil {
-			errs = append(errs, field.Invalid(at.Child("inbound"), spec.Inbound, err.Error()))
-		}
-	}
-	if spec.WAFv2ACL != "" {
-		if err := checkWebACL(spec.WAFv2ACL); err != nil {
-			errs = append(errs, field.Invalid(at.Child("wafv2ACL"), spec.WAFv2ACL, err.Error()))
-		}
-	}
-	if spec.ProviderName != "" && !providerName.MatchString(spec.ProviderName) {
-		errs = append(errs, field.Invalid(at.Child("providerName"), spec.ProviderName, "must have lower-case letters, digits and hyphens, 32 at most, and begin with a letter"))
 	}
 	errs = append(errs, validateProviderSettings(spec.Provider, at.Child("provider"))...)
 	errs = append(errs, validateTargetPorts(spec.TargetPorts, at.Child("targetPorts"))...)
@@ -118,18 +78,9 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 	if spec.ValuesPerCondition < 0 {
 		errs = append(errs, field.Invalid(at.Child("valuesPerCondition"), spec.ValuesPerCondition, "must not be negative"))
 	}
-	for _, wait := range []struct {
-		field string
-		value *metav1.Duration
-	}{{"warmTimeout", spec.WarmTimeout}, {"moveGrace", spec.MoveGrace}} {
-		if wait.value != nil && wait.value.Duration < 0 {
-			errs = append(errs, field.Invalid(at.Child(wait.field), wait.value.Duration.String(), "must not be negative"))
-		}
-	}
 	errs = append(errs, validateGroups(spec.Groups, at.Child("groups"))...)
 	errs = append(errs, validateAllowedHosts(spec.AllowedHosts, at.Child("allowedHosts"))...)
-	errs = append(errs, validateAnnotationNames(spec.Annotations, at.Child("annotations"))...)
-	return append(errs, validateHealthCheck(spec.HealthCheck, at.Child("healthCheck"))...)
+	return append(errs, validateAnnotationNames(spec.Annotations, at.Child("annotations"))...)
 }
 
 func validatePorts(ports []v1alpha1.PortSettings, at *field.Path) field.ErrorList {
@@ -192,7 +143,7 @@ func validateAnnotationNames(names *[]string, at *field.Path) field.ErrorList {
 	}
 	var errs field.ErrorList
 	for i, n := range *names {
-		if annotationOf(withPrefix(n)) == nil {
+		if settings.Of(settings.Full(n)) == nil {
 			errs = append(errs, field.NotFound(at.Index(i), n))
 		}
 	}
@@ -259,8 +210,8 @@ func validateTags(tags map[string]string, at *field.Path) field.ErrorList {
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
 		why := ""
 		switch value := tags[name]; {
-		case strings.HasPrefix(name, prefix):
-			why = "names that start with " + prefix + " are Fairlead's own"
+		case strings.HasPrefix(name, settings.Prefix):
+			why = "names that start with " + settings.Prefix + " are Fairlead's own"
 		case strings.HasPrefix(strings.ToLower(name), "aws:"):
 			why = "names that start with aws: are the cloud's own"
 		case name == "" || utf8.RuneCountInString(name) > longestTag:

@@ -8,6 +8,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file decides what holds for a whole port: what is spoken on it, which clients may connect, and its TLS
@@ -42,7 +43,7 @@ func newDoor(protocol, opener string, inbound []string) *door {
 
 // share has the class and the members of the group's owner decide about the ports of a group across namespaces.
 func (d *doors) share(owner string, members []Member) {
-	everywhere := inboundOf(d.class.Inbound)
+	everywhere := settings.CanonicalInbound(d.class.Inbound)
 	for _, p := range d.class.ListenPorts {
 		d.ports[p.Port] = newDoor(p.Protocol, "the class", everywhere)
 	}
@@ -65,8 +66,8 @@ func (d *doors) share(owner string, members []Member) {
 				continue
 			}
 			at.narrow(m)
-			if p.Protocol == v1alpha1.ProtocolHTTPS && at.policy == "" && m.settings.tlsPolicy != "" {
-				at.policy, at.decided = m.settings.tlsPolicy, m.Owner.String()
+			if p.Protocol == v1alpha1.ProtocolHTTPS && at.policy == "" && m.settings.TLSPolicy != "" {
+				at.policy, at.decided = m.settings.TLSPolicy, m.Owner.String()
 			}
 		}
 	}
@@ -75,7 +76,7 @@ func (d *doors) share(owner string, members []Member) {
 // asksFor are the ports that a member asks to be served on, whether or not there are certificates.
 func (m Member) asksFor() []v1alpha1.ListenPort {
 	var out []v1alpha1.ListenPort
-	for _, port := range portsOf(m.settings.ports, v1alpha1.ProtocolHTTP) {
+	for _, port := range settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTP) {
 		out = append(out, v1alpha1.ListenPort{Protocol: v1alpha1.ProtocolHTTP, Port: port})
 	}
 	for _, port := range m.SecurePorts() {
@@ -86,7 +87,7 @@ func (m Member) asksFor() []v1alpha1.ListenPort {
 
 // narrow lets only those clients connect that a member asks for, if all of them may now.
 func (d *door) narrow(m Member) {
-	if asked := m.settings.inbound; within(asked, d.inbound) && !within(d.inbound, asked) {
+	if asked := m.settings.Inbound; settings.Within(asked, d.inbound) && !settings.Within(d.inbound, asked) {
 		d.inbound, d.narrower = asked, m.Owner.String()
 	}
 }
@@ -97,16 +98,16 @@ func (o *opening) claim(ports []int32, protocol string) []int32 {
 	for _, port := range ports {
 		at := o.ports[port]
 		if at == nil && o.group == "" {
-			at = newDoor(protocol, o.Owner.String(), o.settings.inbound)
+			at = newDoor(protocol, o.Owner.String(), o.settings.Inbound)
 			at.narrower = o.Owner.String()
 			o.ports[port] = at
 		}
 		switch {
 		case at == nil:
-			o.refuse(port, portsAnnotation, diag.PortUnavailable, fmt.Sprintf("it is not served over %s on port %d, which the group does not have: "+
+			o.refuse(port, settings.ListenPorts, diag.PortUnavailable, fmt.Sprintf("it is not served over %s on port %d, which the group does not have: "+
 				"the class and the owner of the group decide which ports there are besides HTTP on 80 and HTTPS on 443", protocol, port))
 		case at.protocol != protocol:
-			o.refuse(port, portsAnnotation, diag.PortUnavailable, fmt.Sprintf("it is not served over %s on port %d, which speaks %s for %s", protocol, port, at.protocol, at.opener))
+			o.refuse(port, settings.ListenPorts, diag.PortUnavailable, fmt.Sprintf("it is not served over %s on port %d, which speaks %s for %s", protocol, port, at.protocol, at.opener))
 		case o.admits(port, at) && o.accepts(port, at):
 			at.served = append(at.served, o.Member)
 			claimed = append(claimed, port)
@@ -130,11 +131,11 @@ func (o *opening) admits(port int32, at *door) bool {
 	if o.group == "" {
 		at.narrow(o.Member)
 	}
-	if within(at.inbound, o.settings.inboundAsked()) {
+	if settings.Within(at.inbound, o.settings.InboundAsked()) {
 		return true
 	}
-	o.refuse(port, inboundAnnotation, diag.Exposed, fmt.Sprintf("it is not served on port %d, because more clients may connect there than it asks for: %s, as %s",
-		port, describeInbound(at.inbound), at.decision()))
+	o.refuse(port, settings.Inbound, diag.Exposed, fmt.Sprintf("it is not served on port %d, because more clients may connect there than it asks for: %s, as %s",
+		port, settings.DescribeInbound(at.inbound), at.decision()))
 	return false
 }
 
@@ -149,16 +150,16 @@ func (d *door) decision() string {
 // accepts reports whether the TLS policy of a port is the one that a member asks for, where it cannot decide
 // about that. For a policy of the class the class answers, unless it is known to accept older versions of TLS.
 func (o *opening) accepts(port int32, at *door) bool {
-	asked := o.settings.policyAsked()
-	if fixed := o.class.policyOf(port); at.protocol == v1alpha1.ProtocolHTTPS && stricterPolicy(asked, fixed) {
-		o.refuse(port, policyAnnotation, diag.Exposed, fmt.Sprintf("it is not served on port %d, for which the class has the TLS policy %s: "+
+	asked := o.settings.TLSPolicyAsked()
+	if fixed := o.class.policyOf(port); at.protocol == v1alpha1.ProtocolHTTPS && settings.StricterPolicy(asked, fixed) {
+		o.refuse(port, settings.TLSPolicy, diag.Exposed, fmt.Sprintf("it is not served on port %d, for which the class has the TLS policy %s: "+
 			"that accepts older versions of TLS than the one that it asks for", port, fixed))
 		return false
 	}
 	if o.group == "" || at.protocol != v1alpha1.ProtocolHTTPS || o.class.heeds(o.Namespace, o.group) || asked == "" || asked == at.policy || o.class.policyOf(port) != "" {
 		return true
 	}
-	o.refuse(port, policyAnnotation, diag.Exposed, fmt.Sprintf("it is not served on port %d, which has %s and not the one that it asks for: "+
+	o.refuse(port, settings.TLSPolicy, diag.Exposed, fmt.Sprintf("it is not served on port %d, which has %s and not the one that it asks for: "+
 		"only the class and the owner of the group decide", port, describePolicy(at)))
 	return false
 }
@@ -171,11 +172,11 @@ func describePolicy(at *door) string {
 }
 
 // policyOf is the TLS policy that the class has for a port, or "".
-func (c *Class) policyOf(port int32) string { return first(c.port(port).TLSPolicy, c.TLSPolicy) }
+func (c *Class) policyOf(port int32) string { return cmp.Or(c.port(port).TLSPolicy, c.TLSPolicy) }
 
 // choosePolicy asks for a TLS policy on ports where no older member asks for another one.
 func (o *opening) choosePolicy(ports []int32) {
-	policy := o.settings.policyAsked()
+	policy := o.settings.TLSPolicyAsked()
 	if policy == "" {
 		return
 	}
@@ -186,10 +187,10 @@ func (o *opening) choosePolicy(ports []int32) {
 		}
 		switch {
 		case fixed != "" && fixed != policy:
-			o.found = append(o.found, about(o.Ingress, policyAnnotation, diag.Warning, diag.AnnotationNotAllowed,
+			o.found = append(o.found, about(o.Ingress, settings.TLSPolicy, diag.Warning, diag.AnnotationNotAllowed,
 				fmt.Sprintf("the class decides about the TLS policy of port %d: %s", port, fixed)).On(port))
 		case fixed == "" && at.policy != policy:
-			o.found = append(o.found, about(o.Ingress, policyAnnotation, diag.Warning, diag.SettingConflict,
+			o.found = append(o.found, about(o.Ingress, settings.TLSPolicy, diag.Warning, diag.SettingConflict,
 				fmt.Sprintf("port %d has the policy %s of %s already, which is kept", port, at.policy, at.decided)).On(port))
 		}
 	}
@@ -207,15 +208,15 @@ func (d *doors) tellAdmitted() []diag.Diagnostic {
 func (d *door) tellAdmitted(port int32) []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for _, m := range d.served {
-		if m.Leaving || within(m.settings.inboundAsked(), d.inbound) {
+		if m.Leaving || settings.Within(m.settings.InboundAsked(), d.inbound) {
 			continue
 		}
 		reason := diag.SettingConflict
-		if m.settings.unheeded != nil && m.settings.unheeded.inbound != nil {
+		if m.settings.Uncounted != nil && m.settings.Uncounted.Inbound != nil {
 			reason = diag.NotGroupOwner
 		}
-		found = append(found, about(m.Ingress, inboundAnnotation, diag.Warning, reason,
-			fmt.Sprintf("%s decides who may connect to port %d: %s", cmp.Or(d.narrower, "the class"), port, describeInbound(d.inbound))).On(port))
+		found = append(found, about(m.Ingress, settings.Inbound, diag.Warning, reason,
+			fmt.Sprintf("%s decides who may connect to port %d: %s", cmp.Or(d.narrower, "the class"), port, settings.DescribeInbound(d.inbound))).On(port))
 	}
 	return found
 }

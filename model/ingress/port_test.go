@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // edge is a class with the group edge across all namespaces, and its owner, or "".
@@ -25,7 +26,7 @@ func edge(owner string) []any {
 func portsInForce(c routing.Config) []string {
 	var out []string
 	for _, l := range c.Listeners {
-		line := fmt.Sprintf("%s %d from %s", l.Protocol, l.Port, describeInbound(l.Inbound))
+		line := fmt.Sprintf("%s %d from %s", l.Protocol, l.Port, settings.DescribeInbound(l.Inbound))
 		if l.TLSPolicy != "" {
 			line += " policy " + l.TLSPolicy
 		}
@@ -213,8 +214,8 @@ func TestNoMemberIsServedToMoreClientsThanItAsksFor(t *testing.T) {
 		asked := map[string][]string{}
 		for n := range 2 + rng.IntN(5) {
 			ing := drawMember(rng, namespaces[rng.IntN(len(namespaces))], n, group)
-			if text := ing.Annotations[inboundAnnotation]; text != "" {
-				asked[ing.Namespace+"/"+ing.Name], _ = parseInbound(text)
+			if text := ing.Annotations[settings.Inbound]; text != "" {
+				asked[ing.Namespace+"/"+ing.Name] = strings.Split(strings.ReplaceAll(text, " ", ""), ",")
 			}
 			given = append(given, ing)
 		}
@@ -226,9 +227,9 @@ func TestNoMemberIsServedToMoreClientsThanItAsksFor(t *testing.T) {
 				switch {
 				case !slices.Contains(r.Ports, l.Port):
 					refused++
-				case !within(l.Inbound, asked[who]):
-					t.Fatalf("%s asks for %v and is served on port %d to %s\n%s", who, asked[who], l.Port, describeInbound(l.Inbound), drawnAs(s))
-				case !within(asked[who], l.Inbound):
+				case !settings.Within(l.Inbound, asked[who]):
+					t.Fatalf("%s asks for %v and is served on port %d to %s\n%s", who, asked[who], l.Port, settings.DescribeInbound(l.Inbound), drawnAs(s))
+				case !settings.Within(asked[who], l.Inbound):
 					narrowed++
 				}
 			}
@@ -325,9 +326,9 @@ func TestEveryRowOfTheTableThatIsAboutTheWholeIsDrawn(t *testing.T) {
 			drawn[name] = true
 		}
 	}
-	for _, a := range annotations {
-		if a.about.whole() && !drawn[a.name] {
-			t.Errorf("%s is about %s and is never drawn", a.name, a.about)
+	for _, a := range settings.Table {
+		if a.About.Whole() && !drawn[a.Annotation] {
+			t.Errorf("%s is about %s and is never drawn", a.Annotation, a.About)
 		}
 	}
 }

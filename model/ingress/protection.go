@@ -2,32 +2,18 @@ package ingress
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file decides what stands before a load balancer: the web ACL of AWS WAF that looks at requests, and
 // Shield Advanced. One holds for all members. An Ingress that asks for a web ACL is served behind that one, or
 // not at all.
-
-// webACL is what the names and ARNs of web ACLs look like that can stand before a load balancer.
-var webACL = regexp.MustCompile(`^([0-9A-Za-z_-]{1,128}|arn:aws[a-z-]*:wafv2:[a-z0-9-]+:[0-9]{12}:regional/webacl/[0-9A-Za-z_-]{1,128}/[0-9a-f-]{36})$`)
-
-func checkWebACL(text string) error {
-	if !webACL.MatchString(text) {
-		return errors.New("it is neither the name nor the ARN of a regional web ACL, nor none")
-	}
-	return nil
-}
-
-// guards reports whether a setting names a web ACL.
-func guards(webACL string) bool { return routing.Protection{WebACL: webACL}.Guarded() }
 
 // Guards are what the cloud has to put before a load balancer.
 type Guards struct {
@@ -41,7 +27,7 @@ type Guards struct {
 func WebACLs(s Snapshot) []string {
 	var out []string
 	for _, m := range s.Members {
-		if asked := m.settings.webACL; guards(asked) && !slices.Contains(out, asked) {
+		if asked := m.settings.WebACL; settings.IsWebACL(asked) && !slices.Contains(out, asked) {
 			out = append(out, asked)
 		}
 	}
@@ -51,12 +37,12 @@ func WebACLs(s Snapshot) []string {
 
 // Shielded reports whether a member asks for a shield.
 func Shielded(s Snapshot) bool {
-	return slices.ContainsFunc(s.Members, func(m Member) bool { return m.settings.shield == "true" })
+	return slices.ContainsFunc(s.Members, func(m Member) bool { return m.settings.Shield == "true" })
 }
 
 // unguarded reports whether a member asks for a web ACL that there is not.
 func (g Guards) unguarded(m Member) bool {
-	return guards(m.settings.webACL) && g.WebACLs[m.settings.webACL] == ""
+	return settings.IsWebACL(m.settings.WebACL) && g.WebACLs[m.settings.WebACL] == ""
 }
 
 // called is what the cloud calls a web ACL, as far as that is known.
@@ -78,14 +64,6 @@ func nameInARN(webACL string) string {
 	return ""
 }
 
-// webACLAsked is the web ACL that an Ingress asks for, whether or not that counts, or "".
-func (s settings) webACLAsked() string {
-	if s.unheeded != nil {
-		return first(s.unheeded.webACL, s.webACL)
-	}
-	return s.webACL
-}
-
 // Guarded is a snapshot in which no member asks for another web ACL than the one that stands before the load
 // balancer, or for one that there is not, unless it was served before that went missing. A change that asks for
 // such a one is taken back. The owners are told.
@@ -96,11 +74,11 @@ func (s Snapshot) Guarded(g Guards) (Snapshot, []diag.Diagnostic) {
 		if m.Leaving || !g.unguarded(m) {
 			continue
 		}
-		why := cmp.Or(g.Unguarded, "there is no web ACL "+m.settings.webACL)
+		why := cmp.Or(g.Unguarded, "there is no web ACL "+m.settings.WebACL)
 		if among(m, refused) {
-			found = append(found, about(m.Ingress, webACLAnnotation, diag.Error, diag.WebACLMissing, why+", and the Ingress is not served without it"))
+			found = append(found, about(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLMissing, why+", and the Ingress is not served without it"))
 		} else {
-			found = append(found, about(m.Ingress, webACLAnnotation, diag.Warning, diag.WebACLMissing, why+"; what stands before the load balancer stays"))
+			found = append(found, about(m.Ingress, settings.WAFv2ACL, diag.Warning, diag.WebACLMissing, why+"; what stands before the load balancer stays"))
 		}
 	}
 	if len(refused) > 0 {
@@ -111,8 +89,8 @@ func (s Snapshot) Guarded(g Guards) (Snapshot, []diag.Diagnostic) {
 		changes := s.Changes()
 		var back, out []Member
 		for _, m := range s.Members {
-			asked := m.settings.webACLAsked()
-			if !guards(asked) || guards(inForce) && g.same(asked, inForce) {
+			asked := m.settings.WebACLAsked()
+			if !settings.IsWebACL(asked) || settings.IsWebACL(inForce) && g.same(asked, inForce) {
 				continue
 			}
 			if among(m, changes) {
@@ -121,7 +99,7 @@ func (s Snapshot) Guarded(g Guards) (Snapshot, []diag.Diagnostic) {
 				out = append(out, m)
 			}
 			if !m.Leaving {
-				found = append(found, about(m.Ingress, webACLAnnotation, diag.Error, diag.WebACLDiffers, s.differs(m, inForce)))
+				found = append(found, about(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLDiffers, s.differs(m, inForce)))
 			}
 		}
 		if len(back)+len(out) == 0 {
@@ -140,7 +118,7 @@ func among(m Member, members []Member) bool {
 // version is served, and else the oldest that asks for one. It is "" where no member asks for one that may.
 func (s Snapshot) webACLInForce() string {
 	changes := s.Changes()
-	asks := func(m Member) bool { return guards(m.settings.webACL) }
+	asks := func(m Member) bool { return settings.IsWebACL(m.settings.WebACL) }
 	at := slices.IndexFunc(s.Members, func(m Member) bool { return asks(m) && !among(m, changes) })
 	if at < 0 {
 		at = slices.IndexFunc(s.Members, asks)
@@ -148,38 +126,38 @@ func (s Snapshot) webACLInForce() string {
 	if at < 0 {
 		return ""
 	}
-	return s.Members[at].settings.webACL
+	return s.Members[at].settings.WebACL
 }
 
 // differs says why a member is not served behind the web ACL in force.
 func (s Snapshot) differs(m Member, inForce string) string {
-	out := fmt.Sprintf("the Ingress asks for web ACL %s and is not served without it", m.settings.webACLAsked())
+	out := fmt.Sprintf("the Ingress asks for web ACL %s and is not served without it", m.settings.WebACLAsked())
 	if inForce != "" {
-		out = fmt.Sprintf("web ACL %s stands before the load balancer, and the Ingress asks for %s and is not served without it", inForce, m.settings.webACLAsked())
+		out = fmt.Sprintf("web ACL %s stands before the load balancer, and the Ingress asks for %s and is not served without it", inForce, m.settings.WebACLAsked())
 	}
-	if m.settings.unheeded != nil {
+	if m.settings.Uncounted != nil {
 		out += ": only the class and the owner of the group decide"
 	}
 	return out
 }
 
 // DecidesAboutShield reports whether a member says that the load balancer is to be shielded, or that it is not.
-func (m Member) DecidesAboutShield() bool { return m.settings.shield != "" }
+func (m Member) DecidesAboutShield() bool { return m.settings.Shield != "" }
 
 // DecidesAboutWebACL reports whether a member says which web ACL is to stand before the load balancer.
-func (m Member) DecidesAboutWebACL() bool { return m.settings.webACL != "" }
+func (m Member) DecidesAboutWebACL() bool { return m.settings.WebACL != "" }
 
 // Protect is what stands before the load balancer of a snapshot.
 func Protect(s Snapshot, g Guards) (routing.Protection, []diag.Diagnostic) {
 	p := protecting{Guards: g}
-	webACL, by := p.decide(s.Members, webACLAnnotation, func(s settings) string { return s.webACL }, guards)
+	webACL, by := p.decide(s.Members, settings.WAFv2ACL, func(s settings.Values) string { return s.WebACL }, settings.IsWebACL)
 	out := routing.Protection{WebACL: webACL}
-	if by != nil && guards(webACL) {
+	if by != nil && settings.IsWebACL(webACL) {
 		if out.WebACL = g.WebACLs[webACL]; out.WebACL == "" {
 			out.WebACL = routing.Unsettled
 		}
 	}
-	shield, by := p.decide(s.Members, shieldAnnotation, func(s settings) string { return s.shield }, func(v string) bool { return v == "true" })
+	shield, by := p.decide(s.Members, settings.ShieldAdvanced, func(s settings.Values) string { return s.Shield }, func(v string) bool { return v == "true" })
 	switch {
 	case shield == "false":
 		out.Shield = routing.ShieldOff
@@ -187,7 +165,7 @@ func Protect(s Snapshot, g Guards) (routing.Protection, []diag.Diagnostic) {
 		out.Shield = routing.ShieldOn
 	case shield == "true":
 		out.Shield = routing.Unsettled
-		p.found = append(p.found, about(by.Ingress, shieldAnnotation, diag.Warning, diag.NoShield, g.Unshielded))
+		p.found = append(p.found, about(by.Ingress, settings.ShieldAdvanced, diag.Warning, diag.NoShield, g.Unshielded))
 	}
 	return out, p.found
 }
@@ -200,7 +178,7 @@ type protecting struct {
 
 // decide chooses between what members say: the oldest decides that asks for something, and else the oldest
 // that asks for nothing to be there. The others are told, and those whose setting does not count.
-func (p *protecting) decide(members []Member, annotation string, said func(settings) string, asks func(string) bool) (string, *Member) {
+func (p *protecting) decide(members []Member, annotation string, said func(settings.Values) string, asks func(string) bool) (string, *Member) {
 	at := slices.IndexFunc(members, func(m Member) bool { return asks(said(m.settings)) })
 	if at < 0 {
 		at = slices.IndexFunc(members, func(m Member) bool { return said(m.settings) != "" })
@@ -213,7 +191,7 @@ func (p *protecting) decide(members []Member, annotation string, said func(setti
 	for _, m := range members {
 		switch mine := said(m.settings); {
 		case m.Leaving:
-		case m.settings.unheeded != nil && said(*m.settings.unheeded) != "" && !p.same(said(*m.settings.unheeded), decided):
+		case m.settings.Uncounted != nil && said(*m.settings.Uncounted) != "" && !p.same(said(*m.settings.Uncounted), decided):
 			p.found = append(p.found, about(m.Ingress, annotation, diag.Warning, diag.NotGroupOwner, "it does not count: only the class and the owner of the group decide"))
 		case mine != "" && !p.same(mine, decided):
 			p.found = append(p.found, about(m.Ingress, annotation, diag.Warning, diag.SettingConflict, fmt.Sprintf("%s decides: %s", by.Owner, decided)))

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,9 +17,6 @@ import (
 )
 
 // This file reads spec.provider of classes and Backends: settings that only the provider of a load balancer understands.
-
-// providerName is what names of providers are.
-var providerName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$`)
 
 // The bounds of such settings.
 const (

@@ -19,52 +19,8 @@ import (
 //go:generate go test . -run ^TestReference$ -update
 
 func TestReference(t *testing.T) {
-	page.Check(t, "../../docs/reference/annotations.md", annotationsPage())
 	page.Check(t, "../../docs/reference/diagnostics.md", diagnosticsPage())
 	page.Check(t, "../../docs/reference/foreign-annotations.md", foreignPage())
-}
-
-func annotationsPage() string {
-	var b strings.Builder
-	b.WriteString(`# Annotations
-
-What an Ingress can say besides its spec. A value that makes no sense is never read as the default:
-the Ingress is refused as it is, and its last accepted version keeps being served. A class can
-restrict which annotations the authors of its Ingresses use: one that is not allowed is ignored,
-or, where to go without it would expose more than was asked for, the Ingress is refused. What the class
-does not allow any more does not count in the last accepted version either.
-
-<!-- Generated from model/ingress/annotations.go by "make generate". -->
-`)
-	for _, a := range annotations {
-		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n", a.name, a.doc)
-		fmt.Fprintf(&b, "| | |\n|---|---|\n")
-		for _, row := range [][2]string{
-			{"Value", a.kind}, {"Without it", a.fallback}, {"On", a.on}, {"About", a.about.described()}, {"Within a load balancer", a.merge}, {"Needs of the cloud", a.needs}, {"Example", "`" + a.name + ": " + quoted(a.example) + "`"},
-		} {
-			fmt.Fprintf(&b, "| %s | %s |\n", row[0], row[1])
-		}
-	}
-	return b.String()
-}
-
-// described is what a setting is about, and who decides about that.
-func (s subject) described() string {
-	if s.whole() {
-		return string(s) + "; in a group across namespaces it counts only from an Ingress of the group's owner (`groups[].owner` of the class)"
-	}
-	return string(s)
-}
-
-// quoted is a value as YAML needs it: annotations are strings.
-func quoted(value string) string {
-	if strings.Trim(value, "0123456789-") == "" {
-		return `"` + value + `"`
-	}
-	if strings.HasPrefix(value, "[") {
-		return "'" + value + "'"
-	}
-	return value
 }
 
 func foreignPage() string {

@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress/foreign"
 	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // A Snapshot is everything that one load balancer depends on. Split makes them.
@@ -59,7 +60,7 @@ type Member struct {
 	Earlier []routing.Key
 	Move    int32
 
-	settings settings
+	settings settings.Values
 }
 
 // Split sorts Ingresses into load balancers, by key. The diagnostics are about what belongs to
@@ -172,10 +173,10 @@ func (s *splitter) admit(ing *networkingv1.Ingress, class *Class, home home) (ro
 	return key, newMember(ing, settings), found
 }
 
-func newMember(ing *networkingv1.Ingress, s settings) Member {
+func newMember(ing *networkingv1.Ingress, s settings.Values) Member {
 	return Member{
 		Ingress:  ing,
-		Owner:    routing.Owner{Namespace: ing.Namespace, Name: ing.Name, Created: ing.CreationTimestamp.Time, Order: s.order},
+		Owner:    routing.Owner{Namespace: ing.Namespace, Name: ing.Name, Created: ing.CreationTimestamp.Time, Order: s.Order},
 		settings: s,
 	}
 }
@@ -301,7 +302,7 @@ func (s Snapshot) before() []Member { return s.Refuse(s.Changes()).Members }
 
 // NeedsNodes reports whether requests of some member are sent to Nodes.
 func (s Snapshot) NeedsNodes() bool {
-	return slices.ContainsFunc(slices.Concat(s.Members, s.before()), func(m Member) bool { return m.settings.targetType == v1alpha1.TargetTypeInstance })
+	return slices.ContainsFunc(slices.Concat(s.Members, s.before()), func(m Member) bool { return m.settings.TargetType == v1alpha1.TargetTypeInstance })
 }
 
 // sourceOf is where diagnostics about an Ingress point.

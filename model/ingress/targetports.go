@@ -12,6 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file decides on which ports load balancers may reach targets. The firewalls of nodes are opened for each,
@@ -34,11 +35,9 @@ func portRange(text string) (from, to int, err error) {
 	if !ranged {
 		high = low
 	}
-	from, err = integer(low, 1, 65535)
-	if err == nil {
-		to, err = integer(high, from, 65535)
-	}
-	if err != nil || low != strconv.Itoa(from) || high != strconv.Itoa(to) {
+	from, _ = strconv.Atoi(low)
+	to, _ = strconv.Atoi(high)
+	if from < 1 || to < from || to > 65535 || low != strconv.Itoa(from) || high != strconv.Itoa(to) {
 		return 0, 0, fmt.Errorf("it is neither a port from 1 to 65535 nor a range of them as 8000-8999")
 	}
 	return from, to, nil
@@ -166,6 +165,6 @@ func (v *visit) mayCheck(port string) bool {
 func (v *visit) tellCheck(port, why string) {
 	p := problem{diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("targets are checked on the port that serves, and not on %s: %s", port, why)}
 	if !v.told(p) {
-		v.found = append(v.found, about(v.Ingress, healthPort, p.severity, p.reason, p.text))
+		v.found = append(v.found, about(v.Ingress, settings.HealthPort, p.severity, p.reason, p.text))
 	}
 }

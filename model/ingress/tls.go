@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file decides on which ports each host of an Ingress is served, and with which certificate.
@@ -133,12 +135,12 @@ func (d *doors) open(x *index, m Member, a allowance, rules []rule, forAnyHost b
 		return o // it opens no port for nothing
 	}
 	if forAnyHost || slices.ContainsFunc(rules, func(r rule) bool { return r.listed == "" }) {
-		o.plain = o.claim(portsOf(m.settings.ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)
+		o.plain = o.claim(settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)
 	}
-	listed := portsOf(m.settings.ports, v1alpha1.ProtocolHTTPS)
+	listed := settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTPS)
 	if listed == nil {
 		listed = []int32{443}
-	} else if _, asked := m.Annotations[portsAnnotation]; asked {
+	} else if _, asked := m.Annotations[settings.ListenPorts]; asked {
 		o.tellUncovered(rules)
 	}
 	o.uses = o.certificates()
@@ -241,7 +243,7 @@ func (o *opening) certificates() map[routing.Host]certificateUse {
 
 // tls is spec.tls; one entry for everything where there is none, and certificates are named.
 func (m Member) tls() []networkingv1.IngressTLS {
-	if len(m.Spec.TLS) == 0 && len(m.settings.arns) > 0 {
+	if len(m.Spec.TLS) == 0 && len(m.settings.Certificates) > 0 {
 		return []networkingv1.IngressTLS{{}}
 	}
 	return m.Spec.TLS
@@ -325,7 +327,7 @@ func (d *doors) listeners(c *Class) ([]routing.Listener, []routing.Certificate) 
 		own := c.port(port)
 		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes, Inbound: at.inbound}
 		if at.protocol == v1alpha1.ProtocolHTTPS {
-			l.TLSPolicy = first(c.policyOf(port), at.policy)
+			l.TLSPolicy = cmp.Or(c.policyOf(port), at.policy)
 			l.Mutual = (*routing.MutualAuthentication)(own.MutualAuthentication)
 			l.Certificates = at.order
 			slices.Sort(l.Certificates[1:])

@@ -231,7 +231,7 @@ func (v *visit) route(r rule, i, index int) {
 	}
 	v.tellText(p, path, field)
 	v.config.Routes = append(v.config.Routes, routing.Route{
-		Host: r.host, Listed: r.listing(), Path: path, When: v.settings.when(p), Ports: v.ports.of(r),
+		Host: r.host, Listed: r.listing(), Path: path, When: v.settings.Conditions.Of(p), Ports: v.ports.of(r),
 		Action: v.signIn(v.action(&p.Backend, field+".backend"), r.host, field+".backend"),
 		Owner:  v.Owner, Index: index, Spelt: p.Path, Source: v.source.At(field),
 	})

@@ -7,6 +7,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file is about Secrets and Nodes that could not be read. What is served with them stays as it is, and what is not
@@ -22,7 +23,7 @@ func (s Snapshot) Reachable() (Snapshot, []diag.Diagnostic) {
 	var refused []Member
 	changes := s.Changes()
 	for _, m := range s.Members {
-		if m.Leaving || m.settings.targetType != v1alpha1.TargetTypeInstance {
+		if m.Leaving || m.settings.TargetType != v1alpha1.TargetTypeInstance {
 			continue
 		}
 		severity, outcome := diag.Warning, "the targets stay as they are"
@@ -30,7 +31,7 @@ func (s Snapshot) Reachable() (Snapshot, []diag.Diagnostic) {
 			refused = append(refused, m)
 			severity, outcome = diag.Error, "the Ingress is served as it was last accepted, or waits"
 		}
-		found = append(found, about(m.Ingress, targetTypeAnnotation, severity, diag.NodesUnread, fmt.Sprintf("Nodes could not be read, so %s: %s", outcome, s.NodesUnread)))
+		found = append(found, about(m.Ingress, settings.TargetType, severity, diag.NodesUnread, fmt.Sprintf("Nodes could not be read, so %s: %s", outcome, s.NodesUnread)))
 	}
 	if len(refused) > 0 {
 		s = s.Refuse(refused)

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 const (
@@ -60,7 +61,7 @@ func TestValidateAcceptsWhatTheAPIServerAccepts(t *testing.T) {
 		"a tls entry with a wildcard host":           anIngress("shop/web", defaulted(to("web:80")), secured("cert", "*.a.test", "a.test")),
 		"a Secret name with dots":                    anIngress("shop/web", defaulted(to("web:80")), secured("a.b")),
 		"no class":                                   anIngress("shop/web", defaulted(to("web:80")), ofClass("")),
-		"an annotation and a field that disagree":    anIngress("shop/web", defaulted(to("web:80")), annotated(classAnnotation, "other")),
+		"an annotation and a field that disagree":    anIngress("shop/web", defaulted(to("web:80")), annotated(settings.IngressClass, "other")),
 		"an annotation that only we refuse":          anIngress("shop/web", defaulted(to("web:80")), annotated("scheme", "nowhere")),
 		"a name with dots":                           anIngress("shop/a.b", defaulted(to("web:80"))),
 		"a Service name that starts with a digit":    anIngress("shop/web", defaulted(to("1web:80"))),

@@ -1,4 +1,4 @@
-package ingress
+package settings
 
 import (
 	"cmp"
@@ -17,10 +17,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file reads what requests have to fulfil besides host and path. Nothing of it is ever left
-// out: a path that is narrowed would otherwise answer requests that it was kept from.
-
-const conditionsAnnotation = prefix + "conditions"
+// This file reads the conditions that requests have to fulfil besides host and path. No condition is ever
+// left out: the path would answer requests that its author keeps from it.
 
 // The limits of conditions.
 const (
@@ -35,15 +33,18 @@ type conditionsEntry struct {
 	method, source []string
 }
 
-// A narrowing keeps the paths of a backend, of a spelling, of both or all of them to the requests
+// Conditions are the entries of the annotation.
+type Conditions []narrowing
+
+// A narrowing has the paths of a backend, of a spelling, of both, or all paths answer only the requests
 // that fulfil some conditions.
 type narrowing struct {
 	backend, path string
 	when          routing.Conditions
 }
 
-// readConditions reads the annotation.
-func readConditions(text string) ([]narrowing, error) {
+// ReadConditions reads the annotation.
+func ReadConditions(text string) (Conditions, error) {
 	root, err := readYAML(text)
 	if err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func readConditions(text string) ([]narrowing, error) {
 	case len(entries) > mostEntries:
 		return nil, fmt.Errorf("it has %d entries, and %d are the most", len(entries), mostEntries)
 	}
-	out := make([]narrowing, len(entries))
+	out := make(Conditions, len(entries))
 	for i, n := range entries {
 		e, err := readEntry(n)
 		if err != nil {
@@ -219,10 +220,10 @@ func backendName(b *networkingv1.IngressBackend) string {
 	return b.Service.Name
 }
 
-// when are the conditions of a path: those of all narrowings that are about it.
-func (s settings) when(p *networkingv1.HTTPIngressPath) routing.Conditions {
+// Of returns the conditions of a path: those of all entries that are about it.
+func (c Conditions) Of(p *networkingv1.HTTPIngressPath) routing.Conditions {
 	var out routing.Conditions
-	for _, n := range s.narrowings {
+	for _, n := range c {
 		if n.narrows(p) {
 			out = append(out, n.when...)
 		}
@@ -233,20 +234,20 @@ func (s settings) when(p *networkingv1.HTTPIngressPath) routing.Conditions {
 	return out
 }
 
-// checkConditions refuses narrowings that are about nothing, those that a default backend would get
-// around, and two about one part of a request.
-func (s settings) checkConditions(spec *networkingv1.IngressSpec) error {
-	about := make([]bool, len(s.narrowings))
+// Check refuses entries that are about no path, entries that would not hold for the default backend though
+// it answers the same requests, and two conditions on one part of a request.
+func (c Conditions) Check(spec *networkingv1.IngressSpec) error {
+	about := make([]bool, len(c))
 	for _, r := range spec.Rules {
 		if r.HTTP == nil {
 			continue
 		}
 		for i := range r.HTTP.Paths {
 			p := &r.HTTP.Paths[i]
-			for j, n := range s.narrowings {
+			for j, n := range c {
 				about[j] = about[j] || n.narrows(p)
 			}
-			when := s.when(p)
+			when := c.Of(p)
 			err := checkOnce(when)
 			if len(when) > mostConditions {
 				err = fmt.Errorf("it has %d conditions, and %d are the most", len(when), mostConditions)
@@ -256,7 +257,7 @@ func (s settings) checkConditions(spec *networkingv1.IngressSpec) error {
 			}
 		}
 	}
-	for i, n := range s.narrowings {
+	for i, n := range c {
 		switch {
 		case !about[i]:
 			return fmt.Errorf("entry %d is about no path of this Ingress", i+1)

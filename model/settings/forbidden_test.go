@@ -1,6 +1,7 @@
-package ingress
+package settings
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,42 +12,41 @@ import (
 // restricting are the annotations that restrict who is answered, or how, each with a value that does so beside a class
 // that exposes as much as it can. All others change what is served, and expose no more when they are ignored.
 var restricting = map[string]string{
-	schemeAnnotation:     v1alpha1.SchemeInternal,
-	portsAnnotation:      "HTTPS:8443",
-	conditionsAnnotation: `[{"method": ["GET"]}]`,
-	policyAnnotation:     "ELBSecurityPolicy-TLS13-1-3-2021-06",
-	inboundAnnotation:    "10.0.0.0/8",
-	webACLAnnotation:     "shop-edge",
+	Scheme:       v1alpha1.SchemeInternal,
+	ListenPorts:  "HTTPS:8443",
+	RequestRules: `[{"method": ["GET"]}]`,
+	TLSPolicy:    "ELBSecurityPolicy-TLS13-1-3-2021-06",
+	Inbound:      "10.0.0.0/8",
+	WAFv2ACL:     "shop-edge",
 }
 
 // An annotation that restricts and that the class forbids keeps the Ingress from being served. Any other is ignored.
 func TestADeniedAnnotationThatRestrictsIsRefused(t *testing.T) {
-	for _, a := range annotations {
-		if a.name == classAnnotation {
-			continue // which leads to no more than the field
+	for _, a := range Table {
+		if a.put == nil {
+			continue
 		}
-		value, restricts := restricting[a.name]
+		value, restricts := restricting[a.Annotation]
 		if !restricts {
-			value = a.example
+			value = a.Example
 		}
 		if restricts != (a.exposes != nil) {
-			t.Errorf("%s restricts: %v, and the table says otherwise", a.name, restricts)
+			t.Errorf("%s restricts: %v, and the table says otherwise", a.Annotation, restricts)
 		}
 		none := []string{}
 		classes := map[string]v1alpha1.LoadBalancerClassSpec{"lists no annotations": {Annotations: &none}}
-		if a.name == schemeAnnotation { // internal is what holds without one
+		if a.Annotation == Scheme { // internal is what holds without one
 			classes = map[string]v1alpha1.LoadBalancerClassSpec{"sets the other one": {Scheme: v1alpha1.SchemeInternetFacing}}
 		}
 		for name, spec := range classes {
-			t.Run(strings.TrimPrefix(a.name, prefix)+" where the class "+name, func(t *testing.T) {
-				class := Class{LoadBalancerClassSpec: spec}
-				_, found := class.read(anIngress("shop/web", annotated(strings.TrimPrefix(a.name, prefix), value)), "")
+			t.Run(strings.TrimPrefix(a.Annotation, Prefix)+" where the class "+name, func(t *testing.T) {
+				_, found := Read(map[string]string{a.Annotation: value}, &spec, true)
 				want := diag.Warning
 				if restricts {
 					want = diag.Error
 				}
 				if len(found) != 1 || found[0].Severity != want || found[0].Reason != diag.AnnotationNotAllowed {
-					t.Errorf("told %v, want one %s", told(found), want)
+					t.Errorf("found %v, want one %s", found, want)
 				}
 			})
 		}
@@ -72,13 +72,13 @@ func TestAPolicyOfTheClassInPlaceOfAnother(t *testing.T) {
 		{"of-another-cloud", "ELBSecurityPolicy-2016-08", false},
 		{"", "of-another-cloud", true},
 	} {
-		class := Class{LoadBalancerClassSpec: v1alpha1.LoadBalancerClassSpec{TLSPolicy: c.class}}
+		class := v1alpha1.LoadBalancerClassSpec{TLSPolicy: c.class}
 		if c.class == "" {
 			class.Annotations = &[]string{}
 		}
-		_, found := class.read(anIngress("shop/web", annotated("tls-policy", c.asked)), "")
-		if got := failed(found); got != c.refused {
-			t.Errorf("the class has %s, and %s is asked for: refused %v, told %v", c.class, c.asked, got, told(found))
+		_, found := Read(map[string]string{TLSPolicy: c.asked}, &class, true)
+		if got := slices.ContainsFunc(found, func(f Finding) bool { return f.Severity == diag.Error }); got != c.refused {
+			t.Errorf("the class has %s, and %s is asked for: refused %v, told %v", c.class, c.asked, got, found)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package ingress
+package settings
 
 import (
 	"errors"
@@ -19,14 +19,25 @@ import (
 // prefixList is what a cloud calls a list of ranges.
 var prefixList = regexp.MustCompile(`^pl-[0-9a-f]{8,17}$`)
 
-// mostSources is how many ranges and lists one port can have, as the field `inbound` of a class says too.
+// mostSources is how many ranges and lists one port can have, of a class too.
 const mostSources = 50
+
+// itemsOf splits a list at its commas.
+func itemsOf(list string) []string {
+	items := strings.Split(list, ",")
+	for i := range items {
+		items[i] = strings.TrimSpace(items[i])
+	}
+	return items
+}
 
 // parseInbound reads "10.0.0.0/8, 2001:db8::/32, pl-0123456789abcdef0".
 func parseInbound(text string) ([]string, error) {
 	sources := itemsOf(text)
 	return sources, checkInbound(sources)
 }
+
+func checkInboundText(text string) error { return checkInbound(itemsOf(text)) }
 
 // checkInbound refuses what is neither a range of addresses nor a list of them.
 func checkInbound(sources []string) error {
@@ -52,10 +63,10 @@ func checkInbound(sources []string) error {
 	return nil
 }
 
-// inboundOf is sources in canonical form: each range as clouds write it, sorted, each once, and nil for all clients. EC2
+// CanonicalInbound is sources in canonical form: each range as clouds write it, sorted, each once, and nil for all clients. EC2
 // "canonicalizes IPv4 and IPv6 CIDRs" and refuses one that it has in another form
 // (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Ipv6Range.html).
-func inboundOf(sources []string) []string {
+func CanonicalInbound(sources []string) []string {
 	out := slices.Clone(sources)
 	for i, s := range out {
 		if p, err := netip.ParsePrefix(s); err == nil {
@@ -70,8 +81,8 @@ func inboundOf(sources []string) []string {
 	return out
 }
 
-// within reports whether all clients that some sources admit are among those that others admit.
-func within(sources, others []string) bool { return setOf(others).contains(setOf(sources)) }
+// Within reports whether all clients that some sources admit are among those that others admit.
+func Within(sources, others []string) bool { return setOf(others).contains(setOf(sources)) }
 
 // A span is the addresses from the first to the last, of one family.
 type span struct{ first, last netip.Addr }
@@ -154,8 +165,8 @@ func (s sourceSet) containsSpans(o sourceSet) bool {
 	return true
 }
 
-// describeInbound is who may connect, in words.
-func describeInbound(sources []string) string {
+// DescribeInbound is who may connect, in words.
+func DescribeInbound(sources []string) string {
 	if len(sources) == 0 {
 		return "all clients"
 	}

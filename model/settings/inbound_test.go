@@ -1,4 +1,4 @@
-package ingress
+package settings
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func TestSourcesAreComparedAsSets(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := within(c.sources, c.others); got != c.want {
+			if got := Within(c.sources, c.others); got != c.want {
 				t.Errorf("%v within %v: %t, want %t", c.sources, c.others, got, c.want)
 			}
 		})
@@ -73,7 +73,7 @@ func TestSetsAreWhatTheirAddressesAre(t *testing.T) {
 			for i, yes := range admitted(a) {
 				want = want && (!yes || of[i])
 			}
-			if got := within(a, b); got != want {
+			if got := Within(a, b); got != want {
 				t.Fatalf("%v within %v: %t, want %t", a, b, got, want)
 			}
 		}

@@ -1,4 +1,4 @@
-package ingress
+package settings
 
 import "testing"
 
@@ -17,7 +17,7 @@ func TestARNsOfAllPartitions(t *testing.T) {
 		if !certificateARN.MatchString("arn:" + partition + ":iam::123456789012:server-certificate/path/name") {
 			t.Errorf("no certificates of IAM in %s", partition)
 		}
-		if !webACL.MatchString(acl) {
+		if webACL.Check(acl) != nil {
 			t.Errorf("%s is no web ACL", acl)
 		}
 	}

@@ -1,4 +1,4 @@
-package ingress
+package settings
 
 import (
 	"cmp"
@@ -13,18 +13,18 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file reads the ports that an Ingress listens on.
+// This file reads lists of ports with their protocols.
 
-// mostPorts is how many ports one Ingress can listen on, as the field `listenPorts` of a class says too.
+// mostPorts is how many ports one Ingress can listen on.
 // Application Load Balancers have at most 50 listeners: Elastic Load Balancing, Application Load Balancers,
 // "Quotas for your Application Load Balancers".
 const mostPorts = 50
 
-// brackets turns ports that are written as JSON into the plain list.
-var brackets = strings.NewReplacer("[", "", "]", "", "{", "", "}", "", `"`, "", " ", "")
+// withoutJSON turns ports that are written as JSON into the plain list.
+var withoutJSON = strings.NewReplacer("[", "", "]", "", "{", "", "}", "", `"`, "", " ", "")
 
-// parsePorts reads "HTTP:80,HTTPS:443", or the same as JSON: [{"HTTP":80},{"HTTPS":443}].
-func parsePorts(text string) ([]v1alpha1.ListenPort, error) {
+// ParsePorts reads "HTTP:80,HTTPS:443", or the same as JSON: [{"HTTP":80},{"HTTPS":443}].
+func ParsePorts(text string) ([]v1alpha1.ListenPort, error) {
 	read := parsePlainPorts
 	if strings.HasPrefix(strings.TrimSpace(text), "[") {
 		read = parseJSONPorts
@@ -96,6 +96,29 @@ func parseJSONPorts(text string) ([]v1alpha1.ListenPort, error) {
 	return ports, nil
 }
 
+func checkPortsText(text string) error {
+	_, err := ParsePorts(text)
+	return err
+}
+
+// opensOtherPorts reports whether an Ingress is served on a port that a list of ports, which has not been checked, does
+// not have.
+func opensOtherPorts(text string, served []v1alpha1.ListenPort) bool {
+	listed := itemsOf(withoutJSON.Replace(text))
+	return slices.ContainsFunc(served, func(p v1alpha1.ListenPort) bool {
+		return !slices.Contains(listed, p.Protocol+":"+strconv.Itoa(int(p.Port)))
+	})
+}
+
+// portsText returns ports as ParsePorts reads them.
+func portsText(ports []v1alpha1.ListenPort) string {
+	var items []string
+	for _, p := range ports {
+		items = append(items, p.Protocol+":"+strconv.Itoa(int(p.Port)))
+	}
+	return strings.Join(items, ",")
+}
+
 func checkPorts(ports []v1alpha1.ListenPort) error {
 	if len(ports) == 0 {
 		return errors.New("no port is listed")
@@ -118,8 +141,8 @@ func checkPorts(ports []v1alpha1.ListenPort) error {
 	return nil
 }
 
-// portsOf are the ports of one protocol, ascending.
-func portsOf(ports []v1alpha1.ListenPort, protocol string) []int32 {
+// PortsOf returns the ports of one protocol, ascending.
+func PortsOf(ports []v1alpha1.ListenPort, protocol string) []int32 {
 	var out []int32
 	for _, p := range ports {
 		if p.Protocol == protocol {
@@ -128,31 +151,4 @@ func portsOf(ports []v1alpha1.ListenPort, protocol string) []int32 {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// AskedPorts are those on which the Ingress asks to be served, ascending.
-func (m Member) AskedPorts() []int32 {
-	ports := append(portsOf(m.settings.ports, v1alpha1.ProtocolHTTP), m.askedSecurePorts()...)
-	slices.Sort(ports)
-	return ports
-}
-
-// askedSecurePorts are SecurePorts, and without spec.tls those that the Ingress itself lists all the same.
-func (m Member) askedSecurePorts() []int32 {
-	if _, asked := m.Annotations[portsAnnotation]; asked && len(m.tls()) == 0 {
-		return portsOf(m.settings.ports, v1alpha1.ProtocolHTTPS)
-	}
-	return m.SecurePorts()
-}
-
-// SecurePorts are those on which the Ingress asks to be served over HTTPS, whether or not there is
-// a certificate.
-func (m Member) SecurePorts() []int32 {
-	if len(m.tls()) == 0 {
-		return nil
-	}
-	if listed := portsOf(m.settings.ports, v1alpha1.ProtocolHTTPS); listed != nil {
-		return listed
-	}
-	return []int32{443}
 }

@@ -1,4 +1,4 @@
-package ingress
+package settings
 
 import "regexp"
 
@@ -13,9 +13,9 @@ var policiesOfAnyVersion = map[string]bool{
 	"ELBSecurityPolicy-2015-05": true, "ELBSecurityPolicy-2016-08": true, "ELBSecurityPolicy-FS-2018-06": true,
 }
 
-// stricterPolicy reports whether a policy is known to accept fewer versions of TLS than another one. Of two with one
+// StricterPolicy reports whether a policy is known to accept fewer versions of TLS than another one. Of two with one
 // least version, or with names that are not known, that is not said.
-func stricterPolicy(policy, than string) bool {
+func StricterPolicy(policy, than string) bool {
 	version := func(policy string) string {
 		if found := leastVersion.FindStringSubmatch(policy); found != nil {
 			return found[1]

@@ -1,0 +1,73 @@
+package settings
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fairlead.dev/fairlead/test/page"
+)
+
+// This file writes the reference page of annotations from the table, and checks that the committed page is the same.
+
+//go:generate go test . -run ^TestReference$ -update
+
+func TestReference(t *testing.T) {
+	page.Check(t, "../../docs/reference/annotations.md", annotationsPage())
+}
+
+func annotationsPage() string {
+	var b strings.Builder
+	b.WriteString(`# Annotations
+
+What an Ingress can say besides its spec. A value that makes no sense is never read as the default:
+the Ingress is refused as it is, and its last accepted version keeps being served. A class can
+restrict which annotations the authors of its Ingresses use: one that is not allowed is ignored,
+or, where to go without it would expose more than was asked for, the Ingress is refused. What the class
+does not allow any more does not count in the last accepted version either.
+
+<!-- Generated from model/settings/table.go by "make generate". -->
+`)
+	for _, a := range Table {
+		if a.Annotation == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "\n## `%s`\n\n%s\n\n", a.Annotation, a.Doc)
+		fmt.Fprintf(&b, "| | |\n|---|---|\n")
+		for _, row := range [][2]string{
+			{"Value", a.Type.String()}, {"Without it", a.without()}, {"About", a.About.described()}, {"Within a load balancer", cmp.Or(a.Merged, string(a.Merge))}, {"Needs of the cloud", cmp.Or(a.Needs, "none")}, {"Example", "`" + a.Annotation + ": " + quoted(a.Example) + "`"},
+		} {
+			fmt.Fprintf(&b, "| %s | %s |\n", row[0], row[1])
+		}
+	}
+	return b.String()
+}
+
+// described says what a setting is about, and which Ingresses decide about that.
+func (s Subject) described() string {
+	if s.Whole() {
+		return string(s) + "; in a group across namespaces it counts only from an Ingress of the group's owner (`groups[].owner` of the class)"
+	}
+	return string(s)
+}
+
+// quoted is a value as YAML needs it: annotations are strings.
+func quoted(value string) string {
+	if strings.Trim(value, "0123456789-") == "" {
+		return `"` + value + `"`
+	}
+	if strings.HasPrefix(value, "[") {
+		return "'" + value + "'"
+	}
+	return value
+}
+
+// without says what holds without an annotation.
+func (s *Setting) without() string {
+	out := cmp.Or(s.Without, "`"+s.Default+"`")
+	if s.Class == "" {
+		return out
+	}
+	return "`" + s.Class + "` of the class, else " + out
+}

@@ -1,0 +1,149 @@
+package settings
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file reads the annotations of an Ingress under its class.
+
+// Longest is the bytes of the longest annotation that is read.
+const Longest = 16 << 10
+
+// Values are what holds for an Ingress: what its annotations say, what its class says, or the default.
+type Values struct {
+	Group            string
+	Order            int
+	Scheme           string
+	LoadBalancerName string
+	TargetType       string
+	Protocol         string            // that targets speak; "" if the Ingress does not say it
+	Version          string            // of HTTP that targets speak; "" if the Ingress does not say it
+	Attributes       map[string]string // of target groups
+	Ports            []v1alpha1.ListenPort
+	TLSPolicy        string // that the Ingress asks for
+	TLSPolicyOfClass string // for all ports
+	Certificates     []routing.CertificateID
+	Inbound          []string // nil: all clients
+	WebACL           string
+	Shield           string // true, false, or "" if neither is said
+	Conditions       Conditions
+	// HealthSaid is what the Ingress says of health checks, by annotation. HealthCheck makes a check of it.
+	HealthSaid map[string]string
+	health     routing.HealthCheck
+
+	// Uncounted is what the Ingress says of whole ports and load balancers, where others decide about these.
+	Uncounted *Values
+}
+
+// A Finding is what is wrong with an annotation.
+type Finding struct {
+	Annotation string
+	Severity   diag.Severity
+	Reason     diag.Reason
+	Message    string
+}
+
+// Read reads annotations under a class. Annotations that the class forbids are not read. Where whole is not set, those about
+// a whole port or load balancer do not count.
+func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec, whole bool) (Values, []Finding) {
+	var found []Finding
+	var forbidden []*Setting
+	var uncounted Values
+	said := make(map[*Setting]string, len(annotations))
+	given := Values{}
+	for _, name := range slices.Sorted(maps.Keys(annotations)) {
+		s, value := Of(name), annotations[name]
+		if s == nil || s.put == nil {
+			continue
+		}
+		to := &Values{}
+		switch {
+		case !s.Allows(c, value):
+			forbidden = append(forbidden, s)
+			continue
+		case len(value) > Longest:
+			found = append(found, Finding{name, diag.Error, diag.AnnotationInvalid,
+				fmt.Sprintf("it has %d bytes, and an annotation has at most %d", len(value), Longest)})
+			continue
+		case s.About.Whole() && !whole:
+			to, given.Uncounted = &uncounted, &uncounted
+		default:
+			said[s] = value
+		}
+		if err := s.read(to, value); err != nil {
+			delete(said, s)
+			found = append(found, Finding{name, diag.Error, diag.AnnotationInvalid, fmt.Sprintf("%s: %s", diag.Quote(value), err)})
+		}
+	}
+	given.complete(said, c)
+	given.Inbound, given.TLSPolicyOfClass = CanonicalInbound(given.Inbound), c.TLSPolicy
+	for _, s := range forbidden {
+		found = append(found, s.refusal(annotations[s.Annotation], given))
+	}
+	return given, found
+}
+
+// complete stores what holds: what the Ingress says, what the class says, or the default.
+func (v *Values) complete(said map[*Setting]string, c *v1alpha1.LoadBalancerClassSpec) {
+	for i := range Table {
+		s := &Table[i]
+		if s.put == nil {
+			continue
+		}
+		if s.ofHealthCheck() {
+			if value, is := said[s]; is {
+				if v.HealthSaid == nil {
+					v.HealthSaid = map[string]string{}
+				}
+				v.HealthSaid[s.Annotation] = value
+			}
+			continue
+		}
+		if value := s.value(said[s], c); value != "" {
+			_ = s.put(v, value) // every value has been checked: the class's by Validate, the default by a test
+		}
+	}
+}
+
+// refusal returns what the author of an annotation that the class forbids is told.
+func (s *Setting) refusal(value string, given Values) Finding {
+	if s.Exposes(value, given) {
+		return Finding{s.Annotation, diag.Error, diag.AnnotationNotAllowed,
+			"the class does not allow it, and without it more could be exposed than it asks for, so the Ingress is not served as it is"}
+	}
+	return Finding{s.Annotation, diag.Warning, diag.AnnotationNotAllowed, "the class does not allow it, so it is ignored"}
+}
+
+// InboundAsked returns which clients an Ingress asks for, whether or not that counts; nil for all.
+func (v Values) InboundAsked() []string {
+	if v.Uncounted != nil && v.Uncounted.Inbound != nil {
+		return v.Uncounted.Inbound
+	}
+	return v.Inbound
+}
+
+// TLSPolicyAsked returns the TLS policy that an Ingress asks for, whether or not that counts; "" for none.
+func (v Values) TLSPolicyAsked() string {
+	if v.Uncounted != nil {
+		return first(v.Uncounted.TLSPolicy, v.TLSPolicy)
+	}
+	return v.TLSPolicy
+}
+
+// WebACLAsked returns the web ACL that an Ingress asks for, whether or not that counts; "" for none.
+func (v Values) WebACLAsked() string {
+	if v.Uncounted != nil {
+		return first(v.Uncounted.WebACL, v.WebACL)
+	}
+	return v.WebACL
+}
+
+// ofHealthCheck reports whether a setting is a field of the health check.
+func (s *Setting) ofHealthCheck() bool { return strings.HasPrefix(s.Class, "healthCheck.") }
