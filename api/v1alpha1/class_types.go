@@ -189,6 +189,7 @@ type LoadBalancerClassSpec struct {
 	ValuesPerCondition int `json:"valuesPerCondition,omitempty"`
 
 	// TLSPolicy is the cloud's name of the protocols and ciphers that HTTPS ports accept.
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]{1,128}$`
 	TLSPolicy string `json:"tlsPolicy,omitempty"`
 
 	// Ports are settings of single ports, whoever is served there.
@@ -260,6 +261,7 @@ type PortSettings struct {
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
 	// TLSPolicy of this port, in place of the class's.
+	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]{1,128}$`
 	TLSPolicy string `json:"tlsPolicy,omitempty"`
 	// Attributes of listeners, in the cloud's own terms.
 	Attributes map[string]string `json:"attributes,omitempty"`
@@ -323,6 +325,7 @@ type AllowedHosts struct {
 // +kubebuilder:validation:XValidation:rule="(has(self.timeoutSeconds) ? self.timeoutSeconds : 5) < (has(self.intervalSeconds) ? self.intervalSeconds : 15)",message="the timeout (5 if unset) has to be shorter than the interval (15 if unset)"
 type HealthCheck struct {
 	// Path starts with a slash and holds neither spaces nor other than ASCII characters.
+	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/[!-~]*$`
 	Path string `json:"path,omitempty"`
 	// Port is a number from 1 to 65535, as text, or traffic-port for the one that serves.
@@ -348,10 +351,11 @@ type HealthCheck struct {
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=10
 	UnhealthyThreshold int `json:"unhealthyThreshold,omitempty"`
-	// SuccessCodes is a list of statuses from 200 to 499 and ranges of them: 200,204,300-399.
-	// +kubebuilder:validation:MaxLength=512
-	// +kubebuilder:validation:Pattern=`^[234][0-9]{2}(-[234][0-9]{2})?(,[234][0-9]{2}(-[234][0-9]{2})?)*$`
-	// +kubebuilder:validation:XValidation:rule="self.split(',').all(item, !item.contains('-') || item.split('-')[0] <= item.split('-')[1])",message="a range has to go up"
+	// SuccessCodes is a list of statuses from 200 to 499 and ranges of them (200,204,300-399); for targets that speak
+	// gRPC, of codes from 0 to 99.
+	// +kubebuilder:validation:MaxLength=255
+	// +kubebuilder:validation:Pattern=`^([234][0-9]{2}(-[234][0-9]{2})?(,[234][0-9]{2}(-[234][0-9]{2})?)*|[0-9]{1,2}(-[0-9]{1,2})?(,[0-9]{1,2}(-[0-9]{1,2})?)*)$`
+	// +kubebuilder:validation:XValidation:rule="self.split(',').all(item, !item.contains('-') || int(item.split('-')[0]) <= int(item.split('-')[1]))",message="a range has to go up"
 	SuccessCodes string `json:"successCodes,omitempty"`
 }
 
