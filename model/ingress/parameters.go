@@ -92,6 +92,11 @@ func validatePorts(ports []v1alpha1.PortSettings, at *field.Path) field.ErrorLis
 		if slices.ContainsFunc(ports[:i], func(other v1alpha1.PortSettings) bool { return other.Port == p.Port }) {
 			errs = append(errs, field.Duplicate(at.Index(i).Child("port"), p.Port))
 		}
+		if p.TLSPolicy != "" {
+			if err := settings.Of(settings.TLSPolicy).Type.Validate(p.TLSPolicy, at.Index(i).Child("tlsPolicy")); err != nil {
+				errs = append(errs, err)
+			}
+		}
 		m, under := p.MutualAuthentication, at.Index(i).Child("mutualAuthentication")
 		if m == nil {
 			continue

@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,6 +19,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/settings"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -209,6 +212,7 @@ var classes = map[string]verdict{
 	`{tags: {fairlead.dev/key: b}}`:        refused,
 	`{ports: []}`:                          fine,
 	`{ports: [{port: 443, tlsPolicy: strict, attributes: {a: b}}, {port: 80}]}`:                                               fine,
+	`{ports: [{port: 443, tlsPolicy: "very strict"}]}`:                                                                        refused,
 	`{ports: [{tlsPolicy: strict}]}`:                                                                                          refused,
 	`{ports: [{port: 0}]}`:                                                                                                    refused,
 	`{ports: [{port: 65536}]}`:                                                                                                refused,
@@ -253,7 +257,57 @@ var classes = map[string]verdict{
 	`{targetPorts: ["http"]}`:                       refused,
 }
 
+// fieldsOfClasses are the good and bad values of the fields of classes that the table of settings has. The schema takes
+// ranges that have host bits set or too long a prefix: only the compiler refuses them.
+func fieldsOfClasses() map[string]verdict {
+	out := map[string]verdict{}
+	for _, s := range settings.Table {
+		if s.Class == "" {
+			continue
+		}
+		for _, value := range s.Good {
+			out[specOfClass(s, value)] = fine
+		}
+		for _, value := range s.Bad {
+			switch spec := specOfClass(s, value); {
+			case spec == "" || value == "": // a field that is empty says nothing to the compiler
+			case s.Class == "inbound" && strings.Contains(value, "/") && !strings.HasSuffix(value, ","):
+				out[spec] = byCompiler
+			default:
+				out[spec] = refused
+			}
+		}
+	}
+	return out
+}
+
+// specOfClass is the spec of a class that says a value; "" for a value that its field has no form for.
+func specOfClass(s settings.Setting, value string) string {
+	text := fmt.Sprintf("%q", value)
+	switch {
+	case s.Class == "listenPorts":
+		var ports []string
+		for item := range strings.SplitSeq(value, ",") {
+			protocol, port, found := strings.Cut(item, ":")
+			if !found {
+				return ""
+			}
+			ports = append(ports, fmt.Sprintf("{protocol: %s, port: %s}", protocol, port))
+		}
+		text = "[" + strings.Join(ports, ", ") + "]"
+	case s.Class == "inbound":
+		text = `["` + strings.Join(strings.Split(strings.ReplaceAll(value, " ", ""), ","), `", "`) + `"]`
+	case s.Class == "shieldAdvanced" && slices.Contains(s.Good, value), s.Type.Most > 0 && strings.Trim(value, "0123456789") == "":
+		text = value
+	}
+	if part, field, nested := strings.Cut(s.Class, "."); nested {
+		return fmt.Sprintf("{%s: {%s: %s}}", part, field, text)
+	}
+	return fmt.Sprintf("{%s: %s}", s.Class, text)
+}
+
 func TestOurKindsAreCheckedAlike(t *testing.T) {
+	maps.Copy(classes, fieldsOfClasses())
 	c := kube.Shared(t)
 	namespace := c.Namespace(t)
 	client, err := dynamic.NewForConfig(c.Config)
