@@ -3,8 +3,9 @@ package ingress
 import (
 	"strings"
 
-	"fairlead.dev/fairlead/model/settings"
 	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file names what of Fairlead and of the Ingress API an Ingress uses, so that its use can be counted.

@@ -4,8 +4,9 @@ import (
 	"slices"
 	"testing"
 
-	"fairlead.dev/fairlead/model/settings"
 	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/settings"
 )
 
 func TestFeaturesAreThoseOfTheTableAndOfTheAPI(t *testing.T) {
