@@ -23,7 +23,7 @@ func (v *visit) claimAttributes(b *pooled) {
 		case !claimed:
 			b.Attributes = slices.Insert(slices.Clone(b.Attributes), at, mine)
 		case b.Attributes[at].Value != mine.Value:
-			v.found = append(v.found, about(v.Ingress, settings.GroupAttributes, diag.Warning, diag.SettingConflict,
+			v.found = append(v.found, conflicting(v.Member, settings.GroupAttributes,
 				fmt.Sprintf("%s decides on %s for %s, and says %s", b.Attributes[at].Owner, diag.Cut(name), b.ID, diag.Cut(b.Attributes[at].Value))))
 		}
 	}

@@ -59,13 +59,7 @@ func (r *resolution) tell(severity diag.Severity, reason diag.Reason, text strin
 // pooled is a backend with the settings of its health check, by annotation.
 type pooled struct {
 	routing.Backend
-	health map[string]healthClaim
-}
-
-// A healthClaim is a setting and the Ingress that made it first.
-type healthClaim struct {
-	value string
-	owner routing.Owner
+	health map[string]claim
 }
 
 func newPool(c *Class) *pool {
@@ -92,7 +86,7 @@ func (p *pool) backends() map[routing.BackendID]routing.Backend {
 	return out
 }
 
-func values(claims map[string]healthClaim) map[string]string {
+func values(claims map[string]claim) map[string]string {
 	out := make(map[string]string, len(claims))
 	for annotation, c := range claims {
 		out[annotation] = c.value
@@ -156,7 +150,7 @@ type problem struct {
 func (v *visit) claimHealth(b *pooled) {
 	health := maps.Clone(b.health)
 	if health == nil {
-		health = map[string]healthClaim{}
+		health = map[string]claim{}
 	}
 	var added []string
 	for _, annotation := range slices.Sorted(maps.Keys(v.settings.HealthSaid)) {
@@ -165,21 +159,21 @@ func (v *visit) claimHealth(b *pooled) {
 			continue
 		}
 		if annotation == settings.HealthCodes && !settings.AreCodesOf(b.Version, value) {
-			v.found = append(v.found, about(v.Ingress, annotation, diag.Warning, diag.SettingConflict,
+			v.found = append(v.found, conflicting(v.Member, annotation,
 				fmt.Sprintf("%s are no codes of %s, which %s speaks", diag.Cut(value), b.Version, b.ID)))
 			continue
 		}
 		if before, claimed := health[annotation]; !claimed {
-			health[annotation] = healthClaim{value, v.Owner}
+			health[annotation] = claim{value, v.Owner}
 			added = append(added, annotation)
 		} else if before.value != value {
-			v.found = append(v.found, about(v.Ingress, annotation, diag.Warning, diag.SettingConflict,
+			v.found = append(v.found, conflicting(v.Member, annotation,
 				fmt.Sprintf("%s decides for %s, and says %s", before.owner, b.ID, diag.Cut(before.value))))
 		}
 	}
 	if err := settings.CheckHealth(values(health), &v.class.LoadBalancerClassSpec); err != nil {
 		for _, annotation := range added {
-			v.found = append(v.found, about(v.Ingress, annotation, diag.Warning, diag.SettingConflict,
+			v.found = append(v.found, conflicting(v.Member, annotation,
 				fmt.Sprintf("it does not fit with what older Ingresses say for %s: %s", b.ID, err)))
 		}
 		return

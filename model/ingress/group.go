@@ -63,7 +63,7 @@ func (s *Snapshot) tellOthers(keys []routing.Key, snapshots map[routing.Key]*Sna
 		}
 		for _, m := range s.Members {
 			if !m.Leaving {
-				s.Diagnostics = append(s.Diagnostics, about(m.Ingress, annotation, diag.Warning, diag.SettingConflict,
+				s.Diagnostics = append(s.Diagnostics, conflicting(m, annotation,
 					"the group is several load balancers, because "+why))
 			}
 		}

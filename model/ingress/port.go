@@ -190,7 +190,7 @@ func (o *opening) choosePolicy(ports []int32) {
 			o.found = append(o.found, about(o.Ingress, settings.TLSPolicy, diag.Warning, diag.AnnotationNotAllowed,
 				fmt.Sprintf("the class decides about the TLS policy of port %d: %s", port, fixed)).On(port))
 		case fixed == "" && at.policy != policy:
-			o.found = append(o.found, about(o.Ingress, settings.TLSPolicy, diag.Warning, diag.SettingConflict,
+			o.found = append(o.found, conflicting(o.Member, settings.TLSPolicy,
 				fmt.Sprintf("port %d has the policy %s of %s already, which is kept", port, at.policy, at.decided)).On(port))
 		}
 	}

@@ -149,15 +149,20 @@ func (m Member) DecidesAboutWebACL() bool { return m.settings.WebACL != "" }
 
 // Protect is what stands before the load balancer of a snapshot.
 func Protect(s Snapshot, g Guards) (routing.Protection, []diag.Diagnostic) {
-	p := protecting{Guards: g}
-	webACL, by := p.decide(s.Members, settings.WAFv2ACL, func(s settings.Values) string { return s.WebACL }, settings.IsWebACL)
+	webACL, by, found := forAll{
+		settings.WAFv2ACL, func(v settings.Values) string { return v.WebACL }, settings.IsWebACL, g.same,
+	}.decide(s.Members)
 	out := routing.Protection{WebACL: webACL}
 	if by != nil && settings.IsWebACL(webACL) {
 		if out.WebACL = g.WebACLs[webACL]; out.WebACL == "" {
 			out.WebACL = routing.Unsettled
 		}
 	}
-	shield, by := p.decide(s.Members, settings.ShieldAdvanced, func(s settings.Values) string { return s.Shield }, func(v string) bool { return v == "true" })
+	shield, by, told := forAll{
+		settings.ShieldAdvanced, func(v settings.Values) string { return v.Shield }, func(v string) bool { return v == "true" },
+		func(a, b string) bool { return a == b },
+	}.decide(s.Members)
+	found = append(found, told...)
 	switch {
 	case shield == "false":
 		out.Shield = routing.ShieldOff
@@ -165,37 +170,7 @@ func Protect(s Snapshot, g Guards) (routing.Protection, []diag.Diagnostic) {
 		out.Shield = routing.ShieldOn
 	case shield == "true":
 		out.Shield = routing.Unsettled
-		p.found = append(p.found, about(by.Ingress, settings.ShieldAdvanced, diag.Warning, diag.NoShield, g.Unshielded))
+		found = append(found, about(by.Ingress, settings.ShieldAdvanced, diag.Warning, diag.NoShield, g.Unshielded))
 	}
-	return out, p.found
-}
-
-// A protecting is the choice of what stands before a load balancer.
-type protecting struct {
-	Guards
-	found []diag.Diagnostic
-}
-
-// decide chooses between what members say: the oldest decides that asks for something, and else the oldest
-// that asks for nothing to be there. The others are told, and those whose setting does not count.
-func (p *protecting) decide(members []Member, annotation string, said func(settings.Values) string, asks func(string) bool) (string, *Member) {
-	at := slices.IndexFunc(members, func(m Member) bool { return asks(said(m.settings)) })
-	if at < 0 {
-		at = slices.IndexFunc(members, func(m Member) bool { return said(m.settings) != "" })
-	}
-	decided, by := "", (*Member)(nil)
-	if at >= 0 {
-		by = &members[at]
-		decided = said(by.settings)
-	}
-	for _, m := range members {
-		switch mine := said(m.settings); {
-		case m.Leaving:
-		case m.settings.Uncounted != nil && said(*m.settings.Uncounted) != "" && !p.same(said(*m.settings.Uncounted), decided):
-			p.found = append(p.found, about(m.Ingress, annotation, diag.Warning, diag.NotGroupOwner, "it does not count: only the class and the owner of the group decide"))
-		case mine != "" && !p.same(mine, decided):
-			p.found = append(p.found, about(m.Ingress, annotation, diag.Warning, diag.SettingConflict, fmt.Sprintf("%s decides: %s", by.Owner, decided)))
-		}
-	}
-	return decided, by
+	return out, found
 }
