@@ -19,9 +19,9 @@ type reach struct {
 	protocols map[int32]string // of ports that are strict about redirects
 }
 
-func newReach(t *routing.Table, c Capabilities) reach {
+func newReach(t *routing.Table, listeners []routing.Listener, c Capabilities) reach {
 	r := reach{table: t, caps: c, plain: map[int32]bool{}, protocols: map[int32]string{}}
-	for _, l := range t.Listeners {
+	for _, l := range listeners {
 		if c.StrictRedirects {
 			r.protocols[l.Port] = l.Protocol
 		}
@@ -85,5 +85,5 @@ func (c Capabilities) NeedsProtocol(a Action) bool {
 
 // NeedsTLS reports whether targets that speak some version of HTTP are reached over HTTPS only.
 func (c Capabilities) NeedsTLS(version string) bool {
-	return c.HTTP2NeedsTLS && (version == "HTTP2" || version == "GRPC")
+	return c.HTTP2NeedsTLS && (version == routing.VersionHTTP2 || version == routing.VersionGRPC)
 }

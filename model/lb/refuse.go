@@ -3,6 +3,7 @@ package lb
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -42,94 +43,140 @@ func joinPorts(ports []int32) string {
 	return out
 }
 
-// expressible is the table without what cannot be said, and what that is.
+// expressible returns the table without what the cloud cannot do, and what that is.
 func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
-	t, refusals := guarded(t, c)
-	spellers := map[int32]*speller{}
-	guards := map[int32]int{} // by port, the wildcards of hosts that what is for any host is repeated for
-	for _, l := range t.Listeners {
-		spellers[l.Port] = newSpeller(c, l.Port)
-		guards[l.Port] = spellers[l.Port].guardWildcards(t.Levels(l.Port))
-	}
-	reach := newReach(t, c)
+	r := newRefuser(t, c)
 	config := t.Config
+	config.Listeners = r.open
+	config.Routes = r.routes()
+	config.Names = r.names()
+	config.Defaults = r.defaults()
+	if len(r.refusals) == 0 && len(r.closed) == 0 {
+		return t, nil
+	}
+	return routing.NewWith(config, t.Comparer().Languages), r.refusals
+}
 
-	config.Routes = make([]routing.Route, 0, len(t.Routes))
-	named := map[string]bool{} // what was said to an owner of names that are no targets
-	unreached := func(a routing.Action, owner routing.Owner, at diag.Source) {
-		if why := c.cannotReach(t, a); why != "" && !named[owner.String()+why] {
-			named[owner.String()+why] = true
-			refusals = append(refusals, Refusal{Owner: owner, Source: at, Why: why, Reason: diag.ExternalNameRefused})
+// A refuser takes out of a table what the cloud cannot do.
+type refuser struct {
+	table    *routing.Table
+	caps     Capabilities
+	open     []routing.Listener
+	closed   map[int32]string // by port, why it is not opened
+	spellers map[int32]*speller
+	guards   map[int32]int // by port, the wildcards of hosts that a rule for any host is repeated for
+	reach    reach
+	refusals []Refusal
+	told     map[string]bool // by owner and reason
+}
+
+func newRefuser(t *routing.Table, c Capabilities) *refuser {
+	r := &refuser{table: t, caps: c, closed: map[int32]string{}, spellers: map[int32]*speller{}, guards: map[int32]int{}, told: map[string]bool{}}
+	for _, l := range t.Listeners {
+		if why := c.cannotProtect(l); why != "" {
+			r.closed[l.Port] = why
+			continue
+		}
+		r.open = append(r.open, l)
+		r.spellers[l.Port] = newSpeller(c, l.Port)
+		r.guards[l.Port] = r.spellers[l.Port].guardWildcards(t.Levels(l.Port))
+	}
+	r.reach = newReach(t, r.open, c)
+	return r
+}
+
+// onPorts returns the ports on which something can be served, and tells its owner about the others.
+func (r *refuser) onPorts(ports []int32, owner routing.Owner, at diag.Source, cannot func(port int32) string) []int32 {
+	kept := ports[:0:0]
+	refused := map[string][]int32{} // by reason
+	for _, port := range ports {
+		why, closed := r.closed[port]
+		if !closed {
+			why = cannot(port)
+		}
+		if why != "" {
+			refused[why] = append(refused[why], port)
+		} else {
+			kept = append(kept, port)
 		}
 	}
-	for _, r := range t.Routes {
-		unreached(r.Action, r.Owner, r.Source)
-		if why := c.cannotSignIn(t, r.Action); why != "" {
-			refusals = append(refusals, Refusal{Owner: r.Owner, Source: r.Source, Why: why + unanswered})
-			r.Action = routing.Status(503)
-		}
-		var refused []int32
-		why := ""
-		kept := r.Ports[:0:0]
-		for _, port := range r.Ports {
-			switch because := cmp.Or(reach.cannot(r.Action, port), spellers[port].cannot(&r, guards[port])); {
-			case because != "":
-				refused, why = append(refused, port), because
-			case spellers[port].cannotHost(r.Host) == "": // else its name is refused below
-				kept = append(kept, port)
-			}
-		}
-		if len(refused) > 0 {
-			refusals = append(refusals, Refusal{Owner: r.Owner, Source: r.Source, Ports: refused, Why: why})
-		}
-		if len(kept) > 0 {
-			r.Ports = kept
-			config.Routes = append(config.Routes, r)
+	for _, why := range slices.Sorted(maps.Keys(refused)) {
+		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Ports: refused[why], Why: why})
+	}
+	return kept
+}
+
+// answerable returns an action, or 503 where it is behind a sign-in that the cloud does not do. It tells the owner of
+// targets that cannot be reached.
+func (r *refuser) answerable(a routing.Action, owner routing.Owner, at diag.Source) routing.Action {
+	if why := r.caps.cannotReach(r.table, a); why != "" && !r.told[owner.String()+why] {
+		r.told[owner.String()+why] = true
+		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Why: why, Reason: diag.ExternalNameRefused})
+	}
+	if why := r.caps.cannotSignIn(r.table, a); why != "" {
+		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Why: why + unanswered})
+		return routing.Status(503)
+	}
+	return a
+}
+
+func (r *refuser) routes() []routing.Route {
+	out := make([]routing.Route, 0, len(r.table.Routes))
+	for _, route := range r.table.Routes {
+		route.Action = r.answerable(route.Action, route.Owner, route.Source)
+		kept := r.onPorts(route.Ports, route.Owner, route.Source, func(port int32) string {
+			return cmp.Or(r.reach.cannot(route.Action, port), r.spellers[port].cannot(&route, r.guards[port]))
+		})
+		// Where the host cannot be said, its name is refused.
+		route.Ports = slices.DeleteFunc(kept, func(port int32) bool { return r.spellers[port].cannotHost(route.Host) != "" })
+		if len(route.Ports) > 0 {
+			out = append(out, route)
 		}
 	}
+	return out
+}
 
-	config.Names = slices.Clone(t.Names)
-	for i := range config.Names {
-		n := &config.Names[i]
+func (r *refuser) names() []routing.Name {
+	out := slices.Clone(r.table.Names)
+	for i := range out {
+		n := &out[i]
+		n.Ports = slices.DeleteFunc(slices.Clone(n.Ports), func(port int32) bool { return r.closed[port] != "" })
 		n.Unsaid = nil
 		why := ""
-		for _, l := range t.Listeners {
+		for _, l := range r.open {
 			if n.Listed != nil && !slices.Contains(n.Ports, l.Port) {
 				continue
 			}
-			if because := spellers[l.Port].cannotHost(n.Host); because != "" {
+			if because := r.spellers[l.Port].cannotHost(n.Host); because != "" {
 				n.Unsaid, why = append(n.Unsaid, l.Port), because
 			}
 		}
 		if why != "" {
-			refusals = append(refusals, Refusal{Owner: n.Owner, Source: n.Source, Ports: n.Unsaid,
+			r.refusals = append(r.refusals, Refusal{Owner: n.Owner, Source: n.Source, Ports: n.Unsaid,
 				Why: why + "; requests for it are answered as if no rule named it"})
 		}
 	}
+	return out
+}
 
-	config.Defaults = nil
-	repeating := repeatingDefaults(t)
-	for _, d := range t.Defaults {
+func (r *refuser) defaults() []routing.Default {
+	var out []routing.Default
+	repeating := r.repeatingDefaults()
+	for _, d := range r.table.Defaults {
 		if repeating[d.Owner.String()] {
-			refusals = append(refusals, Refusal{Owner: d.Owner, Source: d.Source, Reason: diag.TooComplex, Why: fmt.Sprintf("the class lets requests that miss the paths of a host go on to the paths of less specific hosts before its default backend, "+
+			r.refusals = append(r.refusals, Refusal{Owner: d.Owner, Source: d.Source, Reason: diag.TooComplex, Why: fmt.Sprintf("the class lets requests that miss the paths of a host go on to the paths of less specific hosts before its default backend, "+
 				"and for the hosts that this one is to answer for these are more than %d in all: name fewer hosts, or write fewer paths without a host", mostRepeated)})
 			continue
 		}
-		unreached(d.Action, d.Owner, d.Source)
-		if why := c.cannotSignIn(t, d.Action); why != "" {
-			refusals = append(refusals, Refusal{Owner: d.Owner, Source: d.Source, Why: why + unanswered})
-			d.Action = routing.Status(503)
-		}
-		if why := cmp.Or(c.cannotDo(d.Action), reach.cannotDefault(d)); why != "" {
-			refusals = append(refusals, Refusal{Owner: d.Owner, Source: d.Source, Why: why})
+		d.Ports = r.onPorts(d.Ports, d.Owner, d.Source, func(int32) string { return "" })
+		d.Action = r.answerable(d.Action, d.Owner, d.Source)
+		if why := cmp.Or(r.caps.cannotDo(d.Action), r.reach.cannotDefault(d)); why != "" {
+			r.refusals = append(r.refusals, Refusal{Owner: d.Owner, Source: d.Source, Why: why})
 			continue
 		}
-		config.Defaults = append(config.Defaults, d)
+		out = append(out, d)
 	}
-	if len(refusals) == 0 {
-		return t, nil
-	}
-	return routing.NewWith(config, t.Comparer().Languages), refusals
+	return out
 }
 
 // mostRepeated is how many routes of less specific hosts the default backend of one Ingress has repeated for its hosts.
@@ -137,13 +184,14 @@ const mostRepeated = 100_000
 
 // repeatingDefaults are the Ingresses whose default backends have more routes repeated than that: before a default, the
 // routes that a host falls through to are said for it again.
-func repeatingDefaults(t *routing.Table) map[string]bool {
+func (r *refuser) repeatingDefaults() map[string]bool {
+	t := r.table
 	if t.HostMiss != routing.MissFallsThrough || len(t.Defaults) == 0 {
 		return nil
 	}
 	repeated, out := map[string]int{}, map[string]bool{}
-	for _, listener := range t.Listeners {
-		for _, l := range t.Levels(listener.Port) {
+	for port := range r.spellers {
+		for _, l := range t.Levels(port) {
 			if l.Host == routing.Any || l.Miss == nil || l.Closed {
 				continue
 			}
@@ -214,7 +262,7 @@ func (s *speller) limits() string {
 	return limits
 }
 
-// unanswered is what becomes of requests that should be behind a sign-in.
+// unanswered is what becomes of requests that the cloud cannot answer as they should be.
 const unanswered = "; requests are answered 503"
 
 // cannotSignIn says why nobody can be let through behind a sign-in, or "".
@@ -226,7 +274,7 @@ func (c Capabilities) cannotSignIn(t *routing.Table, a routing.Action) string {
 		return c.Name + " does not ask users to sign in"
 	}
 	for _, w := range a.Forward {
-		if v := t.Backends[w.Backend].Version; v != "" && v != "HTTP1" {
+		if v := t.Backends[w.Backend].Version; v != "" && v != routing.VersionHTTP1 {
 			return fmt.Sprintf("%s does not ask users to sign in on the way to %s, which speaks %s", c.Name, w.Backend, v)
 		}
 	}
