@@ -43,7 +43,7 @@ func Ask(s ingress.Snapshot) lb.Questions {
 // the cloud's quotas is left out, the newest member first.
 func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	languages := routing.NewLanguages()
-	s = s.Looking()
+	s = s.WithAnnotationCache()
 	built := compile(s, f, c, languages)
 	if len(built.exceeds(c, f.InUse)) > 0 {
 		built = fit(s, f, c, built, languages)
@@ -53,14 +53,14 @@ func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	return built
 }
 
-// guardsOf are what the cloud has to put before load balancers.
-func guardsOf(f lb.Facts, c lb.Capabilities) ingress.Guards {
-	g := ingress.Guards{WebACLs: f.WebACLs, Unguarded: f.Unguarded, Unshielded: f.Unshielded}
+// protectionOf returns what the cloud has to protect load balancers with.
+func protectionOf(f lb.Facts, c lb.Capabilities) ingress.CloudProtection {
+	g := ingress.CloudProtection{WebACLs: f.WebACLs, NoWebACLs: f.Unguarded, NoShield: f.Unshielded}
 	if !c.WebACLs {
-		g.WebACLs, g.Unguarded = nil, c.Name+" has no web ACLs"
+		g.WebACLs, g.NoWebACLs = nil, c.Name+" has no web ACLs"
 	}
 	if !c.Shields {
-		g.Unshielded = c.Name + " has no shield"
+		g.NoShield = c.Name + " has no shield"
 	}
 	return g
 }
@@ -77,44 +77,46 @@ func certificatesOf(f lb.Facts, known ingress.Memory) ingress.Certificates {
 	return out
 }
 
-// compile is the compiler's three stages.
+// compile is the compiler's stages: policies, translation, table, rules.
 func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *routing.Languages) Built {
-	guards := guardsOf(f, c)
-	s, uncalled := s.Called(f.NameTaken)
-	s, unguarded := s.Guarded(guards)
-	s, restricted := s.Unrestricted()
-	s, unreached := s.Reachable()
-	s, unset := s.Set(f.SettingsRefused)
-	config, diagnostics := ingress.Translate(s, certificatesOf(f, s.Memory))
-	protection, found := ingress.Protect(s, guards)
-	config.Protection, diagnostics = protection, slices.Concat(diagnostics, uncalled, unguarded, restricted, unreached, unset, found)
+	protection := protectionOf(f, c)
+	s, diagnostics := servable(s, policies(f, protection))
+	config, translated := ingress.Translate(s, certificatesOf(f, s.Memory))
+	shielded, protected := ingress.Protect(s, protection)
+	config.Protection = shielded
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
-	for _, missing := range f.Unmet {
-		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing})
-	}
-	stale := f.Stale
-	if f.CertificatesUnread != "" {
-		stale = append(slices.Clip(stale), f.CertificatesUnread)
-	}
-	for _, why := range stale {
-		diagnostics = append(diagnostics, diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unread, Source: diag.Source{Kind: "LoadBalancer", Name: string(s.Key)},
-			Message: "What is asked for could not be looked up, and is taken for what it was: " + why})
-	}
-	diagnostics = append(diagnostics, refuseSettings(&config, f.SettingsRefused)...)
+	refused := refuseSettings(&config, f.SettingsRefused)
 	table := routing.NewWith(config, languages)
 	balancer, served, refusals := lb.Lower(table, c)
 	balancer.KeepClientSecrets(f.ClientSecrets)
-	if len(unset) > 0 && f.Digest != "" {
+	if s.RefusesSettings(f.SettingsRefused) && f.Digest != "" {
 		balancer.Digest = f.Digest // its settings stay as they are
 	}
 	if s.Ends(config) {
 		balancer.Withdrawn = true
 		balancer.Wanted = balancer.Wanted || s.Class.Retains()
 	}
-	diagnostics = append(diagnostics, served.Diagnostics()...)
+	diagnostics = slices.Concat(diagnostics, translated, protected, unknown(s, f), refused, served.Diagnostics())
 	for _, r := range refusals {
 		diagnostics = append(diagnostics, r.Diagnostic())
 	}
 	diagnostics = append(diagnostics, crowds(balancer, c)...)
 	return Built{Table: served, LoadBalancer: balancer, Diagnostics: diag.Sort(diagnostics)}
+}
+
+// unknown returns the diagnostics about facts of the cloud that could not be looked up, or do not hold.
+func unknown(s ingress.Snapshot, f lb.Facts) []diag.Diagnostic {
+	var found []diag.Diagnostic
+	for _, missing := range f.Unmet {
+		found = append(found, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing})
+	}
+	stale := f.Stale
+	if f.CertificatesUnread != "" {
+		stale = append(slices.Clip(stale), f.CertificatesUnread)
+	}
+	for _, why := range stale {
+		found = append(found, diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unread, Source: diag.Source{Kind: "LoadBalancer", Name: string(s.Key)},
+			Message: "What is asked for could not be looked up, and is taken for what it was: " + why})
+	}
+	return found
 }

@@ -187,7 +187,7 @@ func TestWhatMovesAwayIsReadAsItsOldClassReadsIt(t *testing.T) {
 			map[routing.Key]Memory{group: memory(before)}), Options{})
 		at := slices.IndexFunc(snapshots, func(s Snapshot) bool { return s.Key == group })
 		compare(t, "members", members(snapshots)[group], "alice/web (bob/web)")
-		if p, _ := Protect(snapshots[at], Guards{}); p.WebACL != "" {
+		if p, _ := Protect(snapshots[at], CloudProtection{}); p.WebACL != "" {
 			t.Errorf("the web ACL of the group is %q, as an Ingress says that leaves it", p.WebACL)
 		}
 	})
@@ -250,7 +250,7 @@ func TestWhatAServiceIsAnnotatedWithIsNotLetPassAnyMore(t *testing.T) {
 			snapshots, _ := Split(objects(ing, service, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.now}), map[routing.Key]Memory{
 				"fairlead/shop/web/internal": {Class: &v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.before}, Members: map[string]Remembered{"shop/web": member}},
 			}), Options{})
-			left, found := snapshots[0].Unrestricted()
+			left, found := snapshots[0].WithoutForeignRestrictions()
 			if len(left.Members) != c.want || left.Withdrawn != (c.want == 0) {
 				t.Errorf("%d members are left, want %d; told %v", len(left.Members), c.want, told(found))
 			}

@@ -221,18 +221,18 @@ func Heeds(key string) bool {
 	return key == settings.IngressClass || strings.HasPrefix(key, settings.Prefix) || meantAsOurs(key) || foreign.Matters(key)
 }
 
-// Looking is the snapshot with room to note what the annotations of its Services mean, where it is compiled several
-// times.
-func (s Snapshot) Looking() Snapshot {
+// WithAnnotationCache returns the snapshot with a cache of what the annotations of its Services mean, for snapshots that
+// are compiled several times.
+func (s Snapshot) WithAnnotationCache() Snapshot {
 	s.annotated = map[*corev1.Service]*foreign.Annotations{}
 	return s
 }
 
-// Unrestricted is the snapshot without the changes that refer to a Service with an annotation that
+// WithoutForeignRestrictions returns the snapshot without the changes that refer to a Service with an annotation that
 // restricts who is answered and is not read. What was served before the Service had it stays; its owner
 // is told, too. What was served because the class let such annotations pass, and the class does not any more,
 // does not stay.
-func (s Snapshot) Unrestricted() (Snapshot, []diag.Diagnostic) {
+func (s Snapshot) WithoutForeignRestrictions() (Snapshot, []diag.Diagnostic) {
 	services := byName(s.Services)
 	backends := byName(s.Backends)
 	var found []diag.Diagnostic

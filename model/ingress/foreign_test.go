@@ -192,7 +192,7 @@ func TestServicesThatAreRestricted(t *testing.T) {
 				Memory:  Memory{Members: map[string]Remembered{"shop/web": known}},
 				Objects: Objects{Services: []*corev1.Service{service}},
 			}
-			left, found := s.Unrestricted()
+			left, found := s.WithoutForeignRestrictions()
 			if (len(left.Members) == 1) != served {
 				t.Errorf("%d members are left", len(left.Members))
 			}

@@ -177,8 +177,8 @@ func drawMember(rng *rand.Rand, namespace string, n int, group string) *networki
 }
 
 // cloudHas are the certificates and web ACLs that drawn members ask for.
-func cloudHas() Guards {
-	return Guards{WebACLs: map[string]string{"weak": "arn:weak", "strong": "arn:strong"}}
+func cloudHas() CloudProtection {
+	return CloudProtection{WebACLs: map[string]string{"weak": "arn:weak", "strong": "arn:strong"}}
 }
 
 // compiled is the only load balancer of some objects.
@@ -188,7 +188,7 @@ func compiled(t *testing.T, given []any) (Snapshot, routing.Config) {
 	if len(snapshots) != 1 {
 		t.Fatalf("%d load balancers: %v", len(snapshots), found)
 	}
-	s, _ := snapshots[0].Guarded(cloudHas())
+	s, _ := snapshots[0].WithoutOtherWebACLs(cloudHas())
 	config, _ := Translate(s, Certificates{})
 	config.Protection, _ = Protect(s, cloudHas())
 	return s, config

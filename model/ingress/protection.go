@@ -15,12 +15,13 @@ import (
 // Shield Advanced. One holds for all members. An Ingress that asks for a web ACL is served behind that one, or
 // not at all.
 
-// Guards are what the cloud has to put before a load balancer.
-type Guards struct {
+// CloudProtection is what the cloud has to protect a load balancer with.
+type CloudProtection struct {
 	// WebACLs maps those that were asked for to what the cloud calls them.
 	WebACLs map[string]string
-	// Unguarded is why it has none of those that are missing there, and Unshielded why it has no shield; or "".
-	Unguarded, Unshielded string
+	// NoWebACLs is why the cloud has none of those that are missing in WebACLs, and NoShield why it has no Shield
+	// Advanced; or "".
+	NoWebACLs, NoShield string
 }
 
 // WebACLs are those that members ask for.
@@ -40,18 +41,18 @@ func Shielded(s Snapshot) bool {
 	return slices.ContainsFunc(s.Members, func(m Member) bool { return m.settings.Shield == "true" })
 }
 
-// unguarded reports whether a member asks for a web ACL that there is not.
-func (g Guards) unguarded(m Member) bool {
+// lacks reports whether a member asks for a web ACL that there is not.
+func (g CloudProtection) lacks(m Member) bool {
 	return settings.IsWebACL(m.settings.WebACL) && g.WebACLs[m.settings.WebACL] == ""
 }
 
-// called is what the cloud calls a web ACL, as far as that is known.
-func (g Guards) called(webACL string) string { return cmp.Or(g.WebACLs[webACL], webACL) }
+// arnOf returns the ARN of a web ACL, as far as that is known, or the name.
+func (g CloudProtection) arnOf(webACL string) string { return cmp.Or(g.WebACLs[webACL], webACL) }
 
 // same reports whether two settings name one web ACL. Of those that do not count the cloud is not asked for the
 // ARN, which has the name in it.
-func (g Guards) same(a, b string) bool {
-	a, b = g.called(a), g.called(b)
+func (g CloudProtection) same(a, b string) bool {
+	a, b = g.arnOf(a), g.arnOf(b)
 	return a == b || a != "" && b != "" && (nameInARN(a) == b || a == nameInARN(b))
 }
 
@@ -64,17 +65,17 @@ func nameInARN(webACL string) string {
 	return ""
 }
 
-// Guarded is a snapshot in which no member asks for another web ACL than the one that stands before the load
+// WithoutOtherWebACLs returns a snapshot in which no member asks for another web ACL than the one that stands before the load
 // balancer, or for one that there is not, unless it was served before that went missing. A change that asks for
 // such a one is taken back. The owners are told.
-func (s Snapshot) Guarded(g Guards) (Snapshot, []diag.Diagnostic) {
+func (s Snapshot) WithoutOtherWebACLs(g CloudProtection) (Snapshot, []diag.Diagnostic) {
 	var found []diag.Diagnostic
-	refused := slices.DeleteFunc(s.Changes(), func(m Member) bool { return !g.unguarded(m) })
+	refused := slices.DeleteFunc(s.Changes(), func(m Member) bool { return !g.lacks(m) })
 	for _, m := range s.Members {
-		if m.Leaving || !g.unguarded(m) {
+		if m.Leaving || !g.lacks(m) {
 			continue
 		}
-		why := cmp.Or(g.Unguarded, "there is no web ACL "+m.settings.WebACL)
+		why := cmp.Or(g.NoWebACLs, "there is no web ACL "+m.settings.WebACL)
 		if among(m, refused) {
 			found = append(found, about(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLMissing, why+", and the Ingress is not served without it"))
 		} else {
@@ -148,7 +149,7 @@ func (m Member) DecidesAboutShield() bool { return m.settings.Shield != "" }
 func (m Member) DecidesAboutWebACL() bool { return m.settings.WebACL != "" }
 
 // Protect is what stands before the load balancer of a snapshot.
-func Protect(s Snapshot, g Guards) (routing.Protection, []diag.Diagnostic) {
+func Protect(s Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnostic) {
 	webACL, by, found := forAll{
 		settings.WAFv2ACL, func(v settings.Values) string { return v.WebACL }, settings.IsWebACL, g.same,
 	}.decide(s.Members)
@@ -166,11 +167,11 @@ func Protect(s Snapshot, g Guards) (routing.Protection, []diag.Diagnostic) {
 	switch {
 	case shield == "false":
 		out.Shield = routing.ShieldOff
-	case shield == "true" && g.Unshielded == "":
+	case shield == "true" && g.NoShield == "":
 		out.Shield = routing.ShieldOn
 	case shield == "true":
 		out.Shield = routing.Unsettled
-		found = append(found, about(by.Ingress, settings.ShieldAdvanced, diag.Warning, diag.NoShield, g.Unshielded))
+		found = append(found, about(by.Ingress, settings.ShieldAdvanced, diag.Warning, diag.NoShield, g.NoShield))
 	}
 	return out, found
 }

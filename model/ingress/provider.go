@@ -36,13 +36,13 @@ func ProviderSettings(s Snapshot) (class string, groups []string) {
 	return providerSettings(s.Class.Provider), slices.Compact(groups)
 }
 
-// Set is a snapshot without the changes that ask for a load balancer whose class has settings that the provider does not
+// WithoutRefusedSettings returns the snapshot without the changes that ask for a load balancer whose class has settings that the provider does not
 // take. What is served already stays; its owners are told, too.
-func (s Snapshot) Set(refused map[string]string) (Snapshot, []diag.Diagnostic) {
-	why := refused[providerSettings(s.Class.Provider)]
-	if why == "" {
+func (s Snapshot) WithoutRefusedSettings(refused map[string]string) (Snapshot, []diag.Diagnostic) {
+	if !s.RefusesSettings(refused) {
 		return s, nil
 	}
+	why := refused[providerSettings(s.Class.Provider)]
 	changes := s.Changes()
 	found := []diag.Diagnostic{{Severity: diag.Error, Reason: diag.SettingsRefused, Source: s.Class.Source().At("spec.provider"), Message: why}}
 	for _, m := range changes {
@@ -50,6 +50,11 @@ func (s Snapshot) Set(refused map[string]string) (Snapshot, []diag.Diagnostic) {
 			Message: fmt.Sprintf("not served by a new load balancer, or as it was changed: the provider does not take spec.provider of class %s: %s", s.Class.Name, why)})
 	}
 	return s.Refuse(changes), found
+}
+
+// RefusesSettings reports whether the provider does not take the settings of the class.
+func (s Snapshot) RefusesSettings(refused map[string]string) bool {
+	return refused[providerSettings(s.Class.Provider)] != ""
 }
 
 // validateProviderSettings is what is wrong with settings before their provider sees them.

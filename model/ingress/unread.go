@@ -13,9 +13,9 @@ import (
 // This file is about Secrets and Nodes that could not be read. What is served with them stays as it is, and what is not
 // served yet waits. Other members are served as ever.
 
-// Reachable is a snapshot without the changes that send requests to Nodes, where these could not be read. The owners are
+// WithoutUnreadNodes returns the snapshot without the changes that send requests to Nodes, where these could not be read. The owners are
 // told. The members of target groups that exist stay, as nothing is registered and nothing is deregistered without Nodes.
-func (s Snapshot) Reachable() (Snapshot, []diag.Diagnostic) {
+func (s Snapshot) WithoutUnreadNodes() (Snapshot, []diag.Diagnostic) {
 	if s.NodesUnread == "" {
 		return s, nil
 	}
