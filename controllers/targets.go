@@ -91,7 +91,7 @@ func (b *targetBook) track(ctx context.Context, key lb.Key, class *ingress.Class
 			b.groups[k] = &tracked{}
 			fresh = append(fresh, k)
 		}
-		if was := b.groups[k].class; was != nil && !was.SameTargets(class) {
+		if was := b.groups[k].class; was != nil && !ingress.SameTargets(&was.LoadBalancerClassSpec, &class.LoadBalancerClassSpec) {
 			fresh = append(fresh, k)
 		}
 		b.groups[k].class, b.groups[k].caps = class, caps
@@ -431,7 +431,7 @@ func (r *registrar) want(ctx context.Context, t tracked) (found ingress.Found, n
 	if now.Pods, now.Awaited, err = r.pods.behind(ctx, now.Slices); err != nil {
 		return found, settled, err
 	}
-	found = t.class.Find(t.backend, now)
+	found = ingress.Find(&t.class.LoadBalancerClassSpec, t.backend, now)
 	found.Targets = t.caps.Targets(t.backend.TargetType, found.Targets)
 	found.Awaited = t.caps.Targets(t.backend.TargetType, found.Awaited)
 	switch {

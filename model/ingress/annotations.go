@@ -32,9 +32,9 @@ func (c *Class) read(ing *networkingv1.Ingress, group string) (settings.Values, 
 	if err := given.Conditions.Check(&ing.Spec); err != nil {
 		found = append(found, about(ing, settings.RequestRules, diag.Error, diag.AnnotationInvalid, err.Error()))
 	}
-	if port := given.HealthSaid[settings.HealthPort]; port != "" && !c.allowsCheck(port) {
+	if port := given.HealthSaid[settings.HealthPort]; port != "" && !settings.AllowsCheckPort(&c.LoadBalancerClassSpec, port) {
 		found = append(found, about(ing, settings.HealthPort, diag.Error, diag.TargetPortNotAllowed,
-			fmt.Sprintf("health checks cannot go to port %s: %s", port, c.notAllowed())))
+			fmt.Sprintf("health checks cannot go to port %s: %s", port, settings.TargetPortsSay(&c.LoadBalancerClassSpec))))
 	}
 	if given.HealthSaid != nil {
 		if err := settings.CheckHealth(given.HealthSaid, &c.LoadBalancerClassSpec); err != nil {

@@ -26,21 +26,21 @@ func newEndpointBudget() endpointBudget {
 }
 
 // resolve looks a reference up, or leaves it without targets if its namespace has no endpoints left to look at.
-func (v *visit) resolve(ref reference) *resolution {
+func (v *visit) resolve(service name, ref reference) *resolution {
 	budget := v.pool.endpoints
-	takes, known := budget.of[ref.service]
+	takes, known := budget.of[service]
 	if !known {
-		for _, s := range v.slices[ref.service] {
+		for _, s := range v.slices[service] {
 			takes += 1 + len(s.Ports) + len(s.Endpoints)
 		}
-		budget.of[ref.service] = takes
+		budget.of[service] = takes
 	}
-	namespace := ref.service.namespace
+	namespace := service.namespace
 	if budget.spent[namespace]+takes <= mostEndpoints {
 		budget.spent[namespace] += takes
-		return v.class.resolve(ref, v.behind(ref.service))
+		return resolve(&v.class.LoadBalancerClassSpec, ref, v.behind(service))
 	}
-	r := v.class.resolve(ref, Behind{Service: v.services[ref.service]})
+	r := resolve(&v.class.LoadBalancerClassSpec, ref, Behind{Service: v.services[service]})
 	r.problems = nil
 	r.tell(diag.Error, diag.TooComplex, fmt.Sprintf(
 		"the backends of namespace %s on this load balancer have more than %d endpoints and ports of EndpointSlices in all, each backend for itself, so nothing is sent to Service %s: have fewer backends, or fewer ports or endpoints of a Service",

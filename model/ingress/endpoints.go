@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -151,13 +150,12 @@ type Found struct {
 }
 
 // Find finds the targets of a backend as they are now. All else of the backend stays as it was when it was made.
-func (c *Class) Find(b routing.Backend, now Behind) Found {
-	namespace, serviceName, _ := strings.Cut(b.Service, "/")
-	ref := reference{service: name{namespace, serviceName}, portName: string(b.Port), targetType: b.TargetType}
+func Find(c *classSpec, b routing.Backend, now Behind) Found {
+	ref := reference{service: b.Service, portName: string(b.Port), targetType: b.TargetType}
 	if number, err := strconv.ParseInt(string(b.Port), 10, 32); err == nil {
 		ref.portName, ref.portNumber = "", int32(number)
 	}
-	r := c.resolve(ref, now)
+	r := resolve(c, ref, now)
 	out := Found{Targets: r.backend.Targets, Awaited: r.awaited, Doubted: r.doubted, Disputed: r.disputed}
 	for _, p := range r.problems {
 		if p.reason == diag.EndpointForeign || p.reason == diag.TargetPortNotAllowed {

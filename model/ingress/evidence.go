@@ -12,8 +12,8 @@ import (
 // he likes; the status of a Pod is written by the kubelet of its node. See docs/decisions/0019.
 
 // SameTargets reports whether two classes allow the same endpoints to be targets.
-func (c *Class) SameTargets(as *Class) bool {
-	return c.ForeignEndpoints == as.ForeignEndpoints && slices.Equal(c.TargetPorts, as.TargetPorts)
+func SameTargets(a, b *classSpec) bool {
+	return a.ForeignEndpoints == b.ForeignEndpoints && slices.Equal(a.TargetPorts, b.TargetPorts)
 }
 
 // A Claim is what an EndpointSlice says: that an address is that of a Pod of its namespace.

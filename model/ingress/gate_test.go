@@ -147,10 +147,10 @@ func TestAPodThatKnocksIsATarget(t *testing.T) {
 					Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.0.1." + map[string]string{"a": "1", "b": "2"}[n]}}},
 				})
 			}
-			class := &Class{}
-			ref := reference{service: name{"shop", "web"}, portNumber: 80, targetType: v1alpha1.TargetTypeIP}
+			class := &v1alpha1.LoadBalancerClassSpec{}
+			ref := reference{service: "shop/web", portNumber: 80, targetType: v1alpha1.TargetTypeIP}
 			var got []string
-			for _, target := range class.resolve(ref, now).backend.Targets {
+			for _, target := range resolve(class, ref, now).backend.Targets {
 				got = append(got, target.String())
 			}
 			compare(t, "targets", got, c.targets)
@@ -158,7 +158,7 @@ func TestAPodThatKnocksIsATarget(t *testing.T) {
 
 			ref.targetType = v1alpha1.TargetTypeInstance
 			got = nil
-			for _, target := range class.resolve(ref, now).backend.Targets {
+			for _, target := range resolve(class, ref, now).backend.Targets {
 				got = append(got, map[string]string{"10.0.1.1": "a", "10.0.1.2": "b"}[target.Address])
 			}
 			compare(t, "nodes", got, c.nodes)

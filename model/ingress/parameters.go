@@ -72,7 +72,7 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 		errs = append(errs, field.Invalid(at.Child("inbound"), spec.Inbound, "security groups of one's own say themselves who may connect"))
 	}
 	errs = append(errs, validateProviderSettings(spec.Provider, at.Child("provider"))...)
-	errs = append(errs, validateTargetPorts(spec.TargetPorts, at.Child("targetPorts"))...)
+	errs = append(errs, settings.ValidateTargetPorts(spec.TargetPorts, at.Child("targetPorts"))...)
 	errs = append(errs, validateTags(spec.Tags, at.Child("tags"))...)
 	errs = append(errs, validatePorts(spec.Ports, at.Child("ports"))...)
 	if spec.ValuesPerCondition < 0 {

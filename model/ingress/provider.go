@@ -2,8 +2,6 @@ package ingress
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,10 +118,4 @@ func depth(value any) int {
 		return 0
 	}
 	return deepest + 1
-}
-
-// digestOf is a short text that differs for different texts.
-func digestOf(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
 }

@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file leaves out the endpoints that must not be targets, though an EndpointSlice lists them. The author of an
@@ -18,7 +19,7 @@ import (
 
 // A screening is the endpoints of a Service port that may be targets, and what is to be said of the others.
 type screening struct {
-	class   *Class
+	class   *classSpec
 	backend routing.Backend
 	behind  Behind
 	pods    map[string]*corev1.Pod // by name
@@ -34,7 +35,7 @@ type screening struct {
 }
 
 // screen goes through the endpoints of a Service port.
-func (c *Class) screen(b Behind, port *corev1.ServicePort, backend routing.Backend) *screening {
+func screen(c *classSpec, b Behind, port *corev1.ServicePort, backend routing.Backend) *screening {
 	s := &screening{class: c, backend: backend, behind: b, pods: make(map[string]*corev1.Pod, len(b.Pods))}
 	for _, p := range b.Pods {
 		s.pods[p.Name] = p
@@ -44,7 +45,7 @@ func (c *Class) screen(b Behind, port *corev1.ServicePort, backend routing.Backe
 		if number == 0 || familyOfSlice(slice) != backend.Family || len(slice.Endpoints) == 0 {
 			continue
 		}
-		if !s.onNodes() && !c.allowsPort(number) {
+		if !s.onNodes() && !settings.AllowsTargetPort(c, number) {
 			s.ports = append(s.ports, number)
 			continue
 		}
@@ -133,7 +134,7 @@ func (s *screening) tell(r *resolution) {
 	}
 	if len(s.ports) > 0 {
 		r.tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("Service %s has endpoints on port %d, which are left out: %s",
-			s.backend.Service, slices.Min(s.ports), s.class.notAllowed()))
+			s.backend.Service, slices.Min(s.ports), settings.TargetPortsSay(s.class)))
 	}
 	r.blind = s.blind > 0
 }

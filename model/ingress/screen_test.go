@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 func TestSomeAddressesAreNeverTargets(t *testing.T) {
@@ -62,12 +63,12 @@ func TestTargetPortsOfAClass(t *testing.T) {
 			}
 			class := Class{LoadBalancerClassSpec: spec}
 			for _, p := range c.allowed {
-				if !class.allowsPort(p) {
+				if !settings.AllowsTargetPort(&class.LoadBalancerClassSpec, p) {
 					t.Errorf("port %d is refused", p)
 				}
 			}
 			for _, p := range c.refused {
-				if class.allowsPort(p) {
+				if settings.AllowsTargetPort(&class.LoadBalancerClassSpec, p) {
 					t.Errorf("port %d is allowed", p)
 				}
 			}
@@ -265,7 +266,7 @@ func TestAnEndpointIsATargetIfItsPodSaysSo(t *testing.T) {
 					Pods: c.pods, PodsKnown: !c.blind,
 				}
 				class := Class{LoadBalancerClassSpec: c.class}
-				found := class.Find(routing.Backend{Service: "shop/web", Port: "80", TargetType: targetType}, now)
+				found := Find(&class.LoadBalancerClassSpec, routing.Backend{Service: "shop/web", Port: "80", TargetType: targetType}, now)
 				compare(t, "is a target", len(found.Targets) == 1, c.target)
 				compare(t, "disputed", found.Disputed, !c.target && targetType == v1alpha1.TargetTypeInstance)
 				if c.left == "" && found.Left != "" || !strings.Contains(found.Left, c.left) {
@@ -285,9 +286,9 @@ func TestAPodThatMayFollowIsWaitedFor(t *testing.T) {
 		Awaited: map[Claim]bool{{"shop", "web-1", "10.0.0.1"}: true, {"shop", "web-2", "10.0.0.2"}: true},
 	}
 	backend := routing.Backend{Service: "shop/web", Port: "80", TargetType: v1alpha1.TargetTypeIP}
-	compare(t, "ip targets", (&Class{}).Find(backend, now), Found{
+	compare(t, "ip targets", Find(&v1alpha1.LoadBalancerClassSpec{}, backend, now), Found{
 		Targets: []routing.Target{{Address: "10.0.0.1", Port: 8080}}, Awaited: []routing.Target{{Address: "10.0.0.2", Port: 8080}}, Doubted: true,
 	})
 	backend.TargetType = v1alpha1.TargetTypeInstance
-	compare(t, "nodes", (&Class{}).Find(backend, now), Found{Doubted: true, Disputed: true})
+	compare(t, "nodes", Find(&v1alpha1.LoadBalancerClassSpec{}, backend, now), Found{Doubted: true, Disputed: true})
 }

@@ -314,7 +314,7 @@ func (w *world) targetsOf(s ingress.Snapshot, b routing.Backend, caps lb.Capabil
 	if at := slices.IndexFunc(w.Services, func(s *corev1.Service) bool { return "shop/"+s.Name == b.Service }); at >= 0 {
 		now.Service, now.Slices = w.Services[at], []*discoveryv1.EndpointSlice{w.EndpointSlices[at]}
 	}
-	return caps.Targets(b.TargetType, s.Class.Find(b, now).Targets)
+	return caps.Targets(b.TargetType, ingress.Find(&s.Class.LoadBalancerClassSpec, b, now).Targets)
 }
 
 func sameTargets(a, b []lb.Target) bool {
