@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/controllers"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
@@ -97,7 +97,7 @@ func (h home) instances(ctx context.Context) ([]string, error) {
 	}
 	var out []string
 	for i := range nodes.Items {
-		if id := ingress.ReachOf(&nodes.Items[i]).Instance; id != "" {
+		if id := endpoints.AddressesOf(&nodes.Items[i]).Instance; id != "" {
 			out = append(out, id)
 		}
 	}

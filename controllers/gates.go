@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -65,12 +65,12 @@ func (g *gatekeeper) Reconcile(ctx context.Context, name types.NamespacedName) (
 }
 
 // atGate reports whether a Pod lacks nothing to be ready but that its gate is opened.
-func atGate(pod *corev1.Pod) bool { return ingress.Knocks(pod) && !ingress.Opened(pod) }
+func atGate(pod *corev1.Pod) bool { return endpoints.WaitsForGate(pod) && !endpoints.GateIsOpen(pod) }
 
 // visit finds out how a Pod is as a target of each group that has it, or will have. The error is of what
 // could not be found out.
 func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) {
-	since := ingress.KnocksSince(pod)
+	since := endpoints.WaitsForGateSince(pod)
 	if since.Before(g.since) {
 		since = g.since
 	}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/endpoints"
 )
 
 // This file reads Nodes and watches them, both only once there are targets that are instances: most
@@ -51,7 +51,7 @@ func (r *registrar) watchNodes(from cache.Cache) source.TypedSource[groupKey] {
 
 // changedReach, for Nodes: their heartbeats are no reason.
 func changedReach(before, after client.Object) bool {
-	return ingress.ReachOf(before.(*corev1.Node)) != ingress.ReachOf(after.(*corev1.Node))
+	return endpoints.AddressesOf(before.(*corev1.Node)) != endpoints.AddressesOf(after.(*corev1.Node))
 }
 
 // slimNode drops what ReachOf does not read. A Node lists every image that it has.

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -343,7 +344,7 @@ func TestChangedReach(t *testing.T) {
 				t.Errorf("it matters: %v, want %v", got, c.matters)
 			}
 			slim, err := slimNode(node(c.edit))
-			if err != nil || ingress.ReachOf(slim.(*corev1.Node)) != ingress.ReachOf(node(c.edit)) {
+			if err != nil || endpoints.AddressesOf(slim.(*corev1.Node)) != endpoints.AddressesOf(node(c.edit)) {
 				t.Errorf("in the cache it is another node: %v, error %v", slim, err)
 			}
 		})

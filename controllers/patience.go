@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 )
@@ -126,13 +126,13 @@ func (g *gathering) expects(group lb.TargetGroup) bool {
 	return slices.ContainsFunc(g.Services, func(s *corev1.Service) bool {
 		return s.Namespace+"/"+s.Name == group.Service && slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
 			return strconv.Itoa(int(p.Port)) == string(group.Port) || p.Name == string(group.Port)
-		}) && (len(s.Spec.Selector) > 0 || !g.behind(s).Deserted())
+		}) && (len(s.Spec.Selector) > 0 || !g.behind(s).HasNoEndpoints())
 	})
 }
 
 // behind is what stands behind a Service, as far as endpoints are listed.
-func (g *gathering) behind(s *corev1.Service) ingress.Behind {
-	now := ingress.Behind{Service: s}
+func (g *gathering) behind(s *corev1.Service) endpoints.Objects {
+	now := endpoints.Objects{Service: s}
 	for _, e := range g.EndpointSlices {
 		if e.Namespace == s.Namespace && slices.Contains(serviceOfSlice(e), s.Name) {
 			now.Slices = append(now.Slices, e)

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/endpoints"
 )
 
 // This file reads Pods and watches them. There are many and they change all the time: of those that declare no
@@ -29,10 +29,10 @@ type podReader struct {
 }
 
 // behind are the Pods of endpoints, and the claims of which the Pods may follow.
-func (r podReader) behind(ctx context.Context, endpoints []*discoveryv1.EndpointSlice) ([]*corev1.Pod, map[ingress.Claim]bool, error) {
+func (r podReader) behind(ctx context.Context, list []*discoveryv1.EndpointSlice) ([]*corev1.Pod, map[endpoints.Claim]bool, error) {
 	refs := map[ref]bool{}
-	for _, s := range endpoints {
-		for c := range ingress.Claims(s) {
+	for _, s := range list {
+		for c := range endpoints.Claims(s) {
 			refs[ref{kindPod, c.Namespace, c.Pod}] = true
 		}
 	}
@@ -47,12 +47,12 @@ func (r podReader) behind(ctx context.Context, endpoints []*discoveryv1.Endpoint
 		}
 		known[refOf(kindPod, p)] = p
 	}
-	awaited := map[ingress.Claim]bool{}
+	awaited := map[endpoints.Claim]bool{}
 	now := time.Now()
-	for _, s := range endpoints {
-		for c, e := range ingress.Claims(s) {
+	for _, s := range list {
+		for c, e := range endpoints.Claims(s) {
 			p := known[ref{kindPod, c.Namespace, c.Pod}]
-			if r.fresh(c, p != nil && ingress.Vouches(p, s, e), now) {
+			if r.fresh(c, p != nil && endpoints.ConfirmsAddress(p, s, e), now) {
 				awaited[c] = true
 			}
 		}
@@ -100,7 +100,7 @@ const slicePods = "pods"
 func podsOfSlice(o client.Object) []string {
 	var out []string
 	for _, e := range o.(*discoveryv1.EndpointSlice).Endpoints {
-		if pod := ingress.PodOf(o.(*discoveryv1.EndpointSlice), e); pod != "" {
+		if pod := endpoints.PodOf(o.(*discoveryv1.EndpointSlice), e); pod != "" {
 			out = append(out, pod)
 		}
 	}
@@ -112,7 +112,7 @@ func podsOfSlice(o client.Object) []string {
 func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
 	return watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
 		was, is := before.(*corev1.Pod), after.(*corev1.Pod)
-		return ingress.Knocks(was) != ingress.Knocks(is) || ingress.Ended(was) != ingress.Ended(is) ||
+		return endpoints.WaitsForGate(was) != endpoints.WaitsForGate(is) || endpoints.Ended(was) != endpoints.Ended(is) ||
 			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)
 	}, hearing(r.backlog, func(ctx context.Context, pod *corev1.Pod) []groupKey {
 		services, err := r.pods.listing(ctx, pod)
@@ -135,10 +135,10 @@ func slimPod(o any) (any, error) {
 	}
 	slim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion}}
 	slim.Status.PodIPs = p.Status.PodIPs
-	if ingress.Ended(p) {
+	if endpoints.Ended(p) {
 		slim.Status.Phase = p.Status.Phase
 	}
-	if ingress.Gated(p) {
+	if endpoints.HasGate(p) {
 		slim.DeletionTimestamp, slim.Labels = p.DeletionTimestamp, p.Labels
 		slim.Spec.ReadinessGates = p.Spec.ReadinessGates
 		slim.Status.Conditions = p.Status.Conditions

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/endpoints"
 )
 
 // aPod has something everywhere, as Pods do.
@@ -56,14 +56,14 @@ func TestOfAPodWithTheGateWhatIsReadIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := o.(*corev1.Pod)
-	if !ingress.Knocks(kept) || !hasAddress(kept, "10.0.0.1") || kept.Labels["app"] != "web" {
+	if !endpoints.WaitsForGate(kept) || !hasAddress(kept, "10.0.0.1") || kept.Labels["app"] != "web" {
 		t.Errorf("what is left is %+v", kept)
 	}
 	if kept.Spec.Containers != nil || kept.Annotations != nil || kept.ManagedFields != nil || kept.Status.ContainerStatuses != nil {
 		t.Errorf("more is left than is read: %+v", kept)
 	}
 	p.DeletionTimestamp = new(metav1.Now())
-	if o, err = slimPod(p); err != nil || ingress.Knocks(o.(*corev1.Pod)) {
+	if o, err = slimPod(p); err != nil || endpoints.WaitsForGate(o.(*corev1.Pod)) {
 		t.Errorf("that it is about to go is lost: %v", err)
 	}
 }

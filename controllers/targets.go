@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
@@ -91,7 +92,7 @@ func (b *targetBook) track(ctx context.Context, key lb.Key, class *ingress.Class
 			b.groups[k] = &tracked{}
 			fresh = append(fresh, k)
 		}
-		if was := b.groups[k].class; was != nil && !ingress.SameTargets(&was.LoadBalancerClassSpec, &class.LoadBalancerClassSpec) {
+		if was := b.groups[k].class; was != nil && !endpoints.SameTargets(&was.LoadBalancerClassSpec, &class.LoadBalancerClassSpec) {
 			fresh = append(fresh, k)
 		}
 		b.groups[k].class, b.groups[k].caps = class, caps
@@ -383,7 +384,7 @@ func (r *registrar) update(ctx context.Context, k groupKey) (reconcile.Result, e
 }
 
 // staying adds to targets those that are there and whose Pods may be seen yet.
-func staying(found ingress.Found, have []lb.Target) []lb.Target {
+func staying(found endpoints.Found, have []lb.Target) []lb.Target {
 	want := found.Targets
 	for _, t := range found.Awaited {
 		if slices.Contains(have, t) && !slices.Contains(want, t) {
@@ -412,9 +413,9 @@ const (
 )
 
 // want is what the Service of a group has now, and what is about to become of it.
-func (r *registrar) want(ctx context.Context, t tracked) (found ingress.Found, next outlook, err error) {
+func (r *registrar) want(ctx context.Context, t tracked) (found endpoints.Found, next outlook, err error) {
 	at := refFrom(kindService, t.backend.Service)
-	var now ingress.Behind
+	var now endpoints.Objects
 	if now.Service, err = get[corev1.Service](ctx, r.cache, at); err != nil {
 		return found, settled, err
 	}
@@ -431,15 +432,15 @@ func (r *registrar) want(ctx context.Context, t tracked) (found ingress.Found, n
 	if now.Pods, now.Awaited, err = r.pods.behind(ctx, now.Slices); err != nil {
 		return found, settled, err
 	}
-	found = ingress.Find(&t.class.LoadBalancerClassSpec, t.backend, now)
+	found = endpoints.Find(&t.class.LoadBalancerClassSpec, t.backend, now)
 	found.Targets = t.caps.Targets(t.backend.TargetType, found.Targets)
 	found.Awaited = t.caps.Targets(t.backend.TargetType, found.Awaited)
 	switch {
-	case len(found.Targets)+len(found.Awaited) == 0 && now.Deserted():
+	case len(found.Targets)+len(found.Awaited) == 0 && now.HasNoEndpoints():
 		next = deserted
 	case found.Disputed:
 		next = disputed
-	case !onNodes && now.Coming():
+	case !onNodes && now.HasUnreadyEndpoints():
 		next = more
 	}
 	return found, next, nil

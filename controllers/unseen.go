@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/endpoints"
 )
 
 // This file gives Pods the time to be seen. EndpointSlices and Pods come in any order, and a cache that was just
@@ -36,7 +36,7 @@ type unseen struct {
 func newUnseen() *unseen { return &unseen{since: map[addressIn]time.Time{}} }
 
 // fresh reports whether a claim that no Pod vouches for has been in doubt for so short a time that the Pod may follow.
-func (u *unseen) fresh(c ingress.Claim, vouched bool, now time.Time) bool {
+func (u *unseen) fresh(c endpoints.Claim, vouched bool, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	at := addressIn{c.Namespace, c.Address}

@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/endpoints"
 )
 
 func TestAPodIsWaitedForOnce(t *testing.T) {
 	u := newUnseen()
 	begin := time.Unix(0, 0)
 	at := func(after time.Duration, pod, address string, vouched bool) bool {
-		return u.fresh(ingress.Claim{Namespace: "shop", Pod: pod, Address: address}, vouched, begin.Add(after))
+		return u.fresh(endpoints.Claim{Namespace: "shop", Pod: pod, Address: address}, vouched, begin.Add(after))
 	}
 	for _, step := range []struct {
 		why     string
@@ -42,7 +42,7 @@ func TestNothingIsWaitedForWhereTooMuchIs(t *testing.T) {
 	for range mostUnseen {
 		u.since[addressIn{"shop", time.Duration(len(u.since)).String()}] = now
 	}
-	c := ingress.Claim{Namespace: "shop", Pod: "a", Address: "10.0.0.1"}
+	c := endpoints.Claim{Namespace: "shop", Pod: "a", Address: "10.0.0.1"}
 	if u.fresh(c, false, now) {
 		t.Error("one more is waited for")
 	}

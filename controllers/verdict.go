@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -94,7 +94,7 @@ func (v visit) again() time.Duration {
 
 // news reports whether a verdict is to be written down. What is opened stays open.
 func (v visit) news(pod *corev1.Pod, verdict corev1.PodCondition) bool {
-	said := ingress.GateOf(pod)
+	said := endpoints.GateCondition(pod)
 	if said != nil && said.Status == verdict.Status {
 		return said.Status == corev1.ConditionFalse && (said.Reason != verdict.Reason || said.Message != verdict.Message)
 	}

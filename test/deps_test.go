@@ -16,7 +16,7 @@ import (
 
 // This file is the shape of the tree, enforced. Values flow right, imports point left:
 //
-//	diag <- routing <- settings <- ingress, lb <- plan, model <- providers <- fake, aws, remote, controllers <- cli <- main
+//	diag <- routing <- settings <- endpoints <- ingress, lb <- plan, model <- providers <- fake, aws, remote, controllers <- cli <- main
 //
 // Clouds never see Kubernetes, Kubernetes never sees clouds, and the model calls neither.
 
@@ -38,7 +38,8 @@ var layers = map[string][]string{
 	"model/routing":   {"model/diag", "model/printable"},
 	"model/ownership": {"model/diag", "model/routing"},
 	"model/settings":  {"model/diag", "model/routing", "api/v1alpha1"},
-	"model/ingress":   {"model/diag", "model/printable", "model/routing", "model/ownership", "model/settings", "model/ingress/foreign", "model/ingress/spelling", "api/v1alpha1"},
+	"model/endpoints": {"model/diag", "model/routing", "model/settings", "api/v1alpha1"},
+	"model/ingress":   {"model/diag", "model/printable", "model/routing", "model/ownership", "model/settings", "model/endpoints", "model/ingress/foreign", "model/ingress/spelling", "api/v1alpha1"},
 	"model/lb":        {"model/diag", "model/printable", "model/routing"},
 	"model/plan":      {"model/diag", "model/printable", "model/routing", "model/lb"},
 	"model":           {"model/diag", "model/routing", "model/ingress", "model/lb"},
@@ -55,11 +56,11 @@ var layers = map[string][]string{
 	"providers/serve":        {"api/provider/v1", "model/lb", "model/plan", "providers", "providers/wire"},
 	"providers/probe":        {"api/provider/v1", "model/check", "providers/selfsigned"},
 
-	"controllers": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
-	"cli": {"api/v1alpha1", "model", "model/diag", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
+	"controllers": {"api/v1alpha1", "model", "model/diag", "model/endpoints", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
+	"cli": {"api/v1alpha1", "model", "model/diag", "model/endpoints", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
 		"controllers", "cli/cluster", "cli/manifests", "model/check", "providers/clouds", "providers/prove", "providers/probe", "providers/providertest", "providers/remote", "providers/serve"},
 	"cli/cluster":   {"api/v1alpha1", "model/check", "model/ingress"},
-	"cli/manifests": {"api/v1alpha1", "model/ingress"},
+	"cli/manifests": {"api/v1alpha1", "model/endpoints", "model/ingress"},
 	".":             {"cli", "providers/clouds", "providers/fake", "providers/aws"},
 
 	"examples/caddy": {"api/provider/v1"}, // a provider that knows of Fairlead what is published

@@ -16,6 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 )
 
@@ -45,7 +46,7 @@ func Load(paths []string, stdin io.Reader) (ingress.Objects, error) {
 		}
 		l.read(file, text)
 	}
-	l.objects.PodsKnown = ingress.Tell(l.objects.Pods)
+	l.objects.PodsKnown = endpoints.HaveAddresses(l.objects.Pods)
 	if len(l.problems) == 0 && len(l.objects.Ingresses) == 0 {
 		return l.objects, fmt.Errorf("%s: %w", strings.Join(paths, ", "), ErrNoIngress)
 	}

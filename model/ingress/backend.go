@@ -8,7 +8,9 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -19,7 +21,7 @@ import (
 // A pool is the backends of a load balancer, shared by all that use them.
 type pool struct {
 	class    *Class
-	resolved map[reference]*resolution
+	resolved map[endpoints.Reference]*endpoints.Resolution
 	entries  map[routing.BackendID]*pooled
 	checked  map[name]bool // whether Backends are valid
 	ports    portBudget
@@ -35,21 +37,21 @@ type pooled struct {
 }
 
 func newPool(c *Class) *pool {
-	return &pool{class: c, resolved: map[reference]*resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[name]bool{}, ports: portBudget{}, endpoints: newEndpointBudget()}
+	return &pool{class: c, resolved: map[endpoints.Reference]*endpoints.Resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[name]bool{}, ports: portBudget{}, endpoints: newEndpointBudget()}
 }
 
 // backends are all of the pool, with their health checks decided.
 func (p *pool) backends() map[routing.BackendID]routing.Backend {
 	out := make(map[routing.BackendID]routing.Backend, len(p.entries))
-	usual := map[speech]routing.HealthCheck{}
+	usual := map[endpoints.Speech]routing.HealthCheck{}
 	for id, e := range p.entries {
 		b := e.Backend
-		of := speech{b.Protocol, b.Version}
+		of := endpoints.Speech{Protocol: b.Protocol, Version: b.Version}
 		if len(e.health) > 0 {
-			b.Health = settings.HealthCheck(values(e.health), &p.class.LoadBalancerClassSpec, of.protocol, of.version)
+			b.Health = settings.HealthCheck(values(e.health), &p.class.LoadBalancerClassSpec, of.Protocol, of.Version)
 		} else {
 			if _, known := usual[of]; !known {
-				usual[of] = settings.HealthCheck(nil, &p.class.LoadBalancerClassSpec, of.protocol, of.version)
+				usual[of] = settings.HealthCheck(nil, &p.class.LoadBalancerClassSpec, of.Protocol, of.Version)
 			}
 			b.Health = usual[of]
 		}
@@ -71,42 +73,50 @@ func (v *visit) action(b *networkingv1.IngressBackend, field string) routing.Act
 	if b.Resource != nil {
 		return v.resource(b.Resource, field+".resource")
 	}
-	ref := reference{v.Namespace + "/" + b.Service.Name, b.Service.Port.Name, b.Service.Port.Number, v.settings.TargetType, speech{v.settings.Protocol, v.settings.Version}, ""}
+	ref := v.reference(b.Service.Name, v1alpha1.ServicePort(b.Service.Port), "")
 	return routing.To(v.forward(ref, field+".service"))
 }
 
+// reference is a Service port, with what the Ingress says about its targets.
+func (v *visit) reference(service string, port v1alpha1.ServicePort, provider string) endpoints.Reference {
+	return endpoints.Reference{
+		Service: v.Namespace + "/" + service, PortName: port.Name, PortNumber: port.Number, TargetType: v.settings.TargetType,
+		Speech: endpoints.Speech{Protocol: v.settings.Protocol, Version: v.settings.Version}, Provider: provider,
+	}
+}
+
 // forward is the backend of a Service port.
-func (v *visit) forward(ref reference, field string) routing.BackendID {
+func (v *visit) forward(ref endpoints.Reference, field string) routing.BackendID {
 	r := v.pool.resolved[ref]
 	if r == nil {
-		_, service, _ := strings.Cut(ref.service, "/")
+		_, service, _ := strings.Cut(ref.Service, "/")
 		r = v.resolve(name{v.Namespace, service}, ref)
 		v.pool.ports.afford(r)
 		v.pool.resolved[ref] = r
 	}
-	if r.blind && !v.pool.blind {
+	if r.Unverified && !v.pool.blind {
 		v.pool.blind = true
 		v.tell(diag.Info, diag.EndpointForeign, field, "there are no Pods among the objects, so endpoints that name one are taken for what they say")
 	}
-	for _, p := range r.problems {
+	for _, p := range r.Problems {
 		if !v.told(p) {
-			v.tell(p.severity, p.reason, field, p.text)
+			v.tell(p.Severity, p.Reason, field, p.Text)
 		}
 	}
-	entry := v.pool.entries[r.backend.ID]
+	entry := v.pool.entries[r.Backend.ID]
 	if entry == nil {
-		entry = &pooled{Backend: r.backend}
-		v.pool.entries[r.backend.ID] = entry
+		entry = &pooled{Backend: r.Backend}
+		v.pool.entries[r.Backend.ID] = entry
 	}
 	if len(v.settings.HealthSaid) > 0 {
 		v.claimHealth(entry)
 	}
 	v.claimAttributes(entry)
-	return r.backend.ID
+	return r.Backend.ID
 }
 
 // told reports whether this Ingress was told of the problem at a path before: once is enough.
-func (v *visit) told(p problem) bool {
+func (v *visit) told(p endpoints.Problem) bool {
 	before := v.problems[p]
 	v.problems[p] = true
 	return before

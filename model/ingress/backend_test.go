@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -120,30 +121,30 @@ func TestTargetsAreTheReadyEndpoints(t *testing.T) {
 	// Of a Service that publishes addresses that are not ready, so that ready says nothing.
 	published, publishedServes, publishedFailed := state(yes, no, no), state(yes, yes, yes), state(yes, no, yes)
 	cases := map[string]struct {
-		slices sliceList
+		slices endpoints.SliceList
 		want   []string
 	}{
-		"sorted, each once":                       {sliceList{aSlice("shop/web", ready, "10.0.0.2", "10.0.0.1"), aSlice("shop/web", ready, "10.0.0.1")}, []string{"10.0.0.1:8080", "10.0.0.2:8080"}},
-		"unready ones are left out":               {sliceList{aSlice("shop/web", ready, "10.0.0.1"), aSlice("shop/web", unready, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
-		"unknown counts as ready":                 {sliceList{aSlice("shop/web", unknown, "10.0.0.1")}, []string{"10.0.0.1:8080"}},
-		"none is ready":                           {sliceList{aSlice("shop/web", unready, "10.0.0.1")}, nil},
-		"terminating ones are left out":           {sliceList{aSlice("shop/web", ready, "10.0.0.1"), aSlice("shop/web", serves, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
-		"unless no other is ready":                {sliceList{aSlice("shop/web", unready, "10.0.0.1"), aSlice("shop/web", serves, "10.0.0.2")}, []string{"10.0.0.2:8080"}},
-		"and they serve":                          {sliceList{aSlice("shop/web", serves, "10.0.0.1"), aSlice("shop/web", failed, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
-		"all have failed":                         {sliceList{aSlice("shop/web", failed, "10.0.0.1")}, nil},
-		"who terminates and says no more is gone": {sliceList{aSlice("shop/web", untold, "10.0.0.1")}, nil},
-		"unready ones are published":              {sliceList{aSlice("shop/web", published, "10.0.0.1"), aSlice("shop/web", ready, "10.0.0.2")}, []string{"10.0.0.1:8080", "10.0.0.2:8080"}},
-		"published ones that terminate are not":   {sliceList{aSlice("shop/web", published, "10.0.0.1"), aSlice("shop/web", publishedServes, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
-		"unless none stays":                       {sliceList{aSlice("shop/web", publishedServes, "10.0.0.1"), aSlice("shop/web", publishedFailed, "10.0.0.2")}, []string{"10.0.0.1:8080", "10.0.0.2:8080"}},
-		"slices of names are none of ours":        {sliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.AddressType = discoveryv1.AddressTypeFQDN }, "a.test")}, nil},
-		"a port without a number is none":         {sliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Ports[0].Port = nil }, "10.0.0.1")}, nil},
-		"an endpoint without an address is none":  {sliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Addresses = nil }, "10.0.0.1")}, nil},
-		"a UDP port of the same name is another":  {sliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Ports[0].Protocol = new(corev1.ProtocolUDP) }, "10.0.0.1")}, nil},
+		"sorted, each once":                       {endpoints.SliceList{aSlice("shop/web", ready, "10.0.0.2", "10.0.0.1"), aSlice("shop/web", ready, "10.0.0.1")}, []string{"10.0.0.1:8080", "10.0.0.2:8080"}},
+		"unready ones are left out":               {endpoints.SliceList{aSlice("shop/web", ready, "10.0.0.1"), aSlice("shop/web", unready, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
+		"unknown counts as ready":                 {endpoints.SliceList{aSlice("shop/web", unknown, "10.0.0.1")}, []string{"10.0.0.1:8080"}},
+		"none is ready":                           {endpoints.SliceList{aSlice("shop/web", unready, "10.0.0.1")}, nil},
+		"terminating ones are left out":           {endpoints.SliceList{aSlice("shop/web", ready, "10.0.0.1"), aSlice("shop/web", serves, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
+		"unless no other is ready":                {endpoints.SliceList{aSlice("shop/web", unready, "10.0.0.1"), aSlice("shop/web", serves, "10.0.0.2")}, []string{"10.0.0.2:8080"}},
+		"and they serve":                          {endpoints.SliceList{aSlice("shop/web", serves, "10.0.0.1"), aSlice("shop/web", failed, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
+		"all have failed":                         {endpoints.SliceList{aSlice("shop/web", failed, "10.0.0.1")}, nil},
+		"who terminates and says no more is gone": {endpoints.SliceList{aSlice("shop/web", untold, "10.0.0.1")}, nil},
+		"unready ones are published":              {endpoints.SliceList{aSlice("shop/web", published, "10.0.0.1"), aSlice("shop/web", ready, "10.0.0.2")}, []string{"10.0.0.1:8080", "10.0.0.2:8080"}},
+		"published ones that terminate are not":   {endpoints.SliceList{aSlice("shop/web", published, "10.0.0.1"), aSlice("shop/web", publishedServes, "10.0.0.2")}, []string{"10.0.0.1:8080"}},
+		"unless none stays":                       {endpoints.SliceList{aSlice("shop/web", publishedServes, "10.0.0.1"), aSlice("shop/web", publishedFailed, "10.0.0.2")}, []string{"10.0.0.1:8080", "10.0.0.2:8080"}},
+		"slices of names are none of ours":        {endpoints.SliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.AddressType = discoveryv1.AddressTypeFQDN }, "a.test")}, nil},
+		"a port without a number is none":         {endpoints.SliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Ports[0].Port = nil }, "10.0.0.1")}, nil},
+		"an endpoint without an address is none":  {endpoints.SliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Addresses = nil }, "10.0.0.1")}, nil},
+		"a UDP port of the same name is another":  {endpoints.SliceList{aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Ports[0].Protocol = new(corev1.ProtocolUDP) }, "10.0.0.1")}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, target := range c.slices.targets(&corev1.ServicePort{Name: "http", Port: 80}, ipv4) {
+			for _, target := range c.slices.Targets(&corev1.ServicePort{Name: "http", Port: 80}, endpoints.IPv4) {
 				got = append(got, target.String())
 			}
 			compare(t, "targets", got, c.want)
@@ -152,11 +153,11 @@ func TestTargetsAreTheReadyEndpoints(t *testing.T) {
 }
 
 func TestComingEndpointsAreThoseThatAreNotReadyYet(t *testing.T) {
-	with := func(c discoveryv1.EndpointConditions) sliceList {
-		return sliceList{aSlice("shop/web", nil, "10.0.0.1"), aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Conditions = c }, "10.0.0.2")}
+	with := func(c discoveryv1.EndpointConditions) endpoints.SliceList {
+		return endpoints.SliceList{aSlice("shop/web", nil, "10.0.0.1"), aSlice("shop/web", func(s *discoveryv1.EndpointSlice) { s.Endpoints[0].Conditions = c }, "10.0.0.2")}
 	}
 	for name, c := range map[string]struct {
-		slices sliceList
+		slices endpoints.SliceList
 		want   bool
 	}{
 		"all are ready":         {with(discoveryv1.EndpointConditions{Ready: new(true)}), false},
@@ -164,7 +165,7 @@ func TestComingEndpointsAreThoseThatAreNotReadyYet(t *testing.T) {
 		"one leaves":            {with(discoveryv1.EndpointConditions{Ready: new(false), Terminating: new(true)}), false},
 		"there are none at all": {nil, false},
 	} {
-		if got := (Behind{Slices: c.slices}).Coming(); got != c.want {
+		if got := (endpoints.Objects{Slices: c.slices}).HasUnreadyEndpoints(); got != c.want {
 			t.Errorf("%s: coming is %v, want %v", name, got, c.want)
 		}
 	}

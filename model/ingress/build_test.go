@@ -22,6 +22,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -157,7 +158,7 @@ func ofPods(s *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 // podsOf are the Pods of an EndpointSlice.
 func podsOf(s *discoveryv1.EndpointSlice) []*corev1.Pod {
 	var out []*corev1.Pod
-	for c := range Claims(s) {
+	for c := range endpoints.Claims(s) {
 		out = append(out, aPod(c.Namespace+"/"+c.Pod, c.Address))
 	}
 	return out

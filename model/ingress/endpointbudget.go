@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/endpoints"
 )
 
 // This file bounds the endpoints that are looked at. A Service has up to 100 ports and thousands of endpoints behind each,
@@ -26,7 +27,7 @@ func newEndpointBudget() endpointBudget {
 }
 
 // resolve looks a reference up, or leaves it without targets if its namespace has no endpoints left to look at.
-func (v *visit) resolve(service name, ref reference) *resolution {
+func (v *visit) resolve(service name, ref endpoints.Reference) *endpoints.Resolution {
 	budget := v.pool.endpoints
 	takes, known := budget.of[service]
 	if !known {
@@ -38,12 +39,12 @@ func (v *visit) resolve(service name, ref reference) *resolution {
 	namespace := service.namespace
 	if budget.spent[namespace]+takes <= mostEndpoints {
 		budget.spent[namespace] += takes
-		return resolve(&v.class.LoadBalancerClassSpec, ref, v.behind(service))
+		return endpoints.Resolve(&v.class.LoadBalancerClassSpec, ref, v.behind(service))
 	}
-	r := resolve(&v.class.LoadBalancerClassSpec, ref, Behind{Service: v.services[service]})
-	r.problems = nil
-	r.tell(diag.Error, diag.TooComplex, fmt.Sprintf(
+	r := endpoints.Resolve(&v.class.LoadBalancerClassSpec, ref, endpoints.Objects{Service: v.services[service]})
+	r.Problems = nil
+	r.Tell(diag.Error, diag.TooComplex, fmt.Sprintf(
 		"the backends of namespace %s on this load balancer have more than %d endpoints and ports of EndpointSlices in all, each backend for itself, so nothing is sent to Service %s: have fewer backends, or fewer ports or endpoints of a Service",
-		namespace, mostEndpoints, ref.service))
+		namespace, mostEndpoints, ref.Service))
 	return r
 }

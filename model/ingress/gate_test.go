@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/endpoints"
 )
 
 // A podOption makes a Pod differ from one that knocks.
@@ -32,7 +33,7 @@ func aGatedPod(name string, with ...podOption) *corev1.Pod {
 func is(kind corev1.PodConditionType, status corev1.ConditionStatus, since int64) podOption {
 	return func(p *corev1.Pod) {
 		c := corev1.PodCondition{Type: kind, Status: status, LastTransitionTime: metav1.Unix(since, 0)}
-		if known := conditionOf(p, kind); known != nil {
+		if known := endpoints.ConditionOf(p, kind); known != nil {
 			*known = c
 			return
 		}
@@ -73,10 +74,10 @@ func TestAPodKnocksOnceItLacksNothingButUs(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Knocks(c.pod); got != c.knock {
+			if got := endpoints.WaitsForGate(c.pod); got != c.knock {
 				t.Fatalf("it knocks: %v, want %v", got, c.knock)
 			}
-			if got := KnocksSince(c.pod); c.knock && !got.Equal(time.Unix(c.since, 0)) {
+			if got := endpoints.WaitsForGateSince(c.pod); c.knock && !got.Equal(time.Unix(c.since, 0)) {
 				t.Errorf("it knocks since %s, want %d", got, c.since)
 			}
 		})
@@ -97,38 +98,38 @@ func TestAPodThatKnocksIsATarget(t *testing.T) {
 		failed  = is(corev1.ContainersReady, corev1.ConditionFalse, 1000)
 	)
 	cases := map[string]struct {
-		slices  sliceList
+		slices  endpoints.SliceList
 		pods    []*corev1.Pod
 		targets []string
 		nodes   []string // that a node port with a local policy is reached on
 		coming  bool
 	}{
 		"beside one that is ready": {
-			sliceList{endpoint("a", "10.0.0.1", ready), endpoint("b", "10.0.0.2", unready)}, []*corev1.Pod{aGatedPod("b")},
+			endpoints.SliceList{endpoint("a", "10.0.0.1", ready), endpoint("b", "10.0.0.2", unready)}, []*corev1.Pod{aGatedPod("b")},
 			[]string{"10.0.0.1:8080", "10.0.0.2:8080"}, []string{"a"}, false,
 		},
 		"alone": {
-			sliceList{endpoint("b", "10.0.0.2", unready)}, []*corev1.Pod{aGatedPod("b")},
+			endpoints.SliceList{endpoint("b", "10.0.0.2", unready)}, []*corev1.Pod{aGatedPod("b")},
 			[]string{"10.0.0.2:8080"}, nil, false,
 		},
 		"and stands in for none that is about to go": {
-			sliceList{endpoint("a", "10.0.0.1", goes), endpoint("b", "10.0.0.2", unready)}, []*corev1.Pod{aGatedPod("b")},
+			endpoints.SliceList{endpoint("a", "10.0.0.1", goes), endpoint("b", "10.0.0.2", unready)}, []*corev1.Pod{aGatedPod("b")},
 			[]string{"10.0.0.1:8080", "10.0.0.2:8080"}, []string{"a"}, false,
 		},
 		"not while its containers are not ready": {
-			sliceList{endpoint("a", "10.0.0.1", ready), endpoint("b", "10.0.0.2", unready)}, []*corev1.Pod{aGatedPod("b", failed)},
+			endpoints.SliceList{endpoint("a", "10.0.0.1", ready), endpoint("b", "10.0.0.2", unready)}, []*corev1.Pod{aGatedPod("b", failed)},
 			[]string{"10.0.0.1:8080"}, []string{"a"}, true,
 		},
 		"not one that nothing is known of": {
-			sliceList{endpoint("a", "10.0.0.1", ready), endpoint("b", "10.0.0.2", unready)}, nil,
+			endpoints.SliceList{endpoint("a", "10.0.0.1", ready), endpoint("b", "10.0.0.2", unready)}, nil,
 			[]string{"10.0.0.1:8080"}, []string{"a"}, true,
 		},
 		"not the endpoint of another that had its name": {
-			sliceList{endpoint("b", "10.0.0.2", unready)}, []*corev1.Pod{aGatedPod("b", func(p *corev1.Pod) { p.UID = "uid-2" })},
+			endpoints.SliceList{endpoint("b", "10.0.0.2", unready)}, []*corev1.Pod{aGatedPod("b", func(p *corev1.Pod) { p.UID = "uid-2" })},
 			nil, nil, true,
 		},
 		"not by an address that is about to go": {
-			sliceList{endpoint("b", "10.0.0.2", discoveryv1.EndpointConditions{Ready: new(false), Serving: new(false), Terminating: new(true)})},
+			endpoints.SliceList{endpoint("b", "10.0.0.2", discoveryv1.EndpointConditions{Ready: new(false), Serving: new(false), Terminating: new(true)})},
 			[]*corev1.Pod{aGatedPod("b")}, nil, nil, false,
 		},
 	}
@@ -140,7 +141,7 @@ func TestAPodThatKnocksIsATarget(t *testing.T) {
 			service := aService("shop/web:80", func(s *corev1.Service) {
 				s.Spec.ExternalTrafficPolicy, s.Spec.Ports[0].NodePort = corev1.ServiceExternalTrafficPolicyLocal, 30080
 			})
-			now := Behind{Service: service, Slices: c.slices, Pods: c.pods}
+			now := endpoints.Objects{Service: service, Slices: c.slices, Pods: c.pods}
 			for _, n := range []string{"a", "b"} {
 				now.Nodes = append(now.Nodes, &corev1.Node{
 					ObjectMeta: metav1.ObjectMeta{Name: n},
@@ -148,17 +149,17 @@ func TestAPodThatKnocksIsATarget(t *testing.T) {
 				})
 			}
 			class := &v1alpha1.LoadBalancerClassSpec{}
-			ref := reference{service: "shop/web", portNumber: 80, targetType: v1alpha1.TargetTypeIP}
+			ref := endpoints.Reference{Service: "shop/web", PortNumber: 80, TargetType: v1alpha1.TargetTypeIP}
 			var got []string
-			for _, target := range resolve(class, ref, now).backend.Targets {
+			for _, target := range endpoints.Resolve(class, ref, now).Backend.Targets {
 				got = append(got, target.String())
 			}
 			compare(t, "targets", got, c.targets)
-			compare(t, "coming", now.Coming(), c.coming)
+			compare(t, "coming", now.HasUnreadyEndpoints(), c.coming)
 
-			ref.targetType = v1alpha1.TargetTypeInstance
+			ref.TargetType = v1alpha1.TargetTypeInstance
 			got = nil
-			for _, target := range resolve(class, ref, now).backend.Targets {
+			for _, target := range endpoints.Resolve(class, ref, now).Backend.Targets {
 				got = append(got, map[string]string{"10.0.1.1": "a", "10.0.1.2": "b"}[target.Address])
 			}
 			compare(t, "nodes", got, c.nodes)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/endpoints"
 )
 
 // This file finds objects by name, and for the members of a load balancer the objects that they
@@ -41,7 +42,7 @@ type index struct {
 	nodes      []*corev1.Node
 	pods       map[name]*corev1.Pod
 	podsKnown  bool
-	awaited    map[Claim]bool
+	awaited    map[endpoints.Claim]bool
 	taken      map[name]bool // Services that were taken over from another index, with what is behind them
 }
 
@@ -107,8 +108,8 @@ func sorted[T any](m map[name]T) []T {
 }
 
 // behind is a Service with what stands behind it.
-func (x *index) behind(service name) Behind {
-	return Behind{
+func (x *index) behind(service name) endpoints.Objects {
+	return endpoints.Objects{
 		Service: x.services[service], Slices: x.slices[service], Nodes: x.nodes,
 		Pods: slices.Collect(maps.Values(x.podsOf(service))), PodsKnown: x.podsKnown, Awaited: x.awaited,
 	}
@@ -119,7 +120,7 @@ func (x *index) podsOf(service name) map[name]*corev1.Pod {
 	out := map[name]*corev1.Pod{}
 	for _, s := range x.slices[service] {
 		for _, e := range s.Endpoints {
-			if pod := PodOf(s, e); pod != "" {
+			if pod := endpoints.PodOf(s, e); pod != "" {
 				pick(out, x.pods, name{s.Namespace, pod})
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -31,7 +32,7 @@ type Objects struct {
 	PodsKnown bool
 	// Awaited are claims of which the Pods may follow: those who watch see EndpointSlices and Pods come in
 	// any order. Nothing is said of these yet.
-	Awaited map[Claim]bool
+	Awaited map[endpoints.Claim]bool
 
 	// Memories are what is remembered of each load balancer.
 	Memories map[routing.Key]Memory

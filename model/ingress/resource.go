@@ -103,7 +103,7 @@ func rewriteOf(r *v1alpha1.Rewrite) *routing.Rewrite {
 func (v *visit) shares(services []v1alpha1.WeightedService, provider, field string) []routing.Weighted {
 	var out []routing.Weighted
 	for _, s := range services {
-		ref := reference{v.Namespace + "/" + s.Name, s.Port.Name, s.Port.Number, v.settings.TargetType, speech{v.settings.Protocol, v.settings.Version}, provider}
+		ref := v.reference(s.Name, s.Port, provider)
 		share := routing.Weighted{Backend: v.forward(ref, field), Weight: weightOf(s)}
 		at, found := slices.BinarySearchFunc(out, share.Backend, func(w routing.Weighted, id routing.BackendID) int {
 			return strings.Compare(string(w.Backend), string(id))

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -27,7 +28,7 @@ func TestSomeAddressesAreNeverTargets(t *testing.T) {
 		"no address":                  {"", "localhost", "10.0.0", "010.0.0.1"},
 	} {
 		for _, a := range addresses {
-			if got := neverTarget(a); got != kind {
+			if got := endpoints.NeverTarget(a); got != kind {
 				t.Errorf("%s is %q, want %q", a, got, kind)
 			}
 		}
@@ -260,13 +261,13 @@ func TestAnEndpointIsATargetIfItsPodSaysSo(t *testing.T) {
 	for name, c := range cases {
 		for _, targetType := range []string{v1alpha1.TargetTypeIP, v1alpha1.TargetTypeInstance} {
 			t.Run(name+", on "+targetType, func(t *testing.T) {
-				now := Behind{
+				now := endpoints.Objects{
 					Service: aService("shop/web:80", func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 30080 }),
-					Slices:  sliceList{aSlice("shop/web", c.slice, "10.0.0.1")}, Nodes: []*corev1.Node{aNode("a", "10.1.0.1")},
+					Slices:  endpoints.SliceList{aSlice("shop/web", c.slice, "10.0.0.1")}, Nodes: []*corev1.Node{aNode("a", "10.1.0.1")},
 					Pods: c.pods, PodsKnown: !c.blind,
 				}
 				class := Class{LoadBalancerClassSpec: c.class}
-				found := Find(&class.LoadBalancerClassSpec, routing.Backend{Service: "shop/web", Port: "80", TargetType: targetType}, now)
+				found := endpoints.Find(&class.LoadBalancerClassSpec, routing.Backend{Service: "shop/web", Port: "80", TargetType: targetType}, now)
 				compare(t, "is a target", len(found.Targets) == 1, c.target)
 				compare(t, "disputed", found.Disputed, !c.target && targetType == v1alpha1.TargetTypeInstance)
 				if c.left == "" && found.Left != "" || !strings.Contains(found.Left, c.left) {
@@ -279,16 +280,16 @@ func TestAnEndpointIsATargetIfItsPodSaysSo(t *testing.T) {
 
 // TestAPodThatMayFollowIsWaitedFor: nothing is said of its endpoint yet, which is no new target and may stay one.
 func TestAPodThatMayFollowIsWaitedFor(t *testing.T) {
-	now := Behind{
+	now := endpoints.Objects{
 		Service: aService("shop/web:80", func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 30080 }), PodsKnown: true,
-		Slices: sliceList{aSlice("shop/web", by("web-1", ""), "10.0.0.1"), aSlice("shop/web", by("web-2", ""), "10.0.0.2")},
+		Slices: endpoints.SliceList{aSlice("shop/web", by("web-1", ""), "10.0.0.1"), aSlice("shop/web", by("web-2", ""), "10.0.0.2")},
 		Pods:   []*corev1.Pod{aPod("shop/web-1", "10.0.0.1")}, Nodes: []*corev1.Node{aNode("a", "10.1.0.1")},
-		Awaited: map[Claim]bool{{"shop", "web-1", "10.0.0.1"}: true, {"shop", "web-2", "10.0.0.2"}: true},
+		Awaited: map[endpoints.Claim]bool{{Namespace: "shop", Pod: "web-1", Address: "10.0.0.1"}: true, {Namespace: "shop", Pod: "web-2", Address: "10.0.0.2"}: true},
 	}
 	backend := routing.Backend{Service: "shop/web", Port: "80", TargetType: v1alpha1.TargetTypeIP}
-	compare(t, "ip targets", Find(&v1alpha1.LoadBalancerClassSpec{}, backend, now), Found{
+	compare(t, "ip targets", endpoints.Find(&v1alpha1.LoadBalancerClassSpec{}, backend, now), endpoints.Found{
 		Targets: []routing.Target{{Address: "10.0.0.1", Port: 8080}}, Awaited: []routing.Target{{Address: "10.0.0.2", Port: 8080}}, Doubted: true,
 	})
 	backend.TargetType = v1alpha1.TargetTypeInstance
-	compare(t, "nodes", Find(&v1alpha1.LoadBalancerClassSpec{}, backend, now), Found{Doubted: true, Disputed: true})
+	compare(t, "nodes", endpoints.Find(&v1alpha1.LoadBalancerClassSpec{}, backend, now), endpoints.Found{Doubted: true, Disputed: true})
 }

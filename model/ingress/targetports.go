@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -43,18 +44,18 @@ func (b portBudget) spend(namespace string, ports ...int32) (over []int32) {
 }
 
 // afford leaves out the targets of a resolution whose ports its namespace has no room for.
-func (b portBudget) afford(r *resolution) {
-	namespace, _, _ := strings.Cut(r.backend.Service, "/")
+func (b portBudget) afford(r *endpoints.Resolution) {
+	namespace, _, _ := strings.Cut(r.Backend.Service, "/")
 	var ports []int32
-	for _, t := range r.backend.Targets {
+	for _, t := range r.Backend.Targets {
 		ports = append(ports, t.Port)
 	}
 	over := b.spend(namespace, ports...)
 	if len(over) == 0 {
 		return
 	}
-	r.backend.Targets = slices.DeleteFunc(slices.Clone(r.backend.Targets), func(t routing.Target) bool { return slices.Contains(over, t.Port) })
-	r.tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("Service %s has targets on port %d, which are left out: %s", r.backend.Service, over[0], tooMany(namespace)))
+	r.Backend.Targets = slices.DeleteFunc(slices.Clone(r.Backend.Targets), func(t routing.Target) bool { return slices.Contains(over, t.Port) })
+	r.Tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("Service %s has targets on port %d, which are left out: %s", r.Backend.Service, over[0], tooMany(namespace)))
 }
 
 // WithinPorts is what of the targets that a backend is to have its namespace has ports for, beside those that its
@@ -93,8 +94,8 @@ func (v *visit) mayCheck(port string) bool {
 }
 
 func (v *visit) tellCheck(port, why string) {
-	p := problem{diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("targets are checked on the port that serves, and not on %s: %s", port, why)}
+	p := endpoints.Problem{Severity: diag.Error, Reason: diag.TargetPortNotAllowed, Text: fmt.Sprintf("targets are checked on the port that serves, and not on %s: %s", port, why)}
 	if !v.told(p) {
-		v.found = append(v.found, about(v.Ingress, settings.HealthPort, p.severity, p.reason, p.text))
+		v.found = append(v.found, about(v.Ingress, settings.HealthPort, p.Severity, p.Reason, p.Text))
 	}
 }

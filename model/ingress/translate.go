@@ -11,6 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -114,7 +115,7 @@ func (t *translation) enter(m Member) *visit {
 	t.found = append(t.found, refused...)
 	rules := t.snapshot.owned(m, permitted)
 
-	v := &visit{translation: t, Member: m, source: m.Source(), rules: rules, resources: map[name]routing.Action{}, problems: map[problem]bool{}}
+	v := &visit{translation: t, Member: m, source: m.Source(), rules: rules, resources: map[name]routing.Action{}, problems: map[endpoints.Problem]bool{}}
 	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.permits(routing.Any) && t.snapshot.owners.Refuses(m.Namespace, routing.Any) == nil
 	v.opening = t.doors.open(t.index, m, allowance, rules, v.forAnyHost)
 	v.refused = slices.Concat(refused, t.takenListed(m, permitted))
@@ -182,8 +183,8 @@ type visit struct {
 	permitted  bool // the class permits a rule of it
 	forAnyHost bool // its default backend answers for hosts that no rule names
 
-	resources map[name]routing.Action // what Backends do
-	problems  map[problem]bool        // of backends, that were told
+	resources map[name]routing.Action    // what Backends do
+	problems  map[endpoints.Problem]bool // of backends, that were told
 }
 
 func (v *visit) tell(severity diag.Severity, reason diag.Reason, field, message string) {

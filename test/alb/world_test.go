@@ -20,6 +20,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -182,7 +183,7 @@ func (w *world) split() ([]ingress.Snapshot, []diag.Diagnostic) {
 func podsOf(endpoints []*discoveryv1.EndpointSlice) []*corev1.Pod {
 	var out []*corev1.Pod
 	for _, s := range endpoints {
-		for c := range ingress.Claims(s) {
+		for c := range endpoints.Claims(s) {
 			out = append(out, &corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Pod},
 				Status:     corev1.PodStatus{Phase: corev1.PodRunning, PodIPs: []corev1.PodIP{{IP: c.Address}}},
@@ -310,11 +311,11 @@ func (w *world) keepTargets(s ingress.Snapshot, caps lb.Capabilities) error {
 
 // targetsOf is where requests for a backend go: nowhere if there is no such Service.
 func (w *world) targetsOf(s ingress.Snapshot, b routing.Backend, caps lb.Capabilities) []lb.Target {
-	now := ingress.Behind{Nodes: w.Nodes, Pods: podsOf(w.EndpointSlices), PodsKnown: true}
+	now := endpoints.Objects{Nodes: w.Nodes, Pods: podsOf(w.EndpointSlices), PodsKnown: true}
 	if at := slices.IndexFunc(w.Services, func(s *corev1.Service) bool { return "shop/"+s.Name == b.Service }); at >= 0 {
 		now.Service, now.Slices = w.Services[at], []*discoveryv1.EndpointSlice{w.EndpointSlices[at]}
 	}
-	return caps.Targets(b.TargetType, ingress.Find(&s.Class.LoadBalancerClassSpec, b, now).Targets)
+	return caps.Targets(b.TargetType, endpoints.Find(&s.Class.LoadBalancerClassSpec, b, now).Targets)
 }
 
 func sameTargets(a, b []lb.Target) bool {

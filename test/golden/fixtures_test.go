@@ -9,6 +9,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/objects"
 )
@@ -31,7 +32,7 @@ func addService(o *ingress.Objects, spelt string, index int) error {
 // addPods adds the Pods that EndpointSlices name, each with the address of its endpoint.
 func addPods(o *ingress.Objects, from []*discoveryv1.EndpointSlice) {
 	for _, s := range from {
-		for c := range ingress.Claims(s) {
+		for c := range endpoints.Claims(s) {
 			o.Pods = append(o.Pods, &corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Pod},
 				Status:     corev1.PodStatus{Phase: corev1.PodRunning, PodIPs: []corev1.PodIP{{IP: c.Address}}},

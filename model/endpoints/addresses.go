@@ -1,14 +1,14 @@
-package ingress
+package endpoints
 
 import "net/netip"
 
 // This file knows addresses that are never targets, whatever an EndpointSlice or a Node says: there the load
 // balancer, or the host that it runs on, would talk to itself or to the services of the cloud's own network.
 
-// neverTarget says of what kind an address is that is never a target, or "". The API server refuses most of
+// NeverTarget says of what kind an address is that is never a target, or "". The API server refuses most of
 // these in EndpointSlices: https://kubernetes.io/docs/concepts/services-networking/service/#custom-endpointslices,
 // "The endpoint IPs must not be: loopback, or link-local".
-func neverTarget(address string) string {
+func NeverTarget(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
 		return "no address"

@@ -1,4 +1,4 @@
-package ingress
+package endpoints
 
 import (
 	"cmp"
@@ -9,14 +9,14 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds out what targets speak: what the Ingress says, else what the Service says of its port,
-// else plain HTTP/1.1.
+// This file finds the protocol that targets speak: the one that the Ingress says, else the appProtocol of the Service's
+// port, else plain HTTP/1.1.
 
-// A speech is what targets speak. What is not said is empty.
-type speech struct{ protocol, version string }
+// Speech is the protocol and the version of HTTP that targets speak; "" where neither Ingress nor Service says it.
+type Speech struct{ Protocol, Version string }
 
 // appProtocols are what the appProtocol of a Service port says. Any other says nothing of HTTP.
-var appProtocols = map[string]speech{
+var appProtocols = map[string]Speech{
 	"http":              {v1alpha1.ProtocolHTTP, routing.VersionHTTP1},
 	"kubernetes.io/ws":  {v1alpha1.ProtocolHTTP, routing.VersionHTTP1},
 	"https":             {v1alpha1.ProtocolHTTPS, routing.VersionHTTP1},
@@ -26,13 +26,13 @@ var appProtocols = map[string]speech{
 }
 
 // to completes what an Ingress says for a port of a Service, which may be missing.
-func (s speech) to(port *corev1.ServicePort) speech {
-	var app speech
+func (s Speech) to(port *corev1.ServicePort) Speech {
+	var app Speech
 	if port != nil && port.AppProtocol != nil {
 		app = appProtocols[*port.AppProtocol]
 	}
-	return speech{
-		protocol: cmp.Or(s.protocol, app.protocol, v1alpha1.ProtocolHTTP),
-		version:  cmp.Or(s.version, app.version, routing.VersionHTTP1),
+	return Speech{
+		Protocol: cmp.Or(s.Protocol, app.Protocol, v1alpha1.ProtocolHTTP),
+		Version:  cmp.Or(s.Version, app.Version, routing.VersionHTTP1),
 	}
 }

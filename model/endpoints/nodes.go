@@ -1,4 +1,4 @@
-package ingress
+package endpoints
 
 import (
 	"cmp"
@@ -13,21 +13,20 @@ import (
 
 // This file finds the nodes on which a node port is reached.
 
-// A Reach is what of a Node matters to load balancers: two Nodes with equal ones are the same to
-// them.
-type Reach struct {
+// NodeAddresses is what load balancers need to know of a Node: two Nodes for which it is equal are the same to them.
+type NodeAddresses struct {
 	Name       string
 	IPv4, IPv6 string // internal addresses
-	Instance   string // what the cloud calls it
+	Instance   string // its ID in the cloud
 	Open       bool   // requests may be sent there
 	Ready      bool   // requests are answered there
 }
 
-// ReachOf reads a Node. Requests may be sent to one that is cordoned: it takes no new pods, and
-// goes on serving those that it has.
-func ReachOf(n *corev1.Node) Reach {
+// AddressesOf reads a Node. Requests may be sent to a Node that is cordoned: it takes no new Pods, and goes on serving
+// those that it has.
+func AddressesOf(n *corev1.Node) NodeAddresses {
 	_, excluded := n.Labels[corev1.LabelNodeExcludeBalancers]
-	r := Reach{
+	r := NodeAddresses{
 		Name:     n.Name,
 		Instance: n.Spec.ProviderID[strings.LastIndexByte(n.Spec.ProviderID, '/')+1:],
 		Open:     !excluded && n.DeletionTimestamp.IsZero() && !slices.ContainsFunc(n.Spec.Taints, closes),
@@ -36,7 +35,7 @@ func ReachOf(n *corev1.Node) Reach {
 	for _, a := range n.Status.Addresses {
 		ip, err := netip.ParseAddr(a.Address)
 		switch {
-		case a.Type != corev1.NodeInternalIP || err != nil || neverTarget(a.Address) != "":
+		case a.Type != corev1.NodeInternalIP || err != nil || NeverTarget(a.Address) != "":
 		case ip.Is4():
 			r.IPv4 = cmp.Or(r.IPv4, a.Address)
 		default:
@@ -50,8 +49,8 @@ func saysReady(c corev1.NodeCondition) bool {
 	return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 }
 
-// closes reports whether a taint says that a node is about to go, has gone without saying so, or
-// has not come yet. That it is not ready its conditions say, too.
+// closes reports whether a taint says that a Node is about to be removed, is out of service, or is not initialised yet.
+// Whether it is ready its conditions say.
 func closes(t corev1.Taint) bool {
 	switch t.Key {
 	case "ToBeDeletedByClusterAutoscaler",
@@ -63,9 +62,9 @@ func closes(t corev1.Taint) bool {
 	return false
 }
 
-// nodePort is where a port is reached from outside: on every node, which passes requests on to where
-// the endpoints are, unless the Service wants them to stay on the node that they come to.
-func (b Behind) nodePort(port *corev1.ServicePort, family string) []routing.Target {
+// nodePort returns the nodes on which a port is reached: all of them, or with externalTrafficPolicy Local those that run
+// a usable endpoint.
+func (b Objects) nodePort(port *corev1.ServicePort, family string) []routing.Target {
 	if port.NodePort == 0 {
 		return nil
 	}
@@ -81,13 +80,13 @@ func (b Behind) nodePort(port *corev1.ServicePort, family string) []routing.Targ
 	return nodeTargets(b.Nodes, port.NodePort, family, func(node string) bool { return hosts[node] })
 }
 
-// nodeTargets are the nodes on which a node port is reached, sorted. One that tells no address at all may be
-// known to the cloud nevertheless. Those that are not ready count only where there are no others: then it is
-// likelier that nobody hears from them than that all of them are down, and the cloud's own checks know better.
+// nodeTargets returns the nodes on which a node port is reached, sorted. A Node without an address may be known to the
+// cloud by its instance. Nodes that are not ready count only where there are no others: then it is likelier that their
+// kubelets cannot report than that all of them are down, and the cloud's health checks find out.
 func nodeTargets(nodes []*corev1.Node, port int32, family string, serves func(node string) bool) []routing.Target {
 	var ready, unready []routing.Target
 	for _, n := range nodes {
-		r := ReachOf(n)
+		r := AddressesOf(n)
 		t := routing.Target{Address: r.IPv4, Port: port, Instance: r.Instance}
 		if family == ipv6 {
 			t.Address = r.IPv6

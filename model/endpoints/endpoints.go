@@ -1,4 +1,6 @@
-package ingress
+// Package endpoints finds the targets of a Service port: addresses of Pods, or nodes with a node port. It leaves out the
+// endpoints that must not be targets, whatever an EndpointSlice says.
+package endpoints
 
 import (
 	"cmp"
@@ -8,21 +10,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds the targets of a Service port in what stands behind the Service.
+// This file finds the endpoints of a Service port in its EndpointSlices.
+
+type classSpec = v1alpha1.LoadBalancerClassSpec
 
 const (
-	ipv4 = "ipv4"
+	IPv4 = "ipv4"
 	ipv6 = "ipv6"
 )
 
-// Behind is what stands behind a Service, and the Service.
-type Behind struct {
+// Objects are a Service and the objects in which its targets are found.
+type Objects struct {
 	Service *corev1.Service // nil if there is none
-	Slices  sliceList
+	Slices  SliceList
 	Nodes   []*corev1.Node // where targets are instances
 	Pods    []*corev1.Pod  // of endpoints, as far as they are known
 	// PodsKnown and Awaited are as in Objects.
@@ -30,11 +35,11 @@ type Behind struct {
 	Awaited   map[Claim]bool
 }
 
-// A sliceList is the EndpointSlices of one Service.
-type sliceList []*discoveryv1.EndpointSlice
+// SliceList is the EndpointSlices of one Service.
+type SliceList []*discoveryv1.EndpointSlice
 
-// targets are the endpoints of a port, sorted, each once.
-func (l sliceList) targets(port *corev1.ServicePort, family string) []routing.Target {
+// Targets are the endpoints of a port, sorted, each once.
+func (l SliceList) Targets(port *corev1.ServicePort, family string) []routing.Target {
 	var out []routing.Target
 	for _, e := range l.usable(port, family) {
 		out = append(out, routing.Target{Address: e.Addresses[0], Port: e.number}) // the API gives further addresses no meaning
@@ -50,7 +55,7 @@ type usableEndpoint struct {
 
 // usable are the ready endpoints of a port. Endpoints that are about to go count only where there
 // are no others, and as long as they serve: late answers are better than none.
-func (l sliceList) usable(port *corev1.ServicePort, family string) []usableEndpoint {
+func (l SliceList) usable(port *corev1.ServicePort, family string) []usableEndpoint {
 	var staying, going []usableEndpoint
 	for _, s := range l {
 		number := numberOf(s, port)
@@ -82,15 +87,15 @@ func sortedTargets(targets []routing.Target) []routing.Target {
 	return slices.Compact(targets)
 }
 
-// Deserted reports whether nobody is left behind a Service: it is gone, or no endpoint is listed.
-func (b Behind) Deserted() bool {
+// HasNoEndpoints reports whether a Service is gone, or no endpoint of it is listed.
+func (b Objects) HasNoEndpoints() bool {
 	return b.Service == nil || !slices.ContainsFunc(b.Slices, func(s *discoveryv1.EndpointSlice) bool { return len(s.Endpoints) > 0 })
 }
 
-// Coming reports whether endpoints are listed that cannot be sent requests yet.
-func (b Behind) Coming() bool {
+// HasUnreadyEndpoints reports whether endpoints are listed that cannot be sent requests yet.
+func (b Objects) HasUnreadyEndpoints() bool {
 	return slices.ContainsFunc(b.Slices, func(s *discoveryv1.EndpointSlice) bool {
-		return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return IsUnready(e) && !b.knocks(s, e) })
+		return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return IsUnready(e) && !b.waits(s, e) })
 	})
 }
 
@@ -129,7 +134,7 @@ func numberOf(s *discoveryv1.EndpointSlice, port *corev1.ServicePort) int32 {
 func familyOfSlice(s *discoveryv1.EndpointSlice) string {
 	switch s.AddressType {
 	case discoveryv1.AddressTypeIPv4:
-		return ipv4
+		return IPv4
 	case discoveryv1.AddressTypeIPv6:
 		return ipv6
 	}
@@ -150,16 +155,16 @@ type Found struct {
 }
 
 // Find finds the targets of a backend as they are now. All else of the backend stays as it was when it was made.
-func Find(c *classSpec, b routing.Backend, now Behind) Found {
-	ref := reference{service: b.Service, portName: string(b.Port), targetType: b.TargetType}
+func Find(c *classSpec, b routing.Backend, now Objects) Found {
+	ref := Reference{Service: b.Service, PortName: string(b.Port), TargetType: b.TargetType}
 	if number, err := strconv.ParseInt(string(b.Port), 10, 32); err == nil {
-		ref.portName, ref.portNumber = "", int32(number)
+		ref.PortName, ref.PortNumber = "", int32(number)
 	}
-	r := resolve(c, ref, now)
-	out := Found{Targets: r.backend.Targets, Awaited: r.awaited, Doubted: r.doubted, Disputed: r.disputed}
-	for _, p := range r.problems {
-		if p.reason == diag.EndpointForeign || p.reason == diag.TargetPortNotAllowed {
-			out.Left += p.text + "\n"
+	r := Resolve(c, ref, now)
+	out := Found{Targets: r.Backend.Targets, Awaited: r.awaited, Doubted: r.doubted, Disputed: r.disputed}
+	for _, p := range r.Problems {
+		if p.Reason == diag.EndpointForeign || p.Reason == diag.TargetPortNotAllowed {
+			out.Left += p.Text + "\n"
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-package ingress
+package endpoints
 
 import (
 	"cmp"
@@ -17,25 +17,25 @@ import (
 // This file leaves out the endpoints that must not be targets, though an EndpointSlice lists them. The author of an
 // EndpointSlice can write any address and any port there.
 
-// A screening is the endpoints of a Service port that may be targets, and what is to be said of the others.
+// A screening is the endpoints of a Service port that may be targets, and why the others may not.
 type screening struct {
 	class   *classSpec
 	backend routing.Backend
-	behind  Behind
+	behind  Objects
 	pods    map[string]*corev1.Pod // by name
-	passed  sliceList
-	awaited []routing.Target // whose Pods may follow
-	doubted bool             // whether there are such
+	passed  SliceList
+	awaited []routing.Target // whose Pods may be seen later
+	doubted bool             // there are such
 	never   []string         // addresses that are never targets
 	kind    string           // of the first of these
-	foreign []string         // addresses that are not those of Pods of the namespace
-	why     string           // the first of these is not
-	blind   int              // endpoints that are taken for what they say
+	foreign []string         // addresses that no Pod of the namespace has
+	why     string           // of the first of these
+	blind   int              // endpoints that could not be compared with Pods
 	ports   []int32          // that the class does not allow
 }
 
-// screen goes through the endpoints of a Service port.
-func screen(c *classSpec, b Behind, port *corev1.ServicePort, backend routing.Backend) *screening {
+// screen decides for each endpoint of a Service port whether it may be a target.
+func screen(c *classSpec, b Objects, port *corev1.ServicePort, backend routing.Backend) *screening {
 	s := &screening{class: c, backend: backend, behind: b, pods: make(map[string]*corev1.Pod, len(b.Pods))}
 	for _, p := range b.Pods {
 		s.pods[p.Name] = p
@@ -57,7 +57,7 @@ func screen(c *classSpec, b Behind, port *corev1.ServicePort, backend routing.Ba
 // onNodes reports whether requests are sent to nodes, which pass them on to any endpoint.
 func (s *screening) onNodes() bool { return s.backend.TargetType == v1alpha1.TargetTypeInstance }
 
-// sift is an EndpointSlice without the endpoints that must not be targets.
+// sift returns an EndpointSlice without the endpoints that must not be targets.
 func (s *screening) sift(slice *discoveryv1.EndpointSlice, number int32) *discoveryv1.EndpointSlice {
 	out := make([]discoveryv1.Endpoint, 0, len(slice.Endpoints))
 	for _, e := range slice.Endpoints {
@@ -73,13 +73,13 @@ func (s *screening) sift(slice *discoveryv1.EndpointSlice, number int32) *discov
 	return &sifted
 }
 
-// passes reports whether an endpoint may be a target, and notes why it may not.
+// passes reports whether an endpoint may be a target, and records why it may not.
 func (s *screening) passes(slice *discoveryv1.EndpointSlice, e discoveryv1.Endpoint, number int32) bool {
 	address := e.Addresses[0]
 	if s.onNodes() && !isServing(e) { // no node passes requests on to it
 		return true
 	}
-	if kind := neverTarget(address); kind != "" {
+	if kind := NeverTarget(address); kind != "" {
 		s.never, s.kind = append(s.never, address), cmp.Or(s.kind, kind)
 		return false
 	}
@@ -94,7 +94,7 @@ func (s *screening) passes(slice *discoveryv1.EndpointSlice, e discoveryv1.Endpo
 	case pod == nil && !s.behind.PodsKnown:
 		s.blind++
 		return true
-	case pod != nil && Vouches(pod, slice, e):
+	case pod != nil && ConfirmsAddress(pod, slice, e):
 		return true
 	case s.behind.Awaited[claim]:
 		s.doubted = true
@@ -115,31 +115,31 @@ func (s *screening) isForeign(address, why string) bool {
 	return false
 }
 
-// refused is how many endpoints must not be targets.
+// refused returns how many endpoints must not be targets.
 func (s *screening) refused() int { return len(s.never) + len(s.foreign) }
 
-// tell says what was left out.
-func (s *screening) tell(r *resolution) {
+// Tell says what was left out.
+func (s *screening) tell(r *Resolution) {
 	severity, consequence := diag.Warning, ""
 	if s.onNodes() {
 		severity, consequence = diag.Error, "; nodes would pass requests on to it, so nothing is sent to the Service"
 	}
 	if n := len(s.never); n > 0 {
-		r.tell(severity, diag.EndpointForeign, fmt.Sprintf("Service %s has %s left out: %s is %s, and addresses of that kind are never targets%s",
+		r.Tell(severity, diag.EndpointForeign, fmt.Sprintf("Service %s has %s left out: %s is %s, and addresses of that kind are never targets%s",
 			s.backend.Service, counted(n), diag.Cut(s.never[0]), s.kind, consequence))
 	}
 	if n := len(s.foreign); n > 0 {
-		r.tell(severity, diag.EndpointForeign, fmt.Sprintf("Service %s has %s left out: %s is not the address of a Pod of its namespace (%s), and the class does not say `foreignEndpoints: true`%s",
+		r.Tell(severity, diag.EndpointForeign, fmt.Sprintf("Service %s has %s left out: %s is not the address of a Pod of its namespace (%s), and the class does not say `foreignEndpoints: true`%s",
 			s.backend.Service, counted(n), diag.Cut(s.foreign[0]), s.why, consequence))
 	}
 	if len(s.ports) > 0 {
-		r.tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("Service %s has endpoints on port %d, which are left out: %s",
+		r.Tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("Service %s has endpoints on port %d, which are left out: %s",
 			s.backend.Service, slices.Min(s.ports), settings.TargetPortsSay(s.class)))
 	}
-	r.blind = s.blind > 0
+	r.Unverified = s.blind > 0
 }
 
-// counted are so many endpoints.
+// counted returns a number of endpoints, in words.
 func counted(n int) string {
 	if n == 1 {
 		return "an endpoint that is"

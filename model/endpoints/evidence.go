@@ -1,4 +1,4 @@
-package ingress
+package endpoints
 
 import (
 	"net/netip"
@@ -8,18 +8,18 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// This file finds out whether an endpoint is a Pod of its namespace. The author of an EndpointSlice can write what
-// he likes; the status of a Pod is written by the kubelet of its node. See docs/decisions/0019.
+// This file finds out whether an endpoint is a Pod of its namespace. The author of an EndpointSlice can write any address
+// there; the status of a Pod is written by the kubelet of its node. See docs/decisions/0019.
 
 // SameTargets reports whether two classes allow the same endpoints to be targets.
 func SameTargets(a, b *classSpec) bool {
 	return a.ForeignEndpoints == b.ForeignEndpoints && slices.Equal(a.TargetPorts, b.TargetPorts)
 }
 
-// A Claim is what an EndpointSlice says: that an address is that of a Pod of its namespace.
+// A Claim is the statement of an EndpointSlice that an address is that of a Pod of its namespace.
 type Claim struct{ Namespace, Pod, Address string }
 
-// Claims are those of an EndpointSlice, each with its endpoint. Endpoints that name no Pod make none.
+// Claims returns the claims of an EndpointSlice, each with its endpoint. Endpoints that name no Pod make none.
 func Claims(s *discoveryv1.EndpointSlice) func(yield func(Claim, discoveryv1.Endpoint) bool) {
 	return func(yield func(Claim, discoveryv1.Endpoint) bool) {
 		for _, e := range s.Endpoints {
@@ -38,7 +38,7 @@ func claimOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) (Claim, bool)
 	return Claim{s.Namespace, pod, e.Addresses[0]}, true
 }
 
-// PodOf is the name of the Pod that an endpoint says it is; "" if it names none of its namespace.
+// PodOf returns the name of the Pod that an endpoint says it is; "" if it names none of its namespace.
 func PodOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) string {
 	to := e.TargetRef
 	if to == nil || to.Kind != "Pod" || to.Namespace != "" && to.Namespace != s.Namespace {
@@ -47,10 +47,10 @@ func PodOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) string {
 	return to.Name
 }
 
-// Vouches reports whether a Pod has the address of an endpoint that names it. One that has ended may not have it
-// any more: its status keeps the address, which another Pod may have been given since.
-func Vouches(p *corev1.Pod, s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) bool {
-	return IsOf(s, e, p) && len(e.Addresses) > 0 && !Ended(p) && Has(p, e.Addresses[0])
+// ConfirmsAddress reports whether a Pod has the address of an endpoint that names it. A Pod that has ended does not
+// confirm it: its status keeps the address, which another Pod may have been given since.
+func ConfirmsAddress(p *corev1.Pod, s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) bool {
+	return IsOf(s, e, p) && len(e.Addresses) > 0 && !Ended(p) && HasAddress(p, e.Addresses[0])
 }
 
 // Ended reports whether all containers of a Pod have ended for good.
@@ -58,8 +58,8 @@ func Ended(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// Has reports whether an address is one of a Pod.
-func Has(p *corev1.Pod, address string) bool {
+// HasAddress reports whether an address is one of a Pod.
+func HasAddress(p *corev1.Pod, address string) bool {
 	want, err := netip.ParseAddr(address)
 	return err == nil && slices.ContainsFunc(p.Status.PodIPs, func(ip corev1.PodIP) bool {
 		has, err := netip.ParseAddr(ip.IP)
@@ -67,7 +67,8 @@ func Has(p *corev1.Pod, address string) bool {
 	})
 }
 
-// Tell reports whether Pods say where they are, as those of a cluster do and those of manifests do not.
-func Tell(pods []*corev1.Pod) bool {
+// HaveAddresses reports whether Pods have addresses in their status, as those of a cluster do and those of manifests do
+// not.
+func HaveAddresses(pods []*corev1.Pod) bool {
 	return slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return len(p.Status.PodIPs) > 0 })
 }

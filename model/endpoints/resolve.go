@@ -1,0 +1,226 @@
+package endpoints
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file resolves a reference to a Service port. A Service that is missing or cannot be used is a backend without
+// targets: requests for it are answered 503, and when it comes back no rule changes.
+
+// A Reference is a Service port as an Ingress refers to it, and what the Ingress says about its targets.
+type Reference struct {
+	Service    string // namespace/name
+	PortName   string
+	PortNumber int32
+	TargetType string
+	Speech     Speech
+	Provider   string // settings that only the provider understands, of a Backend
+}
+
+// A Resolution is the backend that a reference leads to.
+type Resolution struct {
+	Backend    routing.Backend
+	Problems   []Problem // why it has no targets, or not all
+	Unverified bool      // no Pods are known, so that endpoints were not compared with them
+
+	awaited  []routing.Target // that may stay if they are registered
+	doubted  bool             // the Pods of endpoints may be seen later
+	disputed bool             // there are no targets: nodes would pass requests on to endpoints that must not be targets
+}
+
+// Tell adds a problem.
+func (r *Resolution) Tell(severity diag.Severity, reason diag.Reason, text string) {
+	r.Problems = append(r.Problems, Problem{severity, reason, text})
+}
+
+// A Problem is why a backend has no targets, or not all.
+type Problem struct {
+	Severity diag.Severity
+	Reason   diag.Reason
+	Text     string
+}
+
+// Resolve returns the backend of a reference, with its targets.
+func Resolve(c *classSpec, ref Reference, behind Objects) *Resolution {
+	r := &Resolution{Backend: routing.Backend{
+		Service:    ref.Service,
+		Port:       routing.ServicePort(cmp.Or(ref.PortName, strconv.Itoa(int(ref.PortNumber)))),
+		TargetType: ref.TargetType,
+		Family:     familyOf(behind.Service),
+		Provider:   ref.Provider,
+	}}
+	r.lookUp(c, ref, behind)
+	spoken := ref.Speech.to(portIn(behind.Service, ref))
+	r.Backend.Protocol, r.Backend.Version = spoken.Protocol, spoken.Version
+	r.Backend.ID = idOf(r.Backend)
+	return r
+}
+
+// lookUp finds the port and the targets, or the reason why there are none.
+func (r *Resolution) lookUp(c *classSpec, ref Reference, behind Objects) {
+	service := behind.Service
+	if service == nil {
+		r.Tell(diag.Error, diag.ServiceMissing, fmt.Sprintf("there is no Service %s", diag.Cut(ref.Service)))
+		return
+	}
+	port := portOf(service, ref)
+	if port != nil {
+		r.Backend.Port = routing.ServicePort(strconv.Itoa(int(port.Port)))
+	}
+	if service.Spec.Type == corev1.ServiceTypeExternalName {
+		r.lookUpExternal(c, ref, service)
+		return
+	}
+	switch {
+	case port == nil:
+		r.Tell(diag.Error, diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.Service, diag.Cut(string(r.Backend.Port))))
+	case protocolOf(port) != corev1.ProtocolTCP:
+		r.Tell(diag.Error, diag.ServiceUnusable, fmt.Sprintf("port %d of Service %s speaks %s, and HTTP needs TCP", port.Port, ref.Service, port.Protocol))
+	case ref.TargetType == v1alpha1.TargetTypeInstance && port.NodePort == 0 && !getsNodePort(service):
+		r.Tell(diag.Error, diag.ServiceUnusable, fmt.Sprintf("port %d of Service %s has no node port, which target type instance needs: make the Service one of type NodePort, or use target type ip", port.Port, ref.Service))
+	default:
+		r.find(c, behind, port)
+	}
+}
+
+// find finds the targets of a Service port, and warns of a port without any. Services of files, which do not run yet,
+// need no warning.
+func (r *Resolution) find(c *classSpec, behind Objects, port *corev1.ServicePort) {
+	screened := screen(c, behind, port, r.Backend)
+	screened.tell(r)
+	listed := len(behind.Slices) > 0
+	behind.Slices = screened.passed
+	r.awaited, r.doubted = sortedTargets(screened.awaited), screened.doubted
+	endpoints := behind.Slices.Targets(port, r.Backend.Family)
+	switch {
+	case r.Backend.TargetType == v1alpha1.TargetTypeInstance && port.NodePort != 0 && !settings.AllowsTargetPort(c, port.NodePort):
+		r.Tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("port %d of Service %s has node port %d, to which nothing is sent: %s",
+			port.Port, r.Backend.Service, port.NodePort, settings.TargetPortsSay(c)))
+		return
+	case r.Backend.TargetType == v1alpha1.TargetTypeInstance && (screened.refused() > 0 || screened.doubted): // nodes pass requests on to any endpoint
+		r.disputed = true
+		return
+	case r.Backend.TargetType == v1alpha1.TargetTypeInstance:
+		r.Backend.Targets = behind.nodePort(port, r.Backend.Family)
+	default:
+		endpoints = sortedTargets(append(endpoints, behind.waiting(port, r.Backend.Family)...))
+		r.Backend.Targets = endpoints
+	}
+	runs := !behind.Service.CreationTimestamp.IsZero()
+	switch {
+	case len(endpoints) == 0 && len(screened.ports) > 0: // which says enough
+	case len(endpoints) == 0 && (runs || listed):
+		r.Tell(diag.Warning, diag.NoEndpoints, fmt.Sprintf("Service %s has no ready endpoint for port %d", r.Backend.Service, port.Port))
+	case len(r.Backend.Targets) == 0 && (runs || len(behind.Nodes) > 0):
+		r.Tell(diag.Warning, diag.NoNodes, fmt.Sprintf("there is no node on which requests for port %d of Service %s may be sent to node port %d", port.Port, r.Backend.Service, port.NodePort))
+	}
+}
+
+// getsNodePort reports whether the API server assigns node ports to the ports of a Service. In files there may be none yet.
+func getsNodePort(s *corev1.Service) bool {
+	return s.Spec.Type == corev1.ServiceTypeNodePort ||
+		s.Spec.Type == corev1.ServiceTypeLoadBalancer && (s.Spec.AllocateLoadBalancerNodePorts == nil || *s.Spec.AllocateLoadBalancerNodePorts)
+}
+
+// lookUpExternal makes a target of the name that an ExternalName Service stands for. The author of such a Service can
+// point it anywhere, so the class has to allow it.
+func (r *Resolution) lookUpExternal(c *classSpec, ref Reference, service *corev1.Service) {
+	number, err := strconv.ParseInt(string(r.Backend.Port), 10, 32)
+	switch {
+	case !c.AllowExternalNames:
+		r.Tell(diag.Error, diag.ExternalNameRefused, fmt.Sprintf("Service %s is of type ExternalName, which the class does not allow", ref.Service))
+	case err != nil:
+		r.Tell(diag.Error, diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.Service, diag.Cut(string(r.Backend.Port))))
+	case isAddress(service.Spec.ExternalName):
+		r.Tell(diag.Error, diag.ExternalNameRefused, fmt.Sprintf("Service %s has the external name %s, which Kubernetes reads as a name of digits and not as an address", ref.Service, service.Spec.ExternalName))
+	case !settings.AllowsTargetPort(c, int32(number)):
+		r.Tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("Service %s is of type ExternalName, and nothing is sent to its port %d: %s", ref.Service, number, settings.TargetPortsSay(c)))
+	case ref.TargetType == v1alpha1.TargetTypeInstance:
+		r.Tell(diag.Error, diag.ServiceUnusable, fmt.Sprintf("Service %s is of type ExternalName and has no node port, which target type instance needs", ref.Service))
+	default:
+		r.Backend.Targets = []routing.Target{{Address: service.Spec.ExternalName, Port: int32(number)}}
+	}
+}
+
+// portIn returns the port that a reference means, of a Service that may be missing; or nil.
+func portIn(service *corev1.Service, ref Reference) *corev1.ServicePort {
+	if service == nil {
+		return nil
+	}
+	return portOf(service, ref)
+}
+
+// portOf returns the port of a Service that a reference means, TCP before other protocols; or nil.
+func portOf(service *corev1.Service, ref Reference) *corev1.ServicePort {
+	var found *corev1.ServicePort
+	for i := range service.Spec.Ports {
+		p := &service.Spec.Ports[i]
+		if ref.PortName != "" && p.Name != ref.PortName || ref.PortName == "" && p.Port != ref.PortNumber {
+			continue
+		}
+		if protocolOf(p) == corev1.ProtocolTCP {
+			return p
+		}
+		found = p
+	}
+	return found
+}
+
+func protocolOf(p *corev1.ServicePort) corev1.Protocol {
+	return cmp.Or(p.Protocol, corev1.ProtocolTCP)
+}
+
+// familyOf returns the IP family of a Service: IPv4 if it has both.
+func familyOf(service *corev1.Service) string {
+	if service != nil && len(service.Spec.IPFamilies) == 1 && service.Spec.IPFamilies[0] == corev1.IPv6Protocol {
+		return ipv6
+	}
+	return IPv4
+}
+
+// idOf returns the ID of a backend: Service and port, and those of the fields that cannot change in place that are not
+// the default.
+func idOf(b routing.Backend) routing.BackendID {
+	id := b.Service + ":" + string(b.Port)
+	if b.Family != IPv4 {
+		id += "/" + b.Family
+	}
+	if b.TargetType != v1alpha1.TargetTypeIP {
+		id += "/" + b.TargetType
+	}
+	if b.Protocol != v1alpha1.ProtocolHTTP {
+		id += "/" + strings.ToLower(b.Protocol)
+	}
+	if b.Version != routing.VersionHTTP1 {
+		id += "/" + strings.ToLower(b.Version)
+	}
+	if b.Provider != "" {
+		id += "/" + digestOf(b.Provider)
+	}
+	return routing.BackendID(id)
+}
+
+// digestOf returns a short text that differs for different texts.
+func digestOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// isAddress reports whether a name is an IP address.
+func isAddress(name string) bool {
+	_, err := netip.ParseAddr(name)
+	return err == nil
+}
