@@ -180,9 +180,9 @@ func (w *world) split() ([]ingress.Snapshot, []diag.Diagnostic) {
 }
 
 // podsOf are the Pods that endpoints name.
-func podsOf(endpoints []*discoveryv1.EndpointSlice) []*corev1.Pod {
+func podsOf(list []*discoveryv1.EndpointSlice) []*corev1.Pod {
 	var out []*corev1.Pod
-	for _, s := range endpoints {
+	for _, s := range list {
 		for c := range endpoints.Claims(s) {
 			out = append(out, &corev1.Pod{
 				ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Pod},
