@@ -20,15 +20,6 @@ import (
 
 // This file reads from the API server what is otherwise read from the cache, where what the cache led to is doubted.
 
-// anew is a gatherer that reads from the API server what decides whether there is a rule for what an Ingress asks: the
-// Ingresses, their classes, their namespaces, and the Backends and Services that they name. Endpoints, Pods and Nodes
-// decide where requests are sent, and a rule stays where there are none.
-func (g *gatherer) anew() *gatherer {
-	again := *g
-	again.cache = &anewReader{Reader: g.cache, server: g.server, scope: g.scope, read: map[reflect.Type]map[client.ObjectKey]client.Object{}}
-	return &again
-}
-
 // An anewReader lists each kind once, as the operator's role allows, and finds in that what is asked for. Kinds that it does not
 // list are the cache's. It serves one reading, and then is dropped.
 type anewReader struct {

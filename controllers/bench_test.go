@@ -154,7 +154,7 @@ func (b *bench) place() {
 // ingress is shop/web; nil if there is none.
 func (b *bench) ingress() *networkingv1.Ingress {
 	b.Helper()
-	ing, err := get[networkingv1.Ingress](b.Context(), b.Client, ref{kindIngress, "shop", "web"})
+	ing, err := get[networkingv1.Ingress](b.Context(), b.Client, refTo(kindIngress, "shop", "web"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"k8s.io/client-go/util/workqueue"
 )
 
 // This file has a term begin with caches that hold what the API server holds. The cache of a replica that takes over may be
@@ -232,7 +234,7 @@ func (b *lagging) none(ctx context.Context) error {
 // caughtUp has a loop begin once the caches have caught up.
 type caughtUp[K comparable] struct{ *catchUp }
 
-func (c caughtUp[K]) Start(ctx context.Context, _ queue[K]) error {
+func (c caughtUp[K]) Start(ctx context.Context, _ workqueue.TypedRateLimitingInterface[K]) error {
 	c.start(ctx)
 	return nil
 }

@@ -11,21 +11,6 @@ import (
 // This file knows which load balancers depend on which objects, so that a change of one object
 // reconciles just these.
 
-// A ref is an object that a load balancer depends on, whether or not it exists.
-type ref struct {
-	kind, namespace, name string
-}
-
-// The kinds that are referred to.
-const (
-	kindBackend   = "Backend"
-	kindIngress   = "Ingress"
-	kindNamespace = "Namespace"
-	kindPod       = "Pod"
-	kindSecret    = "Secret"
-	kindService   = "Service"
-)
-
 // A directory is which load balancers depend on what. It learns from each Ingress where it belongs
 // and from each snapshot what it was made of.
 type directory struct {
@@ -118,21 +103,4 @@ func (d *directory) on(r ref) []lb.Key {
 
 func (d *directory) sortedDependents(r ref) []lb.Key {
 	return slices.Sorted(maps.Keys(d.dependents[r]))
-}
-
-// String is namespace/name, as Memory and diagnostics spell it.
-func (r ref) String() string { return r.namespace + "/" + r.name }
-
-func add[A, B comparable](m map[A]map[B]bool, a A, b B) {
-	if m[a] == nil {
-		m[a] = map[B]bool{}
-	}
-	m[a][b] = true
-}
-
-func remove[A, B comparable](m map[A]map[B]bool, a A, b B) {
-	delete(m[a], b)
-	if len(m[a]) == 0 {
-		delete(m, a)
-	}
 }

@@ -114,7 +114,7 @@ func TestTheSecondReadingIsTheAPIServers(t *testing.T) {
 	again := g.anew()
 
 	for name, there := range map[string]bool{"web": true, "stale": false} {
-		found, err := get[corev1.Service](ctx, again.cache, ref{kindService, "shop", name})
+		found, err := get[corev1.Service](ctx, again.cache, refTo(kindService, "shop", name))
 		if err != nil || (found != nil) != there {
 			t.Errorf("of Service %s there is %v, %v", name, found, err)
 		}
@@ -122,7 +122,7 @@ func TestTheSecondReadingIsTheAPIServers(t *testing.T) {
 	if o, err := again.classes(ctx); err != nil || len(o.IngressClasses) != 1 {
 		t.Errorf("the classes are %v, %v", o.IngressClasses, err)
 	}
-	if _, err := get[corev1.Namespace](ctx, again.cache, ref{kindNamespace, "", "shop"}); err != nil {
+	if _, err := get[corev1.Namespace](ctx, again.cache, refTo(kindNamespace, "", "shop")); err != nil {
 		t.Error(err)
 	}
 	slice := &discoveryv1.EndpointSlice{}

@@ -42,7 +42,7 @@ type gatekeeper struct {
 // Reconcile says of a Pod that waits what it waits for, until its gate is open. What is open is nobody's
 // business any more: health is the load balancer's from then on.
 func (g *gatekeeper) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
-	pod, err := get[corev1.Pod](ctx, g.cache, ref{kindPod, name.Namespace, name.Name})
+	pod, err := get[corev1.Pod](ctx, g.cache, refTo(kindPod, name.Namespace, name.Name))
 	if err != nil || pod == nil || !atGate(pod) {
 		return reconcile.Result{}, err
 	}

@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -21,6 +18,8 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file reads what a load balancer depends on, once. Everything comes from caches but the
@@ -135,7 +134,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	}
 	if out.NeedsNodes() {
 		if out.Nodes, err = nodesIn(ctx, g.cache); err != nil && ctx.Err() == nil {
-			out.NodesUnread, err = shorten(err.Error()), nil
+			out.NodesUnread, err = printable.Shorten(err.Error()), nil
 		}
 		if err != nil {
 			return nil, err
@@ -273,15 +272,15 @@ func (g *gatherer) placeOf(ctx context.Context, ing *networkingv1.Ingress) (plac
 func (g *gatherer) classes(ctx context.Context) (ingress.Objects, error) {
 	var o ingress.Objects
 	var classes networkingv1.IngressClassList
-	var cluster v1alpha1.ClusterLoadBalancerClassList
+	var clusterwide v1alpha1.ClusterLoadBalancerClassList
 	var namespaced v1alpha1.LoadBalancerClassList
-	for _, list := range []client.ObjectList{&classes, &cluster, &namespaced} {
+	for _, list := range []client.ObjectList{&classes, &clusterwide, &namespaced} {
 		if err := g.cache.List(ctx, list); err != nil {
 			return o, fmt.Errorf("listing classes: %w", err)
 		}
 	}
 	o.IngressClasses = pointers(classes.Items)
-	o.ClusterLoadBalancerClasses = pointers(cluster.Items)
+	o.ClusterLoadBalancerClasses = pointers(clusterwide.Items)
 	o.LoadBalancerClasses = pointers(namespaced.Items)
 	return o, nil
 }
@@ -366,31 +365,11 @@ func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 	return nil
 }
 
-// endpointsOf are the EndpointSlices of a Service.
-func endpointsOf(ctx context.Context, from client.Reader, service ref) ([]*discoveryv1.EndpointSlice, error) {
-	var list discoveryv1.EndpointSliceList
-	err := from.List(ctx, &list, client.InNamespace(service.namespace), client.MatchingFields{sliceService: service.name})
-	if err != nil {
-		return nil, fmt.Errorf("listing EndpointSlices of Service %s: %w", service, err)
-	}
-	return pointers(list.Items), nil
-}
-
-// sliceService is the index of EndpointSlices by the name of their Service.
-const sliceService = "service"
-
-func serviceOfSlice(o client.Object) []string {
-	if name := o.GetLabels()[discoveryv1.LabelServiceName]; name != "" {
-		return []string{name}
-	}
-	return nil
-}
-
 // references are the objects that Ingresses name, by kind.
 type references map[string]map[ref]bool
 
 func (r references) note(kind, namespace, name string) {
-	add(r, kind, ref{kind, namespace, name})
+	add(r, kind, refTo(kind, namespace, name))
 }
 
 // add notes what an Ingress names.
@@ -439,20 +418,6 @@ func (r references) all() []ref {
 	return out
 }
 
-// readAll adds to objects those of refs that exist.
-func readAll[T any, P object[T]](ctx context.Context, from client.Reader, refs map[ref]bool, objects []P) ([]P, error) {
-	for r := range refs {
-		found, err := get[T, P](ctx, from, r)
-		if err != nil {
-			return nil, err
-		}
-		if found != nil {
-			objects = append(objects, found)
-		}
-	}
-	return objects, nil
-}
-
 // namespaces reads those of Ingresses, and some more, as far as they exist.
 func (g *gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ingress, more ...string) ([]*corev1.Namespace, error) {
 	refs := map[ref]bool{}
@@ -465,37 +430,11 @@ func (g *gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ing
 	return readAll[corev1.Namespace](ctx, g.cache, refs, nil)
 }
 
-// object is a pointer to an API type.
-type object[T any] interface {
-	*T
-	client.Object
-}
-
-// get reads one object; nil if there is none.
-func get[T any, P object[T]](ctx context.Context, from client.Reader, r ref) (P, error) {
-	found := P(new(T))
-	err := from.Get(ctx, types.NamespacedName{Namespace: r.namespace, Name: r.name}, found)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading %s %s: %w", r.kind, r, err)
-	}
-	return found, nil
-}
-
-func refOf(kind string, o client.Object) ref { return ref{kind, o.GetNamespace(), o.GetName()} }
-
-// refFrom is the object of a namespace/name.
-func refFrom(kind, object string) ref {
-	namespace, name, _ := strings.Cut(object, "/")
-	return ref{kind, namespace, name}
-}
-
-func pointers[T any](items []T) []*T {
-	out := make([]*T, len(items))
-	for i := range items {
-		out[i] = &items[i]
-	}
-	return out
+// anew is a gatherer that reads from the API server what decides whether there is a rule for what an Ingress asks: the
+// Ingresses, their classes, their namespaces, and the Backends and Services that they name. Endpoints, Pods and Nodes
+// decide where requests are sent, and a rule stays where there are none.
+func (g *gatherer) anew() *gatherer {
+	again := *g
+	again.cache = &anewReader{Reader: g.cache, server: g.server, scope: g.scope, read: map[reflect.Type]map[client.ObjectKey]client.Object{}}
+	return &again
 }

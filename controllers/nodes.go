@@ -7,10 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"fairlead.dev/fairlead/model/endpoints"
 )
@@ -29,24 +26,6 @@ func nodesIn(ctx context.Context, from client.Reader) ([]*corev1.Node, error) {
 		return nil, fmt.Errorf("listing Nodes, which the operator needs the rights to list and to watch for: %w", err)
 	}
 	return pointers(list.Items), nil
-}
-
-// watchNodes wakes the target groups that have Nodes for targets, from when there is one.
-func (r *registrar) watchNodes(from cache.Cache) source.TypedSource[groupKey] {
-	nodes := watch(from, &corev1.Node{}, changedReach, hearing(r.backlog, func(context.Context, *corev1.Node) []groupKey { return r.book.onInstances() }))
-	return source.TypedFunc[groupKey](func(ctx context.Context, q queue[groupKey]) error {
-		go func() {
-			select {
-			case <-r.book.instances:
-			case <-ctx.Done():
-				return
-			}
-			if err := nodes.Start(ctx, q); err != nil {
-				log.FromContext(ctx).Error(err, "watching Nodes")
-			}
-		}()
-		return nil
-	})
 }
 
 // changedReach, for Nodes: their heartbeats are no reason.

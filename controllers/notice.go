@@ -16,6 +16,8 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file is what the owners of objects are told, and how it looks as an event.
@@ -74,7 +76,7 @@ func (n notice) event() *eventsv1.Event {
 		Type:                kind,
 		Reason:              n.reason,
 		Action:              n.action,
-		Note:                shorten(n.text),
+		Note:                printable.Shorten(n.text),
 		Regarding:           n.about,
 	}
 }

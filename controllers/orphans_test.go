@@ -75,7 +75,7 @@ func TestAnOrphanIsCollectedByTheSecondPass(t *testing.T) {
 		t.Errorf("a sighting is taken for the record %v, error %v", records, err)
 	}
 
-	c.directory.place(ref{kindIngress, "shop", "orphan"}, []lb.Key{orphan})
+	c.directory.place(refTo(kindIngress, "shop", "orphan"), []lb.Key{orphan})
 	if got, _ := collects(t, c); len(got) > 0 {
 		t.Errorf("with an Ingress, %v are collected", got)
 	}
@@ -83,7 +83,7 @@ func TestAnOrphanIsCollectedByTheSecondPass(t *testing.T) {
 	if err := b.List(t.Context(), &left); err != nil || len(left.Items) > 0 {
 		t.Errorf("%d sightings are left, error %v", len(left.Items), err)
 	}
-	c.directory.letGo(ref{kindIngress, "shop", "orphan"}, orphan)
+	c.directory.letGo(refTo(kindIngress, "shop", "orphan"), orphan)
 	if got, _ := collects(t, c); len(got) > 0 {
 		t.Errorf("found again, %v are collected by the first pass", got)
 	}
@@ -96,13 +96,13 @@ func TestWhatStandsForALoadBalancer(t *testing.T) {
 		orphan bool
 	}{
 		"nothing":                      {func(*bench, *collector) {}, true},
-		"an Ingress":                   {func(b *bench, _ *collector) { b.directory.place(ref{kindIngress, "shop", "a"}, []lb.Key{orphan}) }, false},
+		"an Ingress":                   {func(b *bench, _ *collector) { b.directory.place(refTo(kindIngress, "shop", "a"), []lb.Key{orphan}) }, false},
 		"a record":                     {func(b *bench, _ *collector) { b.remember(orphan) }, false},
 		"another operator's namespace": {func(_ *bench, c *collector) { c.scope = "office" }, false},
 		"our only namespace":           {func(_ *bench, c *collector) { c.scope = "shop" }, true},
 		"an Ingress, held, of another": {func(b *bench, _ *collector) {
 			b.create(held("shop", "a"))
-			b.directory.place(ref{kindIngress, "shop", "a"}, []lb.Key{benchKey})
+			b.directory.place(refTo(kindIngress, "shop", "a"), []lb.Key{benchKey})
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -40,7 +40,7 @@ type classMaker struct {
 
 // Reconcile makes the class, or says that somebody else has it.
 func (c *classMaker) Reconcile(ctx context.Context, name string) (reconcile.Result, error) {
-	there, err := get[networkingv1.IngressClass](ctx, c.cache, ref{kind: "IngressClass", name: name})
+	there, err := get[networkingv1.IngressClass](ctx, c.cache, refTo("IngressClass", "", name))
 	switch {
 	case err != nil:
 		return reconcile.Result{}, err

@@ -239,8 +239,8 @@ func TestComeBack(t *testing.T) {
 
 func TestDirectory(t *testing.T) {
 	d := newDirectory()
-	shop := ref{kindIngress, "ns", "shop"}
-	secret, service := ref{kindSecret, "ns", "tls"}, ref{kindService, "ns", "web"}
+	shop := refTo(kindIngress, "ns", "shop")
+	secret, service := refTo(kindSecret, "ns", "tls"), refTo(kindService, "ns", "web")
 	want := func(what string, got, want []lb.Key) {
 		t.Helper()
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -251,13 +251,13 @@ func TestDirectory(t *testing.T) {
 	want("one that moves concerns both", d.place(shop, []lb.Key{"b"}), []lb.Key{"a", "b"})
 	d.letGo(shop, "a")
 	want("until it is let go of", d.on(shop), []lb.Key{"b"})
-	want("one that is not there", d.place(ref{kindIngress, "ns", "other"}, nil), nil)
+	want("one that is not there", d.place(refTo(kindIngress, "ns", "other"), nil), nil)
 
 	d.depend("b", []ref{secret, service})
 	d.depend("c", []ref{service})
 	want("a Service of two", d.on(service), []lb.Key{"b", "c"})
 	want("a Secret of one", d.on(secret), []lb.Key{"b"})
-	want("another namespace's", d.on(ref{kindService, "other", "web"}), nil)
+	want("another namespace's", d.on(refTo(kindService, "other", "web")), nil)
 	d.depend("b", []ref{service})
 	want("a Secret that is not named any more", d.on(secret), nil)
 	d.depend("b", nil)
@@ -295,7 +295,7 @@ func TestBeside(t *testing.T) {
 	for ing, in := range map[string]lb.Key{
 		"own": key, "facing": "fairlead/ns/@all/internet-facing", "named": "fairlead/ns/@all/internal=edge", "other": elsewhere,
 	} {
-		d.place(ref{kindIngress, "ns", ing}, []lb.Key{in})
+		d.place(refTo(kindIngress, "ns", ing), []lb.Key{in})
 	}
 	want := func(what string, of lb.Key, want ...string) {
 		t.Helper()
@@ -305,7 +305,7 @@ func TestBeside(t *testing.T) {
 	}
 	want("those that ask for another scheme or name", key, "ns/facing", "ns/named")
 	want("nobody", elsewhere)
-	d.letGo(ref{kindIngress, "ns", "named"}, "fairlead/ns/@all/internal=edge")
+	d.letGo(refTo(kindIngress, "ns", "named"), "fairlead/ns/@all/internal=edge")
 	want("without those that were let go of", key, "ns/facing")
 }
 

@@ -11,9 +11,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"fairlead.dev/fairlead/model/endpoints"
 )
@@ -92,39 +90,6 @@ func (r podReader) listing(ctx context.Context, pod *corev1.Pod) (map[ref]bool, 
 		out[ref{kindService, pod.Namespace, list.Items[i].Labels[discoveryv1.LabelServiceName]}] = true
 	}
 	return out, nil
-}
-
-// slicePods is the index of EndpointSlices by the names of their Pods.
-const slicePods = "pods"
-
-func podsOfSlice(o client.Object) []string {
-	var out []string
-	for _, e := range o.(*discoveryv1.EndpointSlice).Endpoints {
-		if pod := endpoints.PodOf(o.(*discoveryv1.EndpointSlice), e); pod != "" {
-			out = append(out, pod)
-		}
-	}
-	return out
-}
-
-// watchPods wakes the target groups of a Pod that may be a target from now on, or may not any more, by its address
-// or though it is not ready: its endpoints do not change for that.
-func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
-	return watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
-		was, is := before.(*corev1.Pod), after.(*corev1.Pod)
-		return endpoints.WaitsForGate(was) != endpoints.WaitsForGate(is) || endpoints.Ended(was) != endpoints.Ended(is) ||
-			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)
-	}, hearing(r.backlog, func(ctx context.Context, pod *corev1.Pod) []groupKey {
-		services, err := r.pods.listing(ctx, pod)
-		if err != nil {
-			return nil // the cache is being stopped
-		}
-		var out []groupKey
-		for s := range services {
-			out = append(out, r.book.of(s)...)
-		}
-		return out
-	}))
 }
 
 // slimPod keeps what is read of a Pod that declares our gate, and of any other the name and where it is.

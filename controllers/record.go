@@ -3,7 +3,6 @@ package controllers
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -41,7 +40,7 @@ func (o outcome) record(now time.Time) record {
 	}
 	next.LastError = ""
 	if o.err != nil {
-		next.LastError = shorten(o.err.Error())
+		next.LastError = printable.Shorten(o.err.Error())
 	}
 	next.LastPlan = o.lastPlan(now)
 	setConditions(&next, o.conditions(), now)
@@ -88,7 +87,7 @@ func (o outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
 	}
 	p := &v1alpha1.PlanStatus{At: metav1.NewTime(now).Rfc3339Copy(), Summary: o.todo.Counts(), Done: int32(o.run.Done)}
 	for _, s := range o.todo.Print()[:min(len(o.todo.Steps), v1alpha1.MaxSteps)] {
-		p.Steps = append(p.Steps, v1alpha1.PlanStep{Op: s.Op, ID: printable.Line(s.ID), Detail: shorten(s.Detail)})
+		p.Steps = append(p.Steps, v1alpha1.PlanStep{Op: s.Op, ID: printable.Line(s.ID), Detail: printable.Shorten(s.Detail)})
 	}
 	p.OmittedSteps = int32(len(o.todo.Steps) - len(p.Steps))
 	if before != nil {
@@ -99,17 +98,6 @@ func (o outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
 		p.At = metav1.NewTime(now).Rfc3339Copy()
 	}
 	return p
-}
-
-// shorten makes a text of what people read in a status or an event: one line, printable, and not so long that it
-// fills the record.
-func shorten(text string) string {
-	const most = 1000
-	text = printable.Line(strings.ReplaceAll(text, "\n", "; ")) // errors that were joined stand below each other
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // conditions are the three, and why they are so.
@@ -173,7 +161,7 @@ func condition(kind string, holds bool, reason, message string) metav1.Condition
 	if holds {
 		status = metav1.ConditionTrue
 	}
-	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: shorten(message)}
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: printable.Shorten(message)}
 }
 
 // reasonOf is the worst of what went wrong.

@@ -19,6 +19,8 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file is what becomes of steps that the cloud rejected. What can be left out is remembered as refused:
@@ -42,7 +44,7 @@ func (o outcome) refusals(m ingress.Member) []refusal {
 	for _, r := range o.run.Rejections {
 		if source, asks := behind(r, m); asks {
 			out = append(out, refusal{
-				source: source, message: o.asBefore(m, source, shorten(r.Err.Error())), of: o.refusable(r.Step, m),
+				source: source, message: o.asBefore(m, source, printable.Shorten(r.Err.Error())), of: o.refusable(r.Step, m),
 				passes: errors.Is(r.Err, providers.ErrNoRoom),
 			})
 		}
@@ -161,7 +163,7 @@ func (o outcome) unparked() []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, r := range o.run.Unparked {
 		for _, source := range r.Origin {
-			d := diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unparked, Source: source, Message: shorten("requests go to targets that may not be healthy yet: " + r.Err.Error())}
+			d := diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unparked, Source: source, Message: printable.Shorten("requests go to targets that may not be healthy yet: " + r.Err.Error())}
 			if !slices.Contains(out, d) {
 				out = append(out, d)
 			}

@@ -23,6 +23,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file tells people what came of a reconcile, lets go of what is done with, and says when to
@@ -173,7 +175,7 @@ func (r *reconciler) blind(ctx context.Context, snap *gathering, failure error) 
 		return reconcile.Result{}, failure // it was told to stop, or there is nobody to tell
 	}
 	next.Conditions = slices.Clone(next.Conditions)
-	next.LastError = shorten(failure.Error())
+	next.LastError = printable.Shorten(failure.Error())
 	setConditions(&next, conditionsAfter(failure), time.Now())
 	setWaiting(&next, r.waitsBlindly(snap, failure, time.Now()), time.Now())
 	return reconcile.Result{}, errors.Join(failure, r.keep(ctx, snap.Key, &next))

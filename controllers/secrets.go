@@ -10,6 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file reads Secrets. Of all but those that an Ingress names only the metadata is watched: the
@@ -47,7 +49,7 @@ func (s secretReader) read(ctx context.Context, refs map[ref]bool) ([]*corev1.Se
 		secret, err := s.get(ctx, r)
 		switch {
 		case err != nil:
-			unread[r.String()] = shorten(err.Error())
+			unread[r.String()] = printable.Shorten(err.Error())
 		case secret != nil:
 			out = append(out, secret)
 		}

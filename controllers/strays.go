@@ -31,7 +31,7 @@ type straysReconciler struct {
 
 // Reconcile does nothing about an Ingress that a load balancer has.
 func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
-	who := ref{kindIngress, name.Namespace, name.Name}
+	who := refTo(kindIngress, name.Namespace, name.Name)
 	ing, err := get[networkingv1.Ingress](ctx, s.cache, who)
 	if err != nil {
 		return reconcile.Result{}, err

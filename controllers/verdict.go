@@ -11,6 +11,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
+
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file decides whether a Pod that waits for load balancers is let go on. It is a function of what
@@ -107,7 +109,7 @@ func gate(open bool, reason, message string) corev1.PodCondition {
 		status = corev1.ConditionTrue
 	}
 	return corev1.PodCondition{
-		Type: v1alpha1.TargetHealthGate, Status: status, Reason: reason, Message: shorten(message),
+		Type: v1alpha1.TargetHealthGate, Status: status, Reason: reason, Message: printable.Shorten(message),
 		LastTransitionTime: metav1.Now().Rfc3339Copy(),
 	}
 }

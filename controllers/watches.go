@@ -25,6 +25,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+
+	"fairlead.dev/fairlead/model/endpoints"
 )
 
 // This file turns a change of an object into the keys of the load balancers that depend on it. A
@@ -63,7 +65,7 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 func (r *registrar) sources(from cache.Cache) []source.TypedSource[groupKey] {
 	return []source.TypedSource[groupKey]{
 		watch(from, &discoveryv1.EndpointSlice{}, changedAtAll, hearing(r.backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []groupKey {
-			return r.book.of(ref{kindService, s.Namespace, s.Labels[discoveryv1.LabelServiceName]})
+			return r.book.of(refTo(kindService, s.Namespace, s.Labels[discoveryv1.LabelServiceName]))
 		})),
 		watch(from, &corev1.Service{}, changedPorts, hearing(r.backlog, func(_ context.Context, s *corev1.Service) []groupKey {
 			return r.book.of(refOf(kindService, s))
@@ -254,4 +256,42 @@ func changedService(before, after client.Object) bool {
 // changedPorts, for Services, which the API server gives no generation.
 func changedPorts(before, after client.Object) bool {
 	return !equality.Semantic.DeepEqual(before.(*corev1.Service).Spec, after.(*corev1.Service).Spec)
+}
+
+// watchPods wakes the target groups of a Pod that may be a target from now on, or may not any more, by its address
+// or though it is not ready: its endpoints do not change for that.
+func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
+	return watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
+		was, is := before.(*corev1.Pod), after.(*corev1.Pod)
+		return endpoints.WaitsForGate(was) != endpoints.WaitsForGate(is) || endpoints.Ended(was) != endpoints.Ended(is) ||
+			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)
+	}, hearing(r.backlog, func(ctx context.Context, pod *corev1.Pod) []groupKey {
+		services, err := r.pods.listing(ctx, pod)
+		if err != nil {
+			return nil // the cache is being stopped
+		}
+		var out []groupKey
+		for s := range services {
+			out = append(out, r.book.of(s)...)
+		}
+		return out
+	}))
+}
+
+// watchNodes wakes the target groups that have Nodes for targets, from when there is one.
+func (r *registrar) watchNodes(from cache.Cache) source.TypedSource[groupKey] {
+	nodes := watch(from, &corev1.Node{}, changedReach, hearing(r.backlog, func(context.Context, *corev1.Node) []groupKey { return r.book.onInstances() }))
+	return source.TypedFunc[groupKey](func(ctx context.Context, q queue[groupKey]) error {
+		go func() {
+			select {
+			case <-r.book.instances:
+			case <-ctx.Done():
+				return
+			}
+			if err := nodes.Start(ctx, q); err != nil {
+				log.FromContext(ctx).Error(err, "watching Nodes")
+			}
+		}()
+		return nil
+	})
 }

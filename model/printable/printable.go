@@ -138,3 +138,13 @@ func writeRune(b *strings.Builder, r rune, raw string) {
 
 // writeUTF16 writes an escape of JSON.
 func writeUTF16(b *strings.Builder, unit rune) { fmt.Fprintf(b, `\u%04x`, unit) }
+
+// Shorten returns a text as it can stand in a status or an event: one line, printable, and of at most 1,000 bytes.
+func Shorten(text string) string {
+	const most = 1000
+	text = Line(strings.ReplaceAll(text, "\n", "; ")) // errors that were joined stand below each other
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
