@@ -18,6 +18,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/cluster"
 )
 
 // This file is the operator's command line.
@@ -137,7 +138,7 @@ func (o *running) manager(logger logr.Logger) manager.Options {
 		HealthProbeBindAddress:        o.probes,
 		PprofBindAddress:              o.pprof,
 		GracefulShutdownTimeout:       &o.shutdown,
-		Cache:                         controllers.Cache(controllers.SecretsMode(o.secrets), o.home.namespace),
+		Cache:                         cluster.Cache(cluster.SecretsMode(o.secrets), o.home.namespace),
 	}
 }
 
@@ -159,7 +160,7 @@ func addProbes(m manager.Manager) error {
 	if err := m.AddHealthzCheck("alive", healthz.Ping); err != nil {
 		return fmt.Errorf("adding the health probe: %w", err)
 	}
-	if err := m.AddReadyzCheck("caches", controllers.Ready(m.GetCache())); err != nil {
+	if err := m.AddReadyzCheck("caches", cluster.Ready(m.GetCache())); err != nil {
 		return fmt.Errorf("adding the readiness probe: %w", err)
 	}
 	return nil

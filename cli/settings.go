@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers/clouds"
 )
@@ -70,7 +70,7 @@ func (o *running) settings(with Providers) *pflag.FlagSet {
 	flags.Lookup("manage-ingress-class").NoOptDefVal = ingress.DefaultClass
 	flags.BoolVar(&o.readOnly, "read-only", false, "only plan: write what there would be to do into LoadBalancers, and nothing else anywhere")
 	flags.Var(list{&o.paused}, "paused", "`KEYS` of load balancers that are only planned, the spec.key of each LoadBalancer, with commas between; unset: none. "+v1alpha1.PausedAnnotation+"=true on a LoadBalancer or an IngressClass does the same")
-	flags.Var(oneOf(&o.secrets, "all", "all", "labelled", "none"), "secrets", "`WHICH` Secrets may be served: all, labelled (those with "+controllers.SecretLabel+"=true) or none")
+	flags.Var(oneOf(&o.secrets, "all", "all", "labelled", "none"), "secrets", "`WHICH` Secrets may be served: all, labelled (those with "+cluster.SecretLabel+"=true) or none")
 	flags.BoolVar(&o.leaderElect, "leader-elect", false, "work only while holding a lease, so that several replicas can run")
 	flags.StringVar(&o.leaseIn, "leader-elect-namespace", "", "`NAMESPACE` of the lease; unset: that of this process's pod")
 	flags.Var(positive(&o.leaseLasts, 15*time.Second), "leader-elect-lease-duration", "how long the lease of a replica that is not heard of stands in the way of others")

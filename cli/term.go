@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/clouds"
@@ -80,7 +81,7 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 		Logger:        t.logger,
 		Namespace:     t.home.namespace,
 		ReadOnly:      t.readOnly,
-		Secrets:       controllers.SecretsMode(t.secrets),
+		Secrets:       cluster.SecretsMode(t.secrets),
 		Classes:       t.classes,
 		DriftInterval: t.driftInterval,
 		Paused:        t.paused,

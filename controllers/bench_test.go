@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -85,8 +86,8 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	)
 	server := apiserver.NewClientBuilder().WithScheme(Scheme()).
 		WithStatusSubresource(&v1alpha1.LoadBalancer{}, &networkingv1.Ingress{}).
-		WithIndex(&discoveryv1.EndpointSlice{}, sliceService, serviceOfSlice).
-		WithIndex(&discoveryv1.EndpointSlice{}, slicePods, podsOfSlice).
+		WithIndex(&discoveryv1.EndpointSlice{}, cluster.SliceService, cluster.ServiceOfSlice).
+		WithIndex(&discoveryv1.EndpointSlice{}, cluster.SlicePods, cluster.PodsOfSlice).
 		WithObjects(objects...).Build()
 	b := &bench{T: t, Client: server, cloud: &benchCloud{Cloud: cloud}}
 	b.succeed()
@@ -97,9 +98,9 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 func (b *bench) succeed() {
 	b.reconciler = &reconciler{
 		gatherer: &gatherer{
-			cache: b.Client, server: b.Client, secrets: secretReader{SecretsMode(""), b.Client, b.Client, &keptSecrets{}}, directory: newDirectory(),
-			pods: podReader{b.Client, false, newUnseen()}, memories: newMemories(newArchive(b.Client, b.Client, "")),
-			judged: &judgements{}, doubts: &doubts{},
+			cache: b.Client, server: b.Client, secrets: cluster.NewSecretReader(cluster.SecretsMode(""), b.Client, b.Client), directory: cluster.NewDependencies(),
+			pods: cluster.NewPodReader(b.Client, false), memories: newMemories(newArchive(b.Client, b.Client, "")),
+			judged: &cluster.CertificateCache{}, doubts: &doubts{},
 		},
 		observer: observer{cloud: b.cloud, every: 10 * time.Hour},
 		writer:   b.Client,
@@ -154,7 +155,7 @@ func (b *bench) place() {
 // ingress is shop/web; nil if there is none.
 func (b *bench) ingress() *networkingv1.Ingress {
 	b.Helper()
-	ing, err := get[networkingv1.Ingress](b.Context(), b.Client, refTo(kindIngress, "shop", "web"))
+	ing, err := cluster.Get[networkingv1.Ingress](b.Context(), b.Client, cluster.RefTo(cluster.KindIngress, "shop", "web"))
 	if err != nil {
 		b.Fatal(err)
 	}

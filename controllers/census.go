@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -136,7 +137,7 @@ func (c census) ofIngresses(records map[lb.Key]record, emit emitter) {
 			n.count++
 			without[ing.Namespace] = n
 		}
-		name := refOf(kindIngress, ing).String()
+		name := cluster.RefOf(cluster.KindIngress, ing).String()
 		holders := c.memories.holding(name)
 		graced := func(k lb.Key) bool {
 			since := departedAt(records[k], name)

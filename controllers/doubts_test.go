@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -114,7 +115,7 @@ func TestTheSecondReadingIsTheAPIServers(t *testing.T) {
 	again := g.anew()
 
 	for name, there := range map[string]bool{"web": true, "stale": false} {
-		found, err := get[corev1.Service](ctx, again.cache, refTo(kindService, "shop", name))
+		found, err := cluster.Get[corev1.Service](ctx, again.cache, cluster.RefTo(cluster.KindService, "shop", name))
 		if err != nil || (found != nil) != there {
 			t.Errorf("of Service %s there is %v, %v", name, found, err)
 		}
@@ -122,7 +123,7 @@ func TestTheSecondReadingIsTheAPIServers(t *testing.T) {
 	if o, err := again.classes(ctx); err != nil || len(o.IngressClasses) != 1 {
 		t.Errorf("the classes are %v, %v", o.IngressClasses, err)
 	}
-	if _, err := get[corev1.Namespace](ctx, again.cache, refTo(kindNamespace, "", "shop")); err != nil {
+	if _, err := cluster.Get[corev1.Namespace](ctx, again.cache, cluster.RefTo(cluster.KindNamespace, "", "shop")); err != nil {
 		t.Error(err)
 	}
 	slice := &discoveryv1.EndpointSlice{}
@@ -143,8 +144,8 @@ func TestADoubtIsReadAnew(t *testing.T) {
 	const key = lb.Key("fairlead/shop/web/internal")
 	cache, server := &countingReader{}, &countingReader{}
 	g := &gatherer{
-		cache: cache, server: server, doubts: &doubts{}, judged: &judgements{}, directory: newDirectory(),
-		memories: newMemories(nothing{}), pods: podReader{cache, false, newUnseen()}, secrets: secretReader{SecretsNone, server, cache, &keptSecrets{}},
+		cache: cache, server: server, doubts: &doubts{}, judged: &cluster.CertificateCache{}, directory: cluster.NewDependencies(),
+		memories: newMemories(nothing{}), pods: cluster.NewPodReader(cache, false), secrets: cluster.NewSecretReader(cluster.SecretsNone, server, cache),
 	}
 	for i, doubted := range []bool{false, true, false} {
 		server.lists = nil

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -42,7 +43,7 @@ type gatekeeper struct {
 // Reconcile says of a Pod that waits what it waits for, until its gate is open. What is open is nobody's
 // business any more: health is the load balancer's from then on.
 func (g *gatekeeper) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
-	pod, err := get[corev1.Pod](ctx, g.cache, refTo(kindPod, name.Namespace, name.Name))
+	pod, err := cluster.Get[corev1.Pod](ctx, g.cache, cluster.RefTo(cluster.KindPod, name.Namespace, name.Name))
 	if err != nil || pod == nil || !atGate(pod) {
 		return reconcile.Result{}, err
 	}
@@ -75,7 +76,7 @@ func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 		since = g.since
 	}
 	v := visit{waited: time.Since(since), limit: g.limit}
-	services, err := g.pods.services(ctx, pod)
+	services, err := g.pods.ServicesOf(ctx, pod)
 	if err != nil {
 		return v, err
 	}
@@ -84,7 +85,7 @@ func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 	}
 	var errs []error
 	for _, s := range services {
-		for _, key := range g.directory.on(s) {
+		for _, key := range g.directory.On(s) {
 			for _, id := range g.targets.expected(key, s) {
 				state, err := g.state(ctx, pod, groupKey{key, id})
 				v.findings, errs = append(v.findings, finding{groupKey{key, id}, state}), append(errs, err)
@@ -96,7 +97,7 @@ func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 }
 
 // settled reports whether all load balancers have been compiled whose Ingresses name any of some Services.
-func (g *gatekeeper) settled(ctx context.Context, namespace string, services []ref) (bool, error) {
+func (g *gatekeeper) settled(ctx context.Context, namespace string, services []cluster.Ref) (bool, error) {
 	var list networkingv1.IngressList
 	if err := g.cache.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("listing Ingresses of %s: %w", namespace, err)
@@ -125,17 +126,17 @@ func (g *gatekeeper) settled(ctx context.Context, namespace string, services []r
 }
 
 // named are the Services that an Ingress sends requests to, by itself or by a Backend.
-func (g *gatekeeper) named(ctx context.Context, ing *networkingv1.Ingress) (map[ref]bool, error) {
+func (g *gatekeeper) named(ctx context.Context, ing *networkingv1.Ingress) (map[cluster.Ref]bool, error) {
 	named := references{}
 	named.add(ing.Namespace, &ing.Spec)
-	backends, err := readAll[v1alpha1.Backend](ctx, g.cache, named[kindBackend], nil)
+	backends, err := cluster.GetAll[v1alpha1.Backend](ctx, g.cache, named[cluster.KindBackend], nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, b := range backends {
 		named.addBackend(b)
 	}
-	return named[kindService], nil
+	return named[cluster.KindService], nil
 }
 
 // state is how a Pod is as a target of a group. The cloud is asked only about those that are registered.

@@ -19,6 +19,8 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/multimap"
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -60,10 +62,10 @@ func (g *gathering) ask() lb.Questions {
 type gatherer struct {
 	cache     client.Reader // everything that is watched
 	server    client.Reader // what the cache may be behind of
-	secrets   secretReader
-	judged    *judgements
-	pods      podReader
-	directory *directory
+	secrets   cluster.SecretReader
+	judged    *cluster.CertificateCache
+	pods      cluster.PodReader
+	directory *cluster.Dependencies
 	memories  *memories
 	scope     string   // the namespace that the operator looks after, or "" for all
 	paused    []string // load balancers that a setting pauses, by key
@@ -87,7 +89,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := slices.Concat(g.directory.membersOf(key), slices.Collect(maps.Keys(memory.Members)))
+	names := slices.Concat(g.directory.MembersOf(key), slices.Collect(maps.Keys(memory.Members)))
 	objects, err := g.classes(ctx)
 	if err != nil {
 		return nil, err
@@ -103,7 +105,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if err != nil {
 		return nil, err
 	}
-	beside, err := g.ingresses(ctx, g.directory.beside(key))
+	beside, err := g.ingresses(ctx, g.directory.MembersBeside(key))
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +135,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 		out.Class.LoadBalancerClassSpec = *memory.Class // and whether the load balancer is protected
 	}
 	if out.NeedsNodes() {
-		if out.Nodes, err = nodesIn(ctx, g.cache); err != nil && ctx.Err() == nil {
+		if out.Nodes, err = cluster.NodesIn(ctx, g.cache); err != nil && ctx.Err() == nil {
 			out.NodesUnread, err = printable.Shorten(err.Error()), nil
 		}
 		if err != nil {
@@ -142,7 +144,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	}
 	out.actual = map[string]*networkingv1.Ingress{}
 	for _, ing := range slices.Concat(out.Ingresses, out.LeftOut) {
-		out.actual[refOf(kindIngress, ing).String()] = ing
+		out.actual[cluster.RefOf(cluster.KindIngress, ing).String()] = ing
 	}
 	for _, m := range out.Members {
 		delete(out.departed, m.Owner.String())
@@ -152,7 +154,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	}
 	out.waiting = map[string]bool{}
 	for _, ing := range out.LeftOut {
-		name := refOf(kindIngress, ing).String()
+		name := cluster.RefOf(cluster.KindIngress, ing).String()
 		if out.waiting[name] = true; !remembers(memory, name) {
 			delete(out.departed, name)
 		}
@@ -249,7 +251,7 @@ func (g *gatherer) placeOf(ctx context.Context, ing *networkingv1.Ingress) (plac
 	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses); err != nil {
 		return placement{}, err
 	}
-	who := refOf(kindIngress, ing)
+	who := cluster.RefOf(cluster.KindIngress, ing)
 	objects.Memories = g.memories.about([]string{who.String()}, time.Now())
 	g.memories.addPinned(g.options.Literal, objects.Memories)
 	snapshots, homeless := ingress.Split(objects, g.options)
@@ -260,7 +262,7 @@ func (g *gatherer) placeOf(ctx context.Context, ing *networkingv1.Ingress) (plac
 	slices.Sort(out.homes)
 	out.homes = slices.Compact(out.homes)
 	out.homeless = slices.DeleteFunc(homeless, func(d diag.Diagnostic) bool {
-		return d.Source.Kind != kindIngress // of classes, which are not this one's to report
+		return d.Source.Kind != cluster.KindIngress // of classes, which are not this one's to report
 	})
 	if slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
 		out.refusedAt = slices.Sorted(maps.Keys(ingress.RefusedBy(objects, g.options)))
@@ -279,9 +281,9 @@ func (g *gatherer) classes(ctx context.Context) (ingress.Objects, error) {
 			return o, fmt.Errorf("listing classes: %w", err)
 		}
 	}
-	o.IngressClasses = pointers(classes.Items)
-	o.ClusterLoadBalancerClasses = pointers(clusterwide.Items)
-	o.LoadBalancerClasses = pointers(namespaced.Items)
+	o.IngressClasses = cluster.Pointers(classes.Items)
+	o.ClusterLoadBalancerClasses = cluster.Pointers(clusterwide.Items)
+	o.LoadBalancerClasses = cluster.Pointers(namespaced.Items)
 	return o, nil
 }
 
@@ -289,7 +291,7 @@ func (g *gatherer) classes(ctx context.Context) (ingress.Objects, error) {
 func (g *gatherer) ingresses(ctx context.Context, names []string) (map[string]*networkingv1.Ingress, error) {
 	out := map[string]*networkingv1.Ingress{}
 	for _, n := range names {
-		ing, err := get[networkingv1.Ingress](ctx, g.cache, refFrom(kindIngress, n))
+		ing, err := cluster.Get[networkingv1.Ingress](ctx, g.cache, cluster.RefFrom(cluster.KindIngress, n))
 		if err != nil {
 			return nil, err
 		}
@@ -312,7 +314,7 @@ func (g *gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.
 		if remembered && ing != nil || !remembered && !held {
 			continue
 		}
-		if known[n], err = get[networkingv1.Ingress](ctx, g.server, refFrom(kindIngress, n)); err != nil {
+		if known[n], err = cluster.Get[networkingv1.Ingress](ctx, g.server, cluster.RefFrom(cluster.KindIngress, n)); err != nil {
 			return err
 		}
 	}
@@ -328,55 +330,55 @@ func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 			named.add(ing.Namespace, &ing.Spec)
 		}
 		if accepted := memory.Members[n].LastAccepted; accepted != nil {
-			named.add(refFrom(kindIngress, n).namespace, &accepted.Spec)
+			named.add(cluster.RefFrom(cluster.KindIngress, n).Namespace, &accepted.Spec)
 		}
 	}
-	g.directory.depend(key, named.all())
+	g.directory.SetReferences(key, named.all())
 	var err error
-	if o.Backends, err = readAll(ctx, g.cache, named[kindBackend], o.Backends); err != nil {
+	if o.Backends, err = cluster.GetAll(ctx, g.cache, named[cluster.KindBackend], o.Backends); err != nil {
 		return err
 	}
 	for _, b := range o.Backends {
 		named.addBackend(b)
 	}
-	g.directory.depend(key, named.all())
-	if o.Services, err = readAll(ctx, g.cache, named[kindService], o.Services); err != nil {
+	g.directory.SetReferences(key, named.all())
+	if o.Services, err = cluster.GetAll(ctx, g.cache, named[cluster.KindService], o.Services); err != nil {
 		return err
 	}
 	for _, s := range o.Services {
-		found, err := endpointsOf(ctx, g.cache, refOf(kindService, s))
+		found, err := cluster.EndpointsOf(ctx, g.cache, cluster.RefOf(cluster.KindService, s))
 		if err != nil {
 			return err
 		}
 		o.EndpointSlices = append(o.EndpointSlices, found...)
 	}
 	o.PodsKnown = true
-	if o.Pods, o.Awaited, err = g.pods.behind(ctx, o.EndpointSlices); err != nil {
+	if o.Pods, o.Awaited, err = g.pods.PodsOf(ctx, o.EndpointSlices); err != nil {
 		return err
 	}
-	o.SecretsWithheld = g.secrets.withheld()
-	if o.Secrets, o.SecretsUnread = g.secrets.read(ctx, named[kindSecret]); ctx.Err() != nil {
+	o.SecretsWithheld = g.secrets.Withheld()
+	if o.Secrets, o.SecretsUnread = g.secrets.Read(ctx, named[cluster.KindSecret]); ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	for i, s := range o.Secrets {
 		o.Secrets[i] = ingress.Shorten(s)
 	}
-	o.Judged = g.judged.of(o.Secrets)
+	o.Judged = g.judged.Of(o.Secrets)
 	return nil
 }
 
 // references are the objects that Ingresses name, by kind.
-type references map[string]map[ref]bool
+type references map[string]map[cluster.Ref]bool
 
 func (r references) note(kind, namespace, name string) {
-	add(r, kind, refTo(kind, namespace, name))
+	multimap.Add(r, kind, cluster.RefTo(kind, namespace, name))
 }
 
 // add notes what an Ingress names.
 func (r references) add(namespace string, spec *networkingv1.IngressSpec) {
 	for _, t := range spec.TLS {
 		if t.SecretName != "" {
-			r.note(kindSecret, namespace, t.SecretName)
+			r.note(cluster.KindSecret, namespace, t.SecretName)
 		}
 	}
 	r.addTo(namespace, spec.DefaultBackend)
@@ -394,24 +396,24 @@ func (r references) addTo(namespace string, b *networkingv1.IngressBackend) {
 	switch {
 	case b == nil:
 	case b.Service != nil:
-		r.note(kindService, namespace, b.Service.Name)
+		r.note(cluster.KindService, namespace, b.Service.Name)
 	case b.Resource != nil && b.Resource.Kind == v1alpha1.KindBackend:
-		r.note(kindBackend, namespace, b.Resource.Name)
+		r.note(cluster.KindBackend, namespace, b.Resource.Name)
 	}
 }
 
 // addBackend notes the Services that a Backend shares requests among, and the Secret that it needs.
 func (r references) addBackend(b *v1alpha1.Backend) {
 	for _, s := range b.Spec.Services {
-		r.note(kindService, b.Namespace, s.Name)
+		r.note(cluster.KindService, b.Namespace, s.Name)
 	}
 	if secret := ingress.SecretOf(b); secret != "" {
-		r.note(kindSecret, b.Namespace, secret)
+		r.note(cluster.KindSecret, b.Namespace, secret)
 	}
 }
 
-func (r references) all() []ref {
-	var out []ref
+func (r references) all() []cluster.Ref {
+	var out []cluster.Ref
 	for _, refs := range r {
 		out = slices.AppendSeq(out, maps.Keys(refs))
 	}
@@ -420,14 +422,14 @@ func (r references) all() []ref {
 
 // namespaces reads those of Ingresses, and some more, as far as they exist.
 func (g *gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ingress, more ...string) ([]*corev1.Namespace, error) {
-	refs := map[ref]bool{}
+	refs := map[cluster.Ref]bool{}
 	for _, ing := range ingresses {
-		refs[ref{kindNamespace, "", ing.Namespace}] = true
+		refs[cluster.RefTo(cluster.KindNamespace, "", ing.Namespace)] = true
 	}
 	for _, namespace := range more {
-		refs[ref{kindNamespace, "", namespace}] = true
+		refs[cluster.RefTo(cluster.KindNamespace, "", namespace)] = true
 	}
-	return readAll[corev1.Namespace](ctx, g.cache, refs, nil)
+	return cluster.GetAll[corev1.Namespace](ctx, g.cache, refs, nil)
 }
 
 // anew is a gatherer that reads from the API server what decides whether there is a rule for what an Ingress asks: the
@@ -435,6 +437,6 @@ func (g *gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ing
 // decide where requests are sent, and a rule stays where there are none.
 func (g *gatherer) anew() *gatherer {
 	again := *g
-	again.cache = &anewReader{Reader: g.cache, server: g.server, scope: g.scope, read: map[reflect.Type]map[client.ObjectKey]client.Object{}}
+	again.cache = &cluster.FreshReader{Reader: g.cache, Server: g.server, Scope: g.scope, Read: map[reflect.Type]map[client.ObjectKey]client.Object{}}
 	return &again
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -51,7 +52,7 @@ func (h *herald) tell(ctx context.Context, o outcome) error {
 			continue
 		}
 		ing := o.snap.addressee(d)
-		if d.Source.Kind != kindIngress || ing == nil {
+		if d.Source.Kind != cluster.KindIngress || ing == nil {
 			continue
 		}
 		if err := h.send(about(ctx, ing), noticeOf(ing, d)); err != nil {

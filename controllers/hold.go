@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 )
 
 // This file holds Ingresses back from disappearing while the cloud has something of theirs.
@@ -34,7 +35,7 @@ func (r *reconciler) hold(ctx context.Context, g *gathering) error {
 		if !ing.DeletionTimestamp.IsZero() {
 			continue
 		}
-		r.marks.hold(refOf(kindIngress, ing).String())
+		r.marks.hold(cluster.RefOf(cluster.KindIngress, ing).String())
 		if controllerutil.ContainsFinalizer(ing, finalizer) {
 			continue
 		}
@@ -87,7 +88,7 @@ func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 
 // letGo takes our finalizer from an Ingress, if it is there.
 func (r *reconciler) letGo(ctx context.Context, ing *networkingv1.Ingress) error {
-	r.marks.letGo(refOf(kindIngress, ing).String())
+	r.marks.letGo(cluster.RefOf(cluster.KindIngress, ing).String())
 	if !controllerutil.ContainsFinalizer(ing, finalizer) {
 		return nil
 	}

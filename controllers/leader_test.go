@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -49,7 +50,7 @@ func TestAFollowerIsWarm(t *testing.T) {
 			return c, err
 		}
 	})
-	ready := controllers.Ready(filled)
+	ready := cluster.Ready(filled)
 	w.eventually(func() error {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", http.NoBody)
 		if err != nil {
@@ -92,7 +93,7 @@ func TestReadinessWaitsForCaches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := controllers.Ready(c)(r); err == nil || ctx.Err() != nil {
+	if err := cluster.Ready(c)(r); err == nil || ctx.Err() != nil {
 		t.Errorf("a cache that never started is %v, %v", err, ctx.Err())
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"fairlead.dev/fairlead/controllers/cluster"
 )
 
 // This file turns a reconciler into a controller of the manager.
@@ -30,7 +32,7 @@ type loop[K comparable] struct {
 	about      func(K) []any // what every log line about a thing says of it
 	// gather is how long what is to be done waits for more of the same; zero for not at all.
 	gather time.Duration
-	caches *catchUp                                       // what it waits for before it begins
+	caches *cluster.CatchUp                               // what it waits for before it begins
 	pulse  *pulse                                         // the liveness probe looks at it
 	queued func(ctx context.Context, key K) (over func()) // see bounded
 }
@@ -62,7 +64,7 @@ func (l loop[K]) addTo(ctx context.Context, m manager.Manager, logger logr.Logge
 			if err := w.fill(ctx); err != nil {
 				return fmt.Errorf("filling the cache with %s: %w", w, err)
 			}
-			if err := l.caches.add(w.kind); err != nil {
+			if err := l.caches.Add(w.kind); err != nil {
 				return err
 			}
 		}
@@ -70,7 +72,7 @@ func (l loop[K]) addTo(ctx context.Context, m manager.Manager, logger logr.Logge
 			return fmt.Errorf("watching for %s: %w", l.name, err)
 		}
 	}
-	if err := c.Watch(caughtUp[K]{l.caches}); err != nil {
+	if err := c.Watch(cluster.CaughtUp[K]{CatchUp: l.caches}); err != nil {
 		return fmt.Errorf("watching for %s: %w", l.name, err)
 	}
 	return nil

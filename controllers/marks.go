@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"fairlead.dev/fairlead/controllers/cluster"
 )
 
 // This file knows what this operator has written on Ingresses: what somebody else changes there is
@@ -88,7 +90,7 @@ func (m *marks) letGo(ing string) {
 func (m *marks) defaced(ing *networkingv1.Ingress) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known, held := m.of[refOf(kindIngress, ing).String()]
+	known, held := m.of[cluster.RefOf(cluster.KindIngress, ing).String()]
 	return held && (!controllerutil.ContainsFinalizer(ing, finalizer) ||
 		known.published && !equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, known.entries))
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/multimap"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -212,11 +213,11 @@ func (m *memories) drop(ctx context.Context, key lb.Key) error {
 
 func (m *memories) put(key lb.Key, r record) {
 	for _, member := range m.records[key].Memory.Members {
-		remove(m.holders, member.Ingress, key)
+		multimap.Remove(m.holders, member.Ingress, key)
 	}
 	m.records[key], m.memories[key] = r, memoryOf(r, time.Time{})
 	for _, member := range r.Memory.Members {
-		add(m.holders, member.Ingress, key)
+		multimap.Add(m.holders, member.Ingress, key)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -39,7 +40,7 @@ func noticeOf(ing *networkingv1.Ingress, d diag.Diagnostic) notice {
 		text = d.Source.Field + ": " + text
 	}
 	about := corev1.ObjectReference{
-		APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: kindIngress, ResourceVersion: ing.ResourceVersion,
+		APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: cluster.KindIngress, ResourceVersion: ing.ResourceVersion,
 		Namespace: ing.Namespace, Name: ing.Name, UID: ing.UID,
 	}
 	return notice{about, "an Ingress", d.Severity, string(d.Reason), text, "Compile"}
@@ -48,7 +49,7 @@ func noticeOf(ing *networkingv1.Ingress, d diag.Diagnostic) notice {
 // letGoOn is what to say of a Pod whose gate was opened because the time was up.
 func letGoOn(pod *corev1.Pod, verdict corev1.PodCondition) notice {
 	about := corev1.ObjectReference{
-		APIVersion: corev1.SchemeGroupVersion.String(), Kind: kindPod, ResourceVersion: pod.ResourceVersion,
+		APIVersion: corev1.SchemeGroupVersion.String(), Kind: cluster.KindPod, ResourceVersion: pod.ResourceVersion,
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
 	}
 	return notice{about, "a Pod", diag.Warning, verdict.Reason, "the gate " + v1alpha1.TargetHealthGate + " is open all the same: " + verdict.Message, "OpenGate"}
@@ -56,7 +57,7 @@ func letGoOn(pod *corev1.Pod, verdict corev1.PodCondition) notice {
 
 // about has the log say which Ingress it is about.
 func about(ctx context.Context, ing *networkingv1.Ingress) context.Context {
-	return log.IntoContext(ctx, log.FromContext(ctx).WithValues("ingress", refOf(kindIngress, ing).String()))
+	return log.IntoContext(ctx, log.FromContext(ctx).WithValues("ingress", cluster.RefOf(cluster.KindIngress, ing).String()))
 }
 
 // event is a notice as the API has it, named for what it says.

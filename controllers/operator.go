@@ -17,6 +17,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -35,7 +36,7 @@ type Options struct {
 	// to be limited to it.
 	Namespace string
 	// Secrets says which Secrets may be served; all if it is empty.
-	Secrets SecretsMode
+	Secrets cluster.SecretsMode
 	// ReadinessGates has Pods made ready that declare v1alpha1.TargetHealthGate.
 	ReadinessGates bool
 	// ReadinessTimeout is how long such a Pod waits at the most; zero is 10 minutes.
@@ -76,13 +77,13 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := installed(m.GetRESTMapper()); err != nil {
 		return err
 	}
-	if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, sliceService, serviceOfSlice); err != nil {
+	if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, cluster.SliceService, cluster.ServiceOfSlice); err != nil {
 		return fmt.Errorf("indexing EndpointSlices by Service: %w", err)
 	}
-	if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, slicePods, podsOfSlice); err != nil {
+	if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, cluster.SlicePods, cluster.PodsOfSlice); err != nil {
 		return fmt.Errorf("indexing EndpointSlices by Pod: %w", err)
 	}
-	pods := podReader{m.GetClient(), o.ReadinessGates, newUnseen()}
+	pods := cluster.NewPodReader(m.GetClient(), o.ReadinessGates)
 	if o.DriftInterval == 0 {
 		o.DriftInterval = 10 * time.Hour
 	}
@@ -103,9 +104,9 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	r := &reconciler{
 		gatherer: &gatherer{
-			cache: m.GetClient(), server: m.GetAPIReader(), secrets: secretReader{o.Secrets, m.GetAPIReader(), m.GetClient(), &keptSecrets{}}, directory: newDirectory(),
+			cache: m.GetClient(), server: m.GetAPIReader(), secrets: cluster.NewSecretReader(o.Secrets, m.GetAPIReader(), m.GetClient()), directory: cluster.NewDependencies(),
 			pods: pods, memories: newMemories(kept), scope: o.Namespace, options: o.Classes, paused: o.Paused, grace: o.VanishedGrace,
-			judged: &judgements{}, doubts: &doubts{},
+			judged: &cluster.CertificateCache{}, doubts: &doubts{},
 		},
 		observer: observer{every: o.DriftInterval},
 		readOnly: o.ReadOnly,
@@ -136,7 +137,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := m.AddHealthzCheck("workers", beat.alive); err != nil {
 		return fmt.Errorf("adding the health probe: %w", err)
 	}
-	caches := newCatchUp(m.GetCache(), m.GetAPIReader(), o.Namespace, o.Logger)
+	caches := cluster.NewCatchUp(m.GetCache(), m.GetAPIReader(), o.Namespace, m.GetScheme(), o.Logger)
 	balancerLoop := loop[lb.Key]{
 		pulse: beat, caches: caches,
 		name: balancersLoop, parallel: cmp.Or(o.Workers, 4), reconciler: r, sources: r.sources(m.GetCache()),

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -121,7 +122,7 @@ func (c *collector) orphans(ctx context.Context) (out orphans, err error) {
 		namespace, _, _ := strings.Cut(rest, "/")
 		elsewhere := c.scope != "" && namespace != c.scope
 		switch {
-		case elsewhere || slices.Contains(remembered, k) || len(c.directory.membersOf(k)) > 0:
+		case elsewhere || slices.Contains(remembered, k) || len(c.directory.MembersOf(k)) > 0:
 		case !usable[class]:
 			out.held[heldByClass] = append(out.held[heldByClass], k)
 		case len(out.lost) > 0:
@@ -141,8 +142,8 @@ func (c *collector) lost(ctx context.Context) (names []string, err error) {
 		return nil, fmt.Errorf("listing Ingresses: %w", err)
 	}
 	for i := range list.Items {
-		who := refOf(kindIngress, &list.Items[i])
-		if controllerutil.ContainsFinalizer(&list.Items[i], finalizer) && len(c.directory.on(who)) == 0 {
+		who := cluster.RefOf(cluster.KindIngress, &list.Items[i])
+		if controllerutil.ContainsFinalizer(&list.Items[i], finalizer) && len(c.directory.On(who)) == 0 {
 			names = append(names, who.String())
 		}
 	}

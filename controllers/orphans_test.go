@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -75,7 +76,7 @@ func TestAnOrphanIsCollectedByTheSecondPass(t *testing.T) {
 		t.Errorf("a sighting is taken for the record %v, error %v", records, err)
 	}
 
-	c.directory.place(refTo(kindIngress, "shop", "orphan"), []lb.Key{orphan})
+	c.directory.Place(cluster.RefTo(cluster.KindIngress, "shop", "orphan"), []lb.Key{orphan})
 	if got, _ := collects(t, c); len(got) > 0 {
 		t.Errorf("with an Ingress, %v are collected", got)
 	}
@@ -83,7 +84,7 @@ func TestAnOrphanIsCollectedByTheSecondPass(t *testing.T) {
 	if err := b.List(t.Context(), &left); err != nil || len(left.Items) > 0 {
 		t.Errorf("%d sightings are left, error %v", len(left.Items), err)
 	}
-	c.directory.letGo(refTo(kindIngress, "shop", "orphan"), orphan)
+	c.directory.Release(cluster.RefTo(cluster.KindIngress, "shop", "orphan"), orphan)
 	if got, _ := collects(t, c); len(got) > 0 {
 		t.Errorf("found again, %v are collected by the first pass", got)
 	}
@@ -95,14 +96,16 @@ func TestWhatStandsForALoadBalancer(t *testing.T) {
 		stands func(b *bench, c *collector)
 		orphan bool
 	}{
-		"nothing":                      {func(*bench, *collector) {}, true},
-		"an Ingress":                   {func(b *bench, _ *collector) { b.directory.place(refTo(kindIngress, "shop", "a"), []lb.Key{orphan}) }, false},
+		"nothing": {func(*bench, *collector) {}, true},
+		"an Ingress": {func(b *bench, _ *collector) {
+			b.directory.Place(cluster.RefTo(cluster.KindIngress, "shop", "a"), []lb.Key{orphan})
+		}, false},
 		"a record":                     {func(b *bench, _ *collector) { b.remember(orphan) }, false},
 		"another operator's namespace": {func(_ *bench, c *collector) { c.scope = "office" }, false},
 		"our only namespace":           {func(_ *bench, c *collector) { c.scope = "shop" }, true},
 		"an Ingress, held, of another": {func(b *bench, _ *collector) {
 			b.create(held("shop", "a"))
-			b.directory.place(refTo(kindIngress, "shop", "a"), []lb.Key{benchKey})
+			b.directory.Place(cluster.RefTo(cluster.KindIngress, "shop", "a"), []lb.Key{benchKey})
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

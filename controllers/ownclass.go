@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 )
@@ -40,7 +41,7 @@ type classMaker struct {
 
 // Reconcile makes the class, or says that somebody else has it.
 func (c *classMaker) Reconcile(ctx context.Context, name string) (reconcile.Result, error) {
-	there, err := get[networkingv1.IngressClass](ctx, c.cache, refTo("IngressClass", "", name))
+	there, err := cluster.Get[networkingv1.IngressClass](ctx, c.cache, cluster.RefTo("IngressClass", "", name))
 	switch {
 	case err != nil:
 		return reconcile.Result{}, err

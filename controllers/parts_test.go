@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -238,32 +239,32 @@ func TestComeBack(t *testing.T) {
 }
 
 func TestDirectory(t *testing.T) {
-	d := newDirectory()
-	shop := refTo(kindIngress, "ns", "shop")
-	secret, service := refTo(kindSecret, "ns", "tls"), refTo(kindService, "ns", "web")
+	d := cluster.NewDependencies()
+	shop := cluster.RefTo(cluster.KindIngress, "ns", "shop")
+	secret, service := cluster.RefTo(cluster.KindSecret, "ns", "tls"), cluster.RefTo(cluster.KindService, "ns", "web")
 	want := func(what string, got, want []lb.Key) {
 		t.Helper()
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", what, diff)
 		}
 	}
-	want("a new Ingress", d.place(shop, []lb.Key{"a"}), []lb.Key{"a"})
-	want("one that moves concerns both", d.place(shop, []lb.Key{"b"}), []lb.Key{"a", "b"})
-	d.letGo(shop, "a")
-	want("until it is let go of", d.on(shop), []lb.Key{"b"})
-	want("one that is not there", d.place(refTo(kindIngress, "ns", "other"), nil), nil)
+	want("a new Ingress", d.Place(shop, []lb.Key{"a"}), []lb.Key{"a"})
+	want("one that moves concerns both", d.Place(shop, []lb.Key{"b"}), []lb.Key{"a", "b"})
+	d.Release(shop, "a")
+	want("until it is let go of", d.On(shop), []lb.Key{"b"})
+	want("one that is not there", d.Place(cluster.RefTo(cluster.KindIngress, "ns", "other"), nil), nil)
 
-	d.depend("b", []ref{secret, service})
-	d.depend("c", []ref{service})
-	want("a Service of two", d.on(service), []lb.Key{"b", "c"})
-	want("a Secret of one", d.on(secret), []lb.Key{"b"})
-	want("another namespace's", d.on(refTo(kindService, "other", "web")), nil)
-	d.depend("b", []ref{service})
-	want("a Secret that is not named any more", d.on(secret), nil)
-	d.depend("b", nil)
-	d.depend("c", nil)
-	d.letGo(shop, "b")
-	if len(d.dependents)+len(d.members)+len(d.refs) > 0 {
+	d.SetReferences("b", []cluster.Ref{secret, service})
+	d.SetReferences("c", []cluster.Ref{service})
+	want("a Service of two", d.On(service), []lb.Key{"b", "c"})
+	want("a Secret of one", d.On(secret), []lb.Key{"b"})
+	want("another namespace's", d.On(cluster.RefTo(cluster.KindService, "other", "web")), nil)
+	d.SetReferences("b", []cluster.Ref{service})
+	want("a Secret that is not named any more", d.On(secret), nil)
+	d.SetReferences("b", nil)
+	d.SetReferences("c", nil)
+	d.Release(shop, "b")
+	if len(d.Dependents)+len(d.Members)+len(d.Refs) > 0 {
 		t.Errorf("what nobody depends on is kept: %+v", d)
 	}
 }
@@ -290,22 +291,22 @@ func TestWithout(t *testing.T) {
 }
 
 func TestBeside(t *testing.T) {
-	d := newDirectory()
+	d := cluster.NewDependencies()
 	const key, elsewhere lb.Key = "fairlead/ns/@all/internal", "fairlead/ns/@some/internal=edge"
 	for ing, in := range map[string]lb.Key{
 		"own": key, "facing": "fairlead/ns/@all/internet-facing", "named": "fairlead/ns/@all/internal=edge", "other": elsewhere,
 	} {
-		d.place(refTo(kindIngress, "ns", ing), []lb.Key{in})
+		d.Place(cluster.RefTo(cluster.KindIngress, "ns", ing), []lb.Key{in})
 	}
 	want := func(what string, of lb.Key, want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, slices.Sorted(slices.Values(d.beside(of)))); diff != "" {
+		if diff := cmp.Diff(want, slices.Sorted(slices.Values(d.MembersBeside(of)))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
 	want("those that ask for another scheme or name", key, "ns/facing", "ns/named")
 	want("nobody", elsewhere)
-	d.letGo(refTo(kindIngress, "ns", "named"), "fairlead/ns/@all/internal=edge")
+	d.Release(cluster.RefTo(cluster.KindIngress, "ns", "named"), "fairlead/ns/@all/internal=edge")
 	want("without those that were let go of", key, "ns/facing")
 }
 
@@ -340,10 +341,10 @@ func TestChangedReach(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := changedReach(node(), node(c.edit)); got != c.matters {
+			if got := cluster.ChangedAddresses(node(), node(c.edit)); got != c.matters {
 				t.Errorf("it matters: %v, want %v", got, c.matters)
 			}
-			slim, err := slimNode(node(c.edit))
+			slim, err := cluster.SlimNode(node(c.edit))
 			if err != nil || endpoints.AddressesOf(slim.(*corev1.Node)) != endpoints.AddressesOf(node(c.edit)) {
 				t.Errorf("in the cache it is another node: %v, error %v", slim, err)
 			}

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -134,7 +135,7 @@ func (g *gathering) expects(group lb.TargetGroup) bool {
 func (g *gathering) behind(s *corev1.Service) endpoints.Objects {
 	now := endpoints.Objects{Service: s}
 	for _, e := range g.EndpointSlices {
-		if e.Namespace == s.Namespace && slices.Contains(serviceOfSlice(e), s.Name) {
+		if e.Namespace == s.Namespace && slices.Contains(cluster.ServiceOfSlice(e), s.Name) {
 			now.Slices = append(now.Slices, e)
 		}
 	}

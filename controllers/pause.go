@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -20,7 +21,7 @@ func (g *gatherer) pausedBy(ctx context.Context, key lb.Key, from client.Reader)
 	if slices.Contains(g.paused, string(key)) {
 		return "the setting --paused", nil
 	}
-	report := reportMetadata()
+	report := cluster.ReportMetadata()
 	if err := from.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.scope)}, report); client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("reading whether %s is paused: %w", key, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
@@ -34,7 +35,7 @@ func aPod(gates ...corev1.PodConditionType) *corev1.Pod {
 
 func TestOfAPodWithoutTheGateOnlyTheNameAndTheAddressesAreKept(t *testing.T) {
 	for name, p := range map[string]*corev1.Pod{"no gate": aPod(), "somebody else's": aPod("example.com/warm")} {
-		kept, err := slimPod(p)
+		kept, err := cluster.SlimPod(p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,7 +52,7 @@ func TestOfAPodWithoutTheGateOnlyTheNameAndTheAddressesAreKept(t *testing.T) {
 func TestOfAPodWithTheGateWhatIsReadIsKept(t *testing.T) {
 	p := aPod("example.com/warm", v1alpha1.TargetHealthGate)
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "example.com/warm", Status: corev1.ConditionTrue})
-	o, err := slimPod(p)
+	o, err := cluster.SlimPod(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func TestOfAPodWithTheGateWhatIsReadIsKept(t *testing.T) {
 		t.Errorf("more is left than is read: %+v", kept)
 	}
 	p.DeletionTimestamp = new(metav1.Now())
-	if o, err = slimPod(p); err != nil || endpoints.WaitsForGate(o.(*corev1.Pod)) {
+	if o, err = cluster.SlimPod(p); err != nil || endpoints.WaitsForGate(o.(*corev1.Pod)) {
 		t.Errorf("that it is about to go is lost: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -62,7 +63,7 @@ func (r *reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []l
 	if planned(o) || o.Labels[scopeLabel] != r.scope {
 		return nil
 	}
-	now, err := get[v1alpha1.LoadBalancer](ctx, r.cache, refOf(v1alpha1.KindLoadBalancer, o))
+	now, err := cluster.Get[v1alpha1.LoadBalancer](ctx, r.cache, cluster.RefOf(v1alpha1.KindLoadBalancer, o))
 	if err != nil {
 		return nil // the cache is being stopped
 	}
@@ -84,7 +85,7 @@ func (r *reconciler) preview(ctx context.Context, o outcome) (reconcile.Result, 
 	next := o.record(time.Now())
 	for name := range o.snap.departed {
 		if memberOf(&next, name) == nil {
-			r.directory.letGo(refFrom(kindIngress, name), key)
+			r.directory.Release(cluster.RefFrom(cluster.KindIngress, name), key)
 			delete(o.snap.departed, name)
 		}
 	}

@@ -85,7 +85,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	undone := undoneSince(before, o)
 	o.dispute = r.judge(before != nil && before != seen, key, undone) // what another writer undoes
 	o.withheld = r.withheld(o)
-	r.targets.expect(key, r.directory.of(key), o.groups()) // which target groups there will be: Pods may wait for them
+	r.targets.expect(key, r.directory.Of(key), o.groups()) // which target groups there will be: Pods may wait for them
 	if o.withheld == "" && !todo.Empty() {
 		if err := r.memories.keeper.claim(ctx, key); err != nil { // where another operator leads, the plan ends here
 			r.forget(key)

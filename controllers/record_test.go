@@ -9,6 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
@@ -20,7 +21,7 @@ import (
 // What tenants write stands in statuses and events, and kubectl prints both.
 func TestStatusesAndEventsArePrintable(t *testing.T) {
 	const hostile = "/a\x1b[2J\n\r\u202e\u009b\u200b\xff"
-	d := diag.Diagnostic{Severity: diag.Error, Reason: diag.Invalid, Source: diag.Source{Kind: kindIngress, Name: hostile, Field: hostile}, Message: hostile}
+	d := diag.Diagnostic{Severity: diag.Error, Reason: diag.Invalid, Source: diag.Source{Kind: cluster.KindIngress, Name: hostile, Field: hostile}, Message: hostile}
 	o := outcome{
 		snap:  &gathering{Snapshot: ingress.Snapshot{Key: "k"}},
 		built: model.Built{Diagnostics: []diag.Diagnostic{d}},

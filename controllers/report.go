@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -85,7 +86,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	wait = sooner(wait, r.untilVanishedGo(&next, time.Now()))
 	wait = sooner(wait, rereads(o.seen))
 	if o.unread {
-		wait = sooner(wait, untilUnreadAgain)
+		wait = sooner(wait, cluster.RetryUnread)
 	}
 	if left := r.lost(o.snap, time.Now()); left > 0 {
 		wait = sooner(wait, max(left, afterConflict))
@@ -193,9 +194,9 @@ func (r *reconciler) keep(ctx context.Context, key lb.Key, next *record) error {
 // lookAfter has Ingresses told, where no load balancer has them, why that is.
 func (r *reconciler) lookAfter(ctx context.Context, ingresses []string) {
 	for _, i := range ingresses {
-		who := refFrom(kindIngress, i)
+		who := cluster.RefFrom(cluster.KindIngress, i)
 		select {
-		case r.stray <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: who.namespace, Name: who.name}}:
+		case r.stray <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: who.Namespace, Name: who.Name}}:
 		case <-ctx.Done():
 		case <-r.ended: // the operator ends, and its queue is not read
 		}
@@ -295,7 +296,7 @@ func now() *metav1.Time {
 }
 
 func (r *reconciler) writeStatus(ctx context.Context, ing *networkingv1.Ingress, want []networkingv1.IngressLoadBalancerIngress) error {
-	who := refOf(kindIngress, ing).String()
+	who := cluster.RefOf(cluster.KindIngress, ing).String()
 	right := equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, want)
 	if !right && !r.marks.repair(who, want) {
 		return fmt.Errorf("%w: the status of Ingress %s", errDisputed, who)
@@ -327,7 +328,7 @@ func (r *reconciler) part(ctx context.Context, o outcome, next *record) (free ma
 	free = map[string]*networkingv1.Ingress{}
 	for _, name := range slices.Sorted(maps.Keys(o.snap.departed)) {
 		ing := o.snap.departed[name]
-		if err := r.partWith(ctx, o, refFrom(kindIngress, name), ing); err != nil {
+		if err := r.partWith(ctx, o, cluster.RefFrom(cluster.KindIngress, name), ing); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -340,7 +341,7 @@ func (r *reconciler) part(ctx context.Context, o outcome, next *record) (free ma
 
 // partWith tells an Ingress where what served it goes on doing so, and why where its class does not permit that any more,
 // and takes the address from its status, unless another load balancer of ours has it.
-func (r *reconciler) partWith(ctx context.Context, o outcome, who ref, ing *networkingv1.Ingress) error {
+func (r *reconciler) partWith(ctx context.Context, o outcome, who cluster.Ref, ing *networkingv1.Ingress) error {
 	if ing == nil || r.elsewhere(o, who) && !o.snap.disowned[who.String()] {
 		return nil
 	}
@@ -361,8 +362,8 @@ func (r *reconciler) partWith(ctx context.Context, o outcome, who ref, ing *netw
 }
 
 // elsewhere reports whether other load balancers have an Ingress, too.
-func (r *reconciler) elsewhere(o outcome, who ref) bool {
-	return slices.ContainsFunc(r.directory.on(who), func(k lb.Key) bool { return k != o.snap.Key })
+func (r *reconciler) elsewhere(o outcome, who cluster.Ref) bool {
+	return slices.ContainsFunc(r.directory.On(who), func(k lb.Key) bool { return k != o.snap.Key })
 }
 
 // release takes our finalizer from Ingresses that the record has forgotten, unless another load balancer has them. What
@@ -370,9 +371,9 @@ func (r *reconciler) elsewhere(o outcome, who ref) bool {
 func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*networkingv1.Ingress) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(free)) {
-		who := refFrom(kindIngress, name)
+		who := cluster.RefFrom(cluster.KindIngress, name)
 		if !o.snap.waiting[name] {
-			r.directory.letGo(who, o.snap.Key) // first: of two that release it at a time, the last one finds nobody else
+			r.directory.Release(who, o.snap.Key) // first: of two that release it at a time, the last one finds nobody else
 		}
 		if r.elsewhere(o, who) {
 			continue
@@ -382,7 +383,7 @@ func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*ne
 			continue
 		}
 		if err := r.letGo(ctx, free[name]); err != nil {
-			r.directory.place(who, []lb.Key{o.snap.Key})
+			r.directory.Place(who, []lb.Key{o.snap.Key})
 			errs = append(errs, err)
 		}
 	}
@@ -392,7 +393,7 @@ func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*ne
 // unpublish takes the addresses of a load balancer out of an Ingress's status. Another controller may be writing
 // there, so what it has written since the Ingress was read stays: the API server refuses the write then.
 func (r *reconciler) unpublish(ctx context.Context, ing *networkingv1.Ingress, addresses []string) error {
-	r.marks.unpublish(refOf(kindIngress, ing).String())
+	r.marks.unpublish(cluster.RefOf(cluster.KindIngress, ing).String())
 	left := without(ing.Status.LoadBalancer.Ingress, addresses)
 	if len(left) == len(ing.Status.LoadBalancer.Ingress) {
 		return nil

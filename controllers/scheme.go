@@ -1,10 +1,11 @@
 package controllers
 
 import (
-	"fairlead.dev/fairlead/api/v1alpha1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
 // This file is the kinds that the operator reads and writes.

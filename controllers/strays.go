@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
 )
 
@@ -31,8 +32,8 @@ type straysReconciler struct {
 
 // Reconcile does nothing about an Ingress that a load balancer has.
 func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
-	who := refTo(kindIngress, name.Namespace, name.Name)
-	ing, err := get[networkingv1.Ingress](ctx, s.cache, who)
+	who := cluster.RefTo(cluster.KindIngress, name.Namespace, name.Name)
+	ing, err := cluster.Get[networkingv1.Ingress](ctx, s.cache, who)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -55,7 +56,7 @@ func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedN
 	}
 	// While its class is missing nobody can say that nothing of it is in the cloud.
 	frozen := ing.DeletionTimestamp.IsZero() && slices.ContainsFunc(place.homeless, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
-	if len(place.homes) > 0 || len(s.directory.on(who)) > 0 || frozen {
+	if len(place.homes) > 0 || len(s.directory.On(who)) > 0 || frozen {
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{}, s.letGo(ctx, ing)

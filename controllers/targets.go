@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/multimap"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -54,7 +56,7 @@ type tracked struct {
 
 // An expectation is what a load balancer is going to have, by when it was compiled last.
 type expectation struct {
-	from   []ref // the objects that it was compiled from
+	from   []cluster.Ref // the objects that it was compiled from
 	groups map[lb.GroupID]lb.TargetGroup
 }
 
@@ -62,7 +64,7 @@ type expectation struct {
 type targetBook struct {
 	mu     sync.Mutex
 	groups map[groupKey]*tracked
-	by     map[ref]map[groupKey]bool // Service
+	by     map[cluster.Ref]map[groupKey]bool // Service
 	wanted map[lb.Key]expectation
 	wake   chan event.TypedGenericEvent[groupKey]
 	ended  <-chan struct{} // closed when the operator is to end, and nothing reads wake any more
@@ -73,7 +75,7 @@ type targetBook struct {
 
 func newTargetBook() *targetBook {
 	return &targetBook{
-		groups: map[groupKey]*tracked{}, by: map[ref]map[groupKey]bool{}, wanted: map[lb.Key]expectation{},
+		groups: map[groupKey]*tracked{}, by: map[cluster.Ref]map[groupKey]bool{}, wanted: map[lb.Key]expectation{},
 		wake:      make(chan event.TypedGenericEvent[groupKey], 1024),
 		instances: make(chan struct{}),
 	}
@@ -97,7 +99,7 @@ func (b *targetBook) track(ctx context.Context, key lb.Key, class *ingress.Class
 		}
 		b.groups[k].class, b.groups[k].caps = class, caps
 		b.groups[k].backend = routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
-		add(b.by, refFrom(kindService, g.Service), k)
+		multimap.Add(b.by, cluster.RefFrom(cluster.KindService, g.Service), k)
 		if g.TargetType == v1alpha1.TargetTypeInstance {
 			b.needed.Do(func() { close(b.instances) })
 		}
@@ -105,7 +107,7 @@ func (b *targetBook) track(ctx context.Context, key lb.Key, class *ingress.Class
 	for k, t := range b.groups {
 		if k.key == key && !there[k.id] {
 			delete(b.groups, k)
-			remove(b.by, refFrom(kindService, t.backend.Service), k)
+			multimap.Remove(b.by, cluster.RefFrom(cluster.KindService, t.backend.Service), k)
 		}
 	}
 	b.mu.Unlock()
@@ -147,7 +149,7 @@ func (b *targetBook) doubtOne(ctx context.Context, k groupKey) {
 }
 
 // expect notes which target groups a load balancer is going to have, before it has them.
-func (b *targetBook) expect(key lb.Key, from []ref, groups []lb.TargetGroup) {
+func (b *targetBook) expect(key lb.Key, from []cluster.Ref, groups []lb.TargetGroup) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	next := expectation{from, map[lb.GroupID]lb.TargetGroup{}}
@@ -165,19 +167,19 @@ func (b *targetBook) forget(key lb.Key) {
 }
 
 // settled reports whether it is known what a load balancer is going to have of a Service.
-func (b *targetBook) settled(key lb.Key, service ref) bool {
+func (b *targetBook) settled(key lb.Key, service cluster.Ref) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Contains(b.wanted[key].from, service)
 }
 
 // expected are the groups of a Service's Pods that a load balancer is going to have.
-func (b *targetBook) expected(key lb.Key, service ref) []lb.GroupID {
+func (b *targetBook) expected(key lb.Key, service cluster.Ref) []lb.GroupID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []lb.GroupID
 	for id, g := range b.wanted[key].groups {
-		if g.TargetType != v1alpha1.TargetTypeInstance && refFrom(kindService, g.Service) == service {
+		if g.TargetType != v1alpha1.TargetTypeInstance && cluster.RefFrom(cluster.KindService, g.Service) == service {
 			out = append(out, id)
 		}
 	}
@@ -194,7 +196,7 @@ func (b *targetBook) leaves(k groupKey) bool {
 }
 
 // of are the target groups of a Service.
-func (b *targetBook) of(service ref) []groupKey {
+func (b *targetBook) of(service cluster.Ref) []groupKey {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []groupKey
@@ -250,16 +252,16 @@ func (b *targetBook) portsBeside(k groupKey) map[int32]bool {
 	if b.groups[k] == nil {
 		return out
 	}
-	namespace := refFrom(kindService, b.groups[k].backend.Service).namespace
+	namespace := cluster.RefFrom(cluster.KindService, b.groups[k].backend.Service).Namespace
 	for other, t := range b.groups {
-		if other.key == k.key && other != k && refFrom(kindService, t.backend.Service).namespace == namespace {
+		if other.key == k.key && other != k && cluster.RefFrom(cluster.KindService, t.backend.Service).Namespace == namespace {
 			for _, m := range t.members {
 				out[m.Port] = true
 			}
 		}
 	}
 	for _, g := range b.wanted[k.key].groups {
-		if port, err := strconv.ParseInt(g.Health.Port, 10, 32); err == nil && refFrom(kindService, g.Service).namespace == namespace {
+		if port, err := strconv.ParseInt(g.Health.Port, 10, 32); err == nil && cluster.RefFrom(cluster.KindService, g.Service).Namespace == namespace {
 			out[int32(port)] = true
 		}
 	}
@@ -278,7 +280,7 @@ func (b *targetBook) note(k groupKey, change func(*tracked)) {
 // A registrar makes the members of a target group what its Service says.
 type registrar struct {
 	cache client.Reader
-	pods  podReader
+	pods  cluster.PodReader
 	cloud providers.Provider
 	book  *targetBook
 	// disputes are what others undo, and disputed is told when they have done so too often.
@@ -348,7 +350,7 @@ func (r *registrar) update(ctx context.Context, k groupKey) (reconcile.Result, e
 	}
 	later := whenLess(crowded)
 	if found.Doubted {
-		later = reconcile.Result{RequeueAfter: lag}
+		later = reconcile.Result{RequeueAfter: cluster.Lag}
 	}
 	wait, change := due(t.members, want, outlook, t.waiting, time.Now())
 	switch {
@@ -414,22 +416,22 @@ const (
 
 // want is what the Service of a group has now, and what is about to become of it.
 func (r *registrar) want(ctx context.Context, t tracked) (found endpoints.Found, next outlook, err error) {
-	at := refFrom(kindService, t.backend.Service)
+	at := cluster.RefFrom(cluster.KindService, t.backend.Service)
 	var now endpoints.Objects
-	if now.Service, err = get[corev1.Service](ctx, r.cache, at); err != nil {
+	if now.Service, err = cluster.Get[corev1.Service](ctx, r.cache, at); err != nil {
 		return found, settled, err
 	}
-	if now.Slices, err = endpointsOf(ctx, r.cache, at); err != nil {
+	if now.Slices, err = cluster.EndpointsOf(ctx, r.cache, at); err != nil {
 		return found, settled, err
 	}
 	onNodes := t.backend.TargetType == v1alpha1.TargetTypeInstance
 	if onNodes {
-		if now.Nodes, err = nodesIn(ctx, r.cache); err != nil {
+		if now.Nodes, err = cluster.NodesIn(ctx, r.cache); err != nil {
 			return found, settled, err
 		}
 	}
 	now.PodsKnown = true
-	if now.Pods, now.Awaited, err = r.pods.behind(ctx, now.Slices); err != nil {
+	if now.Pods, now.Awaited, err = r.pods.PodsOf(ctx, now.Slices); err != nil {
 		return found, settled, err
 	}
 	found = endpoints.Find(&t.class.LoadBalancerClassSpec, t.backend, now)
@@ -483,7 +485,7 @@ func due(have, want []lb.Target, next outlook, waiting, now time.Time) (wait tim
 	case next == deserted:
 		patience = mourning
 	case next == disputed:
-		patience = lag
+		patience = cluster.Lag
 	case next == more && !removed:
 		patience = gather
 	}

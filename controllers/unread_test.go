@@ -45,7 +45,7 @@ func (u unreadable) List(ctx context.Context, list client.ObjectList, with ...cl
 // unread has the API server refuse to read something.
 func (b *bench) unread(u unreadable) {
 	u.Reader = b.Client
-	b.secrets.from, b.gatherer.cache = u, u
+	b.secrets.From, b.gatherer.cache = u, u
 }
 
 // found are the reasons of what is said of the load balancer's members.
@@ -91,7 +91,7 @@ func TestASecretThatCannotBeReadCostsNothingThatIsServed(t *testing.T) {
 				t.Fatal("port 443 is closed")
 			}
 			anew(b)
-			b.secrets.kept = &keptSecrets{} // a minute later
+			b.secrets.ForgetAll() // a minute later
 			b.unread(unreadable{object: "tls"})
 			b.change()
 			result, err := b.reconcile()

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/kube"
 )
@@ -227,7 +227,7 @@ func definitionOf(kind string) *unstructured.Unstructured {
 
 // overAll has an operator look after all namespaces.
 func overAll(s *settings) {
-	s.manager.Cache, s.operator.Namespace = controllers.Cache(controllers.SecretsAll, ""), ""
+	s.manager.Cache, s.operator.Namespace = cluster.Cache(cluster.SecretsAll, ""), ""
 }
 
 // runOverAll runs an operator until it has looked at everything, and has nothing more to write.

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -63,7 +64,7 @@ const skew = time.Minute
 
 // confirmed is the time by which it was right that Ingresses of a load balancer vanished; zero for none.
 func (g *gatherer) confirmed(ctx context.Context, key lb.Key) (time.Time, error) {
-	report := reportMetadata()
+	report := cluster.ReportMetadata()
 	err := g.cache.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.scope)}, report)
 	if client.IgnoreNotFound(err) != nil {
 		return time.Time{}, fmt.Errorf("reading what is confirmed of %s: %w", key, err)
@@ -95,7 +96,7 @@ func (g *gatherer) absence(ctx context.Context) (ingress.Absence, error) {
 	}
 	there := make(map[string]bool, len(list.Items))
 	for i := range list.Items {
-		there[refOf(kindIngress, &list.Items[i]).String()] = true
+		there[cluster.RefOf(cluster.KindIngress, &list.Items[i]).String()] = true
 	}
 	members := map[string]bool{}
 	for _, r := range g.memories.all() {
@@ -133,7 +134,7 @@ func serveOn(vanished map[string]ingress.Vanishing, known map[string]*networking
 func namespacesOf(vanished map[string]ingress.Vanishing) []string {
 	var out []string
 	for name := range vanished {
-		out = append(out, refFrom(kindIngress, name).namespace)
+		out = append(out, cluster.RefFrom(cluster.KindIngress, name).Namespace)
 	}
 	return out
 }

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -244,7 +245,7 @@ func (emptyCache) List(ctx context.Context, _ client.ObjectList, _ ...client.Lis
 func TestWithoutTheRightToReadNodesNoWorkerIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		if _, err := nodesIn(t.Context(), emptyCache{}); err == nil || !strings.Contains(err.Error(), "rights to list and to watch") {
+		if _, err := cluster.NodesIn(t.Context(), emptyCache{}); err == nil || !strings.Contains(err.Error(), "rights to list and to watch") {
 			t.Errorf("the error is %v", err)
 		}
 		if took := time.Since(began); took > time.Second {

@@ -26,6 +26,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
@@ -46,17 +47,17 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 			return r.onParameters(ctx, v1alpha1.KindClusterLoadBalancerClass, c)
 		})),
 		watch(from, &corev1.Namespace{}, changedLabels, hearing(&r.backlog, r.onNamespace)),
-		watch(from, &v1alpha1.Backend{}, changedSpec, hearing(&r.backlog, onNamed[*v1alpha1.Backend](r, kindBackend))),
-		watch(from, &corev1.Service{}, changedService, hearing(&r.backlog, onNamed[*corev1.Service](r, kindService))),
-		watch(from, reportMetadata(), changedAtAll, hearing(&r.backlog, r.onReport)),
+		watch(from, &v1alpha1.Backend{}, changedSpec, hearing(&r.backlog, onNamed[*v1alpha1.Backend](r, cluster.KindBackend))),
+		watch(from, &corev1.Service{}, changedService, hearing(&r.backlog, onNamed[*corev1.Service](r, cluster.KindService))),
+		watch(from, cluster.ReportMetadata(), changedAtAll, hearing(&r.backlog, r.onReport)),
 		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: enqueueItself[lb.Key]}),
 		source.TypedFunc[lb.Key](r.enqueueRemembered),
 	}
 	if r.readOnly {
 		all = append(all, watch(from, &v1alpha1.LoadBalancer{}, changedAtAll, r.onWorker))
 	}
-	if r.secrets.mode != SecretsNone {
-		all = append(all, watch(from, secretMetadata(), changedAtAll, hearing(&r.backlog, onNamed[*metav1.PartialObjectMetadata](r, kindSecret))))
+	if r.secrets.Mode != cluster.SecretsNone {
+		all = append(all, watch(from, cluster.SecretMetadata(), changedAtAll, hearing(&r.backlog, onNamed[*metav1.PartialObjectMetadata](r, cluster.KindSecret))))
 	}
 	return all
 }
@@ -65,10 +66,10 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 func (r *registrar) sources(from cache.Cache) []source.TypedSource[groupKey] {
 	return []source.TypedSource[groupKey]{
 		watch(from, &discoveryv1.EndpointSlice{}, changedAtAll, hearing(r.backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []groupKey {
-			return r.book.of(refTo(kindService, s.Namespace, s.Labels[discoveryv1.LabelServiceName]))
+			return r.book.of(cluster.RefTo(cluster.KindService, s.Namespace, s.Labels[discoveryv1.LabelServiceName]))
 		})),
 		watch(from, &corev1.Service{}, changedPorts, hearing(r.backlog, func(_ context.Context, s *corev1.Service) []groupKey {
-			return r.book.of(refOf(kindService, s))
+			return r.book.of(cluster.RefOf(cluster.KindService, s))
 		})),
 		r.watchNodes(from),
 		r.watchPods(from),
@@ -154,7 +155,7 @@ func (r *reconciler) onIngress(ctx context.Context, ing *networkingv1.Ingress) [
 	if err != nil {
 		log.FromContext(ctx).Error(err, "finding the load balancer of an Ingress", "ingress", client.ObjectKeyFromObject(ing))
 	}
-	return r.directory.place(refOf(kindIngress, ing), slices.Concat(place.homes, place.refusedAt))
+	return r.directory.Place(cluster.RefOf(cluster.KindIngress, ing), slices.Concat(place.homes, place.refusedAt))
 }
 
 // onClasses leads to the load balancers of some classes, and to those that Ingresses come to or go
@@ -167,7 +168,7 @@ func (r *reconciler) onClasses(ctx context.Context, names []string) []lb.Key {
 		return !slices.Equal(before, after) || slices.ContainsFunc(after, among)
 	})
 	for _, k := range r.memories.keys() {
-		if among(k) && len(r.directory.membersOf(k)) == 0 { // its class alone keeps it
+		if among(k) && len(r.directory.MembersOf(k)) == 0 { // its class alone keeps it
 			keys = append(keys, k)
 		}
 	}
@@ -207,7 +208,7 @@ func (r *reconciler) onIngresses(ctx context.Context, matters func(before, after
 	}
 	var out []lb.Key
 	for i := range list.Items {
-		before := r.directory.on(refOf(kindIngress, &list.Items[i]))
+		before := r.directory.On(cluster.RefOf(cluster.KindIngress, &list.Items[i]))
 		if after := r.onIngress(ctx, &list.Items[i]); matters(before, after) {
 			out = append(out, after...)
 		}
@@ -218,7 +219,7 @@ func (r *reconciler) onIngresses(ctx context.Context, matters func(before, after
 
 // onNamed leads to what depends on an object by its name.
 func onNamed[T client.Object](r *reconciler, kind string) func(context.Context, T) []lb.Key {
-	return func(_ context.Context, o T) []lb.Key { return r.directory.on(refOf(kind, o)) }
+	return func(_ context.Context, o T) []lb.Key { return r.directory.On(cluster.RefOf(kind, o)) }
 }
 
 // asksForMore, for Ingresses: what Fairlead reads of it changed, an annotation of another controller did
@@ -266,7 +267,7 @@ func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
 		return endpoints.WaitsForGate(was) != endpoints.WaitsForGate(is) || endpoints.Ended(was) != endpoints.Ended(is) ||
 			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)
 	}, hearing(r.backlog, func(ctx context.Context, pod *corev1.Pod) []groupKey {
-		services, err := r.pods.listing(ctx, pod)
+		services, err := r.pods.ServicesListing(ctx, pod)
 		if err != nil {
 			return nil // the cache is being stopped
 		}
@@ -280,7 +281,7 @@ func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
 
 // watchNodes wakes the target groups that have Nodes for targets, from when there is one.
 func (r *registrar) watchNodes(from cache.Cache) source.TypedSource[groupKey] {
-	nodes := watch(from, &corev1.Node{}, changedReach, hearing(r.backlog, func(context.Context, *corev1.Node) []groupKey { return r.book.onInstances() }))
+	nodes := watch(from, &corev1.Node{}, cluster.ChangedAddresses, hearing(r.backlog, func(context.Context, *corev1.Node) []groupKey { return r.book.onInstances() }))
 	return source.TypedFunc[groupKey](func(ctx context.Context, q queue[groupKey]) error {
 		go func() {
 			select {

@@ -35,6 +35,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -126,7 +127,7 @@ func (w *world) start(ctx context.Context, edits ...func(*settings)) <-chan erro
 			Scheme:  controllers.Scheme(),
 			Logger:  logr.Discard(),
 			Metrics: metricsserver.Options{BindAddress: "0"},
-			Cache:   controllers.Cache(controllers.SecretsAll, w.namespace),
+			Cache:   cluster.Cache(cluster.SecretsAll, w.namespace),
 		},
 		operator: controllers.Options{Cloud: w.cloud, Namespace: w.namespace, OrphanInterval: 500 * time.Millisecond},
 	}

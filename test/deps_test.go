@@ -56,9 +56,11 @@ var layers = map[string][]string{
 	"providers/serve":        {"api/provider/v1", "model/lb", "model/plan", "providers", "providers/wire"},
 	"providers/probe":        {"api/provider/v1", "model/check", "providers/selfsigned"},
 
-	"controllers": {"api/v1alpha1", "model", "model/diag", "model/endpoints", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
+	"controllers/multimap": {},
+	"controllers/cluster":  {"api/v1alpha1", "controllers/multimap", "model/endpoints", "model/ingress", "model/lb", "model/printable"},
+	"controllers":          {"controllers/cluster", "controllers/multimap", "api/v1alpha1", "model", "model/diag", "model/endpoints", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
 	"cli": {"api/v1alpha1", "model", "model/diag", "model/endpoints", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
-		"controllers", "cli/cluster", "cli/manifests", "model/check", "providers/clouds", "providers/prove", "providers/probe", "providers/providertest", "providers/remote", "providers/serve"},
+		"controllers", "controllers/cluster", "cli/cluster", "cli/manifests", "model/check", "providers/clouds", "providers/prove", "providers/probe", "providers/providertest", "providers/remote", "providers/serve"},
 	"cli/cluster":   {"api/v1alpha1", "model/check", "model/ingress"},
 	"cli/manifests": {"api/v1alpha1", "model/endpoints", "model/ingress"},
 	".":             {"cli", "providers/clouds", "providers/fake", "providers/aws"},

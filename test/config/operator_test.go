@@ -23,7 +23,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli"
-	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/keypair"
@@ -127,7 +127,7 @@ func TestOperatorWorksAsDeployed(t *testing.T) {
 			namespace := c.Namespace(t)
 			followIngress(t, c, namespace, "")
 			followSecret(t, c, namespace, "plain", nil, name == "all")
-			followSecret(t, c, namespace, "labelled", map[string]string{controllers.SecretLabel: "true"}, reads)
+			followSecret(t, c, namespace, "labelled", map[string]string{cluster.SecretLabel: "true"}, reads)
 			if name == "gates" {
 				followGate(t, c, namespace)
 			}

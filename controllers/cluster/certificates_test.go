@@ -1,4 +1,4 @@
-package controllers
+package cluster
 
 import (
 	"reflect"
@@ -22,32 +22,32 @@ func TestEachVersionOfASecretIsJudgedOnce(t *testing.T) {
 			Data:       map[string][]byte{corev1.TLSCertKey: chain, corev1.TLSPrivateKeyKey: pair.Key},
 		}
 	}
-	var j judgements
+	var j CertificateCache
 	good := secret("1", pair.Chain)
-	first := j.of([]*corev1.Secret{good})[good]
+	first := j.Of([]*corev1.Secret{good})[good]
 	if !reflect.DeepEqual(first, ingress.Judge(good)) || reflect.DeepEqual(first, ingress.Judgement{}) {
 		t.Fatal("a Secret has no judgement")
 	}
 	// One that says of itself that it is the same version is not read again.
 	same := secret("1", []byte("junk"))
-	if got := j.of([]*corev1.Secret{same})[same]; !reflect.DeepEqual(got, first) {
+	if got := j.Of([]*corev1.Secret{same})[same]; !reflect.DeepEqual(got, first) {
 		t.Errorf("the same version is judged again: %v", got)
 	}
 	next := secret("2", []byte("junk"))
-	if got := j.of([]*corev1.Secret{next})[next]; reflect.DeepEqual(got, first) {
+	if got := j.Of([]*corev1.Secret{next})[next]; reflect.DeepEqual(got, first) {
 		t.Error("another version is not judged")
 	}
 	opaque := secret("3", nil)
-	if got := j.of([]*corev1.Secret{opaque}); len(got) != 0 {
+	if got := j.Of([]*corev1.Secret{opaque}); len(got) != 0 {
 		t.Errorf("a Secret without a certificate is judged: %v", got)
 	}
 }
 
 func TestJudgementsAreBounded(t *testing.T) {
-	var j judgements
+	var j CertificateCache
 	for i := range mostJudgements + 10 {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{UID: "1", ResourceVersion: string(rune(i + 1))}, Data: map[string][]byte{corev1.TLSCertKey: []byte("junk")}}
-		j.of([]*corev1.Secret{s})
+		j.Of([]*corev1.Secret{s})
 	}
 	if len(j.kept) > mostJudgements {
 		t.Errorf("%d are kept", len(j.kept))

@@ -1,4 +1,4 @@
-package controllers
+package cluster
 
 import (
 	"context"
@@ -18,18 +18,19 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
-// This file reads from the API server what is otherwise read from the cache, where what the cache led to is doubted.
+// This file reads from the API server what is otherwise read from the cache. A plan that takes away much is made once more
+// from it.
 
-// An anewReader lists each kind once, as the operator's role allows, and finds in that what is asked for. Kinds that it does not
-// list are the cache's. It serves one reading, and then is dropped.
-type anewReader struct {
+// FreshReader lists each kind once from the API server, as the operator's role allows, and finds objects in that list. Kinds
+// that it does not list are read from the cache. It is for one gathering.
+type FreshReader struct {
 	client.Reader // the cache
-	server        client.Reader
-	scope         string
-	read          map[reflect.Type]map[client.ObjectKey]client.Object
+	Server        client.Reader
+	Scope         string
+	Read          map[reflect.Type]map[client.ObjectKey]client.Object
 }
 
-// listOf is an empty list of the kind of an object; nil for a kind that is the cache's.
+// listOf returns an empty list of the kind of an object; nil for a kind that is read from the cache.
 func listOf(o client.Object) client.ObjectList {
 	switch o.(type) {
 	case *networkingv1.Ingress:
@@ -49,7 +50,7 @@ func within(kind, scope string) []client.ListOption {
 	switch kind {
 	case "IngressClass", v1alpha1.KindClusterLoadBalancerClass:
 		return nil
-	case kindNamespace:
+	case KindNamespace:
 		if scope == "" {
 			return nil
 		}
@@ -59,14 +60,14 @@ func within(kind, scope string) []client.ListOption {
 }
 
 // Get finds an object in the list of its kind.
-func (r *anewReader) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+func (r *FreshReader) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
 	list := listOf(into)
 	if list == nil {
 		return r.Reader.Get(ctx, key, into, opts...)
 	}
 	kind := reflect.TypeOf(into)
-	if r.read[kind] == nil {
-		if err := r.server.List(ctx, list, within(kind.Elem().Name(), r.scope)...); err != nil {
+	if r.Read[kind] == nil {
+		if err := r.Server.List(ctx, list, within(kind.Elem().Name(), r.Scope)...); err != nil {
 			return fmt.Errorf("reading %s anew: %w", kind, err)
 		}
 		found := map[client.ObjectKey]client.Object{}
@@ -77,9 +78,9 @@ func (r *anewReader) Get(ctx context.Context, key client.ObjectKey, into client.
 		}); err != nil {
 			return fmt.Errorf("reading %s anew: %w", kind, err)
 		}
-		r.read[kind] = found
+		r.Read[kind] = found
 	}
-	found := r.read[kind][key]
+	found := r.Read[kind][key]
 	if found == nil {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: kind.Elem().Name()}, key.Name)
 	}
@@ -88,11 +89,11 @@ func (r *anewReader) Get(ctx context.Context, key client.ObjectKey, into client.
 }
 
 // List lists classes and their parameters from the API server.
-func (r *anewReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (r *FreshReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	switch list.(type) {
 	case *networkingv1.IngressClassList, *v1alpha1.ClusterLoadBalancerClassList, *v1alpha1.LoadBalancerClassList, *networkingv1.IngressList:
 		kind := strings.TrimSuffix(reflect.TypeOf(list).Elem().Name(), "List")
-		return r.server.List(ctx, list, append(within(kind, r.scope), opts...)...)
+		return r.Server.List(ctx, list, append(within(kind, r.Scope), opts...)...)
 	}
 	return r.Reader.List(ctx, list, opts...)
 }

@@ -1,4 +1,4 @@
-package controllers
+package cluster
 
 import (
 	"testing"
@@ -22,13 +22,13 @@ func TestAPodIsWaitedForOnce(t *testing.T) {
 		want    bool
 	}{
 		{"it is new", 0, "a", "10.0.0.1", false, true},
-		{"it is still new", lag - 1, "a", "10.0.0.1", false, true},
-		{"another name gives the address no more time", lag, "b", "10.0.0.1", false, false},
-		{"nor does it later", 2 * lag, "a", "10.0.0.1", false, false},
-		{"another address is another matter", 2 * lag, "a", "10.0.0.2", false, true},
-		{"a Pod vouches for it", 3 * lag, "a", "10.0.0.1", true, false},
-		{"and goes", 4 * lag, "a", "10.0.0.1", false, true},
-		{"it was forgotten", 4*lag + doubted, "a", "10.0.0.1", false, true},
+		{"it is still new", Lag - 1, "a", "10.0.0.1", false, true},
+		{"another name gives the address no more time", Lag, "b", "10.0.0.1", false, false},
+		{"nor does it later", 2 * Lag, "a", "10.0.0.1", false, false},
+		{"another address is another matter", 2 * Lag, "a", "10.0.0.2", false, true},
+		{"a Pod vouches for it", 3 * Lag, "a", "10.0.0.1", true, false},
+		{"and goes", 4 * Lag, "a", "10.0.0.1", false, true},
+		{"it was forgotten", 4*Lag + doubted, "a", "10.0.0.1", false, true},
 	} {
 		if got := at(step.after, step.pod, step.address, step.vouched); got != step.want {
 			t.Errorf("%s: waited for is %v, want %v", step.why, got, step.want)

@@ -1,4 +1,4 @@
-package controllers
+package cluster
 
 import (
 	"context"
@@ -17,10 +17,10 @@ type object[T any] interface {
 	client.Object
 }
 
-// get reads one object; nil if there is none.
-func get[T any, P object[T]](ctx context.Context, from client.Reader, r ref) (P, error) {
+// Get reads one object. It returns nil if there is none.
+func Get[T any, P object[T]](ctx context.Context, from client.Reader, r Ref) (P, error) {
 	found := P(new(T))
-	err := from.Get(ctx, types.NamespacedName{Namespace: r.namespace, Name: r.name}, found)
+	err := from.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: r.Name}, found)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -30,10 +30,10 @@ func get[T any, P object[T]](ctx context.Context, from client.Reader, r ref) (P,
 	return found, nil
 }
 
-// readAll adds to objects those of refs that exist.
-func readAll[T any, P object[T]](ctx context.Context, from client.Reader, refs map[ref]bool, objects []P) ([]P, error) {
+// GetAll reads those of some objects that exist, and adds them to a list.
+func GetAll[T any, P object[T]](ctx context.Context, from client.Reader, refs map[Ref]bool, objects []P) ([]P, error) {
 	for r := range refs {
-		found, err := get[T, P](ctx, from, r)
+		found, err := Get[T, P](ctx, from, r)
 		if err != nil {
 			return nil, err
 		}
@@ -44,7 +44,7 @@ func readAll[T any, P object[T]](ctx context.Context, from client.Reader, refs m
 	return objects, nil
 }
 
-func pointers[T any](items []T) []*T {
+func Pointers[T any](items []T) []*T {
 	out := make([]*T, len(items))
 	for i := range items {
 		out[i] = &items[i]

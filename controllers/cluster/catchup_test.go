@@ -1,4 +1,4 @@
-package controllers
+package cluster
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
 // TestATermBeginsOnceItsCachesHaveCaughtUp: loops begin when the cache holds at least the versions that the API server had when
@@ -48,14 +50,14 @@ func TestATermBeginsOnceItsCachesHaveCaughtUp(t *testing.T) {
 				from := newCachedIngresses(t, c.cached)
 				log := &logText{}
 				logger := funcr.New(func(_, args string) { log.add(args) }, funcr.Options{})
-				caches := newCatchUp(from, &listedIngresses{there: c.there, at: c.list}, "shop", logger)
-				if err := caches.add(&networkingv1.Ingress{}); err != nil {
+				caches := NewCatchUp(from, &listedIngresses{there: c.there, at: c.list}, "shop", clientgoscheme.Scheme, logger)
+				if err := caches.Add(&networkingv1.Ingress{}); err != nil {
 					t.Fatal(err)
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				for range 2 { // of two loops, the second one asks nothing
-					if err := (caughtUp[string]{caches}).Start(ctx, nil); err != nil {
+					if err := (CaughtUp[string]{caches}).Start(ctx, nil); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -74,7 +76,7 @@ func TestATermBeginsOnceItsCachesHaveCaughtUp(t *testing.T) {
 				if began != c.want {
 					t.Errorf("the term begins after %d changes, want %d", began, c.want)
 				}
-				err := (caughtUp[string]{caches}).WaitForSync(ctx)
+				err := (CaughtUp[string]{caches}).WaitForSync(ctx)
 				if late := strings.Contains(log.text(), "does not hold"); (err != nil) != (c.want < 0) || late != (c.want < 0) {
 					t.Errorf("waiting ends with %v, and the log says %q", err, log.text())
 				}

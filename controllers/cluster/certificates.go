@@ -1,4 +1,4 @@
-package controllers
+package cluster
 
 import (
 	"sync"
@@ -9,11 +9,11 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// This file remembers what was read of certificates. To read a key and to check a chain takes milliseconds, and
-// several load balancers can use one Secret: each version of a Secret is read once. Keys are not remembered.
+// This file caches what was read from the certificates in Secrets. To parse a key and to check a chain takes milliseconds,
+// and several load balancers can use one Secret: each version of a Secret is parsed once. Keys are not kept.
 
-// judgements are by the Secret's version.
-type judgements struct {
+// CertificateCache holds judgements by the version of the Secret.
+type CertificateCache struct {
 	mu   sync.Mutex
 	kept map[secretVersion]ingress.Judgement
 }
@@ -23,11 +23,11 @@ type secretVersion struct {
 	version string
 }
 
-// mostJudgements is how many are kept. A cluster with more Secrets than that reads some again.
+// mostJudgements is how many are kept. In a cluster with more Secrets some are parsed again.
 const mostJudgements = 1000
 
-// of returns the judgements of Secrets with certificates.
-func (j *judgements) of(secrets []*corev1.Secret) map[*corev1.Secret]ingress.Judgement {
+// Of returns the judgements of Secrets with certificates.
+func (j *CertificateCache) Of(secrets []*corev1.Secret) map[*corev1.Secret]ingress.Judgement {
 	out := make(map[*corev1.Secret]ingress.Judgement, len(secrets))
 	for _, s := range secrets {
 		if len(s.Data[corev1.TLSCertKey]) > 0 {
@@ -37,7 +37,7 @@ func (j *judgements) of(secrets []*corev1.Secret) map[*corev1.Secret]ingress.Jud
 	return out
 }
 
-func (j *judgements) one(s *corev1.Secret) ingress.Judgement {
+func (j *CertificateCache) one(s *corev1.Secret) ingress.Judgement {
 	of := secretVersion{s.UID, s.ResourceVersion}
 	j.mu.Lock()
 	known, ok := j.kept[of]

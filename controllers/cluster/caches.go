@@ -1,4 +1,4 @@
-package controllers
+package cluster
 
 import (
 	"context"
@@ -16,16 +16,15 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
-// This file is what is kept in memory of the cluster.
+// This file says what the caches keep of the objects of the cluster.
 
-// Cache drops from every object what nobody here reads. Of Secrets it holds no more than may be
-// served, and of what lies in namespaces, and of these, no more than the one that is looked after,
-// if it is one.
+// Cache returns the options of caches that keep of every object the fields that the operator reads. With a namespace they
+// hold that namespace and its objects alone, and with SecretsLabelled the Secrets with the label alone.
 func Cache(secrets SecretsMode, namespace string) cache.Options {
 	o := cache.Options{DefaultTransform: slim}
-	o.ByObject = map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: slimNode}, &corev1.Pod{}: {Transform: slimPod}}
+	o.ByObject = map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: SlimNode}, &corev1.Pod{}: {Transform: SlimPod}}
 	if secrets == SecretsLabelled {
-		o.ByObject[secretMetadata()] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set(labelledSecrets))}
+		o.ByObject[SecretMetadata()] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set(labelledSecrets))}
 	}
 	if namespace != "" {
 		o.DefaultNamespaces = map[string]cache.Config{namespace: {}}
@@ -34,8 +33,8 @@ func Cache(secrets SecretsMode, namespace string) cache.Options {
 	return o
 }
 
-// slim drops who wrote which field, and the copy that kubectl apply keeps of the whole object: each
-// takes as much memory as the fields. Writing by patches leaves both as they are.
+// slim drops managedFields, and the copy of the whole object that kubectl apply keeps: each takes as much memory as the
+// fields. The operator writes by patches, which leave both as they are.
 func slim(o any) (any, error) {
 	if object, ok := o.(metav1.Object); ok {
 		object.SetManagedFields(nil)
@@ -44,8 +43,8 @@ func slim(o any) (any, error) {
 	return o, nil
 }
 
-// reportMetadata is the kind LoadBalancer, as far as it is watched: what was written there is known.
-func reportMetadata() *metav1.PartialObjectMetadata {
+// ReportMetadata returns an empty LoadBalancer, of which the metadata alone is watched.
+func ReportMetadata() *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.KindLoadBalancer))
 	return o

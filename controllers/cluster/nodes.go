@@ -1,4 +1,4 @@
-package controllers
+package cluster
 
 import (
 	"context"
@@ -12,11 +12,11 @@ import (
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
-// This file reads Nodes and watches them, both only once there are targets that are instances: most
-// clusters have none, and Nodes are large and change all the time.
+// This file reads Nodes. They are read only once there are targets of type instance: most clusters have none, and Nodes are
+// large and change all the time.
 
-// nodesIn are all Nodes. They are not to be changed.
-func nodesIn(ctx context.Context, from client.Reader) ([]*corev1.Node, error) {
+// NodesIn returns all Nodes. The caller must not change them.
+func NodesIn(ctx context.Context, from client.Reader) ([]*corev1.Node, error) {
 	// Until they are there the cache does not answer, which without the right to read them is never. It goes on filling
 	// meanwhile, and the reconcile is tried again.
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -25,16 +25,16 @@ func nodesIn(ctx context.Context, from client.Reader) ([]*corev1.Node, error) {
 	if err := from.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing Nodes, which the operator needs the rights to list and to watch for: %w", err)
 	}
-	return pointers(list.Items), nil
+	return Pointers(list.Items), nil
 }
 
-// changedReach, for Nodes: their heartbeats are no reason.
-func changedReach(before, after client.Object) bool {
+// ChangedAddresses reports whether a Node changed for load balancers. Heartbeats do not count.
+func ChangedAddresses(before, after client.Object) bool {
 	return endpoints.AddressesOf(before.(*corev1.Node)) != endpoints.AddressesOf(after.(*corev1.Node))
 }
 
-// slimNode drops what ReachOf does not read. A Node lists every image that it has.
-func slimNode(o any) (any, error) {
+// SlimNode keeps of a Node what endpoints.AddressesOf reads. A Node lists every image that it has.
+func SlimNode(o any) (any, error) {
 	n, ok := o.(*corev1.Node)
 	if !ok {
 		return o, nil // the mark of one that was deleted

@@ -1,4 +1,4 @@
-package controllers
+package cluster
 
 import (
 	"context"
@@ -16,40 +16,44 @@ import (
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
-// This file reads Pods and watches them. There are many and they change all the time: of those that declare no
-// gate of ours nothing is kept but the name and the addresses.
+// This file reads Pods. There are many and they change all the time: of Pods without our readiness gate the caches keep the
+// name and the addresses alone.
 
-// A podReader reads Pods from a cache.
-type podReader struct {
+// PodReader reads Pods from a cache.
+type PodReader struct {
 	cache client.Reader
 	gates bool // whether readiness gates are kept
 	*unseen
 }
 
-// behind are the Pods of endpoints, and the claims of which the Pods may follow.
-func (r podReader) behind(ctx context.Context, list []*discoveryv1.EndpointSlice) ([]*corev1.Pod, map[endpoints.Claim]bool, error) {
-	refs := map[ref]bool{}
+func NewPodReader(cache client.Reader, gates bool) PodReader {
+	return PodReader{cache, gates, newUnseen()}
+}
+
+// PodsOf returns the Pods of endpoints, and the claims of which the Pods may be seen later.
+func (r PodReader) PodsOf(ctx context.Context, list []*discoveryv1.EndpointSlice) ([]*corev1.Pod, map[endpoints.Claim]bool, error) {
+	refs := map[Ref]bool{}
 	for _, s := range list {
 		for c := range endpoints.Claims(s) {
-			refs[ref{kindPod, c.Namespace, c.Pod}] = true
+			refs[Ref{KindPod, c.Namespace, c.Pod}] = true
 		}
 	}
-	pods, err := readAll[corev1.Pod](ctx, r.cache, refs, nil)
+	pods, err := GetAll[corev1.Pod](ctx, r.cache, refs, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	known := make(map[ref]*corev1.Pod, len(pods))
+	known := make(map[Ref]*corev1.Pod, len(pods))
 	for _, p := range pods {
 		if !r.gates {
 			p.Spec.ReadinessGates = nil // no gate is opened here
 		}
-		known[refOf(kindPod, p)] = p
+		known[RefOf(KindPod, p)] = p
 	}
 	awaited := map[endpoints.Claim]bool{}
 	now := time.Now()
 	for _, s := range list {
 		for c, e := range endpoints.Claims(s) {
-			p := known[ref{kindPod, c.Namespace, c.Pod}]
+			p := known[Ref{KindPod, c.Namespace, c.Pod}]
 			if r.fresh(c, p != nil && endpoints.ConfirmsAddress(p, s, e), now) {
 				awaited[c] = true
 			}
@@ -58,10 +62,10 @@ func (r podReader) behind(ctx context.Context, list []*discoveryv1.EndpointSlice
 	return pods, awaited, nil
 }
 
-// services are those that a Pod stands behind: by EndpointSlices, whoever wrote them, and by selectors,
-// from which its endpoint may be yet to be written.
-func (r podReader) services(ctx context.Context, pod *corev1.Pod) ([]ref, error) {
-	out, err := r.listing(ctx, pod)
+// ServicesOf returns the Services of a Pod: those whose EndpointSlices list it, and those whose selectors match it, for its
+// endpoint may not be written yet.
+func (r PodReader) ServicesOf(ctx context.Context, pod *corev1.Pod) ([]Ref, error) {
+	out, err := r.ServicesListing(ctx, pod)
 	if err != nil {
 		return nil, err
 	}
@@ -72,28 +76,28 @@ func (r podReader) services(ctx context.Context, pod *corev1.Pod) ([]ref, error)
 	for i := range services.Items {
 		s := &services.Items[i]
 		if len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod.Labels)) {
-			out[refOf(kindService, s)] = true
+			out[RefOf(KindService, s)] = true
 		}
 	}
 	return slices.Collect(maps.Keys(out)), nil
 }
 
-// listing are the Services whose EndpointSlices list a Pod.
-func (r podReader) listing(ctx context.Context, pod *corev1.Pod) (map[ref]bool, error) {
+// ServicesListing returns the Services whose EndpointSlices list a Pod.
+func (r PodReader) ServicesListing(ctx context.Context, pod *corev1.Pod) (map[Ref]bool, error) {
 	var list discoveryv1.EndpointSliceList
-	err := r.cache.List(ctx, &list, client.InNamespace(pod.Namespace), client.MatchingFields{slicePods: pod.Name}, client.UnsafeDisableDeepCopy)
+	err := r.cache.List(ctx, &list, client.InNamespace(pod.Namespace), client.MatchingFields{SlicePods: pod.Name}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("listing EndpointSlices of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
-	out := map[ref]bool{}
+	out := map[Ref]bool{}
 	for i := range list.Items {
-		out[ref{kindService, pod.Namespace, list.Items[i].Labels[discoveryv1.LabelServiceName]}] = true
+		out[Ref{KindService, pod.Namespace, list.Items[i].Labels[discoveryv1.LabelServiceName]}] = true
 	}
 	return out, nil
 }
 
-// slimPod keeps what is read of a Pod that declares our gate, and of any other the name and where it is.
-func slimPod(o any) (any, error) {
+// SlimPod keeps of a Pod with our readiness gate what is read, and of any other the name and the addresses.
+func SlimPod(o any) (any, error) {
 	p, ok := o.(*corev1.Pod)
 	if !ok {
 		return o, nil // the mark of one that was deleted

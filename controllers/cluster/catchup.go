@@ -1,4 +1,4 @@
-package controllers
+package cluster
 
 import (
 	"context"
@@ -20,23 +20,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"k8s.io/client-go/util/workqueue"
+
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // This file has a term begin with caches that hold what the API server holds. The cache of a replica that takes over may be
 // behind: its watch is broken for some seconds, or it was filled by an API server that is behind the others. The operator that
-// led before has carried out what this one has not seen yet, and this one would undo it.
+// led before has carried out changes that this one has not seen yet, and this one would undo them.
 
 // informers are the caches, by kind.
 type informers interface {
 	GetInformer(ctx context.Context, kind client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
 }
 
-// A catchUp waits, once, until the cache of each kind holds what the API server holds at that time. Versions of a resource can be
+// CatchUp waits, once, until the cache of each kind holds what the API server holds at that time. Versions of a resource can be
 // compared (https://www.kubernetes.dev/resources/keps/5504/).
-type catchUp struct {
+type CatchUp struct {
 	informers informers
 	server    client.Reader
 	scope     string // the namespace that the operator looks after, or "" for all
+	scheme    *runtime.Scheme
 	logger    logr.Logger
 
 	kinds map[schema.GroupVersionKind]client.Object
@@ -44,18 +47,18 @@ type catchUp struct {
 	over  chan struct{}
 }
 
-func newCatchUp(of informers, server client.Reader, scope string, logger logr.Logger) *catchUp {
-	return &catchUp{informers: of, server: server, scope: scope, logger: logger, kinds: map[schema.GroupVersionKind]client.Object{}, over: make(chan struct{})}
+func NewCatchUp(of informers, server client.Reader, scope string, scheme *runtime.Scheme, logger logr.Logger) *CatchUp {
+	return &CatchUp{informers: of, server: server, scope: scope, scheme: scheme, logger: logger, kinds: map[schema.GroupVersionKind]client.Object{}, over: make(chan struct{})}
 }
 
-// add adds a kind, unless it decides nothing: records and Secrets, which are watched as metadata, are read from the API server
-// before they are believed, and a Pod that is not seen yet is waited for (see unseen).
-func (c *catchUp) add(kind client.Object) error {
+// Add adds a kind. Kinds that are watched as metadata are left out, since records and Secrets are read from the API server,
+// and so are Pods, since a Pod that is not seen yet is waited for (unconfirmed.go).
+func (c *CatchUp) Add(kind client.Object) error {
 	switch kind.(type) {
 	case *metav1.PartialObjectMetadata, *corev1.Pod:
 		return nil
 	}
-	gvk, err := apiutil.GVKForObject(kind, Scheme())
+	gvk, err := apiutil.GVKForObject(kind, c.scheme)
 	if err != nil {
 		return fmt.Errorf("adding a kind to those that are compared with the API server: %w", err)
 	}
@@ -64,7 +67,7 @@ func (c *catchUp) add(kind client.Object) error {
 }
 
 // start begins to compare, the first time it is called.
-func (c *catchUp) start(ctx context.Context) {
+func (c *CatchUp) start(ctx context.Context) {
 	c.begin.Do(func() {
 		go func() {
 			var kinds sync.WaitGroup
@@ -78,7 +81,7 @@ func (c *catchUp) start(ctx context.Context) {
 }
 
 // await waits until the cache of a kind holds what the API server holds, or the context ends.
-func (c *catchUp) await(ctx context.Context, gvk schema.GroupVersionKind, kind client.Object) {
+func (c *CatchUp) await(ctx context.Context, gvk schema.GroupVersionKind, kind client.Object) {
 	defer complain(c.logger, gvk.Kind)()
 	_ = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
 		err := c.compare(ctx, gvk, kind)
@@ -92,7 +95,7 @@ func (c *catchUp) await(ctx context.Context, gvk schema.GroupVersionKind, kind c
 // tolerated is for how long a cache may be behind before a line of the log says so.
 const tolerated = 10 * time.Second
 
-// complain says so if what it begins is not over soon.
+// complain logs that a cache is behind, unless over is called soon.
 func complain(logger logr.Logger, kind string) (over func()) {
 	late := time.AfterFunc(tolerated, func() {
 		logger.Info("the cache does not hold what the API server has; nothing is reconciled until it does", "kind", kind)
@@ -101,7 +104,7 @@ func complain(logger logr.Logger, kind string) (over func()) {
 }
 
 // compare lists a kind and waits until its cache holds at least that.
-func (c *catchUp) compare(ctx context.Context, gvk schema.GroupVersionKind, kind client.Object) error {
+func (c *CatchUp) compare(ctx context.Context, gvk schema.GroupVersionKind, kind client.Object) error {
 	informer, err := c.informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
 	if err != nil {
 		return fmt.Errorf("looking for the cache of %s: %w", gvk.Kind, err)
@@ -122,7 +125,7 @@ func (c *catchUp) compare(ctx context.Context, gvk schema.GroupVersionKind, kind
 }
 
 // list asks the API server for the versions of a kind.
-func (c *catchUp) list(ctx context.Context, gvk schema.GroupVersionKind) (*lagging, error) {
+func (c *CatchUp) list(ctx context.Context, gvk schema.GroupVersionKind) (*lagging, error) {
 	out := &lagging{within: c.holds, awaited: map[client.ObjectKey]string{}, outdated: map[client.ObjectKey]bool{}, changed: make(chan struct{}, 1)}
 	page := &metav1.PartialObjectMetadataList{}
 	for next := ""; ; next = page.Continue {
@@ -143,14 +146,14 @@ func (c *catchUp) list(ctx context.Context, gvk schema.GroupVersionKind) (*laggi
 }
 
 // holds reports whether an object is among those that the operator looks after. The cache may have others too.
-func (c *catchUp) holds(o client.Object) bool {
+func (c *CatchUp) holds(o client.Object) bool {
 	if _, ok := o.(*corev1.Namespace); ok {
 		return c.scope == "" || o.GetName() == c.scope
 	}
 	return c.scope == "" || o.GetNamespace() == "" || o.GetNamespace() == c.scope
 }
 
-// lagging is how far a cache is behind a list of the API server. It handles the events of the cache.
+// lagging holds the objects of which a cache is behind a list of the API server. It handles the events of the cache.
 type lagging struct {
 	within func(client.Object) bool // whether the list is about an object
 
@@ -208,7 +211,7 @@ func (b *lagging) change(do func()) {
 	}
 }
 
-// older reports whether a version is older than another one. What does not compare is not.
+// older reports whether a version is older than another one. Versions that cannot be compared are not.
 func older(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order < 0
@@ -231,16 +234,16 @@ func (b *lagging) none(ctx context.Context) error {
 	}
 }
 
-// caughtUp has a loop begin once the caches have caught up.
-type caughtUp[K comparable] struct{ *catchUp }
+// CaughtUp has a loop begin once the caches have caught up.
+type CaughtUp[K comparable] struct{ *CatchUp }
 
-func (c caughtUp[K]) Start(ctx context.Context, _ workqueue.TypedRateLimitingInterface[K]) error {
+func (c CaughtUp[K]) Start(ctx context.Context, _ workqueue.TypedRateLimitingInterface[K]) error {
 	c.start(ctx)
 	return nil
 }
 
 // WaitForSync waits no longer than for the caches to be filled: a replica whose caches are behind for longer gives up its lease.
-func (c caughtUp[K]) WaitForSync(ctx context.Context) error {
+func (c CaughtUp[K]) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.over:
 		return nil
@@ -249,4 +252,4 @@ func (c caughtUp[K]) WaitForSync(ctx context.Context) error {
 	}
 }
 
-func (caughtUp[K]) String() string { return "caches that hold what the API server has" }
+func (CaughtUp[K]) String() string { return "caches that hold what the API server has" }

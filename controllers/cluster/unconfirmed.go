@@ -1,4 +1,4 @@
-package controllers
+package cluster
 
 import (
 	"maps"
@@ -8,15 +8,14 @@ import (
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
-// This file gives Pods the time to be seen. EndpointSlices and Pods come in any order, and a cache that was just
-// filled may lag behind: an endpoint whose Pod does not vouch for it is no new target, but it is not taken for a
-// foreign one at once either.
+// This file waits for Pods that were not seen yet. EndpointSlices and Pods come in any order, and a cache that was just filled
+// may be behind: an endpoint that no Pod confirms is no new target, and it counts as foreign only after a while.
 
 const (
-	// lag is how long a Pod may take to be seen after an EndpointSlice that lists it. It is far less than a
+	// Lag is how long a Pod may take to be seen after an EndpointSlice that lists it. It is far less than a
 	// network takes to give the address of a Pod that is gone to another one: 30 seconds on AWS, by
 	// https://github.com/aws/amazon-vpc-cni-k8s#ip_cooldown_period-v1150.
-	lag = 10 * time.Second
+	Lag = 10 * time.Second
 	// doubted is how long it is remembered that an address has been in doubt, so that to list it anew
 	// under another name gives it no more time.
 	doubted = 10 * time.Minute
@@ -27,7 +26,7 @@ const (
 // An addressIn is an address that a namespace claims for a Pod.
 type addressIn struct{ namespace, address string }
 
-// unseen are the addresses of which no Pod vouches, and since when.
+// unseen holds the addresses that no Pod confirms, and since when.
 type unseen struct {
 	mu    sync.Mutex
 	since map[addressIn]time.Time
@@ -35,7 +34,7 @@ type unseen struct {
 
 func newUnseen() *unseen { return &unseen{since: map[addressIn]time.Time{}} }
 
-// fresh reports whether a claim that no Pod vouches for has been in doubt for so short a time that the Pod may follow.
+// fresh reports whether no Pod has confirmed a claim for so short a time that the Pod may be seen yet.
 func (u *unseen) fresh(c endpoints.Claim, vouched bool, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -46,7 +45,7 @@ func (u *unseen) fresh(c endpoints.Claim, vouched bool, now time.Time) bool {
 		delete(u.since, at)
 		return false
 	case known && now.Sub(since) < doubted:
-		return now.Sub(since) < lag
+		return now.Sub(since) < Lag
 	}
 	if len(u.since) >= mostUnseen {
 		maps.DeleteFunc(u.since, func(_ addressIn, since time.Time) bool { return now.Sub(since) > doubted })

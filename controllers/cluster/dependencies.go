@@ -1,0 +1,106 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"fairlead.dev/fairlead/controllers/multimap"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file indexes which load balancers depend on which objects, so that a change of one object reconciles these alone.
+
+// Dependencies is an index of load balancers by the objects that they depend on: their Ingresses, and what their last
+// snapshot was made of.
+type Dependencies struct {
+	mu         sync.Mutex
+	Dependents map[Ref]map[lb.Key]bool
+	Members    map[lb.Key]map[string]bool // Ingresses by namespace/name
+	groups     map[string]map[lb.Key]bool // those that have members, by whose they are
+	Refs       map[lb.Key][]Ref           // what was read for the last snapshot
+}
+
+func NewDependencies() *Dependencies {
+	return &Dependencies{Dependents: map[Ref]map[lb.Key]bool{}, Members: map[lb.Key]map[string]bool{}, groups: map[string]map[lb.Key]bool{}, Refs: map[lb.Key][]Ref{}}
+}
+
+// Place adds an Ingress to load balancers and returns all that depend on it: those, and those to which it was added before
+// and that have not released it.
+func (d *Dependencies) Place(ingress Ref, keys []lb.Key) []lb.Key {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, key := range keys {
+		multimap.Add(d.Dependents, ingress, key)
+		multimap.Add(d.Members, key, ingress.String())
+		multimap.Add(d.groups, key.Whose(), key)
+	}
+	return d.sortedDependents(ingress)
+}
+
+// Release removes an Ingress from a load balancer.
+func (d *Dependencies) Release(ingress Ref, key lb.Key) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	multimap.Remove(d.Dependents, ingress, key)
+	multimap.Remove(d.Members, key, ingress.String())
+	if d.Members[key] == nil {
+		multimap.Remove(d.groups, key.Whose(), key)
+	}
+}
+
+// MembersOf returns the Ingresses that were added to a load balancer and not released.
+func (d *Dependencies) MembersOf(key lb.Key) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Sorted(maps.Keys(d.Members[key]))
+}
+
+// MembersBeside returns the Ingresses of the other load balancers of the same group: a group is several load balancers where
+// members differ in a setting that cannot change in place.
+func (d *Dependencies) MembersBeside(key lb.Key) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []string
+	for other := range d.groups[key.Whose()] {
+		if other != key {
+			out = slices.AppendSeq(out, maps.Keys(d.Members[other]))
+		}
+	}
+	return out
+}
+
+// SetReferences sets the objects that a load balancer depends on besides its members. It is called before these objects are
+// read, so that no change falls between the two.
+func (d *Dependencies) SetReferences(key lb.Key, refs []Ref) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range d.Refs[key] {
+		multimap.Remove(d.Dependents, r, key)
+	}
+	for _, r := range refs {
+		multimap.Add(d.Dependents, r, key)
+	}
+	d.Refs[key] = refs
+	if len(refs) == 0 {
+		delete(d.Refs, key)
+	}
+}
+
+// Of returns the objects that the last snapshot of a load balancer was made of, besides its members.
+func (d *Dependencies) Of(key lb.Key) []Ref {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.Refs[key]
+}
+
+// On returns the load balancers that depend on an object.
+func (d *Dependencies) On(r Ref) []lb.Key {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.sortedDependents(r)
+}
+
+func (d *Dependencies) sortedDependents(r Ref) []lb.Key {
+	return slices.Sorted(maps.Keys(d.Dependents[r]))
+}
