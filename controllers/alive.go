@@ -28,6 +28,8 @@ type pulse struct {
 	since map[*string]time.Time // by what they are about
 }
 
+func newPulse(limit time.Duration) *pulse { return &pulse{limit: limit} }
+
 // begin notes that a reconcile begins. What it returns notes that it has ended.
 func (p *pulse) begin(about string) func() {
 	p.mu.Lock()
@@ -63,6 +65,10 @@ type bounded[K comparable] struct {
 	name  string
 	// queued is told when a thing begins to wait for others. What it returns is told when its turn comes. It may be nil.
 	queued func(ctx context.Context, key K) (over func())
+}
+
+func newBounded[K comparable](r reconcile.TypedReconciler[K], s *slots, p *pulse, name string, queued func(context.Context, K) func()) bounded[K] {
+	return bounded[K]{r, s, p, name, queued}
 }
 
 // Reconcile is for the controller.

@@ -16,7 +16,7 @@ const longestBurst = 10
 
 // A burstQueue holds back what is added until its burst is over. What comes back by itself does not wait.
 type burstQueue[K comparable] struct {
-	queue[K]
+	workQueue[K]
 	pause time.Duration // without anything new, after which a burst is over
 
 	mu     sync.Mutex
@@ -30,10 +30,10 @@ type burst struct {
 }
 
 // inBursts makes such a queue.
-func inBursts[K comparable](pause time.Duration) func(string, workqueue.TypedRateLimiter[K]) queue[K] {
-	return func(name string, limiter workqueue.TypedRateLimiter[K]) queue[K] {
+func inBursts[K comparable](pause time.Duration) func(string, workqueue.TypedRateLimiter[K]) workQueue[K] {
+	return func(name string, limiter workqueue.TypedRateLimiter[K]) workQueue[K] {
 		plain := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[K]{Name: name})
-		return &burstQueue[K]{queue: plain, pause: pause, bursts: map[K]*burst{}}
+		return &burstQueue[K]{workQueue: plain, pause: pause, bursts: map[K]*burst{}}
 	}
 }
 
@@ -56,6 +56,6 @@ func (q *burstQueue[K]) end(k K, b *burst) {
 	defer q.mu.Unlock()
 	if q.bursts[k] == b {
 		delete(q.bursts, k)
-		q.queue.Add(k)
+		q.workQueue.Add(k)
 	}
 }

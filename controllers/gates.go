@@ -178,7 +178,7 @@ func (g *gatekeeper) say(ctx context.Context, pod *corev1.Pod, c corev1.PodCondi
 // sources are what the gatekeeper is woken by.
 func (g *gatekeeper) sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
 	return []source.TypedSource[types.NamespacedName]{
-		source.TypedFunc[types.NamespacedName](func(context.Context, queue[types.NamespacedName]) error {
+		source.TypedFunc[types.NamespacedName](func(context.Context, workQueue[types.NamespacedName]) error {
 			g.since = time.Now()
 			return nil
 		}),

@@ -41,7 +41,7 @@ type loop[K comparable] struct {
 func (l loop[K]) addTo(ctx context.Context, m manager.Manager, logger logr.Logger) error {
 	unique := true // two operators in one process, as tests have them, share their metrics
 	options := controller.TypedOptions[K]{
-		Reconciler:              &patient[K]{TypedReconciler: bounded[K]{l.reconciler, &slots{limit: l.parallel}, l.pulse, l.name, l.queued}},
+		Reconciler:              &patient[K]{TypedReconciler: newBounded(l.reconciler, newSlots(l.parallel), l.pulse, l.name, l.queued)},
 		MaxConcurrentReconciles: l.parallel + mostWaiting,
 		SkipNameValidation:      &unique,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[K](firstRetry, lastRetry),

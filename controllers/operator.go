@@ -133,7 +133,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := m.Add(exposition{r.metrics, o.Metrics}); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
 	}
-	beat := &pulse{limit: cmp.Or(o.ReconcileTimeout, 10*time.Minute)}
+	beat := newPulse(cmp.Or(o.ReconcileTimeout, 10*time.Minute))
 	if err := m.AddHealthzCheck("workers", beat.alive); err != nil {
 		return fmt.Errorf("adding the health probe: %w", err)
 	}

@@ -102,7 +102,7 @@ func (c *classMaker) sources(from cache.Cache) []source.TypedSource[string] {
 			}
 			return []string{class.Name}
 		}),
-		source.TypedFunc[string](func(_ context.Context, q queue[string]) error {
+		source.TypedFunc[string](func(_ context.Context, q workQueue[string]) error {
 			q.Add(c.name)
 			return nil
 		}),

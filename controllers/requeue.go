@@ -26,7 +26,7 @@ const (
 
 	afterConflict = 100 * time.Millisecond // the cache will have caught up
 	afterPending  = time.Second
-	afterDisputed = repairEvery      // somebody else writes there too
+	afterDisputed = 10 * time.Second // another writer has changed it again
 	afterDenied   = time.Minute      // somebody has to fix credentials, and then should not wait long
 	afterCrowded  = time.Minute      // targets may have left
 	afterRejected = 10 * time.Minute // a limit may have been raised

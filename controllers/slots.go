@@ -27,6 +27,8 @@ type slots struct {
 	queue   []chan struct{} // of those who want a slot
 }
 
+func newSlots(limit int) *slots { return &slots{limit: limit} }
+
 // acquire takes a slot as soon as there is one. Where there is none at once, waits is told; what it returns is told when
 // the wait is over.
 func (s *slots) acquire(ctx context.Context, waits func() (over func())) error {

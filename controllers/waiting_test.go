@@ -20,6 +20,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 // A countingKeeper is a keeper that counts what it is given.
@@ -154,10 +156,10 @@ func TestAWaitOutlivesTheProcess(t *testing.T) {
 func TestAQueuedReconcileIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reconciler{gatherer: &gatherer{memories: newMemories(&countingKeeper{})}}
-		long := job(func(context.Context, string) error { time.Sleep(time.Minute); return nil })
-		b := bounded[string]{long, &slots{limit: 1}, &pulse{limit: time.Hour}, "loadbalancers", func(ctx context.Context, key string) func() {
+		long := working(func(context.Context, string) error { time.Sleep(time.Minute); return nil })
+		b := newBounded(long, newSlots(1), newPulse(time.Hour), "loadbalancers", func(ctx context.Context, key string) func() {
 			return r.queued(ctx, lb.Key(key))
-		}}
+		})
 		for _, key := range []string{"first", "second"} {
 			go func() { _, _ = b.Reconcile(context.Background(), key) }()
 			synctest.Wait()
@@ -180,7 +182,7 @@ func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 		turns := providers.NewTurns(2, 1)
 		var took time.Duration
 		began := time.Now()
-		b := bounded[string]{job(func(ctx context.Context, key string) error {
+		b := newBounded(working(func(ctx context.Context, key string) error {
 			if key == "quiet" {
 				took = time.Since(began)
 				return nil
@@ -192,7 +194,7 @@ func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 				}
 			}
 			return nil
-		}), &slots{limit: 4}, &pulse{limit: time.Hour}, "loadbalancers", nil}
+		}), newSlots(4), newPulse(time.Hour), "loadbalancers", nil)
 		for _, key := range []string{"a", "b", "c", "d", "quiet"} {
 			go func() { _, _ = b.Reconcile(context.Background(), key) }()
 			synctest.Wait()
@@ -269,5 +271,12 @@ func TestNothingIsSentForGoodWhenTheOperatorEnds(t *testing.T) {
 		if took := time.Since(began); took > 0 {
 			t.Errorf("it takes %s", took)
 		}
+	})
+}
+
+// working is a reconciler that does some work.
+func working(work func(ctx context.Context, key string) error) reconcile.TypedReconciler[string] {
+	return reconcile.TypedFunc[string](func(ctx context.Context, key string) (reconcile.Result, error) {
+		return reconcile.Result{}, work(ctx, key)
 	})
 }

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -11,15 +10,11 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -77,49 +72,9 @@ func (r *registrar) sources(from cache.Cache) []source.TypedSource[groupKey] {
 	}
 }
 
-// A queue holds the keys that wait to be reconciled.
-type queue[K comparable] = workqueue.TypedRateLimitingInterface[K]
-
-// A watched kind wakes the leader. The others have it in their caches all the same, so that whoever
-// takes over can work at once.
-type watched[K comparable] struct {
-	source.TypedSyncingSource[K]
-	kind client.Object
-	from cache.Cache
-}
-
-// fill begins to fill the cache.
-func (w watched[K]) fill(ctx context.Context) error {
-	_, err := w.from.GetInformer(ctx, w.kind, cache.BlockUntilSynced(false))
-	if meta.IsNoMatchError(err) {
-		return fmt.Errorf("%w; are the definitions of config/crd installed?", err)
-	}
-	return err
-}
-
-func (w watched[K]) String() string { return fmt.Sprintf("%T", w.kind) }
-
-// watch enqueues what an object leads to, when it comes, goes or changes in a way that matters.
-func watch[T client.Object, K comparable](from cache.Cache, kind T, matters func(before, after client.Object) bool, leadsTo func(context.Context, T) []K) source.TypedSource[K] {
-	enqueue := func(ctx context.Context, o T, q queue[K]) {
-		for _, key := range leadsTo(ctx, o) {
-			q.Add(key)
-		}
-	}
-	return watched[K]{source.TypedKind(from, kind, handler.TypedFuncs[T, K]{
-		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[T], q queue[K]) { enqueue(ctx, e.Object, q) },
-		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[T], q queue[K]) { enqueue(ctx, e.ObjectNew, q) },
-		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[T], q queue[K]) { enqueue(ctx, e.Object, q) },
-	}, predicate.TypedFuncs[T]{UpdateFunc: func(e event.TypedUpdateEvent[T]) bool { return matters(e.ObjectOld, e.ObjectNew) }}), kind, from}
-}
-
-func enqueueItself[K comparable](_ context.Context, e event.TypedGenericEvent[K], q queue[K]) {
-	q.Add(e.Object)
-}
-
 // enqueueRemembered wakes every load balancer that is remembered: its Ingresses may have gone while
 // nobody was looking. Records that cannot be read are read again; a source that fails would end the operator.
-func (r *reconciler) enqueueRemembered(ctx context.Context, q queue[lb.Key]) error {
+func (r *reconciler) enqueueRemembered(ctx context.Context, q workQueue[lb.Key]) error {
 	go func() {
 		for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 			err := r.memories.ready(ctx)
@@ -236,19 +191,6 @@ func heeded(o client.Object) map[string]string {
 	return out
 }
 
-func changedAtAll(before, after client.Object) bool {
-	return before.GetResourceVersion() != after.GetResourceVersion()
-}
-
-// changedSpec, for kinds of which every field but the metadata is read.
-func changedSpec(before, after client.Object) bool {
-	return before.GetGeneration() != after.GetGeneration() || !equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations())
-}
-
-func changedLabels(before, after client.Object) bool {
-	return !equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels())
-}
-
 // changedService reports whether a Service changed in a way that Ingresses have to know of.
 func changedService(before, after client.Object) bool {
 	return changedPorts(before, after) || !maps.Equal(heeded(before), heeded(after))
@@ -282,7 +224,7 @@ func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
 // watchNodes wakes the target groups that have Nodes for targets, from when there is one.
 func (r *registrar) watchNodes(from cache.Cache) source.TypedSource[groupKey] {
 	nodes := watch(from, &corev1.Node{}, cluster.ChangedAddresses, hearing(r.backlog, func(context.Context, *corev1.Node) []groupKey { return r.book.onInstances() }))
-	return source.TypedFunc[groupKey](func(ctx context.Context, q queue[groupKey]) error {
+	return source.TypedFunc[groupKey](func(ctx context.Context, q workQueue[groupKey]) error {
 		go func() {
 			select {
 			case <-r.book.instances:
