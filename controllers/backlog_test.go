@@ -12,6 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -88,18 +89,18 @@ func TestAChangeIsMeasuredUntilTheCloudHasIt(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := &reconciler{metrics: newMetrics(NewRequests(), nil)}
 				c.run(func(o outcome) {
-					r.backlog.begin(key)
+					r.backlog.Begin(key)
 					o.snap = &gathering{}
 					o.snap.Key = key
 					if o.seen == nil {
 						o.seen = &lb.Observed{}
 					}
 					r.account(o)
-				}, func() { r.backlog.hear(key) })
-				if count, took := r.metrics.observed(t, balancersLoop); count != c.count || took != c.took {
+				}, func() { r.backlog.Heard(key) })
+				if count, took := r.metrics.observed(t, queue.BalancersLoop); count != c.count || took != c.took {
 					t.Errorf("%d changes were measured that took %s, want %d that took %s", count, took, c.count, c.took)
 				}
-				if oldest := r.backlog.oldest(); oldest != c.oldest {
+				if oldest := r.backlog.Oldest(); oldest != c.oldest {
 					t.Errorf("the oldest change that is not met is %s old, want %s", oldest, c.oldest)
 				}
 			})

@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -61,8 +62,8 @@ func (c census) take(emit emitter) {
 		emit(orphansHeldGauge, float64(n), by)
 	}
 	c.waiting.emit(emit)
-	emit(unmetGauge, c.backlog.oldest().Seconds(), balancersLoop)
-	emit(unmetGauge, c.late.oldest().Seconds(), targetsLoop)
+	emit(unmetGauge, c.backlog.Oldest().Seconds(), queue.BalancersLoop)
+	emit(unmetGauge, c.late.Oldest().Seconds(), queue.TargetsLoop)
 	ofFeatures(records, emit)
 	c.ofIngresses(records, emit)
 }

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/queue"
 )
 
 // This file moves the wall clock by an hour against what records say: they are read by other processes, so their times
@@ -37,12 +38,12 @@ func TestAWallClockThatIsMoved(t *testing.T) {
 		if !vanishing(m, time.Time{}, now).Stays(grace) {
 			t.Errorf("%s: what has to be confirmed goes", name)
 		}
-		refused := v1alpha1.Rejection{Version: "1", Until: &metav1.Time{Time: written.Add(afterRejected)}}
+		refused := v1alpha1.Rejection{Version: "1", Until: &metav1.Time{Time: written.Add(queue.AfterRejected)}}
 		if over(refused, now) != c.over {
 			t.Errorf("%s: a refusal is over: %t", name, !c.over)
 		}
 		r := record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Rejections: []v1alpha1.Rejection{refused}}}}}
-		if wait := untilTried(&r, now); wait > afterRejected {
+		if wait := untilTried(&r, now); wait > queue.AfterRejected {
 			t.Errorf("%s: it is tried again in %s", name, wait)
 		}
 	}

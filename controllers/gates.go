@@ -22,6 +22,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -178,11 +179,11 @@ func (g *gatekeeper) say(ctx context.Context, pod *corev1.Pod, c corev1.PodCondi
 // sources are what the gatekeeper is woken by.
 func (g *gatekeeper) sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
 	return []source.TypedSource[types.NamespacedName]{
-		source.TypedFunc[types.NamespacedName](func(context.Context, workQueue[types.NamespacedName]) error {
+		source.TypedFunc[types.NamespacedName](func(context.Context, queue.Queue[types.NamespacedName]) error {
 			g.since = time.Now()
 			return nil
 		}),
-		watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
+		queue.Watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
 			return !atGate(before.(*corev1.Pod)) && atGate(after.(*corev1.Pod))
 		}, func(_ context.Context, pod *corev1.Pod) []types.NamespacedName {
 			if !atGate(pod) {

@@ -85,7 +85,7 @@ func (m metered) List(ctx context.Context) ([]lb.Key, error) {
 // clock starts one for a call; what it returns stops it.
 func (m metered) clock(ctx context.Context, call string, about ...any) func() {
 	begin := time.Now()
-	ended := m.metrics.underWay.begin(ctx, call, about...)
+	ended := m.metrics.underWay.Begin(ctx, call, about...)
 	return func() {
 		ended()
 		m.metrics.durations.WithLabelValues(call).Observe(time.Since(begin).Seconds())

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"fairlead.dev/fairlead/controllers/queue"
 )
 
 // This file is the table of metrics: a row is what Prometheus is told, and what
@@ -129,7 +131,7 @@ type metrics struct {
 	calls     *prometheus.CounterVec
 	durations *prometheus.HistogramVec
 	requests  *Requests
-	underWay  calls
+	underWay  queue.Calls
 	gauges    func(emit func(m metric, value float64, labels ...string))
 }
 
@@ -169,7 +171,7 @@ func (m *metrics) Collect(to chan<- prometheus.Metric) {
 	for _, c := range []prometheus.Collector{m.compiles, m.steps, m.plans, m.changes, m.calls, m.durations, m.requests.counter} {
 		c.Collect(to)
 	}
-	to <- prometheus.MustNewConstMetric(oldestCall.desc(), prometheus.GaugeValue, m.underWay.oldest().Seconds())
+	to <- prometheus.MustNewConstMetric(oldestCall.desc(), prometheus.GaugeValue, m.underWay.Oldest().Seconds())
 	to <- prometheus.MustNewConstMetric(build.desc(), prometheus.GaugeValue, 1, cmp.Or(m.version, "unknown"))
 	m.gauges(func(row metric, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(row.desc(), prometheus.GaugeValue, value, labels...)

@@ -18,6 +18,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -113,7 +114,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		writer:   m.GetClient(),
 		herald:   herald{writer: m.GetClient(), server: m.GetAPIReader()},
 		targets:  newTargetBook(),
-		late:     &backlog[groupKey]{},
+		late:     &queue.Backlog[groupKey]{},
 		ended:    ctx.Done(),
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
@@ -133,42 +134,42 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := m.Add(exposition{r.metrics, o.Metrics}); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
 	}
-	beat := newPulse(cmp.Or(o.ReconcileTimeout, 10*time.Minute))
-	if err := m.AddHealthzCheck("workers", beat.alive); err != nil {
+	liveness := queue.NewLiveness(cmp.Or(o.ReconcileTimeout, 10*time.Minute))
+	if err := m.AddHealthzCheck("workers", liveness.Check); err != nil {
 		return fmt.Errorf("adding the health probe: %w", err)
 	}
 	caches := cluster.NewCatchUp(m.GetCache(), m.GetAPIReader(), o.Namespace, m.GetScheme(), o.Logger)
-	balancerLoop := loop[lb.Key]{
-		pulse: beat, caches: caches,
-		name: balancersLoop, parallel: cmp.Or(o.Workers, 4), reconciler: r, sources: r.sources(m.GetCache()),
-		about:  func(key lb.Key) []any { return []any{"loadBalancer", key} },
-		gather: o.Cloud.Capabilities(lb.Class{}).Gather, queued: r.queued,
+	balancerLoop := queue.Controller[lb.Key]{
+		Liveness: liveness, Caches: caches,
+		Name: queue.BalancersLoop, Parallel: cmp.Or(o.Workers, 4), Reconciler: r, Sources: r.sources(m.GetCache()),
+		About:  func(key lb.Key) []any { return []any{"loadBalancer", key} },
+		Gather: o.Cloud.Capabilities(lb.Class{}).Gather, Queued: r.queued,
 	}
-	if err := balancerLoop.addTo(ctx, m, o.Logger); err != nil || o.ReadOnly {
+	if err := balancerLoop.AddTo(ctx, m, o.Logger); err != nil || o.ReadOnly {
 		return err
 	}
-	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, disputes: &r.disputes, disputed: r.crowded, waiting: &r.waiting, waits: r.waitsLong, backlog: r.late, took: r.metrics.took(targetsLoop), registered: r.registered, crowded: r.crowded}
-	registrarLoop := loop[groupKey]{
-		pulse: beat, caches: caches,
-		name: targetsLoop, parallel: cmp.Or(o.TargetWorkers, 4), reconciler: targets, sources: targets.sources(m.GetCache()),
-		about: func(k groupKey) []any { return []any{"loadBalancer", k.key, "targetGroup", k.id} },
+	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, disputes: &r.disputes, disputed: r.crowded, waiting: &r.waiting, waits: r.waitsLong, backlog: r.late, took: r.metrics.took(queue.TargetsLoop), registered: r.registered, crowded: r.crowded}
+	registrarLoop := queue.Controller[groupKey]{
+		Liveness: liveness, Caches: caches,
+		Name: queue.TargetsLoop, Parallel: cmp.Or(o.TargetWorkers, 4), Reconciler: targets, Sources: targets.sources(m.GetCache()),
+		About: func(k groupKey) []any { return []any{"loadBalancer", k.key, "targetGroup", k.id} },
 	}
-	straysLoop := loop[types.NamespacedName]{
-		pulse: beat, caches: caches,
-		name: "strays", parallel: 1, reconciler: strays, sources: strays.sources(m.GetCache()),
-		about: func(name types.NamespacedName) []any { return []any{"ingress", name.String()} },
+	straysLoop := queue.Controller[types.NamespacedName]{
+		Liveness: liveness, Caches: caches,
+		Name: "strays", Parallel: 1, Reconciler: strays, Sources: strays.sources(m.GetCache()),
+		About: func(name types.NamespacedName) []any { return []any{"ingress", name.String()} },
 	}
-	if err := errors.Join(registrarLoop.addTo(ctx, m, o.Logger), straysLoop.addTo(ctx, m, o.Logger)); err != nil {
+	if err := errors.Join(registrarLoop.AddTo(ctx, m, o.Logger), straysLoop.AddTo(ctx, m, o.Logger)); err != nil {
 		return err
 	}
 	if o.ReadinessGates {
 		gates := &gatekeeper{reconciler: r, limit: cmp.Or(o.ReadinessTimeout, 10*time.Minute)}
-		gatesLoop := loop[types.NamespacedName]{
-			pulse: beat, caches: caches,
-			name: "gates", parallel: cmp.Or(o.TargetWorkers, 4), reconciler: gates, sources: gates.sources(m.GetCache()),
-			about: func(name types.NamespacedName) []any { return []any{"pod", name.String()} },
+		gatesLoop := queue.Controller[types.NamespacedName]{
+			Liveness: liveness, Caches: caches,
+			Name: "gates", Parallel: cmp.Or(o.TargetWorkers, 4), Reconciler: gates, Sources: gates.sources(m.GetCache()),
+			About: func(name types.NamespacedName) []any { return []any{"pod", name.String()} },
 		}
-		if err := gatesLoop.addTo(ctx, m, o.Logger); err != nil {
+		if err := gatesLoop.AddTo(ctx, m, o.Logger); err != nil {
 			return err
 		}
 	}
@@ -183,12 +184,12 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		if o.Namespace == "" {
 			class.events = m.GetEventRecorder("fairlead")
 		}
-		classLoop := loop[string]{
-			pulse: beat, caches: caches,
-			name: "ingressclass", parallel: 1, reconciler: class, sources: class.sources(m.GetCache()),
-			about: func(name string) []any { return []any{"ingressClass", name} },
+		classLoop := queue.Controller[string]{
+			Liveness: liveness, Caches: caches,
+			Name: "ingressclass", Parallel: 1, Reconciler: class, Sources: class.sources(m.GetCache()),
+			About: func(name string) []any { return []any{"ingressClass", name} },
 		}
-		return classLoop.addTo(ctx, m, o.Logger)
+		return classLoop.AddTo(ctx, m, o.Logger)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 )
@@ -96,13 +97,13 @@ func (c *classMaker) lostParameters(ctx context.Context) (bool, error) {
 // sources are the class, and that it may not be there from the beginning.
 func (c *classMaker) sources(from cache.Cache) []source.TypedSource[string] {
 	return []source.TypedSource[string]{
-		watch(from, &networkingv1.IngressClass{}, changedSpec, func(_ context.Context, class *networkingv1.IngressClass) []string {
+		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, func(_ context.Context, class *networkingv1.IngressClass) []string {
 			if class.Name != c.name {
 				return nil
 			}
 			return []string{class.Name}
 		}),
-		source.TypedFunc[string](func(_ context.Context, q workQueue[string]) error {
+		source.TypedFunc[string](func(_ context.Context, q queue.Queue[string]) error {
 			q.Add(c.name)
 			return nil
 		}),

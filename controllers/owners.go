@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -91,7 +92,7 @@ func untilFree(r *record, now time.Time) time.Duration {
 	var wait time.Duration
 	for _, h := range r.Memory.Hosts {
 		if h.Until != nil {
-			wait = sooner(wait, max(h.Until.Sub(now), afterConflict))
+			wait = queue.Sooner(wait, max(h.Until.Sub(now), queue.AfterConflict))
 		}
 	}
 	return wait

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -30,8 +31,8 @@ type reconciler struct {
 	disputes disputes
 	waiting  waitings
 	// backlog is the changes of load balancers that the cloud does not have yet, and late those of their targets.
-	backlog backlog[lb.Key]
-	late    *backlog[groupKey]
+	backlog queue.Backlog[lb.Key]
+	late    *queue.Backlog[groupKey]
 	waits   waits
 	rules   rulebook
 	// readOnly says that plans are reported, and nothing else is written.
@@ -50,7 +51,7 @@ const reportFor = time.Minute
 // Reconcile is the whole story.
 func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
 	ctx = r.waiting.asker(ctx, key)
-	r.backlog.begin(key)
+	r.backlog.Begin(key)
 	snap, err := r.gather(ctx, key) // the objects, read once, with what is remembered of this key
 	if err != nil {
 		return reconcile.Result{}, err

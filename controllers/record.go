@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
@@ -167,17 +168,17 @@ func condition(kind string, holds bool, reason, message string) metav1.Condition
 // reasonOf is the worst of what went wrong.
 func reasonOf(err error) string {
 	worst := v1alpha1.ReasonPending
-	for _, e := range leaves(err) {
-		switch patience(e) {
+	for _, e := range queue.JoinedErrors(err) {
+		switch queue.RetryDelay(e) {
 		case 0:
 			return v1alpha1.ReasonProviderFailed
-		case afterDenied:
+		case queue.AfterDenied:
 			worst = v1alpha1.ReasonProviderDenied
-		case afterRejected:
+		case queue.AfterRejected:
 			if worst == v1alpha1.ReasonPending {
 				worst = v1alpha1.ReasonProviderRefused
 			}
-		case afterConflict: // the operator was told to stop
+		case queue.AfterConflict: // the operator was told to stop
 			if worst == v1alpha1.ReasonPending {
 				worst = v1alpha1.ReasonProgramming
 			}

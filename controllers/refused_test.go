@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -74,7 +75,7 @@ func TestARefusalOfBeforeStays(t *testing.T) {
 	if got := memoryOf(r, time.Now().Add(time.Hour*24*365)).Members["shop/web"].Rejections; len(got) != 1 {
 		t.Errorf("it is %v after a year", got)
 	}
-	if got := untilTried(&r, time.Now()); got != afterRejected {
+	if got := untilTried(&r, time.Now()); got != queue.AfterRejected {
 		t.Errorf("the limits are looked at in %s", got)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -127,13 +128,13 @@ func secured(seen *lb.Observed, m ingress.Member, next lb.Certificate) bool {
 func (o outcome) asBefore(m ingress.Member, source diag.Source, message string) string {
 	if known := memberOf(&o.snap.record, m.Owner.String()); known != nil {
 		for _, r := range known.Rejections {
-			if alike(r.Message, message) {
+			if queue.SameFailure(r.Message, message) {
 				return r.Message
 			}
 		}
 	}
 	for _, d := range o.snap.record.Diagnostics {
-		if d.Reason == string(diag.Rejected) && d.Source == source.String() && alike(d.Message, message) {
+		if d.Reason == string(diag.Rejected) && d.Source == source.String() && queue.SameFailure(d.Message, message) {
 			return d.Message
 		}
 	}
@@ -185,7 +186,7 @@ func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory,
 		}
 		fresh := v1alpha1.Rejection{Version: r.of, Message: r.message, Capabilities: digestOf(o.caps)}
 		if r.passes {
-			fresh.Until = &metav1.Time{Time: now.Add(afterRejected).Truncate(time.Second)}
+			fresh.Until = &metav1.Time{Time: now.Add(queue.AfterRejected).Truncate(time.Second)}
 		}
 		known.Rejections = append(known.Rejections, fresh)
 		known.Rejections = known.Rejections[max(0, len(known.Rejections)-most):]
@@ -233,7 +234,7 @@ func rejecting(r *record) bool {
 
 // untilTried is how long it is until something that was rejected is worth trying again.
 func untilTried(r *record, now time.Time) time.Duration {
-	wait := afterRejected
+	wait := queue.AfterRejected
 	for _, m := range r.Memory.Members {
 		for _, x := range m.Rejections {
 			if x.Until != nil && x.Until.After(now) {

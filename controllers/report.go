@@ -25,6 +25,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -60,7 +61,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		return r.preview(ctx, o)
 	}
 	unconfirmed := o.withheld == v1alpha1.ReasonUnconfirmed
-	if !onlyPending(o.err) || unconfirmed {
+	if !queue.OnlyPending(o.err) || unconfirmed {
 		r.forget(key) // a step may have been half done
 	}
 	r.targets.track(ctx, key, &o.snap.Class, o.caps, o.seen.TargetGroups)
@@ -82,20 +83,20 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	if len(free) > 0 && len(o.snap.LeftOut) > 0 {
 		ended = append(ended, key) // there is room for others now
 	}
-	wait = sooner(wait, sooner(o.untilLetGo(&next, time.Now()), untilFree(&next, time.Now())))
-	wait = sooner(wait, r.untilVanishedGo(&next, time.Now()))
-	wait = sooner(wait, rereads(o.seen))
+	wait = queue.Sooner(wait, queue.Sooner(o.untilLetGo(&next, time.Now()), untilFree(&next, time.Now())))
+	wait = queue.Sooner(wait, r.untilVanishedGo(&next, time.Now()))
+	wait = queue.Sooner(wait, rereads(o.seen))
 	if o.unread {
-		wait = sooner(wait, cluster.RetryUnread)
+		wait = queue.Sooner(wait, cluster.RetryUnread)
 	}
 	if left := r.lost(o.snap, time.Now()); left > 0 {
-		wait = sooner(wait, max(left, afterConflict))
+		wait = queue.Sooner(wait, max(left, queue.AfterConflict))
 	}
 	if o.dispute != nil {
-		wait = sooner(wait, max(time.Until(o.dispute.until), afterConflict))
+		wait = queue.Sooner(wait, max(time.Until(o.dispute.until), queue.AfterConflict))
 	}
 	if slices.ContainsFunc(waits, func(w reasonToWait) bool { return w.reason == v1alpha1.ReasonRateLimited }) {
-		wait = sooner(wait, untilSeenOver)
+		wait = queue.Sooner(wait, untilSeenOver)
 	}
 	if o.finished(&next) && err == nil {
 		r.gone(key)
@@ -123,13 +124,13 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	r.lookAfter(ctx, rejected)
 	switch {
 	case err == nil && len(rejected) > 0, err == nil && unconfirmed:
-		return reconcile.Result{RequeueAfter: afterConflict}, nil
+		return reconcile.Result{RequeueAfter: queue.AfterConflict}, nil
 	case err == nil && o.err == nil && o.seen.Exists && !o.seen.Active:
-		return reconcile.Result{RequeueAfter: afterPending}, nil
+		return reconcile.Result{RequeueAfter: queue.AfterPending}, nil
 	case err == nil && o.err == nil && (rejecting(&next) || o.lacking()):
-		return reconcile.Result{RequeueAfter: sooner(wait, untilTried(&next, time.Now()))}, nil
+		return reconcile.Result{RequeueAfter: queue.Sooner(wait, untilTried(&next, time.Now()))}, nil
 	case err == nil && o.err == nil:
-		return reconcile.Result{RequeueAfter: sooner(wait, r.again(key))}, nil // to see whether the cloud has drifted
+		return reconcile.Result{RequeueAfter: queue.Sooner(wait, r.again(key))}, nil // to see whether the cloud has drifted
 	}
 	return reconcile.Result{RequeueAfter: wait}, errors.Join(o.err, err)
 }
@@ -143,13 +144,13 @@ func (r *reconciler) account(o outcome) {
 		r.metrics.plans.WithLabelValues(o.result()).Inc()
 	}
 	if !o.todo.Empty() && o.withheld == "" {
-		r.backlog.worked(key)
+		r.backlog.Worked(key)
 	}
 	if o.withheld == "" && !(o.served() && o.seen.Active == o.seen.Exists) {
 		return
 	}
-	if took, worked := r.backlog.met(key); worked && o.withheld == "" {
-		r.metrics.took(balancersLoop)(took)
+	if took, worked := r.backlog.Met(key); worked && o.withheld == "" {
+		r.metrics.took(queue.BalancersLoop)(took)
 	}
 }
 
@@ -158,10 +159,10 @@ func (o outcome) result() string {
 	switch {
 	case o.withheld != "":
 		return "withheld"
-	case onlyPending(o.err):
+	case queue.OnlyPending(o.err):
 		return resultOf(o.err)
 	}
-	for _, err := range leaves(o.err) {
+	for _, err := range queue.JoinedErrors(o.err) {
 		if !errors.Is(err, providers.ErrPending) {
 			return resultOf(err)
 		}
@@ -209,7 +210,7 @@ func (o outcome) complete() bool { return o.err == nil && o.withheld == "" }
 // served reports whether the cloud has all that was accepted. What nothing uses any more may be there still:
 // some clouds take a minute to let go of it, and nobody is to wait for that.
 func (o outcome) served() bool {
-	return o.complete() || o.withheld == "" && onlyPending(o.err) && tidies(plan.Diff(o.seen, o.built.LoadBalancer, o.caps))
+	return o.complete() || o.withheld == "" && queue.OnlyPending(o.err) && tidies(plan.Diff(o.seen, o.built.LoadBalancer, o.caps))
 }
 
 // tidies reports whether a plan only deletes what nothing uses any more.
@@ -257,7 +258,7 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error
 	gone := !o.seen.Exists && o.complete()
 	there := o.seen.Exists && o.seen.Active
 	served := there && o.served()
-	refused := there && o.withheld == "" && !onlyPending(o.err)
+	refused := there && o.withheld == "" && !queue.OnlyPending(o.err)
 	if !gone && !served && !refused {
 		return nil
 	}
@@ -299,7 +300,7 @@ func (r *reconciler) writeStatus(ctx context.Context, ing *networkingv1.Ingress,
 	who := cluster.RefOf(cluster.KindIngress, ing).String()
 	right := equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, want)
 	if !right && !r.marks.repair(who, want) {
-		return fmt.Errorf("%w: the status of Ingress %s", errDisputed, who)
+		return fmt.Errorf("%w: the status of Ingress %s", queue.ErrDisputed, who)
 	}
 	r.marks.publish(who, want)
 	if right {
@@ -461,7 +462,7 @@ func (o outcome) untilLetGo(next *record, now time.Time) (wait time.Duration) {
 	for _, m := range o.snap.Members {
 		if known := memberOf(next, m.Owner.String()); m.Departing && known != nil && known.DepartedAt != nil {
 			left := known.DepartedAt.Add(o.snap.Class.Grace()).Sub(now)
-			wait = sooner(wait, max(left, afterConflict))
+			wait = queue.Sooner(wait, max(left, queue.AfterConflict))
 		}
 	}
 	return wait

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 )
@@ -116,7 +117,7 @@ func TestAPlanThatTakesMostWaitsForASecondReading(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := meta.FindStatusCondition(b.memories.recall(benchKey).Conditions, v1alpha1.ConditionProgrammed)
-	if b.rules() < 25 || c == nil || c.Reason != v1alpha1.ReasonUnconfirmed || result.RequeueAfter != afterConflict {
+	if b.rules() < 25 || c == nil || c.Reason != v1alpha1.ReasonUnconfirmed || result.RequeueAfter != queue.AfterConflict {
 		t.Errorf("after one reading %d rules are there, it says %+v, and comes back in %s", b.rules(), c, result.RequeueAfter)
 	}
 	for range 2 {

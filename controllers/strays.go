@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/diag"
 )
 
@@ -78,16 +79,16 @@ func (s *straysReconciler) news(name types.NamespacedName, found []diag.Diagnost
 
 func (s *straysReconciler) sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
 	return []source.TypedSource[types.NamespacedName]{
-		watch(from, &networkingv1.Ingress{}, asksForMore, func(_ context.Context, ing *networkingv1.Ingress) []types.NamespacedName {
+		queue.Watch(from, &networkingv1.Ingress{}, asksForMore, func(_ context.Context, ing *networkingv1.Ingress) []types.NamespacedName {
 			return []types.NamespacedName{client.ObjectKeyFromObject(ing)}
 		}),
-		watch(from, &networkingv1.IngressClass{}, changedSpec, onAny[*networkingv1.IngressClass](s)),
-		watch(from, &v1alpha1.LoadBalancerClass{}, changedSpec, onAny[*v1alpha1.LoadBalancerClass](s)),
-		watch(from, &v1alpha1.ClusterLoadBalancerClass{}, changedSpec, onAny[*v1alpha1.ClusterLoadBalancerClass](s)),
-		watch(from, &corev1.Namespace{}, changedLabels, func(ctx context.Context, n *corev1.Namespace) []types.NamespacedName {
+		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, onAny[*networkingv1.IngressClass](s)),
+		queue.Watch(from, &v1alpha1.LoadBalancerClass{}, queue.ChangedSpec, onAny[*v1alpha1.LoadBalancerClass](s)),
+		queue.Watch(from, &v1alpha1.ClusterLoadBalancerClass{}, queue.ChangedSpec, onAny[*v1alpha1.ClusterLoadBalancerClass](s)),
+		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels, func(ctx context.Context, n *corev1.Namespace) []types.NamespacedName {
 			return s.all(ctx, client.InNamespace(n.Name))
 		}),
-		source.TypedChannel(s.stray, &handler.TypedFuncs[types.NamespacedName, types.NamespacedName]{GenericFunc: enqueueItself[types.NamespacedName]}),
+		source.TypedChannel(s.stray, &handler.TypedFuncs[types.NamespacedName, types.NamespacedName]{GenericFunc: queue.EnqueueItself[types.NamespacedName]}),
 	}
 }
 

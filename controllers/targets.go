@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/multimap"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -290,7 +291,7 @@ type registrar struct {
 	waiting *waitings
 	waits   func(ctx context.Context, key lb.Key)
 	// backlog is the changes that the cloud does not have yet, and took is told how long one took.
-	backlog *backlog[groupKey]
+	backlog *queue.Backlog[groupKey]
 	took    func(time.Duration)
 	// registered is told when a target group has got its first members, or lost its last.
 	registered func(ctx context.Context, key lb.Key, group lb.GroupID, some bool)
@@ -300,12 +301,12 @@ type registrar struct {
 
 // Reconcile brings one target group up to date, and measures how long its changes took.
 func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result, error) {
-	r.backlog.begin(k)
+	r.backlog.Begin(k)
 	result, err := r.update(ctx, k)
 	if t, _ := r.book.look(k); err != nil || !t.waiting.IsZero() {
 		return result, err
 	}
-	if took, worked := r.backlog.met(k); worked {
+	if took, worked := r.backlog.Met(k); worked {
 		r.took(took)
 	}
 	return result, nil
@@ -371,14 +372,14 @@ func (r *registrar) update(ctx context.Context, k groupKey) (reconcile.Result, e
 	if err := r.cloud.SetTargets(ctx, k.key, k.id, want); err != nil {
 		r.book.note(k, func(known *tracked) { known.known = false })
 		if errors.Is(err, providers.ErrNoRoom) {
-			err = fmt.Errorf("%w: %w", errCrowded, err)
+			err = fmt.Errorf("%w: %w", queue.ErrCrowded, err)
 		}
 		return reconcile.Result{}, fmt.Errorf("setting the targets of %s in %s: %w", k.id, k.key, err)
 	}
 	r.book.note(k, func(known *tracked) {
 		known.members, known.known, known.waiting, known.set = want, true, time.Time{}, time.Now()
 	})
-	r.backlog.worked(k)
+	r.backlog.Worked(k)
 	if (len(t.members) == 0) != (len(want) == 0) {
 		r.registered(ctx, k.key, k.id, len(want) > 0)
 	}
@@ -399,7 +400,7 @@ func staying(found endpoints.Found, have []lb.Target) []lb.Target {
 // whenLess comes back to a group that is crowded: others of its load balancer may have left.
 func whenLess(crowded bool) reconcile.Result {
 	if crowded {
-		return reconcile.Result{RequeueAfter: afterCrowded}
+		return reconcile.Result{RequeueAfter: queue.AfterCrowded}
 	}
 	return reconcile.Result{}
 }

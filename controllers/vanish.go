@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -214,7 +215,7 @@ func (g *gathering) vanishedMessage() string {
 func (r *reconciler) untilVanishedGo(next *record, now time.Time) (wait time.Duration) {
 	for _, m := range next.Memory.Members {
 		if m.VanishedAt != nil && !m.Unconfirmed {
-			wait = sooner(wait, max(m.VanishedAt.Add(r.grace).Sub(now), afterConflict))
+			wait = queue.Sooner(wait, max(m.VanishedAt.Add(r.grace).Sub(now), queue.AfterConflict))
 		}
 	}
 	return wait

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -160,12 +161,12 @@ func (w *waitings) emit(emit emitter) {
 
 // asker has the calls of a context wait for a load balancer. Work that waits for a turn gives its slot away.
 func (w *waitings) asker(ctx context.Context, key lb.Key) context.Context {
-	slot, _ := ctx.Value(workKey{}).(*work)
+	slot, _ := ctx.Value(queue.WorkKey{}).(*queue.Work)
 	return providers.WithAsker(ctx, providers.Asker{Key: key, Waits: func() func() {
 		over := w.begin(key, v1alpha1.ReasonRateLimited)
-		slot.slower(1)
+		slot.Slower(1)
 		return func() {
-			slot.slower(-1)
+			slot.Slower(-1)
 			over()
 		}
 	}})
@@ -297,8 +298,8 @@ func (r *reconciler) waitsFor(o outcome, next *record, now time.Time) []reasonTo
 // waitsBlindly is what a load balancer waits for of which the cloud could not be read.
 func (r *reconciler) waitsBlindly(g *gathering, failure error, now time.Time) []reasonToWait {
 	texts := map[string]string{v1alpha1.ReasonCloud: "", v1alpha1.ReasonThrottled: throttled(failure)}
-	if onlyPending(failure) {
-		texts[v1alpha1.ReasonCloud] = fmt.Sprintf("the cloud is not ready to say what there is: it is asked again every %s", longestPending)
+	if queue.OnlyPending(failure) {
+		texts[v1alpha1.ReasonCloud] = fmt.Sprintf("the cloud is not ready to say what there is: it is asked again every %s", queue.LongestPending)
 	}
 	return r.held(g, texts, now)
 }
@@ -321,7 +322,7 @@ func throttled(err error) string {
 	if !errors.Is(err, providers.ErrThrottled) {
 		return ""
 	}
-	return fmt.Sprintf("the cloud refuses calls, for there are too many: they are made again every %s at the latest", lastRetry)
+	return fmt.Sprintf("the cloud refuses calls, for there are too many: they are made again every %s at the latest", queue.LastRetry)
 }
 
 // sinceFor is since when something is waited for: since what this process knows, or what the one before it has written.
@@ -378,11 +379,11 @@ func (o outcome) awaitedTargets(since time.Time) string {
 func (o outcome) awaitedCloud() string {
 	for _, s := range o.run.Pending {
 		if _, await := s.(plan.AwaitTargets); !await {
-			return fmt.Sprintf("the cloud is not ready to %s %s, and does not say when it is: it is asked again every %s", s.Op(), s.ID(), longestPending)
+			return fmt.Sprintf("the cloud is not ready to %s %s, and does not say when it is: it is asked again every %s", s.Op(), s.ID(), queue.LongestPending)
 		}
 	}
 	if o.err == nil && o.seen.Exists && !o.seen.Active {
-		return fmt.Sprintf("the cloud is setting up the load balancer, and does not say how long it takes: it is asked again every %s", longestPending)
+		return fmt.Sprintf("the cloud is setting up the load balancer, and does not say how long it takes: it is asked again every %s", queue.LongestPending)
 	}
 	return ""
 }
@@ -396,5 +397,5 @@ func (o outcome) awaitedQuota(next *record) string {
 	if !full {
 		return ""
 	}
-	return fmt.Sprintf("a quota is used up: what does not fit is tried again every %s", afterRejected)
+	return fmt.Sprintf("a quota is used up: what does not fit is tried again every %s", queue.AfterRejected)
 }

@@ -22,6 +22,8 @@ import (
 	"fairlead.dev/fairlead/providers"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"fairlead.dev/fairlead/controllers/queue"
 )
 
 // A countingKeeper is a keeper that counts what it is given.
@@ -157,7 +159,7 @@ func TestAQueuedReconcileIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reconciler{gatherer: &gatherer{memories: newMemories(&countingKeeper{})}}
 		long := working(func(context.Context, string) error { time.Sleep(time.Minute); return nil })
-		b := newBounded(long, newSlots(1), newPulse(time.Hour), "loadbalancers", func(ctx context.Context, key string) func() {
+		b := queue.NewBounded(long, 1, queue.NewLiveness(time.Hour), "loadbalancers", func(ctx context.Context, key string) func() {
 			return r.queued(ctx, lb.Key(key))
 		})
 		for _, key := range []string{"first", "second"} {
@@ -182,7 +184,7 @@ func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 		turns := providers.NewTurns(2, 1)
 		var took time.Duration
 		began := time.Now()
-		b := newBounded(working(func(ctx context.Context, key string) error {
+		b := queue.NewBounded(working(func(ctx context.Context, key string) error {
 			if key == "quiet" {
 				took = time.Since(began)
 				return nil
@@ -194,7 +196,7 @@ func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 				}
 			}
 			return nil
-		}), newSlots(4), newPulse(time.Hour), "loadbalancers", nil)
+		}), 4, queue.NewLiveness(time.Hour), "loadbalancers", nil)
 		for _, key := range []string{"a", "b", "c", "d", "quiet"} {
 			go func() { _, _ = b.Reconcile(context.Background(), key) }()
 			synctest.Wait()

@@ -22,6 +22,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
@@ -31,28 +32,28 @@ import (
 // sources are what the reconciler of load balancers is woken by.
 func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 	all := []source.TypedSource[lb.Key]{
-		watch(from, &networkingv1.Ingress{}, r.asksForMore, hearing(&r.backlog, r.onIngress)),
-		watch(from, &networkingv1.IngressClass{}, changedSpec, hearing(&r.backlog, func(ctx context.Context, c *networkingv1.IngressClass) []lb.Key {
+		queue.Watch(from, &networkingv1.Ingress{}, r.asksForMore, queue.Recording(&r.backlog, r.onIngress)),
+		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, queue.Recording(&r.backlog, func(ctx context.Context, c *networkingv1.IngressClass) []lb.Key {
 			return r.onClasses(ctx, []string{c.Name})
 		})),
-		watch(from, &v1alpha1.LoadBalancerClass{}, changedSpec, hearing(&r.backlog, func(ctx context.Context, c *v1alpha1.LoadBalancerClass) []lb.Key {
+		queue.Watch(from, &v1alpha1.LoadBalancerClass{}, queue.ChangedSpec, queue.Recording(&r.backlog, func(ctx context.Context, c *v1alpha1.LoadBalancerClass) []lb.Key {
 			return r.onParameters(ctx, v1alpha1.KindLoadBalancerClass, c)
 		})),
-		watch(from, &v1alpha1.ClusterLoadBalancerClass{}, changedSpec, hearing(&r.backlog, func(ctx context.Context, c *v1alpha1.ClusterLoadBalancerClass) []lb.Key {
+		queue.Watch(from, &v1alpha1.ClusterLoadBalancerClass{}, queue.ChangedSpec, queue.Recording(&r.backlog, func(ctx context.Context, c *v1alpha1.ClusterLoadBalancerClass) []lb.Key {
 			return r.onParameters(ctx, v1alpha1.KindClusterLoadBalancerClass, c)
 		})),
-		watch(from, &corev1.Namespace{}, changedLabels, hearing(&r.backlog, r.onNamespace)),
-		watch(from, &v1alpha1.Backend{}, changedSpec, hearing(&r.backlog, onNamed[*v1alpha1.Backend](r, cluster.KindBackend))),
-		watch(from, &corev1.Service{}, changedService, hearing(&r.backlog, onNamed[*corev1.Service](r, cluster.KindService))),
-		watch(from, cluster.ReportMetadata(), changedAtAll, hearing(&r.backlog, r.onReport)),
-		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: enqueueItself[lb.Key]}),
+		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels, queue.Recording(&r.backlog, r.onNamespace)),
+		queue.Watch(from, &v1alpha1.Backend{}, queue.ChangedSpec, queue.Recording(&r.backlog, onNamed[*v1alpha1.Backend](r, cluster.KindBackend))),
+		queue.Watch(from, &corev1.Service{}, changedService, queue.Recording(&r.backlog, onNamed[*corev1.Service](r, cluster.KindService))),
+		queue.Watch(from, cluster.ReportMetadata(), queue.ChangedAtAll, queue.Recording(&r.backlog, r.onReport)),
+		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: queue.EnqueueItself[lb.Key]}),
 		source.TypedFunc[lb.Key](r.enqueueRemembered),
 	}
 	if r.readOnly {
-		all = append(all, watch(from, &v1alpha1.LoadBalancer{}, changedAtAll, r.onWorker))
+		all = append(all, queue.Watch(from, &v1alpha1.LoadBalancer{}, queue.ChangedAtAll, r.onWorker))
 	}
 	if r.secrets.Mode != cluster.SecretsNone {
-		all = append(all, watch(from, cluster.SecretMetadata(), changedAtAll, hearing(&r.backlog, onNamed[*metav1.PartialObjectMetadata](r, cluster.KindSecret))))
+		all = append(all, queue.Watch(from, cluster.SecretMetadata(), queue.ChangedAtAll, queue.Recording(&r.backlog, onNamed[*metav1.PartialObjectMetadata](r, cluster.KindSecret))))
 	}
 	return all
 }
@@ -60,23 +61,23 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 // sources are what the registrar of targets is woken by.
 func (r *registrar) sources(from cache.Cache) []source.TypedSource[groupKey] {
 	return []source.TypedSource[groupKey]{
-		watch(from, &discoveryv1.EndpointSlice{}, changedAtAll, hearing(r.backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []groupKey {
+		queue.Watch(from, &discoveryv1.EndpointSlice{}, queue.ChangedAtAll, queue.Recording(r.backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []groupKey {
 			return r.book.of(cluster.RefTo(cluster.KindService, s.Namespace, s.Labels[discoveryv1.LabelServiceName]))
 		})),
-		watch(from, &corev1.Service{}, changedPorts, hearing(r.backlog, func(_ context.Context, s *corev1.Service) []groupKey {
+		queue.Watch(from, &corev1.Service{}, changedPorts, queue.Recording(r.backlog, func(_ context.Context, s *corev1.Service) []groupKey {
 			return r.book.of(cluster.RefOf(cluster.KindService, s))
 		})),
 		r.watchNodes(from),
 		r.watchPods(from),
-		source.TypedChannel(r.book.wake, &handler.TypedFuncs[groupKey, groupKey]{GenericFunc: enqueueItself[groupKey]}),
+		source.TypedChannel(r.book.wake, &handler.TypedFuncs[groupKey, groupKey]{GenericFunc: queue.EnqueueItself[groupKey]}),
 	}
 }
 
 // enqueueRemembered wakes every load balancer that is remembered: its Ingresses may have gone while
 // nobody was looking. Records that cannot be read are read again; a source that fails would end the operator.
-func (r *reconciler) enqueueRemembered(ctx context.Context, q workQueue[lb.Key]) error {
+func (r *reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key]) error {
 	go func() {
-		for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		for wait := queue.FirstRetry; ; wait = min(2*wait, queue.LastRetry) {
 			err := r.memories.ready(ctx)
 			if err == nil {
 				break
@@ -204,11 +205,11 @@ func changedPorts(before, after client.Object) bool {
 // watchPods wakes the target groups of a Pod that may be a target from now on, or may not any more, by its address
 // or though it is not ready: its endpoints do not change for that.
 func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
-	return watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
+	return queue.Watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
 		was, is := before.(*corev1.Pod), after.(*corev1.Pod)
 		return endpoints.WaitsForGate(was) != endpoints.WaitsForGate(is) || endpoints.Ended(was) != endpoints.Ended(is) ||
 			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)
-	}, hearing(r.backlog, func(ctx context.Context, pod *corev1.Pod) []groupKey {
+	}, queue.Recording(r.backlog, func(ctx context.Context, pod *corev1.Pod) []groupKey {
 		services, err := r.pods.ServicesListing(ctx, pod)
 		if err != nil {
 			return nil // the cache is being stopped
@@ -223,8 +224,8 @@ func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
 
 // watchNodes wakes the target groups that have Nodes for targets, from when there is one.
 func (r *registrar) watchNodes(from cache.Cache) source.TypedSource[groupKey] {
-	nodes := watch(from, &corev1.Node{}, cluster.ChangedAddresses, hearing(r.backlog, func(context.Context, *corev1.Node) []groupKey { return r.book.onInstances() }))
-	return source.TypedFunc[groupKey](func(ctx context.Context, q workQueue[groupKey]) error {
+	nodes := queue.Watch(from, &corev1.Node{}, cluster.ChangedAddresses, queue.Recording(r.backlog, func(context.Context, *corev1.Node) []groupKey { return r.book.onInstances() }))
+	return source.TypedFunc[groupKey](func(ctx context.Context, q queue.Queue[groupKey]) error {
 		go func() {
 			select {
 			case <-r.book.instances:

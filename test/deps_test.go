@@ -58,7 +58,8 @@ var layers = map[string][]string{
 
 	"controllers/multimap": {},
 	"controllers/cluster":  {"api/v1alpha1", "controllers/multimap", "model/endpoints", "model/ingress", "model/lb", "model/printable"},
-	"controllers":          {"controllers/cluster", "controllers/multimap", "api/v1alpha1", "model", "model/diag", "model/endpoints", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
+	"controllers/queue":    {"controllers/cluster", "providers"},
+	"controllers":          {"controllers/cluster", "controllers/multimap", "controllers/queue", "api/v1alpha1", "model", "model/diag", "model/endpoints", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
 	"cli": {"api/v1alpha1", "model", "model/diag", "model/endpoints", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
 		"controllers", "controllers/cluster", "cli/cluster", "cli/manifests", "model/check", "providers/clouds", "providers/prove", "providers/probe", "providers/providertest", "providers/remote", "providers/serve"},
 	"cli/cluster":   {"api/v1alpha1", "model/check", "model/ingress"},

@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"sync"
@@ -7,37 +7,37 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// This file gathers changes that come together. People apply and delete whole directories, one object after
+// This file reconciles changes that come together at once. People apply and delete whole directories, one object after
 // the other, and where each step is a call that is limited, many small plans cost more than one large one:
 // rules are deleted one by one whose load balancer goes a moment later.
 
-// A burst is over when nothing more has come for a while, and at the latest after this many times as long.
+// longestBurst is after how many times the pause a burst is over at the latest.
 const longestBurst = 10
 
-// A burstQueue holds back what is added until its burst is over. What comes back by itself does not wait.
+// A burstQueue holds a key back until its burst is over: until no change of it has come for a pause. Retries do not wait.
 type burstQueue[K comparable] struct {
-	workQueue[K]
+	Queue[K]
 	pause time.Duration // without anything new, after which a burst is over
 
 	mu     sync.Mutex
 	bursts map[K]*burst
 }
 
-// A burst is under way.
+// A burst is the changes of one key that come together.
 type burst struct {
 	ends  time.Time // at the latest
 	timer *time.Timer
 }
 
-// inBursts makes such a queue.
-func inBursts[K comparable](pause time.Duration) func(string, workqueue.TypedRateLimiter[K]) workQueue[K] {
-	return func(name string, limiter workqueue.TypedRateLimiter[K]) workQueue[K] {
+// inBursts returns a function that makes such queues.
+func inBursts[K comparable](pause time.Duration) func(string, workqueue.TypedRateLimiter[K]) Queue[K] {
+	return func(name string, limiter workqueue.TypedRateLimiter[K]) Queue[K] {
 		plain := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[K]{Name: name})
-		return &burstQueue[K]{workQueue: plain, pause: pause, bursts: map[K]*burst{}}
+		return &burstQueue[K]{Queue: plain, pause: pause, bursts: map[K]*burst{}}
 	}
 }
 
-// Add adds a thing once its burst is over.
+// Add adds a key once its burst is over.
 func (q *burstQueue[K]) Add(k K) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -56,6 +56,6 @@ func (q *burstQueue[K]) end(k K, b *burst) {
 	defer q.mu.Unlock()
 	if q.bursts[k] == b {
 		delete(q.bursts, k)
-		q.workQueue.Add(k)
+		q.Queue.Add(k)
 	}
 }

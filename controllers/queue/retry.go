@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"cmp"
@@ -16,23 +16,23 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file decides when to come back.
+// This file decides when a key is reconciled again.
 
 const (
-	// An unknown error is tried again with backoff. Whatever was down for minutes, an API server or a
-	// cloud, is up again without waiting for as long once more.
-	firstRetry = 50 * time.Millisecond
-	lastRetry  = time.Minute
+	// An unknown error is retried with backoff. An API server or a cloud that was down for minutes is tried again within
+	// lastRetry.
+	FirstRetry = 50 * time.Millisecond
+	LastRetry  = time.Minute
 
-	afterConflict = 100 * time.Millisecond // the cache will have caught up
-	afterPending  = time.Second
+	AfterConflict = 100 * time.Millisecond // the cache will have caught up
+	AfterPending  = time.Second
 	afterDisputed = 10 * time.Second // another writer has changed it again
-	afterDenied   = time.Minute      // somebody has to fix credentials, and then should not wait long
-	afterCrowded  = time.Minute      // targets may have left
-	afterRejected = 10 * time.Minute // a limit may have been raised
+	AfterDenied   = time.Minute      // somebody has to fix credentials, and then should not wait long
+	AfterCrowded  = time.Minute      // targets may have left
+	AfterRejected = 10 * time.Minute // a limit may have been raised
 )
 
-// A patient reconciler comes back when it is worth it, and logs what it could not do, once.
+// A patient reconciler chooses when a key is reconciled again by its error, and logs the error once.
 type patient[K comparable] struct {
 	reconcile.TypedReconciler[K]
 	failures failures[K]
@@ -52,13 +52,13 @@ func (p *patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, er
 	}
 	result, retried := comeBack(err)
 	if retried == nil {
-		result.RequeueAfter = sooner(result.RequeueAfter, due)
+		result.RequeueAfter = Sooner(result.RequeueAfter, due)
 	}
 	again := result.RequeueAfter.String()
 	if retried != nil {
-		again = "soon, and then ever less often, until it is every " + lastRetry.String()
+		again = "soon, and then ever less often, until it is every " + LastRetry.String()
 	}
-	early := retried == nil && result.RequeueAfter <= afterPending
+	early := retried == nil && result.RequeueAfter <= AfterPending
 	result.RequeueAfter = p.pending.wait(key, result.RequeueAfter)
 	if !early && p.failures.news(key, err) {
 		l.Error(err, "not all could be done", "again", again)
@@ -68,16 +68,16 @@ func (p *patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, er
 	return result, retried
 }
 
-// Pending is how often in a row it was too early for what is worked on, or a cache lagged.
+// pending counts how often in a row a key had to wait for the cloud, or for a cache that was behind.
 type pending[K comparable] struct {
 	mu    sync.Mutex
 	times map[K]int
 }
 
-// The first few waits for a cloud are short, for many clouds need a moment only. The longest is for what takes minutes.
+// The first waits for a cloud are short, since many changes take a moment. The longest is for changes that take minutes.
 const (
 	shortPendings  = 3
-	longestPending = 10 * time.Second
+	LongestPending = 10 * time.Second
 )
 
 // wait is how long to wait after so long was asked for: a wait for the cloud, or for a cache to catch up, grows; any other one
@@ -86,7 +86,7 @@ const (
 func (p *pending[K]) wait(key K, asked time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if asked != afterPending && asked != afterConflict {
+	if asked != AfterPending && asked != AfterConflict {
 		delete(p.times, key)
 		return asked
 	}
@@ -98,22 +98,21 @@ func (p *pending[K]) wait(key K, asked time.Duration) time.Duration {
 	if more <= 0 {
 		return asked
 	}
-	wait := min(asked<<min(more, 10), longestPending)
+	wait := min(asked<<min(more, 10), LongestPending)
 	return wait - rand.N(wait/5) //nolint:gosec // nothing is guarded by it
 }
 
-// errDisputed is of something that somebody else keeps writing over.
-var errDisputed = errors.New("somebody else has changed it again")
+// ErrDisputed says that another writer has changed a status again.
+var ErrDisputed = errors.New("somebody else has changed it again")
 
-// errCrowded is of targets that a load balancer has no room for.
-var errCrowded = errors.New("there are more targets than the cloud takes")
+// ErrCrowded says that a load balancer has no room for targets.
+var ErrCrowded = errors.New("there are more targets than the cloud takes")
 
-// comeBack turns an error into what the queue is to do. An error that it returns is retried with
-// backoff; the others say themselves when it is worth trying again.
+// comeBack returns the result for an error, or the error if it is to be retried with backoff.
 func comeBack(err error) (reconcile.Result, error) {
 	wait, retry := time.Duration(0), false
-	for _, e := range leaves(err) {
-		after := cmp.Or(askedFor(e), patience(e))
+	for _, e := range JoinedErrors(err) {
+		after := cmp.Or(askedFor(e), RetryDelay(e))
 		retry = retry || after == 0
 		if wait == 0 || after < wait {
 			wait = after
@@ -125,18 +124,17 @@ func comeBack(err error) (reconcile.Result, error) {
 	return reconcile.Result{RequeueAfter: wait}, nil
 }
 
-// sooner is the shorter of two times to wait, of which 0 is none.
-func sooner(a, b time.Duration) time.Duration {
+// Sooner returns the shorter of two times to wait, of which 0 is none.
+func Sooner(a, b time.Duration) time.Duration {
 	return min(cmp.Or(a, b), cmp.Or(b, a))
 }
 
-// onlyPending reports whether nothing went wrong but that it is too early for something: then what was
-// seen of the cloud is still so.
-func onlyPending(err error) bool {
-	return !slices.ContainsFunc(leaves(err), func(e error) bool { return !errors.Is(e, providers.ErrPending) })
+// OnlyPending reports whether every error is one of waiting for the cloud. What was observed is still true then.
+func OnlyPending(err error) bool {
+	return !slices.ContainsFunc(JoinedErrors(err), func(e error) bool { return !errors.Is(e, providers.ErrPending) })
 }
 
-// askedFor is how long a provider wants an error waited after; zero where it says nothing of it.
+// askedFor returns how long a provider asks to wait after an error; zero if it does not.
 func askedFor(err error) time.Duration {
 	if later, known := errors.AsType[*providers.Later](err); known {
 		return later.In
@@ -144,27 +142,27 @@ func askedFor(err error) time.Duration {
 	return 0
 }
 
-// patience is how long to wait after an error; zero for one that knows nothing of it.
-func patience(err error) time.Duration {
+// RetryDelay returns how long to wait after an error; zero for one that is retried with backoff.
+func RetryDelay(err error) time.Duration {
 	switch {
 	case apierrors.IsConflict(err), errors.Is(err, context.Canceled), errors.Is(err, errLong):
-		return afterConflict
-	case errors.Is(err, errDisputed):
+		return AfterConflict
+	case errors.Is(err, ErrDisputed):
 		return afterDisputed
-	case errors.Is(err, errCrowded):
-		return afterCrowded
+	case errors.Is(err, ErrCrowded):
+		return AfterCrowded
 	case errors.Is(err, providers.ErrPending):
-		return afterPending
+		return AfterPending
 	case errors.Is(err, providers.ErrDenied):
-		return afterDenied
+		return AfterDenied
 	case errors.Is(err, providers.ErrRejected):
-		return afterRejected
+		return AfterRejected
 	}
 	return 0
 }
 
-// leaves are the errors that were joined into one. A join that was wrapped since is one error.
-func leaves(err error) []error {
+// JoinedErrors returns the errors that were joined into one. A join that was wrapped is one error.
+func JoinedErrors(err error) []error {
 	joined, ok := err.(interface{ Unwrap() []error })
 	switch {
 	case err == nil:
@@ -174,7 +172,7 @@ func leaves(err error) []error {
 	}
 	var out []error
 	for _, e := range joined.Unwrap() {
-		out = append(out, leaves(e)...)
+		out = append(out, JoinedErrors(e)...)
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"errors"
@@ -6,9 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/fairlead/providers"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file tests when reconciles come back.
@@ -17,7 +18,7 @@ func TestWaitsForACloudGrow(t *testing.T) {
 	var p pending[string]
 	var total time.Duration
 	for range 10 {
-		total += p.wait("shop", afterPending)
+		total += p.wait("shop", AfterPending)
 	}
 	// 1, 1, 1, 2, 4, 8, 10, 10, 10, 10 s, of which the later ones may be a fifth shorter.
 	if total < 46*time.Second || total > 57*time.Second {
@@ -25,21 +26,21 @@ func TestWaitsForACloudGrow(t *testing.T) {
 	}
 	total = 0
 	for range 10 { // 0.1, 0.1, 0.1, 0.2 and up to 10 s: a cache whose watch has broken lags for half a minute
-		total += p.wait("lags", afterConflict)
+		total += p.wait("lags", AfterConflict)
 	}
 	if total < 10*time.Second || total > 25*time.Second {
 		t.Errorf("ten waits for a cache are %s", total)
 	}
-	if wait := p.wait("web", afterPending); wait != afterPending {
+	if wait := p.wait("web", AfterPending); wait != AfterPending {
 		t.Errorf("the first wait of another one is %s", wait)
 	}
 	if wait := p.wait("shop", 0); wait != 0 {
 		t.Errorf("what is done is waited for %s", wait)
 	}
-	if wait := p.wait("shop", afterPending); wait != afterPending {
+	if wait := p.wait("shop", AfterPending); wait != AfterPending {
 		t.Errorf("the first wait after it was done is %s", wait)
 	}
-	if wait := p.wait("shop", afterRejected); wait != afterRejected {
+	if wait := p.wait("shop", AfterRejected); wait != AfterRejected {
 		t.Errorf("a wait for something else is %s", wait)
 	}
 }
@@ -54,11 +55,11 @@ func TestComeBack(t *testing.T) {
 		retry  bool
 	}{
 		"none":               {reason: "there is nothing to come back for"},
-		"pending":            {reason: "the cloud says that it takes a moment", err: wrap(providers.ErrPending), wait: afterPending},
-		"rejected":           {reason: "trying again is pointless until a limit changes", err: wrap(providers.ErrRejected), wait: afterRejected},
-		"rejected, pending":  {reason: "the earliest decides", err: errors.Join(wrap(providers.ErrRejected), wrap(providers.ErrPending)), wait: afterPending},
-		"denied":             {reason: "somebody has to fix credentials", err: wrap(providers.ErrDenied), wait: afterDenied},
-		"conflict":           {reason: "the cache catches up by itself", err: wrap(conflict), wait: afterConflict},
+		"pending":            {reason: "the cloud says that it takes a moment", err: wrap(providers.ErrPending), wait: AfterPending},
+		"rejected":           {reason: "trying again is pointless until a limit changes", err: wrap(providers.ErrRejected), wait: AfterRejected},
+		"rejected, pending":  {reason: "the earliest decides", err: errors.Join(wrap(providers.ErrRejected), wrap(providers.ErrPending)), wait: AfterPending},
+		"denied":             {reason: "somebody has to fix credentials", err: wrap(providers.ErrDenied), wait: AfterDenied},
+		"conflict":           {reason: "the cache catches up by itself", err: wrap(conflict), wait: AfterConflict},
 		"asked for":          {reason: "the provider says when", err: wrap(&providers.Later{Err: providers.ErrPending, In: 7 * time.Second}), wait: 7 * time.Second},
 		"unknown, asked for": {reason: "the provider says when", err: &providers.Later{Err: errors.New("boom"), In: 7 * time.Second}, wait: 7 * time.Second},
 		"unknown":            {reason: "nobody knows, so with backoff", err: errors.New("boom"), retry: true},

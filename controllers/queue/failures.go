@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"regexp"
@@ -7,16 +7,15 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// This file has a failure logged once. What goes on failing in the same way is tried again and again,
-// and is no news until it is over.
+// This file has a failure logged once. A key that fails again in the same way is tried again, and logged when it succeeds.
 
-// failures are how things failed when they were last tried.
+// failures holds the last error of each key.
 type failures[K comparable] struct {
 	mu   sync.Mutex
 	last map[K]string
 }
 
-// news reports whether something fails in another way than the last time.
+// news reports whether a key fails in another way than the last time.
 func (f *failures[K]) news(key K, err error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -25,10 +24,10 @@ func (f *failures[K]) news(key K, err error) bool {
 	}
 	before, known := f.last[key]
 	f.last[key] = err.Error()
-	return !known || !alike(before, err.Error())
+	return !known || !SameFailure(before, err.Error())
 }
 
-// over forgets a failure, and reports whether there was one.
+// over removes the error of a key, and reports whether it had one.
 func (f *failures[K]) over(key K) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -37,16 +36,15 @@ func (f *failures[K]) over(key K) bool {
 	return failed
 }
 
-// varies are the words of an error that differ from one attempt to the next, such as times, ports and
-// the IDs of requests.
+// varies matches the words of an error that differ from one attempt to the next: times, ports, IDs of requests.
 var varies = regexp.MustCompile(`\S*\d\S*`)
 
-// alike reports whether two texts say the same of two attempts.
-func alike(a, b string) bool {
+// SameFailure reports whether two texts are the same error of two attempts.
+func SameFailure(a, b string) bool {
 	return varies.ReplaceAllString(a, "") == varies.ReplaceAllString(b, "")
 }
 
-// A quietSink leaves out what controller-runtime says of each error that a reconciler returns.
+// A quietSink leaves out the line that controller-runtime logs for each error that a reconciler returns.
 type quietSink struct{ logr.LogSink }
 
 func quiet(l logr.Logger) logr.Logger {

@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"context"
@@ -24,13 +24,13 @@ func (j job) Reconcile(ctx context.Context, key string) (reconcile.Result, error
 
 func TestWorkThatWaitsForASlowCallHasNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var underWay calls
+		var underWay Calls
 		s := &slots{limit: 2}
 		var counting sync.Mutex
 		running, most, done := 0, 0, 0
 		b := bounded[string]{job(func(ctx context.Context, key string) error {
 			if key == "silent" {
-				defer underWay.begin(ctx, "Observe")()
+				defer underWay.Begin(ctx, "Observe")()
 				time.Sleep(time.Minute)
 				return nil
 			}
@@ -38,7 +38,7 @@ func TestWorkThatWaitsForASlowCallHasNoSlot(t *testing.T) {
 			running++
 			most = max(most, running)
 			counting.Unlock()
-			ended := underWay.begin(ctx, "Observe")
+			ended := underWay.Begin(ctx, "Observe")
 			time.Sleep(time.Second)
 			ended()
 			counting.Lock()
@@ -46,7 +46,7 @@ func TestWorkThatWaitsForASlowCallHasNoSlot(t *testing.T) {
 			running--
 			done++
 			return nil
-		}), s, &pulse{limit: time.Hour}, "loadbalancers", nil}
+		}), s, &Liveness{limit: time.Hour}, "loadbalancers", nil}
 		began := time.Now()
 		for range 2 {
 			go func() { _, _ = b.Reconcile(t.Context(), "silent") }()
@@ -66,13 +66,13 @@ func TestWorkThatWaitsForASlowCallHasNoSlot(t *testing.T) {
 		if done != 6 || most != 2 {
 			t.Errorf("after %s %d were done, at most %d at a time; want 6, 2", time.Since(began), done, most)
 		}
-		if oldest := underWay.oldest(); oldest != 9*time.Second {
+		if oldest := underWay.Oldest(); oldest != 9*time.Second {
 			t.Errorf("the oldest call is %s old", oldest)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if s.busy != 0 || s.waiting != 0 || underWay.oldest() != 0 {
-			t.Errorf("in the end: %d slots are taken, %d wait, %s", s.busy, s.waiting, underWay.oldest())
+		if s.busy != 0 || s.waiting != 0 || underWay.Oldest() != 0 {
+			t.Errorf("in the end: %d slots are taken, %d wait, %s", s.busy, s.waiting, underWay.Oldest())
 		}
 	})
 }
@@ -80,7 +80,7 @@ func TestWorkThatWaitsForASlowCallHasNoSlot(t *testing.T) {
 func TestWorkThatDoesNotGetASlotInTimeIsNotDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slots{limit: 1}
-		b := bounded[string]{job(func(context.Context, string) error { time.Sleep(time.Minute); return nil }), s, &pulse{limit: time.Hour}, "loadbalancers", nil}
+		b := bounded[string]{job(func(context.Context, string) error { time.Sleep(time.Minute); return nil }), s, &Liveness{limit: time.Hour}, "loadbalancers", nil}
 		go func() { _, _ = b.Reconcile(context.Background(), "first") }()
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -98,7 +98,7 @@ func TestWorkThatDoesNotGetASlotInTimeIsNotDone(t *testing.T) {
 
 func TestAReconcileThatDoesNotEndFailsTheLivenessProbe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pulse{limit: 10 * time.Minute}
+		p := &Liveness{limit: 10 * time.Minute}
 		ends := make(chan struct{})
 		b := bounded[string]{job(func(ctx context.Context, _ string) error {
 			<-ctx.Done()
@@ -114,18 +114,18 @@ func TestAReconcileThatDoesNotEndFailsTheLivenessProbe(t *testing.T) {
 			ended <- err
 		}()
 		time.Sleep(12 * time.Minute)
-		if err := p.alive(nil); err != nil {
+		if err := p.Check(nil); err != nil {
 			t.Errorf("2 minutes after its time: %v", err)
 		}
 		time.Sleep(2 * time.Minute)
-		if err := p.alive(nil); err == nil || !strings.Contains(err.Error(), "reconciling loadbalancers fairlead/shop/site/internal has not ended for 14m0s") {
+		if err := p.Check(nil); err == nil || !strings.Contains(err.Error(), "reconciling loadbalancers fairlead/shop/site/internal has not ended for 14m0s") {
 			t.Errorf("4 minutes after its time: %v", err)
 		}
 		close(ends)
-		if result, err := comeBack(<-ended); err != nil || result.RequeueAfter != afterConflict {
+		if result, err := comeBack(<-ended); err != nil || result.RequeueAfter != AfterConflict {
 			t.Errorf("it comes back %v, %v", result, err)
 		}
-		if err := p.alive(nil); err != nil {
+		if err := p.Check(nil); err != nil {
 			t.Errorf("once it has ended: %v", err)
 		}
 	})
@@ -133,10 +133,10 @@ func TestAReconcileThatDoesNotEndFailsTheLivenessProbe(t *testing.T) {
 
 func TestACallThatTakesLongIsLoggedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var underWay calls
+		var underWay Calls
 		logged := make(chan string, 10)
 		ctx := logr.NewContext(context.Background(), funcr.New(func(_, args string) { logged <- args }, funcr.Options{}))
-		ended := underWay.begin(ctx, "Apply", "step", "create rule 80/shop")
+		ended := underWay.Begin(ctx, "Apply", "step", "create rule 80/shop")
 		time.Sleep(29 * time.Second)
 		synctest.Wait()
 		if len(logged) > 0 {

@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"context"
@@ -17,11 +17,11 @@ import (
 
 // This file watches kinds of objects, and enqueues what a change of an object leads to.
 
-// A queue holds the keys that wait to be reconciled.
-type workQueue[K comparable] = workqueue.TypedRateLimitingInterface[K]
+// Queue holds the keys that wait to be reconciled.
+type Queue[K comparable] = workqueue.TypedRateLimitingInterface[K]
 
-// A watched kind wakes the leader. The others have it in their caches all the same, so that whoever
-// takes over can work at once.
+// A watched kind has the leader reconcile. The other replicas keep it in their caches, so that one that takes over can begin
+// at once.
 type watched[K comparable] struct {
 	source.TypedSyncingSource[K]
 	kind client.Object
@@ -39,33 +39,33 @@ func (w watched[K]) fill(ctx context.Context) error {
 
 func (w watched[K]) String() string { return fmt.Sprintf("%T", w.kind) }
 
-// watch enqueues what an object leads to, when it comes, goes or changes in a way that matters.
-func watch[T client.Object, K comparable](from cache.Cache, kind T, matters func(before, after client.Object) bool, leadsTo func(context.Context, T) []K) source.TypedSource[K] {
-	enqueue := func(ctx context.Context, o T, q workQueue[K]) {
+// Watch enqueues the keys of an object when it is created or deleted, or changes in a way that matters.
+func Watch[T client.Object, K comparable](from cache.Cache, kind T, matters func(before, after client.Object) bool, leadsTo func(context.Context, T) []K) source.TypedSource[K] {
+	enqueue := func(ctx context.Context, o T, q Queue[K]) {
 		for _, key := range leadsTo(ctx, o) {
 			q.Add(key)
 		}
 	}
 	return watched[K]{source.TypedKind(from, kind, handler.TypedFuncs[T, K]{
-		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[T], q workQueue[K]) { enqueue(ctx, e.Object, q) },
-		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[T], q workQueue[K]) { enqueue(ctx, e.ObjectNew, q) },
-		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[T], q workQueue[K]) { enqueue(ctx, e.Object, q) },
+		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[T], q Queue[K]) { enqueue(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[T], q Queue[K]) { enqueue(ctx, e.ObjectNew, q) },
+		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[T], q Queue[K]) { enqueue(ctx, e.Object, q) },
 	}, predicate.TypedFuncs[T]{UpdateFunc: func(e event.TypedUpdateEvent[T]) bool { return matters(e.ObjectOld, e.ObjectNew) }}), kind, from}
 }
 
-func enqueueItself[K comparable](_ context.Context, e event.TypedGenericEvent[K], q workQueue[K]) {
+func EnqueueItself[K comparable](_ context.Context, e event.TypedGenericEvent[K], q Queue[K]) {
 	q.Add(e.Object)
 }
 
-func changedAtAll(before, after client.Object) bool {
+func ChangedAtAll(before, after client.Object) bool {
 	return before.GetResourceVersion() != after.GetResourceVersion()
 }
 
-// changedSpec, for kinds of which every field but the metadata is read.
-func changedSpec(before, after client.Object) bool {
+// ChangedSpec reports whether the spec or an annotation of an object changed.
+func ChangedSpec(before, after client.Object) bool {
 	return before.GetGeneration() != after.GetGeneration() || !equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations())
 }
 
-func changedLabels(before, after client.Object) bool {
+func ChangedLabels(before, after client.Object) bool {
 	return !equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels())
 }

@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// This file limits how much is worked on at a time, and sees which calls of the cloud take long. Work that waits for
-// a slow call does not count: a cloud that does not answer for some load balancers keeps the others from nothing.
+// This file limits how many keys are worked on at a time, and measures the calls of the cloud. A key that waits for a slow call
+// does not count: where a cloud does not answer for some load balancers, the others are reconciled all the same.
 
 const (
 	slowCall    = 5 * time.Second  // a call that takes longer frees the slot of the work that waits for it
@@ -17,20 +17,18 @@ const (
 	mostWaiting = 16               // how much work may wait for slow calls, in each loop
 )
 
-// Slots are how much may be worked on at a time.
+// slots limits how many keys are worked on at a time.
 type slots struct {
 	limit int
 
 	mu      sync.Mutex
 	busy    int             // slots that are taken
 	waiting int             // of them, those of work that waits for slow calls
-	queue   []chan struct{} // of those who want a slot
+	queue   []chan struct{} // of keys that wait for a slot
 }
 
-func newSlots(limit int) *slots { return &slots{limit: limit} }
-
-// acquire takes a slot as soon as there is one. Where there is none at once, waits is told; what it returns is told when
-// the wait is over.
+// acquire takes a slot as soon as there is one. Where there is none at once it calls waits, and when the wait is over the
+// function that waits returned.
 func (s *slots) acquire(ctx context.Context, waits func() (over func())) error {
 	s.mu.Lock()
 	turn := make(chan struct{})
@@ -69,7 +67,7 @@ func (s *slots) change(busy, waiting int) {
 	s.grant()
 }
 
-// grant gives free slots away in the order in which they were asked for. The lock is held.
+// grant gives free slots away in the order in which they were asked for. The caller holds the lock.
 func (s *slots) grant() {
 	for len(s.queue) > 0 && s.busy-min(s.waiting, mostWaiting) < s.limit {
 		s.busy++
@@ -79,22 +77,22 @@ func (s *slots) grant() {
 }
 
 // Work is one reconcile that has a slot.
-type work struct {
+type Work struct {
 	slots *slots
 
 	mu   sync.Mutex
 	slow int // calls under way that take long, or wait for their turn
 }
 
-type workKey struct{}
+type WorkKey struct{}
 
 // withWork has the calls that are made for a context count as those of one reconcile.
 func withWork(ctx context.Context, s *slots) context.Context {
-	return context.WithValue(ctx, workKey{}, &work{slots: s})
+	return context.WithValue(ctx, WorkKey{}, &Work{slots: s})
 }
 
-// slower notes that one call more, or less, takes long.
-func (w *work) slower(by int) {
+// Slower notes that one call more, or less, takes long.
+func (w *Work) Slower(by int) {
 	if w == nil {
 		return
 	}
@@ -110,21 +108,21 @@ func (w *work) slower(by int) {
 	}
 }
 
-// Calls are the calls of the cloud that are under way.
-type calls struct {
+// Calls holds the calls of the cloud that are under way.
+type Calls struct {
 	mu    sync.Mutex
 	since map[*call]time.Time
 }
 
-// A call is one of them.
+// A call of the cloud.
 type call struct {
 	mu          sync.Mutex
 	ended, slow bool
 }
 
-// begin notes that a call begins. What it returns notes that it has ended.
-func (c *calls) begin(ctx context.Context, name string, about ...any) func() {
-	w, _ := ctx.Value(workKey{}).(*work)
+// Begin adds a call. The function that it returns removes it.
+func (c *Calls) Begin(ctx context.Context, name string, about ...any) func() {
+	w, _ := ctx.Value(WorkKey{}).(*Work)
 	one, begun := &call{}, time.Now()
 	c.mu.Lock()
 	if c.since == nil {
@@ -137,7 +135,7 @@ func (c *calls) begin(ctx context.Context, name string, about ...any) func() {
 		defer one.mu.Unlock()
 		if !one.ended {
 			one.slow = true
-			w.slower(1)
+			w.Slower(1)
 		}
 	})
 	told := time.AfterFunc(tellOfCall, func() {
@@ -153,13 +151,13 @@ func (c *calls) begin(ctx context.Context, name string, about ...any) func() {
 		defer one.mu.Unlock()
 		one.ended = true
 		if one.slow {
-			w.slower(-1)
+			w.Slower(-1)
 		}
 	}
 }
 
-// oldest is how long the oldest call under way has been so; zero without one.
-func (c *calls) oldest() time.Duration {
+// Oldest returns how long the oldest call has been under way; zero if there is none.
+func (c *Calls) Oldest() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out time.Duration

@@ -1,4 +1,4 @@
-package controllers
+package queue
 
 import (
 	"context"
@@ -10,12 +10,12 @@ import (
 
 // This file measures how long changes of objects take until the cloud has them.
 
-// A backlog is the changes that were heard of and that the cloud does not have yet. Of several changes of one thing the
+// Backlog holds the changes that a watch has delivered and that the cloud does not have yet. Of several changes of one key the
 // first one counts.
-type backlog[K comparable] struct {
+type Backlog[K comparable] struct {
 	mu    sync.Mutex
-	heard map[K]time.Time // those that no reconcile has begun with
-	open  map[K]*unmet    // those that one has
+	heard map[K]time.Time // those with which no reconcile has begun
+	open  map[K]*unmet    // those with which a reconcile has begun
 }
 
 // An unmet change is one that the cloud does not have yet.
@@ -24,8 +24,8 @@ type unmet struct {
 	worked bool // something was changed in the cloud for it
 }
 
-// hear notes that an object changed.
-func (b *backlog[K]) hear(k K) {
+// Heard records that an object of a key changed.
+func (b *Backlog[K]) Heard(k K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.heard == nil {
@@ -36,8 +36,8 @@ func (b *backlog[K]) hear(k K) {
 	}
 }
 
-// begin notes that a reconcile begins: it reads what was heard of.
-func (b *backlog[K]) begin(k K) {
+// Begin records that a reconcile begins: it reads the changes that were delivered before.
+func (b *Backlog[K]) Begin(k K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	heard, news := b.heard[k]
@@ -53,8 +53,8 @@ func (b *backlog[K]) begin(k K) {
 	}
 }
 
-// worked notes that something is changed in the cloud.
-func (b *backlog[K]) worked(k K) {
+// Worked records that a reconcile changes the cloud.
+func (b *Backlog[K]) Worked(k K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if u := b.open[k]; u != nil {
@@ -62,9 +62,9 @@ func (b *backlog[K]) worked(k K) {
 	}
 }
 
-// met notes that the cloud has what a reconcile began with. It returns how long that took, or false where nothing had to
+// Met records that the cloud has the changes with which a reconcile began. It returns how long that took, or false where nothing had to
 // be changed.
-func (b *backlog[K]) met(k K) (took time.Duration, worked bool) {
+func (b *Backlog[K]) Met(k K) (took time.Duration, worked bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	u := b.open[k]
@@ -75,8 +75,8 @@ func (b *backlog[K]) met(k K) (took time.Duration, worked bool) {
 	return time.Since(u.since), true
 }
 
-// oldest is how old the oldest change is that the cloud does not have; zero if it has all.
-func (b *backlog[K]) oldest() time.Duration {
+// Oldest returns the age of the oldest change that the cloud does not have; zero if it has all.
+func (b *Backlog[K]) Oldest() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out time.Duration
@@ -89,12 +89,12 @@ func (b *backlog[K]) oldest() time.Duration {
 	return out
 }
 
-// hearing is what an object leads to, noted as changed.
-func hearing[T client.Object, K comparable](b *backlog[K], leadsTo func(context.Context, T) []K) func(context.Context, T) []K {
+// Recording returns a function that records the keys of an object as changed, and returns them.
+func Recording[T client.Object, K comparable](b *Backlog[K], leadsTo func(context.Context, T) []K) func(context.Context, T) []K {
 	return func(ctx context.Context, o T) []K {
 		keys := leadsTo(ctx, o)
 		for _, k := range keys {
-			b.hear(k)
+			b.Heard(k)
 		}
 		return keys
 	}
