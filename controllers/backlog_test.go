@@ -19,7 +19,7 @@ import (
 )
 
 // observed are how many changes were measured, and how long they took together.
-func (m *metrics) observed(t *testing.T, loop string) (count uint64, sum time.Duration) {
+func observed(t *testing.T, m *metrics, loop string) (count uint64, sum time.Duration) {
 	t.Helper()
 	var out dto.Metric
 	if err := m.changes.WithLabelValues(loop).(prometheus.Histogram).Write(&out); err != nil {
@@ -87,7 +87,7 @@ func TestAChangeIsMeasuredUntilTheCloudHasIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := &reconciler{metrics: newMetrics(NewRequests(), nil)}
+				r := &reconciler{metrics: newMetrics(NewRequests(), "", nil)}
 				c.run(func(o outcome) {
 					r.backlog.Begin(key)
 					o.snap = &gathering{}
@@ -97,7 +97,7 @@ func TestAChangeIsMeasuredUntilTheCloudHasIt(t *testing.T) {
 					}
 					r.account(o)
 				}, func() { r.backlog.Heard(key) })
-				if count, took := r.metrics.observed(t, queue.BalancersLoop); count != c.count || took != c.took {
+				if count, took := observed(t, r.metrics, queue.BalancersLoop); count != c.count || took != c.took {
 					t.Errorf("%d changes were measured that took %s, want %d that took %s", count, took, c.count, c.took)
 				}
 				if oldest := r.backlog.Oldest(); oldest != c.oldest {

@@ -108,7 +108,7 @@ func (b *bench) succeed() {
 		targets:  newTargetBook(),
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
-		metrics:  newMetrics(NewRequests(), nil),
+		metrics:  newMetrics(NewRequests(), "", nil),
 	}
 }
 

@@ -128,10 +128,9 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if o.Requests == nil {
 		o.Requests = NewRequests()
 	}
-	r.metrics = newMetrics(o.Requests, census{r, strays}.take)
-	r.metrics.version = o.Version
-	r.cloud = metered{o.Cloud, r.metrics}
-	if err := m.Add(exposition{r.metrics, o.Metrics}); err != nil {
+	r.metrics = newMetrics(o.Requests, o.Version, census{r, strays}.take)
+	r.cloud = newMetered(o.Cloud, r.metrics)
+	if err := m.Add(newExposition(r.metrics, o.Metrics)); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
 	}
 	liveness := queue.NewLiveness(cmp.Or(o.ReconcileTimeout, 10*time.Minute))

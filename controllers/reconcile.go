@@ -15,6 +15,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
+
+	"fairlead.dev/fairlead/model/ingress"
 )
 
 // A reconciler takes one load balancer at a time from the objects that ask for it to the cloud.
@@ -122,4 +124,13 @@ func (r *reconciler) doubtOthers(ctx context.Context, key lb.Key) error {
 		r.forget(key)
 	}
 	return err
+}
+
+// compile is model.Compile, timed.
+func (r *reconciler) compile(snap ingress.Snapshot, facts lb.Facts, seen *lb.Observed, caps lb.Capabilities) model.Built {
+	begin := time.Now()
+	facts.Know(seen)
+	built := model.Compile(snap, facts, caps)
+	r.metrics.compiles.Observe(time.Since(begin).Seconds())
+	return built
 }

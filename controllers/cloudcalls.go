@@ -6,29 +6,21 @@ import (
 	"strings"
 	"time"
 
-	"fairlead.dev/fairlead/model"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file counts and times what is asked of the compiler and of the cloud.
+// This file counts and times the calls of a provider.
 
-// compile is model.Compile, timed.
-func (r *reconciler) compile(snap ingress.Snapshot, facts lb.Facts, seen *lb.Observed, caps lb.Capabilities) model.Built {
-	begin := time.Now()
-	facts.Know(seen)
-	built := model.Compile(snap, facts, caps)
-	r.metrics.compiles.Observe(time.Since(begin).Seconds())
-	return built
-}
-
-// metered is a cloud whose calls are counted and timed.
+// metered is a provider whose calls are counted and timed.
 type metered struct {
 	providers.Provider
 	metrics *metrics
 }
+
+// newMetered counts and times the calls of a provider.
+func newMetered(p providers.Provider, m *metrics) providers.Provider { return metered{p, m} }
 
 func (m metered) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	defer m.clock(ctx, "Lookup")()
