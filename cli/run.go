@@ -19,6 +19,7 @@ import (
 
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/metrics"
 )
 
 // This file is the operator's command line.
@@ -78,7 +79,7 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	config.Wrap((&listener{logger: logger}).hear)
 	logger.Info("starting", "version", source(), "provider", o.provider.String(), "cluster", config.Host,
 		"namespace", cmp.Or(o.home.namespace, "all"), "readOnly", o.readOnly, "leaderElect", o.leaderElect)
-	requests := controllers.NewRequests()
+	requests := metrics.NewRequests()
 	around := o.surroundings()
 	around.Requested, around.Log = requests.Count, logger
 	cloud, err := o.provider.live(ctx, with, around)

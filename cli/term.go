@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/clouds"
@@ -29,7 +30,7 @@ type term struct {
 	classes  ingress.Options
 	config   *rest.Config
 	cloud    clouds.Live
-	requests *controllers.Requests
+	requests *metrics.Requests
 
 	logger, libraries logr.Logger // what it says itself, and what is said on the way
 }

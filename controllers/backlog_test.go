@@ -12,6 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -19,10 +20,10 @@ import (
 )
 
 // observed are how many changes were measured, and how long they took together.
-func observed(t *testing.T, m *metrics, loop string) (count uint64, sum time.Duration) {
+func observed(t *testing.T, m *metrics.Recorder, loop string) (count uint64, sum time.Duration) {
 	t.Helper()
 	var out dto.Metric
-	if err := m.changes.WithLabelValues(loop).(prometheus.Histogram).Write(&out); err != nil {
+	if err := m.Changes.WithLabelValues(loop).(prometheus.Histogram).Write(&out); err != nil {
 		t.Fatal(err)
 	}
 	return out.Histogram.GetSampleCount(), time.Duration(out.Histogram.GetSampleSum() * float64(time.Second))
@@ -87,7 +88,7 @@ func TestAChangeIsMeasuredUntilTheCloudHasIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := &reconciler{metrics: newMetrics(NewRequests(), "", nil)}
+				r := &reconciler{metrics: metrics.NewRecorder(metrics.NewRequests(), "", nil)}
 				c.run(func(o outcome) {
 					r.backlog.Begin(key)
 					o.snap = &gathering{}
@@ -125,8 +126,8 @@ func TestFeaturesAreCountedByClass(t *testing.T) {
 		"private/pay/web/internal": {Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{member("pay/web")}}},
 	}
 	var found []string
-	ofFeatures(records, func(m metric, value float64, labels ...string) {
-		found = append(found, fmt.Sprint(m.name, labels, value))
+	ofFeatures(records, func(m metrics.Metric, value float64, labels ...string) {
+		found = append(found, fmt.Sprint(m.Name, labels, value))
 	})
 	slices.Sort(found)
 	want := []string{

@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
@@ -33,7 +34,7 @@ type census struct {
 }
 
 // emitter is told a value of a gauge.
-type emitter = func(m metric, value float64, labels ...string)
+type emitter = func(m metrics.Metric, value float64, labels ...string)
 
 func (c census) take(emit emitter) {
 	records := c.memories.all()
@@ -51,19 +52,19 @@ func (c census) take(emit emitter) {
 		found[[2]string{string(d.Severity), string(d.Reason)}]++
 	}
 	for labels, n := range found {
-		emit(diagnosticsGauge, float64(n), labels[:]...)
+		emit(metrics.DiagnosticsGauge, float64(n), labels[:]...)
 	}
 	awaited, orphans, held := c.tally.read()
 	for key, n := range awaited {
-		emit(parkedGauge, float64(n), string(key))
+		emit(metrics.ParkedGauge, float64(n), string(key))
 	}
-	emit(orphansGauge, float64(orphans))
+	emit(metrics.OrphansGauge, float64(orphans))
 	for by, n := range held {
-		emit(orphansHeldGauge, float64(n), by)
+		emit(metrics.OrphansHeldGauge, float64(n), by)
 	}
 	c.waiting.emit(emit)
-	emit(unmetGauge, c.backlog.Oldest().Seconds(), queue.BalancersLoop)
-	emit(unmetGauge, c.late.Oldest().Seconds(), queue.TargetsLoop)
+	emit(metrics.UnmetGauge, c.backlog.Oldest().Seconds(), queue.BalancersLoop)
+	emit(metrics.UnmetGauge, c.late.Oldest().Seconds(), queue.TargetsLoop)
 	ofFeatures(records, emit)
 	c.ofIngresses(records, emit)
 }
@@ -81,12 +82,12 @@ func (c census) ofRecords(records map[lb.Key]record, emit emitter) {
 		for _, condition := range r.Conditions {
 			conditions[[2]string{condition.Type, string(condition.Status)}]++
 			if condition.Type == v1alpha1.ConditionDegraded && condition.Status == metav1.ConditionTrue {
-				emit(degradedGauge, 1, string(key), condition.Reason)
+				emit(metrics.DegradedGauge, 1, string(key), condition.Reason)
 			}
 		}
-		emit(rulesGauge, float64(r.Rules), string(key))
+		emit(metrics.RulesGauge, float64(r.Rules), string(key))
 		if r.RuleLimit > 0 {
-			emit(ruleLimitGauge, float64(r.RuleLimit), string(key))
+			emit(metrics.RuleLimitGauge, float64(r.RuleLimit), string(key))
 		}
 		vanished := map[string]int{}
 		for _, m := range r.Memory.Members {
@@ -99,14 +100,14 @@ func (c census) ofRecords(records map[lb.Key]record, emit emitter) {
 			}
 		}
 		for confirmation, n := range vanished {
-			emit(vanishedGauge, float64(n), string(key), confirmation)
+			emit(metrics.VanishedGauge, float64(n), string(key), confirmation)
 		}
 	}
 	for labels, n := range conditions {
-		emit(loadBalancersGauge, float64(n), labels[:]...)
+		emit(metrics.LoadBalancersGauge, float64(n), labels[:]...)
 	}
 	for yes, n := range members {
-		emit(servedGauge, float64(n), strconv.FormatBool(yes))
+		emit(metrics.ServedGauge, float64(n), strconv.FormatBool(yes))
 	}
 }
 
@@ -152,11 +153,11 @@ func (c census) ofIngresses(records map[lb.Key]record, emit emitter) {
 		}
 	}
 	for namespace, n := range without {
-		emit(unclassedGauge, float64(n.count), namespace)
-		emit(unclassedSinceGauge, float64(n.oldest), namespace)
+		emit(metrics.UnclassedGauge, float64(n.count), namespace)
+		emit(metrics.UnclassedSinceGauge, float64(n.oldest), namespace)
 	}
 	for labels, n := range taken {
-		emit(takenOverGauge, float64(n), labels[:]...)
+		emit(metrics.TakenOverGauge, float64(n), labels[:]...)
 	}
 }
 

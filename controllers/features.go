@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -27,7 +28,7 @@ func ofFeatures(records map[lb.Key]record, emit emitter) {
 		}
 	}
 	for u, n := range found {
-		emit(featuresGauge, float64(n), u.class, u.feature)
+		emit(metrics.FeaturesGauge, float64(n), u.class, u.feature)
 	}
 }
 

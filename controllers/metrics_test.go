@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -40,7 +40,7 @@ func TestMetricsMove(t *testing.T) {
 	t.Cleanup(cloud.Close)
 	w.cloud = &meter{Cloud: cloud}
 	registry := prometheus.NewRegistry()
-	requests := controllers.NewRequests()
+	requests := metrics.NewRequests()
 	requests.Count("Elastic Load Balancing v2", "CreateRule", "ok") // as a provider does
 	w.run(func(s *settings) {
 		s.operator.Metrics, s.operator.Requests, s.operator.Version = registry, requests, "1.2.3"

@@ -18,6 +18,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -56,7 +57,7 @@ type Options struct {
 	// Metrics is where metrics are registered; controller-runtime's registry if it is nil.
 	Metrics prometheus.Registerer
 	// Requests is where the cloud's provider counts its requests; nil if it does not.
-	Requests *Requests
+	Requests *metrics.Requests
 	// ManageClass is the IngressClass to make if it is missing; none if it is empty.
 	ManageClass string
 	// Workers is how many load balancers are reconciled at a time, and TargetWorkers how many
@@ -126,11 +127,11 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	strays := &straysReconciler{reconciler: r}
 	if o.Requests == nil {
-		o.Requests = NewRequests()
+		o.Requests = metrics.NewRequests()
 	}
-	r.metrics = newMetrics(o.Requests, o.Version, census{r, strays}.take)
-	r.cloud = newMetered(o.Cloud, r.metrics)
-	if err := m.Add(newExposition(r.metrics, o.Metrics)); err != nil {
+	r.metrics = metrics.NewRecorder(o.Requests, o.Version, census{r, strays}.take)
+	r.cloud = metrics.Metered(o.Cloud, r.metrics)
+	if err := m.Add(metrics.NewExposition(r.metrics, o.Metrics)); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
 	}
 	liveness := queue.NewLiveness(cmp.Or(o.ReconcileTimeout, 10*time.Minute))
@@ -147,7 +148,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := balancerLoop.AddTo(ctx, m, o.Logger); err != nil || o.ReadOnly {
 		return err
 	}
-	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, disputes: &r.disputes, disputed: r.crowded, waiting: &r.waiting, waits: r.waitsLong, backlog: r.late, took: r.metrics.took(queue.TargetsLoop), registered: r.registered, crowded: r.crowded}
+	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, disputes: &r.disputes, disputed: r.crowded, waiting: &r.waiting, waits: r.waitsLong, backlog: r.late, took: r.metrics.Took(queue.TargetsLoop), registered: r.registered, crowded: r.crowded}
 	registrarLoop := queue.Controller[groupKey]{
 		Liveness: liveness, Caches: caches,
 		Name: queue.TargetsLoop, Parallel: cmp.Or(o.TargetWorkers, 4), Reconciler: targets, Sources: targets.sources(m.GetCache()),

@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 
+	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/model/ingress"
 )
 
@@ -27,7 +28,7 @@ type reconciler struct {
 	herald  herald
 	marks   marks
 	targets *targetBook
-	metrics *metrics
+	metrics *metrics.Recorder
 	tally   tally
 	// disputes are what others undo.
 	disputes disputes
@@ -131,6 +132,6 @@ func (r *reconciler) compile(snap ingress.Snapshot, facts lb.Facts, seen *lb.Obs
 	begin := time.Now()
 	facts.Know(seen)
 	built := model.Compile(snap, facts, caps)
-	r.metrics.compiles.Observe(time.Since(begin).Seconds())
+	r.metrics.Compiles.Observe(time.Since(begin).Seconds())
 	return built
 }

@@ -25,6 +25,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/printable"
 )
@@ -141,7 +142,7 @@ func (r *reconciler) account(o outcome) {
 	key := o.snap.Key
 	r.tally.ran(key, o.run.Pending)
 	if !o.todo.Empty() {
-		r.metrics.plans.WithLabelValues(o.result()).Inc()
+		r.metrics.Plans.WithLabelValues(o.result()).Inc()
 	}
 	if !o.todo.Empty() && o.withheld == "" {
 		r.backlog.Worked(key)
@@ -150,7 +151,7 @@ func (r *reconciler) account(o outcome) {
 		return
 	}
 	if took, worked := r.backlog.Met(key); worked && o.withheld == "" {
-		r.metrics.took(queue.BalancersLoop)(took)
+		r.metrics.Took(queue.BalancersLoop)(took)
 	}
 }
 
@@ -160,14 +161,14 @@ func (o outcome) result() string {
 	case o.withheld != "":
 		return "withheld"
 	case queue.OnlyPending(o.err):
-		return resultOf(o.err)
+		return metrics.ResultOf(o.err)
 	}
 	for _, err := range queue.JoinedErrors(o.err) {
 		if !errors.Is(err, providers.ErrPending) {
-			return resultOf(err)
+			return metrics.ResultOf(err)
 		}
 	}
-	return resultOf(o.err)
+	return metrics.ResultOf(o.err)
 }
 
 // blind reports that the cloud could not be read. All else is as it was.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
@@ -154,8 +155,8 @@ func (w *waitings) longest() (count map[string]int, longest map[string]time.Dura
 func (w *waitings) emit(emit emitter) {
 	count, longest := w.longest()
 	for _, reason := range reasonsToWait {
-		emit(waitingGauge, float64(count[reason]), reason)
-		emit(waitingSecondsGauge, longest[reason].Seconds(), reason)
+		emit(metrics.WaitingGauge, float64(count[reason]), reason)
+		emit(metrics.WaitingSecondsGauge, longest[reason].Seconds(), reason)
 	}
 }
 

@@ -1,4 +1,4 @@
-package controllers
+package metrics
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 
 //go:generate go test . -run ^TestReference$ -update
 
-func TestReference(t *testing.T) { page.Check(t, "../docs/reference/metrics.md", metricsPage()) }
+func TestReference(t *testing.T) { page.Check(t, "../../docs/reference/metrics.md", metricsPage()) }
 
 func metricsPage() string {
 	var b strings.Builder
@@ -27,7 +27,7 @@ What the operator serves at ` + "`/metrics`" + ` of its ` + "`--metrics-bind-add
 client-go and Go have to say of themselves. Only the leader has gauges: what the others see is not
 what is done. Nothing is labelled by Ingress, so that the number of series stays bounded.
 
-<!-- Generated from controllers/metrics.go by "make generate". -->
+<!-- Generated from controllers/metrics/table.go by "make generate". -->
 
 | Metric | Kind | Labels | Meaning |
 |---|---|---|---|
@@ -37,7 +37,7 @@ what is done. Nothing is labelled by Ingress, so that the number of series stays
 		for _, l := range m.labels {
 			quoted = append(quoted, "`"+l+"`")
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.name, m.kind, strings.Join(quoted, ", "), m.meaning)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", m.Name, m.kind, strings.Join(quoted, ", "), m.meaning)
 	}
 	b.WriteString("\n| Label | What it says |\n|---|---|\n")
 	for _, l := range slices.Sorted(maps.Keys(meanings)) {

@@ -1,16 +1,17 @@
-package controllers
+// Package metrics is what Prometheus scrapes: a table of metrics, the counters of one operator, and a provider whose calls are
+// counted and timed.
+package metrics
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// This file is the table of metrics: a row is what Prometheus is told, and what
-// docs/reference/metrics.md says. Nothing is labelled by Ingress, for there may be thousands;
-// load balancers and namespaces are labels only where few of them have a series, or each has one.
+// This file is the table of metrics, of which docs/reference/metrics.md is made. No metric has a label for Ingresses, of which
+// there may be thousands; load balancers and namespaces are labels only where few of them have a series, or each has one.
 
-// A metric is a row of the table.
-type metric struct {
-	name    string
+// A Metric is a row of the table.
+type Metric struct {
+	Name    string
 	kind    string // counter, histogram or gauge
 	labels  []string
 	meaning string
@@ -18,72 +19,72 @@ type metric struct {
 
 // Counters and histograms, which grow as things happen.
 var (
-	compileSeconds = metric{"fairlead_compile_seconds", "histogram", nil,
+	compileSeconds = Metric{"fairlead_compile_seconds", "histogram", nil,
 		"How long it takes to compile the Ingresses of a load balancer."}
-	planSteps = metric{"fairlead_plan_steps_total", "counter", []string{"op", "kind", "result"},
+	planSteps = Metric{"fairlead_plan_steps_total", "counter", []string{"op", "kind", "result"},
 		"Steps of plans that were tried."}
-	providerCalls = metric{"fairlead_provider_calls_total", "counter", []string{"call", "result"},
+	providerCalls = Metric{"fairlead_provider_calls_total", "counter", []string{"call", "result"},
 		"Calls of the provider. Each step of a plan is one Apply."}
-	cloudRequests = metric{"fairlead_cloud_requests_total", "counter", []string{"service", "operation", "outcome"},
+	cloudRequests = Metric{"fairlead_cloud_requests_total", "counter", []string{"service", "operation", "outcome"},
 		"Requests to the cloud's API, those that are made again included. A call of the provider is one or a few, or none."}
-	providerSeconds = metric{"fairlead_provider_call_seconds", "histogram", []string{"call"},
+	providerSeconds = Metric{"fairlead_provider_call_seconds", "histogram", []string{"call"},
 		"How long calls of the provider take, waiting for their turn included."}
-	plansCount = metric{"fairlead_plans_total", "counter", []string{"result"},
+	plansCount = Metric{"fairlead_plans_total", "counter", []string{"result"},
 		"Plans that had something to do, by what came of them. A plan that has to wait is counted each time it is tried."}
-	changeSeconds = metric{"fairlead_change_seconds", "histogram", []string{"loop"},
+	changeSeconds = Metric{"fairlead_change_seconds", "histogram", []string{"loop"},
 		"How long it takes from when the operator hears of a change of an object until the cloud has it, where something has to be changed there."}
 )
 
 // oldestCall is a gauge that every replica has.
-var oldestCall = metric{"fairlead_provider_call_oldest_seconds", "gauge", nil,
+var oldestCall = Metric{"fairlead_provider_call_oldest_seconds", "gauge", nil,
 	"How long the oldest call of the provider that is under way has been so, waiting for its turn included; 0 without one."}
 
 // build is a gauge that every replica has.
-var build = metric{"fairlead_build_info", "gauge", []string{"version"},
+var build = Metric{"fairlead_build_info", "gauge", []string{"version"},
 	"1, with the version of the replica."}
 
 // Gauges, which are counted when they are asked for. Only the leader has them.
 var (
-	loadBalancersGauge = metric{"fairlead_load_balancers", "gauge", []string{"condition", "status"},
+	LoadBalancersGauge = Metric{"fairlead_load_balancers", "gauge", []string{"condition", "status"},
 		"Load balancers by what their conditions say."}
-	degradedGauge = metric{"fairlead_load_balancer_degraded", "gauge", []string{"load_balancer", "reason"},
+	DegradedGauge = Metric{"fairlead_load_balancer_degraded", "gauge", []string{"load_balancer", "reason"},
 		"1 for each load balancer that needs attention, for as long as it does."}
-	rulesGauge = metric{"fairlead_load_balancer_rules", "gauge", []string{"load_balancer"},
+	RulesGauge = Metric{"fairlead_load_balancer_rules", "gauge", []string{"load_balancer"},
 		"Rules that a load balancer has."}
-	ruleLimitGauge = metric{"fairlead_load_balancer_rule_limit", "gauge", []string{"load_balancer"},
+	RuleLimitGauge = Metric{"fairlead_load_balancer_rule_limit", "gauge", []string{"load_balancer"},
 		"Rules that a load balancer can have, where the cloud sets a limit."}
-	parkedGauge = metric{"fairlead_load_balancer_parked_target_groups", "gauge", []string{"load_balancer"},
+	ParkedGauge = Metric{"fairlead_load_balancer_parked_target_groups", "gauge", []string{"load_balancer"},
 		"Target groups of a load balancer that have to be healthy before they take over, where there are any."}
-	takenOverGauge = metric{"fairlead_load_balancer_ingresses_taken_over", "gauge", []string{"load_balancer", "by"},
+	TakenOverGauge = Metric{"fairlead_load_balancer_ingresses_taken_over", "gauge", []string{"load_balancer", "by"},
 		"Ingresses of a load balancer that another controller works on, where there are any."}
-	vanishedGauge = metric{"fairlead_vanished_ingresses", "gauge", []string{"load_balancer", "confirmation"},
+	VanishedGauge = Metric{"fairlead_vanished_ingresses", "gauge", []string{"load_balancer", "confirmation"},
 		"Ingresses of a load balancer that are gone without having been let go of, and are served on, where there are any."}
-	servedGauge = metric{"fairlead_ingresses", "gauge", []string{"served"},
+	ServedGauge = Metric{"fairlead_ingresses", "gauge", []string{"served"},
 		"Ingresses that have a load balancer, by whether all that they ask for has been served at some time."}
-	unclassedGauge = metric{"fairlead_ingresses_without_class", "gauge", []string{"ingress_namespace"},
+	UnclassedGauge = Metric{"fairlead_ingresses_without_class", "gauge", []string{"ingress_namespace"},
 		"Ingresses that name no class and are therefore nobody's, where there are any and they are not adopted."}
-	unclassedSinceGauge = metric{"fairlead_ingresses_without_class_oldest_created_seconds", "gauge", []string{"ingress_namespace"},
+	UnclassedSinceGauge = Metric{"fairlead_ingresses_without_class_oldest_created_seconds", "gauge", []string{"ingress_namespace"},
 		"When the oldest Ingress without a class was created, in seconds since 1970."}
-	diagnosticsGauge = metric{"fairlead_diagnostics", "gauge", []string{"severity", "reason"},
+	DiagnosticsGauge = Metric{"fairlead_diagnostics", "gauge", []string{"severity", "reason"},
 		"Diagnostics that hold now, by reason; see [diagnostics](diagnostics.md)."}
-	waitingGauge = metric{"fairlead_waiting_load_balancers", "gauge", []string{"reason"},
+	WaitingGauge = Metric{"fairlead_waiting_load_balancers", "gauge", []string{"reason"},
 		"Load balancers that wait for something, by what they wait for."}
-	waitingSecondsGauge = metric{"fairlead_waiting_seconds", "gauge", []string{"reason"},
+	WaitingSecondsGauge = Metric{"fairlead_waiting_seconds", "gauge", []string{"reason"},
 		"How long the load balancer that has waited longest has done so, by what it waits for; 0 where none waits."}
-	unmetGauge = metric{"fairlead_change_oldest_unmet_seconds", "gauge", []string{"loop"},
+	UnmetGauge = Metric{"fairlead_change_oldest_unmet_seconds", "gauge", []string{"loop"},
 		"How long ago the operator heard of the oldest change that the cloud does not have yet; 0 if it has all. What is paused does not count."}
-	featuresGauge = metric{"fairlead_feature_ingresses", "gauge", []string{"class", "feature"},
+	FeaturesGauge = Metric{"fairlead_feature_ingresses", "gauge", []string{"class", "feature"},
 		"Ingresses that use a feature, by the class that they were served under, where there are any."}
-	orphansGauge = metric{"fairlead_orphans", "gauge", nil,
+	OrphansGauge = Metric{"fairlead_orphans", "gauge", nil,
 		"Load balancers that the last look at the cloud found, and that no Ingress asks for and nothing remembers."}
-	orphansHeldGauge = metric{"fairlead_orphans_held", "gauge", []string{"held_by"},
+	OrphansHeldGauge = Metric{"fairlead_orphans_held", "gauge", []string{"held_by"},
 		"Those of the orphans that are not collected, by what keeps them, where there are any."}
 )
 
 // table is all metrics, in the order of the reference.
-var table = []metric{
-	compileSeconds, planSteps, plansCount, changeSeconds, providerCalls, providerSeconds, oldestCall, build, cloudRequests, loadBalancersGauge, degradedGauge, rulesGauge, ruleLimitGauge,
-	parkedGauge, takenOverGauge, vanishedGauge, servedGauge, unclassedGauge, unclassedSinceGauge, diagnosticsGauge, waitingGauge, waitingSecondsGauge, unmetGauge, featuresGauge, orphansGauge, orphansHeldGauge,
+var table = []Metric{
+	compileSeconds, planSteps, plansCount, changeSeconds, providerCalls, providerSeconds, oldestCall, build, cloudRequests, LoadBalancersGauge, DegradedGauge, RulesGauge, RuleLimitGauge,
+	ParkedGauge, TakenOverGauge, VanishedGauge, ServedGauge, UnclassedGauge, UnclassedSinceGauge, DiagnosticsGauge, WaitingGauge, WaitingSecondsGauge, UnmetGauge, FeaturesGauge, OrphansGauge, OrphansHeldGauge,
 }
 
 // meanings are what the labels of metrics say.
@@ -111,4 +112,4 @@ var meanings = map[string]string{
 	"status":            "`True` or `False`",
 }
 
-func (m metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.name, m.meaning, m.labels, nil) }
+func (m Metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.Name, m.meaning, m.labels, nil) }

@@ -1,4 +1,4 @@
-package controllers
+package metrics
 
 import (
 	"context"
@@ -16,11 +16,11 @@ import (
 // metered is a provider whose calls are counted and timed.
 type metered struct {
 	providers.Provider
-	metrics *metrics
+	metrics *Recorder
 }
 
-// newMetered counts and times the calls of a provider.
-func newMetered(p providers.Provider, m *metrics) providers.Provider { return metered{p, m} }
+// Metered counts and times the calls of a provider.
+func Metered(p providers.Provider, m *Recorder) providers.Provider { return metered{p, m} }
 
 func (m metered) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	defer m.clock(ctx, "Lookup")()
@@ -43,13 +43,13 @@ func (m metered) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
 	return active, err
 }
 
-// Apply counts a call and a step.
+// Apply counts the call and the step.
 func (m metered) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	defer m.clock(ctx, "Apply", "step", step.Op()+" "+step.ID())()
 	result, err := m.Provider.Apply(ctx, seen, step)
 	m.count("Apply", err)
 	op, kind, _ := strings.Cut(step.Op(), " ")
-	m.metrics.steps.WithLabelValues(op, kind, resultOf(err)).Inc()
+	m.metrics.steps.WithLabelValues(op, kind, ResultOf(err)).Inc()
 	return result, err
 }
 
@@ -74,7 +74,7 @@ func (m metered) List(ctx context.Context) ([]lb.Key, error) {
 	return keys, err
 }
 
-// clock starts one for a call; what it returns stops it.
+// clock starts to time a call. The function that it returns ends that.
 func (m metered) clock(ctx context.Context, call string, about ...any) func() {
 	begin := time.Now()
 	ended := m.metrics.underWay.Begin(ctx, call, about...)
@@ -85,11 +85,11 @@ func (m metered) clock(ctx context.Context, call string, about ...any) func() {
 }
 
 func (m metered) count(call string, err error) {
-	m.metrics.calls.WithLabelValues(call, resultOf(err)).Inc()
+	m.metrics.calls.WithLabelValues(call, ResultOf(err)).Inc()
 }
 
-// resultOf is the label of what came of a call.
-func resultOf(err error) string {
+// ResultOf returns the label of the result of a call.
+func ResultOf(err error) string {
 	switch {
 	case err == nil:
 		return "ok"
