@@ -105,7 +105,7 @@ func (b *bench) succeed() {
 		},
 		observer: observer{cloud: b.cloud, every: 10 * time.Hour},
 		writer:   b.Client,
-		herald:   herald{writer: b.Client, server: b.Client},
+		events:   newHerald(b.Client, b.Client),
 		targets:  newTargetBook(),
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),

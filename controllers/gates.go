@@ -57,7 +57,7 @@ func (g *gatekeeper) Reconcile(ctx context.Context, name types.NamespacedName) (
 	}
 	switch {
 	case verdict.Reason == v1alpha1.ReasonTimedOut:
-		return reconcile.Result{}, g.herald.send(ctx, letGoOn(pod, verdict))
+		return reconcile.Result{}, g.events.send(ctx, letGoOn(pod, verdict))
 	case verdict.Status == corev1.ConditionTrue:
 		return reconcile.Result{}, nil
 	case failure != nil:

@@ -23,6 +23,10 @@ import (
 // This file tells the owners of objects what there is to say, each thing once. An event is named for
 // what it says: one that a process before this one has sent is there already, and stays alone.
 
+func newHerald(writer client.Writer, server client.Reader) *herald {
+	return &herald{writer: writer, server: server}
+}
+
 // A herald sends events.
 type herald struct {
 	writer client.Writer
@@ -40,31 +44,30 @@ const (
 	noSooner = time.Minute
 )
 
-// tell sends an event for each diagnostic of a load balancer that was not there before, to the
-// Ingress that it is about and to no other.
-func (h *herald) tell(ctx context.Context, o outcome) error {
+// tellDiagnostics sends an event for each diagnostic of a load balancer that is new, to the Ingress that it is about. The first
+// time, those are new that no operator before this one has reported.
+func (h *herald) tellDiagnostics(ctx context.Context, key lb.Key, found []diag.Diagnostic, reported func(diag.Diagnostic) bool, about func(diag.Diagnostic) *networkingv1.Ingress) error {
 	h.mu.Lock()
-	said, here := h.said[o.snap.Key]
+	said, here := h.said[key]
 	h.mu.Unlock()
-	found := o.diagnostics()
 	for i, d := range found {
-		if slices.Contains(said, d) || !here && slices.Contains(o.snap.record.Diagnostics, reported(d)) {
+		if slices.Contains(said, d) || !here && reported(d) {
 			continue
 		}
-		ing := o.snap.addressee(d)
+		ing := about(d)
 		if d.Source.Kind != cluster.KindIngress || ing == nil {
 			continue
 		}
-		if err := h.send(about(ctx, ing), noticeOf(ing, d)); err != nil {
-			h.note(o.snap.Key, found[:i])
+		if err := h.send(withIngress(ctx, ing), noticeOf(ing, d)); err != nil {
+			h.remembered(key, found[:i])
 			return err
 		}
 	}
-	h.note(o.snap.Key, found)
+	h.remembered(key, found)
 	return nil
 }
 
-func (h *herald) note(key lb.Key, said []diag.Diagnostic) {
+func (h *herald) remembered(key lb.Key, said []diag.Diagnostic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.said == nil {

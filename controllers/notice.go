@@ -55,8 +55,8 @@ func letGoOn(pod *corev1.Pod, verdict corev1.PodCondition) notice {
 	return notice{about, "a Pod", diag.Warning, verdict.Reason, "the gate " + v1alpha1.TargetHealthGate + " is open all the same: " + verdict.Message, "OpenGate"}
 }
 
-// about has the log say which Ingress it is about.
-func about(ctx context.Context, ing *networkingv1.Ingress) context.Context {
+// withIngress has the log lines of a context name an Ingress.
+func withIngress(ctx context.Context, ing *networkingv1.Ingress) context.Context {
 	return log.IntoContext(ctx, log.FromContext(ctx).WithValues("ingress", cluster.RefOf(cluster.KindIngress, ing).String()))
 }
 

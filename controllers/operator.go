@@ -113,7 +113,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		observer: observer{every: o.DriftInterval},
 		readOnly: o.ReadOnly,
 		writer:   m.GetClient(),
-		herald:   herald{writer: m.GetClient(), server: m.GetAPIReader()},
+		events:   newHerald(m.GetClient(), m.GetAPIReader()),
 		targets:  newTargetBook(),
 		late:     &queue.Backlog[groupKey]{},
 		ended:    ctx.Done(),

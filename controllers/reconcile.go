@@ -25,7 +25,7 @@ type reconciler struct {
 	*gatherer
 	observer
 	writer  client.Client
-	herald  herald
+	events  *herald
 	marks   marks
 	targets *targetBook
 	metrics *metrics.Recorder

@@ -299,3 +299,8 @@ func (o outcome) lacking() bool {
 		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.NameTaken, diag.WebACLMissing, diag.NoShield}, d.Reason)
 	})
 }
+
+// reportedBefore reports whether the record has a diagnostic already.
+func (o outcome) reportedBefore(d diag.Diagnostic) bool {
+	return slices.Contains(o.snap.record.Diagnostics, reported(d))
+}

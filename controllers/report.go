@@ -75,7 +75,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	if len(rejected) > 0 {
 		o.hush(&next)
 	} else {
-		err = r.herald.tell(ctx, o)
+		err = r.events.tellDiagnostics(ctx, key, o.diagnostics(), o.reportedBefore, o.snap.addressee)
 	}
 	err = errors.Join(err, r.publish(ctx, o, &next))
 	free, failure := r.part(ctx, o, &next)
@@ -102,7 +102,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	if o.finished(&next) && err == nil {
 		r.gone(key)
 		r.disputes.forget(key)
-		r.herald.forget(key)
+		r.events.forget(key)
 		r.targets.forget(key)
 		r.rules.forget(key)
 		r.waiting.forget(key)
@@ -348,12 +348,12 @@ func (r *reconciler) partWith(ctx context.Context, o outcome, who cluster.Ref, i
 		return nil
 	}
 	if d := o.protected(); d != nil {
-		if err := r.herald.send(about(ctx, ing), noticeOf(ing, *d)); err != nil {
+		if err := r.events.send(withIngress(ctx, ing), noticeOf(ing, *d)); err != nil {
 			return err
 		}
 	}
 	if d, told := o.snap.withdrawn[who.String()]; told {
-		if err := r.herald.send(about(ctx, ing), noticeOf(ing, d)); err != nil {
+		if err := r.events.send(withIngress(ctx, ing), noticeOf(ing, d)); err != nil {
 			return err
 		}
 	}

@@ -47,10 +47,10 @@ func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedN
 		return reconcile.Result{}, err
 	}
 	for _, d := range s.news(name, place.homeless) {
-		if s.herald.toldBefore(ctx, ing, d) {
+		if s.events.toldBefore(ctx, ing, d) {
 			continue
 		}
-		if err := s.herald.send(ctx, noticeOf(ing, d)); err != nil {
+		if err := s.events.send(ctx, noticeOf(ing, d)); err != nil {
 			s.news(name, nil) // to be said once that is possible
 			return reconcile.Result{}, err
 		}
