@@ -17,6 +17,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -105,7 +106,7 @@ func (b *bench) succeed() {
 		},
 		observer: observer{cloud: b.cloud, every: 10 * time.Hour},
 		writer:   b.Client,
-		events:   newHerald(b.Client, b.Client),
+		events:   events.NewRecorder(b.Client, b.Client),
 		targets:  newTargetBook(),
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),

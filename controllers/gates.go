@@ -22,6 +22,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
@@ -57,7 +58,7 @@ func (g *gatekeeper) Reconcile(ctx context.Context, name types.NamespacedName) (
 	}
 	switch {
 	case verdict.Reason == v1alpha1.ReasonTimedOut:
-		return reconcile.Result{}, g.events.send(ctx, letGoOn(pod, verdict))
+		return reconcile.Result{}, g.events.Send(ctx, events.GateTimedOut(pod, verdict))
 	case verdict.Status == corev1.ConditionTrue:
 		return reconcile.Result{}, nil
 	case failure != nil:

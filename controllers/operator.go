@@ -18,6 +18,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/ingress"
@@ -113,7 +114,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		observer: observer{every: o.DriftInterval},
 		readOnly: o.ReadOnly,
 		writer:   m.GetClient(),
-		events:   newHerald(m.GetClient(), m.GetAPIReader()),
+		events:   events.NewRecorder(m.GetClient(), m.GetAPIReader()),
 		targets:  newTargetBook(),
 		late:     &queue.Backlog[groupKey]{},
 		ended:    ctx.Done(),

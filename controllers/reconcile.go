@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 
+	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/model/ingress"
 )
@@ -25,7 +26,7 @@ type reconciler struct {
 	*gatherer
 	observer
 	writer  client.Client
-	events  *herald
+	events  *events.Recorder
 	marks   marks
 	targets *targetBook
 	metrics *metrics.Recorder

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
@@ -39,7 +40,7 @@ func TestStatusesAndEventsArePrintable(t *testing.T) {
 	for _, c := range next.Conditions {
 		said = append(said, c.Message)
 	}
-	e := noticeOf(&networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, d).event()
+	e := events.OfDiagnostic(&networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, d).Object()
 	said = append(said, e.Note)
 	found := 0
 	for _, text := range said {

@@ -25,6 +25,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/printable"
@@ -75,7 +76,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	if len(rejected) > 0 {
 		o.hush(&next)
 	} else {
-		err = r.events.tellDiagnostics(ctx, key, o.diagnostics(), o.reportedBefore, o.snap.addressee)
+		err = r.events.SendNew(ctx, key, o.diagnostics(), o.reportedBefore, o.snap.addressee)
 	}
 	err = errors.Join(err, r.publish(ctx, o, &next))
 	free, failure := r.part(ctx, o, &next)
@@ -102,7 +103,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	if o.finished(&next) && err == nil {
 		r.gone(key)
 		r.disputes.forget(key)
-		r.events.forget(key)
+		r.events.Forget(key)
 		r.targets.forget(key)
 		r.rules.forget(key)
 		r.waiting.forget(key)
@@ -348,12 +349,12 @@ func (r *reconciler) partWith(ctx context.Context, o outcome, who cluster.Ref, i
 		return nil
 	}
 	if d := o.protected(); d != nil {
-		if err := r.events.send(withIngress(ctx, ing), noticeOf(ing, *d)); err != nil {
+		if err := r.events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, *d)); err != nil {
 			return err
 		}
 	}
 	if d, told := o.snap.withdrawn[who.String()]; told {
-		if err := r.events.send(withIngress(ctx, ing), noticeOf(ing, d)); err != nil {
+		if err := r.events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, d)); err != nil {
 			return err
 		}
 	}

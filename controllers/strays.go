@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/diag"
 )
@@ -47,10 +48,10 @@ func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedN
 		return reconcile.Result{}, err
 	}
 	for _, d := range s.news(name, place.homeless) {
-		if s.events.toldBefore(ctx, ing, d) {
+		if s.events.SentBefore(ctx, ing, d) {
 			continue
 		}
-		if err := s.events.send(ctx, noticeOf(ing, d)); err != nil {
+		if err := s.events.Send(ctx, events.OfDiagnostic(ing, d)); err != nil {
 			s.news(name, nil) // to be said once that is possible
 			return reconcile.Result{}, err
 		}

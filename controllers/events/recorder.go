@@ -1,4 +1,4 @@
-package controllers
+package events
 
 import (
 	"context"
@@ -20,15 +20,15 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file tells the owners of objects what there is to say, each thing once. An event is named for
-// what it says: one that a process before this one has sent is there already, and stays alone.
+// This file sends events, each once. The name of an event is a hash of its content: one that a process before this one has
+// sent exists already, and the API server refuses a second one.
 
-func newHerald(writer client.Writer, server client.Reader) *herald {
-	return &herald{writer: writer, server: server}
+func NewRecorder(writer client.Writer, server client.Reader) *Recorder {
+	return &Recorder{writer: writer, server: server}
 }
 
-// A herald sends events.
-type herald struct {
+// Recorder sends events.
+type Recorder struct {
 	writer client.Writer
 	server client.Reader // the API server itself
 
@@ -40,13 +40,13 @@ type herald struct {
 const (
 	// eventsLast is how long the API server keeps events, unless it is told otherwise.
 	eventsLast = time.Hour
-	// noSooner than this is something said again that comes and goes.
+	// noSooner is the least time between two events of the same content.
 	noSooner = time.Minute
 )
 
-// tellDiagnostics sends an event for each diagnostic of a load balancer that is new, to the Ingress that it is about. The first
+// SendNew sends an event for each diagnostic of a load balancer that is new, to the Ingress that it is about. The first
 // time, those are new that no operator before this one has reported.
-func (h *herald) tellDiagnostics(ctx context.Context, key lb.Key, found []diag.Diagnostic, reported func(diag.Diagnostic) bool, about func(diag.Diagnostic) *networkingv1.Ingress) error {
+func (h *Recorder) SendNew(ctx context.Context, key lb.Key, found []diag.Diagnostic, reported func(diag.Diagnostic) bool, about func(diag.Diagnostic) *networkingv1.Ingress) error {
 	h.mu.Lock()
 	said, here := h.said[key]
 	h.mu.Unlock()
@@ -58,7 +58,7 @@ func (h *herald) tellDiagnostics(ctx context.Context, key lb.Key, found []diag.D
 		if d.Source.Kind != cluster.KindIngress || ing == nil {
 			continue
 		}
-		if err := h.send(withIngress(ctx, ing), noticeOf(ing, d)); err != nil {
+		if err := h.Send(WithIngress(ctx, ing), OfDiagnostic(ing, d)); err != nil {
 			h.remembered(key, found[:i])
 			return err
 		}
@@ -67,7 +67,7 @@ func (h *herald) tellDiagnostics(ctx context.Context, key lb.Key, found []diag.D
 	return nil
 }
 
-func (h *herald) remembered(key lb.Key, said []diag.Diagnostic) {
+func (h *Recorder) remembered(key lb.Key, said []diag.Diagnostic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.said == nil {
@@ -76,16 +76,16 @@ func (h *herald) remembered(key lb.Key, said []diag.Diagnostic) {
 	h.said[key] = said
 }
 
-// forget forgets a load balancer that is no more.
-func (h *herald) forget(key lb.Key) {
+// Forget drops what was sent about a load balancer.
+func (h *Recorder) Forget(key lb.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.said, key)
 }
 
-// send makes an event of a notice.
-func (h *herald) send(ctx context.Context, n notice) error {
-	e := n.event()
+// Send sends an event, unless it was sent within the last minute.
+func (h *Recorder) Send(ctx context.Context, n Event) error {
+	e := n.Object()
 	first := e.Name
 	if !h.due(e) {
 		return nil
@@ -104,8 +104,8 @@ func (h *herald) send(ctx context.Context, n notice) error {
 	return nil
 }
 
-// remember notes that an event was sent.
-func (h *herald) remember(name string, at time.Time) {
+// remember records that an event was sent.
+func (h *Recorder) remember(name string, at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.sent == nil {
@@ -115,10 +115,10 @@ func (h *herald) remember(name string, at time.Time) {
 	h.sent[name] = at
 }
 
-// toldBefore reports whether a process before this one has sent the event about a diagnostic. No report
-// remembers it of an Ingress that no load balancer has.
-func (h *herald) toldBefore(ctx context.Context, ing *networkingv1.Ingress, d diag.Diagnostic) bool {
-	e := noticeOf(ing, d).event()
+// SentBefore reports whether a process before this one has sent the event of a diagnostic. It is for Ingresses of no load
+// balancer, which no record has.
+func (h *Recorder) SentBefore(ctx context.Context, ing *networkingv1.Ingress, d diag.Diagnostic) bool {
+	e := OfDiagnostic(ing, d).Object()
 	h.mu.Lock()
 	_, here := h.sent[e.Name]
 	h.mu.Unlock()
@@ -129,9 +129,9 @@ func (h *herald) toldBefore(ctx context.Context, ing *networkingv1.Ingress, d di
 	return true
 }
 
-// due reports whether an event is to be sent now, and gives it another name if it was before: what
-// is over and comes back is news.
-func (h *herald) due(e *eventsv1.Event) bool {
+// due reports whether an event is to be sent now. An event that was sent before gets another name: a diagnostic that comes
+// back is sent again.
+func (h *Recorder) due(e *eventsv1.Event) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at, again := h.sent[e.Name]

@@ -1,4 +1,5 @@
-package controllers
+// Package events sends Kubernetes events to the authors of objects, each once.
+package events
 
 import (
 	"cmp"
@@ -21,20 +22,20 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file is what the owners of objects are told, and how it looks as an event.
+// This file makes events of diagnostics and of readiness gates.
 
-// A notice is one thing to say about one object.
-type notice struct {
+// An Event is about one object.
+type Event struct {
 	about    corev1.ObjectReference
-	to       string // the object, as the log calls it
+	to       string // the object, as the log names it
 	severity diag.Severity
 	reason   string
 	text     string
-	action   string // of which it came
+	action   string // that led to it
 }
 
-// noticeOf is what to say of a diagnostic.
-func noticeOf(ing *networkingv1.Ingress, d diag.Diagnostic) notice {
+// OfDiagnostic returns the event of a diagnostic about an Ingress.
+func OfDiagnostic(ing *networkingv1.Ingress, d diag.Diagnostic) Event {
 	text := d.Message
 	if d.Source.Field != "" {
 		text = d.Source.Field + ": " + text
@@ -43,25 +44,25 @@ func noticeOf(ing *networkingv1.Ingress, d diag.Diagnostic) notice {
 		APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: cluster.KindIngress, ResourceVersion: ing.ResourceVersion,
 		Namespace: ing.Namespace, Name: ing.Name, UID: ing.UID,
 	}
-	return notice{about, "an Ingress", d.Severity, string(d.Reason), text, "Compile"}
+	return Event{about, "an Ingress", d.Severity, string(d.Reason), text, "Compile"}
 }
 
-// letGoOn is what to say of a Pod whose gate was opened because the time was up.
-func letGoOn(pod *corev1.Pod, verdict corev1.PodCondition) notice {
+// GateTimedOut returns the event of a Pod whose readiness gate was opened because the time was up.
+func GateTimedOut(pod *corev1.Pod, verdict corev1.PodCondition) Event {
 	about := corev1.ObjectReference{
 		APIVersion: corev1.SchemeGroupVersion.String(), Kind: cluster.KindPod, ResourceVersion: pod.ResourceVersion,
 		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
 	}
-	return notice{about, "a Pod", diag.Warning, verdict.Reason, "the gate " + v1alpha1.TargetHealthGate + " is open all the same: " + verdict.Message, "OpenGate"}
+	return Event{about, "a Pod", diag.Warning, verdict.Reason, "the gate " + v1alpha1.TargetHealthGate + " is open all the same: " + verdict.Message, "OpenGate"}
 }
 
-// withIngress has the log lines of a context name an Ingress.
-func withIngress(ctx context.Context, ing *networkingv1.Ingress) context.Context {
+// WithIngress returns a context of which the log lines name an Ingress.
+func WithIngress(ctx context.Context, ing *networkingv1.Ingress) context.Context {
 	return log.IntoContext(ctx, log.FromContext(ctx).WithValues("ingress", cluster.RefOf(cluster.KindIngress, ing).String()))
 }
 
-// event is a notice as the API has it, named for what it says.
-func (n notice) event() *eventsv1.Event {
+// Object returns the event as the API has it. Its name is a hash of its content.
+func (n Event) Object() *eventsv1.Event {
 	kind := corev1.EventTypeWarning
 	if n.severity == diag.Info {
 		kind = corev1.EventTypeNormal
