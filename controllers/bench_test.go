@@ -101,7 +101,7 @@ func (b *bench) succeed() {
 	b.reconciler = &reconciler{
 		gatherer: &gatherer{
 			cache: b.Client, server: b.Client, secrets: cluster.NewSecretReader(cluster.SecretsMode(""), b.Client, b.Client), directory: cluster.NewDependencies(),
-			pods: cluster.NewPodReader(b.Client, false), memories: newMemories(newArchive(b.Client, b.Client, "")),
+			pods: cluster.NewPodReader(b.Client, false), memories: newMemories(newArchive(b.Client, b.Client, ""), false),
 			judged: &cluster.CertificateCache{}, doubts: &doubts{},
 		},
 		observer: observer{cloud: b.cloud, every: 10 * time.Hour},

@@ -145,7 +145,7 @@ func TestADoubtIsReadAnew(t *testing.T) {
 	cache, server := &countingReader{}, &countingReader{}
 	g := &gatherer{
 		cache: cache, server: server, doubts: &doubts{}, judged: &cluster.CertificateCache{}, directory: cluster.NewDependencies(),
-		memories: newMemories(nothing{}), pods: cluster.NewPodReader(cache, false), secrets: cluster.NewSecretReader(cluster.SecretsNone, server, cache),
+		memories: newMemories(nothing{}, false), pods: cluster.NewPodReader(cache, false), secrets: cluster.NewSecretReader(cluster.SecretsNone, server, cache),
 	}
 	for i, doubted := range []bool{false, true, false} {
 		server.lists = nil

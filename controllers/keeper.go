@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -46,6 +47,12 @@ func newArchive(reader client.Reader, writer client.Client, scope string) *archi
 		reader: reader, writer: writer, scope: scope, term: noTerm,
 		written: map[string]*v1alpha1.LoadBalancer{}, doubted: map[string]bool{}, claimed: map[string]bool{}, gone: map[string]bool{},
 	}
+}
+
+// inTerm has the archive write in the term of a leader, and only while may returns no error.
+func (a *archive) inTerm(term string, may func() error) *archive {
+	a.term, a.may = cmp.Or(term, noTerm), may
+	return a
 }
 
 func (a *archive) load(ctx context.Context) (map[lb.Key]record, error) {

@@ -46,7 +46,7 @@ func (b *bench) archive(term string) *counted {
 		},
 	})
 	c.archive = newArchive(of, of, "")
-	c.term = term
+	c.archive.inTerm(term, nil)
 	return c
 }
 
@@ -287,11 +287,11 @@ func TestMembersThatAreReadAreInOrder(t *testing.T) {
 	if err := b.Status().Update(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	records, err := b.archive("").load(t.Context())
+	found, err := b.archive("").load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := records[benchKey]
+	r := found[benchKey]
 	for _, name := range []string{"shop/a", "shop/b", "shop/c"} {
 		if memberOf(&r, name) == nil {
 			t.Errorf("%s is not found", name)

@@ -46,13 +46,16 @@ type memories struct {
 	follows bool          // what is remembered is for somebody else to say
 	reading chan struct{} // holds one thing while the records are read
 
-	mu       sync.Mutex
-	records  map[lb.Key]record         // nil before they are read
-	memories map[lb.Key]ingress.Memory // what the compiler reads of them
-	holders  map[string]map[lb.Key]bool
+	mu      sync.Mutex
+	records map[lb.Key]record         // nil before they are read
+	parsed  map[lb.Key]ingress.Memory // what the compiler reads of them
+	holders map[string]map[lb.Key]bool
 }
 
-func newMemories(k keeper) *memories { return &memories{keeper: k, reading: make(chan struct{}, 1)} }
+// newMemories keeps records. With follows, another operator writes what is remembered.
+func newMemories(k keeper, follows bool) *memories {
+	return &memories{keeper: k, follows: follows, reading: make(chan struct{}, 1)}
+}
 
 // ready reads the records, once. Whoever else needs them meanwhile waits, no longer than its context
 // lets it.
@@ -72,7 +75,7 @@ func (m *memories) ready(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.records, m.memories, m.holders = map[lb.Key]record{}, map[lb.Key]ingress.Memory{}, map[string]map[lb.Key]bool{}
+	m.records, m.parsed, m.holders = map[lb.Key]record{}, map[lb.Key]ingress.Memory{}, map[string]map[lb.Key]bool{}
 	for key, r := range records {
 		m.put(key, r)
 	}
@@ -110,7 +113,7 @@ func (m *memories) read(key lb.Key, now time.Time) ingress.Memory {
 	if slices.ContainsFunc(r.Memory.Hosts, reserved) || slices.ContainsFunc(r.Memory.Members, changes) {
 		return memoryOf(r, now)
 	}
-	return m.memories[key]
+	return m.parsed[key]
 }
 
 // keys are those of all records.
@@ -164,7 +167,7 @@ func (m *memories) addPinned(class string, to map[lb.Key]ingress.Memory) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key, known := range m.memories {
+	for key, known := range m.parsed {
 		if _, there := to[key]; !there && key.Class() == class && known.Class != nil {
 			to[key] = ingress.Memory{Class: known.Class}
 		}
@@ -207,7 +210,7 @@ func (m *memories) drop(ctx context.Context, key lb.Key) error {
 	defer m.mu.Unlock()
 	m.put(key, record{})
 	delete(m.records, key)
-	delete(m.memories, key)
+	delete(m.parsed, key)
 	return nil
 }
 
@@ -215,7 +218,7 @@ func (m *memories) put(key lb.Key, r record) {
 	for _, member := range m.records[key].Memory.Members {
 		multimap.Remove(m.holders, member.Ingress, key)
 	}
-	m.records[key], m.memories[key] = r, memoryOf(r, time.Time{})
+	m.records[key], m.parsed[key] = r, memoryOf(r, time.Time{})
 	for _, member := range r.Memory.Members {
 		multimap.Add(m.holders, member.Ingress, key)
 	}
@@ -295,4 +298,9 @@ func memberOf(r *record, member string) *v1alpha1.MemberMemory {
 // sortMembers makes the members of a record ready to be searched, as those of every record are.
 func sortMembers(r *record) {
 	slices.SortFunc(r.Memory.Members, func(a, b v1alpha1.MemberMemory) int { return cmp.Compare(a.Ingress, b.Ingress) })
+}
+
+// over reports whether a rejection has ended.
+func over(r v1alpha1.Rejection, now time.Time) bool {
+	return r.Until != nil && !now.Before(r.Until.Time)
 }

@@ -99,16 +99,14 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if o.Metrics == nil {
 		o.Metrics = ctrlmetrics.Registry
 	}
-	records := newArchive(m.GetAPIReader(), m.GetClient(), o.Namespace)
-	records.term, records.may = cmp.Or(o.Term, noTerm), o.May
-	var kept keeper = records
+	var kept keeper = newArchive(m.GetAPIReader(), m.GetClient(), o.Namespace).inTerm(o.Term, o.May)
 	if o.ReadOnly {
 		kept, o.Cloud = newPreview(m.GetAPIReader(), m.GetClient(), o.Namespace), providers.ReadOnly(o.Cloud)
 	}
 	r := &reconciler{
 		gatherer: &gatherer{
 			cache: m.GetClient(), server: m.GetAPIReader(), secrets: cluster.NewSecretReader(o.Secrets, m.GetAPIReader(), m.GetClient()), directory: cluster.NewDependencies(),
-			pods: pods, memories: newMemories(kept), scope: o.Namespace, options: o.Classes, paused: o.Paused, grace: o.VanishedGrace,
+			pods: pods, memories: newMemories(kept, o.ReadOnly), scope: o.Namespace, options: o.Classes, paused: o.Paused, grace: o.VanishedGrace,
 			judged: &cluster.CertificateCache{}, doubts: &doubts{},
 		},
 		observer: observer{every: o.DriftInterval},
@@ -122,7 +120,6 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 	}
 	r.targets.ended = ctx.Done()
-	r.memories.follows = o.ReadOnly
 	if !o.ReadOnly {
 		r.looked = r.targets.doubt
 	}
@@ -174,7 +171,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 			return err
 		}
 	}
-	if err := m.Add(&sweeper{m.GetAPIReader(), m.GetClient(), o.Namespace}); err != nil {
+	if err := m.Add(newSweeper(m.GetAPIReader(), m.GetClient(), o.Namespace)); err != nil {
 		return fmt.Errorf("adding the sweeper of plans: %w", err)
 	}
 	if err := m.Add(&collector{r, o.OrphanInterval, o.Namespace, &sightings{reader: m.GetAPIReader(), writer: m.GetClient(), scope: o.Namespace}}); err != nil {

@@ -301,7 +301,7 @@ func (k slowKeeper) load(context.Context) (map[lb.Key]record, error) {
 
 func TestNobodyIsHeldUpWhileMemoriesAreRead(t *testing.T) {
 	k := slowKeeper{asked: make(chan struct{}), answer: make(chan struct{})}
-	m := newMemories(k)
+	m := newMemories(k, false)
 	read := make(chan error, 1)
 	go func() { read <- m.ready(t.Context()) }()
 	<-k.asked

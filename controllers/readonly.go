@@ -2,10 +2,8 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -16,46 +14,6 @@ import (
 // This file is the operator that only plans. It writes its reports and nothing else, and it writes
 // them beside those of an operator that does what it plans: that one's are a memory of what has
 // happened, and here nothing has.
-
-// plannedLabel marks the reports of an operator that only plans.
-const plannedLabel = v1alpha1.Group + "/read-only"
-
-func planned(o client.Object) bool { return o.GetLabels()[plannedLabel] != "" }
-
-// A preview is a keeper of reports. What it remembers others remember: when it is loaded, and from then
-// on as their reports change.
-type preview struct {
-	*archive
-	memory *archive
-}
-
-func newPreview(reader client.Reader, writer client.Client, scope string) preview {
-	p := preview{newArchive(reader, writer, scope), newArchive(reader, writer, scope)}
-	p.planned = true
-	return p
-}
-
-func (p preview) load(ctx context.Context) (map[lb.Key]record, error) {
-	out, err := p.archive.load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	remembered, err := p.memory.load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for key, r := range remembered {
-		report := out[key]
-		report.Memory = r.Memory
-		out[key] = report
-	}
-	return out, nil
-}
-
-func (p preview) save(ctx context.Context, key lb.Key, r record) error {
-	r.Memory = v1alpha1.Memory{}
-	return p.archive.save(ctx, key, r)
-}
 
 // onWorker leads to the load balancer of a report of the operator that does what it plans, if that one
 // remembers something else by now: here it is planned with that.
@@ -99,25 +57,4 @@ func (r *reconciler) preview(ctx context.Context, o outcome) (reconcile.Result, 
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: r.jittered()}, nil
-}
-
-// A sweeper deletes the reports of an operator that only planned: what they say is about to be done.
-type sweeper struct {
-	reader client.Reader
-	writer client.Writer
-	scope  string
-}
-
-// Start sweeps once.
-func (s *sweeper) Start(ctx context.Context) error {
-	var list v1alpha1.LoadBalancerList
-	if err := s.reader.List(ctx, &list, client.MatchingLabels{scopeLabel: s.scope, plannedLabel: "true"}); err != nil {
-		return fmt.Errorf("listing what was only planned: %w", err)
-	}
-	for i := range list.Items {
-		if err := s.writer.Delete(ctx, &list.Items[i]); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting what was only planned: %w", err)
-		}
-	}
-	return nil
 }

@@ -193,11 +193,6 @@ func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory,
 	}
 }
 
-// over reports whether a rejection has ended.
-func over(r v1alpha1.Rejection, now time.Time) bool {
-	return r.Until != nil && !now.Before(r.Until.Time)
-}
-
 // lasting are the rejections that had not ended when it was looked.
 func (o outcome) lasting(all []v1alpha1.Rejection) []v1alpha1.Rejection {
 	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool { return over(r, o.snap.at) })

@@ -139,7 +139,8 @@ func TestARecordThatAnotherOperatorHasWrittenStays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
 			early, late := newArchive(b.Client, b.Client, ""), newArchive(b.Client, b.Client, "")
-			early.term, late.term = "early", "late"
+			early.inTerm("early", nil)
+			late.inTerm("late", nil)
 			if err := early.save(t.Context(), benchKey, record{Address: "first"}); err != nil {
 				t.Fatal(err)
 			}
@@ -172,7 +173,7 @@ func TestARecordThatAnotherLeaderDeletedStaysDeleted(t *testing.T) {
 			b.place()
 			b.settle()
 			paused, remembered := b.reconciler, b.memories.recall(benchKey)
-			paused.memories.keeper.(*archive).may = func() error { return errors.New("the lease was last renewed 25s ago") }
+			paused.memories.keeper.(*archive).inTerm("", func() error { return errors.New("the lease was last renewed 25s ago") })
 			if len(remembered.Memory.Members) != 1 {
 				t.Fatalf("it remembers %+v", remembered.Memory)
 			}

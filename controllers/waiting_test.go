@@ -16,7 +16,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -29,8 +28,11 @@ import (
 // A countingKeeper is a keeper that counts what it is given.
 type countingKeeper struct {
 	keeper
+	known map[lb.Key]record
 	saved []record
 }
+
+func (s *countingKeeper) load(context.Context) (map[lb.Key]record, error) { return s.known, nil }
 
 func (s *countingKeeper) save(_ context.Context, _ lb.Key, r record) error {
 	s.saved = append(s.saved, r)
@@ -48,10 +50,11 @@ func (clerk) Apply(context.Context, *lb.Observed, plan.Step) (plan.Result, error
 func pacedRun(t *testing.T, steps int) (saved []record, told *metav1.Condition) {
 	const key = lb.Key("fairlead/shop/web/internal")
 	before := record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web"}}}}
-	kept := &countingKeeper{}
-	r := &reconciler{gatherer: &gatherer{memories: newMemories(kept)}}
-	r.memories.records, r.memories.memories, r.memories.holders = map[lb.Key]record{}, map[lb.Key]ingress.Memory{}, map[string]map[lb.Key]bool{}
-	r.memories.put(key, before)
+	kept := &countingKeeper{known: map[lb.Key]record{key: before}}
+	r := &reconciler{gatherer: &gatherer{memories: newMemories(kept, false)}}
+	if err := r.memories.ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	r.cloud = providers.InTurns(clerk{}, 1, 1)
 	o := outcome{snap: &gathering{record: before}, seen: &lb.Observed{Key: key}}
 	o.snap.Key = key
@@ -157,7 +160,7 @@ func TestAWaitOutlivesTheProcess(t *testing.T) {
 // A load balancer for which there is no slot is queued.
 func TestAQueuedReconcileIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &reconciler{gatherer: &gatherer{memories: newMemories(&countingKeeper{})}}
+		r := &reconciler{gatherer: &gatherer{memories: newMemories(&countingKeeper{}, false)}}
 		long := working(func(context.Context, string) error { time.Sleep(time.Minute); return nil })
 		b := queue.NewBounded(long, 1, queue.NewLiveness(time.Hour), "loadbalancers", func(ctx context.Context, key string) func() {
 			return r.queued(ctx, lb.Key(key))
@@ -223,7 +226,7 @@ func (f *forgetful) load(context.Context) (map[lb.Key]record, error) {
 
 func TestAFirstReadOfRecordsThatFailsIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &reconciler{gatherer: &gatherer{memories: newMemories(&forgetful{times: 3})}}
+		r := &reconciler{gatherer: &gatherer{memories: newMemories(&forgetful{times: 3}, false)}}
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[lb.Key]())
 		defer q.ShutDown()
 		ctx, stop := context.WithCancel(t.Context())
