@@ -14,7 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli/manifests"
-	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -70,7 +70,7 @@ func (h home) objects(ctx context.Context) (ingress.Objects, error) {
 		}
 	}
 	out.PodsKnown = true
-	if out.Memories, err = controllers.Remembered(ctx, cluster, h.namespace); err != nil {
+	if out.Memories, err = records.Remembered(ctx, cluster, h.namespace); err != nil {
 		return out, fmt.Errorf("reading what the operator remembers: %w", err)
 	}
 	return out, nil

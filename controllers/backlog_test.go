@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -118,7 +119,7 @@ func TestFeaturesAreCountedByClass(t *testing.T) {
 		v.Spec.TLS = []networkingv1.IngressTLS{{}}
 		return v1alpha1.MemberMemory{Ingress: name, LastAccepted: v}
 	}
-	records := map[lb.Key]record{
+	records := map[lb.Key]records.Record{
 		"public/shop/@all/internal": {Memory: v1alpha1.Memory{
 			Class:   &v1alpha1.LoadBalancerClassSpec{Inbound: []string{"10.0.0.0/8"}},
 			Members: []v1alpha1.MemberMemory{member("shop/a", "fairlead.dev/group"), member("shop/b", "fairlead.dev/group", "fairlead.dev/order"), {Ingress: "shop/new"}},

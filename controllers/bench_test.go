@@ -19,6 +19,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/metrics"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -101,7 +102,7 @@ func (b *bench) succeed() {
 	b.reconciler = &reconciler{
 		gatherer: &gatherer{
 			cache: b.Client, server: b.Client, secrets: cluster.NewSecretReader(cluster.SecretsMode(""), b.Client, b.Client), directory: cluster.NewDependencies(),
-			pods: cluster.NewPodReader(b.Client, false), memories: newMemories(newArchive(b.Client, b.Client, ""), false),
+			pods: cluster.NewPodReader(b.Client, false), memories: records.NewCache(records.NewStore(b.Client, b.Client, ""), false),
 			judged: &cluster.CertificateCache{}, doubts: &doubts{},
 		},
 		observer: observer{cloud: b.cloud, every: 10 * time.Hour},
@@ -176,11 +177,11 @@ func (b *bench) settle() {
 		if _, err := b.reconcile(); err != nil {
 			b.Fatal(err)
 		}
-		if p := b.memories.recall(benchKey).LastPlan; p != nil && int(p.Done) == len(p.Steps)+int(p.OmittedSteps) {
+		if p := b.memories.Get(benchKey).LastPlan; p != nil && int(p.Done) == len(p.Steps)+int(p.OmittedSteps) {
 			return
 		}
 	}
-	b.Fatalf("it does not settle: %+v", b.memories.recall(benchKey))
+	b.Fatalf("it does not settle: %+v", b.memories.Get(benchKey))
 }
 
 // rules is how many rules the cloud has.

@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -37,7 +38,7 @@ type census struct {
 type emitter = func(m metrics.Metric, value float64, labels ...string)
 
 func (c census) take(emit emitter) {
-	records := c.memories.all()
+	records := c.memories.All()
 	if records == nil {
 		return
 	}
@@ -70,7 +71,7 @@ func (c census) take(emit emitter) {
 }
 
 // ofRecords counts what is remembered of load balancers.
-func (c census) ofRecords(records map[lb.Key]record, emit emitter) {
+func (c census) ofRecords(records map[lb.Key]records.Record, emit emitter) {
 	conditions := map[[2]string]int{}
 	for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionProgrammed, v1alpha1.ConditionDegraded, v1alpha1.ConditionWaiting} {
 		for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse} {
@@ -112,7 +113,7 @@ func (c census) ofRecords(records map[lb.Key]record, emit emitter) {
 }
 
 // ofIngresses counts those that name no class, and those that are not ours alone.
-func (c census) ofIngresses(records map[lb.Key]record, emit emitter) {
+func (c census) ofIngresses(records map[lb.Key]records.Record, emit emitter) {
 	ctx := context.Background() // of a scrape, which has none; caches answer at once
 	var list networkingv1.IngressList
 	err := c.cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
@@ -140,7 +141,7 @@ func (c census) ofIngresses(records map[lb.Key]record, emit emitter) {
 			without[ing.Namespace] = n
 		}
 		name := cluster.RefOf(cluster.KindIngress, ing).String()
-		holders := c.memories.holding(name)
+		holders := c.memories.Holding(name)
 		graced := func(k lb.Key) bool {
 			since := departedAt(records[k], name)
 			return since != nil && time.Since(since.Time) < c.grace(k, objects)
@@ -162,7 +163,7 @@ func (c census) ofIngresses(records map[lb.Key]record, emit emitter) {
 }
 
 // publishedBy is what load balancers may have written into an Ingress's status.
-func publishedBy(records map[lb.Key]record, keys []lb.Key) []string {
+func publishedBy(records map[lb.Key]records.Record, keys []lb.Key) []string {
 	var out []string
 	for _, key := range keys {
 		r := records[key]
@@ -172,8 +173,8 @@ func publishedBy(records map[lb.Key]record, keys []lb.Key) []string {
 }
 
 // departedAt is since when a member has not been ours any more; nil if it is.
-func departedAt(r record, member string) *metav1.Time {
-	known := memberOf(&r, member)
+func departedAt(r records.Record, member string) *metav1.Time {
+	known := records.MemberOf(&r, member)
 	if known == nil {
 		return nil
 	}
@@ -185,7 +186,7 @@ func (c census) grace(key lb.Key, objects ingress.Objects) time.Duration {
 	class := ingress.FindClass(objects, c.options, key.Class())
 	if class == nil {
 		class = &ingress.Class{}
-		if spec := c.memories.recall(key).Memory.Class; spec != nil {
+		if spec := c.memories.Get(key).Memory.Class; spec != nil {
 			class.LoadBalancerClassSpec = *spec
 		}
 	}

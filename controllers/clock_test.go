@@ -8,6 +8,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 )
 
 // This file moves the wall clock by an hour against what records say: they are read by other processes, so their times
@@ -26,7 +27,7 @@ func TestAWallClockThatIsMoved(t *testing.T) {
 	} {
 		now := written.Add(c.moved)
 		o := outcome{snap: &gathering{}}
-		next := record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Previous: "before", PublishedAt: at}}}}
+		next := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Previous: "before", PublishedAt: at}}}}
 		if ended, _ := o.endMoves(&next, now); len(ended) > 0 != c.ends {
 			t.Errorf("%s: a move ends: %t", name, !c.ends)
 		}
@@ -39,10 +40,10 @@ func TestAWallClockThatIsMoved(t *testing.T) {
 			t.Errorf("%s: what has to be confirmed goes", name)
 		}
 		refused := v1alpha1.Rejection{Version: "1", Until: &metav1.Time{Time: written.Add(queue.AfterRejected)}}
-		if over(refused, now) != c.over {
+		if records.HasEnded(refused, now) != c.over {
 			t.Errorf("%s: a refusal is over: %t", name, !c.over)
 		}
-		r := record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Rejections: []v1alpha1.Rejection{refused}}}}}
+		r := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Rejections: []v1alpha1.Rejection{refused}}}}}
 		if wait := untilTried(&r, now); wait > queue.AfterRejected {
 			t.Errorf("%s: it is tried again in %s", name, wait)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -145,7 +146,7 @@ func TestADoubtIsReadAnew(t *testing.T) {
 	cache, server := &countingReader{}, &countingReader{}
 	g := &gatherer{
 		cache: cache, server: server, doubts: &doubts{}, judged: &cluster.CertificateCache{}, directory: cluster.NewDependencies(),
-		memories: newMemories(nothing{}, false), pods: cluster.NewPodReader(cache, false), secrets: cluster.NewSecretReader(cluster.SecretsNone, server, cache),
+		memories: records.NewCache(nothing{}, false), pods: cluster.NewPodReader(cache, false), secrets: cluster.NewSecretReader(cluster.SecretsNone, server, cache),
 	}
 	for i, doubted := range []bool{false, true, false} {
 		server.lists = nil
@@ -161,9 +162,9 @@ func TestADoubtIsReadAnew(t *testing.T) {
 }
 
 // nothing is a keeper that remembers nothing.
-type nothing struct{ keeper }
+type nothing struct{ records.Keeper }
 
-func (nothing) load(context.Context) (map[lb.Key]record, error) { return nil, nil }
+func (nothing) Load(context.Context) (map[lb.Key]records.Record, error) { return nil, nil }
 
 // TestAnIngressThatAnotherLeaderHasLetGoOfIsNotServedAgain: the cache of an operator that takes over has an Ingress with our
 // finalizer that is deleted by now. The record, which is read from the API server, does not have it.

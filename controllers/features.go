@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/metrics"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -12,7 +13,7 @@ import (
 // This file counts what is in use, by class.
 
 // ofFeatures counts the Ingresses that use each feature.
-func ofFeatures(records map[lb.Key]record, emit emitter) {
+func ofFeatures(records map[lb.Key]records.Record, emit emitter) {
 	type use struct{ class, feature string }
 	found := map[use]int{}
 	for key, r := range records {

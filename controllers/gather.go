@@ -21,6 +21,7 @@ import (
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/multimap"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -31,7 +32,7 @@ import (
 // A gathering is the snapshot of a load balancer and whom it has to let go of.
 type gathering struct {
 	ingress.Snapshot
-	record record // what is remembered
+	record records.Record // what is remembered
 	// actual are the members' Ingresses as they are, by namespace/name.
 	actual map[string]*networkingv1.Ingress
 	// departed are Ingresses that this load balancer holds and that are no members any more:
@@ -66,7 +67,7 @@ type gatherer struct {
 	judged    *cluster.CertificateCache
 	pods      cluster.PodReader
 	directory *cluster.Dependencies
-	memories  *memories
+	memories  *records.Cache
 	scope     string   // the namespace that the operator looks after, or "" for all
 	paused    []string // load balancers that a setting pauses, by key
 	options   ingress.Options
@@ -80,11 +81,11 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if g.doubts.about(key) {
 		g = g.anew()
 	}
-	if err := g.memories.ready(ctx); err != nil {
+	if err := g.memories.Ready(ctx); err != nil {
 		return nil, fmt.Errorf("reading what is remembered: %w", err)
 	}
 	now := time.Now()
-	record, memory := g.memories.recall(key), g.memories.memory(key, now)
+	record, memory := g.memories.Get(key), g.memories.Memory(key, now)
 	pausedBy, err := g.pausedBy(ctx, key, g.cache)
 	if err != nil {
 		return nil, err
@@ -118,11 +119,11 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses, slices.Concat(slices.Collect(maps.Values(memory.Hosts)), namespacesOf(vanished))...); err != nil {
 		return nil, err
 	}
-	objects.Memories = g.memories.about(names, now)
+	objects.Memories = g.memories.About(names, now)
 	memory.Members = maps.Clone(memory.Members)
 	objects.Memories[key] = memory
 	serveOn(vanished, known, objects.Memories)
-	g.memories.addPinned(g.options.Literal, objects.Memories)
+	g.memories.AddPinned(g.options.Literal, objects.Memories)
 
 	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, vanished: vanished, pausedBy: pausedBy, at: now}
 	out.Class.Name = key.Class()
@@ -238,7 +239,7 @@ type placement struct {
 
 // placeOf finds the load balancers of an Ingress. One that is being deleted still belongs where it did.
 func (g *gatherer) placeOf(ctx context.Context, ing *networkingv1.Ingress) (placement, error) {
-	if err := g.memories.ready(ctx); err != nil {
+	if err := g.memories.Ready(ctx); err != nil {
 		return placement{}, fmt.Errorf("reading what is remembered: %w", err)
 	}
 	objects, err := g.classes(ctx)
@@ -252,10 +253,10 @@ func (g *gatherer) placeOf(ctx context.Context, ing *networkingv1.Ingress) (plac
 		return placement{}, err
 	}
 	who := cluster.RefOf(cluster.KindIngress, ing)
-	objects.Memories = g.memories.about([]string{who.String()}, time.Now())
-	g.memories.addPinned(g.options.Literal, objects.Memories)
+	objects.Memories = g.memories.About([]string{who.String()}, time.Now())
+	g.memories.AddPinned(g.options.Literal, objects.Memories)
 	snapshots, homeless := ingress.Split(objects, g.options)
-	out, found := placement{homes: g.memories.holding(who.String())}, homeless
+	out, found := placement{homes: g.memories.Holding(who.String())}, homeless
 	for _, s := range snapshots {
 		out.homes, found = append(out.homes, s.Key), slices.Concat(found, s.Diagnostics)
 	}

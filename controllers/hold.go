@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/records"
 )
 
 // This file holds Ingresses back from disappearing while the cloud has something of theirs.
@@ -57,7 +58,7 @@ func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 	changed, fresh := false, []v1alpha1.MemberMemory(nil)
 	for _, m := range g.Members {
 		name := m.Owner.String()
-		known := memberOf(&next, name)
+		known := records.MemberOf(&next, name)
 		if known != nil && m.Departing != (known.DepartedAt != nil) {
 			known.DepartedAt, changed = nil, true
 			if m.Departing {
@@ -81,9 +82,9 @@ func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 		return nil
 	}
 	next.Memory.Members = append(next.Memory.Members, fresh...)
-	sortMembers(&next)
+	records.SortMembers(&next)
 	g.record = next
-	return r.memories.keep(ctx, g.Key, next)
+	return r.memories.Save(ctx, g.Key, next)
 }
 
 // letGo takes our finalizer from an Ingress, if it is there.

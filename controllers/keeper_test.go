@@ -11,13 +11,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/records"
 )
 
 // This file tests what of a record is read, written and believed.
 
 // counted is an archive of which the calls are counted, and fail if a test says so.
 type counted struct {
-	*archive
+	*records.Store
 	reads, creates, patches int
 	failure                 error
 }
@@ -45,21 +46,21 @@ func (b *bench) archive(term string) *counted {
 			return to.Status().Patch(ctx, o, p, opts...)
 		},
 	})
-	c.archive = newArchive(of, of, "")
-	c.archive.inTerm(term, nil)
+	c.Store = records.NewStore(of, of, "")
+	c.Store.InTerm(term, nil)
 	return c
 }
 
-func (b *bench) save(a *counted, r record) {
+func (b *bench) save(a *counted, r records.Record) {
 	b.Helper()
-	if err := a.save(b.Context(), benchKey, r); err != nil {
+	if err := a.Save(b.Context(), benchKey, r); err != nil {
 		b.Error(err)
 	}
 }
 
 func (b *bench) claim(a *counted) {
 	b.Helper()
-	if err := a.claim(b.Context(), benchKey); err != nil {
+	if err := a.Claim(b.Context(), benchKey); err != nil {
 		b.Error(err)
 	}
 }
@@ -86,7 +87,7 @@ func (b *bench) touch(a *counted, edit func(*v1alpha1.LoadBalancerStatus)) {
 	if err := b.Status().Update(b.Context(), o); err != nil {
 		b.Fatal(err)
 	}
-	if key, ok := a.touched(o); !ok || key != benchKey {
+	if key, ok := a.KeyOfChanged(o); !ok || key != benchKey {
 		b.Errorf("what somebody else wrote is about %q, %t", key, ok)
 	}
 }
@@ -99,16 +100,16 @@ func TestARecordIsWrittenWhereItSaysSomethingNew(t *testing.T) {
 		return v1alpha1.Memory{Certificates: []v1alpha1.SecretCertificate{{Secret: "shop/tls", ID: id}}}
 	}
 	for i, c := range []struct {
-		r       record
+		r       records.Record
 		patches int
 	}{
-		{record{Address: "first"}, 1},
-		{record{Address: "first"}, 1},
-		{record{Address: "first", Memory: certificate("a")}, 1}, // onlyGains
-		{record{Address: "next", Memory: certificate("a")}, 2},
-		{record{Address: "next", Memory: certificate("b")}, 3},
-		{record{Address: "next", Memory: certificate("b")}, 3},
-		{record{Address: "next"}, 4},
+		{records.Record{Address: "first"}, 1},
+		{records.Record{Address: "first"}, 1},
+		{records.Record{Address: "first", Memory: certificate("a")}, 1}, // onlyGains
+		{records.Record{Address: "next", Memory: certificate("a")}, 2},
+		{records.Record{Address: "next", Memory: certificate("b")}, 3},
+		{records.Record{Address: "next", Memory: certificate("b")}, 3},
+		{records.Record{Address: "next"}, 4},
 	} {
 		b.save(a, c.r)
 		if a.patches != c.patches || a.creates != 1 || a.reads > 0 {
@@ -126,14 +127,14 @@ func TestARecordThatIsDoubtedIsReadAgainOnce(t *testing.T) {
 		"nothing has happened": {func(*bench, *counted) {}, 0},
 		"somebody wrote it":    {func(b *bench, a *counted) { b.touch(a, func(s *v1alpha1.LoadBalancerStatus) { s.Address = "theirs" }) }, 1},
 		"a report met another": {func(b *bench, a *counted) {
-			b.save(b.archived(), record{Address: "theirs"})
-			if err := a.save(b.Context(), benchKey, record{Address: "ours"}); !apierrors.IsConflict(err) {
+			b.save(b.archived(), records.Record{Address: "theirs"})
+			if err := a.Save(b.Context(), benchKey, records.Record{Address: "ours"}); !apierrors.IsConflict(err) {
 				b.Errorf("it is written over: %v", err)
 			}
 		}, 1},
 		"a plan met another": {func(b *bench, a *counted) {
-			b.save(b.archived(), record{Address: "theirs"})
-			if err := a.claim(b.Context(), benchKey); !apierrors.IsConflict(err) {
+			b.save(b.archived(), records.Record{Address: "theirs"})
+			if err := a.Claim(b.Context(), benchKey); !apierrors.IsConflict(err) {
 				b.Errorf("it begins: %v", err)
 			}
 		}, 1},
@@ -142,10 +143,10 @@ func TestARecordThatIsDoubtedIsReadAgainOnce(t *testing.T) {
 			b := newBench(t)
 			b.T = t
 			a := b.archive("ours")
-			b.save(a, record{Address: "first"})
+			b.save(a, records.Record{Address: "first"})
 			c.doubt(b, a)
-			b.save(a, record{Address: "second"})
-			b.save(a, record{Address: "third"})
+			b.save(a, records.Record{Address: "second"})
+			b.save(a, records.Record{Address: "third"})
 			if a.reads != c.reads || b.stored().Status.Address != "third" {
 				t.Errorf("it is read %d times, want %d, and has the address %s", a.reads, c.reads, b.stored().Status.Address)
 			}
@@ -157,7 +158,7 @@ func TestARecordThatIsDoubtedIsReadAgainOnce(t *testing.T) {
 func (b *bench) archived() *counted {
 	b.Helper()
 	a := b.archive("another")
-	if _, err := a.load(b.Context()); err != nil {
+	if _, err := a.Load(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	return a
@@ -168,23 +169,23 @@ func TestARecordThatCannotBeReadIsNotReplaced(t *testing.T) {
 	b := newBench(t)
 	a := b.archive("ours")
 	a.failure = errors.New("timeout")
-	if err := a.save(t.Context(), benchKey, record{}); !errors.Is(err, a.failure) {
+	if err := a.Save(t.Context(), benchKey, records.Record{}); !errors.Is(err, a.failure) {
 		t.Errorf("a first record that cannot be made: %v", err)
 	}
 	a.failure = nil
-	b.save(a, record{Address: "first"})
+	b.save(a, records.Record{Address: "first"})
 	b.touch(a, func(s *v1alpha1.LoadBalancerStatus) { s.Address = "theirs" })
 	a.failure = errors.New("timeout")
 	creates := a.creates
 	for what, err := range map[string]error{
-		"a record":            a.save(t.Context(), benchKey, record{Address: "second"}),
-		"the start of a plan": a.claim(t.Context(), benchKey),
+		"a record":            a.Save(t.Context(), benchKey, records.Record{Address: "second"}),
+		"the start of a plan": a.Claim(t.Context(), benchKey),
 	} {
 		if !errors.Is(err, a.failure) || a.creates != creates {
 			t.Errorf("%s that cannot be written: %v, and %d were made", what, err, a.creates-creates)
 		}
 	}
-	if taken, err := a.overtaken(t.Context(), benchKey); taken || !errors.Is(err, a.failure) {
+	if taken, err := a.Overtaken(t.Context(), benchKey); taken || !errors.Is(err, a.failure) {
 		t.Errorf("whether another one has begun cannot be read: %t, %v", taken, err)
 	}
 }
@@ -195,18 +196,18 @@ func TestAnotherTermIsToldOnce(t *testing.T) {
 	a := b.archive("ours")
 	told := func(want bool) {
 		t.Helper()
-		if got, err := a.overtaken(t.Context(), benchKey); err != nil || got != want {
+		if got, err := a.Overtaken(t.Context(), benchKey); err != nil || got != want {
 			t.Errorf("another one has begun: %t, want %t, error %v", got, want, err)
 		}
 	}
 	another := func(s *v1alpha1.LoadBalancerStatus) { s.Term = "another" }
 	told(false)
-	b.save(a, record{Address: "first"})
+	b.save(a, records.Record{Address: "first"})
 	b.touch(a, another)
 	told(false) // it has not begun one itself
 
 	b.claim(a)
-	b.save(a, record{Address: "second"})
+	b.save(a, records.Record{Address: "second"})
 	if term := b.stored().Status.Term; term != "ours" {
 		t.Errorf("the term is %q", term)
 	}
@@ -227,11 +228,11 @@ func TestAnotherTermIsToldOnce(t *testing.T) {
 func TestWhatWasWrittenHereIsNoNews(t *testing.T) {
 	b := newBench(t)
 	a := b.archive("ours")
-	b.save(a, record{Address: "first"})
+	b.save(a, records.Record{Address: "first"})
 	stranger := b.stored()
 	stranger.Name = "unknown"
 	for what, o := range map[string]*v1alpha1.LoadBalancer{"what was written here": b.stored(), "an unknown object": stranger} {
-		if key, touched := a.touched(o); touched {
+		if key, touched := a.KeyOfChanged(o); touched {
 			t.Errorf("%s counts as somebody else's change of %s", what, key)
 		}
 	}
@@ -241,15 +242,15 @@ func TestWhatWasWrittenHereIsNoNews(t *testing.T) {
 func TestARecordIsMadeOnce(t *testing.T) {
 	b := newBench(t)
 	a, another := b.archive("ours"), b.archive("another")
-	b.save(another, record{})
-	b.save(another, record{})
+	b.save(another, records.Record{})
+	b.save(another, records.Record{})
 	if another.creates != 1 {
 		t.Errorf("%d records are made", another.creates)
 	}
-	if err := a.save(t.Context(), benchKey, record{Address: "ours"}); !apierrors.IsAlreadyExists(err) {
+	if err := a.Save(t.Context(), benchKey, records.Record{Address: "ours"}); !apierrors.IsAlreadyExists(err) {
 		t.Errorf("the error is %v", err)
 	}
-	b.save(a, record{Address: "ours"})
+	b.save(a, records.Record{Address: "ours"})
 	if a.reads != 1 || b.stored().Status.Address != "ours" {
 		t.Errorf("it is read %d times, and is %+v", a.reads, b.stored().Status)
 	}
@@ -261,16 +262,16 @@ func TestARecordThatWasDroppedIsMadeAnew(t *testing.T) {
 	a := b.archive("ours")
 	drop := func() {
 		t.Helper()
-		if err := a.drop(t.Context(), benchKey); err != nil || b.stored() != nil {
+		if err := a.Drop(t.Context(), benchKey); err != nil || b.stored() != nil {
 			t.Errorf("it is dropped with %v, and %v is left", err, b.stored())
 		}
 	}
 	drop()
-	b.save(a, record{Address: "first"})
+	b.save(a, records.Record{Address: "first"})
 	b.claim(a)
 	drop()
-	b.save(a, record{Address: "second"})
-	if taken, err := a.overtaken(t.Context(), benchKey); err != nil || taken || b.stored() == nil {
+	b.save(a, records.Record{Address: "second"})
+	if taken, err := a.Overtaken(t.Context(), benchKey); err != nil || taken || b.stored() == nil {
 		t.Errorf("another one has begun: %t, error %v; there is %v", taken, err, b.stored())
 	}
 }
@@ -279,7 +280,7 @@ func TestARecordThatWasDroppedIsMadeAnew(t *testing.T) {
 func TestMembersThatAreReadAreInOrder(t *testing.T) {
 	b := newBench(t)
 	o := &v1alpha1.LoadBalancer{
-		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(string(benchKey), ""), Labels: map[string]string{scopeLabel: ""}},
+		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(string(benchKey), ""), Labels: map[string]string{records.ScopeLabel: ""}},
 		Spec:       v1alpha1.LoadBalancerSpec{Key: string(benchKey)},
 	}
 	b.create(o)
@@ -287,13 +288,13 @@ func TestMembersThatAreReadAreInOrder(t *testing.T) {
 	if err := b.Status().Update(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	found, err := b.archive("").load(t.Context())
+	found, err := b.archive("").Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := found[benchKey]
 	for _, name := range []string{"shop/a", "shop/b", "shop/c"} {
-		if memberOf(&r, name) == nil {
+		if records.MemberOf(&r, name) == nil {
 			t.Errorf("%s is not found", name)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 // so one that has none was not begun by an operator that has this record.
 func (r *reconciler) noteLoss(ctx context.Context, g *gathering, seen *lb.Observed, now time.Time) error {
 	known := &g.record.Memory
-	missing := r.memories.keeper.missing(g.Key, g.record.Term == "" && g.record.Address == "" && g.record.LastPlan == nil)
+	missing := r.memories.Keeper.Missing(g.Key, g.record.Term == "" && g.record.Address == "" && g.record.LastPlan == nil)
 	switch {
 	case r.grace <= 0 || r.readOnly || !seen.Exists:
 		known.LostAt = nil

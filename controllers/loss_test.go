@@ -66,7 +66,7 @@ func TestANewLoadBalancerHasNotLostItsRecord(t *testing.T) {
 	if err := b.hold(b.Context(), b.gathered()); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.memories.keeper.claim(b.Context(), benchKey); err != nil {
+	if err := b.memories.Keeper.Claim(b.Context(), benchKey); err != nil {
 		t.Fatal(err)
 	}
 	other := newBench(t, ask("shop.example"), service()) // which makes what this one's cloud gets
@@ -117,7 +117,7 @@ func (b *bench) loseRecord() {
 		b.Fatal(err)
 	}
 	report.ResourceVersion = "later"
-	b.memories.keeper.touched(report)
+	b.memories.Keeper.KeyOfChanged(report)
 }
 
 // confirm annotates the LoadBalancer.
@@ -131,5 +131,5 @@ func (b *bench) confirm(at time.Time) {
 	if err := b.Update(b.Context(), report); err != nil {
 		b.Fatal(err)
 	}
-	b.memories.keeper.touched(report)
+	b.memories.Keeper.KeyOfChanged(report)
 }

@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -99,14 +100,14 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if o.Metrics == nil {
 		o.Metrics = ctrlmetrics.Registry
 	}
-	var kept keeper = newArchive(m.GetAPIReader(), m.GetClient(), o.Namespace).inTerm(o.Term, o.May)
+	var kept records.Keeper = records.NewStore(m.GetAPIReader(), m.GetClient(), o.Namespace).InTerm(o.Term, o.May)
 	if o.ReadOnly {
-		kept, o.Cloud = newPreview(m.GetAPIReader(), m.GetClient(), o.Namespace), providers.ReadOnly(o.Cloud)
+		kept, o.Cloud = records.NewPlannedStore(m.GetAPIReader(), m.GetClient(), o.Namespace), providers.ReadOnly(o.Cloud)
 	}
 	r := &reconciler{
 		gatherer: &gatherer{
 			cache: m.GetClient(), server: m.GetAPIReader(), secrets: cluster.NewSecretReader(o.Secrets, m.GetAPIReader(), m.GetClient()), directory: cluster.NewDependencies(),
-			pods: pods, memories: newMemories(kept, o.ReadOnly), scope: o.Namespace, options: o.Classes, paused: o.Paused, grace: o.VanishedGrace,
+			pods: pods, memories: records.NewCache(kept, o.ReadOnly), scope: o.Namespace, options: o.Classes, paused: o.Paused, grace: o.VanishedGrace,
 			judged: &cluster.CertificateCache{}, doubts: &doubts{},
 		},
 		observer: observer{every: o.DriftInterval},
@@ -171,7 +172,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 			return err
 		}
 	}
-	if err := m.Add(newSweeper(m.GetAPIReader(), m.GetClient(), o.Namespace)); err != nil {
+	if err := m.Add(records.NewSweeper(m.GetAPIReader(), m.GetClient(), o.Namespace)); err != nil {
 		return fmt.Errorf("adding the sweeper of plans: %w", err)
 	}
 	if err := m.Add(&collector{r, o.OrphanInterval, o.Namespace, &sightings{reader: m.GetAPIReader(), writer: m.GetClient(), scope: o.Namespace}}); err != nil {

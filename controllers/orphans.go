@@ -101,7 +101,7 @@ func (c *collector) orphans(ctx context.Context) (out orphans, err error) {
 		return out, err
 	}
 	out.unlisted = err
-	if err := c.memories.ready(ctx); err != nil {
+	if err := c.memories.Ready(ctx); err != nil {
 		return out, err
 	}
 	objects, err := c.classes(ctx)
@@ -115,7 +115,7 @@ func (c *collector) orphans(ctx context.Context) (out orphans, err error) {
 	if out.lost, err = c.lost(ctx); err != nil {
 		return out, err
 	}
-	remembered := c.memories.keys()
+	remembered := c.memories.Keys()
 	out.held = map[string][]lb.Key{}
 	for _, k := range keys {
 		class, rest, _ := strings.Cut(string(k), "/")

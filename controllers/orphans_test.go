@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -71,7 +72,7 @@ func TestAnOrphanIsCollectedByTheSecondPass(t *testing.T) {
 	if got, _ := collects(t, c); !slices.Equal(got, []lb.Key{orphan}) {
 		t.Errorf("the first pass of the next leader collects %v", got)
 	}
-	records, err := b.memories.keeper.load(t.Context())
+	records, err := b.memories.Keeper.Load(t.Context())
 	if err != nil || len(records) > 0 {
 		t.Errorf("a sighting is taken for the record %v, error %v", records, err)
 	}
@@ -123,7 +124,7 @@ func TestWhatStandsForALoadBalancer(t *testing.T) {
 func TestAQuietPassWritesNothing(t *testing.T) {
 	b, collector := orphaned(t, orphan)
 	writer := b.archive("")
-	collector.sightings.writer = writer.archive.writer
+	collector.sightings.writer = writer.Store.Writer
 	for range 3 {
 		collects(t, collector)
 	}
@@ -247,7 +248,7 @@ func TestWhatKeepsOrphansIsSaid(t *testing.T) {
 // remember makes a record of a load balancer.
 func (b *bench) remember(key lb.Key) {
 	b.Helper()
-	if err := b.archive("").save(b.Context(), key, record{Address: "there"}); err != nil {
+	if err := b.archive("").Save(b.Context(), key, records.Record{Address: "there"}); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 )
@@ -35,7 +36,7 @@ type classMaker struct {
 	cache    client.Reader
 	writer   client.Client
 	events   events.EventRecorder // nil where the namespace default, which has those about classes, is not ours to write to
-	memories *memories
+	memories *records.Cache
 
 	last *networkingv1.IngressClassSpec // as it was before somebody deleted it
 }
@@ -82,11 +83,11 @@ func (c *classMaker) create(ctx context.Context) error {
 // lostParameters reports whether a load balancer of the class is served under parameters. Without
 // them it might be open to more than its owner said.
 func (c *classMaker) lostParameters(ctx context.Context) (bool, error) {
-	if err := c.memories.ready(ctx); err != nil {
+	if err := c.memories.Ready(ctx); err != nil {
 		return false, fmt.Errorf("reading what is remembered: %w", err)
 	}
-	for _, key := range c.memories.keys() {
-		spec := c.memories.recall(key).Memory.Class
+	for _, key := range c.memories.Keys() {
+		spec := c.memories.Get(key).Memory.Class
 		if strings.HasPrefix(string(key), c.name+"/") && spec != nil && !equality.Semantic.DeepEqual(*spec, v1alpha1.LoadBalancerClassSpec{}) {
 			return true, nil
 		}

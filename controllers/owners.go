@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 )
 
 // This file remembers which namespaces own the hosts of a load balancer. A host that its owner does not
@@ -26,14 +27,14 @@ func (o outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 	owned := map[string]bool{}
 	for _, h := range o.snap.OwnedHosts() {
 		if h.Named {
-			host := cmp.Or(string(h.Host), anyHost)
+			host := cmp.Or(string(h.Host), records.AnyHost)
 			owned[host] = true
 			known.Hosts = append(known.Hosts, v1alpha1.HostOwner{Host: host, Namespace: h.Namespace})
 		}
 	}
 	until := &metav1.Time{Time: now.Add(o.snap.Class.Grace()).Truncate(time.Second)}
 	for _, h := range before {
-		if owned[h.Host] || free(h, o.snap.at) {
+		if owned[h.Host] || records.IsFree(h, o.snap.at) {
 			continue
 		}
 		if h.Until == nil {
@@ -42,13 +43,13 @@ func (o outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 		known.Hosts = append(known.Hosts, h)
 	}
 	for i := range known.Hosts {
-		known.Hosts[i].Yields = o.built.Table != nil && slices.Contains(o.built.Table.Yielding, hostOf(known.Hosts[i]))
+		known.Hosts[i].Yields = o.built.Table != nil && slices.Contains(o.built.Table.Yielding, records.HostOf(known.Hosts[i]))
 	}
 	slices.SortFunc(known.Hosts, func(a, b v1alpha1.HostOwner) int { return cmp.Compare(a.Host, b.Host) })
 }
 
 // untilFree is how long it is until the next reservation ends; zero if there is none.
-func untilFree(r *record, now time.Time) time.Duration {
+func untilFree(r *records.Record, now time.Time) time.Duration {
 	var wait time.Duration
 	for _, h := range r.Memory.Hosts {
 		if h.Until != nil {

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -210,13 +211,13 @@ func TestWithout(t *testing.T) {
 	}
 	all := []networkingv1.IngressLoadBalancerIngress{entry("ours.example", "192.0.2.1"), entry("theirs.example", ""), entry("", "192.0.2.1")}
 	cases := map[string]struct {
-		of   record
+		of   records.Record
 		want []networkingv1.IngressLoadBalancerIngress
 	}{
-		"a host name":                       {record{Address: "ours.example"}, all[1:]},
-		"a host name, and where that leads": {record{Address: "ours.example", IPs: []string{"192.0.2.1"}}, all[1:2]},
-		"addresses without a name":          {record{Address: "192.0.2.2", IPs: []string{"192.0.2.2", "192.0.2.1"}}, all[:2]},
-		"nothing":                           {record{}, all},
+		"a host name":                       {records.Record{Address: "ours.example"}, all[1:]},
+		"a host name, and where that leads": {records.Record{Address: "ours.example", IPs: []string{"192.0.2.1"}}, all[1:2]},
+		"addresses without a name":          {records.Record{Address: "192.0.2.2", IPs: []string{"192.0.2.2", "192.0.2.1"}}, all[:2]},
+		"nothing":                           {records.Record{}, all},
 	}
 	for name, c := range cases {
 		if diff := cmp.Diff(c.want, without(all, addressesOf(&c.of))); diff != "" {
@@ -289,36 +290,36 @@ func TestChangedReach(t *testing.T) {
 
 // A slowKeeper answers when it is told to.
 type slowKeeper struct {
-	keeper
+	records.Keeper
 	asked, answer chan struct{}
 }
 
-func (k slowKeeper) load(context.Context) (map[lb.Key]record, error) {
+func (k slowKeeper) Load(context.Context) (map[lb.Key]records.Record, error) {
 	k.asked <- struct{}{}
 	<-k.answer
-	return map[lb.Key]record{"a": {Rules: 1}}, nil
+	return map[lb.Key]records.Record{"a": {Rules: 1}}, nil
 }
 
 func TestNobodyIsHeldUpWhileMemoriesAreRead(t *testing.T) {
 	k := slowKeeper{asked: make(chan struct{}), answer: make(chan struct{})}
-	m := newMemories(k, false)
+	m := records.NewCache(k, false)
 	read := make(chan error, 1)
-	go func() { read <- m.ready(t.Context()) }()
+	go func() { read <- m.Ready(t.Context()) }()
 	<-k.asked
-	if got := m.recall("a"); got.Rules != 0 {
+	if got := m.Get("a"); got.Rules != 0 {
 		t.Errorf("before they are read there is %v", got)
 	}
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	if err := m.ready(gone); !errors.Is(err, context.Canceled) {
+	if err := m.Ready(gone); !errors.Is(err, context.Canceled) {
 		t.Errorf("who cannot wait is told %v", err)
 	}
 	close(k.answer)
 	if err := <-read; err != nil {
 		t.Error(err)
 	}
-	if err := m.ready(t.Context()); err != nil || m.recall("a").Rules != 1 {
-		t.Errorf("afterwards there is %v, error %v", m.recall("a"), err)
+	if err := m.Ready(t.Context()); err != nil || m.Get("a").Rules != 1 {
+		t.Errorf("afterwards there is %v, error %v", m.Get("a"), err)
 	}
 }
 

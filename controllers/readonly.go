@@ -8,6 +8,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -18,7 +19,7 @@ import (
 // onWorker leads to the load balancer of a report of the operator that does what it plans, if that one
 // remembers something else by now: here it is planned with that.
 func (r *reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []lb.Key {
-	if planned(o) || o.Labels[scopeLabel] != r.scope {
+	if records.IsPlanned(o) || o.Labels[records.ScopeLabel] != r.scope {
 		return nil
 	}
 	now, err := cluster.Get[v1alpha1.LoadBalancer](ctx, r.cache, cluster.RefOf(v1alpha1.KindLoadBalancer, o))
@@ -27,10 +28,10 @@ func (r *reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []l
 	}
 	var known v1alpha1.Memory // of what is deleted, nothing
 	if now != nil {
-		sortMembers(&now.Status)
+		records.SortMembers(&now.Status)
 		known = now.Status.Memory
 	}
-	if key := lb.Key(o.Spec.Key); r.memories.follow(key, known) {
+	if key := lb.Key(o.Spec.Key); r.memories.Follow(key, known) {
 		return []lb.Key{key}
 	}
 	return nil
@@ -42,18 +43,18 @@ func (r *reconciler) preview(ctx context.Context, o outcome) (reconcile.Result, 
 	r.forget(key) // nobody keeps it true here: others may be at work
 	next := o.record(time.Now())
 	for name := range o.snap.departed {
-		if memberOf(&next, name) == nil {
+		if records.MemberOf(&next, name) == nil {
 			r.directory.Release(cluster.RefFrom(cluster.KindIngress, name), key)
 			delete(o.snap.departed, name)
 		}
 	}
 	if o.finished(&next) {
-		return reconcile.Result{}, r.memories.drop(ctx, key)
+		return reconcile.Result{}, r.memories.Drop(ctx, key)
 	}
 	if _, err := next.Trim(v1alpha1.MaxSize); err != nil {
 		return reconcile.Result{}, err
 	}
-	if err := r.memories.keep(ctx, key, next); err != nil {
+	if err := r.memories.Save(ctx, key, next); err != nil {
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: r.jittered()}, nil

@@ -92,7 +92,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	o.withheld = r.withheld(o)
 	r.targets.expect(key, r.directory.Of(key), o.groups()) // which target groups there will be: Pods may wait for them
 	if o.withheld == "" && !todo.Empty() {
-		if err := r.memories.keeper.claim(ctx, key); err != nil { // where another operator leads, the plan ends here
+		if err := r.memories.Keeper.Claim(ctx, key); err != nil { // where another operator leads, the plan ends here
 			r.forget(key)
 			return reconcile.Result{}, err
 		}
@@ -121,7 +121,7 @@ func (r *reconciler) carryOut(ctx context.Context, o *outcome) {
 
 // doubtOthers forgets what was seen of a load balancer that another operator has worked on since.
 func (r *reconciler) doubtOthers(ctx context.Context, key lb.Key) error {
-	taken, err := r.memories.keeper.overtaken(ctx, key)
+	taken, err := r.memories.Keeper.Overtaken(ctx, key)
 	if taken {
 		r.forget(key)
 	}

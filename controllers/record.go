@@ -11,6 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
@@ -23,7 +24,7 @@ import (
 // before and the time: it calls nothing, and equal outcomes leave an equal record.
 
 // record is the report; its memory is that of the record before.
-func (o outcome) record(now time.Time) record {
+func (o outcome) record(now time.Time) records.Record {
 	next := *o.snap.record.DeepCopy()
 	next.Members = o.snap.names()
 	next.MemberCount = int32(len(next.Members))
@@ -48,7 +49,7 @@ func (o outcome) record(now time.Time) record {
 	return next
 }
 
-func setConditions(r *record, conditions []metav1.Condition, now time.Time) {
+func setConditions(r *records.Record, conditions []metav1.Condition, now time.Time) {
 	for _, c := range conditions {
 		c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
 		meta.SetStatusCondition(&r.Conditions, c)
@@ -63,7 +64,7 @@ func addressOf(a lb.Address) string {
 }
 
 // addressesOf are all that the entries of a status may have that are this load balancer's.
-func addressesOf(r *record) []string {
+func addressesOf(r *records.Record) []string {
 	if r.Address == "" || slices.Contains(r.IPs, r.Address) {
 		return r.IPs
 	}
@@ -189,7 +190,7 @@ func reasonOf(err error) string {
 
 // learn notes what the next compilation needs to know. What was rejected by a cloud that could do something
 // else is to be tried again.
-func (o outcome) learn(next *record, now time.Time) {
+func (o outcome) learn(next *records.Record, now time.Time) {
 	for i := range next.Memory.Members {
 		m := &next.Memory.Members[i]
 		m.Rejections = slices.DeleteFunc(m.Rejections, func(r v1alpha1.Rejection) bool {
@@ -213,7 +214,7 @@ func (o outcome) learn(next *record, now time.Time) {
 		if m.Leaving {
 			continue
 		}
-		known := memberOf(next, m.Owner.String()) // hold enrolled it
+		known := records.MemberOf(next, m.Owner.String()) // hold enrolled it
 		o.learnRejections(m, known, now)
 		if served {
 			known.Rejections = o.lasting(known.Rejections) // what has ended was tried, and is there

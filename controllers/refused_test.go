@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -52,7 +53,7 @@ func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 		t.Errorf("the next attempt is in %s", got)
 	}
 	for when, want := range map[time.Duration]int{9 * time.Minute: many, 10 * time.Minute: 0} {
-		if got := len(memoryOf(next, now.Add(when)).Members["shop/web"].Rejections); got != want {
+		if got := len(records.MemoryOf(next, now.Add(when)).Members["shop/web"].Rejections); got != want {
 			t.Errorf("%d are refused after %s, want %d", got, when, want)
 		}
 	}
@@ -71,8 +72,8 @@ func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 
 // A refusal without an end, as an operator before this one wrote it, has none.
 func TestARefusalOfBeforeStays(t *testing.T) {
-	r := record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Rejections: []v1alpha1.Rejection{{Version: "1", Message: "no"}}}}}}
-	if got := memoryOf(r, time.Now().Add(time.Hour*24*365)).Members["shop/web"].Rejections; len(got) != 1 {
+	r := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Rejections: []v1alpha1.Rejection{{Version: "1", Message: "no"}}}}}}
+	if got := records.MemoryOf(r, time.Now().Add(time.Hour*24*365)).Members["shop/web"].Rejections; len(got) != 1 {
 		t.Errorf("it is %v after a year", got)
 	}
 	if got := untilTried(&r, time.Now()); got != queue.AfterRejected {

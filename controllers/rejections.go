@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -126,7 +127,7 @@ func secured(seen *lb.Observed, m ingress.Member, next lb.Certificate) bool {
 
 // asBefore is a message in the words in which it was told before, if it was: requests have other IDs each time.
 func (o outcome) asBefore(m ingress.Member, source diag.Source, message string) string {
-	if known := memberOf(&o.snap.record, m.Owner.String()); known != nil {
+	if known := records.MemberOf(&o.snap.record, m.Owner.String()); known != nil {
 		for _, r := range known.Rejections {
 			if queue.SameFailure(r.Message, message) {
 				return r.Message
@@ -178,7 +179,7 @@ func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory,
 	most := 5 + len(m.Spec.TLS) // an author who tries more versions has seen the message; and all of the certificates
 	for _, r := range o.refusals(m) {
 		at := slices.IndexFunc(known.Rejections, func(k v1alpha1.Rejection) bool { return k.Version == r.of })
-		if r.of == "" || at >= 0 && !over(known.Rejections[at], o.snap.at) {
+		if r.of == "" || at >= 0 && !records.HasEnded(known.Rejections[at], o.snap.at) {
 			continue
 		}
 		if at >= 0 {
@@ -195,16 +196,16 @@ func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory,
 
 // lasting are the rejections that had not ended when it was looked.
 func (o outcome) lasting(all []v1alpha1.Rejection) []v1alpha1.Rejection {
-	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool { return over(r, o.snap.at) })
+	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool { return records.HasEnded(r, o.snap.at) })
 }
 
 // rejected are the members of which other things are refused from now on than were until now. The next
 // compilation goes by these, so that the rest can go on at once.
-func (o outcome) rejected(next *record) []string {
+func (o outcome) rejected(next *records.Record) []string {
 	var out []string
 	for _, m := range next.Memory.Members {
 		var before []v1alpha1.Rejection
-		if known := memberOf(&o.snap.record, m.Ingress); known != nil {
+		if known := records.MemberOf(&o.snap.record, m.Ingress); known != nil {
 			before = o.lasting(known.Rejections)
 		}
 		if !equality.Semantic.DeepEqual(before, o.lasting(m.Rejections)) {
@@ -216,19 +217,19 @@ func (o outcome) rejected(next *record) []string {
 
 // hush leaves what is said of a load balancer as it was: a compilation that goes by what has just been learnt
 // follows at once, and has all to say.
-func (o outcome) hush(next *record) {
+func (o outcome) hush(next *records.Record) {
 	before := &o.snap.record
 	next.Conditions, next.Diagnostics, next.OmittedDiagnostics = before.Conditions, before.Diagnostics, before.OmittedDiagnostics
 }
 
 // rejecting reports whether there is something that the cloud might take once it can do more.
-func rejecting(r *record) bool {
+func rejecting(r *records.Record) bool {
 	return slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return len(m.Rejections) > 0 }) ||
 		slices.ContainsFunc(r.Diagnostics, func(d v1alpha1.Diagnostic) bool { return d.Reason == string(diag.QuotaExceeded) })
 }
 
 // untilTried is how long it is until something that was rejected is worth trying again.
-func untilTried(r *record, now time.Time) time.Duration {
+func untilTried(r *records.Record, now time.Time) time.Duration {
 	wait := queue.AfterRejected
 	for _, m := range r.Memory.Members {
 		for _, x := range m.Rejections {

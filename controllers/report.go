@@ -28,6 +28,7 @@ import (
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -108,11 +109,11 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		r.rules.forget(key)
 		r.waiting.forget(key)
 		r.doubts.forget(key)
-		err := r.memories.drop(ctx, key)
+		err := r.memories.Drop(ctx, key)
 		if err == nil {
 			err = r.release(ctx, o, free)
 		}
-		r.awaken(ctx, append(ended, r.memories.namesakes(key)...)) // the name is free
+		r.awaken(ctx, append(ended, r.memories.SameName(key)...)) // the name is free
 		return reconcile.Result{}, err
 	}
 	if !o.seen.Exists && len(o.snap.departed) == 0 && (len(o.snap.Members) == 0 || o.complete() && err == nil) {
@@ -186,12 +187,12 @@ func (r *reconciler) blind(ctx context.Context, snap *gathering, failure error) 
 }
 
 // keep has a record outlive this process, no larger than the API server takes it.
-func (r *reconciler) keep(ctx context.Context, key lb.Key, next *record) error {
+func (r *reconciler) keep(ctx context.Context, key lb.Key, next *records.Record) error {
 	lost, err := next.Trim(v1alpha1.MaxSize)
 	if len(lost) > 0 {
 		log.FromContext(ctx).Info("the record is full: last accepted versions were dropped", "ingresses", lost)
 	}
-	return errors.Join(err, r.memories.keep(ctx, key, *next.DeepCopy()))
+	return errors.Join(err, r.memories.Save(ctx, key, *next.DeepCopy()))
 }
 
 // lookAfter has Ingresses told, where no load balancer has them, why that is.
@@ -256,7 +257,7 @@ func (o outcome) log(ctx context.Context) {
 // publish writes where each member is reached, once everything that it asks for is there. A member of which
 // nothing is served has no address. Where the cloud refuses a step, members that have an address are told on
 // which of their ports that is.
-func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error {
+func (r *reconciler) publish(ctx context.Context, o outcome, next *records.Record) error {
 	gone := !o.seen.Exists && o.complete()
 	there := o.seen.Exists && o.seen.Active
 	served := there && o.served()
@@ -273,7 +274,7 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *record) error
 	reach := newReach(o.seen.Address, o.built.Table, func(port int32) bool { return o.seen.Listener(port) != nil }, o.diagnostics())
 	var errs []error
 	for _, m := range o.snap.Members {
-		known := memberOf(next, m.Owner.String())
+		known := records.MemberOf(next, m.Owner.String())
 		if m.Leaving || m.Vanished || known == nil {
 			continue
 		}
@@ -323,7 +324,7 @@ func (r *reconciler) patchStatus(ctx context.Context, ing *networkingv1.Ingress,
 // part ends what ties the Ingresses that have departed to the load balancer, once nothing is routed for them any more,
 // whatever state the others are in, and forgets them. It returns those that are to be let go of once the record has
 // forgotten them, too: one that is remembered when its finalizer goes would be taken for one that has vanished.
-func (r *reconciler) part(ctx context.Context, o outcome, next *record) (free map[string]*networkingv1.Ingress, err error) {
+func (r *reconciler) part(ctx context.Context, o outcome, next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
 	if len(o.snap.departed) == 0 || !retained(o.snap) && routed(plan.Diff(o.seen, o.built.LoadBalancer, o.caps)) {
 		return nil, nil
 	}
@@ -437,10 +438,10 @@ func takesAway(s plan.Step) bool {
 // endMoves forgets where members came from, once clients have had the time to follow. It returns the
 // load balancers that they may leave now, and how long the next one still has. A member that has moved
 // on from here has taken with it, or not, what else it was leaving: that one is to see for itself.
-func (o outcome) endMoves(next *record, now time.Time) (ended []lb.Key, wait time.Duration) {
+func (o outcome) endMoves(next *records.Record, now time.Time) (ended []lb.Key, wait time.Duration) {
 	grace := o.snap.Class.Grace()
 	for _, m := range o.snap.record.Memory.Members {
-		if m.Previous != "" && memberOf(next, m.Ingress) == nil {
+		if m.Previous != "" && records.MemberOf(next, m.Ingress) == nil {
 			ended = append(ended, left(m)...)
 		}
 	}
@@ -460,9 +461,9 @@ func (o outcome) endMoves(next *record, now time.Time) (ended []lb.Key, wait tim
 }
 
 // untilLetGo is when the grace of the first member ends that is not ours any more; 0 if there is none.
-func (o outcome) untilLetGo(next *record, now time.Time) (wait time.Duration) {
+func (o outcome) untilLetGo(next *records.Record, now time.Time) (wait time.Duration) {
 	for _, m := range o.snap.Members {
-		if known := memberOf(next, m.Owner.String()); m.Departing && known != nil && known.DepartedAt != nil {
+		if known := records.MemberOf(next, m.Owner.String()); m.Departing && known != nil && known.DepartedAt != nil {
 			left := known.DepartedAt.Add(o.snap.Class.Grace()).Sub(now)
 			wait = queue.Sooner(wait, max(left, queue.AfterConflict))
 		}
@@ -505,7 +506,7 @@ func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {
 }
 
 // finished reports whether there is nothing left of a load balancer, here or in the cloud.
-func (o outcome) finished(next *record) bool {
+func (o outcome) finished(next *records.Record) bool {
 	return o.complete() && len(o.snap.Members) == 0 && len(o.snap.departed) == 0 && len(next.Memory.Members) == 0 && len(next.Memory.Hosts) == 0 &&
 		!o.seen.Exists && len(o.seen.TargetGroups) == 0 && len(o.seen.Certificates) == 0 && o.seen.Firewall == ""
 }

@@ -12,6 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 )
@@ -116,7 +117,7 @@ func TestAPlanThatTakesMostWaitsForASecondReading(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := meta.FindStatusCondition(b.memories.recall(benchKey).Conditions, v1alpha1.ConditionProgrammed)
+	c := meta.FindStatusCondition(b.memories.Get(benchKey).Conditions, v1alpha1.ConditionProgrammed)
 	if b.rules() < 25 || c == nil || c.Reason != v1alpha1.ReasonUnconfirmed || result.RequeueAfter != queue.AfterConflict {
 		t.Errorf("after one reading %d rules are there, it says %+v, and comes back in %s", b.rules(), c, result.RequeueAfter)
 	}
@@ -132,28 +133,28 @@ func TestAPlanThatTakesMostWaitsForASecondReading(t *testing.T) {
 
 // What another operator has written since is not written over: neither by what came of a plan nor by a plan that begins.
 func TestARecordThatAnotherOperatorHasWrittenStays(t *testing.T) {
-	for name, write := range map[string]func(*archive) error{
-		"by a report":           func(a *archive) error { return a.save(t.Context(), benchKey, record{Address: "ours"}) },
-		"by a plan that begins": func(a *archive) error { return a.claim(t.Context(), benchKey) },
+	for name, write := range map[string]func(*records.Store) error{
+		"by a report":           func(a *records.Store) error { return a.Save(t.Context(), benchKey, records.Record{Address: "ours"}) },
+		"by a plan that begins": func(a *records.Store) error { return a.Claim(t.Context(), benchKey) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
-			early, late := newArchive(b.Client, b.Client, ""), newArchive(b.Client, b.Client, "")
-			early.inTerm("early", nil)
-			late.inTerm("late", nil)
-			if err := early.save(t.Context(), benchKey, record{Address: "first"}); err != nil {
+			early, late := records.NewStore(b.Client, b.Client, ""), records.NewStore(b.Client, b.Client, "")
+			early.InTerm("early", nil)
+			late.InTerm("late", nil)
+			if err := early.Save(t.Context(), benchKey, records.Record{Address: "first"}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := late.load(t.Context()); err != nil {
+			if _, err := late.Load(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if err := late.save(t.Context(), benchKey, record{Address: "theirs"}); err != nil {
+			if err := late.Save(t.Context(), benchKey, records.Record{Address: "theirs"}); err != nil {
 				t.Fatal(err)
 			}
 			if err := write(early); !apierrors.IsConflict(err) {
 				t.Errorf("the error is %v, want a conflict", err)
 			}
-			records, err := newArchive(b.Client, b.Client, "").load(t.Context())
+			records, err := records.NewStore(b.Client, b.Client, "").Load(t.Context())
 			if got := records[benchKey]; err != nil || got.Address != "theirs" || got.Term == "early" {
 				t.Errorf("the record is %+v, error %v", got, err)
 			}
@@ -164,16 +165,16 @@ func TestARecordThatAnotherOperatorHasWrittenStays(t *testing.T) {
 // An operator that was paused, and whose load balancer another one has deleted meanwhile, does not make the record again of
 // what it remembers: the next leader would take the Ingress for one that has vanished, and serve it.
 func TestARecordThatAnotherLeaderDeletedStaysDeleted(t *testing.T) {
-	for name, late := range map[string]func(*bench, record) error{
-		"a record is written": func(b *bench, r record) error { return b.memories.keep(b.Context(), benchKey, r) },
-		"a plan begins":       func(b *bench, _ record) error { return b.memories.keeper.claim(b.Context(), benchKey) },
+	for name, late := range map[string]func(*bench, records.Record) error{
+		"a record is written": func(b *bench, r records.Record) error { return b.memories.Save(b.Context(), benchKey, r) },
+		"a plan begins":       func(b *bench, _ records.Record) error { return b.memories.Keeper.Claim(b.Context(), benchKey) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, ask("shop.example"), service())
 			b.place()
 			b.settle()
-			paused, remembered := b.reconciler, b.memories.recall(benchKey)
-			paused.memories.keeper.(*archive).inTerm("", func() error { return errors.New("the lease was last renewed 25s ago") })
+			paused, remembered := b.reconciler, b.memories.Get(benchKey)
+			paused.memories.Keeper.(*records.Store).InTerm("", func() error { return errors.New("the lease was last renewed 25s ago") })
 			if len(remembered.Memory.Members) != 1 {
 				t.Fatalf("it remembers %+v", remembered.Memory)
 			}
@@ -188,7 +189,7 @@ func TestARecordThatAnotherLeaderDeletedStaysDeleted(t *testing.T) {
 					t.Error("it writes")
 				}
 			}
-			records, err := newArchive(b.Client, b.Client, "").load(t.Context())
+			records, err := records.NewStore(b.Client, b.Client, "").Load(t.Context())
 			if err != nil || len(records) > 0 {
 				t.Errorf("there are %+v, %v", records, err)
 			}

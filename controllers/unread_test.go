@@ -52,7 +52,7 @@ func (b *bench) unread(u unreadable) {
 func (b *bench) found() []diag.Reason {
 	b.Helper()
 	var out []diag.Reason
-	for _, d := range b.memories.recall(benchKey).Diagnostics {
+	for _, d := range b.memories.Get(benchKey).Diagnostics {
 		out = append(out, diag.Reason(d.Reason))
 	}
 	return out

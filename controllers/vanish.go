@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -31,7 +32,7 @@ func (g *gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*n
 		return nil, nil
 	}
 	here, gone := ingress.Absence{}, []v1alpha1.MemberMemory(nil)
-	for _, m := range g.memories.recall(key).Memory.Members {
+	for _, m := range g.memories.Get(key).Memory.Members {
 		if !stillServed(m) {
 			continue
 		}
@@ -100,7 +101,7 @@ func (g *gatherer) absence(ctx context.Context) (ingress.Absence, error) {
 		there[cluster.RefOf(cluster.KindIngress, &list.Items[i]).String()] = true
 	}
 	members := map[string]bool{}
-	for _, r := range g.memories.all() {
+	for _, r := range g.memories.All() {
 		for _, m := range r.Memory.Members {
 			if stillServed(m) {
 				members[m.Ingress] = there[m.Ingress]
@@ -141,7 +142,7 @@ func namespacesOf(vanished map[string]ingress.Vanishing) []string {
 }
 
 // noteVanished notes since when members have been gone, and reports whether that is news.
-func (g *gathering) noteVanished(next *record) bool {
+func (g *gathering) noteVanished(next *records.Record) bool {
 	news := false
 	for i := range next.Memory.Members {
 		m := &next.Memory.Members[i]
@@ -192,7 +193,7 @@ func (g *gathering) vanishedMessage() string {
 	names := slices.Sorted(maps.Keys(g.vanished))
 	last, unconfirmed := time.Time{}, 0
 	for _, name := range names {
-		known := memberOf(&g.record, name)
+		known := records.MemberOf(&g.record, name)
 		if known != nil && known.VanishedAt != nil && known.VanishedAt.After(last) {
 			last = known.VanishedAt.Time
 		}
@@ -212,7 +213,7 @@ func (g *gathering) vanishedMessage() string {
 }
 
 // untilVanishedGo is when the grace of the first member ends that has vanished; 0 if there is none that has one.
-func (r *reconciler) untilVanishedGo(next *record, now time.Time) (wait time.Duration) {
+func (r *reconciler) untilVanishedGo(next *records.Record, now time.Time) (wait time.Duration) {
 	for _, m := range next.Memory.Members {
 		if m.VanishedAt != nil && !m.Unconfirmed {
 			wait = queue.Sooner(wait, max(m.VanishedAt.Add(r.grace).Sub(now), queue.AfterConflict))

@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -232,7 +233,7 @@ func (r *reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string,
 
 // writeWaiting writes that a load balancer waits into its record, if it has one; nil if it could not.
 func (r *reconciler) writeWaiting(ctx context.Context, key lb.Key, why reasonToWait) *metav1.Condition {
-	before := r.memories.recall(key)
+	before := r.memories.Get(key)
 	if r.readOnly || len(before.Memory.Members) == 0 {
 		return nil
 	}
@@ -246,7 +247,7 @@ func (r *reconciler) writeWaiting(ctx context.Context, key lb.Key, why reasonToW
 }
 
 // setWaiting sets the condition Waiting to what has been waited for long. Where nothing was ever waited for there is none.
-func setWaiting(r *record, why []reasonToWait, now time.Time) {
+func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 	before := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
 	why = slices.DeleteFunc(slices.Clone(why), func(w reasonToWait) bool { return now.Sub(w.since) < tellAfter })
 	if len(why) == 0 {
@@ -270,7 +271,7 @@ func setWaiting(r *record, why []reasonToWait, now time.Time) {
 }
 
 // putCondition replaces a condition as a whole, with the time that it says.
-func putCondition(r *record, c metav1.Condition) {
+func putCondition(r *records.Record, c metav1.Condition) {
 	if before := meta.FindStatusCondition(r.Conditions, c.Type); before != nil {
 		*before = c
 		return
@@ -279,7 +280,7 @@ func putCondition(r *record, c metav1.Condition) {
 }
 
 // waitsFor is what a load balancer waits for after a reconcile, and notes it.
-func (r *reconciler) waitsFor(o outcome, next *record, now time.Time) []reasonToWait {
+func (r *reconciler) waitsFor(o outcome, next *records.Record, now time.Time) []reasonToWait {
 	key := o.snap.Key
 	texts := map[string]string{
 		v1alpha1.ReasonTargetHealth: o.awaitedTargets(r.waits.first(key)),
@@ -327,7 +328,7 @@ func throttled(err error) string {
 }
 
 // sinceFor is since when something is waited for: since what this process knows, or what the one before it has written.
-func sinceFor(r *record, reason string, known time.Time, waits bool, now time.Time) time.Time {
+func sinceFor(r *records.Record, reason string, known time.Time, waits bool, now time.Time) time.Time {
 	said := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
 	switch {
 	case !waits:
@@ -390,7 +391,7 @@ func (o outcome) awaitedCloud() string {
 }
 
 // awaitedQuota says that a quota is used up; "" where none is.
-func (o outcome) awaitedQuota(next *record) string {
+func (o outcome) awaitedQuota(next *records.Record) string {
 	full := slices.ContainsFunc(o.diagnostics(), func(d diag.Diagnostic) bool { return d.Reason == diag.QuotaExceeded })
 	for _, m := range next.Memory.Members {
 		full = full || slices.ContainsFunc(o.lasting(m.Rejections), func(x v1alpha1.Rejection) bool { return x.Until != nil })

@@ -23,18 +23,21 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 )
 
 // A countingKeeper is a keeper that counts what it is given.
 type countingKeeper struct {
-	keeper
-	known map[lb.Key]record
-	saved []record
+	records.Keeper
+	known map[lb.Key]records.Record
+	saved []records.Record
 }
 
-func (s *countingKeeper) load(context.Context) (map[lb.Key]record, error) { return s.known, nil }
+func (s *countingKeeper) Load(context.Context) (map[lb.Key]records.Record, error) {
+	return s.known, nil
+}
 
-func (s *countingKeeper) save(_ context.Context, _ lb.Key, r record) error {
+func (s *countingKeeper) Save(_ context.Context, _ lb.Key, r records.Record) error {
 	s.saved = append(s.saved, r)
 	return nil
 }
@@ -47,12 +50,12 @@ func (clerk) Apply(context.Context, *lb.Observed, plan.Step) (plan.Result, error
 }
 
 // pacedRun carries out a plan of so many steps, one a second, and returns what was written about it meanwhile.
-func pacedRun(t *testing.T, steps int) (saved []record, told *metav1.Condition) {
+func pacedRun(t *testing.T, steps int) (saved []records.Record, told *metav1.Condition) {
 	const key = lb.Key("fairlead/shop/web/internal")
-	before := record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web"}}}}
-	kept := &countingKeeper{known: map[lb.Key]record{key: before}}
-	r := &reconciler{gatherer: &gatherer{memories: newMemories(kept, false)}}
-	if err := r.memories.ready(t.Context()); err != nil {
+	before := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web"}}}}
+	kept := &countingKeeper{known: map[lb.Key]records.Record{key: before}}
+	r := &reconciler{gatherer: &gatherer{memories: records.NewCache(kept, false)}}
+	if err := r.memories.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r.cloud = providers.InTurns(clerk{}, 1, 1)
@@ -148,7 +151,7 @@ func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 func TestAWaitOutlivesTheProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		r := record{}
+		r := records.Record{}
 		setWaiting(&r, []reasonToWait{{v1alpha1.ReasonQuota, "full", began}}, began.Add(time.Minute))
 		time.Sleep(time.Hour)
 		if since := sinceFor(&r, v1alpha1.ReasonQuota, time.Time{}, true, time.Now()); began.Sub(since).Abs() > time.Second {
@@ -160,7 +163,7 @@ func TestAWaitOutlivesTheProcess(t *testing.T) {
 // A load balancer for which there is no slot is queued.
 func TestAQueuedReconcileIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &reconciler{gatherer: &gatherer{memories: newMemories(&countingKeeper{}, false)}}
+		r := &reconciler{gatherer: &gatherer{memories: records.NewCache(&countingKeeper{}, false)}}
 		long := working(func(context.Context, string) error { time.Sleep(time.Minute); return nil })
 		b := queue.NewBounded(long, 1, queue.NewLiveness(time.Hour), "loadbalancers", func(ctx context.Context, key string) func() {
 			return r.queued(ctx, lb.Key(key))
@@ -213,20 +216,20 @@ func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 
 // A forgetful keeper cannot be read the first few times.
 type forgetful struct {
-	keeper
+	records.Keeper
 	times int
 }
 
-func (f *forgetful) load(context.Context) (map[lb.Key]record, error) {
+func (f *forgetful) Load(context.Context) (map[lb.Key]records.Record, error) {
 	if f.times--; f.times >= 0 {
 		return nil, errors.New("the API server does not answer")
 	}
-	return map[lb.Key]record{"fairlead/shop/web/internal": {}}, nil
+	return map[lb.Key]records.Record{"fairlead/shop/web/internal": {}}, nil
 }
 
 func TestAFirstReadOfRecordsThatFailsIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &reconciler{gatherer: &gatherer{memories: newMemories(&forgetful{times: 3}, false)}}
+		r := &reconciler{gatherer: &gatherer{memories: records.NewCache(&forgetful{times: 3}, false)}}
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[lb.Key]())
 		defer q.ShutDown()
 		ctx, stop := context.WithCancel(t.Context())

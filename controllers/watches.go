@@ -78,7 +78,7 @@ func (r *registrar) sources(from cache.Cache) []source.TypedSource[groupKey] {
 func (r *reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key]) error {
 	go func() {
 		for wait := queue.FirstRetry; ; wait = min(2*wait, queue.LastRetry) {
-			err := r.memories.ready(ctx)
+			err := r.memories.Ready(ctx)
 			if err == nil {
 				break
 			}
@@ -89,7 +89,7 @@ func (r *reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key
 				return
 			}
 		}
-		for _, key := range r.memories.keys() {
+		for _, key := range r.memories.Keys() {
 			q.Add(key)
 		}
 	}()
@@ -99,7 +99,7 @@ func (r *reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key
 // onReport leads to the load balancer of a report that somebody else has written to: it may be paused
 // from now on, or not any more.
 func (r *reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata) []lb.Key {
-	if key, ok := r.memories.keeper.touched(o); ok {
+	if key, ok := r.memories.Keeper.KeyOfChanged(o); ok {
 		return []lb.Key{key}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (r *reconciler) onClasses(ctx context.Context, names []string) []lb.Key {
 	keys := r.onIngresses(ctx, func(before, after []lb.Key) bool {
 		return !slices.Equal(before, after) || slices.ContainsFunc(after, among)
 	})
-	for _, k := range r.memories.keys() {
+	for _, k := range r.memories.Keys() {
 		if among(k) && len(r.directory.MembersOf(k)) == 0 { // its class alone keeps it
 			keys = append(keys, k)
 		}

@@ -44,11 +44,12 @@ var suites = map[string]suite{
 	"providers":     {tests: []string{"providers"}},
 	"providers/aws": {tests: []string{"providers/aws"}, files: []string{}},
 	"controllers": {tests: []string{"controllers"}, inside: true, files: []string{
-		"keeper.go", "orphans.go", "patience.go", "seen.go", "sightings.go", "verdict.go",
+		"orphans.go", "patience.go", "seen.go", "sightings.go", "verdict.go",
 	}},
 	"controllers/queue": {tests: []string{"controllers/queue", "controllers"}, inside: true, files: []string{
 		"bursts.go", "slots.go",
 	}},
+	"controllers/records": {tests: []string{"controllers"}, inside: true, files: []string{"store.go"}},
 	"controllers/cluster": {tests: []string{"controllers/cluster", "controllers"}, inside: true, files: []string{
 		"certificates.go", "unconfirmed.go",
 	}},

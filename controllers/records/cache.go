@@ -1,4 +1,6 @@
-package controllers
+// Package records keeps a record of each load balancer: the report on it, and what is remembered from one reconcile to the
+// next. A LoadBalancer object holds it beyond the life of a process.
+package records
 
 import (
 	"cmp"
@@ -18,48 +20,47 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file keeps what is remembered of load balancers. Memory is never truth: to lose it loses
-// last good versions, rejections until the cloud repeats them, and that an event was sent before.
+// This file holds the records of all load balancers. A record is never the truth about the cloud: where one is lost, the last
+// accepted versions are lost, rejections until the cloud repeats them, and that an event was sent before.
 
-// A record is the report on a load balancer, which is its memory too.
-type record = v1alpha1.LoadBalancerStatus
+// Record is the report on a load balancer, with what is remembered of it.
+type Record = v1alpha1.LoadBalancerStatus
 
-// A keeper keeps records beyond the life of this process.
-type keeper interface {
-	load(ctx context.Context) (map[lb.Key]record, error)
-	save(ctx context.Context, key lb.Key, r record) error
-	drop(ctx context.Context, key lb.Key) error
-	// claim is the first write of a plan: it fails where another operator works on the load balancer.
-	claim(ctx context.Context, key lb.Key) error
-	// overtaken reports whether another operator has claimed a load balancer since this one did.
-	overtaken(ctx context.Context, key lb.Key) (bool, error)
-	// missing reports, once, whether a record that was written is found to be gone, or one that is blank was never claimed.
-	missing(key lb.Key, blank bool) bool
-	// touched is the key of a record that somebody else changed; false for any other object.
-	touched(o client.Object) (lb.Key, bool)
+// Keeper keeps records beyond the life of a process.
+type Keeper interface {
+	Load(ctx context.Context) (map[lb.Key]Record, error)
+	Save(ctx context.Context, key lb.Key, r Record) error
+	Drop(ctx context.Context, key lb.Key) error
+	// Claim is the first write of a plan. It fails where another operator works on the load balancer.
+	Claim(ctx context.Context, key lb.Key) error
+	// Overtaken reports whether another operator has claimed a load balancer since this one did.
+	Overtaken(ctx context.Context, key lb.Key) (bool, error)
+	// Missing reports, once, whether a record that was written is found to be gone, or one that is blank was never claimed.
+	Missing(key lb.Key, blank bool) bool
+	// KeyOfChanged returns the key of a record that another writer has changed; false for any other object.
+	KeyOfChanged(o client.Object) (lb.Key, bool)
 }
 
-// memories are all records. They are read when they are first needed, which is after this replica
-// became the leader: what the one before it wrote until then counts.
-type memories struct {
-	keeper  keeper
-	follows bool          // what is remembered is for somebody else to say
+// Cache holds all records. They are read when they are first needed, after this replica has the lease: so it reads what the
+// leader before it has written.
+type Cache struct {
+	Keeper  Keeper
+	follows bool          // another operator writes what is remembered
 	reading chan struct{} // holds one thing while the records are read
 
 	mu      sync.Mutex
-	records map[lb.Key]record         // nil before they are read
+	records map[lb.Key]Record         // nil before they are read
 	parsed  map[lb.Key]ingress.Memory // what the compiler reads of them
 	holders map[string]map[lb.Key]bool
 }
 
-// newMemories keeps records. With follows, another operator writes what is remembered.
-func newMemories(k keeper, follows bool) *memories {
-	return &memories{keeper: k, follows: follows, reading: make(chan struct{}, 1)}
+// NewCache keeps records. With follows, another operator writes what is remembered.
+func NewCache(k Keeper, follows bool) *Cache {
+	return &Cache{Keeper: k, follows: follows, reading: make(chan struct{}, 1)}
 }
 
-// ready reads the records, once. Whoever else needs them meanwhile waits, no longer than its context
-// lets it.
-func (m *memories) ready(ctx context.Context) error {
+// Ready reads the records, once. Callers wait for that as long as their contexts last.
+func (m *Cache) Ready(ctx context.Context) error {
 	select {
 	case m.reading <- struct{}{}:
 		defer func() { <-m.reading }()
@@ -69,41 +70,41 @@ func (m *memories) ready(ctx context.Context) error {
 	if m.loaded() {
 		return nil
 	}
-	records, err := m.keeper.load(ctx)
+	records, err := m.Keeper.Load(ctx)
 	if err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.records, m.parsed, m.holders = map[lb.Key]record{}, map[lb.Key]ingress.Memory{}, map[string]map[lb.Key]bool{}
+	m.records, m.parsed, m.holders = map[lb.Key]Record{}, map[lb.Key]ingress.Memory{}, map[string]map[lb.Key]bool{}
 	for key, r := range records {
 		m.put(key, r)
 	}
 	return nil
 }
 
-func (m *memories) loaded() bool {
+func (m *Cache) loaded() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.records != nil
 }
 
-// recall is the record of a load balancer. It is not to be changed.
-func (m *memories) recall(key lb.Key) record {
+// Get returns the record of a load balancer. The caller must not change it.
+func (m *Cache) Get(key lb.Key) Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.records[key]
 }
 
-// memory is what the compiler reads of a record at a time. It is not to be changed either.
-func (m *memories) memory(key lb.Key, now time.Time) ingress.Memory {
+// Memory returns what the compiler reads of a record at a time. The caller must not change it.
+func (m *Cache) Memory(key lb.Key, now time.Time) ingress.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.read(key, now)
 }
 
-// read makes a memory anew where some of it has an end.
-func (m *memories) read(key lb.Key, now time.Time) ingress.Memory {
+// read parses a record again where a part of it ends at a time.
+func (m *Cache) read(key lb.Key, now time.Time) ingress.Memory {
 	r := m.records[key]
 	ends := func(r v1alpha1.Rejection) bool { return r.Until != nil }
 	reserved := func(h v1alpha1.HostOwner) bool { return h.Until != nil }
@@ -111,40 +112,40 @@ func (m *memories) read(key lb.Key, now time.Time) ingress.Memory {
 		return m.DepartedAt != nil || m.VanishedAt != nil || slices.ContainsFunc(m.Rejections, ends)
 	}
 	if slices.ContainsFunc(r.Memory.Hosts, reserved) || slices.ContainsFunc(r.Memory.Members, changes) {
-		return memoryOf(r, now)
+		return MemoryOf(r, now)
 	}
 	return m.parsed[key]
 }
 
-// keys are those of all records.
-func (m *memories) keys() []lb.Key {
+// Keys returns the keys of all records.
+func (m *Cache) Keys() []lb.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Sorted(maps.Keys(m.records))
 }
 
-// namesakes are the other load balancers that are to have the name of one.
-func (m *memories) namesakes(key lb.Key) []lb.Key {
-	return slices.DeleteFunc(m.keys(), func(k lb.Key) bool { return k == key || k.Name() == "" || k.Name() != key.Name() })
+// SameName returns the other load balancers that are to have the name of one.
+func (m *Cache) SameName(key lb.Key) []lb.Key {
+	return slices.DeleteFunc(m.Keys(), func(k lb.Key) bool { return k == key || k.Name() == "" || k.Name() != key.Name() })
 }
 
-// all are all records, which are not to be changed; nil before they are read.
-func (m *memories) all() map[lb.Key]record {
+// All returns all records, which the caller must not change; nil before they are read.
+func (m *Cache) All() map[lb.Key]Record {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return maps.Clone(m.records)
 }
 
-// holding are the load balancers that remember an Ingress, by namespace/name.
-func (m *memories) holding(member string) []lb.Key {
+// Holding returns the load balancers whose records have an Ingress, by namespace/name.
+func (m *Cache) Holding(member string) []lb.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Sorted(maps.Keys(m.holders[member]))
 }
 
-// about is what the compiler needs to know about some Ingresses: every Memory that has one of them,
-// without the others that it has.
-func (m *memories) about(members []string, now time.Time) map[lb.Key]ingress.Memory {
+// About returns what the compiler needs to know about some Ingresses: every Memory that has one of them, without its other
+// Ingresses.
+func (m *Cache) About(members []string, now time.Time) map[lb.Key]ingress.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known, out := map[lb.Key]ingress.Memory{}, map[lb.Key]ingress.Memory{}
@@ -160,8 +161,8 @@ func (m *memories) about(members []string, now time.Time) map[lb.Key]ingress.Mem
 	return out
 }
 
-// addPinned adds to what the compiler needs to know that a class is remembered with parameters, if it is.
-func (m *memories) addPinned(class string, to map[lb.Key]ingress.Memory) {
+// AddPinned adds the parameters with which a class is remembered, if it is.
+func (m *Cache) AddPinned(class string, to map[lb.Key]ingress.Memory) {
 	if class == "" {
 		return
 	}
@@ -174,9 +175,9 @@ func (m *memories) addPinned(class string, to map[lb.Key]ingress.Memory) {
 	}
 }
 
-// keep replaces a record, here and where it outlives this process.
-func (m *memories) keep(ctx context.Context, key lb.Key, r record) error {
-	if err := m.keeper.save(ctx, key, r); err != nil {
+// Save replaces a record, in the Keeper first.
+func (m *Cache) Save(ctx context.Context, key lb.Key, r Record) error {
+	if err := m.Keeper.Save(ctx, key, r); err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -188,8 +189,8 @@ func (m *memories) keep(ctx context.Context, key lb.Key, r record) error {
 	return nil
 }
 
-// follow notes what somebody else remembers of a load balancer by now, and reports whether that is news.
-func (m *memories) follow(key lb.Key, known v1alpha1.Memory) bool {
+// Follow stores what another operator remembers of a load balancer, and reports whether that is new.
+func (m *Cache) Follow(key lb.Key, known v1alpha1.Memory) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.records[key]
@@ -201,33 +202,33 @@ func (m *memories) follow(key lb.Key, known v1alpha1.Memory) bool {
 	return true
 }
 
-// drop forgets a load balancer that is no more.
-func (m *memories) drop(ctx context.Context, key lb.Key) error {
-	if err := m.keeper.drop(ctx, key); err != nil {
+// Drop deletes the record of a load balancer.
+func (m *Cache) Drop(ctx context.Context, key lb.Key) error {
+	if err := m.Keeper.Drop(ctx, key); err != nil {
 		return err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.put(key, record{})
+	m.put(key, Record{})
 	delete(m.records, key)
 	delete(m.parsed, key)
 	return nil
 }
 
-func (m *memories) put(key lb.Key, r record) {
+func (m *Cache) put(key lb.Key, r Record) {
 	for _, member := range m.records[key].Memory.Members {
 		multimap.Remove(m.holders, member.Ingress, key)
 	}
-	m.records[key], m.parsed[key] = r, memoryOf(r, time.Time{})
+	m.records[key], m.parsed[key] = r, MemoryOf(r, time.Time{})
 	for _, member := range r.Memory.Members {
 		multimap.Add(m.holders, member.Ingress, key)
 	}
 }
 
-// Remembered is what the operator of a namespace, or of all, remembers of its load balancers: with it somebody
-// else compiles as that one does. A cluster where there never was one has no kind to keep it in.
+// Remembered returns what the operator of a namespace, or of all, remembers of its load balancers: with it the command line
+// compiles as the operator does. A cluster without our CRDs has no records.
 func Remembered(ctx context.Context, cluster client.Reader, namespace string) (map[lb.Key]ingress.Memory, error) {
-	records, err := newArchive(cluster, nil, namespace).load(ctx)
+	records, err := NewStore(cluster, nil, namespace).Load(ctx)
 	if meta.IsNoMatchError(err) {
 		return nil, nil
 	}
@@ -236,13 +237,13 @@ func Remembered(ctx context.Context, cluster client.Reader, namespace string) (m
 	}
 	out := make(map[lb.Key]ingress.Memory, len(records))
 	for key, r := range records {
-		out[key] = memoryOf(r, time.Now())
+		out[key] = MemoryOf(r, time.Now())
 	}
 	return out, nil
 }
 
-// memoryOf is the part of a record that the compiler reads, without what had ended by a time.
-func memoryOf(r record, now time.Time) ingress.Memory {
+// MemoryOf returns the part of a record that the compiler reads, without what had ended by a time.
+func MemoryOf(r Record, now time.Time) ingress.Memory {
 	out := ingress.Memory{
 		Class: r.Memory.Class, Members: map[string]ingress.Remembered{}, Certificates: map[string]lb.CertificateID{}, CloudCertificates: map[lb.CertificateID][]string{}, Clients: map[string]string{}, Rules: r.Memory.Rules,
 		Hosts: ownersOf(r.Memory.Hosts, now), Yielding: yieldingOf(r.Memory.Hosts),
@@ -265,7 +266,7 @@ func memoryOf(r record, now time.Time) ingress.Memory {
 			}
 		}
 		for _, x := range m.Rejections {
-			if over(x, now) {
+			if HasEnded(x, now) {
 				continue
 			}
 			known.Rejections = append(known.Rejections, ingress.Rejection{Version: x.Version, Message: x.Message})
@@ -284,8 +285,8 @@ func memoryOf(r record, now time.Time) ingress.Memory {
 	return out
 }
 
-// memberOf is what a record has of an Ingress; nil for nothing.
-func memberOf(r *record, member string) *v1alpha1.MemberMemory {
+// MemberOf returns what a record has of an Ingress; nil for nothing.
+func MemberOf(r *Record, member string) *v1alpha1.MemberMemory {
 	at, found := slices.BinarySearchFunc(r.Memory.Members, member, func(m v1alpha1.MemberMemory, member string) int {
 		return cmp.Compare(m.Ingress, member)
 	})
@@ -295,12 +296,12 @@ func memberOf(r *record, member string) *v1alpha1.MemberMemory {
 	return &r.Memory.Members[at]
 }
 
-// sortMembers makes the members of a record ready to be searched, as those of every record are.
-func sortMembers(r *record) {
+// SortMembers makes the members of a record ready to be searched, as those of every record are.
+func SortMembers(r *Record) {
 	slices.SortFunc(r.Memory.Members, func(a, b v1alpha1.MemberMemory) int { return cmp.Compare(a.Ingress, b.Ingress) })
 }
 
-// over reports whether a rejection has ended.
-func over(r v1alpha1.Rejection, now time.Time) bool {
+// HasEnded reports whether a rejection has ended.
+func HasEnded(r v1alpha1.Rejection, now time.Time) bool {
 	return r.Until != nil && !now.Before(r.Until.Time)
 }

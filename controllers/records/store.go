@@ -1,4 +1,4 @@
-package controllers
+package records
 
 import (
 	"cmp"
@@ -15,20 +15,20 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file keeps records in objects of the kind LoadBalancer, one for each. Nobody else is to write
-// there, but for the annotation that pauses; what somebody does write, or deletes, is written again.
+// This file keeps records in LoadBalancer objects, one for each load balancer. Other writers may set the annotation that
+// pauses; anything else that they change or delete is written again.
 
-// scopeLabel tells the records of operators apart that look after a namespace each: one would take
-// the load balancers of another for its own, without Ingresses.
-const scopeLabel = v1alpha1.Group + "/scope"
+// ScopeLabel holds the namespace of the operator that writes a record. Without it an operator of one namespace would take
+// the load balancers of another namespace for its own, without Ingresses.
+const ScopeLabel = v1alpha1.Group + "/scope"
 
-// An archive is a keeper that writes to the API server. It knows what it wrote last, so it reads
-// again only what somebody else wrote since.
-type archive struct {
+// Store is a Keeper that writes to the API server. It remembers what it wrote last, so that it reads a record again only
+// after another writer has changed it.
+type Store struct {
 	reader client.Reader
-	writer client.Client
+	Writer client.Client
 	scope  string // the namespace that the operator looks after, or "" for all
-	// planned says that its records are of what an operator would do that does nothing.
+	// IsPlanned says that its records are of what an operator would do that does nothing.
 	planned bool
 	// term names this operator for as long as it has the lease; noTerm where there is no election.
 	term string
@@ -37,41 +37,41 @@ type archive struct {
 
 	mu      sync.Mutex
 	written map[string]*v1alpha1.LoadBalancer // by name
-	doubted map[string]bool                   // names of those that are not as they were written
+	doubted map[string]bool                   // names of those that another writer has changed
 	claimed map[string]bool                   // names of those that had this term
 	gone    map[string]bool                   // names of those that were found to be deleted
 }
 
-func newArchive(reader client.Reader, writer client.Client, scope string) *archive {
-	return &archive{
-		reader: reader, writer: writer, scope: scope, term: noTerm,
+func NewStore(reader client.Reader, writer client.Client, scope string) *Store {
+	return &Store{
+		reader: reader, Writer: writer, scope: scope, term: noTerm,
 		written: map[string]*v1alpha1.LoadBalancer{}, doubted: map[string]bool{}, claimed: map[string]bool{}, gone: map[string]bool{},
 	}
 }
 
-// inTerm has the archive write in the term of a leader, and only while may returns no error.
-func (a *archive) inTerm(term string, may func() error) *archive {
+// InTerm has the archive write in the term of a leader, and only while may returns no error.
+func (a *Store) InTerm(term string, may func() error) *Store {
 	a.term, a.may = cmp.Or(term, noTerm), may
 	return a
 }
 
-func (a *archive) load(ctx context.Context) (map[lb.Key]record, error) {
+func (a *Store) Load(ctx context.Context) (map[lb.Key]Record, error) {
 	var list v1alpha1.LoadBalancerList
-	if err := a.reader.List(ctx, &list, client.MatchingLabels{scopeLabel: a.scope}); err != nil {
+	if err := a.reader.List(ctx, &list, client.MatchingLabels{ScopeLabel: a.scope}); err != nil {
 		return nil, fmt.Errorf("listing LoadBalancers: %w", err)
 	}
-	out := map[lb.Key]record{}
+	out := map[lb.Key]Record{}
 	for i := range list.Items {
-		if o := &list.Items[i]; planned(o) == a.planned {
-			sortMembers(&o.Status) // somebody else may have written it
-			a.note(o)
+		if o := &list.Items[i]; IsPlanned(o) == a.planned {
+			SortMembers(&o.Status) // somebody else may have written it
+			a.remember(o)
 			out[lb.Key(o.Spec.Key)] = o.Status
 		}
 	}
 	return out, nil
 }
 
-func (a *archive) save(ctx context.Context, key lb.Key, r record) error {
+func (a *Store) Save(ctx context.Context, key lb.Key, r Record) error {
 	if err := a.leads(key); err != nil {
 		return err
 	}
@@ -84,18 +84,18 @@ func (a *archive) save(ctx context.Context, key lb.Key, r record) error {
 	}
 	to := stored.DeepCopy()
 	r.DeepCopyInto(&to.Status)
-	// Whoever wrote it since may be an operator that leads now.
-	if err := a.writer.Status().Patch(ctx, to, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})); err != nil {
+	// Another writer may be an operator that has the lease now.
+	if err := a.Writer.Status().Patch(ctx, to, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})); err != nil {
 		a.doubt(stored.Name)
 		return fmt.Errorf("writing the status of LoadBalancer %s: %w", stored.Name, err)
 	}
-	a.note(to)
+	a.remember(to)
 	return nil
 }
 
-// leads returns an error where another operator may lead by now. It may have deleted the record, which must not be made again
-// of what this one remembers.
-func (a *archive) leads(key lb.Key) error {
+// leads returns an error where another operator may have the lease by now. That one may have deleted the record, which must
+// not be made again.
+func (a *Store) leads(key lb.Key) error {
 	if a.may == nil {
 		return nil
 	}
@@ -109,10 +109,10 @@ func (a *archive) leads(key lb.Key) error {
 // that a plan has begun to make.
 const noTerm = "none"
 
-// claim writes this term into the record of a load balancer, before a plan of it begins. Where another operator has
+// Claim writes this term into the record of a load balancer, before a plan of it begins. Where another operator has
 // written there since, the API server refuses the write, and the plan does not begin. Where the term is there already, the
 // write changes nothing, and is refused all the same.
-func (a *archive) claim(ctx context.Context, key lb.Key) error {
+func (a *Store) Claim(ctx context.Context, key lb.Key) error {
 	if err := a.leads(key); err != nil {
 		return err
 	}
@@ -122,19 +122,19 @@ func (a *archive) claim(ctx context.Context, key lb.Key) error {
 	}
 	to := stored.DeepCopy()
 	to.Status.Term = a.term
-	if err := a.writer.Status().Patch(ctx, to, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})); err != nil {
+	if err := a.Writer.Status().Patch(ctx, to, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})); err != nil {
 		a.doubt(stored.Name)
 		return fmt.Errorf("beginning a plan of LoadBalancer %s: %w", stored.Name, err)
 	}
-	a.note(to)
+	a.remember(to)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.claimed[to.Name] = true
 	return nil
 }
 
-// overtaken reports whether another operator has begun a plan of a load balancer since this one did.
-func (a *archive) overtaken(ctx context.Context, key lb.Key) (bool, error) {
+// Overtaken reports whether another operator has begun a plan of a load balancer since this one did.
+func (a *Store) Overtaken(ctx context.Context, key lb.Key) (bool, error) {
 	name := a.name(key)
 	stored, doubted := a.last(name)
 	if doubted {
@@ -154,8 +154,8 @@ func (a *archive) overtaken(ctx context.Context, key lb.Key) (bool, error) {
 
 // onlyGains reports whether nothing is new but which certificates the cloud has of Secrets, where the record
 // does not name any. An earlier version has written it: one that takes its place is not to write every
-// record for that, and sees for itself which they are. They are written with the next change.
-func onlyGains(before *record, now record) bool {
+// Record for that, and sees for itself which they are. They are written with the next change.
+func onlyGains(before *Record, now Record) bool {
 	if len(before.Memory.Certificates) > 0 {
 		return false
 	}
@@ -163,8 +163,8 @@ func onlyGains(before *record, now record) bool {
 	return equality.Semantic.DeepEqual(*before, now)
 }
 
-// stored is the object of a key as the API server has it. Where there is none, one is made.
-func (a *archive) stored(ctx context.Context, key lb.Key) (*v1alpha1.LoadBalancer, error) {
+// stored returns the object of a key as the API server has it. It creates the object if there is none.
+func (a *Store) stored(ctx context.Context, key lb.Key) (*v1alpha1.LoadBalancer, error) {
 	name := a.name(key)
 	stored, doubted := a.last(name)
 	var err error
@@ -175,24 +175,24 @@ func (a *archive) stored(ctx context.Context, key lb.Key) (*v1alpha1.LoadBalance
 		return stored, err
 	}
 	stored = &v1alpha1.LoadBalancer{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{scopeLabel: a.scope}},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{ScopeLabel: a.scope}},
 		Spec:       v1alpha1.LoadBalancerSpec{Key: string(key)},
 	}
 	if a.planned {
 		stored.Labels[plannedLabel] = "true"
 	}
-	if err := a.writer.Create(ctx, stored); err != nil {
+	if err := a.Writer.Create(ctx, stored); err != nil {
 		if apierrors.IsAlreadyExists(err) {
 			a.doubt(name)
 		}
 		return nil, fmt.Errorf("creating LoadBalancer %s: %w", name, err)
 	}
-	a.note(stored)
+	a.remember(stored)
 	return stored, nil
 }
 
-// read reads an object again; nil if there is none any more.
-func (a *archive) read(ctx context.Context, name string) (*v1alpha1.LoadBalancer, error) {
+// read reads an object again. It returns nil if it was deleted.
+func (a *Store) read(ctx context.Context, name string) (*v1alpha1.LoadBalancer, error) {
 	stored := &v1alpha1.LoadBalancer{}
 	err := a.reader.Get(ctx, client.ObjectKey{Name: name}, stored)
 	if apierrors.IsNotFound(err) {
@@ -202,11 +202,11 @@ func (a *archive) read(ctx context.Context, name string) (*v1alpha1.LoadBalancer
 	if err != nil {
 		return nil, fmt.Errorf("reading LoadBalancer %s: %w", name, err)
 	}
-	a.note(stored)
+	a.remember(stored)
 	return stored, nil
 }
 
-func (a *archive) drop(ctx context.Context, key lb.Key) error {
+func (a *Store) Drop(ctx context.Context, key lb.Key) error {
 	if err := a.leads(key); err != nil {
 		return err
 	}
@@ -215,15 +215,15 @@ func (a *archive) drop(ctx context.Context, key lb.Key) error {
 	if stored == nil {
 		return nil
 	}
-	if err := a.writer.Delete(ctx, stored); client.IgnoreNotFound(err) != nil {
+	if err := a.Writer.Delete(ctx, stored); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("deleting LoadBalancer %s: %w", name, err)
 	}
 	a.forget(name)
 	return nil
 }
 
-// touched is the key of an object that is not as it was written; false if it is, or is not ours.
-func (a *archive) touched(o client.Object) (lb.Key, bool) {
+// KeyOfChanged returns the key of an object that another writer has changed; false if none has, or it is not ours.
+func (a *Store) KeyOfChanged(o client.Object) (lb.Key, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	stored := a.written[o.GetName()]
@@ -234,8 +234,8 @@ func (a *archive) touched(o client.Object) (lb.Key, bool) {
 	return lb.Key(stored.Spec.Key), true
 }
 
-// name is that of the object of a key.
-func (a *archive) name(key lb.Key) string {
+// name returns the name of the object of a key.
+func (a *Store) name(key lb.Key) string {
 	name := v1alpha1.Name(string(key), a.scope)
 	if a.planned {
 		name += ".read-only"
@@ -243,28 +243,28 @@ func (a *archive) name(key lb.Key) string {
 	return name
 }
 
-func (a *archive) last(name string) (stored *v1alpha1.LoadBalancer, doubted bool) {
+func (a *Store) last(name string) (stored *v1alpha1.LoadBalancer, doubted bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.written[name], a.doubted[name]
 }
 
-// note notes what the API server has.
-func (a *archive) note(o *v1alpha1.LoadBalancer) {
+// remember stores what the API server has.
+func (a *Store) remember(o *v1alpha1.LoadBalancer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.written[o.Name] = o
 	delete(a.doubted, o.Name)
 }
 
-func (a *archive) doubt(name string) {
+func (a *Store) doubt(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.doubted[name] = true
 }
 
 // termOf returns the term in an object, which only a claim changes. An object that is written anew gets the term back.
-func (a *archive) termOf(stored *v1alpha1.LoadBalancer) string {
+func (a *Store) termOf(stored *v1alpha1.LoadBalancer) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if stored.Status.Term == "" && a.claimed[stored.Name] {
@@ -273,8 +273,8 @@ func (a *archive) termOf(stored *v1alpha1.LoadBalancer) string {
 	return stored.Status.Term
 }
 
-// miss notes that an object that was written is not there.
-func (a *archive) miss(name string) {
+// miss records that an object that was written does not exist.
+func (a *Store) miss(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.gone[name] = a.written[name] != nil
@@ -282,8 +282,8 @@ func (a *archive) miss(name string) {
 	delete(a.doubted, name)
 }
 
-// missing reports, once, whether an object that was written was found to be deleted, or one that is blank was not claimed.
-func (a *archive) missing(key lb.Key, blank bool) bool {
+// Missing reports, once, whether an object that was written was found to be deleted, or one that is blank was not claimed.
+func (a *Store) Missing(key lb.Key, blank bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	name := a.name(key)
@@ -292,7 +292,7 @@ func (a *archive) missing(key lb.Key, blank bool) bool {
 	return gone
 }
 
-func (a *archive) forget(name string) {
+func (a *Store) forget(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.written, name)

@@ -1,0 +1,81 @@
+package records
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file keeps the reports of an operator that only plans, beside the records of the one that carries plans out: these
+// are a memory of what has happened, and here nothing has.
+
+// plannedLabel marks the reports of an operator that only plans.
+const plannedLabel = v1alpha1.Group + "/read-only"
+
+func IsPlanned(o client.Object) bool { return o.GetLabels()[plannedLabel] != "" }
+
+// A preview is a Keeper of the reports of an operator that only plans. It loads what the operator that carries plans out
+// remembers.
+type preview struct {
+	*Store
+	memory *Store
+}
+
+// NewPlannedStore makes a Keeper of the reports of an operator that only plans.
+func NewPlannedStore(reader client.Reader, writer client.Client, scope string) Keeper {
+	p := preview{NewStore(reader, writer, scope), NewStore(reader, writer, scope)}
+	p.planned = true
+	return p
+}
+
+func (p preview) Load(ctx context.Context) (map[lb.Key]Record, error) {
+	out, err := p.Store.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	remembered, err := p.memory.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for key, r := range remembered {
+		report := out[key]
+		report.Memory = r.Memory
+		out[key] = report
+	}
+	return out, nil
+}
+
+func (p preview) Save(ctx context.Context, key lb.Key, r Record) error {
+	r.Memory = v1alpha1.Memory{}
+	return p.Store.Save(ctx, key, r)
+}
+
+// Sweeper deletes the reports of an operator that only planned: this one carries the plans out.
+type Sweeper struct {
+	reader client.Reader
+	writer client.Writer
+	scope  string
+}
+
+// NewSweeper makes a Sweeper.
+func NewSweeper(reader client.Reader, writer client.Writer, scope string) *Sweeper {
+	return &Sweeper{reader, writer, scope}
+}
+
+// Start deletes them once.
+func (s *Sweeper) Start(ctx context.Context) error {
+	var list v1alpha1.LoadBalancerList
+	if err := s.reader.List(ctx, &list, client.MatchingLabels{ScopeLabel: s.scope, plannedLabel: "true"}); err != nil {
+		return fmt.Errorf("listing what was only planned: %w", err)
+	}
+	for i := range list.Items {
+		if err := s.writer.Delete(ctx, &list.Items[i]); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("deleting what was only planned: %w", err)
+		}
+	}
+	return nil
+}
