@@ -1,4 +1,5 @@
-# The operator as one static binary in an empty image, for the platform that is asked for:
+# The operator as one static binary in an empty image, for the platform that is asked for. `make release`
+# reads this file: it runs the command that compiles and makes the same image, without docker.
 #
 #   docker build -t fairlead --platform linux/arm64 --build-arg VERSION=v1.2.3 .
 #

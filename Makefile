@@ -16,8 +16,8 @@ MUTATED ?= model/plan providers controllers $(addprefix controllers/,cluster que
 
 # Tests that need libraries which the binary does not link are modules of their own.
 TESTED := test/golden test/hostile test/policy test/config test/alerts test/openapi test/image tools/mutants examples/caddy
-# This one runs a command of another module, which go test does not look at to find out whether a result still holds.
-UNCACHED := test/neutral
+# These run commands of another module, which go test does not look at to find out whether a result still holds.
+UNCACHED := test/neutral tools/release
 
 export PATH := $(BIN):$(PATH)
 
@@ -49,7 +49,7 @@ setup: controlplane moto $(BIN)/helm $(BIN)/kubectl ## Build what tests need, on
 test-all: setup ## Request every sample route once, then run all tests
 	go run . demo --once
 	go -C test/oldest/types build ./...
-	go -C $(UNCACHED) test -count 1 -timeout 30m ./... & uncached=$$!; \
+	printf '%s\n' $(UNCACHED) | xargs -I {} go -C {} test -count 1 -timeout 30m ./... & uncached=$$!; \
 	printf '%s\n' $(TESTED) | xargs -P 2 -I {} go -C {} test -timeout 30m ./... && wait $$uncached
 	go test -p 3 -timeout 30m ./test/operator ./...
 
@@ -87,6 +87,12 @@ else
 	$(if $(PROVIDER),go -C examples/$(PROVIDER) build -o $(CURDIR)/.cache/$(PROVIDER)-provider .)
 	PROVIDER_COMMAND=$(if $(PROVIDER),$(CURDIR)/.cache/$(PROVIDER)-provider) go test -count 1 -v ./test/conformance
 endif
+
+# The toolchain is the one of go.mod and no newer one: another one compiles and compresses to other bytes.
+.PHONY: release
+release: ## Make a release of this commit in dist/VERSION: VERSION=v0.1.0; see docs/releasing.md
+	GOTOOLCHAIN=$$(awk '$$1 == "toolchain" {print $$2}' go.mod) \
+		go -C tools/release run . -tree $(CURDIR) -version '$(VERSION)'
 
 .PHONY: presubmit
 presubmit: lint verify race test-all ## What CI runs
