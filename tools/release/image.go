@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -97,7 +98,8 @@ func (r release) imageOf(how recipe, b binary) (v1.Image, error) {
 			return nil, err
 		}
 		open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive)), nil }
-		layer, err := gcr.LayerFromOpener(open, gcr.WithMediaType(types.OCILayer))
+		layer, err := gcr.LayerFromOpener(open, gcr.WithMediaType(types.OCILayer),
+			gcr.WithCompressionLevel(gzip.DefaultCompression))
 		if err != nil {
 			return nil, err
 		}
