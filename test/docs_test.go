@@ -108,3 +108,25 @@ func TestWhatShortLeavesOutIsListed(t *testing.T) {
 		t.Errorf("%d tests are left out by -short; the expression finds too few", found)
 	}
 }
+
+// TestDocumentsNameTheVersionOfGo holds pages that people look at first to go.mod.
+func TestDocumentsNameTheVersionOfGo(t *testing.T) {
+	text, err := os.ReadFile("../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`(?m)^toolchain go((\d+\.\d+)\.\d+)$`).FindSubmatch(text)
+	if version == nil {
+		t.Fatal("go.mod names no toolchain")
+	}
+	pages := contents(t, ".md")
+	for page, names := range map[string]string{
+		"../README.md":       "Go " + string(version[2]) + " or newer",
+		"../CONTRIBUTING.md": "Go " + string(version[2]) + " or newer",
+		"../docs/install.md": "golang:" + string(version[1]),
+	} {
+		if !strings.Contains(pages[page], names) {
+			t.Errorf("%s does not say %q", page, names)
+		}
+	}
+}
