@@ -299,3 +299,86 @@ func TestMembersThatAreReadAreInOrder(t *testing.T) {
 		}
 	}
 }
+
+// A plan that begins writes its term where there is another one or none. Without elections the term is written once.
+func TestAPlanThatBeginsWritesItsTerm(t *testing.T) {
+	b := newBench(t)
+	alone, ours := b.archive(""), b.archive("ours")
+	b.save(alone, records.Record{Address: "first"})
+	for range 2 {
+		if err := alone.Claim(t.Context(), benchKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if alone.patches != 2 {
+		t.Errorf("%d patches, want 2: that of the report, and that of the term", alone.patches)
+	}
+	if _, err := ours.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := ours.Claim(t.Context(), benchKey); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.stored().Status.Term; got != "ours" {
+		t.Errorf("the term is %q after an operator with elections has begun a plan", got)
+	}
+}
+
+// A report keeps the term that another operator has written.
+func TestAReportKeepsTheTermOfAnother(t *testing.T) {
+	b := newBench(t)
+	a := b.archive("ours")
+	b.save(a, records.Record{Address: "first"})
+	if err := a.Claim(t.Context(), benchKey); err != nil {
+		t.Fatal(err)
+	}
+	b.touch(a, func(s *v1alpha1.LoadBalancerStatus) { s.Term = "another" })
+	b.save(a, records.Record{Address: "second"})
+	if got := b.stored().Status.Term; got != "another" {
+		t.Errorf("the term is %q after a report", got)
+	}
+}
+
+// A record that was deleted by another writer is missing, once. So is a blank one that no plan has begun with.
+func TestARecordThatWasDeletedIsMissingOnce(t *testing.T) {
+	b := newBench(t)
+	a := b.archive("ours")
+	missing := func(when string, blank, want bool) {
+		t.Helper()
+		if got := a.Missing(benchKey, blank); got != want {
+			t.Errorf("%s it is missing: %t, want %t", when, got, want)
+		}
+	}
+	remove := func() {
+		t.Helper()
+		if err := b.Client.Delete(t.Context(), b.stored()); err != nil {
+			t.Fatal(err)
+		}
+		a.KeyOfChanged(&v1alpha1.LoadBalancer{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.Name(string(benchKey), "")}})
+		if _, err := a.Overtaken(t.Context(), benchKey); err != nil { // reads it again
+			t.Fatal(err)
+		}
+	}
+	b.save(a, records.Record{Address: "first"})
+	missing("while it is there", false, false)
+	missing("before a plan has begun", true, true)
+	if err := a.Claim(t.Context(), benchKey); err != nil {
+		t.Fatal(err)
+	}
+	missing("while it is there and blank, after a plan has begun,", true, false)
+	remove()
+	missing("after another writer has deleted it", false, true)
+	missing("the second time", false, false)
+
+	b.save(a, records.Record{Address: "again"})
+	remove()
+	b.save(a, records.Record{Address: "once more"})
+	if err := a.Drop(t.Context(), benchKey); err != nil {
+		t.Fatal(err)
+	}
+	missing("after this operator has deleted it", false, false)
+	b.save(a, records.Record{Address: "new"})
+	if got := b.stored().Status.Term; got != "" {
+		t.Errorf("a record that is made anew has the term %q of the one before", got)
+	}
+}
