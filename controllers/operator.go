@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	clientevents "k8s.io/client-go/tools/events"
+
+	"fairlead.dev/fairlead/controllers/defaultclass"
+
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -179,13 +183,14 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		return fmt.Errorf("adding the collector of orphans: %w", err)
 	}
 	if o.ManageClass != "" {
-		class := &classMaker{name: o.ManageClass, cache: m.GetClient(), writer: m.GetClient(), memories: r.memories}
+		var recorder clientevents.EventRecorder
 		if o.Namespace == "" {
-			class.events = m.GetEventRecorder("fairlead")
+			recorder = m.GetEventRecorder("fairlead")
 		}
+		class, sources := defaultclass.New(o.ManageClass, m.GetCache(), m.GetClient(), recorder, r.memories)
 		classLoop := queue.Controller[string]{
 			Liveness: liveness, Caches: caches,
-			Name: "ingressclass", Parallel: 1, Reconciler: class, Sources: class.sources(m.GetCache()),
+			Name: "ingressclass", Parallel: 1, Reconciler: class, Sources: sources,
 			About: func(name string) []any { return []any{"ingressClass", name} },
 		}
 		return classLoop.AddTo(ctx, m, o.Logger)

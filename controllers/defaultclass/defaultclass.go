@@ -1,4 +1,6 @@
-package controllers
+// Package defaultclass keeps an IngressClass in the cluster, where --manage-ingress-class says so, so that Ingresses have one
+// to name.
+package defaultclass
 
 import (
 	"context"
@@ -25,23 +27,26 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// This file keeps an IngressClass in the cluster, where the operator is told to, so that Ingresses
-// have one to name.
-
-// A classMaker makes an IngressClass whenever it is missing. One that is there it never changes:
-// whose it is nobody can change, and its parameters and whether it is the default are for the
-// cluster's owner to say.
+// A classMaker creates an IngressClass whenever it is missing. It never changes one that exists: spec.controller is
+// immutable, and its parameters and whether it is the default are for the owner of the cluster to say.
 type classMaker struct {
 	name     string
 	cache    client.Reader
 	writer   client.Client
-	events   events.EventRecorder // nil where the namespace default, which has those about classes, is not ours to write to
+	events   events.EventRecorder // nil where the operator may not write to the namespace default, which has the events about classes
 	memories *records.Cache
 
-	last *networkingv1.IngressClassSpec // as it was before somebody deleted it
+	last *networkingv1.IngressClassSpec // as it was before it was deleted
 }
 
-// Reconcile makes the class, or says that somebody else has it.
+// New returns a reconciler that creates an IngressClass whenever it is missing, and the sources that trigger it. With no
+// recorder it sends no events.
+func New(name string, from cache.Cache, c client.Client, recorder events.EventRecorder, known *records.Cache) (reconcile.TypedReconciler[string], []source.TypedSource[string]) {
+	maker := &classMaker{name: name, cache: c, writer: c, events: recorder, memories: known}
+	return maker, maker.sources(from)
+}
+
+// Reconcile creates the class, or logs that another controller has it.
 func (c *classMaker) Reconcile(ctx context.Context, name string) (reconcile.Result, error) {
 	there, err := cluster.Get[networkingv1.IngressClass](ctx, c.cache, cluster.RefTo("IngressClass", "", name))
 	switch {
@@ -80,8 +85,8 @@ func (c *classMaker) create(ctx context.Context) error {
 	return nil
 }
 
-// lostParameters reports whether a load balancer of the class is served under parameters. Without
-// them it might be open to more than its owner said.
+// lostParameters reports whether a load balancer of the class is served under parameters. Without them it might be open to
+// more clients than its owner allows.
 func (c *classMaker) lostParameters(ctx context.Context) (bool, error) {
 	if err := c.memories.Ready(ctx); err != nil {
 		return false, fmt.Errorf("reading what is remembered: %w", err)
@@ -95,7 +100,7 @@ func (c *classMaker) lostParameters(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// sources are the class, and that it may not be there from the beginning.
+// sources are the class, and one request at the start, when it may be missing.
 func (c *classMaker) sources(from cache.Cache) []source.TypedSource[string] {
 	return []source.TypedSource[string]{
 		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, func(_ context.Context, class *networkingv1.IngressClass) []string {
