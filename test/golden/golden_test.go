@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 	"fairlead.dev/fairlead/test/request"
 )
 
@@ -50,6 +51,23 @@ func TestGolden(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestEveryAnnotationIsInAStory fails for an annotation without a story.
+func TestEveryAnnotationIsInAStory(t *testing.T) {
+	used := map[string]bool{}
+	for _, s := range stories(t) {
+		for _, ing := range s.objects.Ingresses {
+			for name := range ing.Annotations {
+				used[name] = true
+			}
+		}
+	}
+	for _, s := range settings.Table {
+		if s.Annotation != "" && !used[s.Annotation] {
+			t.Errorf("no story has an Ingress with %s", s.Annotation)
+		}
 	}
 }
 
