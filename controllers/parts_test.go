@@ -22,6 +22,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file tests the parts that need no API server.
@@ -48,7 +49,7 @@ func TestAServiceThatIsMissingIsNotWaitedForLong(t *testing.T) {
 		over     bool
 	}{
 		"there is a Service, whose pods may come":              {services: service(corev1.ServicePort{Port: 80}), port: "80", waited: absentTimeout},
-		"and enough is enough":                                 {services: service(corev1.ServicePort{Port: 80}), port: "80", waited: warmTimeout, over: true},
+		"and enough is enough":                                 {services: service(corev1.ServicePort{Port: 80}), port: "80", waited: settings.DefaultWarmTimeout, over: true},
 		"its port has a name":                                  {services: service(corev1.ServicePort{Name: "http", Port: 80}), port: "http", waited: absentTimeout},
 		"there is none":                                        {port: "80", waited: absentTimeout, over: true},
 		"it may be applied in a moment":                        {port: "80", waited: absentTimeout - time.Second},
@@ -60,7 +61,7 @@ func TestAServiceThatIsMissingIsNotWaitedForLong(t *testing.T) {
 			r := &reconciler{waits: waits{of: map[groupKey]*await{{key, group}: {waited: c.waited, last: time.Now()}}}}
 			seen := &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: group, Service: "shop/web", Port: c.port}}}}
 			snap := &gathering{Snapshot: ingress.Snapshot{Key: key, Objects: ingress.Objects{Services: c.services, EndpointSlices: c.slices}}}
-			r.losePatience(t.Context(), snap, seen)
+			r.assumeWarm(t.Context(), snap, seen)
 			if got := seen.TargetGroups[0].Ready; got != c.over {
 				t.Errorf("taken for healthy: %t, want %t", got, c.over)
 			}
@@ -171,6 +172,41 @@ func TestPatienceCountsOnlyWaiting(t *testing.T) {
 	w.note(cold, pending, false, at.Add(40*time.Second))
 	if w.over(web, 30*time.Second, at.Add(50*time.Second)) {
 		t.Error("what was waited for before the group was healthy is counted once more")
+	}
+}
+
+// A group that was waited for long enough takes over until its plan is done, though it counts as ready from then on. A group
+// that is gone is waited for anew, and steps that wait for no group are not counted.
+func TestAGroupThatTookOverIsNotWaitedForAgain(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	web := groupKey{"a", "web"}
+	pending := []plan.Step{plan.AwaitTargets{Group: "web"}}
+	cold := &lb.Observed{Key: "a", TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "web"}}}}
+	warm := cold.Clone()
+	warm.TargetGroups[0].Ready = true
+
+	var w waits
+	w.note(cold, pending, false, at)
+	if !w.over(web, 20*time.Second, at.Add(20*time.Second)) {
+		t.Error("it is not over after its limit")
+	}
+	w.note(warm, nil, false, at.Add(21*time.Second))
+	if !w.over(web, time.Hour, at.Add(22*time.Second)) {
+		t.Error("a group that took over is waited for again")
+	}
+
+	w = waits{}
+	w.note(cold, pending, false, at)
+	w.note(&lb.Observed{Key: "a"}, nil, false, at.Add(20*time.Second))
+	w.note(cold, pending, false, at.Add(25*time.Second))
+	if w.over(web, 30*time.Second, at.Add(40*time.Second)) {
+		t.Error("the time before the group was gone is counted")
+	}
+
+	w = waits{}
+	w.note(cold, []plan.Step{plan.CreateRule{}}, false, at)
+	if since := w.first("a"); !since.IsZero() {
+		t.Errorf("a rule that waits is counted as a group, since %s", since)
 	}
 }
 

@@ -14,23 +14,20 @@ import (
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file ends waits: a plan has target groups healthy before they take over, but what their owner
-// asked for does not wait for ever.
+// This file ends waits: a plan waits until target groups are healthy before they take over, but no longer than the class says.
 
-// warmTimeout is how long a target group is waited for where the class does not say. Where nothing is on its way to
-// being healthy it is waited for only as long as it takes somebody to apply what belongs together.
-const (
-	warmTimeout   = 5 * time.Minute
-	absentTimeout = 30 * time.Second
-)
+// absentTimeout is how long a target group is waited for of which nothing can become healthy: there is no Service, or no
+// endpoint. It is the time that it takes to apply objects that belong together.
+const absentTimeout = 30 * time.Second
 
 // mostBetween is how much of the time between two plans that wait is counted. Where more has passed, the load balancer was
 // paused, its plans failed, or this process stood still.
 const mostBetween = 30 * time.Second
 
-// waits are how long target groups have been waited for.
+// waits holds how long target groups have been waited for.
 type waits struct {
 	mu sync.Mutex
 	of map[groupKey]*await
@@ -98,9 +95,9 @@ func (w *waits) over(k groupKey, limit time.Duration, now time.Time) bool {
 	return true
 }
 
-// losePatience has plans take for healthy what they have waited for long enough.
-func (r *reconciler) losePatience(ctx context.Context, g *gathering, seen *lb.Observed) {
-	limit := g.patience()
+// assumeWarm has plans take target groups for healthy that they have waited for long enough.
+func (r *reconciler) assumeWarm(ctx context.Context, g *gathering, seen *lb.Observed) {
+	limit := g.warmTimeout()
 	for _, group := range seen.TargetGroups {
 		limit := limit
 		if !g.expects(group.TargetGroup) {
@@ -113,12 +110,12 @@ func (r *reconciler) losePatience(ctx context.Context, g *gathering, seen *lb.Ob
 	}
 }
 
-// patience is how long the class has target groups waited for.
-func (g *gathering) patience() time.Duration {
+// warmTimeout returns how long the class has target groups waited for.
+func (g *gathering) warmTimeout() time.Duration {
 	if t := g.Class.WarmTimeout; t != nil {
 		return t.Duration
 	}
-	return warmTimeout
+	return settings.DefaultWarmTimeout
 }
 
 // expects reports whether anything may be on its way to being healthy in a target group: there is the Service and its
@@ -127,12 +124,12 @@ func (g *gathering) expects(group lb.TargetGroup) bool {
 	return slices.ContainsFunc(g.Services, func(s *corev1.Service) bool {
 		return s.Namespace+"/"+s.Name == group.Service && slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
 			return strconv.Itoa(int(p.Port)) == string(group.Port) || p.Name == string(group.Port)
-		}) && (len(s.Spec.Selector) > 0 || !g.behind(s).HasNoEndpoints())
+		}) && (len(s.Spec.Selector) > 0 || !g.objectsOf(s).HasNoEndpoints())
 	})
 }
 
-// behind is what stands behind a Service, as far as endpoints are listed.
-func (g *gathering) behind(s *corev1.Service) endpoints.Objects {
+// objectsOf returns a Service with its EndpointSlices.
+func (g *gathering) objectsOf(s *corev1.Service) endpoints.Objects {
 	now := endpoints.Objects{Service: s}
 	for _, e := range g.EndpointSlices {
 		if e.Namespace == s.Namespace && slices.Contains(cluster.ServiceOfSlice(e), s.Name) {

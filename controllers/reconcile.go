@@ -80,7 +80,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if err := r.noteLoss(ctx, snap, seen, time.Now()); err != nil {
 		return reconcile.Result{}, err
 	}
-	r.losePatience(ctx, snap, seen) // what was waited for long enough counts as ready
+	r.assumeWarm(ctx, snap, seen) // what was waited for long enough counts as ready
 	caps := r.cloud.Capabilities(model.ClassOf(snap.Snapshot))
 	built := r.compile(snap.Snapshot, facts, seen, caps)                    // the load balancer and diagnostics; cannot fail
 	strangers := r.suffer(ctx, snap, seen, &built)                          // rules that are there, and nobody's here

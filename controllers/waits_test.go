@@ -40,7 +40,7 @@ func TestTargetsAreExpectedOfTheirOwnService(t *testing.T) {
 			t.Errorf("of %s:%s targets are expected: %t, want %t", c.service, c.port, got, c.want)
 		}
 	}
-	if n := len(g.behind(g.Services[0]).Slices); n != 1 {
+	if n := len(g.objectsOf(g.Services[0]).Slices); n != 1 {
 		t.Errorf("%d EndpointSlices are behind shop/web", n)
 	}
 }

@@ -1,4 +1,4 @@
-// Package providers is where plans meet clouds: the interface that a cloud implements, the
+// Package providers is the interface to clouds: what a cloud implements, the
 // classes of error that it may answer with, and Run, which carries out a plan.
 package providers
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,7 +34,8 @@ func TestReference(t *testing.T) {
 	page.Check(t, architecture, before+begin+"\n"+floors(listed(t))+"\n"+end+after)
 }
 
-// floors lists packages, those that import the most floors of the others first.
+// floors lists packages with the first sentences of their documentation. A package is on the floor above the highest one that it
+// imports; the highest floor comes first.
 func floors(packages []listedPackage) string {
 	byName := map[string]listedPackage{}
 	for _, p := range packages {
@@ -61,11 +63,9 @@ func floors(packages []listedPackage) string {
 			if floor[name] != at {
 				continue
 			}
-			line := "  " + strings.ReplaceAll(name, ".", "main.go")
-			if imported := byName[name].ours(); len(imported) > 0 {
-				line += "  ->  " + strings.Join(imported, ", ")
-			}
-			out.WriteString(line + "\n")
+			said, _, _ := strings.Cut(strings.TrimSuffix(byName[name].Doc, "."), ": ")
+			said = strings.TrimPrefix(strings.TrimPrefix(said, "Package "+path.Base(name)+" "), "is ")
+			fmt.Fprintf(&out, "  %-24s %s\n", strings.ReplaceAll(name, ".", "main.go"), said)
 		}
 	}
 	out.WriteString("```\n")

@@ -63,7 +63,7 @@ var layers = map[string][]string{
 	"controllers/records":      {"api/v1alpha1", "controllers/multimap", "model/ingress", "model/lb", "model/routing"},
 	"controllers/events":       {"api/v1alpha1", "controllers/cluster", "model/diag", "model/lb", "model/printable"},
 	"controllers/metrics":      {"controllers/queue", "model/lb", "model/plan", "providers"},
-	"controllers":              {"controllers/cluster", "controllers/defaultclass", "controllers/events", "controllers/metrics", "controllers/multimap", "controllers/queue", "controllers/records", "api/v1alpha1", "model", "model/diag", "model/endpoints", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers"},
+	"controllers":              {"controllers/cluster", "controllers/defaultclass", "controllers/events", "controllers/metrics", "controllers/multimap", "controllers/queue", "controllers/records", "api/v1alpha1", "model", "model/diag", "model/endpoints", "model/printable", "model/routing", "model/settings", "model/ingress", "model/lb", "model/plan", "providers"},
 	"cli": {"api/v1alpha1", "model", "model/diag", "model/endpoints", "model/printable", "model/routing", "model/ingress", "model/lb", "model/plan", "providers",
 		"controllers", "controllers/cluster", "controllers/metrics", "controllers/records", "cli/cluster", "cli/manifests", "model/check", "providers/clouds", "providers/prove", "providers/probe", "providers/providertest", "providers/remote", "providers/serve"},
 	"cli/cluster":   {"api/v1alpha1", "model/check", "model/ingress"},

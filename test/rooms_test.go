@@ -74,12 +74,13 @@ type listedPackage struct {
 	Export     string
 	GoFiles    []string
 	Imports    []string
+	Doc        string            // its first sentence
 	imports    map[string]string // the export data of packages
 }
 
 // listed are the packages of the module, but those of tests, with the export data of all that they import.
 func listed(t *testing.T) []listedPackage {
-	list := exec.Command("go", "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles,Imports", "./...")
+	list := exec.Command("go", "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles,Imports,Doc", "./...")
 	list.Dir = ".."
 	text, err := list.Output()
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package diag holds what the compiler has to say to people. A diagnostic is a value: which
+// Package diag is diagnostics for the authors of objects. A diagnostic is a value: which
 // object and field it is about, why (a documented constant), and one sentence that says what
 // happened and what to do. Nothing in the model fails; it diagnoses.
 package diag

@@ -62,7 +62,7 @@ func (c *Class) Grace() time.Duration {
 	if c.MoveGrace != nil {
 		return c.MoveGrace.Duration
 	}
-	return 10 * time.Minute
+	return settings.DefaultMoveGrace
 }
 
 // Retains reports whether load balancers of the class are there still when nobody asks for them any more.

@@ -1,4 +1,4 @@
-// Package ingress is where Kubernetes comes in. Split sorts objects into Snapshots, one for each
+// Package ingress translates Ingresses, and the objects that they refer to, into routes. Split sorts objects into Snapshots, one for each
 // load balancer, with everything that it depends on; Translate makes a routing.Config of one.
 //
 //	Objects ── Split ──> Snapshot ── Translate ──> routing.Config
@@ -13,7 +13,7 @@
 //
 // An Ingress that fails one of them keeps its last accepted version where there is one, and
 // otherwise contributes nothing. Translate then reads the members of one load balancer, oldest
-// first, so that whoever came first decides:
+// first, so that the oldest decides:
 //
 //	hosts.go        may its namespace serve these hosts?
 //	tls.go          on which ports is each host served, with which certificate?

@@ -1,7 +1,6 @@
-// Package plan is the difference between the load balancer that is there and the one that is
-// wanted, as an ordered list of steps after each of which every request is answered as the old
-// or as the new one would. A plan is a value: it is printed, counted, folded in tests, and run
-// by package providers.
+// Package plan makes an ordered list of steps from the load balancer that exists to the one that is wanted. After each step every
+// request is answered as before or as after the plan. A plan is a value: it is printed, counted, folded in tests, and carried
+// out by package providers.
 package plan
 
 import (

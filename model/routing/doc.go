@@ -1,6 +1,5 @@
-// Package routing is the compiler's middle: what Ingresses ask for, free of Kubernetes and of
-// clouds. A Config is what was asked; New orders it into a Table; Table.Match is the Ingress
-// specification read literally, and the oracle for every later stage.
+// Package routing orders routes by the Ingress specification, without Kubernetes and without clouds. A Config has the routes;
+// New orders it into a Table; Table.Match is the specification read literally, and every later stage is tested against it.
 //
 // # Precedence
 //

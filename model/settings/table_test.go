@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
@@ -40,6 +41,15 @@ func TestTheTableIsSound(t *testing.T) {
 				t.Error("a class that does not have it cannot decide about it")
 			}
 		})
+	}
+}
+
+func TestDefaultsOfWaitsAreThoseOfTheTable(t *testing.T) {
+	for field, used := range map[string]time.Duration{"warmTimeout": DefaultWarmTimeout, "moveGrace": DefaultMoveGrace} {
+		at := slices.IndexFunc(Table, func(s Setting) bool { return s.Class == field })
+		if d, err := time.ParseDuration(Table[at].Default); err != nil || d != used {
+			t.Errorf("%s is %s in the table, and %s in use", field, Table[at].Default, used)
+		}
 	}
 }
 
