@@ -105,13 +105,13 @@ func (b *bench) succeed() {
 			pods: cluster.NewPodReader(b.Client, false), memories: records.NewCache(records.NewStore(b.Client, b.Client, ""), false),
 			judged: &cluster.CertificateCache{}, doubts: &doubts{},
 		},
-		observer: observer{cloud: b.cloud, every: 10 * time.Hour},
-		writer:   b.Client,
-		events:   events.NewRecorder(b.Client, b.Client),
-		targets:  newTargetBook(),
-		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
-		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
-		metrics:  metrics.NewRecorder(metrics.NewRequests(), "", nil),
+		observer:   observer{cloud: b.cloud, every: 10 * time.Hour},
+		writer:     b.Client,
+		events:     events.NewRecorder(b.Client, b.Client),
+		targets:    newTargetBook(),
+		wake:       make(chan event.TypedGenericEvent[lb.Key], 1024),
+		unassigned: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
+		metrics:    metrics.NewRecorder(metrics.NewRequests(), "", nil),
 	}
 }
 

@@ -118,9 +118,9 @@ func undoneSince(before *lb.Observed, o outcome) []string {
 	return slices.DeleteFunc(stepsOf(o.todo), func(s string) bool { return slices.Contains(needed, s) })
 }
 
-// judge returns what is disputed about a load balancer, of which a look has found some steps undone; nil if nothing is. A look
+// judgeDispute returns what is disputed about a load balancer, of which a look has found some steps undone; nil if nothing is. A look
 // counts that could be compared with one before it.
-func (r *reconciler) judge(compared bool, key lb.Key, undone []string) *dispute {
+func (r *reconciler) judgeDispute(compared bool, key lb.Key, undone []string) *dispute {
 	now := time.Now()
 	if compared && r.disputes.left(groupKey{key: key}, now) == 0 {
 		certain := r.disputes.written(key, undone, now)

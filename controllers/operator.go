@@ -3,7 +3,6 @@ package controllers
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -29,11 +28,13 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// This file puts the pieces together.
+// This file wires the operator.
 
-// Options are the choices of whoever runs the operator.
+// Options are the settings of the operator.
 type Options struct {
 	Cloud providers.Provider
 	// Logger is for what the operator itself says; the manager's if it is empty.
@@ -85,117 +86,175 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := installed(m.GetRESTMapper()); err != nil {
 		return err
 	}
-	if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, cluster.SliceService, cluster.ServiceOfSlice); err != nil {
-		return fmt.Errorf("indexing EndpointSlices by Service: %w", err)
+	if err := indexed(ctx, m.GetFieldIndexer()); err != nil {
+		return err
 	}
-	if err := m.GetFieldIndexer().IndexField(ctx, &discoveryv1.EndpointSlice{}, cluster.SlicePods, cluster.PodsOfSlice); err != nil {
-		return fmt.Errorf("indexing EndpointSlices by Pod: %w", err)
+	w := newWiring(m, o)
+	r := w.reconciler(ctx)
+	unassigned := &unassignedReconciler{reconciler: r}
+	r.metrics = metrics.NewRecorder(w.Requests, w.Version, gauges{r, unassigned}.take)
+	r.cloud = metrics.Metered(w.Cloud, r.metrics)
+	if err := m.Add(metrics.NewExposition(r.metrics, w.Metrics)); err != nil {
+		return fmt.Errorf("adding metrics: %w", err)
 	}
-	pods := cluster.NewPodReader(m.GetClient(), o.ReadinessGates)
-	if o.DriftInterval == 0 {
-		o.DriftInterval = 10 * time.Hour
+	if err := m.AddHealthzCheck("workers", w.liveness.Check); err != nil {
+		return fmt.Errorf("adding the health probe: %w", err)
 	}
-	if o.OrphanInterval == 0 {
-		o.OrphanInterval = 10 * time.Minute
+	if err := w.addLoadBalancers(ctx, r); err != nil || w.ReadOnly {
+		return err
 	}
+	for _, add := range []func(context.Context, *reconciler) error{w.addTargets, w.addGates, w.addSweeper, w.addOrphans, w.addClass} {
+		if err := add(ctx, r); err != nil {
+			return err
+		}
+	}
+	return w.addUnassigned(ctx, unassigned)
+}
+
+// A wiring is what the controllers of one operator share.
+type wiring struct {
+	manager.Manager
+	Options
+	pods     cluster.PodReader
+	liveness *queue.Liveness
+	caches   *cluster.CatchUp
+}
+
+func newWiring(m manager.Manager, o Options) *wiring {
+	o.DriftInterval = cmp.Or(o.DriftInterval, 10*time.Hour)
+	o.OrphanInterval = cmp.Or(o.OrphanInterval, 10*time.Minute)
 	if o.Logger.IsZero() {
 		o.Logger = m.GetLogger()
 	}
 	if o.Metrics == nil {
 		o.Metrics = ctrlmetrics.Registry
 	}
-	var kept records.Keeper = records.NewStore(m.GetAPIReader(), m.GetClient(), o.Namespace).InTerm(o.Term, o.May)
-	if o.ReadOnly {
-		kept, o.Cloud = records.NewPlannedStore(m.GetAPIReader(), m.GetClient(), o.Namespace), providers.ReadOnly(o.Cloud)
-	}
-	r := &reconciler{
-		gatherer: &gatherer{
-			cache: m.GetClient(), server: m.GetAPIReader(), secrets: cluster.NewSecretReader(o.Secrets, m.GetAPIReader(), m.GetClient()), directory: cluster.NewDependencies(),
-			pods: pods, memories: records.NewCache(kept, o.ReadOnly), scope: o.Namespace, options: o.Classes, paused: o.Paused, grace: o.VanishedGrace,
-			judged: &cluster.CertificateCache{}, doubts: &doubts{},
-		},
-		observer: observer{every: o.DriftInterval},
-		readOnly: o.ReadOnly,
-		writer:   m.GetClient(),
-		events:   events.NewRecorder(m.GetClient(), m.GetAPIReader()),
-		targets:  newTargetBook(),
-		late:     &queue.Backlog[groupKey]{},
-		ended:    ctx.Done(),
-		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
-		stray:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
-	}
-	r.targets.ended = ctx.Done()
-	if !o.ReadOnly {
-		r.looked = r.targets.doubt
-	}
-	strays := &straysReconciler{reconciler: r}
 	if o.Requests == nil {
 		o.Requests = metrics.NewRequests()
 	}
-	r.metrics = metrics.NewRecorder(o.Requests, o.Version, census{r, strays}.take)
-	r.cloud = metrics.Metered(o.Cloud, r.metrics)
-	if err := m.Add(metrics.NewExposition(r.metrics, o.Metrics)); err != nil {
-		return fmt.Errorf("adding metrics: %w", err)
+	if o.ReadOnly {
+		o.Cloud = providers.ReadOnly(o.Cloud)
 	}
-	liveness := queue.NewLiveness(cmp.Or(o.ReconcileTimeout, 10*time.Minute))
-	if err := m.AddHealthzCheck("workers", liveness.Check); err != nil {
-		return fmt.Errorf("adding the health probe: %w", err)
+	return &wiring{
+		Manager: m, Options: o,
+		pods:     cluster.NewPodReader(m.GetClient(), o.ReadinessGates),
+		liveness: queue.NewLiveness(cmp.Or(o.ReconcileTimeout, 10*time.Minute)),
+		caches:   cluster.NewCatchUp(m.GetCache(), m.GetAPIReader(), o.Namespace, m.GetScheme(), o.Logger),
 	}
-	caches := cluster.NewCatchUp(m.GetCache(), m.GetAPIReader(), o.Namespace, m.GetScheme(), o.Logger)
-	balancerLoop := queue.Controller[lb.Key]{
-		Liveness: liveness, Caches: caches,
-		Name: queue.BalancersLoop, Parallel: cmp.Or(o.Workers, 4), Reconciler: r, Sources: r.sources(m.GetCache()),
-		About:  func(key lb.Key) []any { return []any{"loadBalancer", key} },
-		Gather: o.Cloud.Capabilities(lb.Class{}).Gather, Queued: r.queued,
+}
+
+// indexed adds the indexes of EndpointSlices.
+func indexed(ctx context.Context, by client.FieldIndexer) error {
+	if err := by.IndexField(ctx, &discoveryv1.EndpointSlice{}, cluster.SliceService, cluster.ServiceOfSlice); err != nil {
+		return fmt.Errorf("indexing EndpointSlices by Service: %w", err)
 	}
-	if err := balancerLoop.AddTo(ctx, m, o.Logger); err != nil || o.ReadOnly {
-		return err
-	}
-	targets := &registrar{cache: m.GetClient(), pods: pods, cloud: r.cloud, book: r.targets, disputes: &r.disputes, disputed: r.crowded, waiting: &r.waiting, waits: r.waitsLong, backlog: r.late, took: r.metrics.Took(queue.TargetsLoop), registered: r.registered, crowded: r.crowded}
-	registrarLoop := queue.Controller[groupKey]{
-		Liveness: liveness, Caches: caches,
-		Name: queue.TargetsLoop, Parallel: cmp.Or(o.TargetWorkers, 4), Reconciler: targets, Sources: targets.sources(m.GetCache()),
-		About: func(k groupKey) []any { return []any{"loadBalancer", k.key, "targetGroup", k.id} },
-	}
-	straysLoop := queue.Controller[types.NamespacedName]{
-		Liveness: liveness, Caches: caches,
-		Name: "strays", Parallel: 1, Reconciler: strays, Sources: strays.sources(m.GetCache()),
-		About: func(name types.NamespacedName) []any { return []any{"ingress", name.String()} },
-	}
-	if err := errors.Join(registrarLoop.AddTo(ctx, m, o.Logger), straysLoop.AddTo(ctx, m, o.Logger)); err != nil {
-		return err
-	}
-	if o.ReadinessGates {
-		gates := &gatekeeper{reconciler: r, limit: cmp.Or(o.ReadinessTimeout, 10*time.Minute)}
-		gatesLoop := queue.Controller[types.NamespacedName]{
-			Liveness: liveness, Caches: caches,
-			Name: "gates", Parallel: cmp.Or(o.TargetWorkers, 4), Reconciler: gates, Sources: gates.sources(m.GetCache()),
-			About: func(name types.NamespacedName) []any { return []any{"pod", name.String()} },
-		}
-		if err := gatesLoop.AddTo(ctx, m, o.Logger); err != nil {
-			return err
-		}
-	}
-	if err := m.Add(records.NewSweeper(m.GetAPIReader(), m.GetClient(), o.Namespace)); err != nil {
-		return fmt.Errorf("adding the sweeper of plans: %w", err)
-	}
-	if err := m.Add(&collector{r, o.OrphanInterval, o.Namespace, &sightings{reader: m.GetAPIReader(), writer: m.GetClient(), scope: o.Namespace}}); err != nil {
-		return fmt.Errorf("adding the collector of orphans: %w", err)
-	}
-	if o.ManageClass != "" {
-		var recorder clientevents.EventRecorder
-		if o.Namespace == "" {
-			recorder = m.GetEventRecorder("fairlead")
-		}
-		class, sources := defaultclass.New(o.ManageClass, m.GetCache(), m.GetClient(), recorder, r.memories)
-		classLoop := queue.Controller[string]{
-			Liveness: liveness, Caches: caches,
-			Name: "ingressclass", Parallel: 1, Reconciler: class, Sources: sources,
-			About: func(name string) []any { return []any{"ingressClass", name} },
-		}
-		return classLoop.AddTo(ctx, m, o.Logger)
+	if err := by.IndexField(ctx, &discoveryv1.EndpointSlice{}, cluster.SlicePods, cluster.PodsOfSlice); err != nil {
+		return fmt.Errorf("indexing EndpointSlices by Pod: %w", err)
 	}
 	return nil
+}
+
+// reconciler makes the reconciler of load balancers, without a cloud and metrics.
+func (w *wiring) reconciler(ctx context.Context) *reconciler {
+	var keeper records.Keeper = records.NewStore(w.GetAPIReader(), w.GetClient(), w.Namespace).InTerm(w.Term, w.May)
+	if w.ReadOnly {
+		keeper = records.NewPlannedStore(w.GetAPIReader(), w.GetClient(), w.Namespace)
+	}
+	r := &reconciler{
+		gatherer: &gatherer{
+			cache: w.GetClient(), server: w.GetAPIReader(), directory: cluster.NewDependencies(),
+			secrets: cluster.NewSecretReader(w.Secrets, w.GetAPIReader(), w.GetClient()),
+			pods:    w.pods, memories: records.NewCache(keeper, w.ReadOnly), scope: w.Namespace, options: w.Classes, paused: w.Paused, grace: w.VanishedGrace,
+			judged: &cluster.CertificateCache{}, doubts: &doubts{},
+		},
+		observer:   observer{every: w.DriftInterval},
+		readOnly:   w.ReadOnly,
+		writer:     w.GetClient(),
+		events:     events.NewRecorder(w.GetClient(), w.GetAPIReader()),
+		targets:    newTargetBook(),
+		late:       &queue.Backlog[groupKey]{},
+		ended:      ctx.Done(),
+		wake:       make(chan event.TypedGenericEvent[lb.Key], 1024),
+		unassigned: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
+	}
+	r.targets.ended = ctx.Done()
+	if !w.ReadOnly {
+		r.looked = r.targets.doubt
+	}
+	return r
+}
+
+func (w *wiring) addLoadBalancers(ctx context.Context, r *reconciler) error {
+	return queue.Controller[lb.Key]{
+		Liveness: w.liveness, Caches: w.caches,
+		Name: queue.BalancersLoop, Parallel: cmp.Or(w.Workers, 4), Reconciler: r, Sources: r.sources(w.GetCache()),
+		About:  func(key lb.Key) []any { return []any{"loadBalancer", key} },
+		Gather: w.Cloud.Capabilities(lb.Class{}).Gather, Queued: r.queued,
+	}.AddTo(ctx, w, w.Logger)
+}
+
+func (w *wiring) addTargets(ctx context.Context, r *reconciler) error {
+	targets := &registrar{
+		cache: w.GetClient(), pods: w.pods, cloud: r.cloud, book: r.targets, disputes: &r.disputes, disputed: r.crowded,
+		waiting: &r.waiting, waits: r.waitsLong, backlog: r.late, took: r.metrics.Took(queue.TargetsLoop),
+		registered: r.registered, crowded: r.crowded,
+	}
+	return queue.Controller[groupKey]{
+		Liveness: w.liveness, Caches: w.caches,
+		Name: queue.TargetsLoop, Parallel: cmp.Or(w.TargetWorkers, 4), Reconciler: targets, Sources: targets.sources(w.GetCache()),
+		About: func(k groupKey) []any { return []any{"loadBalancer", k.key, "targetGroup", k.id} },
+	}.AddTo(ctx, w, w.Logger)
+}
+
+func (w *wiring) addUnassigned(ctx context.Context, u *unassignedReconciler) error {
+	return queue.Controller[types.NamespacedName]{
+		Liveness: w.liveness, Caches: w.caches,
+		Name: "unassigned", Parallel: 1, Reconciler: u, Sources: u.sources(w.GetCache()),
+		About: func(name types.NamespacedName) []any { return []any{"ingress", name.String()} },
+	}.AddTo(ctx, w, w.Logger)
+}
+
+func (w *wiring) addGates(ctx context.Context, r *reconciler) error {
+	if !w.ReadinessGates {
+		return nil
+	}
+	gates := &gatekeeper{reconciler: r, limit: cmp.Or(w.ReadinessTimeout, 10*time.Minute)}
+	return queue.Controller[types.NamespacedName]{
+		Liveness: w.liveness, Caches: w.caches,
+		Name: "gates", Parallel: cmp.Or(w.TargetWorkers, 4), Reconciler: gates, Sources: gates.sources(w.GetCache()),
+		About: func(name types.NamespacedName) []any { return []any{"pod", name.String()} },
+	}.AddTo(ctx, w, w.Logger)
+}
+
+func (w *wiring) addSweeper(context.Context, *reconciler) error {
+	if err := w.Add(records.NewSweeper(w.GetAPIReader(), w.GetClient(), w.Namespace)); err != nil {
+		return fmt.Errorf("adding the sweeper of plans: %w", err)
+	}
+	return nil
+}
+
+func (w *wiring) addOrphans(_ context.Context, r *reconciler) error {
+	found := &sightings{reader: w.GetAPIReader(), writer: w.GetClient(), scope: w.Namespace}
+	if err := w.Add(&collector{r, w.OrphanInterval, w.Namespace, found}); err != nil {
+		return fmt.Errorf("adding the collector of orphans: %w", err)
+	}
+	return nil
+}
+
+func (w *wiring) addClass(ctx context.Context, r *reconciler) error {
+	if w.ManageClass == "" {
+		return nil
+	}
+	var recorder clientevents.EventRecorder
+	if w.Namespace == "" {
+		recorder = w.GetEventRecorder("fairlead")
+	}
+	class, sources := defaultclass.New(w.ManageClass, w.GetCache(), w.GetClient(), recorder, r.memories)
+	return queue.Controller[string]{
+		Liveness: w.liveness, Caches: w.caches,
+		Name: "ingressclass", Parallel: 1, Reconciler: class, Sources: sources,
+		About: func(name string) []any { return []any{"ingressClass", name} },
+	}.AddTo(ctx, w, w.Logger)
 }
 
 // installed checks that the cluster has our kinds. Without them nothing starts, for reasons that do

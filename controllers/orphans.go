@@ -68,7 +68,7 @@ func (c *collector) pass(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.tally.looked(found)
+	c.counters.looked(found)
 	found.log(ctx)
 	twice, err := c.sightings.note(ctx, found.loose)
 	if err != nil {

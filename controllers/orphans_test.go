@@ -229,7 +229,7 @@ func TestWhatKeepsOrphansIsSaid(t *testing.T) {
 				if len(got) > 0 || len(lines) != 1 || !strings.Contains(lines[0], c.says) {
 					t.Errorf("%v are collected, and the log says %q, want %s", got, lines, c.says)
 				}
-				_, orphans, kept := b.tally.read()
+				_, orphans, kept := b.counters.read()
 				if diff := cmp.Diff(map[string]int{c.by: 1}, kept); orphans != 1 || diff != "" {
 					t.Errorf("%d orphans are counted, and what keeps them is (-want +got)\n%s", orphans, diff)
 				}

@@ -21,84 +21,84 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// A reconciler takes one load balancer at a time from the objects that ask for it to the cloud.
+// A reconciler reconciles one load balancer at a time: from the objects that ask for it to the cloud, and back to their status.
 type reconciler struct {
 	*gatherer
 	observer
-	writer  client.Client
-	events  *events.Recorder
-	marks   marks
-	targets *targetBook
-	metrics *metrics.Recorder
-	tally   tally
-	// disputes are what others undo.
+	writer   client.Client
+	events   *events.Recorder
+	written  writtenStatus
+	targets  *targetBook
+	metrics  *metrics.Recorder
+	counters counters
+	// disputes are the steps that another writer undoes.
 	disputes disputes
 	waiting  waitings
 	// backlog is the changes of load balancers that the cloud does not have yet, and late those of their targets.
 	backlog queue.Backlog[lb.Key]
 	late    *queue.Backlog[groupKey]
 	waits   waits
-	rules   rulebook
+	rules   foreignRules
 	// readOnly says that plans are reported, and nothing else is written.
 	readOnly bool
 	// ended is closed when the operator is to end.
 	ended <-chan struct{}
 	// wake makes other load balancers reconcile.
 	wake chan event.TypedGenericEvent[lb.Key]
-	// stray has Ingresses looked after that may belong to no load balancer from now on.
-	stray chan event.TypedGenericEvent[types.NamespacedName]
+	// unassigned has Ingresses reconciled that may belong to no load balancer from now on.
+	unassigned chan event.TypedGenericEvent[types.NamespacedName]
 }
 
-// reportFor is how long it may take to write what came of a reconcile, even where the reconcile was ended.
+// reportFor is how long it may take to report, even where the reconcile was ended.
 const reportFor = time.Minute
 
-// Reconcile is the whole story.
+// Reconcile reads from top to bottom.
 func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
 	ctx = r.waiting.asker(ctx, key)
 	r.backlog.Begin(key)
-	snap, err := r.gather(ctx, key) // the objects, read once, with what is remembered of this key
+	snap, err := r.gather(ctx, key) // the objects, read once, with the record of this load balancer
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if err := r.hold(ctx, snap); err != nil { // finalizers, before anything exists to leak
+	if err := r.addFinalizers(ctx, snap); err != nil { // before anything exists in the cloud
 		return reconcile.Result{}, err
 	}
 	var facts lb.Facts
-	r.telling(ctx, snap, atAll, func() { facts, err = r.cloud.Lookup(ctx, snap.ask()) }) // what compiling needs to know about the cloud
+	r.reportingWait(ctx, snap, atAll, func() { facts, err = r.cloud.Lookup(ctx, snap.ask()) }) // facts that compiling needs: certificates, subnets, web ACLs
 	if err != nil {
-		return r.blind(ctx, snap, err)
+		return r.reportUnreadableCloud(ctx, snap, err)
 	}
-	if err := r.doubtOthers(ctx, key); err != nil { // what another operator may have changed is looked at anew
+	if err := r.forgetIfOvertaken(ctx, key); err != nil { // where another operator has led since, observe again
 		return reconcile.Result{}, err
 	}
 	before := r.has(key)
 	var seen *lb.Observed
-	r.telling(ctx, snap, atAll, func() { seen, err = r.seen(ctx, key) }) // what is there: observed once, then kept true
+	r.reportingWait(ctx, snap, atAll, func() { seen, err = r.seen(ctx, key) }) // the load balancer in the cloud: observed once, then kept true
 	if err != nil {
-		return r.blind(ctx, snap, err)
+		return r.reportUnreadableCloud(ctx, snap, err)
 	}
-	if err := r.noteLoss(ctx, snap, seen, time.Now()); err != nil {
+	if err := r.noteLostRecord(ctx, snap, seen, time.Now()); err != nil {
 		return reconcile.Result{}, err
 	}
-	r.assumeWarm(ctx, snap, seen) // what was waited for long enough counts as ready
+	r.assumeWarm(ctx, snap, seen) // target groups that were waited for long enough count as healthy
 	caps := r.cloud.Capabilities(model.ClassOf(snap.Snapshot))
-	built := r.compile(snap.Snapshot, facts, seen, caps)                    // the load balancer and diagnostics; cannot fail
-	strangers := r.suffer(ctx, snap, seen, &built)                          // rules that are there, and nobody's here
-	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // what to do, in a safe order
-	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo, strangers: strangers}
+	built := r.compile(snap.Snapshot, facts, seen, caps)                    // the load balancer that is wanted, and diagnostics; cannot fail
+	foreign := r.applyForeignRulePolicy(ctx, snap, seen, &built)            // rules that another writer has made
+	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // the steps, in a safe order
+	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo, strangers: foreign}
 	o.unread = facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
 	undone := undoneSince(before, o)
-	o.dispute = r.judge(before != nil && before != seen, key, undone) // what another writer undoes
+	o.dispute = r.judgeDispute(before != nil && before != seen, key, undone) // steps that another writer undoes
 	o.withheld = r.withheld(o)
-	r.targets.expect(key, r.directory.Of(key), o.groups()) // which target groups there will be: Pods may wait for them
+	r.targets.expect(key, r.directory.Of(key), o.groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
 	if o.withheld == "" && !todo.Empty() {
-		if err := r.memories.Keeper.Claim(ctx, key); err != nil { // where another operator leads, the plan ends here
+		if err := r.memories.Keeper.Claim(ctx, key); err != nil { // where another operator has the lease, the plan ends here
 			r.forget(key)
 			return reconcile.Result{}, err
 		}
 	}
 	if o.withheld == "" {
-		r.carryOut(ctx, &o) // do it
+		r.carryOut(ctx, &o)
 		if !todo.Empty() {
 			r.wrote(key)
 			r.disputes.wrote(key, stepsOf(todo), undone, time.Now())
@@ -106,7 +106,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportFor)
 	defer cancel()
-	return r.report(ctx, o) // status, events, memory, finalizers released, when to come back
+	return r.report(ctx, o) // status, events, record, finalizers, and when to reconcile again
 }
 
 // carryOut carries the plan out.
@@ -114,13 +114,13 @@ func (r *reconciler) carryOut(ctx context.Context, o *outcome) {
 	var done atomic.Int64
 	began := time.Now()
 	text := func(now time.Time) string { return untilDone(began, now, int(done.Load()), len(o.todo.Steps)) }
-	r.telling(ctx, o.snap, text, func() {
+	r.reportingWait(ctx, o.snap, text, func() {
 		o.run, o.err = providers.Run(ctx, r.cloud, o.seen, o.todo, providers.Options{Done: func() { done.Add(1) }})
 	})
 }
 
-// doubtOthers forgets what was seen of a load balancer that another operator has worked on since.
-func (r *reconciler) doubtOthers(ctx context.Context, key lb.Key) error {
+// forgetIfOvertaken drops what was observed of a load balancer that another operator has worked on since.
+func (r *reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
 	taken, err := r.memories.Keeper.Overtaken(ctx, key)
 	if taken {
 		r.forget(key)

@@ -199,7 +199,7 @@ func (o outcome) learn(next *records.Record, now time.Time) {
 	}
 	next.Memory.Rules = nil
 	if o.snap.Class.UnknownRules == v1alpha1.UnknownRulesKeep {
-		next.Memory.Rules = leaf{o.seen, o.built.LoadBalancer, o.strangers}.ours()
+		next.Memory.Rules = ruleView{o.seen, o.built.LoadBalancer, o.strangers}.ours()
 	}
 	served := o.served()
 	if served && len(o.snap.Members) > 0 {

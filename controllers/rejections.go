@@ -215,9 +215,9 @@ func (o outcome) rejected(next *records.Record) []string {
 	return out
 }
 
-// hush leaves what is said of a load balancer as it was: a compilation that goes by what has just been learnt
+// keepPreviousDiagnostics leaves what is said of a load balancer as it was: a compilation that goes by what has just been learnt
 // follows at once, and has all to say.
-func (o outcome) hush(next *records.Record) {
+func (o outcome) keepPreviousDiagnostics(next *records.Record) {
 	before := &o.snap.record
 	next.Conditions, next.Diagnostics, next.OmittedDiagnostics = before.Conditions, before.Diagnostics, before.OmittedDiagnostics
 }

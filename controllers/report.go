@@ -75,12 +75,12 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	rejected := o.rejected(&next)
 	var err error
 	if len(rejected) > 0 {
-		o.hush(&next)
+		o.keepPreviousDiagnostics(&next)
 	} else {
 		err = r.events.SendNew(ctx, key, o.diagnostics(), o.reportedBefore, o.snap.addressee)
 	}
 	err = errors.Join(err, r.publish(ctx, o, &next))
-	free, failure := r.part(ctx, o, &next)
+	free, failure := r.releaseDeparted(ctx, o, &next)
 	err = errors.Join(err, failure)
 	ended, wait := o.endMoves(&next, time.Now())
 	if len(free) > 0 && len(o.snap.LeftOut) > 0 {
@@ -142,7 +142,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 // late.
 func (r *reconciler) account(o outcome) {
 	key := o.snap.Key
-	r.tally.ran(key, o.run.Pending)
+	r.counters.ran(key, o.run.Pending)
 	if !o.todo.Empty() {
 		r.metrics.Plans.WithLabelValues(o.result()).Inc()
 	}
@@ -173,8 +173,8 @@ func (o outcome) result() string {
 	return metrics.ResultOf(o.err)
 }
 
-// blind reports that the cloud could not be read. All else is as it was.
-func (r *reconciler) blind(ctx context.Context, snap *gathering, failure error) (reconcile.Result, error) {
+// reportUnreadableCloud reports that the cloud could not be read. All else is as it was.
+func (r *reconciler) reportUnreadableCloud(ctx context.Context, snap *gathering, failure error) (reconcile.Result, error) {
 	next := snap.record
 	if ctx.Err() != nil || len(snap.Members) == 0 && len(next.Memory.Members) == 0 {
 		return reconcile.Result{}, failure // it was told to stop, or there is nobody to tell
@@ -200,7 +200,7 @@ func (r *reconciler) lookAfter(ctx context.Context, ingresses []string) {
 	for _, i := range ingresses {
 		who := cluster.RefFrom(cluster.KindIngress, i)
 		select {
-		case r.stray <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: who.Namespace, Name: who.Name}}:
+		case r.unassigned <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: who.Namespace, Name: who.Name}}:
 		case <-ctx.Done():
 		case <-r.ended: // the operator ends, and its queue is not read
 		}
@@ -302,10 +302,10 @@ func now() *metav1.Time {
 func (r *reconciler) writeStatus(ctx context.Context, ing *networkingv1.Ingress, want []networkingv1.IngressLoadBalancerIngress) error {
 	who := cluster.RefOf(cluster.KindIngress, ing).String()
 	right := equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, want)
-	if !right && !r.marks.repair(who, want) {
+	if !right && !r.written.repair(who, want) {
 		return fmt.Errorf("%w: the status of Ingress %s", queue.ErrDisputed, who)
 	}
-	r.marks.publish(who, want)
+	r.written.publish(who, want)
 	if right {
 		return nil
 	}
@@ -324,7 +324,7 @@ func (r *reconciler) patchStatus(ctx context.Context, ing *networkingv1.Ingress,
 // part ends what ties the Ingresses that have departed to the load balancer, once nothing is routed for them any more,
 // whatever state the others are in, and forgets them. It returns those that are to be let go of once the record has
 // forgotten them, too: one that is remembered when its finalizer goes would be taken for one that has vanished.
-func (r *reconciler) part(ctx context.Context, o outcome, next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
+func (r *reconciler) releaseDeparted(ctx context.Context, o outcome, next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
 	if len(o.snap.departed) == 0 || !retained(o.snap) && routed(plan.Diff(o.seen, o.built.LoadBalancer, o.caps)) {
 		return nil, nil
 	}
@@ -383,10 +383,10 @@ func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*ne
 			continue
 		}
 		if free[name] == nil {
-			r.marks.letGo(name)
+			r.written.drop(name)
 			continue
 		}
-		if err := r.letGo(ctx, free[name]); err != nil {
+		if err := r.removeFinalizer(ctx, free[name]); err != nil {
 			r.directory.Place(who, []lb.Key{o.snap.Key})
 			errs = append(errs, err)
 		}
@@ -397,7 +397,7 @@ func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*ne
 // unpublish takes the addresses of a load balancer out of an Ingress's status. Another controller may be writing
 // there, so what it has written since the Ingress was read stays: the API server refuses the write then.
 func (r *reconciler) unpublish(ctx context.Context, ing *networkingv1.Ingress, addresses []string) error {
-	r.marks.unpublish(cluster.RefOf(cluster.KindIngress, ing).String())
+	r.written.unpublish(cluster.RefOf(cluster.KindIngress, ing).String())
 	left := without(ing.Status.LoadBalancer.Ingress, addresses)
 	if len(left) == len(ing.Status.LoadBalancer.Ingress) {
 		return nil

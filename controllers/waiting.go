@@ -181,8 +181,8 @@ type reasonToWait struct {
 	since        time.Time
 }
 
-// telling does something for a load balancer. Once its calls have waited for the cloud's rate for long, that is told.
-func (r *reconciler) telling(ctx context.Context, g *gathering, text func(now time.Time) string, do func()) {
+// reportingWait does something for a load balancer. Once its calls have waited for the cloud's rate for long, that is told.
+func (r *reconciler) reportingWait(ctx context.Context, g *gathering, text func(now time.Time) string, do func()) {
 	end := r.tellOfWaits(ctx, g.Key, v1alpha1.ReasonRateLimited, text)
 	defer func() {
 		if told := end(); told != nil {

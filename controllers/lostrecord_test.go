@@ -63,7 +63,7 @@ func TestANewLoadBalancerHasNotLostItsRecord(t *testing.T) {
 	b := newBench(t, ask("shop.example"), service())
 	b.grace = time.Hour
 	b.place()
-	if err := b.hold(b.Context(), b.gathered()); err != nil {
+	if err := b.addFinalizers(b.Context(), b.gathered()); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.memories.Keeper.Claim(b.Context(), benchKey); err != nil {

@@ -21,19 +21,19 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file looks after Ingresses that belong to no load balancer: it tells those of ours why, and
-// lets go of those that an operator before this one did not get round to.
+// This file reconciles Ingresses of no load balancer: it sends events that say why, and removes finalizers that an operator
+// before this one has left.
 
-// A straysReconciler takes one Ingress at a time.
-type straysReconciler struct {
+// An unassignedReconciler reconciles one Ingress at a time.
+type unassignedReconciler struct {
 	*reconciler
 
 	mu   sync.Mutex
 	told map[types.NamespacedName][]diag.Diagnostic
 }
 
-// Reconcile does nothing about an Ingress that a load balancer has.
-func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
+// Reconcile does nothing for an Ingress of a load balancer.
+func (s *unassignedReconciler) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
 	who := cluster.RefTo(cluster.KindIngress, name.Namespace, name.Name)
 	ing, err := cluster.Get[networkingv1.Ingress](ctx, s.cache, who)
 	if err != nil {
@@ -56,16 +56,16 @@ func (s *straysReconciler) Reconcile(ctx context.Context, name types.NamespacedN
 			return reconcile.Result{}, err
 		}
 	}
-	// While its class is missing nobody can say that nothing of it is in the cloud.
+	// While its class is missing, the cloud may have something of it.
 	frozen := ing.DeletionTimestamp.IsZero() && slices.ContainsFunc(place.homeless, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
 	if len(place.homes) > 0 || len(s.directory.On(who)) > 0 || frozen {
 		return reconcile.Result{}, nil
 	}
-	return reconcile.Result{}, s.letGo(ctx, ing)
+	return reconcile.Result{}, s.removeFinalizer(ctx, ing)
 }
 
-// news are the diagnostics that were not there the last time.
-func (s *straysReconciler) news(name types.NamespacedName, found []diag.Diagnostic) []diag.Diagnostic {
+// news returns the diagnostics that were not there the last time.
+func (s *unassignedReconciler) news(name types.NamespacedName, found []diag.Diagnostic) []diag.Diagnostic {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.told[name]
@@ -78,7 +78,7 @@ func (s *straysReconciler) news(name types.NamespacedName, found []diag.Diagnost
 	return slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool { return slices.Contains(known, d) })
 }
 
-func (s *straysReconciler) sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
+func (s *unassignedReconciler) sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
 	return []source.TypedSource[types.NamespacedName]{
 		queue.Watch(from, &networkingv1.Ingress{}, asksForMore, func(_ context.Context, ing *networkingv1.Ingress) []types.NamespacedName {
 			return []types.NamespacedName{client.ObjectKeyFromObject(ing)}
@@ -89,18 +89,18 @@ func (s *straysReconciler) sources(from cache.Cache) []source.TypedSource[types.
 		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels, func(ctx context.Context, n *corev1.Namespace) []types.NamespacedName {
 			return s.all(ctx, client.InNamespace(n.Name))
 		}),
-		source.TypedChannel(s.stray, &handler.TypedFuncs[types.NamespacedName, types.NamespacedName]{GenericFunc: queue.EnqueueItself[types.NamespacedName]}),
+		source.TypedChannel(s.unassigned, &handler.TypedFuncs[types.NamespacedName, types.NamespacedName]{GenericFunc: queue.EnqueueItself[types.NamespacedName]}),
 	}
 }
 
-// onAny leads from an object of a kind to all Ingresses.
-func onAny[T client.Object](s *straysReconciler) func(context.Context, T) []types.NamespacedName {
+// onAny returns all Ingresses for an object of a kind.
+func onAny[T client.Object](s *unassignedReconciler) func(context.Context, T) []types.NamespacedName {
 	return func(ctx context.Context, _ T) []types.NamespacedName { return s.all(ctx) }
 }
 
-// all are all Ingresses, or those of a namespace: a change of a class decides whose any of them is, and the labels
-// of a namespace decide which groups its own may be in.
-func (s *straysReconciler) all(ctx context.Context, in ...client.ListOption) []types.NamespacedName {
+// all returns all Ingresses, or those of a namespace: a change of a class can concern any of them, and the labels of a namespace
+// decide which groups its Ingresses may join.
+func (s *unassignedReconciler) all(ctx context.Context, in ...client.ListOption) []types.NamespacedName {
 	var list networkingv1.IngressList
 	if err := s.cache.List(ctx, &list, append(in, client.UnsafeDisableDeepCopy)...); err != nil {
 		return nil // the cache is being stopped

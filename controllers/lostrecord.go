@@ -12,12 +12,12 @@ import (
 )
 
 // This file finds load balancers that exist and whose LoadBalancers are gone: deleted, with their kind or by a restore.
-// What people had said on one, such as a pause, went with it. So nothing of the load balancer is changed until the grace
-// of what vanishes is over, or a person confirms it.
+// A pause that a person had set there is lost, too. So nothing of the load balancer is changed until --vanished-grace is over, or
+// a person confirms it.
 
-// noteLoss notes when the record of a load balancer that is there was lost. Every plan begins with a write of the record,
-// so one that has none was not begun by an operator that has this record.
-func (r *reconciler) noteLoss(ctx context.Context, g *gathering, seen *lb.Observed, now time.Time) error {
+// noteLostRecord records when the record of a load balancer that exists was lost. Every plan begins with a write of the record:
+// a load balancer without one was not begun by an operator with this record.
+func (r *reconciler) noteLostRecord(ctx context.Context, g *gathering, seen *lb.Observed, now time.Time) error {
 	known := &g.record.Memory
 	missing := r.memories.Keeper.Missing(g.Key, g.record.Term == "" && g.record.Address == "" && g.record.LastPlan == nil)
 	switch {
@@ -40,7 +40,7 @@ func (r *reconciler) noteLoss(ctx context.Context, g *gathering, seen *lb.Observ
 	return nil
 }
 
-// lost is for how long a load balancer is left as it is yet, for its record was lost; zero if it is not.
+// lost returns for how long a load balancer is left as it is because its record was lost; zero if it is not.
 func (r *reconciler) lost(g *gathering, now time.Time) time.Duration {
 	if g.record.Memory.LostAt == nil {
 		return 0

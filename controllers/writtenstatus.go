@@ -12,28 +12,27 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 )
 
-// This file knows what this operator has written on Ingresses: what somebody else changes there is
-// written again, and what it writes itself is no news.
+// This file remembers what this operator has written on Ingresses: a change by another writer is undone, and one of its own
+// triggers no reconcile.
 
-// marks are those on all Ingresses, as they were last written or found right.
-type marks struct {
+// writtenStatus holds the status of each Ingress as it was last written, or found right.
+type writtenStatus struct {
 	mu sync.Mutex
 	of map[string]mark // by namespace/name
 }
 
-// A mark is what an Ingress that is held has of us besides the finalizer.
+// A mark is the status of an Ingress with our finalizer.
 type mark struct {
 	published bool
 	entries   []networkingv1.IngressLoadBalancerIngress
-	repaired  time.Time // when these entries were last written over somebody else's
+	repaired  time.Time // when these entries were last written over those of another writer
 }
 
-// repairEvery is how often a status is written over somebody else's: two who want it differently
-// would go on as fast as they can.
+// repairEvery is how often a status is written over that of another writer at most.
 const repairEvery = 10 * time.Second
 
-// hold notes that an Ingress has our finalizer.
-func (m *marks) hold(ing string) {
+// hold records that an Ingress has our finalizer.
+func (m *writtenStatus) hold(ing string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.of == nil {
@@ -44,8 +43,8 @@ func (m *marks) hold(ing string) {
 	}
 }
 
-// publish notes the status of an Ingress that is held.
-func (m *marks) publish(ing string, entries []networkingv1.IngressLoadBalancerIngress) {
+// publish records the status of an Ingress with our finalizer.
+func (m *writtenStatus) publish(ing string, entries []networkingv1.IngressLoadBalancerIngress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known, held := m.of[ing]
@@ -54,8 +53,8 @@ func (m *marks) publish(ing string, entries []networkingv1.IngressLoadBalancerIn
 	}
 }
 
-// unpublish notes that the status of an Ingress is not ours to keep right any more.
-func (m *marks) unpublish(ing string) {
+// unpublish records that the status of an Ingress is kept right no longer.
+func (m *writtenStatus) unpublish(ing string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, held := m.of[ing]; held {
@@ -64,7 +63,7 @@ func (m *marks) unpublish(ing string) {
 }
 
 // repair reports whether a status that was published may be written again now.
-func (m *marks) repair(ing string, entries []networkingv1.IngressLoadBalancerIngress) bool {
+func (m *writtenStatus) repair(ing string, entries []networkingv1.IngressLoadBalancerIngress) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known := m.of[ing]
@@ -79,15 +78,15 @@ func (m *marks) repair(ing string, entries []networkingv1.IngressLoadBalancerIng
 	return true
 }
 
-// letGo notes that an Ingress is not ours any more.
-func (m *marks) letGo(ing string) {
+// drop forgets an Ingress.
+func (m *writtenStatus) drop(ing string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.of, ing)
 }
 
-// defaced reports whether somebody else has changed what was written on an Ingress.
-func (m *marks) defaced(ing *networkingv1.Ingress) bool {
+// changedByOthers reports whether another writer has changed the finalizer or the status of an Ingress.
+func (m *writtenStatus) changedByOthers(ing *networkingv1.Ingress) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known, held := m.of[cluster.RefOf(cluster.KindIngress, ing).String()]
@@ -95,7 +94,8 @@ func (m *marks) defaced(ing *networkingv1.Ingress) bool {
 		known.published && !equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, known.entries))
 }
 
-// asksForMore, for Ingresses, is that of all of them, and that what was written on one is not there.
+// asksForMore reports whether a change of an Ingress needs a reconcile: it asks for something else, or another writer has changed
+// what this operator has written.
 func (r *reconciler) asksForMore(before, after client.Object) bool {
-	return asksForMore(before, after) || r.marks.defaced(after.(*networkingv1.Ingress))
+	return asksForMore(before, after) || r.written.changedByOthers(after.(*networkingv1.Ingress))
 }

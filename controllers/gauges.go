@@ -25,19 +25,19 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file counts what there is, when somebody asks for metrics: from what is remembered and from
-// the cache, so that no count can be off and no series outlives what it is about.
+// This file counts gauges when metrics are scraped, from the records and the cache: so no count is out of date, and no series
+// outlives its load balancer.
 
-// A census counts for the leader. A replica that does not work remembers nothing, and says nothing.
-type census struct {
+// gauges counts for the leader. A replica without the lease has no records, and no gauges.
+type gauges struct {
 	*reconciler
-	strays *straysReconciler
+	strays *unassignedReconciler
 }
 
-// emitter is told a value of a gauge.
+// emitter takes a value of a gauge.
 type emitter = func(m metrics.Metric, value float64, labels ...string)
 
-func (c census) take(emit emitter) {
+func (c gauges) take(emit emitter) {
 	records := c.memories.All()
 	if records == nil {
 		return
@@ -55,7 +55,7 @@ func (c census) take(emit emitter) {
 	for labels, n := range found {
 		emit(metrics.DiagnosticsGauge, float64(n), labels[:]...)
 	}
-	awaited, orphans, held := c.tally.read()
+	awaited, orphans, held := c.counters.read()
 	for key, n := range awaited {
 		emit(metrics.ParkedGauge, float64(n), string(key))
 	}
@@ -71,7 +71,7 @@ func (c census) take(emit emitter) {
 }
 
 // ofRecords counts what is remembered of load balancers.
-func (c census) ofRecords(records map[lb.Key]records.Record, emit emitter) {
+func (c gauges) ofRecords(records map[lb.Key]records.Record, emit emitter) {
 	conditions := map[[2]string]int{}
 	for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionProgrammed, v1alpha1.ConditionDegraded, v1alpha1.ConditionWaiting} {
 		for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse} {
@@ -113,7 +113,7 @@ func (c census) ofRecords(records map[lb.Key]records.Record, emit emitter) {
 }
 
 // ofIngresses counts those that name no class, and those that are not ours alone.
-func (c census) ofIngresses(records map[lb.Key]records.Record, emit emitter) {
+func (c gauges) ofIngresses(records map[lb.Key]records.Record, emit emitter) {
 	ctx := context.Background() // of a scrape, which has none; caches answer at once
 	var list networkingv1.IngressList
 	err := c.cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
@@ -182,7 +182,7 @@ func departedAt(r records.Record, member string) *metav1.Time {
 }
 
 // grace is how long a load balancer serves a member that is not ours any more.
-func (c census) grace(key lb.Key, objects ingress.Objects) time.Duration {
+func (c gauges) grace(key lb.Key, objects ingress.Objects) time.Duration {
 	class := ingress.FindClass(objects, c.options, key.Class())
 	if class == nil {
 		class = &ingress.Class{}
@@ -207,16 +207,16 @@ func takenBy(ing *networkingv1.Ingress, foreign bool, addresses []string) string
 	return ""
 }
 
-// A tally is what is counted where it happens, and kept nowhere else.
-type tally struct {
+// counters are numbers that stand in no record.
+type counters struct {
 	mu      sync.Mutex
 	awaited map[lb.Key]int // target groups that have to be healthy first
 	orphans int
 	held    map[string]int // of the orphans, by what keeps them from being collected
 }
 
-// ran notes what a plan waits for.
-func (t *tally) ran(key lb.Key, pending []plan.Step) {
+// ran records how many target groups a plan waits for.
+func (t *counters) ran(key lb.Key, pending []plan.Step) {
 	n := 0
 	for _, s := range pending {
 		if _, waits := s.(plan.AwaitTargets); waits {
@@ -233,8 +233,8 @@ func (t *tally) ran(key lb.Key, pending []plan.Step) {
 	}
 }
 
-// looked notes how many orphans there are, and what keeps some of them.
-func (t *tally) looked(found orphans) {
+// looked records how many orphans there are, and what keeps some of them from being deleted.
+func (t *counters) looked(found orphans) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.orphans, t.held = len(found.loose), map[string]int{}
@@ -244,14 +244,14 @@ func (t *tally) looked(found orphans) {
 	}
 }
 
-func (t *tally) read() (awaited map[lb.Key]int, orphans int, held map[string]int) {
+func (t *counters) read() (awaited map[lb.Key]int, orphans int, held map[string]int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return maps.Clone(t.awaited), t.orphans, maps.Clone(t.held)
 }
 
-// diagnostics are what Ingresses without a load balancer were told.
-func (s *straysReconciler) diagnostics() []diag.Diagnostic {
+// diagnostics returns the diagnostics of Ingresses without a load balancer.
+func (s *unassignedReconciler) diagnostics() []diag.Diagnostic {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Concat(slices.Collect(maps.Values(s.told))...)

@@ -13,14 +13,14 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 )
 
-// This file holds Ingresses back from disappearing while the cloud has something of theirs.
+// This file keeps Ingresses from being removed while the cloud has resources for them.
 
-// finalizer is ours on every Ingress that is served.
+// finalizer is on every Ingress that is served.
 const finalizer = "fairlead.dev/ingress"
 
-// hold notes every member, and puts our finalizer on it, before anything of it exists: wherever this
-// process ends, the next one knows what to take away.
-func (r *reconciler) hold(ctx context.Context, g *gathering) error {
+// addFinalizers remembers every member, and adds our finalizer to it, before anything of it exists in the cloud: wherever this
+// process ends, the next one knows what to delete.
+func (r *reconciler) addFinalizers(ctx context.Context, g *gathering) error {
 	if r.readOnly {
 		return nil
 	}
@@ -29,14 +29,14 @@ func (r *reconciler) hold(ctx context.Context, g *gathering) error {
 	}
 	for _, m := range g.Members {
 		if m.Departing {
-			r.marks.unpublish(m.Owner.String())
+			r.written.unpublish(m.Owner.String())
 		}
 	}
 	for _, ing := range g.Ingresses {
 		if !ing.DeletionTimestamp.IsZero() {
 			continue
 		}
-		r.marks.hold(cluster.RefOf(cluster.KindIngress, ing).String())
+		r.written.hold(cluster.RefOf(cluster.KindIngress, ing).String())
 		if controllerutil.ContainsFinalizer(ing, finalizer) {
 			continue
 		}
@@ -49,8 +49,7 @@ func (r *reconciler) hold(ctx context.Context, g *gathering) error {
 	return nil
 }
 
-// enrol remembers the members that are new here, or come back, and where from; and since when a member is
-// not ours any more.
+// enrol remembers the members that are new, or come back, and from which load balancer; and since when a member has left.
 func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 	next := *g.record.DeepCopy()
 	next.Members = g.names()
@@ -87,9 +86,9 @@ func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 	return r.memories.Save(ctx, g.Key, next)
 }
 
-// letGo takes our finalizer from an Ingress, if it is there.
-func (r *reconciler) letGo(ctx context.Context, ing *networkingv1.Ingress) error {
-	r.marks.letGo(cluster.RefOf(cluster.KindIngress, ing).String())
+// removeFinalizer removes our finalizer from an Ingress, if it is there.
+func (r *reconciler) removeFinalizer(ctx context.Context, ing *networkingv1.Ingress) error {
+	r.written.drop(cluster.RefOf(cluster.KindIngress, ing).String())
 	if !controllerutil.ContainsFinalizer(ing, finalizer) {
 		return nil
 	}
@@ -101,8 +100,8 @@ func (r *reconciler) letGo(ctx context.Context, ing *networkingv1.Ingress) error
 	return nil
 }
 
-// patchFinalizers replaces the list, which others may be writing too: theirs would be lost if the
-// object had changed since it was read.
+// patchFinalizers replaces the list of finalizers. With the optimistic lock it fails where another writer has changed the object
+// since it was read, whose finalizer would be lost.
 func (r *reconciler) patchFinalizers(ctx context.Context, from, to *networkingv1.Ingress) error {
 	return r.writer.Patch(ctx, to, client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}))
 }
