@@ -107,6 +107,7 @@ func (b *bench) succeed() {
 		},
 		observer:   observer{cloud: b.cloud, every: 10 * time.Hour},
 		writer:     b.Client,
+		finalizers: &finalizers{writer: b.Client},
 		events:     events.NewRecorder(b.Client, b.Client),
 		targets:    newTargetBook(),
 		wake:       make(chan event.TypedGenericEvent[lb.Key], 1024),

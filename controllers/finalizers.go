@@ -18,6 +18,12 @@ import (
 // finalizer is on every Ingress that is served.
 const finalizer = "fairlead.dev/ingress"
 
+// finalizers adds and removes our finalizer, and remembers what was written beside it.
+type finalizers struct {
+	writer  client.Client
+	written writtenStatus
+}
+
 // addFinalizers remembers every member, and adds our finalizer to it, before anything of it exists in the cloud: wherever this
 // process ends, the next one knows what to delete.
 func (r *reconciler) addFinalizers(ctx context.Context, g *gathering) error {
@@ -29,20 +35,20 @@ func (r *reconciler) addFinalizers(ctx context.Context, g *gathering) error {
 	}
 	for _, m := range g.Members {
 		if m.Departing {
-			r.written.unpublish(m.Owner.String())
+			r.finalizers.written.unpublish(m.Owner.String())
 		}
 	}
 	for _, ing := range g.Ingresses {
 		if !ing.DeletionTimestamp.IsZero() {
 			continue
 		}
-		r.written.hold(cluster.RefOf(cluster.KindIngress, ing).String())
+		r.finalizers.written.hold(cluster.RefOf(cluster.KindIngress, ing).String())
 		if controllerutil.ContainsFinalizer(ing, finalizer) {
 			continue
 		}
 		held := ing.DeepCopy()
 		controllerutil.AddFinalizer(held, finalizer)
-		if err := r.patchFinalizers(ctx, ing, held); err != nil {
+		if err := r.finalizers.patch(ctx, ing, held); err != nil {
 			return fmt.Errorf("holding Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 		}
 	}
@@ -86,22 +92,22 @@ func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 	return r.memories.Save(ctx, g.Key, next)
 }
 
-// removeFinalizer removes our finalizer from an Ingress, if it is there.
-func (r *reconciler) removeFinalizer(ctx context.Context, ing *networkingv1.Ingress) error {
-	r.written.drop(cluster.RefOf(cluster.KindIngress, ing).String())
+// remove removes our finalizer from an Ingress, if it is there.
+func (f *finalizers) remove(ctx context.Context, ing *networkingv1.Ingress) error {
+	f.written.drop(cluster.RefOf(cluster.KindIngress, ing).String())
 	if !controllerutil.ContainsFinalizer(ing, finalizer) {
 		return nil
 	}
 	free := ing.DeepCopy()
 	controllerutil.RemoveFinalizer(free, finalizer)
-	if err := r.patchFinalizers(ctx, ing, free); client.IgnoreNotFound(err) != nil {
+	if err := f.patch(ctx, ing, free); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("letting go of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}
 	return nil
 }
 
-// patchFinalizers replaces the list of finalizers. With the optimistic lock it fails where another writer has changed the object
+// patch replaces the list of finalizers. With the optimistic lock it fails where another writer has changed the object
 // since it was read, whose finalizer would be lost.
-func (r *reconciler) patchFinalizers(ctx context.Context, from, to *networkingv1.Ingress) error {
-	return r.writer.Patch(ctx, to, client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}))
+func (f *finalizers) patch(ctx context.Context, from, to *networkingv1.Ingress) error {
+	return f.writer.Patch(ctx, to, client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}))
 }

@@ -35,7 +35,11 @@ import (
 
 // A gatekeeper takes one Pod at a time, for as long as it waits.
 type gatekeeper struct {
-	*reconciler
+	*gatherer
+	events    *events.Recorder
+	targets   *targetBook
+	writer    client.Client
+	cloud     providers.Provider
 	limit     time.Duration // how long a Pod waits at the most
 	inquiries inquiries
 	// since is when this replica began to work: a Pod that nobody looked after meanwhile waits anew.

@@ -30,8 +30,12 @@ import (
 
 // gauges counts for the leader. A replica without the lease has no records, and no gauges.
 type gauges struct {
-	*reconciler
-	strays *unassignedReconciler
+	*gatherer
+	backlog    *queue.Backlog[lb.Key]
+	late       *queue.Backlog[groupKey]
+	counters   *counters
+	waiting    *waitings
+	unassigned *unassignedReconciler
 }
 
 // emitter takes a value of a gauge.
@@ -49,7 +53,7 @@ func (c gauges) take(emit emitter) {
 			found[[2]string{d.Severity, d.Reason}]++
 		}
 	}
-	for _, d := range c.strays.diagnostics() {
+	for _, d := range c.unassigned.diagnostics() {
 		found[[2]string{string(d.Severity), string(d.Reason)}]++
 	}
 	for labels, n := range found {

@@ -91,8 +91,8 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	w := newWiring(m, o)
 	r := w.reconciler(ctx)
-	unassigned := &unassignedReconciler{reconciler: r}
-	r.metrics = metrics.NewRecorder(w.Requests, w.Version, gauges{r, unassigned}.take)
+	unassigned := &unassignedReconciler{gatherer: r.gatherer, events: r.events, finalizers: r.finalizers, wake: r.unassigned}
+	r.metrics = metrics.NewRecorder(w.Requests, w.Version, gauges{r.gatherer, &r.backlog, r.late, &r.counters, &r.waiting, unassigned}.take)
 	r.cloud = metrics.Metered(w.Cloud, r.metrics)
 	if err := m.Add(metrics.NewExposition(r.metrics, w.Metrics)); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
@@ -170,6 +170,7 @@ func (w *wiring) reconciler(ctx context.Context) *reconciler {
 		observer:   observer{every: w.DriftInterval},
 		readOnly:   w.ReadOnly,
 		writer:     w.GetClient(),
+		finalizers: &finalizers{writer: w.GetClient()},
 		events:     events.NewRecorder(w.GetClient(), w.GetAPIReader()),
 		targets:    newTargetBook(),
 		late:       &queue.Backlog[groupKey]{},
@@ -218,7 +219,7 @@ func (w *wiring) addGates(ctx context.Context, r *reconciler) error {
 	if !w.ReadinessGates {
 		return nil
 	}
-	gates := &gatekeeper{reconciler: r, limit: cmp.Or(w.ReadinessTimeout, 10*time.Minute)}
+	gates := &gatekeeper{gatherer: r.gatherer, events: r.events, targets: r.targets, writer: r.writer, cloud: r.cloud, limit: cmp.Or(w.ReadinessTimeout, 10*time.Minute)}
 	return queue.Controller[types.NamespacedName]{
 		Liveness: w.liveness, Caches: w.caches,
 		Name: "gates", Parallel: cmp.Or(w.TargetWorkers, 4), Reconciler: gates, Sources: gates.sources(w.GetCache()),
@@ -235,7 +236,7 @@ func (w *wiring) addSweeper(context.Context, *reconciler) error {
 
 func (w *wiring) addOrphans(_ context.Context, r *reconciler) error {
 	found := &sightings{reader: w.GetAPIReader(), writer: w.GetClient(), scope: w.Namespace}
-	if err := w.Add(&collector{r, w.OrphanInterval, w.Namespace, found}); err != nil {
+	if err := w.Add(newCollector(r, w.OrphanInterval, w.Namespace, found)); err != nil {
 		return fmt.Errorf("adding the collector of orphans: %w", err)
 	}
 	return nil

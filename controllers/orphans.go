@@ -25,10 +25,20 @@ import (
 
 // A collector looks for orphans. It runs while this replica is the leader.
 type collector struct {
-	*reconciler
+	*gatherer
+	cloud     providers.Provider
+	counters  *counters
+	reconcile func(context.Context, []lb.Key)
 	every     time.Duration
 	scope     string // the only namespace to look after, or ""
 	sightings *sightings
+}
+
+func newCollector(r *reconciler, every time.Duration, scope string, found *sightings) *collector {
+	return &collector{
+		gatherer: r.gatherer, cloud: r.cloud, counters: &r.counters, reconcile: r.awaken,
+		every: every, scope: scope, sightings: found,
+	}
 }
 
 // What keeps orphans from being collected, as the metric says it.
@@ -74,7 +84,7 @@ func (c *collector) pass(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.awaken(ctx, twice)
+	c.reconcile(ctx, twice)
 	return found.unlisted
 }
 

@@ -38,18 +38,16 @@ func orphaned(t *testing.T, key lb.Key) (*bench, *collector) {
 }
 
 func (b *bench) collector() *collector {
-	return &collector{reconciler: b.reconciler, sightings: &sightings{reader: b.Client, writer: b.Client}}
+	return newCollector(b.reconciler, 0, "", &sightings{reader: b.Client, writer: b.Client})
 }
 
 // collects are the load balancers that a pass has collected.
 func collects(t *testing.T, c *collector) (keys []lb.Key, lines []string) {
 	t.Helper()
 	ctx := logr.NewContext(t.Context(), funcr.New(func(_, args string) { lines = append(lines, args) }, funcr.Options{}))
+	c.reconcile = func(_ context.Context, found []lb.Key) { keys = append(keys, found...) }
 	if err := c.pass(ctx); err != nil {
 		t.Error(err)
-	}
-	for len(c.wake) > 0 {
-		keys = append(keys, (<-c.wake).Object)
 	}
 	return keys, lines
 }

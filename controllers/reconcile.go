@@ -25,12 +25,12 @@ import (
 type reconciler struct {
 	*gatherer
 	observer
-	writer   client.Client
-	events   *events.Recorder
-	written  writtenStatus
-	targets  *targetBook
-	metrics  *metrics.Recorder
-	counters counters
+	writer     client.Client
+	events     *events.Recorder
+	finalizers *finalizers
+	targets    *targetBook
+	metrics    *metrics.Recorder
+	counters   counters
 	// disputes are the steps that another writer undoes.
 	disputes disputes
 	waiting  waitings

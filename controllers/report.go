@@ -302,10 +302,10 @@ func now() *metav1.Time {
 func (r *reconciler) writeStatus(ctx context.Context, ing *networkingv1.Ingress, want []networkingv1.IngressLoadBalancerIngress) error {
 	who := cluster.RefOf(cluster.KindIngress, ing).String()
 	right := equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, want)
-	if !right && !r.written.repair(who, want) {
+	if !right && !r.finalizers.written.repair(who, want) {
 		return fmt.Errorf("%w: the status of Ingress %s", queue.ErrDisputed, who)
 	}
-	r.written.publish(who, want)
+	r.finalizers.written.publish(who, want)
 	if right {
 		return nil
 	}
@@ -383,10 +383,10 @@ func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*ne
 			continue
 		}
 		if free[name] == nil {
-			r.written.drop(name)
+			r.finalizers.written.drop(name)
 			continue
 		}
-		if err := r.removeFinalizer(ctx, free[name]); err != nil {
+		if err := r.finalizers.remove(ctx, free[name]); err != nil {
 			r.directory.Place(who, []lb.Key{o.snap.Key})
 			errs = append(errs, err)
 		}
@@ -397,7 +397,7 @@ func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*ne
 // unpublish takes the addresses of a load balancer out of an Ingress's status. Another controller may be writing
 // there, so what it has written since the Ingress was read stays: the API server refuses the write then.
 func (r *reconciler) unpublish(ctx context.Context, ing *networkingv1.Ingress, addresses []string) error {
-	r.written.unpublish(cluster.RefOf(cluster.KindIngress, ing).String())
+	r.finalizers.written.unpublish(cluster.RefOf(cluster.KindIngress, ing).String())
 	left := without(ing.Status.LoadBalancer.Ingress, addresses)
 	if len(left) == len(ing.Status.LoadBalancer.Ingress) {
 		return nil

@@ -19,6 +19,8 @@ import (
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/diag"
+
+	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
 // This file reconciles Ingresses of no load balancer: it sends events that say why, and removes finalizers that an operator
@@ -26,7 +28,10 @@ import (
 
 // An unassignedReconciler reconciles one Ingress at a time.
 type unassignedReconciler struct {
-	*reconciler
+	*gatherer
+	events     *events.Recorder
+	finalizers *finalizers
+	wake       chan event.TypedGenericEvent[types.NamespacedName]
 
 	mu   sync.Mutex
 	told map[types.NamespacedName][]diag.Diagnostic
@@ -61,7 +66,7 @@ func (s *unassignedReconciler) Reconcile(ctx context.Context, name types.Namespa
 	if len(place.homes) > 0 || len(s.directory.On(who)) > 0 || frozen {
 		return reconcile.Result{}, nil
 	}
-	return reconcile.Result{}, s.removeFinalizer(ctx, ing)
+	return reconcile.Result{}, s.finalizers.remove(ctx, ing)
 }
 
 // news returns the diagnostics that were not there the last time.
@@ -89,7 +94,7 @@ func (s *unassignedReconciler) sources(from cache.Cache) []source.TypedSource[ty
 		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels, func(ctx context.Context, n *corev1.Namespace) []types.NamespacedName {
 			return s.all(ctx, client.InNamespace(n.Name))
 		}),
-		source.TypedChannel(s.unassigned, &handler.TypedFuncs[types.NamespacedName, types.NamespacedName]{GenericFunc: queue.EnqueueItself[types.NamespacedName]}),
+		source.TypedChannel(s.wake, &handler.TypedFuncs[types.NamespacedName, types.NamespacedName]{GenericFunc: queue.EnqueueItself[types.NamespacedName]}),
 	}
 }
 

@@ -97,5 +97,5 @@ func (m *writtenStatus) changedByOthers(ing *networkingv1.Ingress) bool {
 // asksForMore reports whether a change of an Ingress needs a reconcile: it asks for something else, or another writer has changed
 // what this operator has written.
 func (r *reconciler) asksForMore(before, after client.Object) bool {
-	return asksForMore(before, after) || r.written.changedByOthers(after.(*networkingv1.Ingress))
+	return asksForMore(before, after) || r.finalizers.written.changedByOthers(after.(*networkingv1.Ingress))
 }

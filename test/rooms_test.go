@@ -35,7 +35,7 @@ const (
 var rooms = map[string]room{
 	"cli":                   {31, 15},
 	"cli/cluster":           {6, 4},
-	"controllers":           {32, 36},
+	"controllers":           {32, 35},
 	"model/endpoints":       {8, 5},
 	"model/ingress":         {43, 46},
 	"model/ingress/foreign": {24, 23},

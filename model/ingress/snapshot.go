@@ -155,22 +155,22 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 // admit checks an Ingress of ours and finds its load balancer; "" if the class does not let it have that. An error
 // among the diagnostics means that it is refused.
 func (s *splitter) admit(ing *networkingv1.Ingress, class *Class, home home) (routing.Key, Member, []diag.Diagnostic) {
-	settings, found := readAnnotations(ing, class)
+	given, found := readAnnotations(ing, class)
 	if errs := Validate(ing); len(errs) > 0 {
 		found = refusals(sourceOf(ing), errs)
 	} else {
 		if r := home.rejection(ing); r != nil {
 			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: sourceOf(ing), Message: r.Message})
 		}
-		if refused := class.tooComplex(ing, settings); refused != nil {
+		if refused := class.tooComplex(ing, given); refused != nil {
 			found = append(found, *refused)
 		}
 	}
-	key, refused := class.keyOf(ing, settings, s.labels(ing.Namespace))
+	key, refused := class.keyOf(ing, given, s.labels(ing.Namespace))
 	if refused != nil && !failed(found) {
 		found = append(found, *refused)
 	}
-	return key, newMember(ing, settings), found
+	return key, newMember(ing, given), found
 }
 
 func newMember(ing *networkingv1.Ingress, s settings.Values) Member {
