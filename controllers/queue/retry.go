@@ -27,7 +27,7 @@ const (
 	AfterConflict = 100 * time.Millisecond // the cache will have caught up
 	AfterPending  = time.Second
 	afterDisputed = 10 * time.Second // another writer has changed it again
-	AfterDenied   = time.Minute      // somebody has to fix credentials, and then should not wait long
+	AfterDenied   = time.Minute      // until a person has mended the credentials
 	AfterCrowded  = time.Minute      // targets may have left
 	AfterRejected = 10 * time.Minute // a limit may have been raised
 )

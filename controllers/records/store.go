@@ -28,7 +28,7 @@ type Store struct {
 	reader client.Reader
 	Writer client.Client
 	scope  string // the namespace that the operator looks after, or "" for all
-	// IsPlanned says that its records are of what an operator would do that does nothing.
+	// planned says that the records are those of an operator that only plans.
 	planned bool
 	// term names this operator for as long as it has the lease; noTerm where there is no election.
 	term string
@@ -42,6 +42,7 @@ type Store struct {
 	gone    map[string]bool                   // names of those that were found to be deleted
 }
 
+// NewStore makes a Store of an operator without elections.
 func NewStore(reader client.Reader, writer client.Client, scope string) *Store {
 	return &Store{
 		reader: reader, Writer: writer, scope: scope, term: noTerm,
@@ -63,7 +64,7 @@ func (a *Store) Load(ctx context.Context) (map[lb.Key]Record, error) {
 	out := map[lb.Key]Record{}
 	for i := range list.Items {
 		if o := &list.Items[i]; IsPlanned(o) == a.planned {
-			SortMembers(&o.Status) // somebody else may have written it
+			SortMembers(&o.Status) // another writer may have changed the order
 			a.remember(o)
 			out[lb.Key(o.Spec.Key)] = o.Status
 		}
@@ -152,9 +153,9 @@ func (a *Store) Overtaken(ctx context.Context, key lb.Key) (bool, error) {
 	return taken, nil
 }
 
-// onlyGains reports whether nothing is new but which certificates the cloud has of Secrets, where the record
-// does not name any. An earlier version has written it: one that takes its place is not to write every
-// Record for that, and sees for itself which they are. They are written with the next change.
+// onlyGains reports whether a record differs only in the certificates that the cloud has of Secrets, and has none yet: an
+// earlier version of Fairlead has written it. So that an upgrade does not write every record, they are written with the next
+// change.
 func onlyGains(before *Record, now Record) bool {
 	if len(before.Memory.Certificates) > 0 {
 		return false

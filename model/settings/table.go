@@ -201,8 +201,8 @@ var Table = []Setting{
 		About: LoadBalancer, Merge: OneForAll, Merged: "one for all, that of the oldest Ingress that names one and is served; an Ingress that names another one is not served, and `none` gives way",
 		Decides: ClassDecides, Needs: "web ACLs, which AWS WAF has", Example: "shop-edge",
 		Doc: "The web ACL that stands before the load balancer. The Ingress is not served without it, or behind another one: where there is no such web ACL it is refused, and where it is being put there its routes wait. " +
-			"Where the class names one, no other can be asked for. `none` takes away what stands there. A load balancer of which nobody says anything is left as it is, " +
-			"and where nobody says anything any more, what was put there is taken away.",
+			"Where the class names one, no other can be asked for. `none` takes away what stands there. A load balancer for which no Ingress and no class says anything is left as it is, " +
+			"and where none says anything any more, the web ACL that Fairlead associated is taken away.",
 		Good:      []string{"shop-edge_1", "none", "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/edge/11111111-1111-1111-1111-111111111111"},
 		Bad:       []string{"", "two words", "arn:aws:wafv2:us-east-1:123456789012:global/webacl/edge/11111111-1111-1111-1111-111111111111"},
 		Restricts: true,
