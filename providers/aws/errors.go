@@ -62,25 +62,10 @@ func describe(err error) string {
 	return text
 }
 
-// codeOf is AWS's name of an error, without the suffix that some services add; empty where AWS did not
-// answer.
-func codeOf(err error) string {
-	var refused smithy.APIError
-	if !errors.As(err, &refused) {
-		return ""
-	}
-	return strings.TrimSuffix(refused.ErrorCode(), "Exception")
-}
-
 // is reports whether an error is one of those that AWS calls by the given names. That something is not found which
 // was made a moment ago is none of them.
 func is(err error, codes ...string) bool {
 	return err != nil && slices.Contains(codes, codeOf(err)) && !isTooSoon(err)
-}
-
-// throttled reports whether AWS refuses a call because there are too many.
-func throttled(code string) bool {
-	return strings.HasPrefix(code, "Throttl") || slices.Contains([]string{"RequestLimitExceeded", "TooManyRequests", "RequestThrottled", "SlowDown"}, code)
 }
 
 // classify is the class of an error and what to do about it.

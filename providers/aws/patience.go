@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
-	"sync"
 	"time"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -18,18 +16,6 @@ import (
 // is in use (gate.go says how that is found out), and targets take their time to become healthy. Who asks
 // again too early is told so without a call.
 
-// A waiting room knows until when it is of no use to ask.
-type waitingRoom struct {
-	mu    sync.Mutex
-	until map[string]wait
-}
-
-// A wait ends; the next one is longer.
-type wait struct {
-	end  time.Time
-	next time.Duration
-}
-
 // The first wait for the health of targets and for a load balancer that is being set up, and the longest.
 const (
 	activeWait    = 5 * time.Second
@@ -37,35 +23,6 @@ const (
 	healthWait    = 5 * time.Second
 	healthWaitMax = 30 * time.Second
 )
-
-// waitLife is how long after its end a wait is known: what was not asked about for so long may be gone.
-const waitLife = time.Hour
-
-// early reports whether it is too early to ask about something.
-func (r *waitingRoom) early(id string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return time.Now().Before(r.until[id].end)
-}
-
-// wait keeps askers away for a while.
-func (r *waitingRoom) wait(id string, first, longest time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.until == nil {
-		r.until = map[string]wait{}
-	}
-	maps.DeleteFunc(r.until, func(_ string, w wait) bool { return time.Since(w.end) >= waitLife })
-	this := max(first, r.until[id].next)
-	r.until[id] = wait{time.Now().Add(this), min(longest, this*3/2)}
-}
-
-// forget lets askers in at once.
-func (r *waitingRoom) forget(id string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.until, id)
-}
 
 // What a load balancer that was deleted leaves behind is asked about soon: nobody sends requests there. What
 // others may still be sent to, while rules are being deployed, is left alone for as long as that may take.

@@ -1,0 +1,48 @@
+package aws
+
+import (
+	"maps"
+	"sync"
+	"time"
+)
+
+// A waiting room knows until when it is of no use to ask.
+type waitingRoom struct {
+	mu    sync.Mutex
+	until map[string]wait
+}
+
+// A wait ends; the next one is longer.
+type wait struct {
+	end  time.Time
+	next time.Duration
+}
+
+// waitLife is how long after its end a wait is known: what was not asked about for so long may be gone.
+const waitLife = time.Hour
+
+// early reports whether it is too early to ask about something.
+func (r *waitingRoom) early(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return time.Now().Before(r.until[id].end)
+}
+
+// wait keeps askers away for a while.
+func (r *waitingRoom) wait(id string, first, longest time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.until == nil {
+		r.until = map[string]wait{}
+	}
+	maps.DeleteFunc(r.until, func(_ string, w wait) bool { return time.Since(w.end) >= waitLife })
+	this := max(first, r.until[id].next)
+	r.until[id] = wait{time.Now().Add(this), min(longest, this*3/2)}
+}
+
+// forget lets askers in at once.
+func (r *waitingRoom) forget(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.until, id)
+}
