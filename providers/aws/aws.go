@@ -24,6 +24,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 var _ providers.Provider = (*Provider)(nil)
@@ -46,9 +47,9 @@ type Options struct {
 	// Rates are how fast AWS is asked; see Published. A class without one is asked without limit.
 	Rates providers.Rates
 	// Requested is told of each call, if it is not nil.
-	Requested func(Request)
+	Requested func(throttle.Request)
 	// Deadlines are how long AWS may take; those that are zero are the usual ones.
-	Deadlines Deadlines
+	Deadlines throttle.Deadlines
 }
 
 // A Provider keeps Application Load Balancers.
@@ -131,7 +132,7 @@ type groupName struct {
 func New(o Options) *Provider {
 	options := o
 	made := &recent{lag: cmp.Or(o.Lag, recentFor)}
-	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), newPacer(o.Rates, o.Requested).into, o.Deadlines.usual().into, made.into)
+	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), throttle.NewPacer(o.Rates, o.Requested).Into, o.Deadlines.Usual().Into, made.into)
 	p := &Provider{
 		options:      options,
 		recent:       made,
@@ -174,7 +175,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	facts.SettingsRefused = q.RefuseSettings(noSettings)
 	if err := p.readLimits(ctx, q.Limits); err != nil {
 		facts.LimitsUnread = p.limits.last() == nil
-		if facts.LimitsUnread && late(err) {
+		if facts.LimitsUnread && throttle.Late(err) {
 			return lb.Facts{}, err // the next calls would wait as long
 		}
 		facts.Stale = append(facts.Stale, err.Error())

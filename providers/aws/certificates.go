@@ -22,6 +22,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
 // This file keeps the certificates that Secrets brought, in AWS Certificate Manager.
@@ -178,7 +179,7 @@ func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c l
 	switch {
 	case errors.Is(explained, providers.ErrRejected), errors.Is(explained, providers.ErrDenied), errors.Is(explained, providers.ErrThrottled):
 		p.own.answer(seen.Key, c.ID) // AWS did not import it
-	case codeOf(err) == "":
+	case errorcode.Of(err) == "":
 		if arn, unknown := p.importedBefore(ctx, seen, known, c); unknown == nil && arn != "" {
 			return arn, nil
 		}
@@ -270,7 +271,7 @@ func onlyRefused(o *acm.Options) {
 // exceptQuotas has the SDK make a call again as ever, but for a quota that is used up, which the SDK takes for a rate.
 func exceptQuotas(o *acm.Options) {
 	quota := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
-		if codeOf(err) == "LimitExceeded" {
+		if errorcode.Of(err) == "LimitExceeded" {
 			return aws.FalseTernary
 		}
 		return aws.UnknownTernary

@@ -8,6 +8,7 @@ import (
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/prove"
 )
@@ -59,10 +60,10 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 func (s *settings) access(around clouds.Surroundings, installation string) Access {
 	out := Access{
 		Installation: installation, Region: s.region, VPC: s.vpc, Cluster: s.cluster, Unfenced: s.groups == unmanaged, Nodes: around.Nodes, Rates: s.rates,
-		Deadlines: Deadlines{Attempt: around.AttemptTimeout, Call: around.CallTimeout},
+		Deadlines: throttle.Deadlines{Attempt: around.AttemptTimeout, Call: around.CallTimeout},
 	}
 	if around.Requested != nil {
-		out.Requested = func(r Request) { around.Requested(r.Service, r.Operation, r.Result) }
+		out.Requested = func(r throttle.Request) { around.Requested(r.Service, r.Operation, r.Result) }
 	}
 	return out
 }

@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -71,7 +72,7 @@ func newSilent(silent func(action string) bool) (*silentClient, *aws.Provider) {
 	config := albsim.New(albsim.Options{}).Config()
 	client := &silentClient{HTTPClient: config.HTTPClient, silent: silent}
 	config.HTTPClient = client
-	return client, aws.New(aws.Options{Config: config, Installation: "test", VPC: albsim.VPC, Rates: aws.Published()})
+	return client, aws.New(aws.Options{Config: config, Installation: "test", VPC: albsim.VPC, Rates: throttle.Published()})
 }
 
 func all(string) bool { return true }
@@ -174,7 +175,7 @@ func TestASilentConnectionEnds(t *testing.T) {
 	config := albsim.New(albsim.Options{}).Config()
 	config.BaseEndpoint = sdk.String("http://" + silent.Addr().String())
 	config.HTTPClient = nil
-	p := aws.New(aws.Options{Config: config, Installation: "test", VPC: albsim.VPC, Deadlines: aws.Deadlines{Attempt: 50 * time.Millisecond, Call: 200 * time.Millisecond}})
+	p := aws.New(aws.Options{Config: config, Installation: "test", VPC: albsim.VPC, Deadlines: throttle.Deadlines{Attempt: 50 * time.Millisecond, Call: 200 * time.Millisecond}})
 	ended := make(chan error, 1)
 	go func() {
 		_, err := p.List(context.Background())

@@ -15,6 +15,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file finds certificates for hosts among those that the account holds. They are read once for all
@@ -51,7 +52,7 @@ func (p *Provider) discovered(ctx context.Context, hosts []string, facts *lb.Fac
 	switch {
 	case err != nil && p.held.last() != nil:
 		facts.Stale = append(facts.Stale, err.Error())
-	case err != nil && late(err):
+	case err != nil && throttle.Late(err):
 		return err // the next calls would wait as long
 	case err != nil:
 		facts.CertificatesUnread = err.Error()

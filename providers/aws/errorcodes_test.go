@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/aws/smithy-go"
+
+	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
 // This file looks through the SDK's models for what AWS may answer to the calls of the provider: each error has a class,
@@ -145,9 +147,9 @@ func TestEachErrorOfTheModelsHasAClass(t *testing.T) {
 		met := map[string]bool{}
 		for code, call := range found {
 			err := &smithy.GenericAPIError{Code: code}
-			_, class := classify(codeOf(err), err, nil)
-			met[codeOf(err)] = true
-			switch why := unclassed[service][codeOf(err)]; {
+			_, class := classify(errorcode.Of(err), err, nil)
+			met[errorcode.Of(err)] = true
+			switch why := unclassed[service][errorcode.Of(err)]; {
 			case class == nil && why == "":
 				t.Errorf("%s may answer %s to %s, which has no class", service, code, call)
 			case class != nil && why != "":

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
 // This file maps AWS's errors onto the classes that callers know, with AWS's words, the request's ID
@@ -27,7 +28,7 @@ func explain(doing string, err error, known limits) error {
 	if err == nil {
 		return nil
 	}
-	code := codeOf(err)
+	code := errorcode.Of(err)
 	advice, class := classify(code, err, known)
 	text := doing + ": " + describe(err)
 	if advice != "" {
@@ -65,7 +66,7 @@ func describe(err error) string {
 // is reports whether an error is one of those that AWS calls by the given names. That something is not found which
 // was made a moment ago is none of them.
 func is(err error, codes ...string) bool {
-	return err != nil && slices.Contains(codes, codeOf(err)) && !isTooSoon(err)
+	return err != nil && slices.Contains(codes, errorcode.Of(err)) && !isTooSoon(err)
 }
 
 // classify is the class of an error and what to do about it.
@@ -80,7 +81,7 @@ func classify(code string, err error, known limits) (advice string, class error)
 		return renew(code), providers.ErrDenied
 	case slices.Contains([]string{"AccessDenied", "UnauthorizedOperation", "NotAuthorized"}, code):
 		return permit(err), providers.ErrDenied
-	case throttled(code):
+	case errorcode.Throttled(code):
 		return "who else works in this account shares its rates", providers.ErrThrottled
 	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"), strings.HasSuffix(code, "LimitsExceeded"),
 		code == "ServiceQuotaExceeded", code == "TargetGroupAssociationLimit":

@@ -13,6 +13,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
 // This file finds out whether regular expressions are understood. AWS does, but for partitions that may be behind;
@@ -34,7 +35,7 @@ func (p *Provider) overExpressions(ctx context.Context, seen *lb.Observed, condi
 		return err
 	}
 	var answer *smithyhttp.ResponseError
-	falls := p.elb.Options().BaseEndpoint != nil && errors.As(err, &answer) && codeOf(err) == "" && answer.HTTPStatusCode() == http.StatusInternalServerError
+	falls := p.elb.Options().BaseEndpoint != nil && errors.As(err, &answer) && errorcode.Of(err) == "" && answer.HTTPStatusCode() == http.StatusInternalServerError
 	behind := refusesRule(err) && !p.took.expressions.Load() && !transforms && (!commercial(seen.Handle) || namesExpressions(err))
 	if !falls && !behind {
 		return err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
 // This file waits for the role that Elastic Load Balancing makes for itself at the first load balancer of an account
@@ -59,7 +60,7 @@ func (r *linkedRole) waits(young bool, err error) error {
 		r.unused.forget("")
 		return nil
 	}
-	text, code := err.Error(), codeOf(err)
+	text, code := err.Error(), errorcode.Of(err)
 	denied := slices.Contains([]string{"AccessDenied", "UnauthorizedOperation"}, code)
 	if code == "" || refusedAction.MatchString(text) || !denied && !ofRole.MatchString(text) {
 		return err // which may come before AWS looks for the role

@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file finds out which names there are in the certificates that Ingresses name by their ARNs.
@@ -45,7 +46,7 @@ func (p *Provider) describe(ctx context.Context, ids []lb.CertificateID, facts *
 			continue // a server certificate of IAM, which the role is not allowed to read
 		}
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			if found[i], err = p.description(ctx, id); err != nil && !late(err) && ctx.Err() == nil {
+			if found[i], err = p.description(ctx, id); err != nil && !throttle.Late(err) && ctx.Err() == nil {
 				unread[i], err = err, nil
 			}
 			return err

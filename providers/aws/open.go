@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file finds AWS from within a process: credentials, endpoints, region and VPC, and says what is
@@ -39,9 +40,9 @@ type Access struct {
 	// Rates are how fast AWS is asked; those that are missing are the published ones.
 	Rates providers.Rates
 	// Requested is told of each call, if it is not nil.
-	Requested func(Request)
+	Requested func(throttle.Request)
 	// Deadlines are how long AWS may take.
-	Deadlines Deadlines
+	Deadlines throttle.Deadlines
 }
 
 // askingInstance is how long the instance may take to answer. In a pod, it often cannot be reached.
@@ -49,7 +50,7 @@ const askingInstance = 5 * time.Second
 
 // Open makes a Provider of the process's own credentials, if they are good for something.
 func Open(ctx context.Context, a Access) (*Provider, error) {
-	rates, err := Published().With(a.Rates)
+	rates, err := throttle.Published().With(a.Rates)
 	if err != nil {
 		return nil, fmt.Errorf("reading the rates of calls: %w", err)
 	}

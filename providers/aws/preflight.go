@@ -18,6 +18,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
 // This file looks at an account before an operator works in it, and changes nothing: credentials, region and
@@ -77,7 +78,7 @@ func (i *inspection) identify(ctx context.Context) bool {
 	i.sdk = sdk
 	me, err := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil && !foreign(err) {
-		i.note(check.Bad("aws/identity", "identity", describe(err), renew(codeOf(err))))
+		i.note(check.Bad("aws/identity", "identity", describe(err), renew(errorcode.Of(err))))
 		return false
 	}
 	said := ""
@@ -100,7 +101,7 @@ func (i *inspection) identify(ctx context.Context) bool {
 // foreign reports whether an answer is none that AWS gives: it cannot be read, or is an error without a code.
 func foreign(err error) bool {
 	var unreadable *smithy.DeserializationError
-	return errors.As(err, &unreadable) || codeOf(err) == "UnknownError"
+	return errors.As(err, &unreadable) || errorcode.Of(err) == "UnknownError"
 }
 
 // locate finds the VPC, and says how.

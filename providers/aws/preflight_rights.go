@@ -19,6 +19,7 @@ import (
 	waftypes "github.com/aws/aws-sdk-go-v2/service/wafv2/types"
 
 	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
 // This file finds out which of the actions of docs/iam-policy.json the caller is allowed: from IAM, where it
@@ -169,7 +170,7 @@ var notThere = map[string]string{
 // judge says what the answer to a call tells about an action. A call about what does not exist is allowed where
 // it is told so by the code for that; any other error tells nothing.
 func judge(action string, err error) verdict {
-	code := codeOf(err)
+	code := errorcode.Of(err)
 	switch {
 	case err == nil && notThere[action] != "":
 		return verdict{how: "the endpoint does not say " + notThere[action] + " of what is not there, as AWS does"}

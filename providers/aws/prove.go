@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
 // This file tries what is assumed of AWS (assumptions.go) on a load balancer that stands. Rules that are made for it have
@@ -170,7 +171,7 @@ func (t *trial) drop(ctx context.Context, arn string) {
 func (t *trial) described(ctx context.Context, arn string) (rule *elb.Rule, took time.Duration, err error) {
 	took, _, err = t.until(ctx, func(ctx context.Context) (bool, error) {
 		out, err := t.elb.DescribeRules(ctx, &elbapi.DescribeRulesInput{RuleArns: []string{arn}})
-		if codeOf(err) == "RuleNotFound" {
+		if errorcode.Of(err) == "RuleNotFound" {
 			return false, nil
 		}
 		if err != nil {

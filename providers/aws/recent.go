@@ -17,6 +17,8 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go/middleware"
+
+	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
 // This file tells a thing that AWS does not find yet from one that is not there. AWS's services are eventually
@@ -88,7 +90,7 @@ func (r *recent) watch(ctx context.Context, in middleware.InitializeInput, next 
 	out, metadata, err := next.HandleInitialize(ctx, in)
 	switch {
 	case err != nil:
-		kind, known := unfound[codeOf(err)]
+		kind, known := unfound[errorcode.Of(err)]
 		switch {
 		case !known:
 		case r.knew(began, kind, in.Parameters):

@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
 // This file carries out the steps about rules.
@@ -68,7 +69,7 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 func (p *Provider) createRulePatiently(ctx context.Context, in *elbapi.CreateRuleInput) (out *elbapi.CreateRuleOutput, err error) {
 	listener := aws.ToString(in.ListenerArn)
 	gate := p.fresh.at(listener, func() *gate { return newGate(0, listenerPause, listenerPause) })
-	unfound := func(err error) bool { return codeOf(err) == "ListenerNotFound" }
+	unfound := func(err error) bool { return errorcode.Of(err) == "ListenerNotFound" }
 	for patience := time.Now().Add(listenerPatience); ; {
 		err = gate.through(ctx, unfound, func() (err error) {
 			out, err = p.elb.CreateRule(ctx, in)

@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/prove"
 	"fairlead.dev/fairlead/test/albsim"
@@ -50,7 +51,7 @@ func of(config awssdk.Config, vpc, installation string, requested func()) *aws.P
 }
 
 func optionsOf(config awssdk.Config, vpc, installation string, requested func()) aws.Options {
-	return aws.Options{Config: config, VPC: vpc, Installation: installation, Settle: time.Nanosecond, Lag: 100 * time.Millisecond, Requested: func(aws.Request) { requested() }}
+	return aws.Options{Config: config, VPC: vpc, Installation: installation, Settle: time.Nanosecond, Lag: 100 * time.Millisecond, Requested: func(throttle.Request) { requested() }}
 }
 
 // proved runs the command line.

@@ -1,4 +1,4 @@
-package aws
+package throttle
 
 import (
 	"context"
@@ -22,8 +22,8 @@ type Deadlines struct {
 	Call    time.Duration // for a call with all of its attempts, and with the credentials that it needs
 }
 
-// usual are the deadlines where none are set.
-func (d Deadlines) usual() Deadlines {
+// Usual are the deadlines where none are set.
+func (d Deadlines) Usual() Deadlines {
 	if d.Attempt <= 0 {
 		d.Attempt = 15 * time.Second
 	}
@@ -47,14 +47,14 @@ func (e unanswered) Error() string {
 // RetryableError has the SDK make another attempt.
 func (e unanswered) RetryableError() bool { return !e.final }
 
-// late reports whether an error is that of a call that AWS did not answer in time.
-func late(err error) bool {
+// Late reports whether an error is that of a call that AWS did not answer in time.
+func Late(err error) bool {
 	_, is := errors.AsType[unanswered](err)
 	return is
 }
 
-// into puts the deadline of a call around all of it, and that of an attempt behind the wait for its turn.
-func (d Deadlines) into(stack *middleware.Stack) error {
+// Into puts the deadline of a call around all of it, and that of an attempt behind the wait for its turn.
+func (d Deadlines) Into(stack *middleware.Stack) error {
 	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("CallDeadline", d.call), middleware.Before); err != nil { //nolint:misspell // the SDK names it so
 		return err
 	}

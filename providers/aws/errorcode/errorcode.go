@@ -1,4 +1,5 @@
-package aws
+// Package errorcode reads the codes by which AWS names its errors.
+package errorcode
 
 import (
 	"errors"
@@ -8,9 +9,9 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// codeOf is AWS's name of an error, without the suffix that some services add; empty where AWS did not
+// Of is AWS's name of an error, without the suffix that some services add; empty where AWS did not
 // answer.
-func codeOf(err error) string {
+func Of(err error) string {
 	var refused smithy.APIError
 	if !errors.As(err, &refused) {
 		return ""
@@ -18,7 +19,7 @@ func codeOf(err error) string {
 	return strings.TrimSuffix(refused.ErrorCode(), "Exception")
 }
 
-// throttled reports whether AWS refuses a call because there are too many.
-func throttled(code string) bool {
+// Throttled reports whether AWS refuses a call because there are too many.
+func Throttled(code string) bool {
 	return strings.HasPrefix(code, "Throttl") || slices.Contains([]string{"RequestLimitExceeded", "TooManyRequests", "RequestThrottled", "SlowDown"}, code)
 }

@@ -1,4 +1,5 @@
-package aws
+// Package throttle keeps calls to AWS within the rates of an account and within their deadlines.
+package throttle
 
 import (
 	"context"
@@ -12,6 +13,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
 // This file keeps calls within the rates that AWS grants an account, counts them, and slows down where AWS
@@ -80,26 +82,27 @@ type Request struct {
 	Waited             time.Duration // for its turn
 }
 
-// A pacer makes calls wait for their turn.
-type pacer struct {
+// A Pacer makes calls wait for their turn.
+type Pacer struct {
 	buckets map[string]*bucket
 	tell    func(Request) // may be nil
 }
 
-func newPacer(rates providers.Rates, tell func(Request)) *pacer {
-	p := &pacer{buckets: map[string]*bucket{}, tell: tell}
+// NewPacer returns a Pacer for the rates, which tells of each call.
+func NewPacer(rates providers.Rates, tell func(Request)) *Pacer {
+	p := &Pacer{buckets: map[string]*bucket{}, tell: tell}
 	for class, r := range rates {
 		p.buckets[class] = &bucket{turns: providers.NewTurns(r.PerSecond, r.Burst), rate: r.PerSecond, full: r.PerSecond}
 	}
 	return p
 }
 
-// into puts the pacer where the SDK makes each attempt of a call.
-func (p *pacer) into(stack *middleware.Stack) error {
+// Into puts the pacer where the SDK makes each attempt of a call.
+func (p *Pacer) Into(stack *middleware.Stack) error {
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Pace", p.pace), "Retry", middleware.After) //nolint:misspell // the SDK names it so
 }
 
-func (p *pacer) pace(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+func (p *Pacer) pace(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 	r := Request{Service: awsmiddleware.GetServiceID(ctx), Operation: awsmiddleware.GetOperationName(ctx)}
 	b := p.buckets[classOf(r.Service, r.Operation)]
 	came := time.Now()
@@ -114,13 +117,13 @@ func (p *pacer) pace(ctx context.Context, in middleware.FinalizeInput, next midd
 	}
 	r.Waited = time.Since(came)
 	out, metadata, err := next.HandleFinalize(ctx, in)
-	if r.Result = codeOf(err); err == nil {
+	if r.Result = errorcode.Of(err); err == nil {
 		r.Result = "ok"
 	} else if r.Result == "" {
 		r.Result = "lost"
 	}
 	if b != nil {
-		b.heard(throttled(r.Result))
+		b.heard(errorcode.Throttled(r.Result))
 	}
 	if p.tell != nil {
 		p.tell(r)
