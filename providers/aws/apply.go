@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
 // This file carries out steps, each with one call or a few.
@@ -212,19 +213,19 @@ func (p *Provider) awaitTargets(ctx context.Context, key lb.Key, id lb.GroupID) 
 	if err != nil {
 		return err
 	}
-	if !p.unhealthy.early(arn) {
+	if !p.unhealthy.Early(arn) {
 		targets, err := p.healthOf(ctx, arn)
 		if err != nil {
 			return err
 		}
 		if slices.ContainsFunc(targets, func(t lb.TargetHealth) bool { return t.State == "healthy" }) {
-			p.unhealthy.forget(arn)
+			p.unhealthy.Forget(arn)
 			return nil
 		}
 		if err := p.reach(ctx, key, p.doubt(targets)); err != nil {
 			return err
 		}
-		p.unhealthy.wait(arn, healthWait, healthWaitMax)
+		p.unhealthy.Wait(arn, healthWait, healthWaitMax)
 	}
 	return fmt.Errorf("target group %s has no healthy target: %w", id, providers.ErrPending)
 }
@@ -246,7 +247,7 @@ func (p *Provider) deleteTargetGroup(ctx context.Context, seen *lb.Observed, id 
 		ports = append(ports, t.Port)
 	}
 	p.know(seen.Key, id, "")
-	p.unhealthy.forget(g.Handle)
+	p.unhealthy.Forget(g.Handle)
 	return p.vacate(ctx, ports)
 }
 
@@ -299,7 +300,7 @@ func (p *Provider) makeListener(ctx context.Context, seen *lb.Observed, in *elba
 		if err != nil {
 			return "", nil, err
 		}
-		p.fresh.set(arn, newGate(0, listenerPause, listenerPause))
+		p.fresh.Set(arn, retry.NewGate(0, listenerPause, listenerPause))
 		return arn, tags, nil
 	}
 	if !is(err, "DuplicateListener") {

@@ -24,6 +24,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/retry"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
@@ -110,16 +111,16 @@ type Provider struct {
 	changing chan struct{}
 	looks    singleflight.Group
 
-	inactive  waitingRoom // load balancers that are being set up
-	unhealthy waitingRoom // target groups that have no healthy target yet
-	rerouted  waitingRoom // load balancers whose rules changed, and may be served by the old ones yet
-	unjoined  waitingRoom // load balancers that AWS WAF does not know yet
-	role      linkedRole  // of Elastic Load Balancing
-	barred    barred      // web ACLs that may not be put before load balancers
-	unlisted  waitingRoom // load balancers of which a look did not find all that had been made
-	released  gates       // of target groups, certificates, security groups and listeners that were let go of
-	inherited gates       // of what was let go of before this process knew it, by load balancer and kind
-	fresh     gates       // of new listeners
+	inactive  retry.Backoff // load balancers that are being set up
+	unhealthy retry.Backoff // target groups that have no healthy target yet
+	rerouted  retry.Backoff // load balancers whose rules changed, and may be served by the old ones yet
+	unjoined  retry.Backoff // load balancers that AWS WAF does not know yet
+	role      linkedRole    // of Elastic Load Balancing
+	barred    barred        // web ACLs that may not be put before load balancers
+	unlisted  retry.Backoff // load balancers of which a look did not find all that had been made
+	released  retry.Gates   // of target groups, certificates, security groups and listeners that were let go of
+	inherited retry.Gates   // of what was let go of before this process knew it, by load balancer and kind
+	fresh     retry.Gates   // of new listeners
 }
 
 // A groupName is a target group of a load balancer.

@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
 // This file waits for the role that Elastic Load Balancing makes for itself at the first load balancer of an account
@@ -22,12 +23,12 @@ import (
 type linkedRole struct {
 	mu       sync.Mutex
 	answered time.Time // when AWS first made a load balancer for this process, or said that it could not use the role
-	unused   waitingRoom
+	unused   retry.Backoff
 }
 
 // early reports whether it is too early to try again.
 func (r *linkedRole) early() error {
-	if r.unused.early("") {
+	if r.unused.Early("") {
 		return fmt.Errorf("a moment ago, Elastic Load Balancing could not use its service-linked role: %w", providers.ErrPending)
 	}
 	return nil
@@ -57,7 +58,7 @@ var ofRole = regexp.MustCompile(`(?i)service[- ]linked role|AWSServiceRoleForEla
 func (r *linkedRole) waits(young bool, err error) error {
 	if err == nil {
 		r.note()
-		r.unused.forget("")
+		r.unused.Forget("")
 		return nil
 	}
 	text, code := err.Error(), errorcode.Of(err)
@@ -69,6 +70,6 @@ func (r *linkedRole) waits(young bool, err error) error {
 	if !young {
 		return err
 	}
-	r.unused.wait("", activeWait, activeWaitMax)
+	r.unused.Wait("", activeWait, activeWaitMax)
 	return fmt.Errorf("%s; the service-linked role of Elastic Load Balancing may have been made a moment ago, and is waited for: %w", describe(err), providers.ErrPending)
 }

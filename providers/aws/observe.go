@@ -65,7 +65,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		attributes: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
 		assumed: map[string]bool{},
 	}
-	if p.unlisted.early(string(key)) {
+	if p.unlisted.Early(string(key)) {
 		return nil, fmt.Errorf("reading load balancer %s: AWS did not list a moment ago what had been made: %w", key, providers.ErrPending)
 	}
 	strewn, err := p.find(ctx, p.owned(key, nil), "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
@@ -81,10 +81,10 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		}
 	}
 	if missing := p.recent.unlisted(p.loadBalancerName(key), l.arns()); missing != "" && !l.another {
-		p.unlisted.wait(string(key), tooSoonWait, tooSoonWaitMax)
+		p.unlisted.Wait(string(key), tooSoonWait, tooSoonWaitMax)
 		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a moment ago: %w", key, missing, providers.ErrPending)
 	}
-	p.unlisted.forget(string(key))
+	p.unlisted.Forget(string(key))
 	// No route waits for these. Settings that cannot be read are assumed to be as they were written.
 	for _, read := range []reader{p.readAttributes, p.readFence, p.readNodes, p.readWebACL, p.readShield, p.readDeletionProtection} {
 		err := read(ctx, l, strewn)
@@ -209,7 +209,7 @@ func (p *Provider) balancerNamed(ctx context.Context, name string) (*elb.LoadBal
 
 // Active asks about one load balancer, and ever less often.
 func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
-	if seen.Active || p.inactive.early(seen.Handle) {
+	if seen.Active || p.inactive.Early(seen.Handle) {
 		return seen.Active, nil
 	}
 	ctx = providers.About(ctx, seen.Key)
@@ -222,10 +222,10 @@ func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) 
 		return false, err
 	}
 	if active(there) {
-		p.inactive.forget(seen.Handle)
+		p.inactive.Forget(seen.Handle)
 		return true, nil
 	}
-	p.inactive.wait(seen.Handle, activeWait, activeWaitMax)
+	p.inactive.Wait(seen.Handle, activeWait, activeWaitMax)
 	return false, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
 // This file is what Fairlead knows would be asked in vain: AWS says for a while that what was let go of
@@ -41,28 +42,28 @@ func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
 	if whole {
 		first = afterBalancer
 		for _, l := range seen.Listeners { // which nobody is going to close
-			p.released.remove(l.Handle)
+			p.released.Remove(l.Handle)
 		}
 	}
 	after := seen.Clone()
 	step.Do(after, plan.Result{})
 	still := uses(after)
-	together := map[string]*gate{} // AWS gets over things of a kind at the same time
+	together := map[string]*retry.Gate{} // AWS gets over things of a kind at the same time
 	for id, n := range uses(seen) {
 		if still[id] == n && !whole { // with the load balancer goes what was to wait for its rules, too
 			continue
 		}
 		kind := kindOf(id)
 		if together[kind] == nil {
-			together[kind] = newGate(first, afterRefusal, p.settle)
+			together[kind] = retry.NewGate(first, afterRefusal, p.settle)
 		}
-		p.released.set(id, together[kind])
+		p.released.Set(id, together[kind])
 	}
 	switch step.(type) {
 	case plan.ModifyListener, plan.DeleteListener, plan.ModifyRule, plan.DeleteRule:
 		if seen.Protection.Guarded() {
-			p.rerouted.forget(seen.Handle)
-			p.rerouted.wait(seen.Handle, p.settle, p.settle)
+			p.rerouted.Forget(seen.Handle)
+			p.rerouted.Wait(seen.Handle, p.settle, p.settle)
 		}
 		p.redirects(seen, after)
 	case plan.CreateRule: // it may be for requests that are redirected by what comes behind it
@@ -84,7 +85,7 @@ func (p *Provider) redirects(seen, after *lb.Observed) {
 				continue
 			}
 			if to := after.Listener(a.Redirect.Target(l.Port, l.Protocol)); to != nil {
-				p.released.set(to.Handle, newGate(p.settle, afterRefusal, p.settle))
+				p.released.Set(to.Handle, retry.NewGate(p.settle, afterRefusal, p.settle))
 			}
 		}
 	}
@@ -100,12 +101,12 @@ func kindOf(handle string) string {
 // let go of is taken for let go of just now, as long as there is a load balancer that may still send requests
 // there; things of a kind at the same time.
 func (p *Provider) whenReleased(ctx context.Context, seen *lb.Observed, id string, remove func() error) error {
-	g := p.released.at(id, func() *gate {
-		return p.inherited.at(string(seen.Key)+" "+kindOf(id), func() *gate {
+	g := p.released.At(id, func() *retry.Gate {
+		return p.inherited.At(string(seen.Key)+" "+kindOf(id), func() *retry.Gate {
 			if seen.Exists {
-				return newGate(p.settle, afterRefusal, p.settle)
+				return retry.NewGate(p.settle, afterRefusal, p.settle)
 			}
-			return newGate(0, afterRefusal, p.settle)
+			return retry.NewGate(0, afterRefusal, p.settle)
 		})
 	})
 	return p.remove(ctx, id, g, remove)
@@ -114,20 +115,20 @@ func (p *Provider) whenReleased(ctx context.Context, seen *lb.Observed, id strin
 // whenUnled deletes a listener, unless clients may still be redirected to its port: rules take a while to be
 // deployed, and security groups close a port at once.
 func (p *Provider) whenUnled(ctx context.Context, handle string, remove func() error) error {
-	g := p.released.at(handle, func() *gate { return newGate(0, afterRefusal, p.settle) })
+	g := p.released.At(handle, func() *retry.Gate { return retry.NewGate(0, afterRefusal, p.settle) })
 	return p.remove(ctx, handle, g, remove)
 }
 
 // remove deletes something once its gate lets that through.
-func (p *Provider) remove(ctx context.Context, id string, g *gate, remove func() error) error {
-	err := g.through(ctx, func(err error) bool {
+func (p *Provider) remove(ctx context.Context, id string, g *retry.Gate, remove func() error) error {
+	err := g.Through(ctx, func(err error) bool {
 		return errors.Is(err, providers.ErrPending) || is(err, "ResourceInUse", "DependencyViolation")
 	}, remove)
-	if errors.Is(err, errShut) {
+	if errors.Is(err, retry.ErrShut) {
 		return fmt.Errorf("deleting %s, which was in use a moment ago: %w", id, providers.ErrPending)
 	}
 	if err == nil {
-		p.released.remove(id)
+		p.released.Remove(id)
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
 // This file carries out the steps about rules.
@@ -68,17 +69,17 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 // createRulePatiently creates a rule as soon as its listener is found.
 func (p *Provider) createRulePatiently(ctx context.Context, in *elbapi.CreateRuleInput) (out *elbapi.CreateRuleOutput, err error) {
 	listener := aws.ToString(in.ListenerArn)
-	gate := p.fresh.at(listener, func() *gate { return newGate(0, listenerPause, listenerPause) })
+	gate := p.fresh.At(listener, func() *retry.Gate { return retry.NewGate(0, listenerPause, listenerPause) })
 	unfound := func(err error) bool { return errorcode.Of(err) == "ListenerNotFound" }
 	for patience := time.Now().Add(listenerPatience); ; {
-		err = gate.through(ctx, unfound, func() (err error) {
+		err = gate.Through(ctx, unfound, func() (err error) {
 			out, err = p.elb.CreateRule(ctx, in)
 			return err
 		})
 		switch {
-		case !unfound(err) && !errors.Is(err, errShut):
+		case !unfound(err) && !errors.Is(err, retry.ErrShut):
 			return out, err
-		case time.Now().After(patience) && errors.Is(err, errShut):
+		case time.Now().After(patience) && errors.Is(err, retry.ErrShut):
 			return nil, fmt.Errorf("listener %s is not found yet: %w", listener, providers.ErrPending)
 		case time.Now().After(patience):
 			return nil, err

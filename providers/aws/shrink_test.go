@@ -10,45 +10,10 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
 // This file looks at what the provider remembers of things that are gone.
-
-func TestWaitsOfWhatIsGoneAreForgotten(t *testing.T) {
-	synctest.Test(t, func(*testing.T) {
-		var r waitingRoom
-		for n := range 100 {
-			r.wait(fmt.Sprint("gone ", n), healthWait, healthWaitMax)
-		}
-		r.wait("there", healthWait, healthWaitMax)
-		time.Sleep(waitLife)
-		r.wait("there", healthWait, healthWaitMax)
-		time.Sleep(healthWaitMax)
-		r.wait("there", healthWait, healthWaitMax)
-		if len(r.until) != 1 {
-			t.Errorf("%d waits are remembered, want one", len(r.until))
-		}
-	})
-}
-
-func TestGatesBeforeNothingAreTakenAway(t *testing.T) {
-	synctest.Test(t, func(*testing.T) {
-		var s gates
-		for n := range 100 {
-			s.set(fmt.Sprint("gone ", n), newGate(time.Minute, time.Second, time.Minute))
-		}
-		time.Sleep(gateLife - time.Minute)
-		s.set("there", newGate(time.Minute, time.Second, time.Minute))
-		if len(s.known) != 101 {
-			t.Errorf("%d gates, want 101: they are not a day old", len(s.known))
-		}
-		time.Sleep(gatesShrink + time.Minute)
-		s.set("new", newGate(time.Minute, time.Second, time.Minute))
-		if len(s.known) != 2 || s.known["there"] == nil {
-			t.Errorf("%d gates, want two", len(s.known))
-		}
-	})
-}
 
 func TestCertificatesThatAreNotAskedAboutAreForgotten(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
@@ -96,14 +61,14 @@ func TestALoadBalancerThatIsGoneIsForgotten(t *testing.T) {
 	}
 	for _, k := range []lb.Key{key, other} {
 		p.resisted[arn(k)], p.lent[k], p.places[k] = true, true, place{}
-		for _, room := range []*waitingRoom{&p.inactive, &p.rerouted, &p.unjoined} {
-			room.wait(arn(k), time.Minute, time.Minute)
+		for _, room := range []*retry.Backoff{&p.inactive, &p.rerouted, &p.unjoined} {
+			room.Wait(arn(k), time.Minute, time.Minute)
 		}
 	}
 	p.deleted(key, arn(key))
-	if len(p.resisted)+len(p.lent)+len(p.places) != 3 || len(p.inactive.until)+len(p.rerouted.until)+len(p.unjoined.until) != 3 {
+	if len(p.resisted)+len(p.lent)+len(p.places) != 3 || p.inactive.Len()+p.rerouted.Len()+p.unjoined.Len() != 3 {
 		t.Errorf("of two load balancers, one of them deleted, it is remembered: %v %v %v %v %v %v",
-			p.resisted, p.lent, p.places, p.inactive.until, p.rerouted.until, p.unjoined.until)
+			p.resisted, p.lent, p.places, p.inactive.Len(), p.rerouted.Len(), p.unjoined.Len())
 	}
 	p.shrink(&look{key: other})
 	if len(p.resisted) != 0 {

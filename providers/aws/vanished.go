@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
 // This file forgets what is not there any more: another process, or a person, may have deleted what this one knew.
@@ -19,8 +20,8 @@ func (p *Provider) deleted(key lb.Key, arn string) {
 	delete(p.lent, key)
 	delete(p.places, key)
 	p.mu.Unlock()
-	for _, room := range []*waitingRoom{&p.inactive, &p.rerouted, &p.unjoined} {
-		room.forget(arn)
+	for _, room := range []*retry.Backoff{&p.inactive, &p.rerouted, &p.unjoined} {
+		room.Forget(arn)
 	}
 }
 

@@ -97,13 +97,13 @@ func (p *Provider) guard(ctx context.Context, seen *lb.Observed, want string) er
 	arn := seen.Handle
 	var err error
 	switch {
-	case !(lb.Protection{WebACL: want}).Guarded() && p.rerouted.early(arn):
+	case !(lb.Protection{WebACL: want}).Guarded() && p.rerouted.Early(arn):
 		return fmt.Errorf("rules of %s that ask for a web ACL went a moment ago: %w", arn, providers.ErrPending)
 	case want == "":
 		return p.unguard(ctx, arn)
 	case want == lb.Unsettled:
 		return fmt.Errorf("guarding %s: the web ACL that is asked for is not there: %w", arn, providers.ErrRejected)
-	case p.unjoined.early(arn):
+	case p.unjoined.Early(arn):
 		return fmt.Errorf("AWS WAF did not know %s a moment ago: %w", arn, providers.ErrPending)
 	case want == lb.NoWebACL:
 		err = p.disassociate(ctx, arn)
@@ -111,7 +111,7 @@ func (p *Provider) guard(ctx context.Context, seen *lb.Observed, want string) er
 		_, err = p.waf.AssociateWebACL(ctx, &wafv2.AssociateWebACLInput{ResourceArn: aws.String(arn), WebACLArn: aws.String(want)})
 	}
 	if is(err, "WAFUnavailableEntity") { // so it says of load balancers that were made a moment ago
-		p.unjoined.wait(arn, activeWait, activeWaitMax)
+		p.unjoined.Wait(arn, activeWait, activeWaitMax)
 	}
 	if err != nil {
 		// One that is not found may be there, and the load balancer not be known yet.
@@ -124,7 +124,7 @@ func (p *Provider) guard(ctx context.Context, seen *lb.Observed, want string) er
 		}
 		return err
 	}
-	p.unjoined.forget(arn)
+	p.unjoined.Forget(arn)
 	return p.tag(ctx, arn, map[string]string{tagWebACL: want})
 }
 

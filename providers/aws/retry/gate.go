@@ -1,4 +1,5 @@
-package aws
+// Package retry spaces out calls that AWS refuses for a while.
+package retry
 
 import (
 	"context"
@@ -11,9 +12,9 @@ import (
 // This file is how calls are made that AWS may refuse for a moment: a new listener is not found yet, what was
 // let go of counts as in use. Many want to make such a call at once, and what one is told holds for all.
 
-// A gate is shut, as far as is known, until it has let somebody through. Until then one knocks at a time, and
+// A Gate is shut, as far as is known, until it has let somebody through. Until then one knocks at a time, and
 // after each refusal nobody does for a while.
-type gate struct {
+type Gate struct {
 	knocking chan struct{} // full while somebody does
 
 	mu    sync.Mutex
@@ -23,16 +24,16 @@ type gate struct {
 	most  time.Duration
 }
 
-// newGate makes a gate at which nobody knocks at first, and for how long not after a refusal.
-func newGate(first, next, most time.Duration) *gate {
-	return &gate{knocking: make(chan struct{}, 1), until: time.Now().Add(min(first, most)), next: min(next, most), most: most}
+// NewGate makes a gate at which nobody knocks at first, and for how long not after a refusal.
+func NewGate(first, next, most time.Duration) *Gate {
+	return &Gate{knocking: make(chan struct{}, 1), until: time.Now().Add(min(first, most)), next: min(next, most), most: most}
 }
 
-// errShut is told to those who come too early.
-var errShut = errors.New("it is too early")
+// ErrShut is told to those who come too early.
+var ErrShut = errors.New("it is too early")
 
-// through makes a call, or returns errShut without having made it.
-func (g *gate) through(ctx context.Context, refused func(error) bool, call func() error) error {
+// Through makes a call, or returns ErrShut without having made it.
+func (g *Gate) Through(ctx context.Context, refused func(error) bool, call func() error) error {
 	if open, _ := g.look(); !open {
 		select {
 		case g.knocking <- struct{}{}:
@@ -41,7 +42,7 @@ func (g *gate) through(ctx context.Context, refused func(error) bool, call func(
 			return context.Cause(ctx)
 		}
 		if open, until := g.look(); !open && time.Now().Before(until) {
-			return errShut
+			return ErrShut
 		}
 	}
 	err := call()
@@ -49,14 +50,14 @@ func (g *gate) through(ctx context.Context, refused func(error) bool, call func(
 	return err
 }
 
-func (g *gate) look() (open bool, until time.Time) {
+func (g *Gate) look() (open bool, until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.open, g.until
 }
 
 // heard learns from an answer.
-func (g *gate) heard(refused bool) {
+func (g *Gate) heard(refused bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.open = !refused; refused {
@@ -65,10 +66,10 @@ func (g *gate) heard(refused bool) {
 	}
 }
 
-// gates are those that are known.
-type gates struct {
+// Gates are those that are known.
+type Gates struct {
 	mu     sync.Mutex
-	known  map[string]*gate
+	known  map[string]*Gate
 	shrunk time.Time // when those were last taken away that stand before nothing any more
 }
 
@@ -78,8 +79,8 @@ const (
 	gatesShrink = time.Hour
 )
 
-// at is the gate of something; where none is known, the one that is made.
-func (s *gates) at(id string, otherwise func() *gate) *gate {
+// At is the gate of something; where none is known, the one that is made.
+func (s *Gates) At(id string, otherwise func() *Gate) *Gate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known[id] == nil {
@@ -88,20 +89,20 @@ func (s *gates) at(id string, otherwise func() *gate) *gate {
 	return s.known[id]
 }
 
-// set sets up a gate, whatever was there.
-func (s *gates) set(id string, g *gate) {
+// Set sets up a gate, whatever was there.
+func (s *Gates) Set(id string, g *Gate) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(id, g)
 }
 
-func (s *gates) put(id string, g *gate) {
+func (s *Gates) put(id string, g *Gate) {
 	if s.known == nil {
-		s.known = map[string]*gate{}
+		s.known = map[string]*Gate{}
 	}
 	if now := time.Now(); now.Sub(s.shrunk) >= gatesShrink {
 		s.shrunk = now
-		maps.DeleteFunc(s.known, func(_ string, g *gate) bool {
+		maps.DeleteFunc(s.known, func(_ string, g *Gate) bool {
 			_, until := g.look()
 			return now.Sub(until) >= gateLife
 		})
@@ -109,8 +110,8 @@ func (s *gates) put(id string, g *gate) {
 	s.known[id] = g
 }
 
-// remove takes a gate away, of which nobody will want to know any more.
-func (s *gates) remove(id string) {
+// Remove takes a gate away, of which nobody will want to know any more.
+func (s *Gates) Remove(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.known, id)

@@ -1,4 +1,4 @@
-package aws
+package retry
 
 import (
 	"maps"
@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A waiting room knows until when it is of no use to ask.
-type waitingRoom struct {
+// A Backoff holds until when a call about each of several things is of no use. The zero value is ready.
+type Backoff struct {
 	mu    sync.Mutex
 	until map[string]wait
 }
@@ -21,15 +21,15 @@ type wait struct {
 // waitLife is how long after its end a wait is known: what was not asked about for so long may be gone.
 const waitLife = time.Hour
 
-// early reports whether it is too early to ask about something.
-func (r *waitingRoom) early(id string) bool {
+// Early reports whether it is too early to ask about something.
+func (r *Backoff) Early(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return time.Now().Before(r.until[id].end)
 }
 
-// wait keeps askers away for a while.
-func (r *waitingRoom) wait(id string, first, longest time.Duration) {
+// Wait keeps askers away for a while.
+func (r *Backoff) Wait(id string, first, longest time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.until == nil {
@@ -40,9 +40,16 @@ func (r *waitingRoom) wait(id string, first, longest time.Duration) {
 	r.until[id] = wait{time.Now().Add(this), min(longest, this*3/2)}
 }
 
-// forget lets askers in at once.
-func (r *waitingRoom) forget(id string) {
+// Forget lets askers in at once.
+func (r *Backoff) Forget(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.until, id)
+}
+
+// Len returns how many things are held.
+func (r *Backoff) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.until)
 }
