@@ -9,35 +9,40 @@ import (
 	"time"
 )
 
-// This file is how calls are made that AWS may refuse for a moment: a new listener is not found yet, what was
-// let go of counts as in use. Many want to make such a call at once, and what one is told holds for all.
+// This file holds back calls that AWS may refuse for a moment: a new listener is not found yet,
+// a resource that is no longer used still counts as in use. Several callers may want to make
+// such a call; one answer counts for all.
 
-// A Gate is shut, as far as is known, until it has let somebody through. Until then one knocks at a time, and
-// after each refusal nobody does for a while.
+// A Gate is shut until a call has succeeded. While it is shut, one call is tried at a time, and
+// after each refusal none is made for a while.
 type Gate struct {
-	knocking chan struct{} // full while somebody does
+	trying chan struct{} // full while a call is tried
 
 	mu    sync.Mutex
 	open  bool
-	until time.Time     // when it is worth knocking again
-	next  time.Duration // how long nobody is to knock after the next refusal
-	most  time.Duration
+	until time.Time     // when the next call may be tried
+	next  time.Duration // the wait after the next refusal
+	most  time.Duration // the longest wait
 }
 
-// NewGate makes a gate at which nobody knocks at first, and for how long not after a refusal.
+// NewGate returns a shut gate: the wait before the first call, the one after the first refusal,
+// and the longest.
 func NewGate(first, next, most time.Duration) *Gate {
-	return &Gate{knocking: make(chan struct{}, 1), until: time.Now().Add(min(first, most)), next: min(next, most), most: most}
+	return &Gate{
+		trying: make(chan struct{}, 1),
+		until:  time.Now().Add(min(first, most)), next: min(next, most), most: most,
+	}
 }
 
-// ErrShut is told to those who come too early.
+// ErrShut is returned for a call that comes too early and is not made.
 var ErrShut = errors.New("it is too early")
 
-// Through makes a call, or returns ErrShut without having made it.
+// Through makes a call and returns its error, or ErrShut without having made it.
 func (g *Gate) Through(ctx context.Context, refused func(error) bool, call func() error) error {
 	if open, _ := g.look(); !open {
 		select {
-		case g.knocking <- struct{}{}:
-			defer func() { <-g.knocking }()
+		case g.trying <- struct{}{}:
+			defer func() { <-g.trying }()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -50,13 +55,14 @@ func (g *Gate) Through(ctx context.Context, refused func(error) bool, call func(
 	return err
 }
 
+// look returns whether the gate is open, and if not, when the next call may be tried.
 func (g *Gate) look() (open bool, until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.open, g.until
 }
 
-// heard learns from an answer.
+// heard opens the gate, or shuts it and lengthens the wait if the call was refused.
 func (g *Gate) heard(refused bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -66,20 +72,20 @@ func (g *Gate) heard(refused bool) {
 	}
 }
 
-// Gates are those that are known.
+// Gates holds a Gate for each of several things, by ID. The zero value is ready.
 type Gates struct {
 	mu     sync.Mutex
 	known  map[string]*Gate
-	shrunk time.Time // when those were last taken away that stand before nothing any more
+	shrunk time.Time // when old gates were last deleted
 }
 
-// Gates at which nobody had to wait for a day are taken away, once an hour: what they stood before may be gone.
+// Gates without a wait for a day are deleted, once an hour: the resource may be gone.
 const (
 	gateLife    = 24 * time.Hour
 	gatesShrink = time.Hour
 )
 
-// At is the gate of something; where none is known, the one that is made.
+// At returns the gate of a thing; if there is none, the one that otherwise makes.
 func (s *Gates) At(id string, otherwise func() *Gate) *Gate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,13 +95,14 @@ func (s *Gates) At(id string, otherwise func() *Gate) *Gate {
 	return s.known[id]
 }
 
-// Set sets up a gate, whatever was there.
+// Set puts a gate in the place of the one that the thing had.
 func (s *Gates) Set(id string, g *Gate) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(id, g)
 }
 
+// put stores a gate and deletes old ones. The caller holds the lock.
 func (s *Gates) put(id string, g *Gate) {
 	if s.known == nil {
 		s.known = map[string]*Gate{}
@@ -110,7 +117,7 @@ func (s *Gates) put(id string, g *Gate) {
 	s.known[id] = g
 }
 
-// Remove takes a gate away, of which nobody will want to know any more.
+// Remove deletes the gate of a thing that is gone.
 func (s *Gates) Remove(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
