@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -206,6 +207,12 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 	}
 	return explained("deleting load balancer "+seen.Handle, err)
 }
+
+// The first wait for the health of targets, and the longest.
+const (
+	healthWait    = 5 * time.Second
+	healthWaitMax = 30 * time.Second
+)
 
 // awaitTargets is nil once a target group has a healthy target.
 func (p *Provider) awaitTargets(ctx context.Context, key lb.Key, id lb.GroupID) error {

@@ -207,6 +207,12 @@ func (p *Provider) balancerNamed(ctx context.Context, name string) (*elb.LoadBal
 	return only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
 }
 
+// The first wait for a load balancer that is being set up, and the longest.
+const (
+	activeWait    = 5 * time.Second
+	activeWaitMax = 45 * time.Second
+)
+
 // Active asks about one load balancer, and ever less often.
 func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
 	if seen.Active || p.inactive.Early(seen.Handle) {

@@ -17,14 +17,6 @@ import (
 // is in use (gate.go says how that is found out), and targets take their time to become healthy. Who asks
 // again too early is told so without a call.
 
-// The first wait for the health of targets and for a load balancer that is being set up, and the longest.
-const (
-	activeWait    = 5 * time.Second
-	activeWaitMax = 45 * time.Second
-	healthWait    = 5 * time.Second
-	healthWaitMax = 30 * time.Second
-)
-
 // What a load balancer that was deleted leaves behind is asked about soon: nobody sends requests there. What
 // others may still be sent to, while rules are being deployed, is left alone for as long as that may take.
 const (
