@@ -24,7 +24,7 @@ func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	p.unnotice(seen.Key)
 	result, err := p.apply(ctx, seen, step)
 	if err == nil {
-		p.letGo(seen, step)
+		p.releases.releaseUnused(seen, step)
 	}
 	return result, err
 }
@@ -242,7 +242,7 @@ func (p *Provider) deleteTargetGroup(ctx context.Context, seen *lb.Observed, id 
 	if g == nil {
 		return nil
 	}
-	err := p.whenReleased(ctx, seen, g.Handle, func() error {
+	err := p.releases.deleteUnused(ctx, seen, g.Handle, func() error {
 		_, err := p.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
 		return err
 	})
@@ -413,7 +413,7 @@ func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port i
 			return err
 		}
 	}
-	return p.whenUnled(ctx, l.Handle, func() error {
+	return p.releases.deleteListener(ctx, l.Handle, func() error {
 		_, err := p.elb.DeleteListener(ctx, &elbapi.DeleteListenerInput{ListenerArn: aws.String(l.Handle)})
 		if err != nil && !is(err, "ListenerNotFound") {
 			return explained(fmt.Sprintf("deleting listener %d", port), err)

@@ -61,7 +61,6 @@ type Provider struct {
 	vpc          string
 	cluster      string
 	unfenced     bool
-	settle       time.Duration
 
 	elb     *elb.Client
 	ec2     *ec2.Client
@@ -113,13 +112,11 @@ type Provider struct {
 
 	inactive  retry.Backoff // load balancers that are being set up
 	unhealthy retry.Backoff // target groups that have no healthy target yet
-	rerouted  retry.Backoff // load balancers whose rules changed, and may be served by the old ones yet
 	unjoined  retry.Backoff // load balancers that AWS WAF does not know yet
 	role      linkedRole    // of Elastic Load Balancing
 	barred    barred        // web ACLs that may not be put before load balancers
 	unlisted  retry.Backoff // load balancers of which a look did not find all that had been made
-	released  retry.Gates   // of target groups, certificates, security groups and listeners that were let go of
-	inherited retry.Gates   // of what was let go of before this process knew it, by load balancer and kind
+	releases  releases      // what steps stopped using, and when that can be deleted
 	fresh     retry.Gates   // of new listeners
 }
 
@@ -137,8 +134,9 @@ func New(o Options) *Provider {
 	p := &Provider{
 		options:      options,
 		recent:       made,
-		installation: o.Installation, region: o.Config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced, settle: cmp.Or(o.Settle, lb.ALB().Settle),
-		elb: elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
+		installation: o.Installation, region: o.Config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced,
+		releases: releases{settle: cmp.Or(o.Settle, lb.ALB().Settle)},
+		elb:      elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
 		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
 		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
 		groups: map[groupName]string{}, members: map[string]membership{}, bared: map[string]lb.Key{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},

@@ -437,7 +437,7 @@ func (p *Provider) deleteCertificate(ctx context.Context, seen *lb.Observed, id 
 	if c == nil {
 		return nil
 	}
-	err := p.whenReleased(ctx, seen, c.Handle, func() error {
+	err := p.releases.deleteUnused(ctx, seen, c.Handle, func() error {
 		_, err := p.acm.DeleteCertificate(ctx, &acm.DeleteCertificateInput{CertificateArn: aws.String(c.Handle)})
 		return err
 	})

@@ -13,106 +13,116 @@ import (
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file is what Fairlead knows would be asked in vain: AWS says for a while that what was let go of
-// is in use (gate.go says how that is found out), and targets take their time to become healthy. Who asks
-// again too early is told so without a call.
+// This file decides when a resource that load balancers no longer use can be deleted: AWS
+// counts it as in use for a while. A deletion that comes too early returns ErrPending without a
+// call.
 
-// What a load balancer that was deleted leaves behind is asked about soon: nobody sends requests there. What
-// others may still be sent to, while rules are being deployed, is left alone for as long as that may take.
+// The wait after a load balancer was deleted, short because it serves no request, and the wait
+// after AWS refused a deletion. After a change of rules the wait is the settle time: AWS may
+// still deploy them.
 const (
 	afterBalancer = 10 * time.Second
 	afterRefusal  = 5 * time.Second
 )
 
-// letGo notes, after a step, which target groups, certificates and security groups it stopped using
-// somewhere: they can be deleted once AWS has got over it. Other steps may be stopping to use them at the
-// same time. For as long as rules are being deployed, requests may be answered by those that are gone, and
-// the web ACL that these asked for has to stay.
-func (p *Provider) letGo(seen *lb.Observed, step plan.Step) {
-	first := p.settle
+// releases holds what steps stopped using, and when that can be deleted. Its parts have locks
+// of their own.
+type releases struct {
+	settle time.Duration // how long AWS takes at most to deploy rules
+
+	gates     retry.Gates   // of target groups, certificates, security groups and listeners, by handle
+	inherited retry.Gates   // of what was released before this process started, by load balancer and kind
+	rerouted  retry.Backoff // load balancers whose rules changed, and that may still serve the old ones
+}
+
+// releaseUnused starts the wait for the target groups, certificates and security groups that a
+// step stopped using. Other steps may stop using them at the same time. While rules are being
+// deployed, deleted rules may still answer requests, so the web ACL that they asked for stays.
+func (r *releases) releaseUnused(seen *lb.Observed, step plan.Step) {
+	first := r.settle
 	_, whole := step.(plan.DeleteLoadBalancer)
 	if whole {
 		first = afterBalancer
-		for _, l := range seen.Listeners { // which nobody is going to close
-			p.released.Remove(l.Handle)
+		for _, l := range seen.Listeners { // deleted with the load balancer
+			r.gates.Remove(l.Handle)
 		}
 	}
 	after := seen.Clone()
 	step.Do(after, plan.Result{})
 	still := uses(after)
-	together := map[string]*retry.Gate{} // AWS gets over things of a kind at the same time
+	together := map[string]*retry.Gate{} // AWS releases things of a kind at the same time
 	for id, n := range uses(seen) {
-		if still[id] == n && !whole { // with the load balancer goes what was to wait for its rules, too
+		if still[id] == n && !whole { // a deleted load balancer ends the waits for its rules, too
 			continue
 		}
 		kind := kindOf(id)
 		if together[kind] == nil {
-			together[kind] = retry.NewGate(first, afterRefusal, p.settle)
+			together[kind] = retry.NewGate(first, afterRefusal, r.settle)
 		}
-		p.released.Set(id, together[kind])
+		r.gates.Set(id, together[kind])
 	}
 	switch step.(type) {
 	case plan.ModifyListener, plan.DeleteListener, plan.ModifyRule, plan.DeleteRule:
 		if seen.Protection.Guarded() {
-			p.rerouted.Forget(seen.Handle)
-			p.rerouted.Wait(seen.Handle, p.settle, p.settle)
+			r.rerouted.Forget(seen.Handle)
+			r.rerouted.Wait(seen.Handle, r.settle, r.settle)
 		}
-		p.redirects(seen, after)
-	case plan.CreateRule: // it may be for requests that are redirected by what comes behind it
-		p.redirects(seen, after)
-	default: // serves nobody less than before
+		r.keepRedirectPorts(seen, after)
+	case plan.CreateRule: // it may take requests that a later rule redirected
+		r.keepRedirectPorts(seen, after)
+	default: // takes no request away
 	}
 }
 
-// redirects notes that clients of a load balancer may be redirected as before for as long as its rules are being
-// deployed: the ports where that leads have to stay open.
-func (p *Provider) redirects(seen, after *lb.Observed) {
+// keepRedirectPorts starts the wait for the listeners that redirects lead to: while rules are
+// being deployed, clients may be redirected as before, and those ports have to stay open.
+func (r *releases) keepRedirectPorts(seen, after *lb.Observed) {
 	for _, l := range seen.Listeners {
 		actions := []lb.Action{l.Default}
-		for _, r := range l.Rules {
-			actions = append(actions, r.Action)
+		for _, rule := range l.Rules {
+			actions = append(actions, rule.Action)
 		}
 		for _, a := range actions {
 			if a.Redirect == nil {
 				continue
 			}
 			if to := after.Listener(a.Redirect.Target(l.Port, l.Protocol)); to != nil {
-				p.released.Set(to.Handle, retry.NewGate(p.settle, afterRefusal, p.settle))
+				r.gates.Set(to.Handle, retry.NewGate(r.settle, afterRefusal, r.settle))
 			}
 		}
 	}
 }
 
-// kindOf is what all handles of a kind begin with.
+// kindOf returns the beginning that all handles of a kind share.
 func kindOf(handle string) string {
 	kind, _, _ := strings.Cut(handle, "/")
 	return kind
 }
 
-// whenReleased deletes something, unless it is too early or AWS says that it is in use. What another process
-// let go of is taken for let go of just now, as long as there is a load balancer that may still send requests
-// there; things of a kind at the same time.
-func (p *Provider) whenReleased(ctx context.Context, seen *lb.Observed, id string, remove func() error) error {
-	g := p.released.At(id, func() *retry.Gate {
-		return p.inherited.At(string(seen.Key)+" "+kindOf(id), func() *retry.Gate {
+// deleteUnused deletes a resource, unless it is too early or AWS says that it is in use. What
+// another process released counts as released now, if a load balancer exists that may still
+// send requests there; all things of a kind at the same time.
+func (r *releases) deleteUnused(ctx context.Context, seen *lb.Observed, id string, remove func() error) error {
+	g := r.gates.At(id, func() *retry.Gate {
+		return r.inherited.At(string(seen.Key)+" "+kindOf(id), func() *retry.Gate {
 			if seen.Exists {
-				return retry.NewGate(p.settle, afterRefusal, p.settle)
+				return retry.NewGate(r.settle, afterRefusal, r.settle)
 			}
-			return retry.NewGate(0, afterRefusal, p.settle)
+			return retry.NewGate(0, afterRefusal, r.settle)
 		})
 	})
-	return p.remove(ctx, id, g, remove)
+	return r.throughGate(ctx, id, g, remove)
 }
 
-// whenUnled deletes a listener, unless clients may still be redirected to its port: rules take a while to be
-// deployed, and security groups close a port at once.
-func (p *Provider) whenUnled(ctx context.Context, handle string, remove func() error) error {
-	g := p.released.At(handle, func() *retry.Gate { return retry.NewGate(0, afterRefusal, p.settle) })
-	return p.remove(ctx, handle, g, remove)
+// deleteListener deletes a listener, unless clients may still be redirected to its port: rules
+// take a while to be deployed, and security groups close a port at once.
+func (r *releases) deleteListener(ctx context.Context, handle string, remove func() error) error {
+	g := r.gates.At(handle, func() *retry.Gate { return retry.NewGate(0, afterRefusal, r.settle) })
+	return r.throughGate(ctx, handle, g, remove)
 }
 
-// remove deletes something once its gate lets that through.
-func (p *Provider) remove(ctx context.Context, id string, g *retry.Gate, remove func() error) error {
+// throughGate deletes a resource if its gate lets the call through.
+func (r *releases) throughGate(ctx context.Context, id string, g *retry.Gate, remove func() error) error {
 	err := g.Through(ctx, func(err error) bool {
 		return errors.Is(err, providers.ErrPending) || is(err, "ResourceInUse", "DependencyViolation")
 	}, remove)
@@ -120,7 +130,7 @@ func (p *Provider) remove(ctx context.Context, id string, g *retry.Gate, remove 
 		return fmt.Errorf("deleting %s, which was in use a moment ago: %w", id, providers.ErrPending)
 	}
 	if err == nil {
-		p.released.Remove(id)
+		r.gates.Remove(id)
 	}
 	return err
 }

@@ -393,7 +393,7 @@ func (p *Provider) deleteFirewall(ctx context.Context, seen *lb.Observed) error 
 			return err
 		}
 	}
-	return p.whenReleased(ctx, seen, firewall, func() error {
+	return p.releases.deleteUnused(ctx, seen, firewall, func() error {
 		// What is shared goes first: once the firewall is gone, nobody comes back for it.
 		if err := p.leaveNodes(ctx, seen.Key, firewall); err != nil {
 			return err

@@ -97,7 +97,7 @@ func (p *Provider) guard(ctx context.Context, seen *lb.Observed, want string) er
 	arn := seen.Handle
 	var err error
 	switch {
-	case !(lb.Protection{WebACL: want}).Guarded() && p.rerouted.Early(arn):
+	case !(lb.Protection{WebACL: want}).Guarded() && p.releases.rerouted.Early(arn):
 		return fmt.Errorf("rules of %s that ask for a web ACL went a moment ago: %w", arn, providers.ErrPending)
 	case want == "":
 		return p.unguard(ctx, arn)
