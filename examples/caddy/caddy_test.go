@@ -791,3 +791,29 @@ func TestAddresses(t *testing.T) {
 }
 
 func newReader(r io.Reader) *bufio.Reader { return bufio.NewReader(r) }
+
+// Caddy resets connections that are made while it opens its API anew.
+func TestACallThatIsResetIsRepeated(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "admin.sock")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := newAdmin("unix/" + socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { calls++ })}
+	go func() {
+		first, err := listener.Accept()
+		if err == nil {
+			first.Close() // with a request that was not read, which is a reset
+		}
+		_ = server.Serve(listener)
+	}()
+	t.Cleanup(func() { server.Close() })
+	if _, err := a.call(http.MethodPost, "/config/apps", make([]byte, 1<<16)); err != nil || calls != 1 {
+		t.Errorf("the call ends with %v, after %d calls", err, calls)
+	}
+}

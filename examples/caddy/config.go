@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -209,8 +210,20 @@ func newAdmin(at string) (*admin, error) {
 	return a, nil
 }
 
-// call calls the API, and returns the beginning of its answer.
-func (a *admin) call(method, path string, body []byte) (string, error) {
+// call calls the API, and returns the beginning of its answer. Caddy opens its API anew with each configuration, and resets
+// connections that are made meanwhile. Each call can be repeated: it gives Caddy the whole of its configuration, or reads.
+func (a *admin) call(method, path string, body []byte) (said string, err error) {
+	for wait := 10 * time.Millisecond; wait < time.Second; wait *= 3 {
+		said, err = a.callOnce(method, path, body)
+		if unreached, is := errors.AsType[*url.Error](err); !is || unreached.Timeout() {
+			break
+		}
+		<-time.After(wait)
+	}
+	return said, err
+}
+
+func (a *admin) callOnce(method, path string, body []byte) (string, error) {
 	request, err := http.NewRequestWithContext(context.Background(), method, a.url+path, bytes.NewReader(body))
 	if err != nil {
 		return "", err
