@@ -30,7 +30,7 @@ func (c *Class) read(ing *networkingv1.Ingress, group string) (settings.Values, 
 		return given, found
 	}
 	if err := given.Conditions.Check(&ing.Spec); err != nil {
-		found = append(found, about(ing, settings.RequestRules, diag.Error, diag.AnnotationInvalid, err.Error()))
+		found = append(found, about(ing, settings.RequestConditions, diag.Error, diag.AnnotationInvalid, err.Error()))
 	}
 	if port := given.HealthSaid[settings.HealthPort]; port != "" && !settings.AllowsCheckPort(&c.LoadBalancerClassSpec, port) {
 		found = append(found, about(ing, settings.HealthPort, diag.Error, diag.TargetPortNotAllowed,

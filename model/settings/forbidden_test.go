@@ -12,12 +12,12 @@ import (
 // restricting are the annotations that restrict who is answered, or how, each with a value that does so beside a class
 // that exposes as much as it can. All others change what is served, and expose no more when they are ignored.
 var restricting = map[string]string{
-	Scheme:       v1alpha1.SchemeInternal,
-	ListenPorts:  "HTTPS:8443",
-	RequestRules: `[{"method": ["GET"]}]`,
-	TLSPolicy:    "ELBSecurityPolicy-TLS13-1-3-2021-06",
-	Inbound:      "10.0.0.0/8",
-	WAFv2ACL:     "shop-edge",
+	Scheme:            v1alpha1.SchemeInternal,
+	ListenPorts:       "HTTPS:8443",
+	RequestConditions: `[{"method": ["GET"]}]`,
+	TLSPolicy:         "ELBSecurityPolicy-TLS13-1-3-2021-06",
+	Inbound:           "10.0.0.0/8",
+	WAFv2ACL:          "shop-edge",
 }
 
 // An annotation that restricts and that the class forbids keeps the Ingress from being served. Any other is ignored.

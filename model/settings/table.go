@@ -12,30 +12,30 @@ import (
 
 // The names of annotations.
 const (
-	IngressClass     = "kubernetes.io/ingress.class"
-	Group            = Prefix + "group"
-	Order            = Prefix + "order"
-	Scheme           = Prefix + "scheme"
-	LoadBalancerName = Prefix + "load-balancer-name"
-	TargetType       = Prefix + "target-type"
-	BackendProtocol  = Prefix + "backend-protocol"
-	BackendVersion   = Prefix + "backend-protocol-version"
-	GroupAttributes  = Prefix + "target-group-attributes"
-	ListenPorts      = Prefix + "listen-ports"
-	RequestRules     = Prefix + "conditions"
-	CertificateARN   = Prefix + "certificate-arn"
-	TLSPolicy        = Prefix + "tls-policy"
-	Inbound          = Prefix + "inbound"
-	WAFv2ACL         = Prefix + "wafv2-acl"
-	ShieldAdvanced   = Prefix + "shield-advanced"
-	HealthPath       = Prefix + "health-check-path"
-	HealthPort       = Prefix + "health-check-port"
-	HealthProtocol   = Prefix + "health-check-protocol"
-	HealthInterval   = Prefix + "health-check-interval-seconds"
-	HealthTimeout    = Prefix + "health-check-timeout-seconds"
-	HealthHealthy    = Prefix + "health-check-healthy-threshold"
-	HealthUnhealthy  = Prefix + "health-check-unhealthy-threshold"
-	HealthCodes      = Prefix + "health-check-success-codes"
+	IngressClass      = "kubernetes.io/ingress.class"
+	Group             = Prefix + "group"
+	Order             = Prefix + "order"
+	Scheme            = Prefix + "scheme"
+	LoadBalancerName  = Prefix + "load-balancer-name"
+	TargetType        = Prefix + "target-type"
+	BackendProtocol   = Prefix + "backend-protocol"
+	BackendVersion    = Prefix + "backend-protocol-version"
+	GroupAttributes   = Prefix + "target-group-attributes"
+	ListenPorts       = Prefix + "listen-ports"
+	RequestConditions = Prefix + "conditions"
+	CertificateARN    = Prefix + "certificate-arn"
+	TLSPolicy         = Prefix + "tls-policy"
+	Inbound           = Prefix + "inbound"
+	WAFv2ACL          = Prefix + "wafv2-acl"
+	ShieldAdvanced    = Prefix + "shield-advanced"
+	HealthPath        = Prefix + "health-check-path"
+	HealthPort        = Prefix + "health-check-port"
+	HealthProtocol    = Prefix + "health-check-protocol"
+	HealthInterval    = Prefix + "health-check-interval-seconds"
+	HealthTimeout     = Prefix + "health-check-timeout-seconds"
+	HealthHealthy     = Prefix + "health-check-healthy-threshold"
+	HealthUnhealthy   = Prefix + "health-check-unhealthy-threshold"
+	HealthCodes       = Prefix + "health-check-success-codes"
 )
 
 // The defaults of waits, which are fields of the class alone.
@@ -145,7 +145,7 @@ var Table = []Setting{
 		exposes: func(value string, given Values) bool { return opensOtherPorts(value, given.Ports) },
 	},
 	{
-		Annotation: RequestRules, Type: text("list of entries, in YAML or JSON", nil), Without: "host and path decide alone",
+		Annotation: RequestConditions, Type: text("list of entries, in YAML or JSON", nil), Without: "host and path decide alone",
 		About: Ingress, Merge: Own, Example: `[{"backend": "canary", "header": {"X-Canary": ["always"]}}]`,
 		Doc: "What requests have to fulfil besides host and path. An entry is about the paths of a `backend`, which is the name of a Service or Backend, " +
 			"about a `path` as it is spelt in the spec, about both, or about all paths of the Ingress. " +
