@@ -169,8 +169,8 @@ func thisMachine() *corev1.Node {
 	}
 }
 
-// openNodePorts makes the one port of a pod the node port of every port of its Service, if it is one
-// that has node ports.
+// openNodePorts makes the one port of a pod the node port of every port of its Service, if it is
+// one that has node ports.
 func (p pod) openNodePorts(service *corev1.Service) {
 	if service.Spec.Type != corev1.ServiceTypeNodePort && service.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return

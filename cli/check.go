@@ -140,7 +140,8 @@ func (o *running) check(ctx context.Context, with Providers, as string) ([]check
 // providerAnswersWithin is how long a provider may take to answer.
 const providerAnswersWithin = 5 * time.Second
 
-// reached looks whether a provider that is another process answers, and speaks as this operator does.
+// reached looks whether a provider that is another process answers, and speaks as this operator
+// does.
 func reached(ctx context.Context, e remote.Endpoint) check.Finding {
 	e.Call = providerAnswersWithin
 	id, title := "provider/"+e.Name, "provider "+e.Name

@@ -12,7 +12,8 @@ import (
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
-// This file runs check over findings that a test makes up. test/check runs it against clouds and a cluster.
+// This file runs check over findings that a test makes up. test/check runs it against clouds and a
+// cluster.
 
 // finding has check find something.
 func finding(all ...check.Finding) Providers {

@@ -1,7 +1,7 @@
-// Package cli is the command line. Its commands drive the compiler over files instead of a
-// cluster: plan prints what would be done, explain says where a request goes and why, demo does
-// it to a cloud on this machine. Run is the operator; check looks at the cloud and the cluster that it would have;
-// serve-provider lends a cloud to an operator elsewhere.
+// Package cli is the command line. Its commands drive the compiler over files instead of a cluster:
+// plan prints what would be done, explain says where a request goes and why, demo does it to a
+// cloud on this machine. Run is the operator; check looks at the cloud and the cluster that it
+// would have; serve-provider lends a cloud to an operator elsewhere.
 package cli
 
 import (
@@ -34,7 +34,8 @@ const (
 // columns is how wide help is: what flags do takes more than a line.
 const columns = 120
 
-// errToDo is how plan says that there is something to do, and explain --all that something is not served as asked.
+// errToDo is how plan says that there is something to do, and explain --all that something is not
+// served as asked.
 var errToDo = errors.New("there is something to do")
 
 // Providers are the clouds that the commands can be asked for. The command line knows none of
@@ -42,7 +43,8 @@ var errToDo = errors.New("there is something to do")
 type Providers struct {
 	// Clouds are those that there are, by the name that --provider gives them.
 	Clouds map[string]clouds.Cloud
-	// Apart is how long a proof waits between the two looks that have to find nothing of it; zero is 15 seconds.
+	// Apart is how long a proof waits between the two looks that have to find nothing of it; zero is
+	// 15 seconds.
 	Apart time.Duration
 }
 
@@ -99,8 +101,8 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 	return exitFail
 }
 
-// Lasts reports whether a command line is one of a command that goes on until it is told to end, and then puts things in
-// order.
+// Lasts reports whether a command line is one of a command that goes on until it is told to end,
+// and then puts things in order.
 func Lasts(args []string) bool {
 	cmd, _, err := newRoot(Providers{}).Find(args)
 	if err != nil {
@@ -120,7 +122,8 @@ func makes(arg string) bool {
 	return strings.HasPrefix(arg, "--prove") || strings.HasPrefix(arg, "--clean")
 }
 
-// printError prints one line for each error that was joined. An error is one line, whatever it quotes.
+// printError prints one line for each error that was joined. An error is one line, whatever it
+// quotes.
 func printError(w io.Writer, err error) {
 	for _, err := range joined(err) {
 		fmt.Fprintf(w, "error: %s\n", printable.Line(strings.TrimSpace(err.Error())))
@@ -188,8 +191,8 @@ func (in *input) providerFlag(cmd *cobra.Command, with Providers) {
 	must(cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// options are the operator-wide choices that the flags stand for. Files without any class of ours are those
-// of an author, who relies on the class that Fairlead ships.
+// options are the operator-wide choices that the flags stand for. Files without any class of ours
+// are those of an author, who relies on the class that Fairlead ships.
 func (in *input) options(objects ingress.Objects) ingress.Options {
 	options := ingress.Options{WithoutClass: in.withoutClass, Literal: in.literal, AssumeClass: in.className, Providers: in.provider.names}
 	if options.AssumeClass == bare {

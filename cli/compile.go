@@ -88,8 +88,8 @@ func compileOne(ctx context.Context, cloud clouds.Offline, s ingress.Snapshot, s
 	return p, nil
 }
 
-// classOf is the class of a load balancer that nobody asks for any more. Of one that is missing there is what
-// is remembered of it, and else only the name, in the key.
+// classOf is the class of a load balancer that nobody asks for any more. Of one that is missing
+// there is what is remembered of it, and else only the name, in the key.
 func classOf(key lb.Key, objects ingress.Objects, options ingress.Options) ingress.Class {
 	if class := ingress.FindClass(objects, options, key.Class()); class != nil {
 		return *class

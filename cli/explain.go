@@ -106,7 +106,8 @@ func (in *input) compile(cmd *cobra.Command, with Providers, cluster home) (comp
 	return compilation{objects.Ingresses, programs, diagnostics}, err
 }
 
-// explainAll prints the errors, and the other diagnostics that are about what routes do to each other.
+// explainAll prints the errors, and the other diagnostics that are about what routes do to each
+// other.
 func (c compilation) explainAll(w io.Writer, json bool) error {
 	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken, diag.CertificateForeign, diag.Unreachable, diag.OpenRoute}
 	diagnostics := slices.DeleteFunc(slices.Clone(c.diagnostics), func(d diag.Diagnostic) bool {

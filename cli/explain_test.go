@@ -280,8 +280,8 @@ func TestQuestionsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestExplainTellsWhatIsRefused asks about an Ingress that is served on HTTP and refused on HTTPS, because its
-// Secret does not exist.
+// TestExplainTellsWhatIsRefused asks about an Ingress that is served on HTTP and refused on HTTPS,
+// because its Secret does not exist.
 func TestExplainTellsWhatIsRefused(t *testing.T) {
 	secure := strings.Replace(ingressYAML("one", "a.example.com", "/"), "spec:", "spec:\n  tls: [{hosts: [a.example.com], secretName: missing}]", 1)
 	dir := directory(t, map[string]string{"a.yaml": secure, "service.yaml": serviceYAML})

@@ -20,7 +20,8 @@ import (
 
 // This file lays what can be set in several places on top of each other: a flag wins over the
 // environment, that over the file, and that over the default. A value is checked wherever it
-// stands, and whatever names no setting is an error: a misspelt one would change nothing in silence.
+// stands, and whatever names no setting is an error: a misspelt one would change nothing in
+// silence.
 
 // A given is a value that somebody gave a setting.
 type given struct{ setting, value, from string }

@@ -17,9 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/recorder"
 )
 
-// This file knows how old the last renewal of the lease is. client-go gives a lease up only when it tries to renew
-// it and fails for the renew deadline, so a process that was paused goes on working for seconds after another one
-// has the lease (https://pkg.go.dev/k8s.io/client-go/tools/leaderelection: a leader's clock is trusted to run at
+// This file knows how old the last renewal of the lease is. client-go gives a lease up only when it
+// tries to renew it and fails for the renew deadline, so a process that was paused goes on working
+// for seconds after another one has the lease
+// (https://pkg.go.dev/k8s.io/client-go/tools/leaderelection: a leader's clock is trusted to run at
 // about the rate of the others').
 
 // A lease is the lock of an election that remembers when it was renewed.
@@ -32,7 +33,8 @@ type lease struct {
 	holder  string    // which replica had the lease when it was read last
 }
 
-// newLease makes the lock that replicas are elected by. Its events are recorded until the context ends.
+// newLease makes the lock that replicas are elected by. Its events are recorded until the context
+// ends.
 func (o *running) newLease(ctx context.Context, config *rest.Config) (*lease, error) {
 	client, err := corev1client.NewForConfig(config)
 	if err != nil {
@@ -46,8 +48,8 @@ func (o *running) newLease(ctx context.Context, config *rest.Config) (*lease, er
 	if err != nil {
 		return nil, fmt.Errorf("making the lease: %w", err)
 	}
-	// A change that begins before this is over ends before another replica may take the lease, unless the cloud
-	// takes long for it.
+	// A change that begins before this is over ends before another replica may take the lease, unless
+	// the cloud takes long for it.
 	return &lease{Interface: lock, good: o.leaseRenewed + (o.leaseLasts-o.leaseRenewed)/2}, nil
 }
 
@@ -76,10 +78,11 @@ func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord)
 
 // Update renews the lease, takes it, or gives it up.
 //
-// A replica gives up only its own lease. An elector that was paused reads the lease before it gives it up, and overwrites what
-// another replica has taken meanwhile: it asks its memory whether it is the leader, not what it has just read (tryRelease in
-// https://github.com/kubernetes/client-go/blob/v0.37.2/tools/leaderelection/leaderelection.go). A third replica, or the same one,
-// would work beside the new leader at once.
+// A replica gives up only its own lease. An elector that was paused reads the lease before it gives
+// it up, and overwrites what another replica has taken meanwhile: it asks its memory whether it is
+// the leader, not what it has just read (tryRelease in
+// https://github.com/kubernetes/client-go/blob/v0.37.2/tools/leaderelection/leaderelection.go). A
+// third replica, or the same one, would work beside the new leader at once.
 func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	if r.HolderIdentity == "" && !l.isOurs() {
 		l.note(time.Time{})
@@ -109,8 +112,9 @@ func (l *lease) note(renewed time.Time) {
 	l.renewed = renewed
 }
 
-// holds returns why this process may not count on having the lease now. It measures on the clock that stands still
-// for nothing while the machine runs, and on the wall clock: the first one does not see that a machine slept.
+// holds returns why this process may not count on having the lease now. It measures on the clock
+// that stands still for nothing while the machine runs, and on the wall clock: the first one does
+// not see that a machine slept.
 func (l *lease) holds() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -100,8 +100,8 @@ func (l *pausingLock) Update(ctx context.Context, r resourcelock.LeaderElectionR
 	return l.Interface.Update(ctx, r)
 }
 
-// TestAReplicaThatWasPausedLeavesTheLeaseToTheNextOne elects one of two replicas by the elector of client-go, pauses it until the other
-// one has the lease, and has it go on.
+// TestAReplicaThatWasPausedLeavesTheLeaseToTheNextOne elects one of two replicas by the elector of
+// client-go, pauses it until the other one has the lease, and has it go on.
 func TestAReplicaThatWasPausedLeavesTheLeaseToTheNextOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const lasts, renewed, retried = 15 * time.Second, 10 * time.Second, 2 * time.Second

@@ -20,9 +20,11 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file reads what is really there: the objects of a cluster, and the load balancers of a cloud.
+// This file reads what is really there: the objects of a cluster, and the load balancers of a
+// cloud.
 
-// there are the load balancers of a cloud: those that objects ask for, and those that it has besides.
+// there are the load balancers of a cloud: those that objects ask for, and those that it has
+// besides.
 func there(ctx context.Context, cloud providers.Provider, objects ingress.Objects, options ingress.Options) (map[lb.Key]*lb.Observed, error) {
 	keys, err := cloud.List(ctx)
 	if err != nil {
@@ -42,8 +44,8 @@ func there(ctx context.Context, cloud providers.Provider, objects ingress.Object
 	return seen, nil
 }
 
-// objects are those of the cluster that Ingresses are compiled from, and what its operator remembers of load
-// balancers. Of Secrets, they are those that stand beside an Ingress.
+// objects are those of the cluster that Ingresses are compiled from, and what its operator
+// remembers of load balancers. Of Secrets, they are those that stand beside an Ingress.
 func (h home) objects(ctx context.Context) (ingress.Objects, error) {
 	var out ingress.Objects
 	cluster, err := h.client()

@@ -15,8 +15,8 @@ import (
 
 // This file is what the operator's log looks like, and what is not in it.
 
-// logs is where log lines go and how they look. They are printable in both formats: what slog leaves as it is of
-// controls and invisible characters is escaped.
+// logs is where log lines go and how they look. They are printable in both formats: what slog
+// leaves as it is of controls and invisible characters is escaped.
 func (o *running) logs(w io.Writer) slog.Handler {
 	options := &slog.HandlerOptions{}
 	if o.verbose {

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
-// This file gives the pods of the demo an address that may be a target. They listen on a loopback address, which is
-// never one.
+// This file gives the pods of the demo an address that may be a target. They listen on a loopback
+// address, which is never one.
 
 const (
 	// podAddress is what the pods and the node of the demo are known by. It belongs to a network for

@@ -184,8 +184,8 @@ func stateAfter(t *testing.T, dir string) string {
 	return file
 }
 
-// Rules that somebody else has made are planned away, unless the class says that they stay, and the operator has
-// written down which are its own.
+// Rules that somebody else has made are planned away, unless the class says that they stay, and the
+// operator has written down which are its own.
 func TestPlanKnowsWhichRulesStay(t *testing.T) {
 	objects, err := manifests.Load([]string{directory(t, map[string]string{"one.yaml": ingressYAML("one", "a.example.com", "/"), "web.yaml": serviceYAML})}, nil)
 	if err != nil {
@@ -286,8 +286,8 @@ func byAnnotation(name, class string) string {
 	return strings.Replace(text, "namespace: shop}", "namespace: shop, annotations: {kubernetes.io/ingress.class: '"+class+"'}}", 1)
 }
 
-// TestPlanMakesUpNoClass: the only class of Fairlead's pins the scheme, and nothing leads around it but the flags that
-// say so.
+// TestPlanMakesUpNoClass: the only class of Fairlead's pins the scheme, and nothing leads around it
+// but the flags that say so.
 func TestPlanMakesUpNoClass(t *testing.T) {
 	const class = `apiVersion: networking.k8s.io/v1
 kind: IngressClass

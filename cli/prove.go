@@ -23,7 +23,8 @@ import (
 	"fairlead.dev/fairlead/providers/prove"
 )
 
-// This file runs a provider against a real account, in load balancers of its own that it deletes again.
+// This file runs a provider against a real account, in load balancers of its own that it deletes
+// again.
 
 // What a run may cost at most, before and after deleting begins.
 const (

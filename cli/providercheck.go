@@ -23,7 +23,8 @@ import (
 	"fairlead.dev/fairlead/providers/remote"
 )
 
-// This file tries a provider that is another process, before an operator uses it: for those that write one.
+// This file tries a provider that is another process, before an operator uses it: for those that
+// write one.
 
 func newProvider() *cobra.Command {
 	cmd := &cobra.Command{
@@ -132,7 +133,8 @@ func (c *providerCheck) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// findings are those of the parts that are to be tried. A provider that does not answer is not tried further.
+// findings are those of the parts that are to be tried. A provider that does not answer is not
+// tried further.
 func (c *providerCheck) findings(ctx context.Context, say io.Writer) ([]check.Finding, error) {
 	for _, part := range c.only {
 		if !slices.Contains(checkParts, part) {

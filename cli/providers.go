@@ -18,11 +18,12 @@ import (
 	"fairlead.dev/fairlead/providers/remote"
 )
 
-// This file is which providers a command uses: clouds of the binary, by their names, and providers that are other
-// processes, by names and URLs.
+// This file is which providers a command uses: clouds of the binary, by their names, and providers
+// that are other processes, by names and URLs.
 
-// A selection is the setting that names providers: "aws" or "aws,edge=https://edge.example.com:8443". The first makes the
-// load balancers of classes that name none.
+// A selection is the setting that names providers: "aws" or
+// "aws,edge=https://edge.example.com:8443". The first makes the load balancers of classes that name
+// none.
 type selection struct {
 	names       []string
 	urls        map[string]string // of those that are other processes
@@ -125,8 +126,8 @@ func (s *selection) live(ctx context.Context, with Providers, around clouds.Surr
 	return all, nil
 }
 
-// begin makes a provider that is another process. One that cannot be reached yet is tried again when it is needed: it must
-// not keep load balancers of other providers from being looked after.
+// begin makes a provider that is another process. One that cannot be reached yet is tried again
+// when it is needed: it must not keep load balancers of other providers from being looked after.
 func begin(ctx context.Context, e remote.Endpoint) (clouds.Live, error) {
 	p, err := remote.New(e)
 	if err != nil {

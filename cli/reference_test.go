@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/fairlead/test/page"
 )
 
-// This file writes the reference pages of the operator's settings, from their table, and of check, and checks
-// that the committed pages are the same.
+// This file writes the reference pages of the operator's settings, from their table, and of check,
+// and checks that the committed pages are the same.
 
 //go:generate go test . -run ^TestReference$ -update
 

@@ -15,13 +15,14 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// This file reads files again that others replace while the process runs: tokens, certificates and keys.
+// This file reads files again that others replace while the process runs: tokens, certificates and
+// keys.
 
 // looksEvery is how long what was read is believed.
 const looksEvery = time.Second
 
-// A rotating value is read from files, and is another one when these change. While it cannot be read it stays what it
-// was: a pair of files may be seen in the middle of being replaced.
+// A rotating value is read from files, and is another one when these change. While it cannot be
+// read it stays what it was: a pair of files may be seen in the middle of being replaced.
 type rotating[T any] struct {
 	logger logr.Logger
 	files  []string

@@ -98,9 +98,9 @@ func (o *running) run(ctx context.Context, with Providers, logs io.Writer) error
 	return nil
 }
 
-// untilTold runs what ends with the context, or soon after. A manager that is told to stop before its
-// caches are filled, because nobody answers or it may not read, never returns: there is nothing of it
-// to wait for, for no work has begun.
+// untilTold runs what ends with the context, or soon after. A manager that is told to stop before
+// its caches are filled, because nobody answers or it may not read, never returns: there is nothing
+// of it to wait for, for no work has begun.
 func untilTold(ctx context.Context, run func(context.Context) error, filled func() bool, patience time.Duration) error {
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx) }()
@@ -143,8 +143,9 @@ func (o *running) manager(logger logr.Logger) manager.Options {
 	}
 }
 
-// leaseName is the name of the lease that one replica holds: operators that look after a namespace each
-// may stand in the same one, and one that only plans beside each of them. All of them are to work.
+// leaseName is the name of the lease that one replica holds: operators that look after a namespace
+// each may stand in the same one, and one that only plans beside each of them. All of them are to
+// work.
 func (o *running) leaseName() string {
 	name := "fairlead"
 	if o.home.namespace != "" {

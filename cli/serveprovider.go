@@ -20,8 +20,8 @@ import (
 	"fairlead.dev/fairlead/providers/serve"
 )
 
-// This file serves a provider of this binary to an operator that is another process, which then needs none of the
-// cloud's credentials.
+// This file serves a provider of this binary to an operator that is another process, which then
+// needs none of the cloud's credentials.
 
 // servedBy are the settings of run that serve-provider has, too.
 var servedBy = []string{"provider", "kubeconfig", "namespace", "installation-id", "cloud-attempt-timeout", "cloud-call-timeout", "shutdown-timeout", "log-format", "verbose"}

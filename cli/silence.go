@@ -8,8 +8,8 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// This file notices when the API server falls silent. Whoever watches it asks again without a word, so
-// that an operator without a lease to lose would say nothing of it.
+// This file notices when the API server falls silent. Whoever watches it asks again without a word,
+// so that an operator without a lease to lose would say nothing of it.
 
 // A listener says that the API server does not answer, and that it does again: each once.
 type listener struct {

@@ -20,9 +20,9 @@ import (
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
-// This file is how long an operator works: a term, which ends with its lease. Whoever loses it stands
-// again in the same process, for the data plane of a cloud may live there, and has to serve on while
-// the API server is away.
+// This file is how long an operator works: a term, which ends with its lease. Whoever loses it
+// stands again in the same process, for the data plane of a cloud may live there, and has to serve
+// on while the API server is away.
 
 // A term is an operator from its start to its end.
 type term struct {
@@ -35,8 +35,8 @@ type term struct {
 	logger, libraries logr.Logger // what it says itself, and what is said on the way
 }
 
-// serve serves term after term until the context ends. Only an operator that worked stands again: one
-// that cannot begin says why, and ends.
+// serve serves term after term until the context ends. Only an operator that worked stands again:
+// one that cannot begin says why, and ends.
 func (t term) serve(ctx context.Context) error {
 	for {
 		elected, err := t.work(ctx)
@@ -114,8 +114,8 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 	return true, nil
 }
 
-// remaining returns what is left of the time in which an operator that is told to stop has to end. The time begins
-// when the context ends.
+// remaining returns what is left of the time in which an operator that is told to stop has to end.
+// The time begins when the context ends.
 func (t term) remaining(ctx context.Context) func() time.Duration {
 	told := make(chan time.Time, 1)
 	stop := context.AfterFunc(ctx, func() { told <- time.Now() })

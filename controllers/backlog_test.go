@@ -30,7 +30,8 @@ func observed(t *testing.T, m *metrics.Recorder, loop string) (count uint64, sum
 	return out.Histogram.GetSampleCount(), time.Duration(out.Histogram.GetSampleSum() * float64(time.Second))
 }
 
-// A change counts from when it is heard of until the cloud has it, whatever fails meanwhile and whatever else changes.
+// A change counts from when it is heard of until the cloud has it, whatever fails meanwhile and
+// whatever else changes.
 func TestAChangeIsMeasuredUntilTheCloudHasIt(t *testing.T) {
 	const key = lb.Key("fairlead/shop/web/internal")
 	todo := plan.Plan{Steps: []plan.Planned{{Step: plan.DeleteRule{Port: 80, Priority: 1}}}}

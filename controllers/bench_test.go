@@ -26,8 +26,8 @@ import (
 	"fairlead.dev/fairlead/providers/fake"
 )
 
-// This file is a reconciler without a manager, for tests of single decisions: the API server and the cloud are both in
-// memory, and nothing happens but what the test calls.
+// This file is a reconciler without a manager, for tests of single decisions: the API server and
+// the cloud are both in memory, and nothing happens but what the test calls.
 
 const benchKey = lb.Key("fairlead/shop/web/internal")
 
@@ -97,7 +97,8 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 	return b
 }
 
-// succeed has another process take over, which knows nothing but what is in the cluster and in the cloud.
+// succeed has another process take over, which knows nothing but what is in the cluster and in the
+// cloud.
 func (b *bench) succeed() {
 	b.reconciler = &reconciler{
 		gatherer: &gatherer{

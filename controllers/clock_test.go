@@ -11,8 +11,9 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 )
 
-// This file moves the wall clock by an hour against what records say: they are read by other processes, so their times
-// are of that clock. What is served stays so where the clock goes back, and what was asked to be confirmed wherever it goes.
+// This file moves the wall clock by an hour against what records say: they are read by other
+// processes, so their times are of that clock. What is served stays so where the clock goes back,
+// and what was asked to be confirmed wherever it goes.
 func TestAWallClockThatIsMoved(t *testing.T) {
 	const grace = 10 * time.Minute
 	written := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)

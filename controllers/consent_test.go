@@ -34,7 +34,8 @@ func (w *world) permit(patch string) {
 	}
 }
 
-// A namespace that is put out of a group is not served there any more, whatever its Ingress says from then on.
+// A namespace that is put out of a group is not served there any more, whatever its Ingress says
+// from then on.
 func TestANamespaceThatLeavesAGroupIsNotServedThere(t *testing.T) {
 	alice, bob, watching := neighbours(t, time.Hour)
 	alice.permit(`{"groups":[{"name":"edge","namespaceSelector":{"matchLabels":{"edge":"in"}}}]}`)
@@ -71,7 +72,8 @@ func TestANamespaceThatLeavesAGroupIsNotServedThere(t *testing.T) {
 	}
 }
 
-// A load balancer that is not deleted when its last Ingress is put out of the group answers nothing any more.
+// A load balancer that is not deleted when its last Ingress is put out of the group answers nothing
+// any more.
 func TestALoadBalancerThatStaysAnswersNothingThatIsWithdrawn(t *testing.T) {
 	for name, keeps := range map[string]string{
 		"protected": `"attributes":{"deletion_protection.enabled":"true"}`, "retained": `"deletionPolicy":"Retain"`,
@@ -105,7 +107,8 @@ func TestALoadBalancerThatStaysAnswersNothingThatIsWithdrawn(t *testing.T) {
 	}
 }
 
-// A permission that the class takes back ends what needed it, and one that it gives again serves it again.
+// A permission that the class takes back ends what needed it, and one that it gives again serves it
+// again.
 func TestAPermissionThatIsWithdrawnEndsWhatNeededIt(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, kube.Shared(t))
@@ -142,7 +145,8 @@ func TestAPermissionThatIsWithdrawnEndsWhatNeededIt(t *testing.T) {
 	w.answers("open", "http://b.example/", "web-1")
 }
 
-// No load balancer is made for an Ingress of which the class permits nothing, and none that would have no port.
+// No load balancer is made for an Ingress of which the class permits nothing, and none that would
+// have no port.
 func TestALoadBalancerIsNotMadeForNothing(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, kube.Shared(t))
@@ -181,8 +185,8 @@ func TestALoadBalancerIsNotMadeForNothing(t *testing.T) {
 	w.gone()
 }
 
-// What the class let pass of another controller's annotations on a Service, and does not any more, is not served any
-// more, also not by an operator that starts afterwards.
+// What the class let pass of another controller's annotations on a Service, and does not any more,
+// is not served any more, also not by an operator that starts afterwards.
 func TestAnnotationsOfAServiceAreNotLetPassAnyMore(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, kube.Shared(t))

@@ -14,7 +14,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file is about Ingresses that name no class of ours any more, and about classes that are gone.
+// This file is about Ingresses that name no class of ours any more, and about classes that are
+// gone.
 
 // served is a world with an Ingress that is served, under a class with a grace.
 func served(t *testing.T, grace time.Duration) *world {
@@ -67,7 +68,8 @@ func (w *world) giveAway(controller string) {
 	w.create(class)
 }
 
-// TestToAnotherControllerAndBack: who comes back in time finds everything as it was, and no request fails.
+// TestToAnotherControllerAndBack: who comes back in time finds everything as it was, and no request
+// fails.
 func TestToAnotherControllerAndBack(t *testing.T) {
 	for name, c := range map[string]struct {
 		away, back func(*world)
@@ -114,8 +116,8 @@ func TestToAnotherControllerAndBack(t *testing.T) {
 	}
 }
 
-// TestAnIngressIsLetGoWhenTheGraceIsOver: until then it is served as it was, and our marks are on it; what the
-// other controller writes stays throughout.
+// TestAnIngressIsLetGoWhenTheGraceIsOver: until then it is served as it was, and our marks are on
+// it; what the other controller writes stays throughout.
 func TestAnIngressIsLetGoWhenTheGraceIsOver(t *testing.T) {
 	for name, away := range map[string]func(*world){
 		"the Ingress names another class":   func(w *world) { w.change("shop", ofClass(w.class+"-other")) },
@@ -218,7 +220,8 @@ func TestAnIngressIsLetGoInTheMiddleOfAMove(t *testing.T) {
 	w.released("shop")
 }
 
-// TestAPinnedClassIsDeletedThatAnAnnotationNames: what it pinned stays pinned, even where its name is a literal.
+// TestAPinnedClassIsDeletedThatAnAnnotationNames: what it pinned stays pinned, even where its name
+// is a literal.
 func TestAPinnedClassIsDeletedThatAnAnnotationNames(t *testing.T) {
 	for name, literal := range map[string]bool{"": false, "that is a literal, too": true} {
 		t.Run(name, func(t *testing.T) {
@@ -276,9 +279,10 @@ func TestAPinnedClassIsDeletedThatAnAnnotationNames(t *testing.T) {
 	}
 }
 
-// TestTheShippedNameGetsAroundNoClass: there is no IngressClass of that name, only one with another name that
-// pins the scheme. Then an operator is told to serve the literal, and then it is not any more: the last
-// is what an installation meets that has relied on a version which made the class up.
+// TestTheShippedNameGetsAroundNoClass: there is no IngressClass of that name, only one with another
+// name that pins the scheme. Then an operator is told to serve the literal, and then it is not any
+// more: the last is what an installation meets that has relied on a version which made the class
+// up.
 func TestTheShippedNameGetsAroundNoClass(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, kube.Shared(t))

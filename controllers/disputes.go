@@ -13,9 +13,10 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file notices that another writer undoes what this operator wrote: a cluster that was cloned with its installation,
-// an operator of an older release, or a person. What was undone once is written again. What was undone twice in a row is
-// left as it is for a while, and each time for longer: two operators that repair each other's writes would never end.
+// This file notices that another writer undoes what this operator wrote: a cluster that was cloned
+// with its installation, an operator of an older release, or a person. What was undone once is
+// written again. What was undone twice in a row is left as it is for a while, and each time for
+// longer: two operators that repair each other's writes would never end.
 
 const (
 	// undoneMost is how often in a row the same is undone before it is left.
@@ -24,13 +25,13 @@ const (
 	disputeFirst, disputeMost = 10 * time.Minute, 10 * time.Hour
 )
 
-// disputes are what is undone by others, of load balancers and of the members of their target groups: those have keys
-// with a target group.
+// disputes are what is undone by others, of load balancers and of the members of their target
+// groups: those have keys with a target group.
 type disputes struct {
 	mu sync.Mutex
 	of map[groupKey]dispute
-	// writes is when each step of a load balancer was carried out first, of those that a look may not find yet. A step that is
-	// carried out once more since a look did not find it keeps its time.
+	// writes is when each step of a load balancer was carried out first, of those that a look may not
+	// find yet. A step that is carried out once more since a look did not find it keeps its time.
 	writes map[lb.Key]map[string]time.Time
 }
 
@@ -41,7 +42,8 @@ type dispute struct {
 	until  time.Time
 }
 
-// found notes what a look finds undone of what was complete before it, and reports whether it is to be left as it is.
+// found notes what a look finds undone of what was complete before it, and reports whether it is to
+// be left as it is.
 func (d *disputes) found(k groupKey, undone []string, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -108,8 +110,9 @@ func (d *disputes) left(k groupKey, now time.Time) time.Duration {
 	return max(0, d.of[k].until.Sub(now))
 }
 
-// undoneSince returns the steps of a plan that what was there before a look did not need: another writer has undone them, or the look
-// does not find yet what was written. There are none where nothing was looked at.
+// undoneSince returns the steps of a plan that what was there before a look did not need: another
+// writer has undone them, or the look does not find yet what was written. There are none where
+// nothing was looked at.
 func undoneSince(before *lb.Observed, o outcome) []string {
 	if before == nil || before == o.seen || o.todo.Empty() {
 		return nil
@@ -118,8 +121,8 @@ func undoneSince(before *lb.Observed, o outcome) []string {
 	return slices.DeleteFunc(stepsOf(o.todo), func(s string) bool { return slices.Contains(needed, s) })
 }
 
-// judgeDispute returns what is disputed about a load balancer, of which a look has found some steps undone; nil if nothing is. A look
-// counts that could be compared with one before it.
+// judgeDispute returns what is disputed about a load balancer, of which a look has found some steps
+// undone; nil if nothing is. A look counts that could be compared with one before it.
 func (r *reconciler) judgeDispute(compared bool, key lb.Key, undone []string) *dispute {
 	now := time.Now()
 	if compared && r.disputes.left(groupKey{key: key}, now) == 0 {
@@ -148,7 +151,8 @@ func (d *disputes) wrote(key lb.Key, steps, again []string, now time.Time) {
 	}
 }
 
-// written returns those of some steps that a look would find if they were not undone, and forgets the writes that were found.
+// written returns those of some steps that a look would find if they were not undone, and forgets
+// the writes that were found.
 func (d *disputes) written(key lb.Key, undone []string, now time.Time) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -170,8 +174,9 @@ func stepsOf(p plan.Plan) []string {
 	return out
 }
 
-// leave is for how long the members of a target group are left as they are, which others have changed: they are those
-// that are present, not those that were set. What the Service asks for anew is written all the same, as under a pause.
+// leave is for how long the members of a target group are left as they are, which others have
+// changed: they are those that are present, not those that were set. What the Service asks for anew
+// is written all the same, as under a pause.
 func (r *registrar) leave(ctx context.Context, k groupKey, t tracked, present, want []lb.Target) time.Duration {
 	now := time.Now()
 	if t.doubted && r.disputes.left(k, now) == 0 {

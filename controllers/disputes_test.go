@@ -60,8 +60,8 @@ func TestWhatIsUndoneTwiceIsLeft(t *testing.T) {
 	}
 }
 
-// The operator makes a rule again that another writer deleted. When the rule is deleted a second time in a row, the operator
-// leaves it for a while, and the LoadBalancer says so.
+// The operator makes a rule again that another writer deleted. When the rule is deleted a second
+// time in a row, the operator leaves it for a while, and the LoadBalancer says so.
 func TestARuleThatIsUndoneTwiceIsLeft(t *testing.T) {
 	b := newBench(t, ask("shop.example", "www.example"), service())
 	b.place()
@@ -102,7 +102,8 @@ func TestARuleThatIsUndoneTwiceIsLeft(t *testing.T) {
 	}
 }
 
-// Two operators that repair each other's writes at each look, which come faster than reads may lag, end that all the same.
+// Two operators that repair each other's writes at each look, which come faster than reads may lag,
+// end that all the same.
 func TestADisputeIsFoundWhereLooksAreFrequent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, ask("shop.example", "www.example"), service())
@@ -124,7 +125,8 @@ func TestADisputeIsFoundWhereLooksAreFrequent(t *testing.T) {
 	})
 }
 
-// A look with which nothing can be compared, as after a plan that failed, neither counts nor ends what was undone before it.
+// A look with which nothing can be compared, as after a plan that failed, neither counts nor ends
+// what was undone before it.
 func TestALookThatHasNothingBeforeItEndsNoDispute(t *testing.T) {
 	b := newBench(t, ask("shop.example", "www.example"), service())
 	b.place()
@@ -177,8 +179,9 @@ func TestALateReadIsNoDispute(t *testing.T) {
 	}
 }
 
-// A step that a look finds undone is certain to be so two minutes after it was carried out first. What is carried out once more since
-// no look finds it does not begin the two minutes anew, and what is asked for anew does.
+// A step that a look finds undone is certain to be so two minutes after it was carried out first.
+// What is carried out once more since no look finds it does not begin the two minutes anew, and
+// what is asked for anew does.
 func TestFromWhenAStepIsCertainToBeUndone(t *testing.T) {
 	const rule, group = "create rule 80/1", "delete target group web"
 	type write struct {

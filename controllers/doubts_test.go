@@ -105,8 +105,8 @@ func (s *countingReader) List(_ context.Context, list client.ObjectList, opts ..
 	return nil
 }
 
-// TestTheSecondReadingIsTheAPIServers: what the cache misses is there, what it has too much is not, and each kind is listed
-// once, within what the operator's role allows.
+// TestTheSecondReadingIsTheAPIServers: what the cache misses is there, what it has too much is not,
+// and each kind is listed once, within what the operator's role allows.
 func TestTheSecondReadingIsTheAPIServers(t *testing.T) {
 	ctx := t.Context()
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "shop", Name: name} }
@@ -166,8 +166,9 @@ type nothing struct{ records.Keeper }
 
 func (nothing) Load(context.Context) (map[lb.Key]records.Record, error) { return nil, nil }
 
-// TestAnIngressThatAnotherLeaderHasLetGoOfIsNotServedAgain: the cache of an operator that takes over has an Ingress with our
-// finalizer that is deleted by now. The record, which is read from the API server, does not have it.
+// TestAnIngressThatAnotherLeaderHasLetGoOfIsNotServedAgain: the cache of an operator that takes
+// over has an Ingress with our finalizer that is deleted by now. The record, which is read from the
+// API server, does not have it.
 func TestAnIngressThatAnotherLeaderHasLetGoOfIsNotServedAgain(t *testing.T) {
 	named := func(finalizers ...string) *networkingv1.Ingress {
 		return &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Finalizers: finalizers}}

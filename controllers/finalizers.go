@@ -24,8 +24,8 @@ type finalizers struct {
 	written writtenStatus
 }
 
-// addFinalizers remembers every member, and adds our finalizer to it, before anything of it exists in the cloud: wherever this
-// process ends, the next one knows what to delete.
+// addFinalizers remembers every member, and adds our finalizer to it, before anything of it exists
+// in the cloud: wherever this process ends, the next one knows what to delete.
 func (r *reconciler) addFinalizers(ctx context.Context, g *gathering) error {
 	if r.readOnly {
 		return nil
@@ -55,7 +55,8 @@ func (r *reconciler) addFinalizers(ctx context.Context, g *gathering) error {
 	return nil
 }
 
-// enrol remembers the members that are new, or come back, and from which load balancer; and since when a member has left.
+// enrol remembers the members that are new, or come back, and from which load balancer; and since
+// when a member has left.
 func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 	next := *g.record.DeepCopy()
 	next.Members = g.names()
@@ -106,8 +107,8 @@ func (f *finalizers) remove(ctx context.Context, ing *networkingv1.Ingress) erro
 	return nil
 }
 
-// patch replaces the list of finalizers. With the optimistic lock it fails where another writer has changed the object
-// since it was read, whose finalizer would be lost.
+// patch replaces the list of finalizers. With the optimistic lock it fails where another writer has
+// changed the object since it was read, whose finalizer would be lost.
 func (f *finalizers) patch(ctx context.Context, from, to *networkingv1.Ingress) error {
 	return f.writer.Patch(ctx, to, client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}))
 }

@@ -14,8 +14,8 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file is Ingresses, and Services, with annotations of other controllers, as the operator sees them come
-// and go.
+// This file is Ingresses, and Services, with annotations of other controllers, as the operator sees
+// them come and go.
 
 // annotateService sets an annotation of a Service, or takes it away.
 func (w *world) annotateService(name, key, value string) {

@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file finds foreign rules: rules in a load balancer that another writer has made, and not an earlier plan. They are found
-// where the load balancer is observed: in between, nothing is read.
+// This file finds foreign rules: rules in a load balancer that another writer has made, and not an
+// earlier plan. They are found where the load balancer is observed: in between, nothing is read.
 
 // foreignRules holds what is known of the rules of each load balancer.
 type foreignRules struct {
@@ -29,7 +29,8 @@ type ruleView struct {
 	foreign []plan.Stranger
 }
 
-// applyForeignRulePolicy reports foreign rules. Where the class keeps them, it adds them to the load balancer that is wanted.
+// applyForeignRulePolicy reports foreign rules. Where the class keeps them, it adds them to the
+// load balancer that is wanted.
 func (r *reconciler) applyForeignRulePolicy(ctx context.Context, g *gathering, seen *lb.Observed, built *model.Built) []plan.Stranger {
 	foreign, news := r.rules.find(g, seen, built.LoadBalancer)
 	stay := g.Class.UnknownRules == v1alpha1.UnknownRulesKeep

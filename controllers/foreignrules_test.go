@@ -50,7 +50,8 @@ func TestARuleOfSomebodyElseIsReportedAndRemoved(t *testing.T) {
 	w.answers("shop", "http://shop.example/closed", "web-1")
 }
 
-// A class can have such rules stay: whatever comes and goes beside them, also while no operator runs.
+// A class can have such rules stay: whatever comes and goes beside them, also while no operator
+// runs.
 func TestARuleOfSomebodyElseStaysIfItsClassSaysSo(t *testing.T) {
 	w := newWorld(t)
 	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{UnknownRules: v1alpha1.UnknownRulesKeep})

@@ -29,9 +29,9 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file opens the readiness gates of Pods: one that declares ours is ready once the load balancers
-// that have it for a target find it healthy. The targets loop has made it a target before; the cloud is
-// asked only while somebody waits. See docs/decisions/0008.
+// This file opens the readiness gates of Pods: one that declares ours is ready once the load
+// balancers that have it for a target find it healthy. The targets loop has made it a target
+// before; the cloud is asked only while somebody waits. See docs/decisions/0008.
 
 // A gatekeeper takes one Pod at a time, for as long as it waits.
 type gatekeeper struct {
@@ -46,8 +46,8 @@ type gatekeeper struct {
 	since time.Time
 }
 
-// Reconcile says of a Pod that waits what it waits for, until its gate is open. What is open is nobody's
-// business any more: health is the load balancer's from then on.
+// Reconcile says of a Pod that waits what it waits for, until its gate is open. What is open is
+// nobody's business any more: health is the load balancer's from then on.
 func (g *gatekeeper) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
 	pod, err := cluster.Get[corev1.Pod](ctx, g.cache, cluster.RefTo(cluster.KindPod, name.Namespace, name.Name))
 	if err != nil || pod == nil || !atGate(pod) {
@@ -74,8 +74,8 @@ func (g *gatekeeper) Reconcile(ctx context.Context, name types.NamespacedName) (
 // atGate reports whether a Pod lacks nothing to be ready but that its gate is opened.
 func atGate(pod *corev1.Pod) bool { return endpoints.WaitsForGate(pod) && !endpoints.GateIsOpen(pod) }
 
-// visit finds out how a Pod is as a target of each group that has it, or will have. The error is of what
-// could not be found out.
+// visit finds out how a Pod is as a target of each group that has it, or will have. The error is of
+// what could not be found out.
 func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) {
 	since := endpoints.WaitsForGateSince(pod)
 	if since.Before(g.since) {
@@ -102,7 +102,8 @@ func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 	return v, errors.Join(errs...)
 }
 
-// settled reports whether all load balancers have been compiled whose Ingresses name any of some Services.
+// settled reports whether all load balancers have been compiled whose Ingresses name any of some
+// Services.
 func (g *gatekeeper) settled(ctx context.Context, namespace string, services []cluster.Ref) (bool, error) {
 	var list networkingv1.IngressList
 	if err := g.cache.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
@@ -145,7 +146,8 @@ func (g *gatekeeper) named(ctx context.Context, ing *networkingv1.Ingress) (map[
 	return named[cluster.KindService], nil
 }
 
-// state is how a Pod is as a target of a group. The cloud is asked only about those that are registered.
+// state is how a Pod is as a target of a group. The cloud is asked only about those that are
+// registered.
 func (g *gatekeeper) state(ctx context.Context, pod *corev1.Pod, k groupKey) (string, error) {
 	t, ok := g.targets.look(k)
 	if !ok {
@@ -199,8 +201,8 @@ func (g *gatekeeper) sources(from cache.Cache) []source.TypedSource[types.Namesp
 	}
 }
 
-// inquiries are what the cloud said of the targets of groups. Pods that wait for the same group share
-// the answer.
+// inquiries are what the cloud said of the targets of groups. Pods that wait for the same group
+// share the answer.
 type inquiries struct {
 	mu sync.Mutex
 	of map[groupKey]*inquiry

@@ -17,15 +17,16 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file is about Pods that are ready once load balancers find them healthy. What kubelet and the
-// controllers of Kubernetes do with the condition, test/rollout shows.
+// This file is about Pods that are ready once load balancers find them healthy. What kubelet and
+// the controllers of Kubernetes do with the condition, test/rollout shows.
 
 // withGates has an operator keep gates, for as long as a test likes.
 func withGates(timeout time.Duration) func(*settings) {
 	return func(s *settings) { s.operator.ReadinessGates, s.operator.ReadinessTimeout = true, timeout }
 }
 
-// gated starts a Pod that declares the gate, whose containers are ready, and its endpoint, which is not.
+// gated starts a Pod that declares the gate, whose containers are ready, and its endpoint, which is
+// not.
 func (w *world) gated(service, name string) *discoveryv1.EndpointSlice {
 	w.Helper()
 	slice := w.endpoint(service, name)

@@ -40,11 +40,13 @@ type gathering struct {
 	departed map[string]*networkingv1.Ingress
 	// disowned are those of the departed that no other load balancer of ours has either.
 	disowned map[string]bool
-	// withdrawn is what the disowned are told whose class does not permit any more what was served of them.
+	// withdrawn is what the disowned are told whose class does not permit any more what was served of
+	// them.
 	withdrawn map[string]diag.Diagnostic
 	// waiting are those that become members once there is room.
 	waiting map[string]bool
-	// vanished are the members that are gone without having been let go of, and are served on, by namespace/name.
+	// vanished are the members that are gone without having been let go of, and are served on, by
+	// namespace/name.
 	vanished map[string]ingress.Vanishing
 	// pausedBy is what pauses the load balancer; "" if nothing does.
 	pausedBy string
@@ -52,7 +54,8 @@ type gathering struct {
 	at time.Time
 }
 
-// ask is what compiling needs to know about the cloud, its limits too if they were in the way last time.
+// ask is what compiling needs to know about the cloud, its limits too if they were in the way last
+// time.
 func (g *gathering) ask() lb.Questions {
 	q := model.Ask(g.Snapshot)
 	q.Limits = rejecting(&g.record)
@@ -181,8 +184,8 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	return out, nil
 }
 
-// keepRefused has those of the departed stay in the directory that ask for the load balancer and are refused: the hosts
-// that they name are theirs.
+// keepRefused has those of the departed stay in the directory that ask for the load balancer and
+// are refused: the hosts that they name are theirs.
 func (g *gathering) keepRefused(o ingress.Objects, options ingress.Options) {
 	o.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(g.departed)), func(i *networkingv1.Ingress) bool { return i == nil })
 	if len(o.Ingresses) == 0 {
@@ -213,8 +216,8 @@ func remembers(m ingress.Memory, name string) bool {
 	return found
 }
 
-// rejected reports whether an Ingress is kept waiting: the cloud would not have it as it is, and never
-// had anything of it. What was said of it is remembered as long as it stays so.
+// rejected reports whether an Ingress is kept waiting: the cloud would not have it as it is, and
+// never had anything of it. What was said of it is remembered as long as it stays so.
 func rejected(ing *networkingv1.Ingress, known ingress.Remembered) bool {
 	return ing != nil && ing.DeletionTimestamp.IsZero() && !known.Served &&
 		slices.ContainsFunc(known.Rejections, func(r ingress.Rejection) bool { return r.Version == ingress.Version(ing) })
@@ -229,7 +232,8 @@ func (g *gathering) names() []string {
 	return out
 }
 
-// A placement is the load balancers that an Ingress belongs to, and what is to be said if there are none.
+// A placement is the load balancers that an Ingress belongs to, and what is to be said if there are
+// none.
 type placement struct {
 	homes []lb.Key
 	// refusedAt are those that it asks for as it is, and that refuse it.
@@ -237,7 +241,8 @@ type placement struct {
 	homeless  []diag.Diagnostic
 }
 
-// placeOf finds the load balancers of an Ingress. One that is being deleted still belongs where it did.
+// placeOf finds the load balancers of an Ingress. One that is being deleted still belongs where it
+// did.
 func (g *gatherer) placeOf(ctx context.Context, ing *networkingv1.Ingress) (placement, error) {
 	if err := g.memories.Ready(ctx); err != nil {
 		return placement{}, fmt.Errorf("reading what is remembered: %w", err)
@@ -301,13 +306,16 @@ func (g *gatherer) ingresses(ctx context.Context, names []string) (map[string]*n
 	return out, nil
 }
 
-// askAgain asks the API server itself about Ingresses of which the cache and the record say different things.
+// askAgain asks the API server itself about Ingresses of which the cache and the record say
+// different things.
 //
-// One that is remembered and seems to be gone: an Ingress that we hold is seen being deleted, so one that is not there was
-// let go by force, or, after a start, the cache was filled by an API server that lags behind the others.
+// One that is remembered and seems to be gone: an Ingress that we hold is seen being deleted, so
+// one that is not there was let go by force, or, after a start, the cache was filled by an API
+// server that lags behind the others.
 //
-// One that is not remembered and has our finalizer: each is remembered before it gets the finalizer, and forgotten before it
-// loses it, so the operator that led before may have let go of it, and the watch of this one's cache was broken then.
+// One that is not remembered and has our finalizer: each is remembered before it gets the
+// finalizer, and forgotten before it loses it, so the operator that led before may have let go of
+// it, and the watch of this one's cache was broken then.
 func (g *gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.Ingress, memory ingress.Memory) (err error) {
 	for n, ing := range known {
 		_, remembered := memory.Members[n]
@@ -433,9 +441,10 @@ func (g *gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ing
 	return cluster.GetAll[corev1.Namespace](ctx, g.cache, refs, nil)
 }
 
-// anew is a gatherer that reads from the API server what decides whether there is a rule for what an Ingress asks: the
-// Ingresses, their classes, their namespaces, and the Backends and Services that they name. Endpoints, Pods and Nodes
-// decide where requests are sent, and a rule stays where there are none.
+// anew is a gatherer that reads from the API server what decides whether there is a rule for what
+// an Ingress asks: the Ingresses, their classes, their namespaces, and the Backends and Services
+// that they name. Endpoints, Pods and Nodes decide where requests are sent, and a rule stays where
+// there are none.
 func (g *gatherer) anew() *gatherer {
 	again := *g
 	again.cache = &cluster.FreshReader{Reader: g.cache, Server: g.server, Scope: g.scope, Read: map[reflect.Type]map[client.ObjectKey]client.Object{}}

@@ -25,8 +25,8 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file counts gauges when metrics are scraped, from the records and the cache: so no count is out of date, and no series
-// outlives its load balancer.
+// This file counts gauges when metrics are scraped, from the records and the cache: so no count is
+// out of date, and no series outlives its load balancer.
 
 // gauges counts for the leader. A replica without the lease has no records, and no gauges.
 type gauges struct {

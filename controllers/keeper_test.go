@@ -118,7 +118,8 @@ func TestARecordIsWrittenWhereItSaysSomethingNew(t *testing.T) {
 	}
 }
 
-// A record that another writer has changed is read again before the next write, once. So is one whose write failed.
+// A record that another writer has changed is read again before the next write, once. So is one
+// whose write failed.
 func TestARecordThatIsDoubtedIsReadAgainOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		doubt func(b *bench, a *counted)
@@ -190,7 +191,8 @@ func TestARecordThatCannotBeReadIsNotReplaced(t *testing.T) {
 	}
 }
 
-// A plan that begins leaves its term, which reports keep. Another term there is told once, to those that had begun one.
+// A plan that begins leaves its term, which reports keep. Another term there is told once, to those
+// that had begun one.
 func TestAnotherTermIsToldOnce(t *testing.T) {
 	b := newBench(t)
 	a := b.archive("ours")
@@ -224,7 +226,8 @@ func TestAnotherTermIsToldOnce(t *testing.T) {
 	}
 }
 
-// The archive notices a write of another writer, and no other: its own writes and unknown objects are left out.
+// The archive notices a write of another writer, and no other: its own writes and unknown objects
+// are left out.
 func TestWhatWasWrittenHereIsNoNews(t *testing.T) {
 	b := newBench(t)
 	a := b.archive("ours")
@@ -238,7 +241,8 @@ func TestWhatWasWrittenHereIsNoNews(t *testing.T) {
 	}
 }
 
-// A record that another operator has made meanwhile is not made twice. It is read before the next write.
+// A record that another operator has made meanwhile is not made twice. It is read before the next
+// write.
 func TestARecordIsMadeOnce(t *testing.T) {
 	b := newBench(t)
 	a, another := b.archive("ours"), b.archive("another")
@@ -300,7 +304,8 @@ func TestMembersThatAreReadAreInOrder(t *testing.T) {
 	}
 }
 
-// A plan that begins writes its term where there is another one or none. Without elections the term is written once.
+// A plan that begins writes its term where there is another one or none. Without elections the term
+// is written once.
 func TestAPlanThatBeginsWritesItsTerm(t *testing.T) {
 	b := newBench(t)
 	alone, ours := b.archive(""), b.archive("ours")
@@ -339,7 +344,8 @@ func TestAReportKeepsTheTermOfAnother(t *testing.T) {
 	}
 }
 
-// A record that was deleted by another writer is missing, once. So is a blank one that no plan has begun with.
+// A record that was deleted by another writer is missing, once. So is a blank one that no plan has
+// begun with.
 func TestARecordThatWasDeletedIsMissingOnce(t *testing.T) {
 	b := newBench(t)
 	a := b.archive("ours")

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Hosts of spec.tls without a rule of their own, over real TLS: with a default backend, a rule without a host, and
-// a rule for a wildcard.
+// Hosts of spec.tls without a rule of their own, over real TLS: with a default backend, a rule
+// without a host, and a rule for a wildcard.
 func TestListedHostsAreServedOverHTTPS(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web", "web-1")
@@ -41,8 +41,8 @@ func TestListedHostsAreServedOverHTTPS(t *testing.T) {
 	}
 }
 
-// A port that speaks another protocol is listed with its error. An Ingress that has no other port has no address,
-// until it asks for one.
+// A port that speaks another protocol is listed with its error. An Ingress that has no other port
+// has no address, until it asks for one.
 func TestAnAddressComesAndGoesWithWhatIsServed(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web", "web-1")

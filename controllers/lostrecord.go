@@ -11,12 +11,13 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file finds load balancers that exist and whose LoadBalancers are gone: deleted, with their kind or by a restore.
-// A pause that a person had set there is lost, too. So nothing of the load balancer is changed until --vanished-grace is over, or
-// a person confirms it.
+// This file finds load balancers that exist and whose LoadBalancers are gone: deleted, with their
+// kind or by a restore. A pause that a person had set there is lost, too. So nothing of the load
+// balancer is changed until --vanished-grace is over, or a person confirms it.
 
-// noteLostRecord records when the record of a load balancer that exists was lost. Every plan begins with a write of the record:
-// a load balancer without one was not begun by an operator with this record.
+// noteLostRecord records when the record of a load balancer that exists was lost. Every plan begins
+// with a write of the record: a load balancer without one was not begun by an operator with this
+// record.
 func (r *reconciler) noteLostRecord(ctx context.Context, g *gathering, seen *lb.Observed, now time.Time) error {
 	known := &g.record.Memory
 	missing := r.memories.Keeper.Missing(g.Key, g.record.Term == "" && g.record.Address == "" && g.record.LastPlan == nil)
@@ -40,7 +41,8 @@ func (r *reconciler) noteLostRecord(ctx context.Context, g *gathering, seen *lb.
 	return nil
 }
 
-// lost returns for how long a load balancer is left as it is because its record was lost; zero if it is not.
+// lost returns for how long a load balancer is left as it is because its record was lost; zero if
+// it is not.
 func (r *reconciler) lost(g *gathering, now time.Time) time.Duration {
 	if g.record.Memory.LostAt == nil {
 		return 0

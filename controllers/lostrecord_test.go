@@ -9,7 +9,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
-// This file tests that a load balancer whose LoadBalancer is gone is not changed, as it may have been paused.
+// This file tests that a load balancer whose LoadBalancer is gone is not changed, as it may have
+// been paused.
 
 func TestALoadBalancerWithoutItsRecordIsOnlyPlanned(t *testing.T) {
 	gone := map[string]func(*bench){
@@ -58,7 +59,8 @@ func TestALoadBalancerWithoutItsRecordIsOnlyPlanned(t *testing.T) {
 	}
 }
 
-// A load balancer that is new, or of which a plan was cut off, is no one of which the record was lost.
+// A load balancer that is new, or of which a plan was cut off, is no one of which the record was
+// lost.
 func TestANewLoadBalancerHasNotLostItsRecord(t *testing.T) {
 	b := newBench(t, ask("shop.example"), service())
 	b.grace = time.Hour

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// The members of a target group are changed by other hands: all of them are taken out, one of two, or one is put in
-// whose requests are another Service's. Nothing happens in the cluster meanwhile.
+// The members of a target group are changed by other hands: all of them are taken out, one of two,
+// or one is put in whose requests are another Service's. Nothing happens in the cluster meanwhile.
 func TestMembersThatAnotherHandChangedAreMended(t *testing.T) {
 	for name, change := range map[string]func(members []lb.Target) []lb.Target{
 		"all are taken out": func([]lb.Target) []lb.Target { return nil },

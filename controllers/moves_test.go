@@ -145,8 +145,8 @@ func TestAMoveOutlivesTheOperator(t *testing.T) {
 	w.answers("shop", "http://shop.example/", "web-1")
 }
 
-// outlived is where a load balancer is reached whose only Ingress is gone, and whose class has it stay all the
-// same: it works, across a restart too, and nothing was written.
+// outlived is where a load balancer is reached whose only Ingress is gone, and whose class has it
+// stay all the same: it works, across a restart too, and nothing was written.
 func (w *world) outlived(class *v1alpha1.LoadBalancerClassSpec) (at string) {
 	w.Helper()
 	w.parameterize(w.class, class)

@@ -50,8 +50,8 @@ func TestNodesServeWhatAsksForInstances(t *testing.T) {
 		t.Errorf("%d writes to the cloud for a node that comes and two that go, want 3", n)
 	}
 
-	// Nodes would pass requests on to an endpoint that is no Pod of the namespace. This is no test of its own, for
-	// the tests of a cluster share its Nodes.
+	// Nodes would pass requests on to an endpoint that is no Pod of the namespace. This is no test of
+	// its own, for the tests of a cluster share its Nodes.
 	w.node("third", port)
 	w.answers("shop", "http://shop.example/", "third")
 	w.calm()

@@ -50,7 +50,8 @@ type Options struct {
 	ReadinessGates bool
 	// ReadinessTimeout is how long such a Pod waits at the most; zero is 10 minutes.
 	ReadinessTimeout time.Duration
-	// VanishedGrace is for how long an Ingress is served that is gone without having been let go of; zero is not at all.
+	// VanishedGrace is for how long an Ingress is served that is gone without having been let go of;
+	// zero is not at all.
 	VanishedGrace time.Duration
 	// ReadOnly plans and reports, and writes nothing else, to the cloud or the cluster.
 	ReadOnly bool
@@ -74,9 +75,11 @@ type Options struct {
 	Version string
 	// Term names this operator for as long as it has the lease; empty where there is no election.
 	Term string
-	// May returns why this operator may not write now, as another may have the lease; nil where there is no election.
+	// May returns why this operator may not write now, as another may have the lease; nil where there
+	// is no election.
 	May func() error
-	// ReconcileTimeout is how long a load balancer is worked on before the next one's turn; zero is 10 minutes.
+	// ReconcileTimeout is how long a load balancer is worked on before the next one's turn; zero is 10
+	// minutes.
 	ReconcileTimeout time.Duration
 }
 

@@ -54,7 +54,8 @@ func TestAnIngressLives(t *testing.T) {
 	})
 }
 
-// A backend whose pods come late, and all go again, is told to the load balancer without another look at it.
+// A backend whose pods come late, and all go again, is told to the load balancer without another
+// look at it.
 func TestTheFirstPodsAndTheLastCostNoLook(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web")

@@ -72,7 +72,8 @@ func (c *collector) Start(ctx context.Context) error {
 	}
 }
 
-// pass looks once, and has collected what the pass before found too, although another replica may have made it.
+// pass looks once, and has collected what the pass before found too, although another replica may
+// have made it.
 func (c *collector) pass(ctx context.Context) error {
 	found, err := c.orphans(ctx)
 	if err != nil {
@@ -144,8 +145,8 @@ func (c *collector) orphans(ctx context.Context) (out orphans, err error) {
 	return out, nil
 }
 
-// lost are the Ingresses with our finalizer that belong nowhere: each is refused, and no good version of it
-// is remembered. What serves it looks just like an orphan.
+// lost are the Ingresses with our finalizer that belong nowhere: each is refused, and no good
+// version of it is remembered. What serves it looks just like an orphan.
 func (c *collector) lost(ctx context.Context) (names []string, err error) {
 	var list networkingv1.IngressList
 	if err := c.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {

@@ -52,8 +52,8 @@ func collects(t *testing.T, c *collector) (keys []lb.Key, lines []string) {
 	return keys, lines
 }
 
-// An orphan is collected by the second pass that finds it, although another replica made the first one. One that is
-// found again after it had its owner is new.
+// An orphan is collected by the second pass that finds it, although another replica made the first
+// one. One that is found again after it had its owner is new.
 func TestAnOrphanIsCollectedByTheSecondPass(t *testing.T) {
 	b, c := orphaned(t, orphan)
 	if got, _ := collects(t, c); len(got) > 0 {
@@ -89,7 +89,8 @@ func TestAnOrphanIsCollectedByTheSecondPass(t *testing.T) {
 	}
 }
 
-// What has an owner, a record or another operator is no orphan, and an Ingress that is held where it belongs keeps none.
+// What has an owner, a record or another operator is no orphan, and an Ingress that is held where
+// it belongs keeps none.
 func TestWhatStandsForALoadBalancer(t *testing.T) {
 	for name, c := range map[string]struct {
 		stands func(b *bench, c *collector)
@@ -131,8 +132,8 @@ func TestAQuietPassWritesNothing(t *testing.T) {
 	}
 }
 
-// A list of the cloud that comes back short confirms nothing: what it leaves out is new to the pass after it. One that
-// fails is no pass.
+// A list of the cloud that comes back short confirms nothing: what it leaves out is new to the pass
+// after it. One that fails is no pass.
 func TestAShortListConfirmsNoOrphan(t *testing.T) {
 	for name, c := range map[string]struct {
 		list func() ([]lb.Key, error)
@@ -163,7 +164,8 @@ func TestAShortListConfirmsNoOrphan(t *testing.T) {
 	}
 }
 
-// TestAProviderThatCannotBeAskedKeepsNoOrphanOfAnother has one of two providers not list its load balancers.
+// TestAProviderThatCannotBeAskedKeepsNoOrphanOfAnother has one of two providers not list its load
+// balancers.
 func TestAProviderThatCannotBeAskedKeepsNoOrphanOfAnother(t *testing.T) {
 	b, collector := orphaned(t, orphan)
 	all := providers.NewSeveral("main", map[string]providers.Provider{"main": listing{keys: []lb.Key{orphan}}, "away": listing{err: errors.New("timeout")}})
@@ -187,8 +189,9 @@ type listing struct {
 
 func (l listing) List(context.Context) ([]lb.Key, error) { return l.keys, l.err }
 
-// An Ingress that is held and belongs nowhere may be served by what looks like an orphan, and so may those of a class
-// that is gone. What keeps orphans is logged and counted, and a pass before it was over confirms nothing.
+// An Ingress that is held and belongs nowhere may be served by what looks like an orphan, and so
+// may those of a class that is gone. What keeps orphans is logged and counted, and a pass before it
+// was over confirms nothing.
 func TestWhatKeepsOrphansIsSaid(t *testing.T) {
 	for name, c := range map[string]struct {
 		key      lb.Key

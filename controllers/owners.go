@@ -12,12 +12,12 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 )
 
-// This file remembers which namespaces own the hosts of a load balancer. A host that its owner does not
-// name any more stays reserved for the grace of moves, so that no other namespace takes it while an
-// Ingress is deleted and created again.
+// This file remembers which namespaces own the hosts of a load balancer. A host that its owner does
+// not name any more stays reserved for the grace of moves, so that no other namespace takes it
+// while an Ingress is deleted and created again.
 
-// learnOwners notes who owns which host. A host that was remembered when the snapshot was read and that
-// no Ingress of its owner names becomes reserved, or stays so.
+// learnOwners notes who owns which host. A host that was remembered when the snapshot was read and
+// that no Ingress of its owner names becomes reserved, or stays so.
 func (o outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 	before := known.Hosts
 	known.Hosts = nil

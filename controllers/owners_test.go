@@ -15,8 +15,8 @@ import (
 
 // This file is about hosts of a group across namespaces, and whose they are.
 
-// neighbours are two namespaces with an operator that looks after both, and a class with a group that
-// they share.
+// neighbours are two namespaces with an operator that looks after both, and a class with a group
+// that they share.
 func neighbours(t *testing.T, grace time.Duration) (alice, bob *world, watching func(*settings)) {
 	t.Helper()
 	t.Parallel()

@@ -140,8 +140,8 @@ func TestWaitsEnd(t *testing.T) {
 	over("after the plan", at.Add(time.Hour), map[groupKey]bool{web: false, api: false})
 }
 
-// What passes while nothing was waited for is no patience: a load balancer that is paused, plans that fail, a process that
-// stands still.
+// What passes while nothing was waited for is no patience: a load balancer that is paused, plans
+// that fail, a process that stands still.
 func TestPatienceCountsOnlyWaiting(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	web := groupKey{"a", "web"}
@@ -175,8 +175,9 @@ func TestPatienceCountsOnlyWaiting(t *testing.T) {
 	}
 }
 
-// A group that was waited for long enough takes over until its plan is done, though it counts as ready from then on. A group
-// that is gone is waited for anew, and steps that wait for no group are not counted.
+// A group that was waited for long enough takes over until its plan is done, though it counts as
+// ready from then on. A group that is gone is waited for anew, and steps that wait for no group are
+// not counted.
 func TestAGroupThatTookOverIsNotWaitedForAgain(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	web := groupKey{"a", "web"}

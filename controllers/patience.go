@@ -17,14 +17,16 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file ends waits: a plan waits until target groups are healthy before they take over, but no longer than the class says.
+// This file ends waits: a plan waits until target groups are healthy before they take over, but no
+// longer than the class says.
 
-// absentTimeout is how long a target group is waited for of which nothing can become healthy: there is no Service, or no
-// endpoint. It is the time that it takes to apply objects that belong together.
+// absentTimeout is how long a target group is waited for of which nothing can become healthy: there
+// is no Service, or no endpoint. It is the time that it takes to apply objects that belong
+// together.
 const absentTimeout = 30 * time.Second
 
-// mostBetween is how much of the time between two plans that wait is counted. Where more has passed, the load balancer was
-// paused, its plans failed, or this process stood still.
+// mostBetween is how much of the time between two plans that wait is counted. Where more has
+// passed, the load balancer was paused, its plans failed, or this process stood still.
 const mostBetween = 30 * time.Second
 
 // waits holds how long target groups have been waited for.
@@ -40,8 +42,8 @@ type await struct {
 	lost   bool      // it was waited for long enough, and takes over as it is
 }
 
-// note counts for the groups that a plan waits for. A group that has become healthy, or is gone, is waited for anew the
-// next time, and so are all once a plan is done.
+// note counts for the groups that a plan waits for. A group that has become healthy, or is gone, is
+// waited for anew the next time, and so are all once a plan is done.
 func (w *waits) note(seen *lb.Observed, pending []plan.Step, done bool, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,7 +72,8 @@ func (w *waits) note(seen *lb.Observed, pending []plan.Step, done bool, now time
 	}
 }
 
-// first is since when the first group of a load balancer has been waited for, without what does not count.
+// first is since when the first group of a load balancer has been waited for, without what does not
+// count.
 func (w *waits) first(key lb.Key) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -118,8 +121,8 @@ func (g *gathering) warmTimeout() time.Duration {
 	return settings.DefaultWarmTimeout
 }
 
-// expects reports whether anything may be on its way to being healthy in a target group: there is the Service and its
-// port, and endpoints, or a selector by which they are going to be found.
+// expects reports whether anything may be on its way to being healthy in a target group: there is
+// the Service and its port, and endpoints, or a selector by which they are going to be found.
 func (g *gathering) expects(group lb.TargetGroup) bool {
 	return slices.ContainsFunc(g.Services, func(s *corev1.Service) bool {
 		return s.Namespace+"/"+s.Name == group.Service && slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {

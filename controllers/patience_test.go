@@ -32,8 +32,8 @@ func TestASickBackendTakesOverOnceItWasWaitedFor(t *testing.T) {
 	}
 }
 
-// A plan that waits, and a load balancer that is being set up, are as they were seen: nobody looks at all
-// of it again.
+// A plan that waits, and a load balancer that is being set up, are as they were seen: nobody looks
+// at all of it again.
 func TestWhatOnlyTakesTimeIsNotLookedAtAgain(t *testing.T) {
 	w := newWorld(t)
 	w.cloud.inactive.Store(2)
@@ -56,8 +56,8 @@ func TestWhatOnlyTakesTimeIsNotLookedAtAgain(t *testing.T) {
 	}
 }
 
-// A cloud takes its time to let go of what nothing uses any more. Whoever joins meanwhile is served, and told
-// so.
+// A cloud takes its time to let go of what nothing uses any more. Whoever joins meanwhile is
+// served, and told so.
 func TestNobodyWaitsForWhatIsLeftOver(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web", "web-1")

@@ -13,10 +13,11 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file says which load balancers are paused. Their pods go on coming and going: that is no plan.
+// This file says which load balancers are paused. Their pods go on coming and going: that is no
+// plan.
 
-// pausedBy is what pauses a load balancer; "" if nothing does. The annotation of a LoadBalancer is lost where that
-// object is: the setting and the annotation of the IngressClass are not.
+// pausedBy is what pauses a load balancer; "" if nothing does. The annotation of a LoadBalancer is
+// lost where that object is: the setting and the annotation of the IngressClass are not.
 func (g *gatherer) pausedBy(ctx context.Context, key lb.Key, from client.Reader) (string, error) {
 	if slices.Contains(g.paused, string(key)) {
 		return "the setting --paused", nil

@@ -16,8 +16,8 @@ import (
 // them beside those of an operator that does what it plans: that one's are a memory of what has
 // happened, and here nothing has.
 
-// onWorker leads to the load balancer of a report of the operator that does what it plans, if that one
-// remembers something else by now: here it is planned with that.
+// onWorker leads to the load balancer of a report of the operator that does what it plans, if that
+// one remembers something else by now: here it is planned with that.
 func (r *reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []lb.Key {
 	if records.IsPlanned(o) || o.Labels[records.ScopeLabel] != r.scope {
 		return nil

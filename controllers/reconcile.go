@@ -21,7 +21,8 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// A reconciler reconciles one load balancer at a time: from the objects that ask for it to the cloud, and back to their status.
+// A reconciler reconciles one load balancer at a time: from the objects that ask for it to the
+// cloud, and back to their status.
 type reconciler struct {
 	*gatherer
 	observer
@@ -34,7 +35,8 @@ type reconciler struct {
 	// disputes are the steps that another writer undoes.
 	disputes disputes
 	waiting  waitings
-	// backlog is the changes of load balancers that the cloud does not have yet, and late those of their targets.
+	// backlog is the changes of load balancers that the cloud does not have yet, and late those of
+	// their targets.
 	backlog queue.Backlog[lb.Key]
 	late    *queue.Backlog[groupKey]
 	waits   waits
@@ -119,7 +121,8 @@ func (r *reconciler) carryOut(ctx context.Context, o *outcome) {
 	})
 }
 
-// forgetIfOvertaken drops what was observed of a load balancer that another operator has worked on since.
+// forgetIfOvertaken drops what was observed of a load balancer that another operator has worked on
+// since.
 func (r *reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
 	taken, err := r.memories.Keeper.Overtaken(ctx, key)
 	if taken {

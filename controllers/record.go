@@ -80,8 +80,8 @@ func reported(d diag.Diagnostic) v1alpha1.Diagnostic {
 	return v1alpha1.Diagnostic{Severity: string(d.Severity), Reason: string(d.Reason), Source: printable.Line(d.Source.String()), Message: printable.Line(d.Message)}
 }
 
-// lastPlan is the plan that was run, or withheld, if it had steps. One that went as the last one did,
-// which is what waiting looks like, is not news.
+// lastPlan is the plan that was run, or withheld, if it had steps. One that went as the last one
+// did, which is what waiting looks like, is not news.
 func (o outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
 	before := o.snap.record.LastPlan
 	if o.todo.Empty() {
@@ -143,8 +143,8 @@ func (o outcome) protected() *diag.Diagnostic {
 	return &o.todo.Diagnostics[at]
 }
 
-// conditionsAfter are what the cloud, or its failure, makes of a load balancer: whether it is programmed,
-// and whether that is for somebody to look at.
+// conditionsAfter are what the cloud, or its failure, makes of a load balancer: whether it is
+// programmed, and whether that is for somebody to look at.
 func conditionsAfter(err error) []metav1.Condition {
 	programmed := condition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonProgrammed, "")
 	degraded := condition(v1alpha1.ConditionDegraded, false, v1alpha1.ReasonAsExpected, "")
@@ -188,8 +188,8 @@ func reasonOf(err error) string {
 	return worst
 }
 
-// learn notes what the next compilation needs to know. What was rejected by a cloud that could do something
-// else is to be tried again.
+// learn notes what the next compilation needs to know. What was rejected by a cloud that could do
+// something else is to be tried again.
 func (o outcome) learn(next *records.Record, now time.Time) {
 	for i := range next.Memory.Members {
 		m := &next.Memory.Members[i]
@@ -230,8 +230,8 @@ func (o outcome) learn(next *records.Record, now time.Time) {
 	}
 }
 
-// learnCertificates notes which certificates the cloud has of Secrets, even where not all of the plan was
-// done.
+// learnCertificates notes which certificates the cloud has of Secrets, even where not all of the
+// plan was done.
 func (o outcome) learnCertificates(known *v1alpha1.Memory) {
 	held := model.Held(o.built.LoadBalancer, o.seen, o.snap.Memory.Certificates)
 	known.Certificates = nil

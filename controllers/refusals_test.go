@@ -314,8 +314,8 @@ func secured(secret, host string) func(*networkingv1.Ingress) {
 	}
 }
 
-// makeClasses makes, besides the world's, one that allows little, one that reads regular expressions
-// and one without the parameters that it refers to.
+// makeClasses makes, besides the world's, one that allows little, one that reads regular
+// expressions and one without the parameters that it refers to.
 func (w *world) makeClasses() {
 	w.Helper()
 	w.parameterize(w.class, &v1alpha1.LoadBalancerClassSpec{Order: true})

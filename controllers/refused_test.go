@@ -20,8 +20,8 @@ import (
 
 // This file tests what is remembered of refusals, and for how long, where that needs no API server.
 
-// A member whose certificates are all refused has each remembered: one that was forgotten for another would be
-// asked for again at once, and so would the other after it.
+// A member whose certificates are all refused has each remembered: one that was forgotten for
+// another would be asked for again at once, and so would the other after it.
 func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	m := ingress.Member{

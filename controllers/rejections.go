@@ -25,10 +25,10 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file is what becomes of steps that the cloud rejected. What can be left out is remembered as refused:
-// the version of an Ingress, or the certificate of a Secret. The next compilation goes on without it. What
-// cannot, for all members need it or because what is served would go, is told to those behind it and tried
-// again. A refusal for want of room that others can make ends by itself.
+// This file is what becomes of steps that the cloud rejected. What can be left out is remembered as
+// refused: the version of an Ingress, or the certificate of a Secret. The next compilation goes on
+// without it. What cannot, for all members need it or because what is served would go, is told to
+// those behind it and tried again. A refusal for want of room that others can make ends by itself.
 
 // A refusal is a rejected step as one of the members behind it is to know it.
 type refusal struct {
@@ -74,8 +74,8 @@ func behind(r providers.Rejection, m ingress.Member) (diag.Source, bool) {
 	}
 }
 
-// refusable is what of a member the next compilation is to do without, so that a step is not asked for
-// again; "" where that would be of no use, or would take away what is served.
+// refusable is what of a member the next compilation is to do without, so that a step is not asked
+// for again; "" where that would be of no use, or would take away what is served.
 func (o outcome) refusable(s plan.Step, m ingress.Member) string {
 	switch s := s.(type) {
 	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule, plan.ModifyRule:
@@ -93,7 +93,8 @@ func (o outcome) refusable(s plan.Step, m ingress.Member) string {
 	return ""
 }
 
-// succeeds reports whether the load balancer has the certificate that a member's Secret held before this one.
+// succeeds reports whether the load balancer has the certificate that a member's Secret held before
+// this one.
 func (o outcome) succeeds(next lb.Certificate, m ingress.Member) bool {
 	return slices.ContainsFunc(m.Spec.TLS, func(t networkingv1.IngressTLS) bool {
 		secret := m.Namespace + "/" + t.SecretName
@@ -125,7 +126,8 @@ func secured(seen *lb.Observed, m ingress.Member, next lb.Certificate) bool {
 	return false
 }
 
-// asBefore is a message in the words in which it was told before, if it was: requests have other IDs each time.
+// asBefore is a message in the words in which it was told before, if it was: requests have other
+// IDs each time.
 func (o outcome) asBefore(m ingress.Member, source diag.Source, message string) string {
 	if known := records.MemberOf(&o.snap.record, m.Owner.String()); known != nil {
 		for _, r := range known.Rejections {
@@ -159,8 +161,8 @@ func (o outcome) unrelieved() []diag.Diagnostic {
 	return out
 }
 
-// unparked says of the parking rules that were refused that the plan went on without them. No object asked for
-// such a rule, so that none is refused for it.
+// unparked says of the parking rules that were refused that the plan went on without them. No
+// object asked for such a rule, so that none is refused for it.
 func (o outcome) unparked() []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, r := range o.run.Unparked {
@@ -199,8 +201,8 @@ func (o outcome) lasting(all []v1alpha1.Rejection) []v1alpha1.Rejection {
 	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool { return records.HasEnded(r, o.snap.at) })
 }
 
-// rejected are the members of which other things are refused from now on than were until now. The next
-// compilation goes by these, so that the rest can go on at once.
+// rejected are the members of which other things are refused from now on than were until now. The
+// next compilation goes by these, so that the rest can go on at once.
 func (o outcome) rejected(next *records.Record) []string {
 	var out []string
 	for _, m := range next.Memory.Members {
@@ -215,8 +217,8 @@ func (o outcome) rejected(next *records.Record) []string {
 	return out
 }
 
-// keepPreviousDiagnostics leaves what is said of a load balancer as it was: a compilation that goes by what has just been learnt
-// follows at once, and has all to say.
+// keepPreviousDiagnostics leaves what is said of a load balancer as it was: a compilation that goes
+// by what has just been learnt follows at once, and has all to say.
 func (o outcome) keepPreviousDiagnostics(next *records.Record) {
 	before := &o.snap.record
 	next.Conditions, next.Diagnostics, next.OmittedDiagnostics = before.Conditions, before.Diagnostics, before.OmittedDiagnostics

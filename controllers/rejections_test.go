@@ -91,8 +91,8 @@ func TestWhatOthersMakeRoomForIsTriedAgain(t *testing.T) {
 	})
 }
 
-// A change of what is served that finds no room leaves it served as it was, and is said once however often it is
-// tried.
+// A change of what is served that finds no room leaves it served as it was, and is said once
+// however often it is tried.
 func TestAChangeThatFindsNoRoomIsSaidOnce(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web", "web-1")
@@ -124,7 +124,8 @@ func TestAChangeThatFindsNoRoomIsSaidOnce(t *testing.T) {
 	w.answers("shop", "http://new.example/", "web-1")
 }
 
-// What all members need, and the cloud does not give, is said to each of them and held against none.
+// What all members need, and the cloud does not give, is said to each of them and held against
+// none.
 func TestALoadBalancerThatCannotBeMade(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, kube.Shared(t))
@@ -201,7 +202,8 @@ func TestACertificateThatTheCloudRefusesCostsNoPlainHTTP(t *testing.T) {
 	w.answers("good", "https://good.example/", "web-1")
 }
 
-// A certificate that would take another one's place, and finds no room, leaves what is served over HTTPS as it was.
+// A certificate that would take another one's place, and finds no room, leaves what is served over
+// HTTPS as it was.
 func TestANextCertificateThatIsRefusedLeavesHTTPSServed(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web", "web-1")

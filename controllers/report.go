@@ -48,7 +48,8 @@ type outcome struct {
 	withheld string
 	// dispute is what another writer undoes; nil if none does.
 	dispute *dispute
-	// unread says that something that compiling needs could not be read, and was taken for what it was.
+	// unread says that something that compiling needs could not be read, and was taken for what it
+	// was.
 	unread bool
 	run    providers.Outcome
 	err    error // of the run
@@ -138,8 +139,8 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	return reconcile.Result{RequeueAfter: wait}, errors.Join(o.err, err)
 }
 
-// account counts the plan, and how long what changed has taken if the cloud has it. What a plan is withheld for is not
-// late.
+// account counts the plan, and how long what changed has taken if the cloud has it. What a plan is
+// withheld for is not late.
 func (r *reconciler) account(o outcome) {
 	key := o.snap.Key
 	r.counters.ran(key, o.run.Pending)
@@ -210,8 +211,8 @@ func (r *reconciler) lookAfter(ctx context.Context, ingresses []string) {
 // complete reports whether the cloud has all that was accepted, and nothing else.
 func (o outcome) complete() bool { return o.err == nil && o.withheld == "" }
 
-// served reports whether the cloud has all that was accepted. What nothing uses any more may be there still:
-// some clouds take a minute to let go of it, and nobody is to wait for that.
+// served reports whether the cloud has all that was accepted. What nothing uses any more may be
+// there still: some clouds take a minute to let go of it, and nobody is to wait for that.
 func (o outcome) served() bool {
 	return o.complete() || o.withheld == "" && queue.OnlyPending(o.err) && tidies(plan.Diff(o.seen, o.built.LoadBalancer, o.caps))
 }
@@ -228,8 +229,8 @@ func tidies(p plan.Plan) bool {
 	})
 }
 
-// groups are the target groups that there will be: what a plan that is withheld would add or take away
-// is as it was.
+// groups are the target groups that there will be: what a plan that is withheld would add or take
+// away is as it was.
 func (o outcome) groups() []lb.TargetGroup {
 	if o.withheld == "" {
 		return o.built.LoadBalancer.TargetGroups
@@ -254,9 +255,9 @@ func (o outcome) log(ctx context.Context) {
 	}
 }
 
-// publish writes where each member is reached, once everything that it asks for is there. A member of which
-// nothing is served has no address. Where the cloud refuses a step, members that have an address are told on
-// which of their ports that is.
+// publish writes where each member is reached, once everything that it asks for is there. A member
+// of which nothing is served has no address. Where the cloud refuses a step, members that have an
+// address are told on which of their ports that is.
 func (r *reconciler) publish(ctx context.Context, o outcome, next *records.Record) error {
 	gone := !o.seen.Exists && o.complete()
 	there := o.seen.Exists && o.seen.Active
@@ -321,9 +322,10 @@ func (r *reconciler) patchStatus(ctx context.Context, ing *networkingv1.Ingress,
 	return nil
 }
 
-// part ends what ties the Ingresses that have departed to the load balancer, once nothing is routed for them any more,
-// whatever state the others are in, and forgets them. It returns those that are to be let go of once the record has
-// forgotten them, too: one that is remembered when its finalizer goes would be taken for one that has vanished.
+// part ends what ties the Ingresses that have departed to the load balancer, once nothing is routed
+// for them any more, whatever state the others are in, and forgets them. It returns those that are
+// to be let go of once the record has forgotten them, too: one that is remembered when its
+// finalizer goes would be taken for one that has vanished.
 func (r *reconciler) releaseDeparted(ctx context.Context, o outcome, next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
 	if len(o.snap.departed) == 0 || !retained(o.snap) && routed(plan.Diff(o.seen, o.built.LoadBalancer, o.caps)) {
 		return nil, nil
@@ -343,8 +345,9 @@ func (r *reconciler) releaseDeparted(ctx context.Context, o outcome, next *recor
 	return free, errors.Join(errs...)
 }
 
-// partWith tells an Ingress where what served it goes on doing so, and why where its class does not permit that any more,
-// and takes the address from its status, unless another load balancer of ours has it.
+// partWith tells an Ingress where what served it goes on doing so, and why where its class does not
+// permit that any more, and takes the address from its status, unless another load balancer of ours
+// has it.
 func (r *reconciler) partWith(ctx context.Context, o outcome, who cluster.Ref, ing *networkingv1.Ingress) error {
 	if ing == nil || r.elsewhere(o, who) && !o.snap.disowned[who.String()] {
 		return nil
@@ -370,8 +373,8 @@ func (r *reconciler) elsewhere(o outcome, who cluster.Ref) bool {
 	return slices.ContainsFunc(r.directory.On(who), func(k lb.Key) bool { return k != o.snap.Key })
 }
 
-// release takes our finalizer from Ingresses that the record has forgotten, unless another load balancer has them. What
-// fails is tried again, for the directory goes on having it.
+// release takes our finalizer from Ingresses that the record has forgotten, unless another load
+// balancer has them. What fails is tried again, for the directory goes on having it.
 func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*networkingv1.Ingress) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(free)) {
@@ -394,8 +397,9 @@ func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*ne
 	return errors.Join(errs...)
 }
 
-// unpublish takes the addresses of a load balancer out of an Ingress's status. Another controller may be writing
-// there, so what it has written since the Ingress was read stays: the API server refuses the write then.
+// unpublish takes the addresses of a load balancer out of an Ingress's status. Another controller
+// may be writing there, so what it has written since the Ingress was read stays: the API server
+// refuses the write then.
 func (r *reconciler) unpublish(ctx context.Context, ing *networkingv1.Ingress, addresses []string) error {
 	r.finalizers.written.unpublish(cluster.RefOf(cluster.KindIngress, ing).String())
 	left := without(ing.Status.LoadBalancer.Ingress, addresses)
@@ -412,8 +416,8 @@ func (r *reconciler) unpublish(ctx context.Context, ing *networkingv1.Ingress, a
 	return nil
 }
 
-// routed reports whether a plan that is not done takes routes away, so that some may still be there.
-// What waits for the health of target groups is about members that are here: they take over.
+// routed reports whether a plan that is not done takes routes away, so that some may still be
+// there. What waits for the health of target groups is about members that are here: they take over.
 func routed(p plan.Plan) bool {
 	waits := make([]bool, len(p.Steps))
 	for i, s := range p.Steps {
@@ -435,9 +439,10 @@ func takesAway(s plan.Step) bool {
 	}
 }
 
-// endMoves forgets where members came from, once clients have had the time to follow. It returns the
-// load balancers that they may leave now, and how long the next one still has. A member that has moved
-// on from here has taken with it, or not, what else it was leaving: that one is to see for itself.
+// endMoves forgets where members came from, once clients have had the time to follow. It returns
+// the load balancers that they may leave now, and how long the next one still has. A member that
+// has moved on from here has taken with it, or not, what else it was leaving: that one is to see
+// for itself.
 func (o outcome) endMoves(next *records.Record, now time.Time) (ended []lb.Key, wait time.Duration) {
 	grace := o.snap.Class.Grace()
 	for _, m := range o.snap.record.Memory.Members {
@@ -460,7 +465,8 @@ func (o outcome) endMoves(next *records.Record, now time.Time) (ended []lb.Key, 
 	return ended, wait
 }
 
-// untilLetGo is when the grace of the first member ends that is not ours any more; 0 if there is none.
+// untilLetGo is when the grace of the first member ends that is not ours any more; 0 if there is
+// none.
 func (o outcome) untilLetGo(next *records.Record, now time.Time) (wait time.Duration) {
 	for _, m := range o.snap.Members {
 		if known := records.MemberOf(next, m.Owner.String()); m.Departing && known != nil && known.DepartedAt != nil {
@@ -480,18 +486,19 @@ func left(m v1alpha1.MemberMemory) []lb.Key {
 	return out
 }
 
-// registered has a load balancer reconciled of which a target group has got its first members, or lost its
-// last.
+// registered has a load balancer reconciled of which a target group has got its first members, or
+// lost its last.
 func (r *reconciler) registered(ctx context.Context, key lb.Key, group lb.GroupID, some bool) {
 	r.tell(key, group, some)
 	r.awaken(ctx, []lb.Key{key})
 }
 
-// crowded has a load balancer reconciled of which a target group has come to have more targets than the cloud
-// takes, or no more: that is for the owners of its Ingresses to know.
+// crowded has a load balancer reconciled of which a target group has come to have more targets than
+// the cloud takes, or no more: that is for the owners of its Ingresses to know.
 func (r *reconciler) crowded(ctx context.Context, key lb.Key) { r.awaken(ctx, []lb.Key{key}) }
 
-// waitsLong has a load balancer reconciled whose targets wait for the cloud's rate, so that it is told.
+// waitsLong has a load balancer reconciled whose targets wait for the cloud's rate, so that it is
+// told.
 func (r *reconciler) waitsLong(ctx context.Context, key lb.Key) { r.awaken(ctx, []lb.Key{key}) }
 
 // awaken makes other load balancers reconcile.

@@ -8,8 +8,8 @@ import (
 
 // This file is about load balancers with more Ingresses than there is room for in their records.
 
-// The room is for eight Ingresses. Those of bob that came last give way to alice, and are served again where others of
-// his go.
+// The room is for eight Ingresses. Those of bob that came last give way to alice, and are served
+// again where others of his go.
 func TestACrowdGivesWayToNeighbours(t *testing.T) {
 	alice, bob, watching := neighbours(t, 6*time.Second)
 	alice.stop()

@@ -17,10 +17,11 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file tests what keeps a failure from doing harm: each of these was once taken out, and no other test failed.
+// This file tests what keeps a failure from doing harm: each of these was once taken out, and no
+// other test failed.
 
-// While a route may still be there, the Ingress that asked for it keeps our finalizer: with the object gone, nothing
-// would say what is to be taken away.
+// While a route may still be there, the Ingress that asked for it keeps our finalizer: with the
+// object gone, nothing would say what is to be taken away.
 func TestAnIngressIsHeldUntilItsRoutesAreGone(t *testing.T) {
 	for name, failure := range map[string]error{"fails": errors.New("lost"), "has to be asked again": providers.ErrPending} {
 		t.Run("the step "+name, func(t *testing.T) {
@@ -55,8 +56,8 @@ func TestAnIngressIsHeldUntilItsRoutesAreGone(t *testing.T) {
 	}
 }
 
-// A step that failed may be half done: what was seen before it is not believed any more. One that has to be asked again
-// has changed nothing.
+// A step that failed may be half done: what was seen before it is not believed any more. One that
+// has to be asked again has changed nothing.
 func TestAfterAFailedStepTheCloudIsLookedAtAnew(t *testing.T) {
 	for name, c := range map[string]struct {
 		failure error
@@ -85,8 +86,8 @@ func TestAfterAFailedStepTheCloudIsLookedAtAnew(t *testing.T) {
 	}
 }
 
-// A plan that takes most of what is there, though no Ingress came, went or changed, waits until a second reading leads
-// to the same.
+// A plan that takes most of what is there, though no Ingress came, went or changed, waits until a
+// second reading leads to the same.
 func TestAPlanThatTakesMostWaitsForASecondReading(t *testing.T) {
 	var hosts []string
 	for i := range 25 {
@@ -131,7 +132,8 @@ func TestAPlanThatTakesMostWaitsForASecondReading(t *testing.T) {
 	}
 }
 
-// What another operator has written since is not written over: neither by what came of a plan nor by a plan that begins.
+// What another operator has written since is not written over: neither by what came of a plan nor
+// by a plan that begins.
 func TestARecordThatAnotherOperatorHasWrittenStays(t *testing.T) {
 	for name, write := range map[string]func(*records.Store) error{
 		"by a report":           func(a *records.Store) error { return a.Save(t.Context(), benchKey, records.Record{Address: "ours"}) },
@@ -162,8 +164,9 @@ func TestARecordThatAnotherOperatorHasWrittenStays(t *testing.T) {
 	}
 }
 
-// An operator that was paused, and whose load balancer another one has deleted meanwhile, does not make the record again of
-// what it remembers: the next leader would take the Ingress for one that has vanished, and serve it.
+// An operator that was paused, and whose load balancer another one has deleted meanwhile, does not
+// make the record again of what it remembers: the next leader would take the Ingress for one that
+// has vanished, and serve it.
 func TestARecordThatAnotherLeaderDeletedStaysDeleted(t *testing.T) {
 	for name, late := range map[string]func(*bench, records.Record) error{
 		"a record is written": func(b *bench, r records.Record) error { return b.memories.Save(b.Context(), benchKey, r) },

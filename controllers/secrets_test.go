@@ -18,8 +18,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file is the life of a certificate: it comes late, is replaced under load, stays where its Secret turns
-// bad, and goes with it.
+// This file is the life of a certificate: it comes late, is replaced under load, stays where its
+// Secret turns bad, and goes with it.
 
 func TestASecretThatComesLate(t *testing.T) {
 	w := newWorld(t)
@@ -87,7 +87,8 @@ func TestACertificateIsReplacedUnderLoad(t *testing.T) {
 	ends()
 }
 
-// A load balancer that waits for the cloud is compiled again and again. Its Secrets are not read for that.
+// A load balancer that waits for the cloud is compiled again and again. Its Secrets are not read
+// for that.
 func TestASecretIsReadOnceWhileTheCloudIsAwaited(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, kube.Shared(t))
@@ -109,9 +110,9 @@ func TestASecretIsReadOnceWhileTheCloudIsAwaited(t *testing.T) {
 	w.eventually(func() error { return w.shows(w.address("shop"), next) }) // although it was read a moment ago
 }
 
-// TestABadSecretCostsNothingThatIsServed breaks a Secret in every way, with requests under way that use it and
-// an operator that stops and starts in between, then puts a good one in its place. A Secret that is deleted
-// takes its certificate with it.
+// TestABadSecretCostsNothingThatIsServed breaks a Secret in every way, with requests under way that
+// use it and an operator that stops and starts in between, then puts a good one in its place. A
+// Secret that is deleted takes its certificate with it.
 func TestABadSecretCostsNothingThatIsServed(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web", "web-1")
@@ -194,8 +195,8 @@ func TestABadSecretCostsNothingThatIsServed(t *testing.T) {
 	})
 }
 
-// keeps waits until the report of the Ingress shop says that its Secret is not good any more, why, and what
-// is served all the same.
+// keeps waits until the report of the Ingress shop says that its Secret is not good any more, why,
+// and what is served all the same.
 func (w *world) keeps(why string) {
 	w.Helper()
 	w.eventually(func() error {

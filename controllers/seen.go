@@ -28,8 +28,8 @@ type observer struct {
 	quiet map[lb.Key]time.Time // when all that was written is in what a look finds
 }
 
-// lagged is how long a look may not find what was written before it. Clouds publish no bound; AWS's reads are
-// taken to lag by two minutes at most.
+// lagged is how long a look may not find what was written before it. Clouds publish no bound; AWS's
+// reads are taken to lag by two minutes at most.
 const lagged = 2 * time.Minute
 
 // A sight is what was seen and until when to believe it.
@@ -71,8 +71,9 @@ func (o *observer) has(key lb.Key) *lb.Observed {
 	return o.kept[key].seen
 }
 
-// keep keeps what was seen. A look that follows a write is early: it is repeated once that can be found. So is the
-// first one of this process, for the process before it may have ended right after a write.
+// keep keeps what was seen. A look that follows a write is early: it is repeated once that can be
+// found. So is the first one of this process, for the process before it may have ended right after
+// a write.
 func (o *observer) keep(key lb.Key, seen *lb.Observed) {
 	if o.kept == nil {
 		o.kept, o.quiet = map[lb.Key]sight{}, map[lb.Key]time.Time{}
@@ -101,7 +102,8 @@ func (o *observer) wrote(key lb.Key) {
 	o.quiet[key] = time.Now().Add(lagged)
 }
 
-// due is until when to believe what was seen. An early look is repeated once all that was written since is found, too.
+// due is until when to believe what was seen. An early look is repeated once all that was written
+// since is found, too.
 func (o *observer) due(key lb.Key, s sight) time.Time {
 	if quiet := o.quiet[key]; s.early && quiet.After(s.until) && o.every > lagged {
 		return quiet
@@ -134,8 +136,8 @@ func (o *observer) recall(key lb.Key) sight {
 	return s
 }
 
-// tell notes whether a target group has members from now on. Whoever uses what was seen may be at work with
-// it, so that it is changed only for who comes next.
+// tell notes whether a target group has members from now on. Whoever uses what was seen may be at
+// work with it, so that it is changed only for who comes next.
 func (o *observer) tell(key lb.Key, group lb.GroupID, registered bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -168,7 +170,8 @@ func (o *observer) forget(key lb.Key) {
 	delete(o.kept, key)
 }
 
-// How long a look is good for in which some settings could not be read, and when to come back for them.
+// How long a look is good for in which some settings could not be read, and when to come back for
+// them.
 const (
 	unreadLife  = 50 * time.Minute
 	untilReread = time.Hour

@@ -47,9 +47,9 @@ func TestWhatCouldNotBeReadIsReadAgainSoon(t *testing.T) {
 	})
 }
 
-// What was seen is believed for about as long as it is to be, and then looked at deeply: by then somebody may
-// have changed a value and left the digest beside it. Load balancers that were first seen together are not
-// looked at together again.
+// What was seen is believed for about as long as it is to be, and then looked at deeply: by then
+// somebody may have changed a value and left the digest beside it. Load balancers that were first
+// seen together are not looked at together again.
 func TestALookIsRepeatedInDepthAndAtOddTimes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cloud := &looker{}
@@ -94,8 +94,8 @@ func TestALookIsRepeatedInDepthAndAtOddTimes(t *testing.T) {
 	})
 }
 
-// A look may not find what was written a moment before it. It is repeated once, not in depth, and so is the first one of a
-// process.
+// A look may not find what was written a moment before it. It is repeated once, not in depth, and
+// so is the first one of a process.
 func TestALookAfterAWriteIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cloud := &looker{}
@@ -137,7 +137,8 @@ func TestALookAfterAWriteIsRepeated(t *testing.T) {
 	})
 }
 
-// Until when a look is believed: an early one at least until all that was written is in what a look finds.
+// Until when a look is believed: an early one at least until all that was written is in what a look
+// finds.
 func TestUntilWhenALookIsBelieved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()

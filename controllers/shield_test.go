@@ -15,7 +15,8 @@ import (
 
 // This file has a cloud refuse to shield load balancers.
 
-// The Ingress that asks for a shield is told why there is none, and is served. Others hear nothing of it.
+// The Ingress that asks for a shield is told why there is none, and is served. Others hear nothing
+// of it.
 func TestARefusedShieldIsToldToThoseWhoAskForIt(t *testing.T) {
 	for name, asks := range map[string]bool{"it asks for one": true, "it does not": false} {
 		t.Run(name, func(t *testing.T) {

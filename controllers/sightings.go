@@ -13,12 +13,13 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file keeps which orphans a pass has found, until the next one: in objects of the kind LoadBalancer, because
-// the next pass may be another replica's. These are no records, and have no label of records: an operator of an
-// earlier version would take them for some, and collect the orphans at once.
+// This file keeps which orphans a pass has found, until the next one: in objects of the kind
+// LoadBalancer, because the next pass may be another replica's. These are no records, and have no
+// label of records: an operator of an earlier version would take them for some, and collect the
+// orphans at once.
 
-// orphanMark is a label, with the namespace that the operator looks after or "" for all, and an annotation, which says
-// what the object is.
+// orphanMark is a label, with the namespace that the operator looks after or "" for all, and an
+// annotation, which says what the object is.
 const orphanMark = v1alpha1.Group + "/orphan"
 
 // sightings are the orphans that the pass before found.
@@ -30,7 +31,8 @@ type sightings struct {
 	known map[lb.Key]*v1alpha1.LoadBalancer // nil before they are read
 }
 
-// note keeps what a pass has found, and nothing else. It returns those that the pass before found too.
+// note keeps what a pass has found, and nothing else. It returns those that the pass before found
+// too.
 func (s *sightings) note(ctx context.Context, found []lb.Key) (twice []lb.Key, err error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err

@@ -57,18 +57,19 @@ func newReach(address lb.Address, table *routing.Table, open func(port int32) bo
 	return out
 }
 
-// serves reports whether anything of a member is served. One of which nothing is has no address, and its
-// status no entry of ours: external-dns would publish an address, and Argo CD reports an Ingress with one as
-// healthy (https://argo-cd.readthedocs.io/en/stable/operator-manual/health/, Ingress). What keeps it from being
-// served is told in events and in the LoadBalancer.
+// serves reports whether anything of a member is served. One of which nothing is has no address,
+// and its status no entry of ours: external-dns would publish an address, and Argo CD reports an
+// Ingress with one as healthy (https://argo-cd.readthedocs.io/en/stable/operator-manual/health/,
+// Ingress). What keeps it from being served is told in events and in the LoadBalancer.
 func (r reach) serves(m ingress.Member) bool {
 	asksOnlyForNames := m.Spec.DefaultBackend == nil &&
 		!slices.ContainsFunc(m.Spec.Rules, func(rule networkingv1.IngressRule) bool { return rule.HTTP != nil })
 	return len(r.ports[m.Owner]) > 0 && (r.answers[m.Owner] || asksOnlyForNames)
 }
 
-// statusOf is the status of a member of which something is served: the address, and its ports with what keeps
-// something from being served there. Ports that it asks for and does not have are listed with the reason.
+// statusOf is the status of a member of which something is served: the address, and its ports with
+// what keeps something from being served there. Ports that it asks for and does not have are listed
+// with the reason.
 func (r reach) statusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngress {
 	problems := map[int32]diag.Diagnostic{}
 	for _, d := range r.problems[m.Source()] {
@@ -105,12 +106,12 @@ func (r reach) statusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngr
 	return out
 }
 
-// errorOf is a reason in the form that the API asks of the error of a port, which is not one of its own:
-// foo.example.com/CamelCase (k8s.io/api/networking/v1, IngressPortStatus).
+// errorOf is a reason in the form that the API asks of the error of a port, which is not one of its
+// own: foo.example.com/CamelCase (k8s.io/api/networking/v1, IngressPortStatus).
 func errorOf(r diag.Reason) string { return v1alpha1.Group + "/" + string(r) }
 
-// worse reports whether a port is to show one diagnostic rather than one that comes before it: an error before
-// a warning, and what is about some ports before what is about all.
+// worse reports whether a port is to show one diagnostic rather than one that comes before it: an
+// error before a warning, and what is about some ports before what is about all.
 func worse(d, before diag.Diagnostic) bool {
 	if d.Severity != before.Severity {
 		return d.Severity == diag.Error
@@ -118,7 +119,8 @@ func worse(d, before diag.Diagnostic) bool {
 	return d.Ports != "" && before.Ports == ""
 }
 
-// without is a status without the entries that have one of some addresses, which are a load balancer's.
+// without is a status without the entries that have one of some addresses, which are a load
+// balancer's.
 func without(entries []networkingv1.IngressLoadBalancerIngress, addresses []string) []networkingv1.IngressLoadBalancerIngress {
 	return slices.DeleteFunc(slices.Clone(entries), func(e networkingv1.IngressLoadBalancerIngress) bool {
 		return e.Hostname != "" && slices.Contains(addresses, e.Hostname) || e.Hostname == "" && e.IP != "" && slices.Contains(addresses, e.IP)

@@ -51,7 +51,8 @@ type tracked struct {
 	left string
 	// waiting is since when there has been a change that can wait.
 	waiting time.Time
-	// crowded says that there are more than the cloud takes, or on more ports than the namespace may have.
+	// crowded says that there are more than the cloud takes, or on more ports than the namespace may
+	// have.
 	crowded bool
 }
 
@@ -82,8 +83,8 @@ func newTargetBook() *targetBook {
 	}
 }
 
-// track notes the target groups of a load balancer. Those that are new, or whose class allows other targets than
-// before, are looked after at once.
+// track notes the target groups of a load balancer. Those that are new, or whose class allows other
+// targets than before, are looked after at once.
 func (b *targetBook) track(ctx context.Context, key lb.Key, class *ingress.Class, caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
 	b.mu.Lock()
 	var fresh []groupKey
@@ -128,8 +129,8 @@ func (b *targetBook) awaken(ctx context.Context, groups ...groupKey) {
 	}
 }
 
-// doubt has the members of a load balancer's target groups compared with those that the cloud has: the load balancer
-// was looked at anew, and what was seen of them then is not asked for again.
+// doubt has the members of a load balancer's target groups compared with those that the cloud has:
+// the load balancer was looked at anew, and what was seen of them then is not asked for again.
 func (b *targetBook) doubt(ctx context.Context, key lb.Key) {
 	b.mu.Lock()
 	var doubted []groupKey
@@ -244,8 +245,8 @@ func (b *targetBook) elsewhere(k groupKey) int {
 	return n
 }
 
-// portsBeside are the ports that the other groups of a load balancer that belong to the same namespace have targets
-// on, and health checks.
+// portsBeside are the ports that the other groups of a load balancer that belong to the same
+// namespace have targets on, and health checks.
 func (b *targetBook) portsBeside(k groupKey) map[int32]bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -295,7 +296,8 @@ type registrar struct {
 	took    func(time.Duration)
 	// registered is told when a target group has got its first members, or lost its last.
 	registered func(ctx context.Context, key lb.Key, group lb.GroupID, some bool)
-	// crowded is told when a target group has come to have more targets than the cloud takes, or no more.
+	// crowded is told when a target group has come to have more targets than the cloud takes, or no
+	// more.
 	crowded func(ctx context.Context, key lb.Key)
 }
 
@@ -312,8 +314,8 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 	return result, nil
 }
 
-// update brings one target group up to date. Additions are gathered while more are coming, removals do not
-// wait, unless nobody is left; the provider adds before it removes.
+// update brings one target group up to date. Additions are gathered while more are coming, removals
+// do not wait, unless nobody is left; the provider adds before it removes.
 func (r *registrar) update(ctx context.Context, k groupKey) (reconcile.Result, error) {
 	t, ok := r.book.look(k)
 	if !ok {
@@ -464,16 +466,17 @@ func (r *registrar) present(ctx context.Context, k groupKey) ([]lb.Target, error
 	return out, nil
 }
 
-// How long changes wait: additions for others that are coming, for pods of one Deployment come in a burst; and the
-// last to go, where nobody is left who could answer in their place, for the Ingresses that lead there: these often
-// go with the Service, and the target group with them, which is not emptied first.
+// How long changes wait: additions for others that are coming, for pods of one Deployment come in a
+// burst; and the last to go, where nobody is left who could answer in their place, for the
+// Ingresses that lead there: these often go with the Service, and the target group with them, which
+// is not emptied first.
 const (
 	gather   = time.Second
 	mourning = 5 * time.Second
 )
 
-// due reports whether the members of a group are to change, and how long that can wait. The last of a
-// burst does not: who has seen all pods ready finds all of them serving.
+// due reports whether the members of a group are to change, and how long that can wait. The last of
+// a burst does not: who has seen all pods ready finds all of them serving.
 func due(have, want []lb.Target, next outlook, waiting, now time.Time) (wait time.Duration, change bool) {
 	missing := func(from, in []lb.Target) bool {
 		return slices.ContainsFunc(from, func(t lb.Target) bool { return !slices.Contains(in, t) })

@@ -15,7 +15,8 @@ import (
 
 // This file has another operator work on a load balancer meanwhile.
 
-// take writes the term of another operator into the report of an Ingress's load balancer, as its first write does.
+// take writes the term of another operator into the report of an Ingress's load balancer, as its
+// first write does.
 func (w *world) take(ingress string) {
 	w.Helper()
 	report := w.balancer(ingress)
@@ -26,7 +27,8 @@ func (w *world) take(ingress string) {
 	}
 }
 
-// What another operator has changed is looked at anew, although the cloud was looked at a moment before.
+// What another operator has changed is looked at anew, although the cloud was looked at a moment
+// before.
 func TestWhatAnotherOperatorHasTakenIsLookedAtAnew(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, kube.Shared(t))
@@ -43,7 +45,8 @@ func TestWhatAnotherOperatorHasTakenIsLookedAtAnew(t *testing.T) {
 	w.eventually(func() error { return noError(w.cloud.observed.Load() > looks, "it is not looked at") })
 }
 
-// A plan ends at its first write where another operator has begun one meanwhile. The cloud is looked at before the next.
+// A plan ends at its first write where another operator has begun one meanwhile. The cloud is
+// looked at before the next.
 func TestAPlanEndsWhereAnotherOperatorHasBegunOne(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, kube.Shared(t))

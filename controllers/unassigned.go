@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
-// This file reconciles Ingresses of no load balancer: it sends events that say why, and removes finalizers that an operator
-// before this one has left.
+// This file reconciles Ingresses of no load balancer: it sends events that say why, and removes
+// finalizers that an operator before this one has left.
 
 // An unassignedReconciler reconciles one Ingress at a time.
 type unassignedReconciler struct {
@@ -103,8 +103,8 @@ func onAny[T client.Object](s *unassignedReconciler) func(context.Context, T) []
 	return func(ctx context.Context, _ T) []types.NamespacedName { return s.all(ctx) }
 }
 
-// all returns all Ingresses, or those of a namespace: a change of a class can concern any of them, and the labels of a namespace
-// decide which groups its Ingresses may join.
+// all returns all Ingresses, or those of a namespace: a change of a class can concern any of them,
+// and the labels of a namespace decide which groups its Ingresses may join.
 func (s *unassignedReconciler) all(ctx context.Context, in ...client.ListOption) []types.NamespacedName {
 	var list networkingv1.IngressList
 	if err := s.cache.List(ctx, &list, append(in, client.UnsafeDisableDeepCopy)...); err != nil {

@@ -29,8 +29,8 @@ import (
 )
 
 // This file starts the operator where another version of it has been. testdata/upgrade is what the
-// first one left, as the API server and the fake cloud's file had it: two members of a group, one of
-// which is served as it was before it was broken, and an Ingress whose Service is missing.
+// first one left, as the API server and the fake cloud's file had it: two members of a group, one
+// of which is served as it was before it was broken, and an Ingress whose Service is missing.
 
 const left = "testdata/upgrade"
 
@@ -41,8 +41,8 @@ func TestUpgradeDowngradeUpgrade(t *testing.T) {
 
 	w.runOverAll()
 	migrated := w.gate.writes.Load()
-	// A report and the ports of a status may gain what the version before did not say: once, and nothing else is
-	// touched.
+	// A report and the ports of a status may gain what the version before did not say: once, and
+	// nothing else is touched.
 	if most := int32(len(before.reports) + len(before.ingresses)); migrated > most {
 		t.Errorf("%d writes to the API server for %d reports and %d Ingresses", migrated, len(before.reports), len(before.ingresses))
 	}
@@ -67,8 +67,8 @@ func TestUpgradeDowngradeUpgrade(t *testing.T) {
 	w.same("a downgrade and another upgrade", before)
 }
 
-// TestANewerVersionWasHere: what it said of a load balancer beyond what this one knows is still there
-// for it to find.
+// TestANewerVersionWasHere: what it said of a load balancer beyond what this one knows is still
+// there for it to find.
 func TestANewerVersionWasHere(t *testing.T) {
 	t.Parallel()
 	w := whereTheFirstVersionWas(t)
@@ -100,8 +100,8 @@ func TestANewerVersionWasHere(t *testing.T) {
 	}
 }
 
-// TestCertificatesThatNoReportNames are those of a version that did not say which it has of Secrets. To learn
-// them writes nothing: they are in the report with the next change.
+// TestCertificatesThatNoReportNames are those of a version that did not say which it has of
+// Secrets. To learn them writes nothing: they are in the report with the next change.
 func TestCertificatesThatNoReportNames(t *testing.T) {
 	w := newWorld(t)
 	w.serve("web", "web-1")
@@ -203,7 +203,8 @@ func (w *world) restoreStatus(o *unstructured.Unstructured) {
 	w.patch(o.DeepCopy(), "status", `[{"op": "add", "path": "/status", "value": `+string(value)+`}]`)
 }
 
-// patch changes an object, or a part of it, as somebody who knows its kind better than this version.
+// patch changes an object, or a part of it, as somebody who knows its kind better than this
+// version.
 func (w *world) patch(o *unstructured.Unstructured, part, patch string) {
 	w.Helper()
 	var err error

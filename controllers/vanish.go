@@ -21,12 +21,13 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file finds Ingresses that are gone without having been let go of. A record forgets an Ingress before our finalizer
-// is taken from it, so one that is remembered as served, and is gone, was not deleted in the ordinary way: its finalizer
-// was taken by force, or the API server was restored.
+// This file finds Ingresses that are gone without having been let go of. A record forgets an
+// Ingress before our finalizer is taken from it, so one that is remembered as served, and is gone,
+// was not deleted in the ordinary way: its finalizer was taken by force, or the API server was
+// restored.
 
-// vanished are the Ingresses of a load balancer that have vanished and are still served. Those of them that are known to
-// be there, or to be gone, are so by the API server's word.
+// vanished are the Ingresses of a load balancer that have vanished and are still served. Those of
+// them that are known to be there, or to be gone, are so by the API server's word.
 func (g *gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress, now time.Time) (map[string]ingress.Vanishing, error) {
 	if g.grace <= 0 {
 		return nil, nil
@@ -64,7 +65,8 @@ func (g *gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*n
 // skew is by how much the clock of the one that confirms may be ahead.
 const skew = time.Minute
 
-// confirmed is the time by which it was right that Ingresses of a load balancer vanished; zero for none.
+// confirmed is the time by which it was right that Ingresses of a load balancer vanished; zero for
+// none.
 func (g *gatherer) confirmed(ctx context.Context, key lb.Key) (time.Time, error) {
 	report := cluster.ReportMetadata()
 	err := g.cache.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.scope)}, report)
@@ -78,7 +80,8 @@ func (g *gatherer) confirmed(ctx context.Context, key lb.Key) (time.Time, error)
 	return confirmed, nil
 }
 
-// stillServed reports whether a member is served and has not begun to leave our classes: it is gone only once it was let go of.
+// stillServed reports whether a member is served and has not begun to leave our classes: it is gone
+// only once it was let go of.
 func stillServed(m v1alpha1.MemberMemory) bool { return m.Served && m.DepartedAt == nil }
 
 // vanishing is what a record has of a member that has vanished.
@@ -89,8 +92,8 @@ func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) ingress.Vanish
 	return ingress.Vanishing{For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed, Confirmed: !m.VanishedAt.After(confirmed)}
 }
 
-// absence is how many members of all load balancers have vanished. The cache may not have seen all that are there, which
-// makes them too many rather than too few.
+// absence is how many members of all load balancers have vanished. The cache may not have seen all
+// that are there, which makes them too many rather than too few.
 func (g *gatherer) absence(ctx context.Context) (ingress.Absence, error) {
 	var list networkingv1.IngressList // read, and not changed
 	if err := g.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
@@ -160,7 +163,8 @@ func (g *gathering) noteVanished(next *records.Record) bool {
 	return news
 }
 
-// unserved reports whether an Ingress has vanished of which there is no version to serve: its routes are only in the cloud.
+// unserved reports whether an Ingress has vanished of which there is no version to serve: its
+// routes are only in the cloud.
 func (g *gathering) unserved() bool {
 	for name := range g.vanished {
 		if !g.Memory.Members[name].Memorable() {
@@ -170,7 +174,8 @@ func (g *gathering) unserved() bool {
 	return false
 }
 
-// addressee is the Ingress to tell a diagnostic; nil if there is none. Of one that has vanished, only that is told.
+// addressee is the Ingress to tell a diagnostic; nil if there is none. Of one that has vanished,
+// only that is told.
 func (g *gathering) addressee(d diag.Diagnostic) *networkingv1.Ingress {
 	name := d.Source.Object()
 	if ing := g.actual[name]; ing != nil || d.Reason != diag.Vanished {
@@ -212,7 +217,8 @@ func (g *gathering) vanishedMessage() string {
 	return told + fmt.Sprintf("; %d of them are let go of once the annotation %s=%s confirms it", unconfirmed, v1alpha1.ConfirmVanishedAnnotation, last.UTC().Format(time.RFC3339))
 }
 
-// untilVanishedGo is when the grace of the first member ends that has vanished; 0 if there is none that has one.
+// untilVanishedGo is when the grace of the first member ends that has vanished; 0 if there is none
+// that has one.
 func (r *reconciler) untilVanishedGo(next *records.Record, now time.Time) (wait time.Duration) {
 	for _, m := range next.Memory.Members {
 		if m.VanishedAt != nil && !m.Unconfirmed {

@@ -33,7 +33,8 @@ func graced(grace time.Duration) func(*settings) {
 	return func(s *settings) { s.operator.VanishedGrace = grace }
 }
 
-// force takes Ingresses away with their finalizers, as an API server does that is restored from an older state.
+// force takes Ingresses away with their finalizers, as an API server does that is restored from an
+// older state.
 func (w *world) force(names ...string) {
 	w.Helper()
 	for _, name := range names {
@@ -69,8 +70,8 @@ func (w *world) degraded(ingress, reason string) (message string) {
 	return message
 }
 
-// TestAnIngressTakenByForceIsServedForAGrace: it is told, a restart does not begin the grace anew, and what is not back
-// by its end is let go.
+// TestAnIngressTakenByForceIsServedForAGrace: it is told, a restart does not begin the grace anew,
+// and what is not back by its end is let go.
 func TestAnIngressTakenByForceIsServedForAGrace(t *testing.T) {
 	const grace = 8 * time.Second
 	w := vanishing(t, grace)
@@ -127,7 +128,8 @@ func TestAnIngressThatComesBackChangesNothing(t *testing.T) {
 	}
 }
 
-// many serves Ingresses, each on a load balancer of its own but for those of the group, and returns their names.
+// many serves Ingresses, each on a load balancer of its own but for those of the group, and returns
+// their names.
 func (w *world) many(apart, together int) (names []string) {
 	w.Helper()
 	for i := range apart + together {
@@ -146,8 +148,9 @@ func (w *world) many(apart, together int) (names []string) {
 	return names
 }
 
-// TestManyThatVanishGoOnlyOnceConfirmed: after a restart, as after a restore of etcd, 25 Ingresses are gone, some with
-// their whole load balancers. Nothing is deleted when the grace is over; what is confirmed goes, and what is not stays.
+// TestManyThatVanishGoOnlyOnceConfirmed: after a restart, as after a restore of etcd, 25 Ingresses
+// are gone, some with their whole load balancers. Nothing is deleted when the grace is over; what
+// is confirmed goes, and what is not stays.
 func TestManyThatVanishGoOnlyOnceConfirmed(t *testing.T) {
 	const grace = time.Second
 	w := vanishing(t, grace)
@@ -258,8 +261,8 @@ func TestAllThatVanishedComesBack(t *testing.T) {
 	}
 }
 
-// TestADeletionIsNoVanishing: it is carried out at once, however many there are, and also where the operator ends between
-// its last write of the record and its last finalizer.
+// TestADeletionIsNoVanishing: it is carried out at once, however many there are, and also where the
+// operator ends between its last write of the record and its last finalizer.
 func TestADeletionIsNoVanishing(t *testing.T) {
 	w := vanishing(t, time.Hour)
 	names := w.many(3, 6)

@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file decides whether a Pod that waits for load balancers is let go on. It is a function of what
-// they say and of the time: it calls nothing.
+// This file decides whether a Pod that waits for load balancers is let go on. It is a function of
+// what they say and of the time: it calls nothing.
 
 // A visit is what was found out about a Pod that waits.
 type visit struct {
@@ -40,12 +40,13 @@ const (
 	stateUnknown      = "the cloud does not say"
 )
 
-// healthy is the one state in which a target may be relied on. A target that nobody checks is in another.
+// healthy is the one state in which a target may be relied on. A target that nobody checks is in
+// another.
 const healthy = "healthy"
 
 const (
-	// unclaimed is how long a Pod may be nobody's before that is believed: what it was created together
-	// with may be a moment behind.
+	// unclaimed is how long a Pod may be nobody's before that is believed: what it was created
+	// together with may be a moment behind.
 	unclaimed = 3 * time.Second
 	// unremarkable is how long a Pod may wait before that is worth writing down.
 	unremarkable = 5 * time.Second
@@ -53,8 +54,8 @@ const (
 	soonest, latest = time.Second, 15 * time.Second
 )
 
-// verdict is what is to be said of the Pod's gate. It is opened by health, for want of anybody to wait
-// for, or at last by the time.
+// verdict is what is to be said of the Pod's gate. It is opened by health, for want of anybody to
+// wait for, or at last by the time.
 func (v visit) verdict() corev1.PodCondition {
 	waiting := v.waiting()
 	switch {
@@ -114,8 +115,8 @@ func gate(open bool, reason, message string) corev1.PodCondition {
 	}
 }
 
-// stateOf is how a Pod is among the targets of a group, whatever ports it has there. One that is leaving
-// may be another Pod, which had its address before.
+// stateOf is how a Pod is among the targets of a group, whatever ports it has there. One that is
+// leaving may be another Pod, which had its address before.
 func stateOf(pod *corev1.Pod, among []lb.TargetHealth) string {
 	state := stateUnregistered
 	for _, t := range among {

@@ -24,13 +24,15 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file tells what load balancers wait for: in a condition, once a wait is long, and in a metric.
+// This file tells what load balancers wait for: in a condition, once a wait is long, and in a
+// metric.
 
 const (
 	tellAfter = 15 * time.Second // a wait that is longer is told
 	lull      = 2 * time.Second  // waits that follow each other within so long are one
 
-	// untilSeenOver is when to see whether calls wait no longer that are made for the targets of a load balancer.
+	// untilSeenOver is when to see whether calls wait no longer that are made for the targets of a
+	// load balancer.
 	untilSeenOver = 10 * time.Second
 )
 
@@ -86,8 +88,8 @@ func (w *waitings) wait(key lb.Key, reason string) *waiting {
 	return w.of[key][reason]
 }
 
-// hold notes whether a load balancer waits for something from one reconcile to the next: since a time, or not for the
-// zero time.
+// hold notes whether a load balancer waits for something from one reconcile to the next: since a
+// time, or not for the zero time.
 func (w *waitings) hold(key lb.Key, reason string, since time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -116,7 +118,8 @@ func (w *waitings) underWay(key lb.Key, reason string) bool {
 	return one != nil && one.underWay > 0
 }
 
-// long reports whether calls have waited for long for the cloud's rate, so that it is to be told: once for each wait.
+// long reports whether calls have waited for long for the cloud's rate, so that it is to be told:
+// once for each wait.
 func (w *waitings) long(key lb.Key) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,7 +138,8 @@ func (w *waitings) forget(key lb.Key) {
 	delete(w.of, key)
 }
 
-// longest are, by reason, how many load balancers wait, and how long the one has that has waited longest.
+// longest are, by reason, how many load balancers wait, and how long the one has that has waited
+// longest.
 func (w *waitings) longest() (count map[string]int, longest map[string]time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +165,8 @@ func (w *waitings) emit(emit emitter) {
 	}
 }
 
-// asker has the calls of a context wait for a load balancer. Work that waits for a turn gives its slot away.
+// asker has the calls of a context wait for a load balancer. Work that waits for a turn gives its
+// slot away.
 func (w *waitings) asker(ctx context.Context, key lb.Key) context.Context {
 	slot, _ := ctx.Value(queue.WorkKey{}).(*queue.Work)
 	return providers.WithAsker(ctx, providers.Asker{Key: key, Waits: func() func() {
@@ -174,14 +179,15 @@ func (w *waitings) asker(ctx context.Context, key lb.Key) context.Context {
 	}})
 }
 
-// A reasonToWait is why a load balancer waits, since when, and what there is to say of it. The text is the same for as long as the
-// wait lasts.
+// A reasonToWait is why a load balancer waits, since when, and what there is to say of it. The text
+// is the same for as long as the wait lasts.
 type reasonToWait struct {
 	reason, text string
 	since        time.Time
 }
 
-// reportingWait does something for a load balancer. Once its calls have waited for the cloud's rate for long, that is told.
+// reportingWait does something for a load balancer. Once its calls have waited for the cloud's rate
+// for long, that is told.
 func (r *reconciler) reportingWait(ctx context.Context, g *gathering, text func(now time.Time) string, do func()) {
 	end := r.tellOfWaits(ctx, g.Key, v1alpha1.ReasonRateLimited, text)
 	defer func() {
@@ -193,8 +199,8 @@ func (r *reconciler) reportingWait(ctx context.Context, g *gathering, text func(
 	do()
 }
 
-// queued tells, once a load balancer has waited for long, that others are worked on. What it returns is told that its turn
-// has come.
+// queued tells, once a load balancer has waited for long, that others are worked on. What it
+// returns is told that its turn has come.
 func (r *reconciler) queued(ctx context.Context, key lb.Key) (over func()) {
 	begun := r.waiting.begin(key, v1alpha1.ReasonQueued)
 	end := r.tellOfWaits(ctx, key, v1alpha1.ReasonQueued, func(time.Time) string { return "other load balancers are worked on" })
@@ -204,8 +210,8 @@ func (r *reconciler) queued(ctx context.Context, key lb.Key) (over func()) {
 	}
 }
 
-// tellOfWaits tells, once, that a load balancer waits, when it has waited for long. What it returns ends that, and
-// returns what was written; nil if nothing was.
+// tellOfWaits tells, once, that a load balancer waits, when it has waited for long. What it returns
+// ends that, and returns what was written; nil if nothing was.
 func (r *reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string, text func(now time.Time) string) (end func() *metav1.Condition) {
 	over, told := make(chan struct{}), make(chan *metav1.Condition, 1)
 	go func() {
@@ -231,7 +237,8 @@ func (r *reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string,
 	}
 }
 
-// writeWaiting writes that a load balancer waits into its record, if it has one; nil if it could not.
+// writeWaiting writes that a load balancer waits into its record, if it has one; nil if it could
+// not.
 func (r *reconciler) writeWaiting(ctx context.Context, key lb.Key, why reasonToWait) *metav1.Condition {
 	before := r.memories.Get(key)
 	if r.readOnly || len(before.Memory.Members) == 0 {
@@ -246,7 +253,8 @@ func (r *reconciler) writeWaiting(ctx context.Context, key lb.Key, why reasonToW
 	return meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionWaiting)
 }
 
-// setWaiting sets the condition Waiting to what has been waited for long. Where nothing was ever waited for there is none.
+// setWaiting sets the condition Waiting to what has been waited for long. Where nothing was ever
+// waited for there is none.
 func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 	before := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
 	why = slices.DeleteFunc(slices.Clone(why), func(w reasonToWait) bool { return now.Sub(w.since) < tellAfter })
@@ -306,7 +314,8 @@ func (r *reconciler) waitsBlindly(g *gathering, failure error, now time.Time) []
 	return r.held(g, texts, now)
 }
 
-// held notes what a load balancer waits for from one reconcile to the next, and for what it does not, by reason.
+// held notes what a load balancer waits for from one reconcile to the next, and for what it does
+// not, by reason.
 func (r *reconciler) held(g *gathering, texts map[string]string, now time.Time) []reasonToWait {
 	var out []reasonToWait
 	for reason, text := range texts {
@@ -327,7 +336,8 @@ func throttled(err error) string {
 	return fmt.Sprintf("the cloud refuses calls, for there are too many: they are made again every %s at the latest", queue.LastRetry)
 }
 
-// sinceFor is since when something is waited for: since what this process knows, or what the one before it has written.
+// sinceFor is since when something is waited for: since what this process knows, or what the one
+// before it has written.
 func sinceFor(r *records.Record, reason string, known time.Time, waits bool, now time.Time) time.Time {
 	said := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
 	switch {
@@ -347,7 +357,8 @@ const waitsForRate = "calls wait for the rate at which the cloud may be asked"
 // atAll says of calls without a plan that they wait.
 func atAll(time.Time) string { return waitsForRate }
 
-// untilDone says of a plan that waits for the cloud's rate about when it is done, at the pace at which it goes.
+// untilDone says of a plan that waits for the cloud's rate about when it is done, at the pace at
+// which it goes.
 func untilDone(began, now time.Time, done, steps int) string {
 	if done == 0 {
 		return waitsForRate
@@ -357,7 +368,8 @@ func untilDone(began, now time.Time, done, steps int) string {
 	return fmt.Sprintf("%s: of %d steps %d were done by %s, and all of them are about %s", waitsForRate, steps, done, now.UTC().Format(time.TimeOnly), end.UTC().Format(time.RFC3339))
 }
 
-// awaitedTargets says which target groups are waited for, and until when at the latest; "" for none.
+// awaitedTargets says which target groups are waited for, and until when at the latest; "" for
+// none.
 func (o outcome) awaitedTargets(since time.Time) string {
 	var groups []string
 	for _, s := range o.run.Pending {

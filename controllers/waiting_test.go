@@ -49,7 +49,8 @@ func (clerk) Apply(context.Context, *lb.Observed, plan.Step) (plan.Result, error
 	return plan.Result{}, nil
 }
 
-// pacedRun carries out a plan of so many steps, one a second, and returns what was written about it meanwhile.
+// pacedRun carries out a plan of so many steps, one a second, and returns what was written about it
+// meanwhile.
 func pacedRun(t *testing.T, steps int) (saved []records.Record, told *metav1.Condition) {
 	const key = lb.Key("fairlead/shop/web/internal")
 	before := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web"}}}}
@@ -99,7 +100,8 @@ func TestAShortWaitIsNotTold(t *testing.T) {
 	})
 }
 
-// What waits from one reconcile to the next is told after a while, and its text changes only with what it waits for.
+// What waits from one reconcile to the next is told after a while, and its text changes only with
+// what it waits for.
 func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const key = lb.Key("fairlead/shop/web/internal")
@@ -183,7 +185,8 @@ func TestAQueuedReconcileIsSeen(t *testing.T) {
 	})
 }
 
-// Load balancers whose calls wait for the cloud's rate leave the slots to others, however short each wait is.
+// Load balancers whose calls wait for the cloud's rate leave the slots to others, however short
+// each wait is.
 func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reconciler{}

@@ -14,7 +14,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// Targets are expected of a Service with the port, if it selects Pods. Others with the name or the namespace do not count.
+// Targets are expected of a Service with the port, if it selects Pods. Others with the name or the
+// namespace do not count.
 func TestTargetsAreExpectedOfTheirOwnService(t *testing.T) {
 	service := func(namespace, name string, selector map[string]string) *corev1.Service {
 		return &corev1.Service{

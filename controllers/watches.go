@@ -74,7 +74,8 @@ func (r *registrar) sources(from cache.Cache) []source.TypedSource[groupKey] {
 }
 
 // enqueueRemembered wakes every load balancer that is remembered: its Ingresses may have gone while
-// nobody was looking. Records that cannot be read are read again; a source that fails would end the operator.
+// nobody was looking. Records that cannot be read are read again; a source that fails would end the
+// operator.
 func (r *reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key]) error {
 	go func() {
 		for wait := queue.FirstRetry; ; wait = min(2*wait, queue.LastRetry) {
@@ -96,8 +97,8 @@ func (r *reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key
 	return nil
 }
 
-// onReport leads to the load balancer of a report that somebody else has written to: it may be paused
-// from now on, or not any more.
+// onReport leads to the load balancer of a report that somebody else has written to: it may be
+// paused from now on, or not any more.
 func (r *reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata) []lb.Key {
 	if key, ok := r.memories.Keeper.KeyOfChanged(o); ok {
 		return []lb.Key{key}
@@ -178,8 +179,9 @@ func onNamed[T client.Object](r *reconciler, kind string) func(context.Context, 
 	return func(_ context.Context, o T) []lb.Key { return r.directory.On(cluster.RefOf(kind, o)) }
 }
 
-// asksForMore, for Ingresses: what Fairlead reads of it changed, an annotation of another controller did
-// that its owner is told about, or it is about to go. Its status and the marks of others are no reason.
+// asksForMore, for Ingresses: what Fairlead reads of it changed, an annotation of another
+// controller did that its owner is told about, or it is about to go. Its status and the marks of
+// others are no reason.
 func asksForMore(before, after client.Object) bool {
 	return before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() ||
 		before.GetGeneration() != after.GetGeneration() || !maps.Equal(heeded(before), heeded(after))
@@ -202,8 +204,8 @@ func changedPorts(before, after client.Object) bool {
 	return !equality.Semantic.DeepEqual(before.(*corev1.Service).Spec, after.(*corev1.Service).Spec)
 }
 
-// watchPods wakes the target groups of a Pod that may be a target from now on, or may not any more, by its address
-// or though it is not ready: its endpoints do not change for that.
+// watchPods wakes the target groups of a Pod that may be a target from now on, or may not any more,
+// by its address or though it is not ready: its endpoints do not change for that.
 func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
 	return queue.Watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
 		was, is := before.(*corev1.Pod), after.(*corev1.Pod)

@@ -9,7 +9,8 @@ import (
 
 // This file says which plans are not carried out. They are reported, and nothing is done.
 
-// withheld is why a plan is not to be carried out, as the condition Programmed gives it; "" if it is.
+// withheld is why a plan is not to be carried out, as the condition Programmed gives it; "" if it
+// is.
 func (r *reconciler) withheld(o outcome) string {
 	why := ""
 	switch {
@@ -52,8 +53,8 @@ func (o outcome) withholding() string {
 	}
 }
 
-// unlessRetained is a plan, or an empty one for a load balancer that nobody asks for any more and that
-// is to stay as it is.
+// unlessRetained is a plan, or an empty one for a load balancer that nobody asks for any more and
+// that is to stay as it is.
 func unlessRetained(g *gathering, p plan.Plan) plan.Plan {
 	if retained(g) {
 		return plan.Plan{Key: p.Key}
@@ -61,8 +62,9 @@ func unlessRetained(g *gathering, p plan.Plan) plan.Plan {
 	return p
 }
 
-// retained reports whether a load balancer that nobody asks for any more is to stay as it is. Its class
-// decides, as it is now; one that is gone, as it was. What the class does not permit any more does not stay.
+// retained reports whether a load balancer that nobody asks for any more is to stay as it is. Its
+// class decides, as it is now; one that is gone, as it was. What the class does not permit any more
+// does not stay.
 func retained(g *gathering) bool {
 	return len(g.Members) == 0 && !g.Withdrawn && g.Class.Retains()
 }

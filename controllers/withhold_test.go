@@ -70,8 +70,8 @@ func TestAPauseHoldsADeletionBack(t *testing.T) {
 	w.gone()
 }
 
-// The annotation of a LoadBalancer goes with that object, as in `kubectl delete lb --all`. What the class or the setting
-// says stays.
+// The annotation of a LoadBalancer goes with that object, as in `kubectl delete lb --all`. What the
+// class or the setting says stays.
 func TestAPauseOutlivesTheReport(t *testing.T) {
 	pauses := map[string]struct{ pause, lift func(*world) }{
 		"the class": {

@@ -98,7 +98,8 @@ func emptyWorld(t *testing.T, cluster *kube.Cluster, edits ...func(*fake.Options
 	return w
 }
 
-// run starts an operator with the usual options, or other ones. It ends with the test at the latest.
+// run starts an operator with the usual options, or other ones. It ends with the test at the
+// latest.
 func (w *world) run(edits ...func(*settings)) {
 	w.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -212,8 +213,8 @@ func (w *world) serve(service string, pods ...string) {
 // addresses that pods have had.
 var addresses atomic.Int32
 
-// listen starts what answers with its own name, at an address that nobody else has; a port of zero is
-// any.
+// listen starts what answers with its own name, at an address that nobody else has; a port of zero
+// is any.
 func (w *world) listen(name string, port int32) (address string, on int32) {
 	w.Helper()
 	n := addresses.Add(1)

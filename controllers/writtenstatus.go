@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 )
 
-// This file remembers what this operator has written on Ingresses: a change by another writer is undone, and one of its own
-// triggers no reconcile.
+// This file remembers what this operator has written on Ingresses: a change by another writer is
+// undone, and one of its own triggers no reconcile.
 
 // writtenStatus holds the status of each Ingress as it was last written, or found right.
 type writtenStatus struct {
@@ -85,7 +85,8 @@ func (m *writtenStatus) drop(ing string) {
 	delete(m.of, ing)
 }
 
-// changedByOthers reports whether another writer has changed the finalizer or the status of an Ingress.
+// changedByOthers reports whether another writer has changed the finalizer or the status of an
+// Ingress.
 func (m *writtenStatus) changedByOthers(ing *networkingv1.Ingress) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -94,8 +95,8 @@ func (m *writtenStatus) changedByOthers(ing *networkingv1.Ingress) bool {
 		known.published && !equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, known.entries))
 }
 
-// asksForMore reports whether a change of an Ingress needs a reconcile: it asks for something else, or another writer has changed
-// what this operator has written.
+// asksForMore reports whether a change of an Ingress needs a reconcile: it asks for something else,
+// or another writer has changed what this operator has written.
 func (r *reconciler) asksForMore(before, after client.Object) bool {
 	return asksForMore(before, after) || r.finalizers.written.changedByOthers(after.(*networkingv1.Ingress))
 }

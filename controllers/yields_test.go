@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
-// This file is about hosts that yield to a certificate of another namespace, and what an operator that starts anew
-// knows of them.
+// This file is about hosts that yield to a certificate of another namespace, and what an operator
+// that starts anew knows of them.
 
 // encrypt is an edit that adds a host to an Ingress, and lists it with the Secret tls.
 func encrypt(host string) func(*networkingv1.Ingress) {
@@ -80,7 +80,8 @@ func (w *world) refusedSecure(ingress string) {
 	})
 }
 
-// The Ingress of alice is the older one, so that by age alone her host would go before the certificate of bob.
+// The Ingress of alice is the older one, so that by age alone her host would go before the
+// certificate of bob.
 func TestAHostYieldsToACertificateAfterAStart(t *testing.T) {
 	alice, bob, watching := neighbours(t, 6*time.Second)
 	alice.create(alice.secret("tls", "a.test"))
@@ -108,7 +109,8 @@ func TestAHostYieldsToACertificateAfterAStart(t *testing.T) {
 		alice.yields("a.test", true)
 	}
 
-	// Once the certificate is gone the host is served over HTTPS, and the certificate is foreign from then on.
+	// Once the certificate is gone the host is served over HTTPS, and the certificate is foreign from
+	// then on.
 	bob.remove("web")
 	alice.answers("web", "https://a.test/", "alice")
 	alice.yields("a.test", false)

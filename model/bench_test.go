@@ -89,8 +89,8 @@ func BenchmarkDiffOfOneChange(b *testing.B) {
 	}
 }
 
-// oneChange is 4,000 routes as they are served, by pods that are healthy, and the same with one path
-// more.
+// oneChange is 4,000 routes as they are served, by pods that are healthy, and the same with one
+// path more.
 func oneChange(tb testing.TB, c lb.Capabilities) (*lb.Observed, lb.LoadBalancer) {
 	o := many(1000, false)
 	before := Compile(snapshotOf(tb, o), lb.Facts{}, c).LoadBalancer

@@ -65,7 +65,8 @@ func protectionOf(f lb.Facts, c lb.Capabilities) ingress.CloudProtection {
 	return g
 }
 
-// certificatesOf are the certificates that the cloud has. Where it could not be asked, they are those that were chosen before.
+// certificatesOf are the certificates that the cloud has. Where it could not be asked, they are
+// those that were chosen before.
 func certificatesOf(f lb.Facts, known ingress.Memory) ingress.Certificates {
 	out := ingress.Certificates{ByHost: f.Certificates, Names: f.Names, Shown: f.Shown, Unread: f.CertificatesUnread, Now: f.Now}
 	if out.Unread != "" {
@@ -104,7 +105,8 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *routi
 	return Built{Table: served, LoadBalancer: balancer, Diagnostics: diag.Sort(diagnostics)}
 }
 
-// unknown returns the diagnostics about facts of the cloud that could not be looked up, or do not hold.
+// unknown returns the diagnostics about facts of the cloud that could not be looked up, or do not
+// hold.
 func unknown(s ingress.Snapshot, f lb.Facts) []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for _, missing := range f.Unmet {

@@ -99,8 +99,9 @@ func TestAtTheQuotaWhatIsServedStays(t *testing.T) {
 	})
 }
 
-// A member that goes can leave the others with more rules than there were: what it claimed before them is
-// theirs now. Whatever comes and goes, everything fits, who is left out is told, and nobody is who would fit.
+// A member that goes can leave the others with more rules than there were: what it claimed before
+// them is theirs now. Whatever comes and goes, everything fits, who is left out is told, and nobody
+// is who would fit.
 func TestAtTheQuotaEverybodyIsServedOrTold(t *testing.T) {
 	const key = "fairlead/shop/@all/internal"
 	rng := rand.New(rand.NewPCG(8, 8))
@@ -171,7 +172,8 @@ func TestALimitThatIsLoweredTakesNothingAway(t *testing.T) {
 	}
 }
 
-// A Service with more targets than a cloud takes is served by some of them, and whoever asks for it is told.
+// A Service with more targets than a cloud takes is served by some of them, and whoever asks for it
+// is told.
 func TestTooManyTargetsAreSaid(t *testing.T) {
 	caps := lb.ALB()
 	o := many(2, false)

@@ -50,8 +50,8 @@ func slow(n int) []string {
 	return out
 }
 
-// TestTooComplexIsRefusedAlone compiles neighbours beside an Ingress whose globs take too many steps: they get what they
-// get without it, to the last rule and word.
+// TestTooComplexIsRefusedAlone compiles neighbours beside an Ingress whose globs take too many
+// steps: they get what they get without it, to the last rule and word.
 func TestTooComplexIsRefusedAlone(t *testing.T) {
 	for _, c := range capabilitySets {
 		alone, found := splitAll(t, many(5, false), c)
@@ -71,8 +71,8 @@ func TestTooComplexIsRefusedAlone(t *testing.T) {
 	}
 }
 
-// TestQuestionsOfAnIngressAreItsOwn has an Ingress that is just not too complex, but whose globs together are: it uses
-// its own steps up, and not those of its neighbours.
+// TestQuestionsOfAnIngressAreItsOwn has an Ingress that is just not too complex, but whose globs
+// together are: it uses its own steps up, and not those of its neighbours.
 func TestQuestionsOfAnIngressAreItsOwn(t *testing.T) {
 	var globs []string
 	for i := range 80 {

@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file keeps a load balancer within its quotas, and its table within its bounds. What is served stays: the change
-// that does not fit is refused, and of several the newest member's.
+// This file keeps a load balancer within its quotas, and its table within its bounds. What is
+// served stays: the change that does not fit is refused, and of several the newest member's.
 
 // exceeds are the quotas and the bounds that are broken, in words.
 func (b Built) exceeds(c lb.Capabilities, inUse lb.Counts) []string {
@@ -24,8 +24,8 @@ func (b Built) exceeds(c lb.Capabilities, inUse lb.Counts) []string {
 	return out
 }
 
-// exceeded are the quotas that a load balancer breaks, in words: there may be as many as the cloud allows, or
-// as there are, if these are more.
+// exceeded are the quotas that a load balancer breaks, in words: there may be as many as the cloud
+// allows, or as there are, if these are more.
 func exceeded(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) []string {
 	have, most := l.Counts(), c.Limits()
 	var out []string
@@ -55,16 +55,17 @@ func named(quota string) string {
 	return " (quota " + quota + ")"
 }
 
-// A concession is a change that is taken back, or a member that is left out with all that was served of it.
+// A concession is a change that is taken back, or a member that is left out with all that was
+// served of it.
 type concession struct {
 	ingress.Member
 	all bool
 }
 
-// fit makes as few concessions as it takes for the rest to fit. First the newest changes are taken back. Where
-// what has long been served needs more than before, as it may when a member goes whose routes came first, the
-// newest members are left out, those of namespaces that take more than their share before others; but not for a
-// limit that was lowered: the cloud lets stand what is there.
+// fit makes as few concessions as it takes for the rest to fit. First the newest changes are taken
+// back. Where what has long been served needs more than before, as it may when a member goes whose
+// routes came first, the newest members are left out, those of namespaces that take more than their
+// share before others; but not for a limit that was lowered: the cloud lets stand what is there.
 func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languages *routing.Languages) Built {
 	var possible []concession
 	changes := s.Changes()
@@ -126,14 +127,15 @@ func first(a, b bool) int {
 	return 1
 }
 
-// An effort is how many times a load balancer is compiled to find concessions that it turns out not to take: all
-// namespaces together, and then in turn (inturn.go).
+// An effort is how many times a load balancer is compiled to find concessions that it turns out not
+// to take: all namespaces together, and then in turn (inturn.go).
 type effort struct{ attempts, turns int }
 
-// The bounds of an effort. With the few attempts that it takes to find how many concessions suffice, a load balancer is
-// compiled at most about 64 times, and as often again where many namespaces are refused, or once for each of these where
-// they are more. One with many routes takes long to compile, so it is compiled less often: its routes, as often as it is
-// compiled, are at most mostCompiled, unless the fewest attempts take more.
+// The bounds of an effort. With the few attempts that it takes to find how many concessions
+// suffice, a load balancer is compiled at most about 64 times, and as often again where many
+// namespaces are refused, or once for each of these where they are more. One with many routes takes
+// long to compile, so it is compiled less often: its routes, as often as it is compiled, are at
+// most mostCompiled, unless the fewest attempts take more.
 const (
 	mostAttempts, fewestAttempts = 50, 8
 	mostCompiled                 = 200_000
@@ -145,14 +147,15 @@ func effortFor(routes int) effort {
 	return effort{attempts, inTurns * attempts / mostAttempts}
 }
 
-// singly is how many concessions in a row are given back one by one before more are given back at once.
+// singly is how many concessions in a row are given back one by one before more are given back at
+// once.
 const singly = 8
 
-// least are the first concessions that suffice, without those that it turns out not to take: one member less
-// can be rules more, and one more rules less. They are given back from the last one on, in blocks: after some in a
-// row could be given back, the next block is twice as large, and one that does not fit is halved. So the work
-// does not grow with the number of members. After the attempts each namespace has a few of its own, and what is left
-// then stays conceded.
+// least are the first concessions that suffice, without those that it turns out not to take: one
+// member less can be rules more, and one more rules less. They are given back from the last one on,
+// in blocks: after some in a row could be given back, the next block is twice as large, and one
+// that does not fit is halved. So the work does not grow with the number of members. After the
+// attempts each namespace has a few of its own, and what is left then stays conceded.
 func least(possible []concession, with effort, suffice func([]concession) bool) []concession {
 	made := slices.Clone(possible[:sort.Search(len(possible), func(n int) bool { return suffice(possible[:n]) })])
 	for again := true; again; {

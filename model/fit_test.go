@@ -14,7 +14,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// leastOneByOne is least with each concession given back by itself, however often that takes compiling.
+// leastOneByOne is least with each concession given back by itself, however often that takes
+// compiling.
 func leastOneByOne(possible []concession, suffice func([]concession) bool) []concession {
 	made := slices.Clone(possible[:sort.Search(len(possible), func(n int) bool { return suffice(possible[:n]) })])
 	for again := true; again; {
@@ -28,7 +29,8 @@ func leastOneByOne(possible []concession, suffice func([]concession) bool) []con
 	return made
 }
 
-// quota is a load balancer with room for so many rules, and changes that each need some, the newest first.
+// quota is a load balancer with room for so many rules, and changes that each need some, the newest
+// first.
 type quota struct {
 	room, tries int
 	rules       map[string]int
@@ -81,7 +83,8 @@ func TestLeastGivesBackAsOneByOne(t *testing.T) {
 	}
 }
 
-// One Ingress that is too large, and older than hundreds of small ones, costs little work and none of them.
+// One Ingress that is too large, and older than hundreds of small ones, costs little work and none
+// of them.
 func TestLeastIsBounded(t *testing.T) {
 	for _, n := range []int{10, 400, 5000} {
 		q := newQuota(n+50, append(slices.Repeat([]int{1}, n), 2*n+4000)...)
@@ -106,7 +109,8 @@ func TestLeastIsBounded(t *testing.T) {
 // The refused Ingresses of one namespace use up its own attempts, not those of others.
 func TestLeastGivesEachNamespaceItsTurn(t *testing.T) {
 	for _, others := range []int{1, 10, 100} {
-		// From the newest on: small Ingresses of others, two each, and a thousand of bob that are too large.
+		// From the newest on: small Ingresses of others, two each, and a thousand of bob that are too
+		// large.
 		q := newQuota(2*others, append(slices.Repeat([]int{1}, 2*others), slices.Repeat([]int{4 * others}, 1000)...)...)
 		for i := range q.possible {
 			q.possible[i].Owner.Namespace = "bob"
@@ -138,7 +142,8 @@ func TestInTurnHalves(t *testing.T) {
 	}
 }
 
-// TestEffortHasABound: the more routes there are, the less often they are compiled, but at least a few times.
+// TestEffortHasABound: the more routes there are, the less often they are compiled, but at least a
+// few times.
 func TestEffortHasABound(t *testing.T) {
 	for routes, want := range map[int]effort{0: {50, 64}, 100: {50, 64}, 4000: {50, 64}, 11_000: {18, 23}, 25_000: {8, 10}, 1_000_000: {8, 10}} {
 		if got := effortFor(routes); got != want {

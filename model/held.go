@@ -7,11 +7,12 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is what there is to remember of certificates and clients: the next compilation needs to know which of those that
-// the cloud has a Secret held, or were chosen for a host, once neither the Secret nor the cloud says so any more.
+// This file is what there is to remember of certificates and clients: the next compilation needs to
+// know which of those that the cloud has a Secret held, or were chosen for a host, once neither the
+// Secret nor the cloud says so any more.
 
-// Held are the certificates that the cloud has of Secrets, by the names of these: the one that was compiled
-// or, until that is there, the one that was remembered before.
+// Held are the certificates that the cloud has of Secrets, by the names of these: the one that was
+// compiled or, until that is there, the one that was remembered before.
 func Held(compiled lb.LoadBalancer, seen *lb.Observed, before map[string]lb.CertificateID) map[string]lb.CertificateID {
 	held := map[string]lb.CertificateID{}
 	for _, c := range compiled.Certificates {
@@ -27,8 +28,8 @@ func Held(compiled lb.LoadBalancer, seen *lb.Observed, before map[string]lb.Cert
 	return held
 }
 
-// Clients are those that the cloud has users sign in with, by the Secrets that held them: the one that was compiled or,
-// until that is there, the one that was remembered before.
+// Clients are those that the cloud has users sign in with, by the Secrets that held them: the one
+// that was compiled or, until that is there, the one that was remembered before.
 func Clients(compiled lb.LoadBalancer, seen *lb.Observed, before map[string]string) map[string]string {
 	has := map[string]bool{} // clients
 	for i := range seen.Listeners {
@@ -52,7 +53,8 @@ func Clients(compiled lb.LoadBalancer, seen *lb.Observed, before map[string]stri
 	return held
 }
 
-// CloudCertificates are those that listeners show and that no Secret holds, with the hosts that they were chosen for.
+// CloudCertificates are those that listeners show and that no Secret holds, with the hosts that
+// they were chosen for.
 func CloudCertificates(table *routing.Table, seen *lb.Observed) map[lb.CertificateID][]string {
 	out := map[lb.CertificateID][]string{}
 	for _, c := range table.Certificates {

@@ -2,17 +2,19 @@ package model
 
 import "slices"
 
-// This file gives concessions back in turn, namespace by namespace. The attempts that all have in common can be used up
-// by the refused Ingresses of one namespace; an Ingress of another one that has room is not to stay refused for that.
+// This file gives concessions back in turn, namespace by namespace. The attempts that all have in
+// common can be used up by the refused Ingresses of one namespace; an Ingress of another one that
+// has room is not to stay refused for that.
 
-// inTurns is how many attempts all namespaces have together at most, of which each has its part and 4 at most, and 1 at
-// least.
+// inTurns is how many attempts all namespaces have together at most, of which each has its part and
+// 4 at most, and 1 at least.
 const (
 	inTurns  = 64
 	mostTurn = 4
 )
 
-// A turn is the concessions of one namespace that are to be given back: the newest first, as indices.
+// A turn is the concessions of one namespace that are to be given back: the newest first, as
+// indices.
 type turn struct {
 	rest []int
 	size int // how many are given back at once
@@ -21,8 +23,8 @@ type turn struct {
 // next are the oldest of the rest, as many as are given back at once.
 func (t *turn) next() []int { return t.rest[len(t.rest)-t.size:] }
 
-// done notes what became of the next ones. All of the rest are tried first, then half of that; one that does not fit
-// stays conceded.
+// done notes what became of the next ones. All of the rest are tried first, then half of that; one
+// that does not fit stays conceded.
 func (t *turn) done(fits bool) {
 	switch {
 	case fits || t.size == 1:
@@ -33,7 +35,8 @@ func (t *turn) done(fits bool) {
 	}
 }
 
-// inTurn gives back those of the first n concessions that it turns out not to take, with so many attempts at most.
+// inTurn gives back those of the first n concessions that it turns out not to take, with so many
+// attempts at most.
 func inTurn(made []concession, n, most int, suffice func([]concession) bool) []concession {
 	given := make([]bool, len(made))
 	left := func() []concession {

@@ -8,8 +8,9 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file is the chain of policies that every snapshot goes through before it is translated. Each takes out what cannot be
-// served for one reason, so that its last accepted version is served instead, and tells the owners.
+// This file is the chain of policies that every snapshot goes through before it is translated. Each
+// takes out what cannot be served for one reason, so that its last accepted version is served
+// instead, and tells the owners.
 
 // A policy returns a snapshot without what cannot be served, and the diagnostics for the owners.
 type policy struct {

@@ -9,8 +9,8 @@ import (
 
 // This file answers 503 where a Backend has settings that its provider does not take.
 
-// refuseSettings has each route and default that forwards to a backend of refused settings answer 503, and tells their
-// owners, each once for each of the backends. Refused is by settings, why.
+// refuseSettings has each route and default that forwards to a backend of refused settings answer
+// 503, and tells their owners, each once for each of the backends. Refused is by settings, why.
 func refuseSettings(config *routing.Config, refused map[string]string) []diag.Diagnostic {
 	var found []diag.Diagnostic
 	told := map[string]bool{}

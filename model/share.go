@@ -7,9 +7,10 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file says which namespaces take more than their share of a quota. What is served may come to need more without
-// a new version of any Ingress: a Backend gets more Services, a Secret comes to be. Where that does not fit, the
-// namespaces that take more than their share give way before others do, however old their Ingresses are.
+// This file says which namespaces take more than their share of a quota. What is served may come to
+// need more without a new version of any Ingress: a Backend gets more Services, a Secret comes to
+// be. Where that does not fit, the namespaces that take more than their share give way before
+// others do, however old their Ingresses are.
 
 // overdrawn are the namespaces that take more of a broken quota than there is for each.
 func overdrawn(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) map[string]bool {
@@ -42,8 +43,8 @@ func overdrawn(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) map[string
 	return out
 }
 
-// usesOf are how many rules, target groups and certificates of listeners there are for the Ingresses of each
-// namespace. What several namespaces need counts for each of them.
+// usesOf are how many rules, target groups and certificates of listeners there are for the
+// Ingresses of each namespace. What several namespaces need counts for each of them.
 func usesOf(l lb.LoadBalancer) (rules, groups, certificates map[string]int) {
 	rules, groups, certificates = map[string]int{}, map[string]int{}, map[string]int{}
 	secrets := map[lb.CertificateID][]string{}

@@ -17,8 +17,8 @@ import (
 	"fairlead.dev/fairlead/test/objects"
 )
 
-// What is served may come to need more without a new version of an Ingress. The namespace that takes more than its share
-// gives way, though its Ingress is the older one.
+// What is served may come to need more without a new version of an Ingress. The namespace that
+// takes more than its share gives way, though its Ingress is the older one.
 func TestANamespaceOverItsShareGivesWay(t *testing.T) {
 	const key = routing.Key("fairlead/@public/internal")
 	cases := map[string]func(t *testing.T, grown bool) ingress.Objects{
@@ -68,8 +68,8 @@ func TestANamespaceOverItsShareGivesWay(t *testing.T) {
 	}
 }
 
-// sharedWorld is a group of an older Ingress of bob with n hosts, grown or not, and a younger one of alice. Without that of
-// alice, what bob has grown to just fits.
+// sharedWorld is a group of an older Ingress of bob with n hosts, grown or not, and a younger one
+// of alice. Without that of alice, what bob has grown to just fits.
 func sharedWorld(n int, grow func(t *testing.T, grown bool, i int, o *ingress.Objects, bob *networkingv1.Ingress)) func(*testing.T, bool) ingress.Objects {
 	return func(t *testing.T, grown bool) ingress.Objects {
 		var o ingress.Objects

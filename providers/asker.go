@@ -6,15 +6,16 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file says on whose behalf a cloud is asked. Where calls wait for its rate, it decides whose turn is next.
+// This file says on whose behalf a cloud is asked. Where calls wait for its rate, it decides whose
+// turn is next.
 
 // An Asker is on whose behalf a cloud is asked.
 type Asker struct {
 	Key lb.Key // empty for no load balancer
 	// Urgent says that the call restricts or repairs what is served.
 	Urgent bool
-	// Waits is told when a call begins to wait for its turn. What it returns is told when the wait is over. It may be
-	// nil.
+	// Waits is told when a call begins to wait for its turn. What it returns is told when the wait is
+	// over. It may be nil.
 	Waits func() (over func())
 }
 

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Later is an error after which a call is to be made again in a while. A provider may say so of any error.
+// Later is an error after which a call is to be made again in a while. A provider may say so of any
+// error.
 type Later struct {
 	Err error
 	In  time.Duration

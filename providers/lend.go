@@ -33,7 +33,8 @@ type change struct {
 	end   context.CancelCauseFunc
 }
 
-// Lend lends a provider until it is called back. It is changed only while may returns nil; nil is always.
+// Lend lends a provider until it is called back. It is changed only while may returns nil; nil is
+// always.
 func Lend(p Provider, may func() error) *Loan {
 	if may == nil {
 		may = func() error { return nil }
@@ -41,8 +42,8 @@ func Lend(p Provider, may func() error) *Loan {
 	return &Loan{Provider: p, may: may, changes: map[*change]bool{}, idle: make(chan struct{})}
 }
 
-// CallBack lets no further change begin, and waits for those that are under way. After patience they are ended,
-// and CallBack returns which they were without waiting for them.
+// CallBack lets no further change begin, and waits for those that are under way. After patience
+// they are ended, and CallBack returns which they were without waiting for them.
 func (l *Loan) CallBack(patience time.Duration) error {
 	l.mu.Lock()
 	if !l.called {
@@ -107,8 +108,9 @@ var errCalledBack = errors.New("this operator works no longer")
 
 type mayKey struct{}
 
-// MayWrite returns why nothing may be changed for a context at the moment. A provider that makes several calls for
-// one change asks before each of them: the process may have been paused, and another one may have the lease.
+// MayWrite returns why nothing may be changed for a context at the moment. A provider that makes
+// several calls for one change asks before each of them: the process may have been paused, and
+// another one may have the lease.
 func MayWrite(ctx context.Context) error {
 	if may, ok := ctx.Value(mayKey{}).(func() error); ok {
 		return may()

@@ -124,8 +124,8 @@ func TestNothingIsChangedWithoutTheLease(t *testing.T) {
 	}
 }
 
-// A change that has begun asks again before each call that it makes: the lease may be lost in between. Outside of a loan
-// nothing is asked.
+// A change that has begun asks again before each call that it makes: the lease may be lost in
+// between. Outside of a loan nothing is asked.
 func TestAChangeAsksAgainWhetherItMayGoOn(t *testing.T) {
 	lost := errors.New("the lease is lost")
 	asked, changes := 0, 0

@@ -10,8 +10,8 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// This file turns a panic of a provider into an error: one load balancer fails, and the process goes on with the
-// others.
+// This file turns a panic of a provider into an error: one load balancer fails, and the process
+// goes on with the others.
 
 // A Panic is a call of a provider that panicked.
 type Panic struct {
@@ -34,7 +34,8 @@ func Recovered(ctx context.Context, err *error) {
 	*err = panicked
 }
 
-// Safely is a function that fails where another one panics. A goroutine runs none that may panic without it.
+// Safely is a function that fails where another one panics. A goroutine runs none that may panic
+// without it.
 func Safely(ctx context.Context, do func() error) func() error {
 	return func() (err error) {
 		defer Recovered(ctx, &err)
@@ -42,7 +43,8 @@ func Safely(ctx context.Context, do func() error) func() error {
 	}
 }
 
-// panickedAt is where the panic began that is being recovered from: the first function below the runtime's.
+// panickedAt is where the panic began that is being recovered from: the first function below the
+// runtime's.
 func panickedAt() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // without Callers, panickedAt and Recovered

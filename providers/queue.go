@@ -11,14 +11,15 @@ import (
 // mostFavoured is how many urgent calls are made in a row while others wait.
 const mostFavoured = 3
 
-// A queue is calls that wait. Load balancers take turns, a call each, and urgent calls go before others: of four calls
-// three at the most, so that the others go on.
+// A queue is calls that wait. Load balancers take turns, a call each, and urgent calls go before
+// others: of four calls three at the most, so that the others go on.
 type queue[C comparable] struct {
 	urgent, others rounds[C]
 	favoured       int // urgent calls in a row that were made while others waited
 }
 
-// push adds a call. Calls for no load balancer take turns with each other as if each were of another one.
+// push adds a call. Calls for no load balancer take turns with each other as if each were of
+// another one.
 func (q *queue[C]) push(key lb.Key, urgent bool, call C) {
 	if urgent {
 		q.urgent.push(key, call)

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// order pushes calls, each as its load balancer with ! behind it where it is urgent, and returns the order in which
-// they are made.
+// order pushes calls, each as its load balancer with ! behind it where it is urgent, and returns
+// the order in which they are made.
 func order(calls string) string {
 	var q queue[string]
 	for i, c := range strings.Fields(calls) {

@@ -16,7 +16,8 @@ type Rate struct {
 	Burst     int
 }
 
-// Rates are those of classes of calls, each by its name. As text they read "read=50/200,write=3/20".
+// Rates are those of classes of calls, each by its name. As text they read
+// "read=50/200,write=3/20".
 type Rates map[string]Rate
 
 // MarshalText writes what UnmarshalText reads.

@@ -12,10 +12,11 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file makes one provider of several. The key of a load balancer says which of them it belongs to.
+// This file makes one provider of several. The key of a load balancer says which of them it belongs
+// to.
 
-// Several is a provider that hands each call on to the one that the load balancer belongs to. The first makes those of
-// classes that name no provider.
+// Several is a provider that hands each call on to the one that the load balancer belongs to. The
+// first makes those of classes that name no provider.
 type Several struct {
 	first string
 	named map[string]Provider
@@ -37,8 +38,8 @@ func (s *Several) of(name string) (Provider, error) {
 	return nil, fmt.Errorf("%w: this operator has no provider %q: it was started with --provider %s", ErrDenied, name, strings.Join(slices.Sorted(maps.Keys(s.named)), ", "))
 }
 
-// Capabilities is for the Provider interface. A class whose provider there is not gets those of the first: nothing is
-// made with them.
+// Capabilities is for the Provider interface. A class whose provider there is not gets those of the
+// first: nothing is made with them.
 func (s *Several) Capabilities(class lb.Class) lb.Capabilities {
 	p, err := s.of(class.Provider)
 	if err != nil {
@@ -101,7 +102,8 @@ func (s *Several) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, 
 	return p.SetTargets(ctx, key, group, want)
 }
 
-// An Unlisted is the error of a list that lacks the load balancers of some providers, and has all of the others.
+// An Unlisted is the error of a list that lacks the load balancers of some providers, and has all
+// of the others.
 type Unlisted struct{ err error }
 
 func (u *Unlisted) Error() string { return u.err.Error() }
@@ -109,8 +111,8 @@ func (u *Unlisted) Error() string { return u.err.Error() }
 // Unwrap is why each of them could not be listed.
 func (u *Unlisted) Unwrap() error { return u.err }
 
-// List returns the keys of all providers. Where some cannot be asked, it returns those of the others and an Unlisted. A
-// key that a provider lists and that does not belong to it is left out.
+// List returns the keys of all providers. Where some cannot be asked, it returns those of the
+// others and an Unlisted. A key that a provider lists and that does not belong to it is left out.
 func (s *Several) List(ctx context.Context) ([]lb.Key, error) {
 	var keys []lb.Key
 	var errs []error

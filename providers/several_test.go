@@ -79,7 +79,8 @@ func TestAProviderThatThereIsNotIsNamed(t *testing.T) {
 	}
 }
 
-// TestAProviderListsItsOwnLoadBalancersAlone has one list those of another, and one that cannot be asked.
+// TestAProviderListsItsOwnLoadBalancersAlone has one list those of another, and one that cannot be
+// asked.
 func TestAProviderListsItsOwnLoadBalancersAlone(t *testing.T) {
 	all := providers.NewSeveral("main", map[string]providers.Provider{
 		"main": namedCloud{name: "main", keys: []lb.Key{"shop/a/b/internal", "shop/x/y/internal@edge"}},

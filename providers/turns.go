@@ -12,9 +12,10 @@ import (
 
 // This file keeps the calls of all load balancers to one rate, and shares it out.
 
-// InTurns is a provider with at most so many calls a second, and burst at once where there were fewer
-// before. Load balancers that wait take turns, a call each, so that a plan of hundreds of steps does not
-// hold up one of a few, and urgent steps go before others. A rate of zero is no limit.
+// InTurns is a provider with at most so many calls a second, and burst at once where there were
+// fewer before. Load balancers that wait take turns, a call each, so that a plan of hundreds of
+// steps does not hold up one of a few, and urgent steps go before others. A rate of zero is no
+// limit.
 func InTurns(cloud Provider, rate float64, burst int) Provider {
 	if rate <= 0 {
 		return cloud
@@ -84,7 +85,8 @@ func (c *inTurns) wait(ctx context.Context) error {
 	return nil
 }
 
-// Turns are given out at a steady pace, as a queue says. While there are no calls up to burst of them are saved up.
+// Turns are given out at a steady pace, as a queue says. While there are no calls up to burst of
+// them are saved up.
 type Turns struct {
 	burst int
 
@@ -141,7 +143,8 @@ func (t *Turns) Wait(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// give gives out the turns that are due, and sees to it that the next one will be. The lock is held.
+// give gives out the turns that are due, and sees to it that the next one will be. The lock is
+// held.
 func (t *Turns) give() {
 	now := time.Now()
 	if saved := now.Add(-time.Duration(t.burst) * t.every); t.spent.Before(saved) {

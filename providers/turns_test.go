@@ -220,7 +220,8 @@ func TestWhoLeavesGivesItsTurnUp(t *testing.T) {
 	})
 }
 
-// A call whose context ends while it waits is not made, whichever it is, and the lines of those who left are gone.
+// A call whose context ends while it waits is not made, whichever it is, and the lines of those who
+// left are gone.
 func TestACallThatLeavesIsNotMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watch := newStopwatch()
@@ -265,7 +266,8 @@ func TestACallThatLeavesIsNotMade(t *testing.T) {
 	})
 }
 
-// A call that has its turn is made, although its context ended at the same moment: the turn is spent.
+// A call that has its turn is made, although its context ended at the same moment: the turn is
+// spent.
 func TestACallThatHasItsTurnIsMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watch := newStopwatch()

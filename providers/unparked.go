@@ -7,9 +7,9 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file runs a plan of which the cloud refuses a parking rule. No object asks for such a rule: it only
-// keeps requests from reaching targets before they are healthy. The plan goes on without it, as one does
-// for which there is no room for a parking rule.
+// This file runs a plan of which the cloud refuses a parking rule. No object asks for such a rule:
+// it only keeps requests from reaching targets before they are healthy. The plan goes on without
+// it, as one does for which there is no room for a parking rule.
 
 // refusedParking reports whether the cloud refused a parking rule.
 func refusedParking(a applied) bool {
@@ -17,8 +17,8 @@ func refusedParking(a applied) bool {
 	return ok && plan.Parked(create.Rule) && errors.Is(a.err, ErrRejected)
 }
 
-// unpark makes the steps needless that belong to a parking rule: those that wait for the health of its target
-// groups, which the cloud does not check now, and the one that deletes the rule.
+// unpark makes the steps needless that belong to a parking rule: those that wait for the health of
+// its target groups, which the cloud does not check now, and the one that deletes the rule.
 func (r *run) unpark(a applied) {
 	r.unparked = append(r.unparked, a)
 	parking := a.step.(plan.CreateRule)

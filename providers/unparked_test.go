@@ -88,8 +88,8 @@ func TestAPlanGoesOnWithoutAParkingRuleThatIsRefused(t *testing.T) {
 	}
 }
 
-// Only what belongs to the parking rule is left out: rules with its priority elsewhere, or beside it, are deleted all the
-// same, and another rule that is refused is.
+// Only what belongs to the parking rule is left out: rules with its priority elsewhere, or beside
+// it, are deleted all the same, and another rule that is refused is.
 func TestWithoutAParkingRuleTheRestIsDone(t *testing.T) {
 	var parked plan.CreateRule
 	seen := &lb.Observed{Key: "fairlead/shop/web"}

@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/fairlead/test/page"
 )
 
-// This file keeps docs/architecture.md: the picture of the packages is made from their imports, and each function that the page
-// names is in the file that it links.
+// This file keeps docs/architecture.md: the picture of the packages is made from their imports, and
+// each function that the page names is in the file that it links.
 
 const architecture = "../docs/architecture.md"
 
@@ -34,8 +34,8 @@ func TestReference(t *testing.T) {
 	page.Check(t, architecture, before+begin+"\n"+floors(listed(t))+"\n"+end+after)
 }
 
-// floors lists packages with the first sentences of their documentation. A package is on the floor above the highest one that it
-// imports; the highest floor comes first.
+// floors lists packages with the first sentences of their documentation. A package is on the floor
+// above the highest one that it imports; the highest floor comes first.
 func floors(packages []listedPackage) string {
 	byName := map[string]listedPackage{}
 	for _, p := range packages {

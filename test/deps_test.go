@@ -1,5 +1,5 @@
-// Package test holds what is true of the whole tree: the import table, the modules that the binary links, and links
-// between documents.
+// Package test holds what is true of the whole tree: the import table, the modules that the binary
+// links, and links between documents.
 package test
 
 import (

@@ -19,7 +19,8 @@ var (
 	series  = regexp.MustCompile(`_(?:bucket|sum|count)$`)
 )
 
-// TestDocumentsNameMetricsThatExist holds the pages against the reference, which is generated from the table of metrics.
+// TestDocumentsNameMetricsThatExist holds the pages against the reference, which is generated from
+// the table of metrics.
 func TestDocumentsNameMetricsThatExist(t *testing.T) {
 	known := map[string]bool{}
 	const reference = "../docs/reference/metrics.md"
@@ -67,7 +68,8 @@ func defined(files map[string]string, function string) bool {
 	return false
 }
 
-// contents are the files of the tree whose names end alike, hidden directories and releases left out.
+// contents are the files of the tree whose names end alike, hidden directories and releases left
+// out.
 func contents(t *testing.T, ending string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -90,8 +92,8 @@ func contents(t *testing.T, ending string) map[string]string {
 	return found
 }
 
-// TestWhatShortLeavesOutIsListed: CONTRIBUTING.md names each test that -short skips, with the reason. What starts a control plane or
-// an emulator is skipped by the package that starts it.
+// TestWhatShortLeavesOutIsListed: CONTRIBUTING.md names each test that -short skips, with the
+// reason. What starts a control plane or an emulator is skipped by the package that starts it.
 func TestWhatShortLeavesOutIsListed(t *testing.T) {
 	named := contents(t, ".md")["../CONTRIBUTING.md"]
 	skips := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(.*\n(?:.*\n)??\tif testing\.Short\(\) \{`)

@@ -13,7 +13,8 @@ import (
 
 // This file holds the model to one goroutine: `make race` leaves most of the model out for that.
 
-// together are what starts goroutines besides the statement: methods by name, and functions of packages.
+// together are what starts goroutines besides the statement: methods by name, and functions of
+// packages.
 var together = []string{"Go", "AfterFunc"}
 
 func TestTheModelStartsNoGoroutine(t *testing.T) {

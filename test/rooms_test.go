@@ -19,8 +19,8 @@ import (
 	"testing"
 )
 
-// This file counts the files of each package, and the uses between files of a package that run backwards: against the order
-// of its files in which the fewest do. Counts may only fall.
+// This file counts the files of each package, and the uses between files of a package that run
+// backwards: against the order of its files in which the fewest do. Counts may only fall.
 
 // A room is a package with more files, or more uses that run backwards, than any other may have.
 type room struct{ files, backwards int }
@@ -49,7 +49,8 @@ var rooms = map[string]room{
 	"providers/remote":      {9, 5},
 }
 
-// TestPackagesAreSmallAndUseOneWay fails where a count has grown, and where one has fallen below the number here.
+// TestPackagesAreSmallAndUseOneWay fails where a count has grown, and where one has fallen below
+// the number here.
 func TestPackagesAreSmallAndUseOneWay(t *testing.T) {
 	for _, p := range listed(t) {
 		files, backwards := len(p.GoFiles), backwardUses(t, p)
@@ -78,7 +79,8 @@ type listedPackage struct {
 	imports    map[string]string // the export data of packages
 }
 
-// listed are the packages of the module, but those of tests, with the export data of all that they import.
+// listed are the packages of the module, but those of tests, with the export data of all that they
+// import.
 func listed(t *testing.T) []listedPackage {
 	list := exec.Command("go", "list", "-export", "-deps", "-json=Dir,ImportPath,Export,GoFiles,Imports,Doc", "./...")
 	list.Dir = ".."
@@ -155,9 +157,10 @@ func usesWithin(t *testing.T, p listedPackage) uses {
 	return out
 }
 
-// ordered returns files so that few use an earlier one: P. Eades, X. Lin, W. F. Smyth, "A fast and effective heuristic for the
-// feedback arc set problem", 1993. A file that uses none of the others goes last, one that none of the others uses goes first,
-// and among the rest the one goes first that uses the most files beyond those that use it.
+// ordered returns files so that few use an earlier one: P. Eades, X. Lin, W. F. Smyth, "A fast and
+// effective heuristic for the feedback arc set problem", 1993. A file that uses none of the others
+// goes last, one that none of the others uses goes first, and among the rest the one goes first
+// that uses the most files beyond those that use it.
 func ordered(all uses) []string {
 	left := map[string]bool{}
 	for file := range all {

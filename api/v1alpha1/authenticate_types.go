@@ -69,8 +69,9 @@ type Session struct {
 	// +kubebuilder:default=openid
 	// +kubebuilder:validation:MaxLength=1024
 	Scope string `json:"scope,omitempty"`
-	// CookieName is what the name of the cookie begins with that keeps the session. A dash and 16 digits follow, which the
-	// namespace, the identity provider and the client decide: a session is good for no other sign-in.
+	// CookieName is what the name of the cookie begins with that keeps the session. A dash and 16
+	// digits follow, which the namespace, the identity provider and the client decide: a session is
+	// good for no other sign-in.
 	// +kubebuilder:default=AWSELBAuthSessionCookie
 	// +kubebuilder:validation:MaxLength=255
 	CookieName string `json:"cookieName,omitempty"`

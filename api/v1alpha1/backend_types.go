@@ -30,9 +30,10 @@ type BackendSpec struct {
 	Stickiness *Stickiness `json:"stickiness,omitempty"`
 	// Rewrite changes requests on their way to the Services.
 	Rewrite *Rewrite `json:"rewrite,omitempty"`
-	// Provider are settings of target groups that only the provider of the load balancer understands. It says with a JSON
-	// Schema what they can be. A Service has a target group of its own for each of its settings. What the provider does not
-	// take is told, and requests are answered 503 until it is put right.
+	// Provider are settings of target groups that only the provider of the load balancer understands.
+	// It says with a JSON Schema what they can be. A Service has a target group of its own for each of
+	// its settings. What the provider does not take is told, and requests are answered 503 until it is
+	// put right.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Provider *runtime.RawExtension `json:"provider,omitempty"`
 	// Authenticate lets only those through who are signed in. That needs HTTPS: on other ports
@@ -59,7 +60,8 @@ type Rewrite struct {
 	Host *Replacement `json:"host,omitempty"`
 }
 
-// Replacement replaces what a regular expression matches. A text that it does not match stays as it is.
+// Replacement replaces what a regular expression matches. A text that it does not match stays as it
+// is.
 type Replacement struct {
 	// Pattern is a regular expression in RE2's syntax, without classes such as \pL. It begins with ^.
 	// +kubebuilder:validation:MaxLength=1024

@@ -14,16 +14,17 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.subnets) || !has(self.subnetTags)",message="subnets are either named or selected by tags"
 // +kubebuilder:validation:XValidation:rule="!has(self.securityGroups) || !has(self.inbound)",message="security groups of one's own say themselves who may connect"
 type LoadBalancerClassSpec struct {
-	// ProviderName is which of the operator's providers makes the load balancers: one of those that it is started with.
-	// Unset, it is the first of these. A class that changes it has its load balancers made anew by the other provider,
-	// and Ingresses move to them as they do when their scheme changes.
+	// ProviderName is which of the operator's providers makes the load balancers: one of those that it
+	// is started with. Unset, it is the first of these. A class that changes it has its load balancers
+	// made anew by the other provider, and Ingresses move to them as they do when their scheme
+	// changes.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	ProviderName string `json:"providerName,omitempty"`
 
-	// Provider are settings of load balancers that only their provider understands. It says with a JSON Schema what they
-	// can be; docs/providers has those of each provider. What it does not take is told, and nothing changes until it is
-	// put right.
+	// Provider are settings of load balancers that only their provider understands. It says with a
+	// JSON Schema what they can be; docs/providers has those of each provider. What it does not take
+	// is told, and nothing changes until it is put right.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Provider *runtime.RawExtension `json:"provider,omitempty"`
 
@@ -33,8 +34,9 @@ type LoadBalancerClassSpec struct {
 	Scheme string `json:"scheme,omitempty"`
 
 	// LoadBalancerName pins what the load balancer is called in the cloud. It is for classes of one
-	// load balancer, for no two can have one name. Unset, the annotation fairlead.dev/load-balancer-name
-	// decides, and without it the name is made of what the load balancer is for.
+	// load balancer, for no two can have one name. Unset, the annotation
+	// fairlead.dev/load-balancer-name decides, and without it the name is made of what the load
+	// balancer is for.
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:Pattern=`^[0-9A-Za-z]([0-9A-Za-z-]{0,30}[0-9A-Za-z])?$`
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^(?i)(fl|internal)-')",message="names that begin with fl- are those that Fairlead gives, and with internal- AWS lets names of its own begin"
@@ -107,11 +109,11 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:MaxItems=1000
 	AllowedHosts []AllowedHosts `json:"allowedHosts,omitempty"`
 
-	// Hosts says whether the hosts of a group across namespaces have owners. Owned (the default): a host
-	// belongs to the namespace whose Ingress named it first, a wildcard to the one that named this
-	// wildcard first, and other namespaces are not served on it. An entry of allowedHosts that grants a
-	// host by its name goes before that. Shared: every namespace of the group may serve every host that
-	// it is allowed, and of identical routes the older Ingress's answers.
+	// Hosts says whether the hosts of a group across namespaces have owners. Owned (the default): a
+	// host belongs to the namespace whose Ingress named it first, a wildcard to the one that named
+	// this wildcard first, and other namespaces are not served on it. An entry of allowedHosts that
+	// grants a host by its name goes before that. Shared: every namespace of the group may serve every
+	// host that it is allowed, and of identical routes the older Ingress's answers.
 	// +kubebuilder:validation:Enum=Owned;Shared
 	// +kubebuilder:default=Owned
 	Hosts string `json:"hosts,omitempty"`
@@ -136,9 +138,9 @@ type LoadBalancerClassSpec struct {
 	// older one.
 	Order bool `json:"order,omitempty"`
 
-	// HostMiss says what becomes of a request whose host a rule names but whose path matches
-	// nothing there. Answer (the default) lets the host's own default backend answer, or 404;
-	// LessSpecific goes on to the wildcard and then to the rules without a host. Where hosts have owners, it passes
+	// HostMiss says what becomes of a request whose host a rule names but whose path matches nothing
+	// there. Answer (the default) lets the host's own default backend answer, or 404; LessSpecific
+	// goes on to the wildcard and then to the rules without a host. Where hosts have owners, it passes
 	// over those of other namespaces than the host's.
 	// +kubebuilder:validation:Enum=Answer;LessSpecific
 	// +kubebuilder:default=Answer
@@ -154,16 +156,16 @@ type LoadBalancerClassSpec struct {
 	// AllowExternalNames lets Services of type ExternalName be backends.
 	AllowExternalNames bool `json:"allowExternalNames,omitempty"`
 
-	// ForeignEndpoints lets endpoints be targets that are not Pods of the Service's namespace, as those of
-	// An author writes the endpoints of a Service without a selector. Unset, such endpoints are left out,
-	// and told: the author of an EndpointSlice could have load balancers send requests to nodes, to the
-	// Pods of other namespaces and to all else that they reach.
+	// ForeignEndpoints lets endpoints be targets that are not Pods of the Service's namespace, as
+	// those of An author writes the endpoints of a Service without a selector. Unset, such endpoints
+	// are left out, and told: the author of an EndpointSlice could have load balancers send requests
+	// to nodes, to the Pods of other namespaces and to all else that they reach.
 	ForeignEndpoints bool `json:"foreignEndpoints,omitempty"`
 
-	// TargetPorts are the ports on which load balancers may reach targets, to send requests and to check
-	// health: single ones (8080) and ranges (8000-8999). Node ports count as the ports that they are.
-	// The firewalls of nodes are opened for no other port. Unset, they are 80, 443 and 1024-65535. The
-	// port of healthCheck is allowed besides.
+	// TargetPorts are the ports on which load balancers may reach targets, to send requests and to
+	// check health: single ones (8080) and ranges (8000-8999). Node ports count as the ports that they
+	// are. The firewalls of nodes are opened for no other port. Unset, they are 80, 443 and
+	// 1024-65535. The port of healthCheck is allowed besides.
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=100
@@ -207,9 +209,9 @@ type LoadBalancerClassSpec struct {
 	// the cloud's default.
 	Attributes map[string]string `json:"attributes,omitempty"`
 
-	// Tags for load balancers and all that is made for one of them alone: its listeners, target groups,
-	// security group and imported certificates. Names that start with fairlead.dev/ are Fairlead's own,
-	// those that start with aws: are the cloud's.
+	// Tags for load balancers and all that is made for one of them alone: its listeners, target
+	// groups, security group and imported certificates. Names that start with fairlead.dev/ are
+	// Fairlead's own, those that start with aws: are the cloud's.
 	// +kubebuilder:validation:MaxProperties=40
 	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.startsWith('fairlead.dev/'))",message="names that start with fairlead.dev/ are Fairlead's own"
 	// +kubebuilder:validation:XValidation:rule="self.all(name, !name.matches('^(?i)aws:'))",message="names that start with aws: are the cloud's own"
@@ -227,8 +229,8 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:default="5m"
 	WarmTimeout *metav1.Duration `json:"warmTimeout,omitempty"`
 
-	// MoveGrace is how long an Ingress that moves to another load balancer is served by both,
-	// counted from when the new address is published; and how long one is served that names no class of
+	// MoveGrace is how long an Ingress that moves to another load balancer is served by both, counted
+	// from when the new address is published; and how long one is served that names no class of
 	// Fairlead's any more. Unset: 10 minutes.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
@@ -351,8 +353,8 @@ type HealthCheck struct {
 	// +kubebuilder:validation:Minimum=2
 	// +kubebuilder:validation:Maximum=10
 	UnhealthyThreshold int `json:"unhealthyThreshold,omitempty"`
-	// SuccessCodes is a list of statuses from 200 to 499 and ranges of them (200,204,300-399); for targets that speak
-	// gRPC, of codes from 0 to 99.
+	// SuccessCodes is a list of statuses from 200 to 499 and ranges of them (200,204,300-399); for
+	// targets that speak gRPC, of codes from 0 to 99.
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^([234][0-9]{2}(-[234][0-9]{2})?(,[234][0-9]{2}(-[234][0-9]{2})?)*|[0-9]{1,2}(-[0-9]{1,2})?(,[0-9]{1,2}(-[0-9]{1,2})?)*)$`
 	// +kubebuilder:validation:XValidation:rule="self.split(',').all(item, !item.contains('-') || int(item.split('-')[0]) <= int(item.split('-')[1]))",message="a range has to go up"

@@ -6,15 +6,16 @@ import (
 )
 
 // This file is what the operator says of each load balancer, and what it keeps to itself until the
-// next time. People read it and write nothing here but the annotations that pause and confirm. An object that
-// is deleted is written again; what it remembered is then lost, but no load balancer is.
+// next time. People read it and write nothing here but the annotations that pause and confirm. An
+// object that is deleted is written again; what it remembered is then lost, but no load balancer
+// is.
 
-// PausedAnnotation leaves a load balancer as it is, if its LoadBalancer or its IngressClass has it with the value
-// "true": what there would be to do is planned and reported, and not done.
+// PausedAnnotation leaves a load balancer as it is, if its LoadBalancer or its IngressClass has it
+// with the value "true": what there would be to do is planned and reported, and not done.
 const PausedAnnotation = Group + "/paused"
 
-// ConfirmVanishedAnnotation has the routes of Ingresses taken away that had vanished by a time, which is its value as
-// RFC 3339 has it. A time that is still to come confirms nothing.
+// ConfirmVanishedAnnotation has the routes of Ingresses taken away that had vanished by a time,
+// which is its value as RFC 3339 has it. A time that is still to come confirms nothing.
 const ConfirmVanishedAnnotation = Group + "/confirm-vanished"
 
 // The types of a load balancer's conditions.
@@ -25,8 +26,9 @@ const (
 	ConditionProgrammed = "Programmed"
 	// ConditionDegraded says whether something needs attention, whatever is served meanwhile.
 	ConditionDegraded = "Degraded"
-	// ConditionWaiting says what something waits for that is to be done, once it has waited for 15 s. Its last transition
-	// is when the wait began. A load balancer that has not waited so long has no such condition.
+	// ConditionWaiting says what something waits for that is to be done, once it has waited for 15 s.
+	// Its last transition is when the wait began. A load balancer that has not waited so long has no
+	// such condition.
 	ConditionWaiting = "Waiting"
 )
 
@@ -75,8 +77,8 @@ type LoadBalancerStatus struct {
 	// IPs are the IP addresses, where the cloud says them.
 	// +listType=atomic
 	IPs []string `json:"ips,omitempty"`
-	// Members are the Ingresses, as namespace/name, oldest first. Where they are too many to be listed here the newest are
-	// left out, and memberCount counts them all the same.
+	// Members are the Ingresses, as namespace/name, oldest first. Where they are too many to be listed
+	// here the newest are left out, and memberCount counts them all the same.
 	// +listType=atomic
 	Members []string `json:"members,omitempty"`
 	// MemberCount is how many they are.
@@ -89,7 +91,8 @@ type LoadBalancerStatus struct {
 	Rules int32 `json:"rules"`
 	// RuleLimit is how many they may have; 0 if the cloud knows no limit.
 	RuleLimit int32 `json:"ruleLimit,omitempty"`
-	// Conditions are Accepted, Programmed and Degraded, and Waiting once something has waited for 15 s.
+	// Conditions are Accepted, Programmed and Degraded, and Waiting once something has waited for 15
+	// s.
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
@@ -100,8 +103,8 @@ type LoadBalancerStatus struct {
 	OmittedDiagnostics int32 `json:"omittedDiagnostics,omitempty"`
 	// LastError is why the last attempt to change the load balancer did not succeed.
 	LastError string `json:"lastError,omitempty"`
-	// Term is the replica that last began to carry out a plan, and which time it had the lease. Another one that finds its
-	// own name gone looks at the cloud anew.
+	// Term is the replica that last began to carry out a plan, and which time it had the lease.
+	// Another one that finds its own name gone looks at the cloud anew.
 	Term string `json:"term,omitempty"`
 	// LastPlan is the last one that had something to do, done or not.
 	LastPlan *PlanStatus `json:"lastPlan,omitempty"`
@@ -169,12 +172,13 @@ type Memory struct {
 	// holds none that can be.
 	// +listType=atomic
 	Certificates []SecretCertificate `json:"certificates,omitempty"`
-	// CloudCertificates are those that the cloud has of itself and that listeners show, with the hosts that they were
-	// chosen for. They go on being shown while the cloud cannot be asked for certificates.
+	// CloudCertificates are those that the cloud has of itself and that listeners show, with the hosts
+	// that they were chosen for. They go on being shown while the cloud cannot be asked for
+	// certificates.
 	// +listType=atomic
 	CloudCertificates []CloudCertificate `json:"cloudCertificates,omitempty"`
-	// Clients are those that users sign in with, of Secrets. One goes on being used while its Secret cannot be
-	// read.
+	// Clients are those that users sign in with, of Secrets. One goes on being used while its Secret
+	// cannot be read.
 	// +listType=atomic
 	Clients []SecretClient `json:"clients,omitempty"`
 	// Hosts are the owners of the hosts of a group across namespaces.
@@ -183,7 +187,8 @@ type Memory struct {
 	// Rules are those that are ours, each by a digest, where the class has others stay beside them.
 	// +listType=atomic
 	Rules []string `json:"rules,omitempty"`
-	// LostAt is when the LoadBalancer of a load balancer that exists was found to be gone, so that it was written anew.
+	// LostAt is when the LoadBalancer of a load balancer that exists was found to be gone, so that it
+	// was written anew.
 	LostAt *metav1.Time `json:"lostAt,omitempty"`
 }
 
@@ -211,8 +216,8 @@ type MemberMemory struct {
 	PublishedAt *metav1.Time `json:"publishedAt,omitempty"`
 	// Served says that routes of the Ingress have been in the cloud.
 	Served bool `json:"served,omitempty"`
-	// DepartedAt is when the Ingress was first seen to name no class of Fairlead's any more. It is let go
-	// once the class's moveGrace has passed since then.
+	// DepartedAt is when the Ingress was first seen to name no class of Fairlead's any more. It is let
+	// go once the class's moveGrace has passed since then.
 	DepartedAt *metav1.Time `json:"departedAt,omitempty"`
 	// VanishedAt is when the Ingress was first seen to be gone without having been let go of.
 	VanishedAt *metav1.Time `json:"vanishedAt,omitempty"`
@@ -251,11 +256,11 @@ type HostOwner struct {
 	Host string `json:"host"`
 	// Namespace is the owner.
 	Namespace string `json:"namespace"`
-	// Until is when the host is free for other namespaces. It is set while no Ingress of the owner names
-	// the host.
+	// Until is when the host is free for other namespaces. It is set while no Ingress of the owner
+	// names the host.
 	Until *metav1.Time `json:"until,omitempty"`
-	// Yields says that a certificate of another namespace with a name for the host was there before it, so that
-	// the host is not served over HTTPS.
+	// Yields says that a certificate of another namespace with a name for the host was there before
+	// it, so that the host is not served over HTTPS.
 	Yields bool `json:"yields,omitempty"`
 }
 
@@ -277,7 +282,8 @@ type AcceptedVersion struct {
 
 // Rejection is a version of an Ingress that the cloud refused, or a certificate.
 type Rejection struct {
-	// Version stands for the spec and the annotations that Fairlead reads, or is the ID of a certificate.
+	// Version stands for the spec and the annotations that Fairlead reads, or is the ID of a
+	// certificate.
 	Version string `json:"version"`
 	// Message is in the cloud's words.
 	Message string `json:"message"`

@@ -17,8 +17,8 @@ import (
 	"fairlead.dev/fairlead/test/page"
 )
 
-// This file writes the reference page of our kinds from their generated definitions, and checks that
-// the committed page is the same.
+// This file writes the reference page of our kinds from their generated definitions, and checks
+// that the committed page is the same.
 
 //go:generate go test . -run ^TestReference$ -update
 

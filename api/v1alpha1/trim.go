@@ -28,13 +28,14 @@ const (
 	MaxSize = 5 << 18
 )
 
-// Trim cuts the status to what can be stored in size bytes, and returns the Ingresses that lost their last accepted
-// versions: until they are accepted again they have nothing to fall back to. First it cuts long lists. If that is not
-// enough, the namespace that takes the most bytes of the status loses one entry after another, in this order:
-// diagnostics about it, the largest last accepted versions, what the cloud rejected (it is tried again then), owned
-// hosts, certificates, and what members are leaving. So a namespace with much costs the others nothing, as long as it
-// has something to lose. The names of members stay: the compiler bounds how many there are. It is an error if the
-// status is too large all the same.
+// Trim cuts the status to what can be stored in size bytes, and returns the Ingresses that lost
+// their last accepted versions: until they are accepted again they have nothing to fall back to.
+// First it cuts long lists. If that is not enough, the namespace that takes the most bytes of the
+// status loses one entry after another, in this order: diagnostics about it, the largest last
+// accepted versions, what the cloud rejected (it is tried again then), owned hosts, certificates,
+// and what members are leaving. So a namespace with much costs the others nothing, as long as it
+// has something to lose. The names of members stay: the compiler bounds how many there are. It is
+// an error if the status is too large all the same.
 func (s *LoadBalancerStatus) Trim(size int) ([]string, error) {
 	s.OmittedDiagnostics += cut(&s.Diagnostics, MaxDiagnostics)
 	s.Memory.Hosts = boundHosts(s.Memory.Hosts, MaxHosts)
@@ -87,8 +88,8 @@ type trimming struct {
 	diagnostics, hosts, certificates, steps map[int]bool
 }
 
-// A holder is a namespace, with how many bytes it takes and the entries that can be left out, by their rank. What is of
-// no namespace has a holder with the name "".
+// A holder is a namespace, with how many bytes it takes and the entries that can be left out, by
+// their rank. What is of no namespace has a holder with the name "".
 type holder struct {
 	namespace string
 	size      int
@@ -100,7 +101,8 @@ type entry struct {
 	rank
 	size int // how many bytes fewer there are without it
 
-	// Of the entries of one rank those with the most weight go first, of these the oldest, and of these the first by name.
+	// Of the entries of one rank those with the most weight go first, of these the oldest, and of
+	// these the first by name.
 	weight int
 	at     time.Time
 	name   string
@@ -225,8 +227,8 @@ func (t *trimming) weighMember(m *MemberMemory) error {
 	return nil
 }
 
-// trim leaves out entries until there is no excess any more. Of two namespaces that take as much the first by name loses,
-// so that equal statuses are cut equally.
+// trim leaves out entries until there is no excess any more. Of two namespaces that take as much
+// the first by name loses, so that equal statuses are cut equally.
 func (t *trimming) trim() {
 	namespaces := slices.SortedFunc(maps.Values(t.by), func(a, b *holder) int { return cmp.Compare(a.namespace, b.namespace) })
 	for _, of := range namespaces {
@@ -275,8 +277,8 @@ func namespaceOf(name string) string {
 	return namespace
 }
 
-// namespaceOfSource is the namespace of an object that a diagnostic is about, of the kind, the object and the field;
-// "" if it has none.
+// namespaceOfSource is the namespace of an object that a diagnostic is about, of the kind, the
+// object and the field; "" if it has none.
 func namespaceOfSource(source string) string {
 	if words := strings.Fields(source); len(words) > 1 {
 		if namespace, _, found := strings.Cut(words[1], "/"); found {
@@ -286,9 +288,10 @@ func namespaceOfSource(source string) string {
 	return ""
 }
 
-// boundHosts forgets owners of hosts where there are more than fit in size bytes. The namespaces with the
-// most lose the surplus, so that a namespace which names thousands of hosts costs the others nothing:
-// first hosts that no Ingress names any more, then the last ones by name. Equal lists are cut equally.
+// boundHosts forgets owners of hosts where there are more than fit in size bytes. The namespaces
+// with the most lose the surplus, so that a namespace which names thousands of hosts costs the
+// others nothing: first hosts that no Ingress names any more, then the last ones by name. Equal
+// lists are cut equally.
 func boundHosts(hosts []HostOwner, size int) []HostOwner {
 	by, total := map[string][]HostOwner{}, 0
 	for _, h := range hosts {

@@ -78,7 +78,8 @@ func TestTrim(t *testing.T) {
 	}
 }
 
-// A namespace with large Ingresses loses its own versions, and not the older ones of its neighbours.
+// A namespace with large Ingresses loses its own versions, and not the older ones of its
+// neighbours.
 func TestTrimIsFairToNamespaces(t *testing.T) {
 	large := func(ingress string, day, kilobytes int) MemberMemory {
 		m := remembering(ingress, day)
@@ -126,8 +127,8 @@ func TestTrimIsFairToNamespaces(t *testing.T) {
 	}
 }
 
-// Rejections of the namespace with the most go, and what its members are leaving behind these; the names of members stay,
-// and the neighbour keeps all of its own.
+// Rejections of the namespace with the most go, and what its members are leaving behind these; the
+// names of members stay, and the neighbour keeps all of its own.
 func TestTrimForgetsWhatCanBeFoundOutAgain(t *testing.T) {
 	const many = 2000
 	name := func(i int) string { return fmt.Sprintf("bob/%s-%04d", strings.Repeat("n", 248), i) }
@@ -162,8 +163,8 @@ func TestTrimForgetsWhatCanBeFoundOutAgain(t *testing.T) {
 	}
 }
 
-// A crowd with hosts, certificates and diagnostics takes nothing from a neighbour, and the status can be stored whatever
-// the crowd has.
+// A crowd with hosts, certificates and diagnostics takes nothing from a neighbour, and the status
+// can be stored whatever the crowd has.
 func TestTrimOfACrowd(t *testing.T) {
 	now := metav1.Now()
 	long := func(prefix string, i, n int) string {

@@ -11,7 +11,8 @@ import (
 	"fairlead.dev/fairlead/test/page"
 )
 
-// This file holds what is compiled in to config: the roles of the operator, and the fields of its kinds.
+// This file holds what is compiled in to config: the roles of the operator, and the fields of its
+// kinds.
 
 //go:generate go test . -run ^TestWhatIsCompiledIn$ -update
 

@@ -19,7 +19,8 @@ import (
 
 // This file asks the API server whether the caller may do what config/rbac allows the operator.
 
-// The roles are config/rbac/operator.yaml and config/rbac/namespaced/cluster.yaml. A test writes them.
+// The roles are config/rbac/operator.yaml and config/rbac/namespaced/cluster.yaml. A test writes
+// them.
 var (
 	//go:embed operator.yaml
 	operatorText []byte

@@ -11,7 +11,8 @@ import (
 	"fairlead.dev/fairlead/model/check"
 )
 
-// This file finds webhooks that stand between the API server and what the operator reads and writes.
+// This file finds webhooks that stand between the API server and what the operator reads and
+// writes.
 
 // A Webhook is one of a ValidatingWebhookConfiguration or a MutatingWebhookConfiguration.
 type Webhook struct {
@@ -21,7 +22,8 @@ type Webhook struct {
 	FailurePolicy             *admissionv1.FailurePolicyType
 }
 
-// checkWebhooks says which webhooks keep Ingresses or our kinds from being written when they do not answer.
+// checkWebhooks says which webhooks keep Ingresses or our kinds from being written when they do not
+// answer.
 func checkWebhooks(ctx context.Context, c Cluster) []check.Finding {
 	const id = "cluster/webhook"
 	all, err := c.Webhooks(ctx)
@@ -30,8 +32,8 @@ func checkWebhooks(ctx context.Context, c Cluster) []check.Finding {
 	}
 	var out []check.Finding
 	for _, w := range all {
-		// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#failure-policy: the
-		// default is Fail.
+		// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#failure-policy:
+		// the default is Fail.
 		fails := w.FailurePolicy == nil || *w.FailurePolicy == admissionv1.Fail
 		if fails && slices.ContainsFunc(w.Rules, meant) {
 			out = append(out, w.check(ctx, c))

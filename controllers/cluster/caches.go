@@ -18,8 +18,9 @@ import (
 
 // This file says what the caches keep of the objects of the cluster.
 
-// Cache returns the options of caches that keep of every object the fields that the operator reads. With a namespace they
-// hold that namespace and its objects alone, and with SecretsLabelled the Secrets with the label alone.
+// Cache returns the options of caches that keep of every object the fields that the operator reads.
+// With a namespace they hold that namespace and its objects alone, and with SecretsLabelled the
+// Secrets with the label alone.
 func Cache(secrets SecretsMode, namespace string) cache.Options {
 	o := cache.Options{DefaultTransform: slim}
 	o.ByObject = map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: SlimNode}, &corev1.Pod{}: {Transform: SlimPod}}
@@ -33,8 +34,8 @@ func Cache(secrets SecretsMode, namespace string) cache.Options {
 	return o
 }
 
-// slim drops managedFields, and the copy of the whole object that kubectl apply keeps: each takes as much memory as the
-// fields. The operator writes by patches, which leave both as they are.
+// slim drops managedFields, and the copy of the whole object that kubectl apply keeps: each takes
+// as much memory as the fields. The operator writes by patches, which leave both as they are.
 func slim(o any) (any, error) {
 	if object, ok := o.(metav1.Object); ok {
 		object.SetManagedFields(nil)

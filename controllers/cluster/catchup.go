@@ -24,17 +24,18 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// This file has a term begin with caches that hold what the API server holds. The cache of a replica that takes over may be
-// behind: its watch is broken for some seconds, or it was filled by an API server that is behind the others. The operator that
-// led before has carried out changes that this one has not seen yet, and this one would undo them.
+// This file has a term begin with caches that hold what the API server holds. The cache of a
+// replica that takes over may be behind: its watch is broken for some seconds, or it was filled by
+// an API server that is behind the others. The operator that led before has carried out changes
+// that this one has not seen yet, and this one would undo them.
 
 // informers are the caches, by kind.
 type informers interface {
 	GetInformer(ctx context.Context, kind client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
 }
 
-// CatchUp waits, once, until the cache of each kind holds what the API server holds at that time. Versions of a resource can be
-// compared (https://www.kubernetes.dev/resources/keps/5504/).
+// CatchUp waits, once, until the cache of each kind holds what the API server holds at that time.
+// Versions of a resource can be compared (https://www.kubernetes.dev/resources/keps/5504/).
 type CatchUp struct {
 	informers informers
 	server    client.Reader
@@ -51,8 +52,9 @@ func NewCatchUp(of informers, server client.Reader, scope string, scheme *runtim
 	return &CatchUp{informers: of, server: server, scope: scope, scheme: scheme, logger: logger, kinds: map[schema.GroupVersionKind]client.Object{}, over: make(chan struct{})}
 }
 
-// Add adds a kind. Kinds that are watched as metadata are left out, since records and Secrets are read from the API server,
-// and so are Pods, since a Pod that is not seen yet is waited for (unconfirmed.go).
+// Add adds a kind. Kinds that are watched as metadata are left out, since records and Secrets are
+// read from the API server, and so are Pods, since a Pod that is not seen yet is waited for
+// (unconfirmed.go).
 func (c *CatchUp) Add(kind client.Object) error {
 	switch kind.(type) {
 	case *metav1.PartialObjectMetadata, *corev1.Pod:
@@ -145,7 +147,8 @@ func (c *CatchUp) list(ctx context.Context, gvk schema.GroupVersionKind) (*laggi
 	}
 }
 
-// holds reports whether an object is among those that the operator looks after. The cache may have others too.
+// holds reports whether an object is among those that the operator looks after. The cache may have
+// others too.
 func (c *CatchUp) holds(o client.Object) bool {
 	if _, ok := o.(*corev1.Namespace); ok {
 		return c.scope == "" || o.GetName() == c.scope
@@ -153,7 +156,8 @@ func (c *CatchUp) holds(o client.Object) bool {
 	return c.scope == "" || o.GetNamespace() == "" || o.GetNamespace() == c.scope
 }
 
-// lagging holds the objects of which a cache is behind a list of the API server. It handles the events of the cache.
+// lagging holds the objects of which a cache is behind a list of the API server. It handles the
+// events of the cache.
 type lagging struct {
 	within func(client.Object) bool // whether the list is about an object
 
@@ -211,7 +215,8 @@ func (b *lagging) change(do func()) {
 	}
 }
 
-// older reports whether a version is older than another one. Versions that cannot be compared are not.
+// older reports whether a version is older than another one. Versions that cannot be compared are
+// not.
 func older(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order < 0
@@ -242,7 +247,8 @@ func (c CaughtUp[K]) Start(ctx context.Context, _ workqueue.TypedRateLimitingInt
 	return nil
 }
 
-// WaitForSync waits no longer than for the caches to be filled: a replica whose caches are behind for longer gives up its lease.
+// WaitForSync waits no longer than for the caches to be filled: a replica whose caches are behind
+// for longer gives up its lease.
 func (c CaughtUp[K]) WaitForSync(ctx context.Context) error {
 	select {
 	case <-c.over:

@@ -20,8 +20,8 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 )
 
-// TestATermBeginsOnceItsCachesHaveCaughtUp: loops begin when the cache holds at least the versions that the API server had when
-// the term began.
+// TestATermBeginsOnceItsCachesHaveCaughtUp: loops begin when the cache holds at least the versions
+// that the API server had when the term began.
 func TestATermBeginsOnceItsCachesHaveCaughtUp(t *testing.T) {
 	for name, c := range map[string]struct {
 		cached  []string // [namespace/]name@version

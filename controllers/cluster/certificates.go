@@ -9,8 +9,9 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// This file caches what was read from the certificates in Secrets. To parse a key and to check a chain takes milliseconds,
-// and several load balancers can use one Secret: each version of a Secret is parsed once. Keys are not kept.
+// This file caches what was read from the certificates in Secrets. To parse a key and to check a
+// chain takes milliseconds, and several load balancers can use one Secret: each version of a Secret
+// is parsed once. Keys are not kept.
 
 // CertificateCache holds judgements by the version of the Secret.
 type CertificateCache struct {

@@ -9,10 +9,11 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file indexes which load balancers depend on which objects, so that a change of one object reconciles these alone.
+// This file indexes which load balancers depend on which objects, so that a change of one object
+// reconciles these alone.
 
-// Dependencies is an index of load balancers by the objects that they depend on: their Ingresses, and what their last
-// snapshot was made of.
+// Dependencies is an index of load balancers by the objects that they depend on: their Ingresses,
+// and what their last snapshot was made of.
 type Dependencies struct {
 	mu         sync.Mutex
 	Dependents map[Ref]map[lb.Key]bool
@@ -25,8 +26,8 @@ func NewDependencies() *Dependencies {
 	return &Dependencies{Dependents: map[Ref]map[lb.Key]bool{}, Members: map[lb.Key]map[string]bool{}, groups: map[string]map[lb.Key]bool{}, Refs: map[lb.Key][]Ref{}}
 }
 
-// Place adds an Ingress to load balancers and returns all that depend on it: those, and those to which it was added before
-// and that have not released it.
+// Place adds an Ingress to load balancers and returns all that depend on it: those, and those to
+// which it was added before and that have not released it.
 func (d *Dependencies) Place(ingress Ref, keys []lb.Key) []lb.Key {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -56,8 +57,8 @@ func (d *Dependencies) MembersOf(key lb.Key) []string {
 	return slices.Sorted(maps.Keys(d.Members[key]))
 }
 
-// MembersBeside returns the Ingresses of the other load balancers of the same group: a group is several load balancers where
-// members differ in a setting that cannot change in place.
+// MembersBeside returns the Ingresses of the other load balancers of the same group: a group is
+// several load balancers where members differ in a setting that cannot change in place.
 func (d *Dependencies) MembersBeside(key lb.Key) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -70,8 +71,8 @@ func (d *Dependencies) MembersBeside(key lb.Key) []string {
 	return out
 }
 
-// SetReferences sets the objects that a load balancer depends on besides its members. It is called before these objects are
-// read, so that no change falls between the two.
+// SetReferences sets the objects that a load balancer depends on besides its members. It is called
+// before these objects are read, so that no change falls between the two.
 func (d *Dependencies) SetReferences(key lb.Key, refs []Ref) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -87,7 +88,8 @@ func (d *Dependencies) SetReferences(key lb.Key, refs []Ref) {
 	}
 }
 
-// Of returns the objects that the last snapshot of a load balancer was made of, besides its members.
+// Of returns the objects that the last snapshot of a load balancer was made of, besides its
+// members.
 func (d *Dependencies) Of(key lb.Key) []Ref {
 	d.mu.Lock()
 	defer d.mu.Unlock()

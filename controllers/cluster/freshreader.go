@@ -18,11 +18,12 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
-// This file reads from the API server what is otherwise read from the cache. A plan that takes away much is made once more
-// from it.
+// This file reads from the API server what is otherwise read from the cache. A plan that takes away
+// much is made once more from it.
 
-// FreshReader lists each kind once from the API server, as the operator's role allows, and finds objects in that list. Kinds
-// that it does not list are read from the cache. It is for one gathering.
+// FreshReader lists each kind once from the API server, as the operator's role allows, and finds
+// objects in that list. Kinds that it does not list are read from the cache. It is for one
+// gathering.
 type FreshReader struct {
 	client.Reader // the cache
 	Server        client.Reader
@@ -30,7 +31,8 @@ type FreshReader struct {
 	Read          map[reflect.Type]map[client.ObjectKey]client.Object
 }
 
-// listOf returns an empty list of the kind of an object; nil for a kind that is read from the cache.
+// listOf returns an empty list of the kind of an object; nil for a kind that is read from the
+// cache.
 func listOf(o client.Object) client.ObjectList {
 	switch o.(type) {
 	case *networkingv1.Ingress:
@@ -45,7 +47,8 @@ func listOf(o client.Object) client.ObjectList {
 	return nil
 }
 
-// within limits a list of a kind to what the operator looks after, which is a namespace, or everything if it is "".
+// within limits a list of a kind to what the operator looks after, which is a namespace, or
+// everything if it is "".
 func within(kind, scope string) []client.ListOption {
 	switch kind {
 	case "IngressClass", v1alpha1.KindClusterLoadBalancerClass:

@@ -12,13 +12,13 @@ import (
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
-// This file reads Nodes. They are read only once there are targets of type instance: most clusters have none, and Nodes are
-// large and change all the time.
+// This file reads Nodes. They are read only once there are targets of type instance: most clusters
+// have none, and Nodes are large and change all the time.
 
 // NodesIn returns all Nodes. The caller must not change them.
 func NodesIn(ctx context.Context, from client.Reader) ([]*corev1.Node, error) {
-	// Until they are there the cache does not answer, which without the right to read them is never. It goes on filling
-	// meanwhile, and the reconcile is tried again.
+	// Until they are there the cache does not answer, which without the right to read them is never.
+	// It goes on filling meanwhile, and the reconcile is tried again.
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	var list corev1.NodeList

@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
-// This file reads Pods. There are many and they change all the time: of Pods without our readiness gate the caches keep the
-// name and the addresses alone.
+// This file reads Pods. There are many and they change all the time: of Pods without our readiness
+// gate the caches keep the name and the addresses alone.
 
 // PodReader reads Pods from a cache.
 type PodReader struct {
@@ -62,8 +62,8 @@ func (r PodReader) PodsOf(ctx context.Context, list []*discoveryv1.EndpointSlice
 	return pods, awaited, nil
 }
 
-// ServicesOf returns the Services of a Pod: those whose EndpointSlices list it, and those whose selectors match it, for its
-// endpoint may not be written yet.
+// ServicesOf returns the Services of a Pod: those whose EndpointSlices list it, and those whose
+// selectors match it, for its endpoint may not be written yet.
 func (r PodReader) ServicesOf(ctx context.Context, pod *corev1.Pod) ([]Ref, error) {
 	out, err := r.ServicesListing(ctx, pod)
 	if err != nil {
@@ -96,7 +96,8 @@ func (r PodReader) ServicesListing(ctx context.Context, pod *corev1.Pod) (map[Re
 	return out, nil
 }
 
-// SlimPod keeps of a Pod with our readiness gate what is read, and of any other the name and the addresses.
+// SlimPod keeps of a Pod with our readiness gate what is read, and of any other the name and the
+// addresses.
 func SlimPod(o any) (any, error) {
 	p, ok := o.(*corev1.Pod)
 	if !ok {

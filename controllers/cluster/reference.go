@@ -1,5 +1,5 @@
-// Package cluster reads Kubernetes: from caches, from the API server where a cache may be behind, and Secrets by their
-// names. It knows which load balancers depend on which objects.
+// Package cluster reads Kubernetes: from caches, from the API server where a cache may be behind,
+// and Secrets by their names. It knows which load balancers depend on which objects.
 package cluster
 
 import (

@@ -14,9 +14,9 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file reads the Secrets that Ingresses name. Of all others the metadata alone is watched: their contents are nowhere in
-// this process. A Secret that was read is kept for a minute, since a load balancer that waits for the cloud is compiled every
-// few seconds.
+// This file reads the Secrets that Ingresses name. Of all others the metadata alone is watched:
+// their contents are nowhere in this process. A Secret that was read is kept for a minute, since a
+// load balancer that waits for the cloud is compiled every few seconds.
 
 // SecretsMode says which Secrets may be served.
 type SecretsMode string
@@ -49,7 +49,8 @@ func NewSecretReader(mode SecretsMode, server, watched client.Reader) SecretRead
 // ForgetAll forgets the Secrets that were read.
 func (s *SecretReader) ForgetAll() { s.kept = &keptSecrets{} }
 
-// Read returns the Secrets that exist and may be served, and for those that could not be read the reason, by namespace/name.
+// Read returns the Secrets that exist and may be served, and for those that could not be read the
+// reason, by namespace/name.
 func (s SecretReader) Read(ctx context.Context, refs map[Ref]bool) ([]*corev1.Secret, map[string]string) {
 	var out []*corev1.Secret
 	unread := map[string]string{}
@@ -150,7 +151,8 @@ func (s SecretReader) Withheld() string {
 	}
 }
 
-// list reads a Secret by a list, since the role of SecretsLabelled does not permit to get one by its name.
+// list reads a Secret by a list, since the role of SecretsLabelled does not permit to get one by
+// its name.
 func (s SecretReader) list(ctx context.Context, r Ref) (*corev1.Secret, error) {
 	var found corev1.SecretList
 	err := s.From.List(ctx, &found, client.InNamespace(r.Namespace), labelledSecrets, client.MatchingFields{metav1.ObjectNameField: r.Name})

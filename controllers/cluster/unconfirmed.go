@@ -8,13 +8,14 @@ import (
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
-// This file waits for Pods that were not seen yet. EndpointSlices and Pods come in any order, and a cache that was just filled
-// may be behind: an endpoint that no Pod confirms is no new target, and it counts as foreign only after a while.
+// This file waits for Pods that were not seen yet. EndpointSlices and Pods come in any order, and a
+// cache that was just filled may be behind: an endpoint that no Pod confirms is no new target, and
+// it counts as foreign only after a while.
 
 const (
-	// Lag is how long a Pod may take to be seen after an EndpointSlice that lists it. It is far less than a
-	// network takes to give the address of a Pod that is gone to another one: 30 seconds on AWS, by
-	// https://github.com/aws/amazon-vpc-cni-k8s#ip_cooldown_period-v1150.
+	// Lag is how long a Pod may take to be seen after an EndpointSlice that lists it. It is far less
+	// than a network takes to give the address of a Pod that is gone to another one: 30 seconds on
+	// AWS, by https://github.com/aws/amazon-vpc-cni-k8s#ip_cooldown_period-v1150.
 	Lag = 10 * time.Second
 	// doubted is how long it is remembered that an address has been in doubt, so that to list it anew
 	// under another name gives it no more time.
@@ -34,7 +35,8 @@ type unseen struct {
 
 func newUnseen() *unseen { return &unseen{since: map[addressIn]time.Time{}} }
 
-// fresh reports whether no Pod has confirmed a claim for so short a time that the Pod may be seen yet.
+// fresh reports whether no Pod has confirmed a claim for so short a time that the Pod may be seen
+// yet.
 func (u *unseen) fresh(c endpoints.Claim, vouched bool, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package defaultclass keeps an IngressClass in the cluster, where --manage-ingress-class says so, so that Ingresses have one
-// to name.
+// Package defaultclass keeps an IngressClass in the cluster, where --manage-ingress-class says so,
+// so that Ingresses have one to name.
 package defaultclass
 
 import (
@@ -27,8 +27,9 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// A classMaker creates an IngressClass whenever it is missing. It never changes one that exists: spec.controller is
-// immutable, and its parameters and whether it is the default are for the owner of the cluster to say.
+// A classMaker creates an IngressClass whenever it is missing. It never changes one that exists:
+// spec.controller is immutable, and its parameters and whether it is the default are for the owner
+// of the cluster to say.
 type classMaker struct {
 	name     string
 	cache    client.Reader
@@ -39,8 +40,8 @@ type classMaker struct {
 	last *networkingv1.IngressClassSpec // as it was before it was deleted
 }
 
-// New returns a reconciler that creates an IngressClass whenever it is missing, and the sources that trigger it. With no
-// recorder it sends no events.
+// New returns a reconciler that creates an IngressClass whenever it is missing, and the sources
+// that trigger it. With no recorder it sends no events.
 func New(name string, from cache.Cache, c client.Client, recorder events.EventRecorder, known *records.Cache) (reconcile.TypedReconciler[string], []source.TypedSource[string]) {
 	maker := &classMaker{name: name, cache: c, writer: c, events: recorder, memories: known}
 	return maker, maker.sources(from)
@@ -85,8 +86,8 @@ func (c *classMaker) create(ctx context.Context) error {
 	return nil
 }
 
-// lostParameters reports whether a load balancer of the class is served under parameters. Without them it might be open to
-// more clients than its owner allows.
+// lostParameters reports whether a load balancer of the class is served under parameters. Without
+// them it might be open to more clients than its owner allows.
 func (c *classMaker) lostParameters(ctx context.Context) (bool, error) {
 	if err := c.memories.Ready(ctx); err != nil {
 		return false, fmt.Errorf("reading what is remembered: %w", err)

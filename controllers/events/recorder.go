@@ -20,8 +20,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file sends events, each once. The name of an event is a hash of its content: one that a process before this one has
-// sent exists already, and the API server refuses a second one.
+// This file sends events, each once. The name of an event is a hash of its content: one that a
+// process before this one has sent exists already, and the API server refuses a second one.
 
 func NewRecorder(writer client.Writer, server client.Reader) *Recorder {
 	return &Recorder{writer: writer, server: server}
@@ -44,8 +44,8 @@ const (
 	noSooner = time.Minute
 )
 
-// SendNew sends an event for each diagnostic of a load balancer that is new, to the Ingress that it is about. The first
-// time, those are new that no operator before this one has reported.
+// SendNew sends an event for each diagnostic of a load balancer that is new, to the Ingress that it
+// is about. The first time, those are new that no operator before this one has reported.
 func (h *Recorder) SendNew(ctx context.Context, key lb.Key, found []diag.Diagnostic, reported func(diag.Diagnostic) bool, about func(diag.Diagnostic) *networkingv1.Ingress) error {
 	h.mu.Lock()
 	said, here := h.said[key]
@@ -115,8 +115,8 @@ func (h *Recorder) remember(name string, at time.Time) {
 	h.sent[name] = at
 }
 
-// SentBefore reports whether a process before this one has sent the event of a diagnostic. It is for Ingresses of no load
-// balancer, which no record has.
+// SentBefore reports whether a process before this one has sent the event of a diagnostic. It is
+// for Ingresses of no load balancer, which no record has.
 func (h *Recorder) SentBefore(ctx context.Context, ing *networkingv1.Ingress, d diag.Diagnostic) bool {
 	e := OfDiagnostic(ing, d).Object()
 	h.mu.Lock()
@@ -129,8 +129,8 @@ func (h *Recorder) SentBefore(ctx context.Context, ing *networkingv1.Ingress, d 
 	return true
 }
 
-// due reports whether an event is to be sent now. An event that was sent before gets another name: a diagnostic that comes
-// back is sent again.
+// due reports whether an event is to be sent now. An event that was sent before gets another name:
+// a diagnostic that comes back is sent again.
 func (h *Recorder) due(e *eventsv1.Event) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

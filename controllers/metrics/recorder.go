@@ -55,7 +55,8 @@ func (m *Recorder) Took(loop string) func(time.Duration) {
 	return func(long time.Duration) { m.Changes.WithLabelValues(loop).Observe(long.Seconds()) }
 }
 
-// Describe describes the rows of the table. With Collect it makes the recorder a prometheus.Collector.
+// Describe describes the rows of the table. With Collect it makes the recorder a
+// prometheus.Collector.
 func (m *Recorder) Describe(to chan<- *prometheus.Desc) {
 	for _, row := range table {
 		to <- row.desc()
@@ -80,7 +81,8 @@ type exposition struct {
 	to      prometheus.Registerer
 }
 
-// NewExposition returns a runnable that has metrics scraped for as long as the operator runs, as the leader or not.
+// NewExposition returns a runnable that has metrics scraped for as long as the operator runs, as
+// the leader or not.
 func NewExposition(m *Recorder, to prometheus.Registerer) manager.Runnable { return exposition{m, to} }
 
 // Start registers the metrics until the context ends. Of two operators in one process, as tests

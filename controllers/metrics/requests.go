@@ -12,7 +12,8 @@ func NewRequests() *Requests {
 	return &Requests{prometheus.NewCounterVec(prometheus.CounterOpts{Name: cloudRequests.Name, Help: cloudRequests.meaning}, cloudRequests.labels)}
 }
 
-// Count counts one request. Its result is ok, or the API's name of an error, of which there are few.
+// Count counts one request. Its result is ok, or the API's name of an error, of which there are
+// few.
 func (r *Requests) Count(service, operation, result string) {
 	r.counter.WithLabelValues(service, operation, result).Inc()
 }

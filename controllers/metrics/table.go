@@ -1,13 +1,14 @@
-// Package metrics is what Prometheus scrapes: a table of metrics, the counters of one operator, and a provider whose calls are
-// counted and timed.
+// Package metrics is what Prometheus scrapes: a table of metrics, the counters of one operator, and
+// a provider whose calls are counted and timed.
 package metrics
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// This file is the table of metrics, of which docs/reference/metrics.md is made. No metric has a label for Ingresses, of which
-// there may be thousands; load balancers and namespaces are labels only where few of them have a series, or each has one.
+// This file is the table of metrics, of which docs/reference/metrics.md is made. No metric has a
+// label for Ingresses, of which there may be thousands; load balancers and namespaces are labels
+// only where few of them have a series, or each has one.
 
 // A Metric is a row of the table.
 type Metric struct {

@@ -10,8 +10,8 @@ import (
 
 // This file measures how long changes of objects take until the cloud has them.
 
-// Backlog holds the changes that a watch has delivered and that the cloud does not have yet. Of several changes of one key the
-// first one counts.
+// Backlog holds the changes that a watch has delivered and that the cloud does not have yet. Of
+// several changes of one key the first one counts.
 type Backlog[K comparable] struct {
 	mu    sync.Mutex
 	heard map[K]time.Time // those with which no reconcile has begun
@@ -62,8 +62,8 @@ func (b *Backlog[K]) Worked(k K) {
 	}
 }
 
-// Met records that the cloud has the changes with which a reconcile began. It returns how long that took, or false where nothing had to
-// be changed.
+// Met records that the cloud has the changes with which a reconcile began. It returns how long that
+// took, or false where nothing had to be changed.
 func (b *Backlog[K]) Met(k K) (took time.Duration, worked bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,14 +7,16 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// This file reconciles changes that come together at once. People apply and delete whole directories, one object after
-// the other, and where each step is a call that is limited, many small plans cost more than one large one:
-// rules are deleted one by one whose load balancer goes a moment later.
+// This file reconciles changes that come together at once. People apply and delete whole
+// directories, one object after the other, and where each step is a call that is limited, many
+// small plans cost more than one large one: rules are deleted one by one whose load balancer goes a
+// moment later.
 
 // longestBurst is after how many times the pause a burst is over at the latest.
 const longestBurst = 10
 
-// A burstQueue holds a key back until its burst is over: until no change of it has come for a pause. Retries do not wait.
+// A burstQueue holds a key back until its burst is over: until no change of it has come for a
+// pause. Retries do not wait.
 type burstQueue[K comparable] struct {
 	Queue[K]
 	pause time.Duration // without anything new, after which a burst is over

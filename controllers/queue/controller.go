@@ -1,5 +1,5 @@
-// Package queue runs reconcilers: it watches kinds of objects, gathers changes that come together, limits how much is worked
-// on at a time and for how long, and retries.
+// Package queue runs reconcilers: it watches kinds of objects, gathers changes that come together,
+// limits how much is worked on at a time and for how long, and retries.
 package queue
 
 import (
@@ -39,7 +39,8 @@ type Controller[K comparable] struct {
 	Queued   func(ctx context.Context, key K) (over func()) // see bounded
 }
 
-// AddTo adds the controller to a manager, and begins to fill the caches of the kinds that it watches.
+// AddTo adds the controller to a manager, and begins to fill the caches of the kinds that it
+// watches.
 func (l Controller[K]) AddTo(ctx context.Context, m manager.Manager, logger logr.Logger) error {
 	unique := true // two operators in one process, as tests have them, share their metrics
 	options := controller.TypedOptions[K]{

@@ -7,7 +7,8 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// This file has a failure logged once. A key that fails again in the same way is tried again, and logged when it succeeds.
+// This file has a failure logged once. A key that fails again in the same way is tried again, and
+// logged when it succeeds.
 
 // failures holds the last error of each key.
 type failures[K comparable] struct {
@@ -36,7 +37,8 @@ func (f *failures[K]) over(key K) bool {
 	return failed
 }
 
-// varies matches the words of an error that differ from one attempt to the next: times, ports, IDs of requests.
+// varies matches the words of an error that differ from one attempt to the next: times, ports, IDs
+// of requests.
 var varies = regexp.MustCompile(`\S*\d\S*`)
 
 // SameFailure reports whether two texts are the same error of two attempts.
@@ -44,7 +46,8 @@ func SameFailure(a, b string) bool {
 	return varies.ReplaceAllString(a, "") == varies.ReplaceAllString(b, "")
 }
 
-// A quietSink leaves out the line that controller-runtime logs for each error that a reconciler returns.
+// A quietSink leaves out the line that controller-runtime logs for each error that a reconciler
+// returns.
 type quietSink struct{ logr.LogSink }
 
 func quiet(l logr.Logger) logr.Logger {

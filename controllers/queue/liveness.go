@@ -11,14 +11,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// This file ends reconciles that take too long, and has the liveness probe fail where one does not end.
+// This file ends reconciles that take too long, and has the liveness probe fail where one does not
+// end.
 
-// stuckAfter is how much longer than its limit a reconcile may take: a step that is under way is finished, and its result is
-// written.
+// stuckAfter is how much longer than its limit a reconcile may take: a step that is under way is
+// finished, and its result is written.
 const stuckAfter = 3 * time.Minute
 
-// errLong ends a reconcile that has reached its limit. The next one goes on at once: a plan of thousands of steps takes
-// several reconciles.
+// errLong ends a reconcile that has reached its limit. The next one goes on at once: a plan of
+// thousands of steps takes several reconciles.
 var errLong = errors.New("the reconcile took its time, and goes on in the next one")
 
 // Liveness holds the reconciles that are under way.
@@ -65,8 +66,8 @@ type bounded[K comparable] struct {
 	slots    *slots
 	liveness *Liveness
 	name     string
-	// queued is called when a key begins to wait for a slot. The function that it returns is called when the key has one.
-	// It may be nil.
+	// queued is called when a key begins to wait for a slot. The function that it returns is called
+	// when the key has one. It may be nil.
 	queued func(ctx context.Context, key K) (over func())
 }
 

@@ -19,8 +19,8 @@ import (
 // This file decides when a key is reconciled again.
 
 const (
-	// An unknown error is retried with backoff. An API server or a cloud that was down for minutes is tried again within
-	// lastRetry.
+	// An unknown error is retried with backoff. An API server or a cloud that was down for minutes is
+	// tried again within lastRetry.
 	FirstRetry = 50 * time.Millisecond
 	LastRetry  = time.Minute
 
@@ -32,7 +32,8 @@ const (
 	AfterRejected = 10 * time.Minute // a limit may have been raised
 )
 
-// A patient reconciler chooses when a key is reconciled again by its error, and logs the error once.
+// A patient reconciler chooses when a key is reconciled again by its error, and logs the error
+// once.
 type patient[K comparable] struct {
 	reconcile.TypedReconciler[K]
 	failures failures[K]
@@ -68,21 +69,24 @@ func (p *patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, er
 	return result, retried
 }
 
-// pending counts how often in a row a key had to wait for the cloud, or for a cache that was behind.
+// pending counts how often in a row a key had to wait for the cloud, or for a cache that was
+// behind.
 type pending[K comparable] struct {
 	mu    sync.Mutex
 	times map[K]int
 }
 
-// The first waits for a cloud are short, since many changes take a moment. The longest is for changes that take minutes.
+// The first waits for a cloud are short, since many changes take a moment. The longest is for
+// changes that take minutes.
 const (
 	shortPendings  = 3
 	LongestPending = 10 * time.Second
 )
 
-// wait is how long to wait after so long was asked for: a wait for the cloud, or for a cache to catch up, grows; any other one
-// ends the row. A cache whose watch has broken lags for half a minute and more. Waits that
-// are longer than the first ones differ by up to a fifth, so that those of many load balancers do not end at once.
+// wait is how long to wait after so long was asked for: a wait for the cloud, or for a cache to
+// catch up, grows; any other one ends the row. A cache whose watch has broken lags for half a
+// minute and more. Waits that are longer than the first ones differ by up to a fifth, so that those
+// of many load balancers do not end at once.
 func (p *pending[K]) wait(key K, asked time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +133,8 @@ func Sooner(a, b time.Duration) time.Duration {
 	return min(cmp.Or(a, b), cmp.Or(b, a))
 }
 
-// OnlyPending reports whether every error is one of waiting for the cloud. What was observed is still true then.
+// OnlyPending reports whether every error is one of waiting for the cloud. What was observed is
+// still true then.
 func OnlyPending(err error) bool {
 	return !slices.ContainsFunc(JoinedErrors(err), func(e error) bool { return !errors.Is(e, providers.ErrPending) })
 }

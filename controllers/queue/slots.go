@@ -8,8 +8,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
-// This file limits how many keys are worked on at a time, and measures the calls of the cloud. A key that waits for a slow call
-// does not count: where a cloud does not answer for some load balancers, the others are reconciled all the same.
+// This file limits how many keys are worked on at a time, and measures the calls of the cloud. A
+// key that waits for a slow call does not count: where a cloud does not answer for some load
+// balancers, the others are reconciled all the same.
 
 const (
 	slowCall    = 5 * time.Second  // a call that takes longer frees the slot of the work that waits for it
@@ -27,8 +28,8 @@ type slots struct {
 	queue   []chan struct{} // of keys that wait for a slot
 }
 
-// acquire takes a slot as soon as there is one. Where there is none at once it calls waits, and when the wait is over the
-// function that waits returned.
+// acquire takes a slot as soon as there is one. Where there is none at once it calls waits, and
+// when the wait is over the function that waits returned.
 func (s *slots) acquire(ctx context.Context, waits func() (over func())) error {
 	s.mu.Lock()
 	turn := make(chan struct{})

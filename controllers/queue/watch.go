@@ -20,8 +20,8 @@ import (
 // Queue holds the keys that wait to be reconciled.
 type Queue[K comparable] = workqueue.TypedRateLimitingInterface[K]
 
-// A watched kind has the leader reconcile. The other replicas keep it in their caches, so that one that takes over can begin
-// at once.
+// A watched kind has the leader reconcile. The other replicas keep it in their caches, so that one
+// that takes over can begin at once.
 type watched[K comparable] struct {
 	source.TypedSyncingSource[K]
 	kind client.Object
@@ -39,7 +39,8 @@ func (w watched[K]) fill(ctx context.Context) error {
 
 func (w watched[K]) String() string { return fmt.Sprintf("%T", w.kind) }
 
-// Watch enqueues the keys of an object when it is created or deleted, or changes in a way that matters.
+// Watch enqueues the keys of an object when it is created or deleted, or changes in a way that
+// matters.
 func Watch[T client.Object, K comparable](from cache.Cache, kind T, matters func(before, after client.Object) bool, leadsTo func(context.Context, T) []K) source.TypedSource[K] {
 	enqueue := func(ctx context.Context, o T, q Queue[K]) {
 		for _, key := range leadsTo(ctx, o) {

@@ -1,5 +1,5 @@
-// Package records keeps a record of each load balancer: the report on it, and what is remembered from one reconcile to the
-// next. A LoadBalancer object holds it beyond the life of a process.
+// Package records keeps a record of each load balancer: the report on it, and what is remembered
+// from one reconcile to the next. A LoadBalancer object holds it beyond the life of a process.
 package records
 
 import (
@@ -20,8 +20,9 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file holds the records of all load balancers. A record is never the truth about the cloud: where one is lost, the last
-// accepted versions are lost, rejections until the cloud repeats them, and that an event was sent before.
+// This file holds the records of all load balancers. A record is never the truth about the cloud:
+// where one is lost, the last accepted versions are lost, rejections until the cloud repeats them,
+// and that an event was sent before.
 
 // Record is the report on a load balancer, with what is remembered of it.
 type Record = v1alpha1.LoadBalancerStatus
@@ -35,14 +36,16 @@ type Keeper interface {
 	Claim(ctx context.Context, key lb.Key) error
 	// Overtaken reports whether another operator has claimed a load balancer since this one did.
 	Overtaken(ctx context.Context, key lb.Key) (bool, error)
-	// Missing reports, once, whether a record that was written is found to be gone, or one that is blank was never claimed.
+	// Missing reports, once, whether a record that was written is found to be gone, or one that is
+	// blank was never claimed.
 	Missing(key lb.Key, blank bool) bool
-	// KeyOfChanged returns the key of a record that another writer has changed; false for any other object.
+	// KeyOfChanged returns the key of a record that another writer has changed; false for any other
+	// object.
 	KeyOfChanged(o client.Object) (lb.Key, bool)
 }
 
-// Cache holds all records. They are read when they are first needed, after this replica has the lease: so it reads what the
-// leader before it has written.
+// Cache holds all records. They are read when they are first needed, after this replica has the
+// lease: so it reads what the leader before it has written.
 type Cache struct {
 	Keeper  Keeper
 	follows bool          // another operator writes what is remembered
@@ -143,8 +146,8 @@ func (m *Cache) Holding(member string) []lb.Key {
 	return slices.Sorted(maps.Keys(m.holders[member]))
 }
 
-// About returns what the compiler needs to know about some Ingresses: every Memory that has one of them, without its other
-// Ingresses.
+// About returns what the compiler needs to know about some Ingresses: every Memory that has one of
+// them, without its other Ingresses.
 func (m *Cache) About(members []string, now time.Time) map[lb.Key]ingress.Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -189,7 +192,8 @@ func (m *Cache) Save(ctx context.Context, key lb.Key, r Record) error {
 	return nil
 }
 
-// Follow stores what another operator remembers of a load balancer, and reports whether that is new.
+// Follow stores what another operator remembers of a load balancer, and reports whether that is
+// new.
 func (m *Cache) Follow(key lb.Key, known v1alpha1.Memory) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -225,8 +229,9 @@ func (m *Cache) put(key lb.Key, r Record) {
 	}
 }
 
-// Remembered returns what the operator of a namespace, or of all, remembers of its load balancers: with it the command line
-// compiles as the operator does. A cluster without our CRDs has no records.
+// Remembered returns what the operator of a namespace, or of all, remembers of its load balancers:
+// with it the command line compiles as the operator does. A cluster without our CRDs has no
+// records.
 func Remembered(ctx context.Context, cluster client.Reader, namespace string) (map[lb.Key]ingress.Memory, error) {
 	records, err := NewStore(cluster, nil, namespace).Load(ctx)
 	if meta.IsNoMatchError(err) {

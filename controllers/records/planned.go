@@ -10,16 +10,16 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file keeps the reports of an operator that only plans, beside the records of the one that carries plans out: these
-// are a memory of what has happened, and here nothing has.
+// This file keeps the reports of an operator that only plans, beside the records of the one that
+// carries plans out: these are a memory of what has happened, and here nothing has.
 
 // plannedLabel marks the reports of an operator that only plans.
 const plannedLabel = v1alpha1.Group + "/read-only"
 
 func IsPlanned(o client.Object) bool { return o.GetLabels()[plannedLabel] != "" }
 
-// A preview is a Keeper of the reports of an operator that only plans. It loads what the operator that carries plans out
-// remembers.
+// A preview is a Keeper of the reports of an operator that only plans. It loads what the operator
+// that carries plans out remembers.
 type preview struct {
 	*Store
 	memory *Store

@@ -15,15 +15,15 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file keeps records in LoadBalancer objects, one for each load balancer. Other writers may set the annotation that
-// pauses; anything else that they change or delete is written again.
+// This file keeps records in LoadBalancer objects, one for each load balancer. Other writers may
+// set the annotation that pauses; anything else that they change or delete is written again.
 
-// ScopeLabel holds the namespace of the operator that writes a record. Without it an operator of one namespace would take
-// the load balancers of another namespace for its own, without Ingresses.
+// ScopeLabel holds the namespace of the operator that writes a record. Without it an operator of
+// one namespace would take the load balancers of another namespace for its own, without Ingresses.
 const ScopeLabel = v1alpha1.Group + "/scope"
 
-// Store is a Keeper that writes to the API server. It remembers what it wrote last, so that it reads a record again only
-// after another writer has changed it.
+// Store is a Keeper that writes to the API server. It remembers what it wrote last, so that it
+// reads a record again only after another writer has changed it.
 type Store struct {
 	reader client.Reader
 	Writer client.Client
@@ -32,7 +32,8 @@ type Store struct {
 	planned bool
 	// term names this operator for as long as it has the lease; noTerm where there is no election.
 	term string
-	// may returns why this operator may not write now: another may have the lease. It is nil where there is no election.
+	// may returns why this operator may not write now: another may have the lease. It is nil where
+	// there is no election.
 	may func() error
 
 	mu      sync.Mutex
@@ -94,8 +95,8 @@ func (a *Store) Save(ctx context.Context, key lb.Key, r Record) error {
 	return nil
 }
 
-// leads returns an error where another operator may have the lease by now. That one may have deleted the record, which must
-// not be made again.
+// leads returns an error where another operator may have the lease by now. That one may have
+// deleted the record, which must not be made again.
 func (a *Store) leads(key lb.Key) error {
 	if a.may == nil {
 		return nil
@@ -106,13 +107,13 @@ func (a *Store) leads(key lb.Key) error {
 	return nil
 }
 
-// noTerm is the term of an operator without elections. It is written once: a record with a term is of a load balancer
-// that a plan has begun to make.
+// noTerm is the term of an operator without elections. It is written once: a record with a term is
+// of a load balancer that a plan has begun to make.
 const noTerm = "none"
 
-// Claim writes this term into the record of a load balancer, before a plan of it begins. Where another operator has
-// written there since, the API server refuses the write, and the plan does not begin. Where the term is there already, the
-// write changes nothing, and is refused all the same.
+// Claim writes this term into the record of a load balancer, before a plan of it begins. Where
+// another operator has written there since, the API server refuses the write, and the plan does not
+// begin. Where the term is there already, the write changes nothing, and is refused all the same.
 func (a *Store) Claim(ctx context.Context, key lb.Key) error {
 	if err := a.leads(key); err != nil {
 		return err
@@ -134,7 +135,8 @@ func (a *Store) Claim(ctx context.Context, key lb.Key) error {
 	return nil
 }
 
-// Overtaken reports whether another operator has begun a plan of a load balancer since this one did.
+// Overtaken reports whether another operator has begun a plan of a load balancer since this one
+// did.
 func (a *Store) Overtaken(ctx context.Context, key lb.Key) (bool, error) {
 	name := a.name(key)
 	stored, doubted := a.last(name)
@@ -153,9 +155,9 @@ func (a *Store) Overtaken(ctx context.Context, key lb.Key) (bool, error) {
 	return taken, nil
 }
 
-// onlyGains reports whether a record differs only in the certificates that the cloud has of Secrets, and has none yet: an
-// earlier version of Fairlead has written it. So that an upgrade does not write every record, they are written with the next
-// change.
+// onlyGains reports whether a record differs only in the certificates that the cloud has of
+// Secrets, and has none yet: an earlier version of Fairlead has written it. So that an upgrade does
+// not write every record, they are written with the next change.
 func onlyGains(before *Record, now Record) bool {
 	if len(before.Memory.Certificates) > 0 {
 		return false
@@ -164,7 +166,8 @@ func onlyGains(before *Record, now Record) bool {
 	return equality.Semantic.DeepEqual(*before, now)
 }
 
-// stored returns the object of a key as the API server has it. It creates the object if there is none.
+// stored returns the object of a key as the API server has it. It creates the object if there is
+// none.
 func (a *Store) stored(ctx context.Context, key lb.Key) (*v1alpha1.LoadBalancer, error) {
 	name := a.name(key)
 	stored, doubted := a.last(name)
@@ -223,7 +226,8 @@ func (a *Store) Drop(ctx context.Context, key lb.Key) error {
 	return nil
 }
 
-// KeyOfChanged returns the key of an object that another writer has changed; false if none has, or it is not ours.
+// KeyOfChanged returns the key of an object that another writer has changed; false if none has, or
+// it is not ours.
 func (a *Store) KeyOfChanged(o client.Object) (lb.Key, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -264,7 +268,8 @@ func (a *Store) doubt(name string) {
 	a.doubted[name] = true
 }
 
-// termOf returns the term in an object, which only a claim changes. An object that is written anew gets the term back.
+// termOf returns the term in an object, which only a claim changes. An object that is written anew
+// gets the term back.
 func (a *Store) termOf(stored *v1alpha1.LoadBalancer) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -283,7 +288,8 @@ func (a *Store) miss(name string) {
 	delete(a.doubted, name)
 }
 
-// Missing reports, once, whether an object that was written was found to be deleted, or one that is blank was not claimed.
+// Missing reports, once, whether an object that was written was found to be deleted, or one that is
+// blank was not claimed.
 func (a *Store) Missing(key lb.Key, blank bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -33,7 +33,8 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// Caddy is one per process, as for a provider that runs beside it. Each test's provider replaces what the one before made.
+// Caddy is one per process, as for a provider that runs beside it. Each test's provider replaces
+// what the one before made.
 
 var socket string
 
@@ -320,7 +321,8 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// TestWeights has groups of different sizes share requests by their weights, over changes of the configuration.
+// TestWeights has groups of different sizes share requests by their weights, over changes of the
+// configuration.
 func TestWeights(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	w.open()
@@ -598,7 +600,8 @@ func asText(t *testing.T, message any) string {
 	return string(text)
 }
 
-// TestReloadsUnderLoad changes rules and members while clients ask. No request may fail, and slow ones come to their end.
+// TestReloadsUnderLoad changes rules and members while clients ask. No request may fail, and slow
+// ones come to their end.
 func TestReloadsUnderLoad(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	w.open()
@@ -759,8 +762,8 @@ func TestRejected(t *testing.T) {
 	}
 }
 
-// TestAddresses gives each load balancer an address of its own where there are several, and one to all where there is one.
-// A port is one load balancer's at an address.
+// TestAddresses gives each load balancer an address of its own where there are several, and one to
+// all where there is one. A port is one load balancer's at an address.
 func TestAddresses(t *testing.T) {
 	for text, want := range map[string][]string{
 		"127.0.0.1":    {"127.0.0.1", "127.0.0.1", "127.0.0.1"},

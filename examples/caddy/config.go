@@ -22,8 +22,9 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file turns what the operator said into Caddy's configuration (https://caddyserver.com/docs/json), as a whole, and
-// gives it to Caddy. Caddy takes it as a whole too, or not at all.
+// This file turns what the operator said into Caddy's configuration
+// (https://caddyserver.com/docs/json), as a whole, and gives it to Caddy. Caddy takes it as a whole
+// too, or not at all.
 
 type object = map[string]any
 
@@ -46,8 +47,9 @@ func (p *provider) apps() object {
 		"http": object{
 			"servers":   servers,
 			"http_port": 1, // on which Caddy would not speak TLS
-			// When another configuration takes over, connections that have just been accepted get their first answer, and
-			// clients are told that the others end. Without this, Caddy closes both before it answers.
+			// When another configuration takes over, connections that have just been accepted get their
+			// first answer, and clients are told that the others end. Without this, Caddy closes both before
+			// it answers.
 			"shutdown_delay": p.shutdownDelay.String(),
 		},
 		"tls": object{
@@ -73,7 +75,8 @@ func tagOf(chain string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// server is a listener. Its routes are its rules, the first one that matches, and the default action.
+// server is a listener. Its routes are its rules, the first one that matches, and the default
+// action.
 func (p *provider) server(key string, b *balancer, l *listener) object {
 	var routes []object
 	named := object{}
@@ -110,8 +113,8 @@ func saying(status, body string) object {
 	return object{"handler": "static_response", "status_code": status, "headers": http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, "body": body}
 }
 
-// policies choose the certificate for a server name: one for that name, else one for the wildcard above it, else the
-// default one.
+// policies choose the certificate for a server name: one for that name, else one for the wildcard
+// above it, else the default one.
 func policies(b *balancer, l *listener) []object {
 	var exact, wild []object
 	seen := map[string]bool{}
@@ -134,8 +137,9 @@ func policies(b *balancer, l *listener) []object {
 	return slices.Concat(exact, wild, []object{using(b.Certificates[l.Certificates[0]])})
 }
 
-// using is a policy that takes one certificate whatever the name. Caddy looks for certificates of the name first, and only
-// where it finds none that it may take, for those of the name that stands for no name, which are all.
+// using is a policy that takes one certificate whatever the name. Caddy looks for certificates of
+// the name first, and only where it finds none that it may take, for those of the name that stands
+// for no name, which are all.
 func using(c *certificate) object {
 	const none = "none.fairlead.invalid"
 	return object{"certificate_selection": object{"any_tag": []string{tagOf(c.Chain)}}, "default_sni": none, "fallback_sni": none}
@@ -210,8 +214,9 @@ func newAdmin(at string) (*admin, error) {
 	return a, nil
 }
 
-// call calls the API, and returns the beginning of its answer. Caddy opens its API anew with each configuration, and resets
-// connections that are made meanwhile. Each call can be repeated: it gives Caddy the whole of its configuration, or reads.
+// call calls the API, and returns the beginning of its answer. Caddy opens its API anew with each
+// configuration, and resets connections that are made meanwhile. Each call can be repeated: it
+// gives Caddy the whole of its configuration, or reads.
 func (a *admin) call(method, path string, body []byte) (said string, err error) {
 	for wait := 10 * time.Millisecond; wait < time.Second; wait *= 3 {
 		said, err = a.callOnce(method, path, body)

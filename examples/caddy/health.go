@@ -16,8 +16,9 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file finds out which targets can serve. Caddy's own checks know one status or a class of them, start from healthy,
-// and begin anew with each configuration; so the provider checks, and Caddy is given the targets that passed.
+// This file finds out which targets can serve. Caddy's own checks know one status or a class of
+// them, start from healthy, and begin anew with each configuration; so the provider checks, and
+// Caddy is given the targets that passed.
 
 // A member is a target of a target group.
 type member struct {
@@ -55,8 +56,8 @@ func (p *provider) watchAll() {
 	}
 }
 
-// inUse are the targets of a group that requests go to: those that are healthy, or all where none is. A check that is
-// wrong costs less than an outage.
+// inUse are the targets of a group that requests go to: those that are healthy, or all where none
+// is. A check that is wrong costs less than an outage.
 func (p *provider) inUse(key string, g *group) []v1.Target {
 	healthy := slices.DeleteFunc(slices.Clone(g.Targets), func(t v1.Target) bool { return p.stateOf(member{key, g.ID, t}) != "healthy" })
 	if len(healthy) == 0 {
@@ -108,8 +109,8 @@ func (p *provider) watch(ctx context.Context, m member) {
 	}
 }
 
-// next is a state after a streak. The first success makes a new member healthy; later both directions take as many as the
-// settings say.
+// next is a state after a streak. The first success makes a new member healthy; later both
+// directions take as many as the settings say.
 func next(state string, streak int, h v1.HealthCheck) string {
 	switch {
 	case streak > 0 && (state == "initial" || streak >= cmp.Or(h.HealthyThreshold, 2)):
@@ -122,7 +123,8 @@ func next(state string, streak int, h v1.HealthCheck) string {
 
 func seconds(n, fallback int) time.Duration { return time.Duration(cmp.Or(n, fallback)) * time.Second }
 
-// check asks a target once: over HTTP where the settings name a path or a protocol, else by connecting.
+// check asks a target once: over HTTP where the settings name a path or a protocol, else by
+// connecting.
 func check(ctx context.Context, g v1.TargetGroup, t v1.Target) error {
 	h := g.Settings.Health
 	ctx, cancel := context.WithTimeout(ctx, seconds(h.TimeoutSeconds, 5))

@@ -6,9 +6,10 @@ import (
 	"sync"
 )
 
-// This file is a network for Caddy, fairlead/HOST:PORT. With a new configuration Caddy opens each port again and closes the
-// old one, and connections that nothing has accepted are lost with that. Here a port is opened once: each configuration has
-// a door to it, and connections go to the newest one.
+// This file is a network for Caddy, fairlead/HOST:PORT. With a new configuration Caddy opens each
+// port again and closes the old one, and connections that nothing has accepted are lost with that.
+// Here a port is opened once: each configuration has a door to it, and connections go to the newest
+// one.
 
 // A port is open as long as it has doors.
 type port struct {

@@ -1,5 +1,5 @@
-// Command caddy-provider is a provider of Fairlead's whose load balancers are served by Caddy. README.md is a tutorial that
-// follows its code.
+// Command caddy-provider is a provider of Fairlead's whose load balancers are served by Caddy.
+// README.md is a tutorial that follows its code.
 package main
 
 import (
@@ -111,7 +111,8 @@ func networkOf(text string) (netip.Prefix, error) {
 	return network.Masked(), err
 }
 
-// startCaddy runs Caddy with nothing but its admin API. It writes no configuration to disk: that has private keys.
+// startCaddy runs Caddy with nothing but its admin API. It writes no configuration to disk: that
+// has private keys.
 func startCaddy(socket, dir string) error {
 	config, err := json.Marshal(object{
 		"admin":   object{"listen": "unix/" + socket, "config": object{"persist": false}},

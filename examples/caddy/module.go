@@ -18,8 +18,9 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file is two modules of Caddy: a matcher and a handler. Caddy's own matchers clean paths and letter cases, its
-// weights are those of targets, not of groups, and its handlers fill placeholders in. These do what rules say, exactly.
+// This file is two modules of Caddy: a matcher and a handler. Caddy's own matchers clean paths and
+// letter cases, its weights are those of targets, not of groups, and its handlers fill placeholders
+// in. These do what rules say, exactly.
 
 // registerModules tells Caddy of them, and of the network in listen.go.
 func registerModules() {
@@ -57,7 +58,8 @@ func (m *Matcher) MatchWithError(r *http.Request) (bool, error) {
 	return !slices.ContainsFunc(m.tests, func(holds func(*http.Request) bool) bool { return !holds(r) }), nil
 }
 
-// testOf is a condition as a function of requests. It holds if any text that it looks at matches any value.
+// testOf is a condition as a function of requests. It holds if any text that it looks at matches
+// any value.
 func testOf(c v1.Condition) (func(*http.Request) bool, error) {
 	texts, matches := textsOf(c)
 	if texts == nil {
@@ -133,7 +135,8 @@ func hostname(r *http.Request) string {
 	return strings.ToLower(host)
 }
 
-// covers reports whether a host is the one of a value, in which "*." at the beginning stands for one label.
+// covers reports whether a host is the one of a value, in which "*." at the beginning stands for
+// one label.
 func covers(value, host string) bool {
 	if value == host {
 		return true
@@ -185,8 +188,8 @@ func glob(pattern, text string) bool {
 	return strings.Trim(pattern[g:], "*") == ""
 }
 
-// Handler is http.handlers.fairlead: it carries out an action. A forward goes on with the server's named route of the
-// target group, which is one of Caddy's own reverse proxy.
+// Handler is http.handlers.fairlead: it carries out an action. A forward goes on with the server's
+// named route of the target group, which is one of Caddy's own reverse proxy.
 type Handler struct {
 	ID     string    `json:"id"` // of the rule: the turns of its target groups go on when Caddy's configuration is replaced
 	Port   int32     `json:"port"`
@@ -351,8 +354,8 @@ type turns struct {
 // Destruct is for Caddy's pool.
 func (*turns) Destruct() error { return nil }
 
-// next is the group whose turn it is: each is credited its weight, and the one that is owed most pays for all. It is ""
-// where all weights are zero.
+// next is the group whose turn it is: each is credited its weight, and the one that is owed most
+// pays for all. It is "" where all weights are zero.
 func (t *turns) next(targets []v1.Weighted) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -373,7 +376,8 @@ func (t *turns) next(targets []v1.Weighted) string {
 
 const stickyCookie = "FAIRLEADTG"
 
-// choose is the target group of a request: the one that its client stays with, or the one whose turn it is.
+// choose is the target group of a request: the one that its client stays with, or the one whose
+// turn it is.
 func (h *Handler) choose(w http.ResponseWriter, r *http.Request) string {
 	to := h.Action.Forward
 	if to.StickySeconds == 0 {

@@ -39,7 +39,8 @@ type call struct {
 	do                  func(*provider, request) (any, *v1.Problem)
 }
 
-// A request is a call's key and target group, its body, and whether the operator has stopped waiting.
+// A request is a call's key and target group, its body, and whether the operator has stopped
+// waiting.
 type request struct {
 	key, group string
 	body       []byte
@@ -84,7 +85,8 @@ var calls = []call{
 	}},
 }
 
-// lookup answers questions. Caddy has nothing that is looked up, and says so of what a class may ask for.
+// lookup answers questions. Caddy has nothing that is looked up, and says so of what a class may
+// ask for.
 func (p *provider) lookup(r request) (any, *v1.Problem) {
 	var asked v1.Questions
 	if problem := decode(r.body, &asked); problem != nil {

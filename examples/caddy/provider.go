@@ -18,7 +18,8 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// A provider is what the operator talks to. It remembers what it was told, in a file, and makes Caddy serve it.
+// A provider is what the operator talks to. It remembers what it was told, in a file, and makes
+// Caddy serve it.
 type provider struct {
 	caddy      *admin
 	network    netip.Prefix // in which load balancers have their addresses: one each, or one for all
@@ -44,7 +45,8 @@ type state struct {
 	Balancers map[string]*balancer `json:"balancers"`
 }
 
-// A balancer is what is under a key. Target groups and certificates can be there without the load balancer.
+// A balancer is what is under a key. Target groups and certificates can be there without the load
+// balancer.
 type balancer struct {
 	Exists       bool                    `json:"exists"`
 	Handle       string                  `json:"handle,omitempty"`
@@ -121,7 +123,8 @@ func (p *provider) stop() {
 	}
 }
 
-// follow gives Caddy another configuration when the health of targets changes, and all of it when Caddy was started anew.
+// follow gives Caddy another configuration when the health of targets changes, and all of it when
+// Caddy was started anew.
 func (p *provider) follow() {
 	for {
 		var again <-chan time.Time
@@ -165,7 +168,8 @@ func (p *provider) balancer(key string) *balancer {
 	return b
 }
 
-// commit makes a balancer what is under a key: in Caddy, then in the file. If either fails, all is as before.
+// commit makes a balancer what is under a key: in Caddy, then in the file. If either fails, all is
+// as before.
 func (p *provider) commit(key string, next *balancer) error {
 	old := p.state.Balancers[key]
 	p.put(key, next)
@@ -241,7 +245,8 @@ func (p *provider) apply(key string, asked []v1.Requested, late func() bool) (v1
 // notBegun is the title of the problem of a step that the operator did not wait for.
 const notBegun = "not begun"
 
-// carryOut carries out steps together, and where Caddy refuses that, one by one, so that each gets its own result.
+// carryOut carries out steps together, and where Caddy refuses that, one by one, so that each gets
+// its own result.
 func (p *provider) carryOut(key string, todo []v1.Requested, late func() bool) []v1.Result {
 	next := p.balancer(key)
 	results := make([]v1.Result, len(todo))
@@ -276,7 +281,8 @@ func (p *provider) handle() string {
 	return "caddy-" + strconv.Itoa(p.state.Serial)
 }
 
-// freeAddress is the address of a new load balancer: one that no other one has, or the only one that there is.
+// freeAddress is the address of a new load balancer: one that no other one has, or the only one
+// that there is.
 func (p *provider) freeAddress() (string, *v1.Problem) {
 	if p.network.IsSingleIP() {
 		return p.network.Addr().String(), nil

@@ -13,8 +13,9 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file carries steps out, on a copy of what is under a key. A step that holds already changes nothing. What Caddy
-// cannot do is rejected. Where things are not as a step expects them, the operator has to look again.
+// This file carries steps out, on a copy of what is under a key. A step that holds already changes
+// nothing. What Caddy cannot do is rejected. Where things are not as a step expects them, the
+// operator has to look again.
 
 func problem(kind v1.ProblemType, format string, args []any) *v1.Problem {
 	return &v1.Problem{Type: kind, Detail: fmt.Sprintf(format, args...)}
@@ -307,8 +308,9 @@ func (p *provider) ruleStep(b *balancer, s v1.Step) (v1.Result, *v1.Problem) {
 	return v1.Result{Handle: rule.Handle}, nil
 }
 
-// renumber gives rules the priorities that they are to have. Those that have moved already are left out, and a priority
-// has to be free at the beginning, for an operator that sees half of this has to be able to go on.
+// renumber gives rules the priorities that they are to have. Those that have moved already are left
+// out, and a priority has to be free at the beginning, for an operator that sees half of this has
+// to be able to go on.
 func (l *listener) renumber(s v1.Step) *v1.Problem {
 	to, taken := map[int]int{}, map[int]bool{}
 	for _, n := range s.Priorities {
@@ -338,7 +340,8 @@ func (l *listener) renumber(s v1.Step) *v1.Problem {
 	return nil
 }
 
-// same reports whether two rules say the same: the order of conditions and values makes no difference.
+// same reports whether two rules say the same: the order of conditions and values makes no
+// difference.
 func same(a, b v1.Rule) bool {
 	one, err1 := json.Marshal(sorted(a))
 	two, err2 := json.Marshal(sorted(b))

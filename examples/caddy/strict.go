@@ -14,8 +14,8 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file reads bodies strictly. encoding/json passes over fields that it does not know, names in other letters, names
-// that are there twice, and null. The protocol has all of these refused.
+// This file reads bodies strictly. encoding/json passes over fields that it does not know, names in
+// other letters, names that are there twice, and null. The protocol has all of these refused.
 
 // decode reads a body, or returns what is wrong with it.
 func decode(body []byte, into any) *v1.Problem {
@@ -36,7 +36,8 @@ func decode(body []byte, into any) *v1.Problem {
 	return nil
 }
 
-// walk reads a value that is to become a type. The values that a text can have stand in the tag enum of its field.
+// walk reads a value that is to become a type. The values that a text can have stand in the tag
+// enum of its field.
 func walk(d *json.Decoder, t reflect.Type, enum, place string) *v1.Problem {
 	if t == reflect.TypeFor[json.RawMessage]() {
 		return unknown("%s is not known: Caddy has no settings of its own", place)
@@ -123,7 +124,8 @@ func nameOf(f reflect.StructField) string {
 	return name
 }
 
-// fieldsOf are the fields that each op needs, with a question mark behind those that can be missing.
+// fieldsOf are the fields that each op needs, with a question mark behind those that can be
+// missing.
 var fieldsOf = map[v1.Op]string{
 	v1.CreateLoadBalancer: "loadBalancer", v1.ModifyLoadBalancer: "loadBalancer", v1.DeleteLoadBalancer: "",
 	v1.SetWebACL: "webACL?", v1.SetShield: "shield?", v1.DeleteFirewall: "",

@@ -1,5 +1,5 @@
-// Package check is what was found where something was looked at before it is used: one finding for each
-// thing that has to be as it is needed.
+// Package check is what was found where something was looked at before it is used: one finding for
+// each thing that has to be as it is needed.
 package check
 
 import "slices"

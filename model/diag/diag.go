@@ -67,8 +67,9 @@ type Diagnostic struct {
 	Reason   Reason   `json:"reason"`
 	Source   Source   `json:"source"`
 	Message  string   `json:"message"`
-	// Ports are those on which the Ingress is not served as it asks to be, because of it. An error without
-	// ports is about all ports that the Ingress asks for; anything else without ports is about none.
+	// Ports are those on which the Ingress is not served as it asks to be, because of it. An error
+	// without ports is about all ports that the Ingress asks for; anything else without ports is about
+	// none.
 	Ports Ports `json:"ports,omitempty"`
 }
 

@@ -6,14 +6,15 @@ import (
 	"slices"
 )
 
-// This file limits how much is said about one object. An Ingress can have thousands of paths, and each could
-// be told of: diagnostics are kept in memory, stored, and sent as events.
+// This file limits how much is said about one object. An Ingress can have thousands of paths, and
+// each could be told of: diagnostics are kept in memory, stored, and sent as events.
 
 // mostOfOne is how many diagnostics about one object are kept.
 const mostOfOne = 50
 
-// Limit sorts diagnostics and keeps at most 50 about each object: the first of every reason and port, then errors
-// before warnings before the rest. One more diagnostic says how many are left out.
+// Limit sorts diagnostics and keeps at most 50 about each object: the first of every reason and
+// port, then errors before warnings before the rest. One more diagnostic says how many are left
+// out.
 func Limit(ds []Diagnostic) []Diagnostic {
 	ds = Sort(ds)
 	var out []Diagnostic

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// Ports are the ports on which an Ingress is not served as it asks to be, because of what a diagnostic
-// says: ascending, with spaces between them. They are a text so that diagnostics can be compared.
+// Ports are the ports on which an Ingress is not served as it asks to be, because of what a
+// diagnostic says: ascending, with spaces between them. They are a text so that diagnostics can be
+// compared.
 type Ports string
 
 // PortsOf are some ports.

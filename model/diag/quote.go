@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// This file keeps what diagnostics repeat of objects short. Authors choose names and values of any length, and a
-// message is stored, sent as an event and printed.
+// This file keeps what diagnostics repeat of objects short. Authors choose names and values of any
+// length, and a message is stored, sent as an event and printed.
 
 const (
 	// longestValue is how many characters of a value a message repeats.
 	longestValue = 100
-	// longestWord is how many characters without a space a message has: enough for a request with the longest
-	// host and a path of longestValue characters.
+	// longestWord is how many characters without a space a message has: enough for a request with the
+	// longest host and a path of longestValue characters.
 	longestWord = 400
 	// longestMessage is how many bytes a message has.
 	longestMessage = 2000
@@ -29,7 +29,8 @@ func Cut(text string) string {
 	return head
 }
 
-// Quote returns the first 100 characters of a text in quotes, and an ellipsis where that is not all of it.
+// Quote returns the first 100 characters of a text in quotes, and an ellipsis where that is not all
+// of it.
 func Quote(text string) string {
 	head, more := cut(text)
 	head = strconv.Quote(head)
@@ -54,8 +55,9 @@ func cut(text string) (head string, more bool) {
 	return text, false
 }
 
-// bounded returns a message without the rest of long words, and without the rest of a long message. Sort applies
-// it to every diagnostic, so that a message stays short even where it repeats a value as it is.
+// bounded returns a message without the rest of long words, and without the rest of a long message.
+// Sort applies it to every diagnostic, so that a message stays short even where it repeats a value
+// as it is.
 func bounded(message string) string {
 	if len(message) <= longestWord {
 		return message

@@ -1,5 +1,5 @@
-// Package endpoints finds the targets of a Service port: addresses of Pods, or nodes with a node port. It leaves out the
-// endpoints that must not be targets, whatever an EndpointSlice says.
+// Package endpoints finds the targets of a Service port: addresses of Pods, or nodes with a node
+// port. It leaves out the endpoints that must not be targets, whatever an EndpointSlice says.
 package endpoints
 
 import (
@@ -144,17 +144,19 @@ func familyOfSlice(s *discoveryv1.EndpointSlice) string {
 // Found is what is found behind a backend.
 type Found struct {
 	Targets []routing.Target
-	// Awaited are targets that may stay if they are there, until their Pods have been seen or it is sure that
-	// they have none.
+	// Awaited are targets that may stay if they are there, until their Pods have been seen or it is
+	// sure that they have none.
 	Awaited []routing.Target
-	// Doubted says that the Pods of endpoints may be seen yet, and Disputed that there are no nodes because they
-	// would pass requests on to endpoints that are not, or may not be, Pods of the namespace.
+	// Doubted says that the Pods of endpoints may be seen yet, and Disputed that there are no nodes
+	// because they would pass requests on to endpoints that are not, or may not be, Pods of the
+	// namespace.
 	Doubted, Disputed bool
 	// Left says what is left out of the targets, and why; "" if nothing is.
 	Left string
 }
 
-// Find finds the targets of a backend as they are now. All else of the backend stays as it was when it was made.
+// Find finds the targets of a backend as they are now. All else of the backend stays as it was when
+// it was made.
 func Find(c *classSpec, b routing.Backend, now Objects) Found {
 	ref := Reference{Service: b.Service, PortName: string(b.Port), TargetType: b.TargetType}
 	if number, err := strconv.ParseInt(string(b.Port), 10, 32); err == nil {

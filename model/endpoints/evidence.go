@@ -8,8 +8,9 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
-// This file finds out whether an endpoint is a Pod of its namespace. The author of an EndpointSlice can write any address
-// there; the status of a Pod is written by the kubelet of its node. See docs/decisions/0019.
+// This file finds out whether an endpoint is a Pod of its namespace. The author of an EndpointSlice
+// can write any address there; the status of a Pod is written by the kubelet of its node. See
+// docs/decisions/0019.
 
 // SameTargets reports whether two classes allow the same endpoints to be targets.
 func SameTargets(a, b *classSpec) bool {
@@ -19,7 +20,8 @@ func SameTargets(a, b *classSpec) bool {
 // A Claim is the statement of an EndpointSlice that an address is that of a Pod of its namespace.
 type Claim struct{ Namespace, Pod, Address string }
 
-// Claims returns the claims of an EndpointSlice, each with its endpoint. Endpoints that name no Pod make none.
+// Claims returns the claims of an EndpointSlice, each with its endpoint. Endpoints that name no Pod
+// make none.
 func Claims(s *discoveryv1.EndpointSlice) func(yield func(Claim, discoveryv1.Endpoint) bool) {
 	return func(yield func(Claim, discoveryv1.Endpoint) bool) {
 		for _, e := range s.Endpoints {
@@ -38,7 +40,8 @@ func claimOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) (Claim, bool)
 	return Claim{s.Namespace, pod, e.Addresses[0]}, true
 }
 
-// PodOf returns the name of the Pod that an endpoint says it is; "" if it names none of its namespace.
+// PodOf returns the name of the Pod that an endpoint says it is; "" if it names none of its
+// namespace.
 func PodOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) string {
 	to := e.TargetRef
 	if to == nil || to.Kind != "Pod" || to.Namespace != "" && to.Namespace != s.Namespace {
@@ -47,8 +50,9 @@ func PodOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) string {
 	return to.Name
 }
 
-// ConfirmsAddress reports whether a Pod has the address of an endpoint that names it. A Pod that has ended does not
-// confirm it: its status keeps the address, which another Pod may have been given since.
+// ConfirmsAddress reports whether a Pod has the address of an endpoint that names it. A Pod that
+// has ended does not confirm it: its status keeps the address, which another Pod may have been
+// given since.
 func ConfirmsAddress(p *corev1.Pod, s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) bool {
 	return IsOf(s, e, p) && len(e.Addresses) > 0 && !Ended(p) && HasAddress(p, e.Addresses[0])
 }
@@ -67,8 +71,8 @@ func HasAddress(p *corev1.Pod, address string) bool {
 	})
 }
 
-// HaveAddresses reports whether Pods have addresses in their status, as those of a cluster do and those of manifests do
-// not.
+// HaveAddresses reports whether Pods have addresses in their status, as those of a cluster do and
+// those of manifests do not.
 func HaveAddresses(pods []*corev1.Pod) bool {
 	return slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return len(p.Status.PodIPs) > 0 })
 }

@@ -11,11 +11,12 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file reads the readiness gate of Pods: such a Pod is ready once the load balancer finds it healthy, which it can do
-// only after the Pod has become a target. So a Pod that waits for its gate alone becomes a target before it is ready.
+// This file reads the readiness gate of Pods: such a Pod is ready once the load balancer finds it
+// healthy, which it can do only after the Pod has become a target. So a Pod that waits for its gate
+// alone becomes a target before it is ready.
 
-// WaitsForGate reports whether a Pod declares our readiness gate and meets all other conditions of readiness. Whether the
-// gate is open makes no difference: the endpoints of a Pod lag behind it.
+// WaitsForGate reports whether a Pod declares our readiness gate and meets all other conditions of
+// readiness. Whether the gate is open makes no difference: the endpoints of a Pod lag behind it.
 func WaitsForGate(p *corev1.Pod) bool {
 	if !HasGate(p) || !p.DeletionTimestamp.IsZero() {
 		return false
@@ -26,7 +27,8 @@ func WaitsForGate(p *corev1.Pod) bool {
 	})
 }
 
-// WaitsForGateSince returns when a Pod that waits for its gate met the last of the other conditions.
+// WaitsForGateSince returns when a Pod that waits for its gate met the last of the other
+// conditions.
 func WaitsForGateSince(p *corev1.Pod) time.Time {
 	var last time.Time
 	for _, t := range needs(p) {
@@ -73,8 +75,9 @@ func ConditionOf(p *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition 
 	return nil
 }
 
-// waiting returns the endpoints of a port whose Pods wait for their gates. They are targets beside those that are usable,
-// and in place of none: until they are healthy, Pods that terminate may still be needed.
+// waiting returns the endpoints of a port whose Pods wait for their gates. They are targets beside
+// those that are usable, and in place of none: until they are healthy, Pods that terminate may
+// still be needed.
 func (b Objects) waiting(port *corev1.ServicePort, family string) []routing.Target {
 	var out []routing.Target
 	for _, s := range b.Slices {
@@ -96,7 +99,8 @@ func (b Objects) waits(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) boo
 	return IsUnready(e) && slices.ContainsFunc(b.Pods, func(p *corev1.Pod) bool { return IsOf(s, e, p) && WaitsForGate(p) })
 }
 
-// IsOf reports whether an endpoint is that of a Pod, and not that of an earlier Pod of the same name.
+// IsOf reports whether an endpoint is that of a Pod, and not that of an earlier Pod of the same
+// name.
 func IsOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint, p *corev1.Pod) bool {
 	return s.Namespace == p.Namespace && PodOf(s, e) == p.Name && (e.TargetRef.UID == "" || e.TargetRef.UID == p.UID)
 }

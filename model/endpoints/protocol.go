@@ -9,10 +9,11 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds the protocol that targets speak: the one that the Ingress says, else the appProtocol of the Service's
-// port, else plain HTTP/1.1.
+// This file finds the protocol that targets speak: the one that the Ingress says, else the
+// appProtocol of the Service's port, else plain HTTP/1.1.
 
-// Speech is the protocol and the version of HTTP that targets speak; "" where neither Ingress nor Service says it.
+// Speech is the protocol and the version of HTTP that targets speak; "" where neither Ingress nor
+// Service says it.
 type Speech struct{ Protocol, Version string }
 
 // appProtocols are what the appProtocol of a Service port says. Any other says nothing of HTTP.

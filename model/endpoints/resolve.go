@@ -17,10 +17,12 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file resolves a reference to a Service port. A Service that is missing or cannot be used is a backend without
-// targets: requests for it are answered 503, and when it comes back no rule changes.
+// This file resolves a reference to a Service port. A Service that is missing or cannot be used is
+// a backend without targets: requests for it are answered 503, and when it comes back no rule
+// changes.
 
-// A Reference is a Service port as an Ingress refers to it, and what the Ingress says about its targets.
+// A Reference is a Service port as an Ingress refers to it, and what the Ingress says about its
+// targets.
 type Reference struct {
 	Service    string // namespace/name
 	PortName   string
@@ -96,8 +98,8 @@ func (r *Resolution) lookUp(c *classSpec, ref Reference, behind Objects) {
 	}
 }
 
-// find finds the targets of a Service port, and warns of a port without any. Services of files, which do not run yet,
-// need no warning.
+// find finds the targets of a Service port, and warns of a port without any. Services of files,
+// which do not run yet, need no warning.
 func (r *Resolution) find(c *classSpec, behind Objects, port *corev1.ServicePort) {
 	screened := screen(c, behind, port, r.Backend)
 	screened.tell(r)
@@ -129,14 +131,15 @@ func (r *Resolution) find(c *classSpec, behind Objects, port *corev1.ServicePort
 	}
 }
 
-// getsNodePort reports whether the API server assigns node ports to the ports of a Service. In files there may be none yet.
+// getsNodePort reports whether the API server assigns node ports to the ports of a Service. In
+// files there may be none yet.
 func getsNodePort(s *corev1.Service) bool {
 	return s.Spec.Type == corev1.ServiceTypeNodePort ||
 		s.Spec.Type == corev1.ServiceTypeLoadBalancer && (s.Spec.AllocateLoadBalancerNodePorts == nil || *s.Spec.AllocateLoadBalancerNodePorts)
 }
 
-// lookUpExternal makes a target of the name that an ExternalName Service stands for. The author of such a Service can
-// point it anywhere, so the class has to allow it.
+// lookUpExternal makes a target of the name that an ExternalName Service stands for. The author of
+// such a Service can point it anywhere, so the class has to allow it.
 func (r *Resolution) lookUpExternal(c *classSpec, ref Reference, service *corev1.Service) {
 	number, err := strconv.ParseInt(string(r.Backend.Port), 10, 32)
 	switch {
@@ -191,8 +194,8 @@ func familyOf(service *corev1.Service) string {
 	return IPv4
 }
 
-// idOf returns the ID of a backend: Service and port, and those of the fields that cannot change in place that are not
-// the default.
+// idOf returns the ID of a backend: Service and port, and those of the fields that cannot change in
+// place that are not the default.
 func idOf(b routing.Backend) routing.BackendID {
 	id := b.Service + ":" + string(b.Port)
 	if b.Family != IPv4 {

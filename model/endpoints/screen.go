@@ -14,8 +14,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file leaves out the endpoints that must not be targets, though an EndpointSlice lists them. The author of an
-// EndpointSlice can write any address and any port there.
+// This file leaves out the endpoints that must not be targets, though an EndpointSlice lists them.
+// The author of an EndpointSlice can write any address and any port there.
 
 // A screening is the endpoints of a Service port that may be targets, and why the others may not.
 type screening struct {

@@ -17,7 +17,8 @@ func readAnnotations(ing *networkingv1.Ingress, c *Class) (settings.Values, []di
 	return c.read(ing, c.joins(ing))
 }
 
-// read reads the annotations of an Ingress on a load balancer of a group across namespaces, or of no such group.
+// read reads the annotations of an Ingress on a load balancer of a group across namespaces, or of
+// no such group.
 func (c *Class) read(ing *networkingv1.Ingress, group string) (settings.Values, []diag.Diagnostic) {
 	given, wrong := settings.Read(ing.Annotations, &c.LoadBalancerClassSpec, c.heeds(ing.Namespace, group))
 	var found []diag.Diagnostic

@@ -11,10 +11,11 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file reads attributes of target groups, which are in the cloud's own terms. Each is the oldest
-// Ingress's that sets it.
+// This file reads attributes of target groups, which are in the cloud's own terms. Each is the
+// oldest Ingress's that sets it.
 
-// claimAttributes adds a member's attributes to those of a backend. Older members have made theirs already.
+// claimAttributes adds a member's attributes to those of a backend. Older members have made theirs
+// already.
 func (v *visit) claimAttributes(b *pooled) {
 	for _, name := range slices.Sorted(maps.Keys(v.settings.Attributes)) {
 		mine := routing.Attribute{Name: name, Value: v.settings.Attributes[name], Owner: v.Owner, Source: annotationSource(v.Ingress, settings.GroupAttributes)}

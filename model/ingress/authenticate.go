@@ -99,10 +99,12 @@ func (v *visit) signInWith(o *v1alpha1.OIDC, client string) *routing.Auth {
 // longestCookie is how much of a cookie's name is what a Backend says.
 const longestCookie = 200
 
-// cookie is the name of the cookie that keeps a session. A load balancer takes a session for that of each sign-in with the
-// same cookie, whichever identity provider it is from: "each listener rule with an authenticate action should have a unique
-// cookie name" (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-authenticate-users.html). So the
-// namespace, the identity provider and the client are in the name, and no other namespace can have the same one.
+// cookie is the name of the cookie that keeps a session. A load balancer takes a session for that
+// of each sign-in with the same cookie, whichever identity provider it is from: "each listener rule
+// with an authenticate action should have a unique cookie name"
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-authenticate-users.html).
+// So the namespace, the identity provider and the client are in the name, and no other namespace
+// can have the same one.
 func (v *visit) cookie(a *routing.Auth) string {
 	from := sha256.Sum256([]byte(strings.Join([]string{
 		v.Namespace, a.Kind, a.Issuer, a.AuthorizationEndpoint, a.TokenEndpoint, a.UserInfoEndpoint, a.UserPool, a.UserPoolDomain, a.ClientID,
@@ -122,8 +124,8 @@ func session(s v1alpha1.Session) *routing.Auth {
 	return out
 }
 
-// signIn finds the port where users of a host sign in. A token is not to be sent in the clear first, so
-// whoever did so is not helped on.
+// signIn finds the port where users of a host sign in. A token is not to be sent in the clear
+// first, so whoever did so is not helped on.
 func (v *visit) signIn(a routing.Action, h routing.Host, field string) routing.Action {
 	if a.Auth == nil {
 		return a

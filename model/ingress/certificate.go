@@ -21,9 +21,11 @@ import (
 
 // Certificates are those that the cloud has.
 type Certificates struct {
-	// ByHost are those that it has of itself, by the hosts that CertificateHosts asks for, the best first.
+	// ByHost are those that it has of itself, by the hosts that CertificateHosts asks for, the best
+	// first.
 	ByHost map[string][]routing.CertificateID
-	// Names are all names in these, and in those that NamedCertificates asks for and that it tells about.
+	// Names are all names in these, and in those that NamedCertificates asks for and that it tells
+	// about.
 	Names map[routing.CertificateID][]string
 	// Shown are those that listeners of the load balancer have.
 	Shown []routing.CertificateID
@@ -103,7 +105,8 @@ func NamedCertificates(s Snapshot) []routing.CertificateID {
 	return slices.Compact(ask)
 }
 
-// maxCovered is how many hosts the entries of spec.tls of one Ingress may cover, each entry counted.
+// maxCovered is how many hosts the entries of spec.tls of one Ingress may cover, each entry
+// counted.
 const maxCovered = 100_000
 
 // A cover is the hosts of an Ingress, for its entries of spec.tls to cover.
@@ -125,8 +128,8 @@ func newCover(hosts []routing.Host) cover {
 	return c
 }
 
-// A covered host is one that an entry covers, and the name by which a certificate for it is known: the
-// listed one, or the host itself where the entry lists none.
+// A covered host is one that an entry covers, and the name by which a certificate for it is known:
+// the listed one, or the host itself where the entry lists none.
 type covered struct {
 	host   routing.Host
 	listed string
@@ -192,8 +195,8 @@ func (e entry) certificates(covered []covered) map[routing.Host]certificateUse {
 	return e.fromCloud(covered)
 }
 
-// named uses the certificates that the author names, the first of them for every host. They are used all
-// together or not at all: without one of them its hosts would be served with another one.
+// named uses the certificates that the author names, the first of them for every host. They are
+// used all together or not at all: without one of them its hosts would be served with another one.
 func (e entry) named(covered []covered) map[routing.Host]certificateUse {
 	if reason, why := e.refusesNamed(); why != "" {
 		e.tellSecure(diag.Error, reason, annotationSource(e.Ingress, settings.CertificateARN).Field,

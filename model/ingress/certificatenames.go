@@ -7,8 +7,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is the names in certificates. A certificate may have thousands, and many Ingresses may use it, so they are
-// put in order once for each certificate.
+// This file is the names in certificates. A certificate may have thousands, and many Ingresses may
+// use it, so they are put in order once for each certificate.
 
 // names are the names in the certificates of one load balancer, as far as they were asked for.
 type names struct {
@@ -26,7 +26,8 @@ func (n names) forget(id routing.CertificateID) {
 	delete(n.certified, id)
 }
 
-// namesOf are all the names by which clients may be shown a certificate. Nothing is to be written to them.
+// namesOf are all the names by which clients may be shown a certificate. Nothing is to be written
+// to them.
 func (d *doors) namesOf(id routing.CertificateID) []routing.Host {
 	shown, known := d.names.shown[id]
 	if !known {
@@ -63,8 +64,8 @@ func distinct(names ...[]string) []routing.Host {
 	return out
 }
 
-// certifies reports whether clients trust a certificate for a host. For what is for no host in particular they trust
-// none.
+// certifies reports whether clients trust a certificate for a host. For what is for no host in
+// particular they trust none.
 func (d *doors) certifies(id routing.CertificateID, host routing.Host) bool {
 	names, known := d.names.certified[id]
 	if !known {

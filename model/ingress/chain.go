@@ -20,11 +20,13 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file reads the certificate chain of a Secret, and its key. Everything is counted and measured before a key
-// is read or a signature is checked, because that takes long where keys are large or certificates are many.
+// This file reads the certificate chain of a Secret, and its key. Everything is counted and
+// measured before a key is read or a signature is checked, because that takes long where keys are
+// large or certificates are many.
 
-// The limits of a chain. Those of keys are of AWS Certificate Manager: User Guide, "Prerequisites for importing
-// ACM certificates", which has RSA keys of at most 4096 bits and private keys of at most 5,120 bytes.
+// The limits of a chain. Those of keys are of AWS Certificate Manager: User Guide, "Prerequisites
+// for importing ACM certificates", which has RSA keys of at most 4096 bits and private keys of at
+// most 5,120 bytes.
 const (
 	longestChain      = 64 << 10 // bytes
 	mostCertificates  = 10
@@ -44,8 +46,8 @@ type Judgement struct {
 	err         error
 }
 
-// Judge reads the certificate of a Secret. Equal contents are judged equally, so a judgement can be kept as long
-// as the Secret does not change.
+// Judge reads the certificate of a Secret. Equal contents are judged equally, so a judgement can be
+// kept as long as the Secret does not change.
 func Judge(s *corev1.Secret) Judgement {
 	c, until, err := parseCertificate(s)
 	if c == nil {
@@ -55,9 +57,9 @@ func Judge(s *corev1.Secret) Judgement {
 	return Judgement{c, distinct(c.Hosts, commonNames(c.Pair.Chain)), until, err}
 }
 
-// commonNames are the common names of the first certificate of a chain that are names of hosts. Clients do not read
-// them where there are other names, but a cloud may: AWS Certificate Manager reports one as the DomainName of what was
-// imported (API reference, CertificateDetail).
+// commonNames are the common names of the first certificate of a chain that are names of hosts.
+// Clients do not read them where there are other names, but a cloud may: AWS Certificate Manager
+// reports one as the DomainName of what was imported (API reference, CertificateDetail).
 func commonNames(chain []byte) []string {
 	block, _ := pem.Decode(chain)
 	if block == nil {
@@ -77,7 +79,8 @@ func (j Judgement) certificateOf(s *corev1.Secret) routing.Certificate {
 	return c
 }
 
-// Shorten returns a Secret with no more of its contents than is read. What is too long to be read stays too long.
+// Shorten returns a Secret with no more of its contents than is read. What is too long to be read
+// stays too long.
 func Shorten(s *corev1.Secret) *corev1.Secret {
 	short := &corev1.Secret{TypeMeta: s.TypeMeta, ObjectMeta: s.ObjectMeta, Type: s.Type, Data: map[string][]byte{}}
 	short.ManagedFields, short.Annotations = nil, nil
@@ -89,8 +92,8 @@ func Shorten(s *corev1.Secret) *corev1.Secret {
 	return short
 }
 
-// parseCertificate reads a certificate chain and its key, and until when they are good. Both are in its name,
-// so that a change of either is one of the certificate.
+// parseCertificate reads a certificate chain and its key, and until when they are good. Both are in
+// its name, so that a change of either is one of the certificate.
 func parseCertificate(s *corev1.Secret) (c *routing.Certificate, until time.Time, err error) {
 	chain, key := s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey]
 	for _, part := range []struct {
@@ -127,8 +130,8 @@ func parseCertificate(s *corev1.Secret) (c *routing.Certificate, until time.Time
 	}, pair.Leaf.NotAfter, nil
 }
 
-// certificatesIn are the certificates of a chain in PEM, the leaf first, with keys of sizes that are taken. Other
-// blocks are passed over.
+// certificatesIn are the certificates of a chain in PEM, the leaf first, with keys of sizes that
+// are taken. Other blocks are passed over.
 func certificatesIn(chain []byte) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	for blocks := 1; ; blocks++ {
@@ -157,8 +160,8 @@ func certificatesIn(chain []byte) ([]*x509.Certificate, error) {
 	}
 }
 
-// checkKey refuses keys that clients, and with them clouds, do not take from a server, and keys of authorities
-// that are larger than authorities have.
+// checkKey refuses keys that clients, and with them clouds, do not take from a server, and keys of
+// authorities that are larger than authorities have.
 func checkKey(c *x509.Certificate, leaf bool) error {
 	switch key := c.PublicKey.(type) {
 	case *ecdsa.PublicKey:
@@ -180,15 +183,16 @@ func checkKey(c *x509.Certificate, leaf bool) error {
 	return fmt.Errorf("its key is of type %s, and only RSA and ECDSA are served", c.PublicKeyAlgorithm)
 }
 
-// ordered is a chain in PEM in which each certificate is signed by the next, however the others stand
-// behind the first in the Secret. Those that have no part in it are left out.
+// ordered is a chain in PEM in which each certificate is signed by the next, however the others
+// stand behind the first in the Secret. Those that have no part in it are left out.
 func ordered(certificates []*x509.Certificate) ([]byte, error) {
 	others := slices.Clone(certificates[1:])
 	var chain []byte
 	checks := 0
 	for last := certificates[0]; last != nil; {
 		chain = append(chain, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: last.Raw})...)
-		// Of several with the name of the issuer, the one with the key that the certificate names is tried first.
+		// Of several with the name of the issuer, the one with the key that the certificate names is
+		// tried first.
 		slices.SortStableFunc(others, func(a, b *x509.Certificate) int {
 			return compareBool(!bytes.Equal(a.SubjectKeyId, last.AuthorityKeyId), !bytes.Equal(b.SubjectKeyId, last.AuthorityKeyId))
 		})

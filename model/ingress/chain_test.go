@@ -19,7 +19,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// A tower is a chain in which every certificate has one name, the leaf first, and the key of the leaf.
+// A tower is a chain in which every certificate has one name, the leaf first, and the key of the
+// leaf.
 type tower struct {
 	certificates []*x509.Certificate
 	key          []byte

@@ -24,30 +24,30 @@ import (
 // Controller is what the spec.controller of our IngressClasses says.
 const Controller = "fairlead.dev/ingress"
 
-// DefaultClass is what the IngressClass is called that Fairlead ships. An annotation that says so means
-// Fairlead, even where no such class exists.
+// DefaultClass is what the IngressClass is called that Fairlead ships. An annotation that says so
+// means Fairlead, even where no such class exists.
 const DefaultClass = "fairlead"
 
 // Options are the operator's settings that decide which Ingresses are ours.
 type Options struct {
-	// WithoutClass is the IngressClass, with its parameters, under which Ingresses are served that name no
-	// class; "" leaves them alone.
+	// WithoutClass is the IngressClass, with its parameters, under which Ingresses are served that
+	// name no class; "" leaves them alone.
 	WithoutClass string
-	// Literal is a name that the annotation may have though no IngressClass has it: it then stands for a
-	// class without parameters. "" is none. Any IngressClass of that name decides over it, and so do the
-	// parameters of one that are remembered.
+	// Literal is a name that the annotation may have though no IngressClass has it: it then stands for
+	// a class without parameters. "" is none. Any IngressClass of that name decides over it, and so do
+	// the parameters of one that are remembered.
 	Literal string
-	// ManagedClass is the IngressClass that the operator creates; "" is none. An annotation that names it
-	// means Fairlead, even while the class is missing.
+	// ManagedClass is the IngressClass that the operator creates; "" is none. An annotation that names
+	// it means Fairlead, even while the class is missing.
 	ManagedClass string
 	// AssumeClass is taken for a class of ours, without parameters, where no IngressClass of
 	// that name is among the objects: files often hold Ingresses only.
 	AssumeClass string
-	// Providers are the names of the operator's providers, of which the first makes the load balancers of classes that name
-	// none. Where none are given, a class may name any.
+	// Providers are the names of the operator's providers, of which the first makes the load balancers
+	// of classes that name none. Where none are given, a class may name any.
 	Providers []string
-	// Room is how many bytes what is remembered of the members of a load balancer may be; 0 is as many as a
-	// LoadBalancer holds.
+	// Room is how many bytes what is remembered of the members of a load balancer may be; 0 is as many
+	// as a LoadBalancer holds.
 	Room int
 }
 
@@ -65,7 +65,8 @@ func (c *Class) Grace() time.Duration {
 	return settings.DefaultMoveGrace
 }
 
-// Retains reports whether load balancers of the class are there still when nobody asks for them any more.
+// Retains reports whether load balancers of the class are there still when nobody asks for them any
+// more.
 func (c *Class) Retains() bool { return c.DeletionPolicy == v1alpha1.DeletionPolicyRetain }
 
 // Source is where diagnostics about a class point.
@@ -266,8 +267,9 @@ func (cs *classes) byName(class string, at diag.Source) belonging {
 	return b
 }
 
-// byAnnotation reads a name that, unlike the field, need not be that of an IngressClass: other controllers
-// have names of their own, so one that is unknown here is left to them, unless the Ingress is remembered.
+// byAnnotation reads a name that, unlike the field, need not be that of an IngressClass: other
+// controllers have names of their own, so one that is unknown here is left to them, unless the
+// Ingress is remembered.
 func (cs *classes) byAnnotation(ing *networkingv1.Ingress, class string, remembered bool) belonging {
 	source := annotationSource(ing, settings.IngressClass)
 	b := cs.byName(class, source)

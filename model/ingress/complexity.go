@@ -12,27 +12,30 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file refuses Ingresses whose globs and regular expressions take too many steps to be compared, and those that
-// have too many routes or name too many Secrets. It counts what one Ingress alone takes, so no other Ingress has a say in whether it is refused.
+// This file refuses Ingresses whose globs and regular expressions take too many steps to be
+// compared, and those that have too many routes or name too many Secrets. It counts what one
+// Ingress alone takes, so no other Ingress has a say in whether it is refused.
 
 const (
-	// mostSteps is how many steps the globs and regular expressions of an Ingress take at most. One as people write
-	// them takes a few hundred.
+	// mostSteps is how many steps the globs and regular expressions of an Ingress take at most. One as
+	// people write them takes a few hundred.
 	mostSteps = routing.LanguageSteps
-	// longestExpression is how many characters a regular expression has at most. A class of characters can be three
-	// of them, and more than a thousand ranges.
+	// longestExpression is how many characters a regular expression has at most. A class of characters
+	// can be three of them, and more than a thousand ranges.
 	longestExpression = 2048
-	// mostRoutes is how many routes the rules of an Ingress are on all of its ports. Each is looked at on its own.
+	// mostRoutes is how many routes the rules of an Ingress are on all of its ports. Each is looked at
+	// on its own.
 	mostRoutes = 20_000
-	// mostPairs is how many times a glob or a regular expression of an Ingress is beside one of its routes, on all of
-	// its ports: each may be compared with each.
+	// mostPairs is how many times a glob or a regular expression of an Ingress is beside one of its
+	// routes, on all of its ports: each may be compared with each.
 	mostPairs = 2_000_000
-	// mostSecrets is how many Secrets the entries of spec.tls name. What the cloud has of each is remembered.
+	// mostSecrets is how many Secrets the entries of spec.tls name. What the cloud has of each is
+	// remembered.
 	mostSecrets = 500
 )
 
-// routesOf is the number of routes of an Ingress on one port. A rule without paths names its host on every port, so it
-// counts as one.
+// routesOf is the number of routes of an Ingress on one port. A rule without paths names its host
+// on every port, so it counts as one.
 func routesOf(ing *networkingv1.Ingress) int {
 	n := 0
 	for _, r := range ing.Spec.Rules {
@@ -116,7 +119,8 @@ func complexity(worst routing.Path, steps, paths int) string {
 		mostSteps, paths, kind, value, steps, advice)
 }
 
-// stepsOf is how many steps a glob or a regular expression takes, no matter what it is compared with.
+// stepsOf is how many steps a glob or a regular expression takes, no matter what it is compared
+// with.
 func stepsOf(p routing.Path) int {
 	if p.Type == routing.Regex && len(p.Value) > longestExpression {
 		return mostSteps + 1

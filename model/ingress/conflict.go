@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file decides between members that say different things about one setting. Members come oldest first: the first
-// that says something decides, and the others are told.
+// This file decides between members that say different things about one setting. Members come
+// oldest first: the first that says something decides, and the others are told.
 
 // A claim is a value, and the member that said it first.
 type claim struct {
@@ -31,8 +31,9 @@ type forAll struct {
 	same       func(a, b string) bool
 }
 
-// decide returns the value that holds, and the member that decides: the oldest that asks for something, and else the oldest
-// that says anything. The others are told, and those whose setting does not count.
+// decide returns the value that holds, and the member that decides: the oldest that asks for
+// something, and else the oldest that says anything. The others are told, and those whose setting
+// does not count.
 func (f forAll) decide(members []Member) (value string, by *Member, found []diag.Diagnostic) {
 	at := slices.IndexFunc(members, func(m Member) bool { return f.asks(f.said(m.settings)) })
 	if at < 0 {

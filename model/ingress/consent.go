@@ -12,13 +12,14 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file judges by the class as it is what was accepted before. The last accepted version of an Ingress
-// stands in where its author made a mistake, and while the class is missing. It does not stand in where the
-// class has withdrawn its consent since: then it is served no longer, at once.
+// This file judges by the class as it is what was accepted before. The last accepted version of an
+// Ingress stands in where its author made a mistake, and while the class is missing. It does not
+// stand in where the class has withdrawn its consent since: then it is served no longer, at once.
 
-// excludes says why a namespace may not be on a load balancer: it is that of a group across namespaces, whose
-// selector does not select the namespace. It is "" where the namespace may be there, and where the class has no
-// such group any more: then all of its members move away, which takes the moveGrace.
+// excludes says why a namespace may not be on a load balancer: it is that of a group across
+// namespaces, whose selector does not select the namespace. It is "" where the namespace may be
+// there, and where the class has no such group any more: then all of its members move away, which
+// takes the moveGrace.
 func (c *Class) excludes(key routing.Key, namespace string, labels map[string]string) string {
 	group := c.sharedGroup(key.SharedGroup())
 	if group == nil || selects(&group.NamespaceSelector, labels) {
@@ -27,10 +28,11 @@ func (c *Class) excludes(key routing.Key, namespace string, labels map[string]st
 	return fmt.Sprintf("class %s does not let namespace %s be in its group %s", c.Name, namespace, group.Name)
 }
 
-// lastGood makes a member of an Ingress as it was last accepted on a load balancer, read as the class reads it
-// today. Where the class does not let it be served so any more it is no member, and withdrawn says why. A
-// version with an annotation that cannot be read any more is no member either, because it would be served
-// without what that asks for, and one that takes too many steps to compile is none.
+// lastGood makes a member of an Ingress as it was last accepted on a load balancer, read as the
+// class reads it today. Where the class does not let it be served so any more it is no member, and
+// withdrawn says why. A version with an annotation that cannot be read any more is no member
+// either, because it would be served without what that asks for, and one that takes too many steps
+// to compile is none.
 func (c *Class) lastGood(key routing.Key, ing *networkingv1.Ingress, accepted *Accepted) (m Member, withdrawn string, ok bool) {
 	version := accepted.version(ing)
 	group := key.SharedGroup()
@@ -45,9 +47,9 @@ func (c *Class) lastGood(key routing.Key, ing *networkingv1.Ingress, accepted *A
 	return newMember(version, given), withdrawn, ok && withdrawn == ""
 }
 
-// readOn reads the annotations of an Ingress that is served by a load balancer, whether or not it would be put
-// there today. It is not ok where an annotation cannot be read, or the class forbids one, and forbidden says
-// which, without which more would be exposed.
+// readOn reads the annotations of an Ingress that is served by a load balancer, whether or not it
+// would be put there today. It is not ok where an annotation cannot be read, or the class forbids
+// one, and forbidden says which, without which more would be exposed.
 func (c *Class) readOn(key routing.Key, ing *networkingv1.Ingress) (given settings.Values, forbidden string, ok bool) {
 	given, found := c.read(ing, key.SharedGroup())
 	there := given
@@ -66,8 +68,9 @@ func (c *Class) readOn(key routing.Key, ing *networkingv1.Ingress) (given settin
 	return given, "", ok
 }
 
-// moves says why the class does not let a version be served by a load balancer of this scheme or name: it has
-// another scheme for it that more can be kept from, or it does not allow the annotation that asked for it.
+// moves says why the class does not let a version be served by a load balancer of this scheme or
+// name: it has another scheme for it that more can be kept from, or it does not allow the
+// annotation that asked for it.
 func (c *Class) moves(key routing.Key, version *networkingv1.Ingress, read settings.Values) string {
 	_, asked := version.Annotations[settings.Scheme]
 	if key.Scheme() == v1alpha1.SchemeInternetFacing && read.Scheme != key.Scheme() && (asked || c.Scheme != "") {
@@ -79,8 +82,8 @@ func (c *Class) moves(key routing.Key, version *networkingv1.Ingress, read setti
 	return ""
 }
 
-// denies says of an Ingress of which the class permits nothing what it does not permit; nil if it permits
-// anything.
+// denies says of an Ingress of which the class permits nothing what it does not permit; nil if it
+// permits anything.
 func (c *Class) denies(m Member, labels map[string]string) []diag.Diagnostic {
 	a := c.allowance(labels)
 	if a.everything {
@@ -99,8 +102,8 @@ func (c *Class) denies(m Member, labels map[string]string) []diag.Diagnostic {
 	return found
 }
 
-// stillGood makes a member of an Ingress as it was last accepted by a load balancer. If the class has withdrawn
-// its consent it is none, what is served of it ends, and its author is told.
+// stillGood makes a member of an Ingress as it was last accepted by a load balancer. If the class
+// has withdrawn its consent it is none, what is served of it ends, and its author is told.
 func (s *splitter) stillGood(ing *networkingv1.Ingress, home home, class *Class) (m Member, told []diag.Diagnostic, ok bool) {
 	labels := s.labels(ing.Namespace)
 	withdrawn := class.excludes(home.key, ing.Namespace, labels)
@@ -117,9 +120,10 @@ func (s *splitter) stillGood(ing *networkingv1.Ingress, home home, class *Class)
 	return m, told, ok
 }
 
-// leaving makes a member of an Ingress that moves away from a load balancer, which serves it meanwhile as the
-// class of that load balancer reads it. Where that class does not let it be served so, the version stays that
-// was last accepted there. Where the class excludes the namespace, nothing of it stays.
+// leaving makes a member of an Ingress that moves away from a load balancer, which serves it
+// meanwhile as the class of that load balancer reads it. Where that class does not let it be served
+// so, the version stays that was last accepted there. Where the class excludes the namespace,
+// nothing of it stays.
 func (s *splitter) leaving(m Member, home home, class *Class) (out Member, told []diag.Diagnostic, ok bool) {
 	if why := class.excludes(home.key, m.Namespace, s.labels(m.Namespace)); why != "" {
 		s.end(home, class)
@@ -139,8 +143,8 @@ func (s *splitter) leaving(m Member, home home, class *Class) (out Member, told 
 	return out, nil, true
 }
 
-// overreach says of an Ingress of which the class permits nothing what it does not permit, if a version of it
-// was accepted before of which the class permits something: that one stays.
+// overreach says of an Ingress of which the class permits nothing what it does not permit, if a
+// version of it was accepted before of which the class permits something: that one stays.
 func (s *splitter) overreach(m Member, class *Class, t trail) []diag.Diagnostic {
 	denied := class.denies(m, s.labels(m.Namespace))
 	if denied == nil {

@@ -171,7 +171,8 @@ func TestWhatWasAcceptedIsJudgedByTheClassAsItIs(t *testing.T) {
 	}
 }
 
-// On a load balancer that it moves away from, an Ingress is served as the class of that one reads it.
+// On a load balancer that it moves away from, an Ingress is served as the class of that one reads
+// it.
 func TestWhatMovesAwayIsReadAsItsOldClassReadsIt(t *testing.T) {
 	const group = routing.Key("public/@edge/internal")
 	shared := v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "edge"}}}
@@ -210,7 +211,8 @@ func TestWhatMovesAwayIsReadAsItsOldClassReadsIt(t *testing.T) {
 	})
 }
 
-// A namespace that is put out of a group holds none of its hosts any more. One that is being made again does.
+// A namespace that is put out of a group holds none of its hosts any more. One that is being made
+// again does.
 func TestWhatIsPutOutHoldsNoHosts(t *testing.T) {
 	const group = routing.Key("public/@edge/internal")
 	shared := aClass("public", v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "edge", NamespaceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"edge": "true"}}}}})
@@ -232,7 +234,8 @@ func TestWhatIsPutOutHoldsNoHosts(t *testing.T) {
 	}
 }
 
-// A Service's annotations of another controller that the class let pass, and does not let pass any more.
+// A Service's annotations of another controller that the class let pass, and does not let pass any
+// more.
 func TestWhatAServiceIsAnnotatedWithIsNotLetPassAnyMore(t *testing.T) {
 	service := aService("shop/web:80")
 	service.Annotations = map[string]string{"konghq.com/plugins": "key-auth"}
@@ -374,8 +377,9 @@ func draw(rng *rand.Rand) drawnWorld {
 	return w
 }
 
-// TestWithdrawnConsentEndsAtOnce: whatever is remembered, each route is one that the class of the load balancer
-// lets the namespace have. The oracle reads the class itself, as the API describes it.
+// TestWithdrawnConsentEndsAtOnce: whatever is remembered, each route is one that the class of the
+// load balancer lets the namespace have. The oracle reads the class itself, as the API describes
+// it.
 func TestWithdrawnConsentEndsAtOnce(t *testing.T) {
 	rng := drawing(t)
 	old := 0
@@ -443,8 +447,8 @@ func (w drawnWorld) refuses(class v1alpha1.LoadBalancerClassSpec, key routing.Ke
 	return "its namespace may not serve the host"
 }
 
-// refusesLast says why a class does not let an Ingress be served as it was last accepted. To move away from a
-// group that there is no more, or to another scheme, takes the moveGrace.
+// refusesLast says why a class does not let an Ingress be served as it was last accepted. To move
+// away from a group that there is no more, or to another scheme, takes the moveGrace.
 func (w drawnWorld) refusesLast(class v1alpha1.LoadBalancerClassSpec, key routing.Key, m Member) string {
 	may := func(name string) bool { return class.Annotations == nil || slices.Contains(*class.Annotations, name) }
 	scheme, inbound, ports := m.Annotations[settings.Scheme], m.Annotations[settings.Inbound], m.Annotations[settings.ListenPorts]

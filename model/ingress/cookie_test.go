@@ -10,8 +10,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// A load balancer takes a session for that of each sign-in whose cookie has the same name. So no two sign-ins of different
-// namespaces, identity providers or clients have one, whatever name they ask for.
+// A load balancer takes a session for that of each sign-in whose cookie has the same name. So no
+// two sign-ins of different namespaces, identity providers or clients have one, whatever name they
+// ask for.
 func TestASessionIsGoodForOneSignInOnly(t *testing.T) {
 	usual := routing.Auth{
 		Kind: routing.OIDC, Cookie: "AWSELBAuthSessionCookie", Issuer: "https://idp.test", AuthorizationEndpoint: "https://idp.test/a",

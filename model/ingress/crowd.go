@@ -12,17 +12,18 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file bounds the members of a load balancer. What is remembered of each has to be stored in one object of the API
-// server, at most 1.5 MiB (etcd.io/docs, "System limits", request size): without a bound a namespace with thousands of
-// Ingresses would keep the load balancer from ever being written down, and so from being changed, for all of its
-// neighbours.
+// This file bounds the members of a load balancer. What is remembered of each has to be stored in
+// one object of the API server, at most 1.5 MiB (etcd.io/docs, "System limits", request size):
+// without a bound a namespace with thousands of Ingresses would keep the load balancer from ever
+// being written down, and so from being changed, for all of its neighbours.
 
 const (
-	// memberBytes is how much is remembered of a member besides its name, without what may be forgotten.
+	// memberBytes is how much is remembered of a member besides its name, without what may be
+	// forgotten.
 	memberBytes = 96
-	// mostMembers is how many bytes what is remembered of all members may be. That is 2,000 members with the longest
-	// names, and more than 5,000 with names of 40 characters. It leaves room for all else that is remembered
-	// (api/v1alpha1/trim.go).
+	// mostMembers is how many bytes what is remembered of all members may be. That is 2,000 members
+	// with the longest names, and more than 5,000 with names of 40 characters. It leaves room for all
+	// else that is remembered (api/v1alpha1/trim.go).
 	mostMembers = 704 << 10
 	// arriving is the part of the room by which it may be more while others are let go of.
 	arriving = 13
@@ -31,8 +32,9 @@ const (
 // size is about how much is remembered of a member.
 func (m Member) size() int { return memberBytes + len(m.Namespace) + len("/") + len(m.Name) }
 
-// crowd leaves out the members for which there is no room in so many bytes, and tells them. Every namespace has an equal share, and what
-// it does not need is the others'. One with more members than fit loses those that came last.
+// crowd leaves out the members for which there is no room in so many bytes, and tells them. Every
+// namespace has an equal share, and what it does not need is the others'. One with more members
+// than fit loses those that came last.
 func (s *Snapshot) crowd(room int) {
 	most := room + room/arriving
 	all, total := map[string][]Member{}, 0

@@ -34,7 +34,8 @@ func memberNames(s *Snapshot) map[string]bool {
 	return out
 }
 
-// remember is what is remembered of the members of a snapshot, and of those that another one remembered.
+// remember is what is remembered of the members of a snapshot, and of those that another one
+// remembered.
 func remember(s *Snapshot, before map[string]Remembered) Memory {
 	m := Memory{Members: map[string]Remembered{}}
 	for name, r := range before {
@@ -64,8 +65,8 @@ func recordSize(t *testing.T, m Memory) int {
 	return len(text)
 }
 
-// Thousands of Ingresses with long names of one namespace leave room for those of another one, whichever come first,
-// and the record of the load balancer stays small enough to be written.
+// Thousands of Ingresses with long names of one namespace leave room for those of another one,
+// whichever come first, and the record of the load balancer stays small enough to be written.
 func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 	const many = 5000
 	alice := inEdge("alice/"+strings.Repeat("a", 253), aged(1), http("alice.test"))
@@ -125,7 +126,8 @@ func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 		t.Errorf("%d members, and %d before", len(third.Members), len(second.Members))
 	}
 
-	// Two crowds have half each. While those of the first are let go of, as many of the second come as there is room for.
+	// Two crowds have half each. While those of the first are let go of, as many of the second come as
+	// there is room for.
 	both := slices.Concat(crowd, crowdOf("eve", 0, many, 900_000))
 	fourth := split(known, both...)
 	of := map[string]int{}

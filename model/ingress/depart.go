@@ -8,11 +8,12 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file is about Ingresses that are not ours: how long one is served on that was, and why another
-// is left alone.
+// This file is about Ingresses that are not ours: how long one is served on that was, and why
+// another is left alone.
 
-// depart has an Ingress that is not ours any more served as it was last accepted, until the moveGrace of the
-// class is over: it may come back, and clients have to follow it. What the class does not permit any more goes at once.
+// depart has an Ingress that is not ours any more served as it was last accepted, until the
+// moveGrace of the class is over: it may come back, and clients have to follow it. What the class
+// does not permit any more goes at once.
 func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found []diag.Diagnostic) {
 	for _, home := range s.trails[nameOf(ing).String()] {
 		class := s.classOf(home.key)
@@ -38,8 +39,9 @@ func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found 
 	s.homeless = append(s.homeless, found...)
 }
 
-// LeftAlone tells of each Ingress why it is not ours, unless a snapshot has it all the same. Only somebody who
-// asks about all Ingresses is to be told that: in a cluster they are their own controllers'.
+// LeftAlone tells of each Ingress why it is not ours, unless a snapshot has it all the same. Only
+// somebody who asks about all Ingresses is to be told that: in a cluster they are their own
+// controllers'.
 func LeftAlone(o Objects, options Options, snapshots []Snapshot) []diag.Diagnostic {
 	served := map[string]bool{}
 	for _, s := range snapshots {

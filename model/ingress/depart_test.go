@@ -118,7 +118,8 @@ func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
 	}
 }
 
-// What was served under a class stays as it is while the class is missing, whichever way it was named.
+// What was served under a class stays as it is while the class is missing, whichever way it was
+// named.
 func TestALostClassFreezesWhatItServed(t *testing.T) {
 	const key = routing.Key("fairlead/shop/web/internal")
 	host := ruled("now.test", prefixed("/", "web:80"))

@@ -1,5 +1,6 @@
-// Package ingress translates Ingresses, and the objects that they refer to, into routes. Split sorts objects into Snapshots, one for each
-// load balancer, with everything that it depends on; Translate makes a routing.Config of one.
+// Package ingress translates Ingresses, and the objects that they refer to, into routes. Split
+// sorts objects into Snapshots, one for each load balancer, with everything that it depends on;
+// Translate makes a routing.Config of one.
 //
 //	Objects ── Split ──> Snapshot ── Translate ──> routing.Config
 //

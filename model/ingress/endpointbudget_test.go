@@ -9,8 +9,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// A namespace that asks for hundreds of thousands of targets gets those of its oldest Ingresses, is told of the others,
-// and costs its neighbour nothing.
+// A namespace that asks for hundreds of thousands of targets gets those of its oldest Ingresses, is
+// told of the others, and costs its neighbour nothing.
 func TestEndpointsOfANamespaceAreBounded(t *testing.T) {
 	const services, ports, endpoints = 6, 100, 999
 	given := []any{shared(), inEdge("alice/a", aged(1), ruled("alice.test", prefixed("/", "web:80"))), aService("alice/web:80"), aSlice("alice/web", nil, "10.1.0.1")}

@@ -8,10 +8,12 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file names what of Fairlead and of the Ingress API an Ingress uses, so that its use can be counted.
+// This file names what of Fairlead and of the Ingress API an Ingress uses, so that its use can be
+// counted.
 
-// Features are what an accepted version uses: annotations of the table by their names, and fields of the API. There are as
-// many as there are annotations and a few more, whatever its author writes.
+// Features are what an accepted version uses: annotations of the table by their names, and fields
+// of the API. There are as many as there are annotations and a few more, whatever its author
+// writes.
 func (a Accepted) Features() []string {
 	var out []string
 	for name := range a.Annotations {

@@ -14,8 +14,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file says what becomes of Ingresses with annotations of other controllers. Package foreign knows
-// what the annotations mean; the class decides what follows.
+// This file says what becomes of Ingresses with annotations of other controllers. Package foreign
+// knows what the annotations mean; the class decides what follows.
 
 // servedAs is how an Ingress is served, as far as annotations of others depend on it.
 func (c *Class) servedAs(ing *networkingv1.Ingress, s settings.Values) foreign.Served {
@@ -38,7 +38,8 @@ func (c *Class) servedAs(ing *networkingv1.Ingress, s settings.Values) foreign.S
 	return out
 }
 
-// wider reports whether a path of an Ingress is served for more requests than those for that path itself.
+// wider reports whether a path of an Ingress is served for more requests than those for that path
+// itself.
 func (c *Class) wider(ing *networkingv1.Ingress) bool {
 	for _, r := range ing.Spec.Rules {
 		if r.HTTP != nil && slices.ContainsFunc(r.HTTP.Paths, c.isWider) {
@@ -69,8 +70,8 @@ func (c *Class) foreignOf(ing *networkingv1.Ingress, given settings.Values) []di
 	})
 }
 
-// tellForeign tells of settings that are not read: for each prefix, those that restrict and those that
-// change, each time in as few diagnostics as their text has room in.
+// tellForeign tells of settings that are not read: for each prefix, those that restrict and those
+// that change, each time in as few diagnostics as their text has room in.
 func (c *Class) tellForeign(settings []foreign.Setting, of string, at func([]foreign.Setting) diag.Source) []diag.Diagnostic {
 	if c.ForeignAnnotations == v1alpha1.ForeignIgnore {
 		return nil
@@ -141,12 +142,13 @@ func (p part) said() string {
 const (
 	// longestPart is how long the list in one message may be. An event takes 1,000 characters in all.
 	longestPart = 700
-	// mostParts is how many messages there may be about the settings of one prefix: an Ingress can have
-	// thousands of annotations.
+	// mostParts is how many messages there may be about the settings of one prefix: an Ingress can
+	// have thousands of annotations.
 	mostParts = 4
 )
 
-// parts lists settings, those for which one thing stands together. What there is no room for is counted.
+// parts lists settings, those for which one thing stands together. What there is no room for is
+// counted.
 func parts(settings []foreign.Setting) []part {
 	var standsFor []string
 	names := map[string][]foreign.Setting{}
@@ -215,23 +217,23 @@ func instead(s foreign.Setting) string {
 	return " (" + strings.Join(notes, "; ") + ")"
 }
 
-// Heeds reports whether a change of an annotation of an Ingress or a Service can matter: it is one of
-// Fairlead's or may have been meant as one, or it is one of another controller's.
+// Heeds reports whether a change of an annotation of an Ingress or a Service can matter: it is one
+// of Fairlead's or may have been meant as one, or it is one of another controller's.
 func Heeds(key string) bool {
 	return key == settings.IngressClass || strings.HasPrefix(key, settings.Prefix) || meantAsOurs(key) || foreign.Matters(key)
 }
 
-// WithAnnotationCache returns the snapshot with a cache of what the annotations of its Services mean, for snapshots that
-// are compiled several times.
+// WithAnnotationCache returns the snapshot with a cache of what the annotations of its Services
+// mean, for snapshots that are compiled several times.
 func (s Snapshot) WithAnnotationCache() Snapshot {
 	s.annotated = map[*corev1.Service]*foreign.Annotations{}
 	return s
 }
 
-// WithoutForeignRestrictions returns the snapshot without the changes that refer to a Service with an annotation that
-// restricts who is answered and is not read. What was served before the Service had it stays; its owner
-// is told, too. What was served because the class let such annotations pass, and the class does not any more,
-// does not stay.
+// WithoutForeignRestrictions returns the snapshot without the changes that refer to a Service with
+// an annotation that restricts who is answered and is not read. What was served before the Service
+// had it stays; its owner is told, too. What was served because the class let such annotations
+// pass, and the class does not any more, does not stay.
 func (s Snapshot) WithoutForeignRestrictions() (Snapshot, []diag.Diagnostic) {
 	services := byName(s.Services)
 	backends := byName(s.Backends)
@@ -293,7 +295,8 @@ func (c *Class) letsForeignPass() bool {
 	return c.ForeignAnnotations == v1alpha1.ForeignWarn || c.ForeignAnnotations == v1alpha1.ForeignIgnore
 }
 
-// letForeignPass reports whether the class let such annotations pass when something was last accepted.
+// letForeignPass reports whether the class let such annotations pass when something was last
+// accepted.
 func (s Snapshot) letForeignPass() bool {
 	return s.Memory.Class != nil && (&Class{LoadBalancerClassSpec: *s.Memory.Class}).letsForeignPass()
 }

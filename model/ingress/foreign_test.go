@@ -23,8 +23,8 @@ func facingInternet(policy string) *Class {
 	return &Class{"fairlead", v1alpha1.LoadBalancerClassSpec{Scheme: v1alpha1.SchemeInternetFacing, ForeignAnnotations: policy}}
 }
 
-// TestManifestsOfOtherControllers reads a manifest for each controller, whose annotations say behind
-// them what they do.
+// TestManifestsOfOtherControllers reads a manifest for each controller, whose annotations say
+// behind them what they do.
 func TestManifestsOfOtherControllers(t *testing.T) {
 	files, err := filepath.Glob("testdata/foreign/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -60,7 +60,8 @@ func TestManifestsOfOtherControllers(t *testing.T) {
 	}
 }
 
-// checkTold checks that an annotation is told as what it does, once, and by a class that ignores it never.
+// checkTold checks that an annotation is told as what it does, once, and by a class that ignores it
+// never.
 func checkTold(t *testing.T, policy, key, effect string, found []diag.Diagnostic) {
 	t.Helper()
 	_, name, _ := strings.Cut(key, "/")
@@ -123,8 +124,8 @@ func carrying(annotations map[string]string) *networkingv1.Ingress {
 
 const authURL = "nginx.ingress.kubernetes.io/auth-url"
 
-// What is served stays when a version with a foreign annotation is refused, unless that version was let
-// pass by a class that does not let it pass any more.
+// What is served stays when a version with a foreign annotation is refused, unless that version was
+// let pass by a class that does not let it pass any more.
 func TestLastGoodOfForeignAnnotations(t *testing.T) {
 	const key = routing.Key("fairlead/shop/web/internet-facing")
 	params := &v1alpha1.ClusterLoadBalancerClass{Spec: v1alpha1.LoadBalancerClassSpec{Scheme: v1alpha1.SchemeInternetFacing}}
@@ -173,8 +174,8 @@ func classOfParameters(name string, params *v1alpha1.ClusterLoadBalancerClass) *
 	return class
 }
 
-// A Service that gets an annotation that restricts keeps new Ingresses from being served, and those that are
-// served stay.
+// A Service that gets an annotation that restricts keeps new Ingresses from being served, and those
+// that are served stay.
 func TestServicesThatAreRestricted(t *testing.T) {
 	service := new(corev1.Service)
 	service.Namespace, service.Name = "shop", "web"

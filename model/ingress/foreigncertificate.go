@@ -14,12 +14,13 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file keeps certificates to the hosts that their namespaces may serve. A listener can show clients any
-// certificate that has a name for the host they ask for, whichever Ingress brought it, so all names count.
+// This file keeps certificates to the hosts that their namespaces may serve. A listener can show
+// clients any certificate that has a name for the host they ask for, whichever Ingress brought it,
+// so all names count.
 //
-// On a load balancer where hosts have owners, either the certificate is refused, or the host is not served over
-// HTTPS, whichever came later (package ownership). A certificate counts for all HTTPS ports. Two namespaces that
-// bring the same certificate do not disturb each other.
+// On a load balancer where hosts have owners, either the certificate is refused, or the host is not
+// served over HTTPS, whichever came later (package ownership). A certificate counts for all HTTPS
+// ports. Two namespaces that bring the same certificate do not disturb each other.
 
 // A rivalry is what is known of the certificates of namespaces that share a load balancer.
 type rivalry struct {
@@ -84,7 +85,8 @@ func newRivalry(d *doors, s *Snapshot) rivalry {
 	return r
 }
 
-// inCloudFor are the certificates of the cloud that a member names, or that are found for its hosts.
+// inCloudFor are the certificates of the cloud that a member names, or that are found for its
+// hosts.
 func (d *doors) inCloudFor(m Member) []routing.CertificateID {
 	if len(m.settings.Certificates) > 0 {
 		return m.settings.Certificates
@@ -124,8 +126,8 @@ func put[K comparable, V any](to map[string]map[K]V, namespace string, key K, va
 	to[namespace][key] = value
 }
 
-// allowed is what was read of a Secret, if its namespace may serve every name in it here; or else the
-// certificate that the Secret held last, if it may serve that.
+// allowed is what was read of a Secret, if its namespace may serve every name in it here; or else
+// the certificate that the Secret held last, if it may serve that.
 func (o *opening) allowed(s secret, n name) secret {
 	if s.id == "" {
 		return s
@@ -160,9 +162,10 @@ func (o *opening) refusesNamed() (diag.Reason, string) {
 	return "", ""
 }
 
-// choose is the best certificate that the cloud holds for a name and that has no names for hosts of other
-// namespaces. Where all have, it says why the best one is not served. That these certificates are searched is
-// for the class to decide, so that they are not compared with the hosts that it allows.
+// choose is the best certificate that the cloud holds for a name and that has no names for hosts of
+// other namespaces. Where all have, it says why the best one is not served. That these certificates
+// are searched is for the class to decide, so that they are not compared with the hosts that it
+// allows.
 func (o *opening) choose(listed string) (id routing.CertificateID, why string) {
 	for _, candidate := range o.inCloud[listed] {
 		if o.rival(candidate, o.namesOf(candidate)) == nil {
@@ -173,7 +176,8 @@ func (o *opening) choose(listed string) (id routing.CertificateID, why string) {
 	return best, o.against(best, o.namesOf(best))
 }
 
-// foreign says why a member may not bring a certificate; "" if it may. Many entries of spec.tls may name one Secret.
+// foreign says why a member may not bring a certificate; "" if it may. Many entries of spec.tls may
+// name one Secret.
 func (o *opening) foreign(id routing.CertificateID) string {
 	why, known := o.refused[id]
 	if !known {
@@ -200,7 +204,8 @@ func (o *opening) findForeign(id routing.CertificateID) string {
 	return o.against(id, names)
 }
 
-// against says which host of another namespace goes before a certificate of a member; "" if none does.
+// against says which host of another namespace goes before a certificate of a member; "" if none
+// does.
 func (o *opening) against(id routing.CertificateID, names []routing.Host) string {
 	first := o.rival(id, names)
 	if first == nil {
@@ -213,7 +218,8 @@ func (o *opening) against(id routing.CertificateID, names []routing.Host) string
 // rival is a host of another namespace that goes before a certificate of a member, or nil.
 func (o *opening) rival(id routing.CertificateID, names []routing.Host) *overlap {
 	for overlap := range o.overlapping(id, names) {
-		// While copies of a certificate are renewed, some Secrets hold the new one and others the last one.
+		// While copies of a certificate are renewed, some Secrets hold the new one and others the last
+		// one.
 		if overlap.First && !o.recent[overlap.Owner][id] {
 			return &overlap
 		}
@@ -221,8 +227,8 @@ func (o *opening) rival(id routing.CertificateID, names []routing.Host) *overlap
 	return nil
 }
 
-// plainName reports whether a name is a host or a wildcard for one label, in ASCII. For which hosts clouds and clients
-// take any other one is not known.
+// plainName reports whether a name is a host or a wildcard for one label, in ASCII. For which hosts
+// clouds and clients take any other one is not known.
 func plainName(n routing.Host) bool {
 	for label := range strings.SplitSeq(strings.TrimPrefix(string(n), "*."), ".") {
 		if label == "" || strings.ContainsFunc(label, func(r rune) bool {
@@ -234,8 +240,8 @@ func plainName(n routing.Host) bool {
 	return true
 }
 
-// overlapping are the hosts of other namespaces that a certificate of a member has names for, without those of
-// namespaces that bring the same certificate.
+// overlapping are the hosts of other namespaces that a certificate of a member has names for,
+// without those of namespaces that bring the same certificate.
 func (o *opening) overlapping(id routing.CertificateID, names []routing.Host) iter.Seq[overlap] {
 	served := o.rivalry.served[o.Namespace]
 	by := o.Owner
@@ -252,15 +258,16 @@ func (o *opening) overlapping(id routing.CertificateID, names []routing.Host) it
 	}
 }
 
-// serves reports whether a certificate is served for the namespace of a member. Where no owners are remembered,
-// that says nothing of who was first.
+// serves reports whether a certificate is served for the namespace of a member. Where no owners are
+// remembered, that says nothing of who was first.
 func (o *opening) serves(id routing.CertificateID) bool {
 	_, brings := o.brought[o.Namespace][id]
 	return len(o.rivalry.served) > 0 && (o.recent[o.Namespace][id] && o.find(id) != nil || brings && slices.Contains(o.shown, id))
 }
 
-// yield takes hosts off HTTPS for which clients could be shown a certificate of another namespace that was there
-// first, and returns all of those hosts, whether or not their Ingresses ask for HTTPS.
+// yield takes hosts off HTTPS for which clients could be shown a certificate of another namespace
+// that was there first, and returns all of those hosts, whether or not their Ingresses ask for
+// HTTPS.
 func (d *doors) yield() []routing.Host {
 	if d.owners == nil {
 		return nil
@@ -306,8 +313,8 @@ func (o *opening) inUse() []routing.CertificateID {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// yieldTo takes those hosts of a member off HTTPS that certificates were there before. A host stays that was served
-// with this very certificate, with it.
+// yieldTo takes those hosts of a member off HTTPS that certificates were there before. A host stays
+// that was served with this very certificate, with it.
 func (o *opening) yieldTo(first map[routing.Host]overlap, kept map[routing.Host]bool) {
 	for _, host := range slices.Sorted(maps.Keys(o.uses)) {
 		found, yields := first[host]
@@ -331,7 +338,8 @@ func (o *opening) yieldTo(first map[routing.Host]overlap, kept map[routing.Host]
 	}
 }
 
-// keeps has the Secrets of a member that held a certificate last go on with it, and reports whether there are any.
+// keeps has the Secrets of a member that held a certificate last go on with it, and reports whether
+// there are any.
 func (o *opening) keeps(id routing.CertificateID) bool {
 	keeps := false
 	for _, t := range o.Spec.TLS {
@@ -346,8 +354,9 @@ func (o *opening) keeps(id routing.CertificateID) bool {
 	return keeps
 }
 
-// tellOwners tells the other side of each refusal: the Ingress that names a host that a refused certificate has a
-// name for, and the one whose certificate keeps a host off HTTPS. Either is told once for each namespace.
+// tellOwners tells the other side of each refusal: the Ingress that names a host that a refused
+// certificate has a name for, and the one whose certificate keeps a host off HTTPS. Either is told
+// once for each namespace.
 func (d *doors) tellOwners() []diag.Diagnostic {
 	type told struct {
 		source    diag.Source

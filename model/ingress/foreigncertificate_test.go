@@ -107,8 +107,9 @@ func https(host, secret string) func(*networkingv1.Ingress) {
 
 func http(host string) func(*networkingv1.Ingress) { return ruled(host, prefixed("/", "web:80")) }
 
-// A host that is named below a certificate of another namespace yields to it, and goes on to once it is remembered
-// itself, though its Ingress is the older one and its namespace serves a certificate with its name.
+// A host that is named below a certificate of another namespace yields to it, and goes on to once
+// it is remembered itself, though its Ingress is the older one and its namespace serves a
+// certificate with its name.
 func TestACertificateIsNotTakenAway(t *testing.T) {
 	c := cloud{t: t}
 	bob := []any{shared(), aSecret(t, "bob/tls", "*.test"), inEdge("bob/b", aged(1), https("b.test", "tls"))}
@@ -141,8 +142,8 @@ func TestACertificateIsNotTakenAwayByAMove(t *testing.T) {
 	compare(t, "hosts that yield", config.Yielding, []routing.Host{"a.test"})
 }
 
-// A certificate with a name for a host of another namespace is refused, in whatever order and at whatever time it
-// comes, and the last one of the Secret stays.
+// A certificate with a name for a host of another namespace is refused, in whatever order and at
+// whatever time it comes, and the last one of the Secret stays.
 func TestAForeignCertificateIsRefused(t *testing.T) {
 	alice := []any{shared(), aSecret(t, "alice/tls", "a.test"), inEdge("alice/a", aged(1), https("a.test", "tls"))}
 	good := []any{aSecret(t, "bob/tls", "b.test"), inEdge("bob/b", aged(2), https("b.test", "tls"))}
@@ -203,8 +204,8 @@ func TestEveryCommonNameIsAName(t *testing.T) {
 	compare(t, "names", got.Hosts, []string{"a.test", "b.test"})
 }
 
-// A name stands for one label more, however short it is, and one that is spelt in another way than hosts are is refused
-// where namespaces share a load balancer.
+// A name stands for one label more, however short it is, and one that is spelt in another way than
+// hosts are is refused where namespaces share a load balancer.
 func TestNamesOfOtherFormsAreForeign(t *testing.T) {
 	cases := map[string]struct {
 		name   string
@@ -243,7 +244,8 @@ func TestNamesOfOtherFormsAreForeign(t *testing.T) {
 	}
 }
 
-// Copies of one certificate are renewed one after the other, in either order, and no host is off HTTPS meanwhile.
+// Copies of one certificate are renewed one after the other, in either order, and no host is off
+// HTTPS meanwhile.
 func TestCopiesOfACertificateAreRenewed(t *testing.T) {
 	before, after := aSecret(t, "alice/tls", "*.test"), aSecret(t, "alice/renewed", "*.test")
 	of := func(namespace string, s *corev1.Secret) *corev1.Secret {
@@ -266,7 +268,8 @@ func TestCopiesOfACertificateAreRenewed(t *testing.T) {
 	}
 }
 
-// The names of a certificate have to be allowed wherever the class has hosts that are, not only in shared groups.
+// The names of a certificate have to be allowed wherever the class has hosts that are, not only in
+// shared groups.
 func TestNamesHaveToBeAllowed(t *testing.T) {
 	class := aClass("public", v1alpha1.LoadBalancerClassSpec{AllowedHosts: []v1alpha1.AllowedHosts{
 		{NamespaceSelector: metav1.LabelSelector{}, Hosts: []string{"b.test", "*.example", "common.test"}},
@@ -281,7 +284,8 @@ func TestNamesHaveToBeAllowed(t *testing.T) {
 	}
 }
 
-// The names in certificates of the cloud are asked for where they decide, of what is served meanwhile too.
+// The names in certificates of the cloud are asked for where they decide, of what is served
+// meanwhile too.
 func TestNamesAreAskedFor(t *testing.T) {
 	const one, two = "arn:aws:acm:eu-west-1:123456789012:certificate/1", "arn:aws:acm:eu-west-1:123456789012:certificate/2"
 	inOwn := anIngress("bob/b", ofClass("public"), annotated("certificate-arn", one), http("b.test"))
@@ -313,8 +317,8 @@ func TestNamesAreAskedFor(t *testing.T) {
 	}
 }
 
-// A certificate of the cloud that is refused for one host of another namespace is told once for each host that is
-// left out, and none is served in its place.
+// A certificate of the cloud that is refused for one host of another namespace is told once for
+// each host that is left out, and none is served in its place.
 func TestAllDiscoveredCertificatesAreForMore(t *testing.T) {
 	o := objects(shared(), inEdge("alice/a", aged(2), ruled("a.test")), inEdge("bob/b", aged(1), ruled("b.test"), secured("", "b.test")))
 	snapshots, _ := Split(o, Options{})

@@ -17,8 +17,8 @@ import (
 // This file finds out which namespaces own the hosts of a load balancer that namespaces share, and
 // tells both sides of each claim that is refused. Package ownership has the rules.
 
-// OwnsHosts reports whether hosts have owners on a load balancer: where namespaces share it, and the
-// class does not say otherwise.
+// OwnsHosts reports whether hosts have owners on a load balancer: where namespaces share it, and
+// the class does not say otherwise.
 func (s *Snapshot) OwnsHosts() bool {
 	return s.Key.AcrossNamespaces() && s.Class.Hosts != v1alpha1.HostsShared
 }
@@ -26,8 +26,8 @@ func (s *Snapshot) OwnsHosts() bool {
 // OwnedHosts are the hosts of the load balancer with their owners. They are to be remembered.
 func (s *Snapshot) OwnedHosts() []ownership.Owned { return s.owners.Owned() }
 
-// resolveOwners decides who owns the hosts of a snapshot. A snapshot from which members are left out
-// later keeps these owners: a member for which there is no room must not lose its hosts.
+// resolveOwners decides who owns the hosts of a snapshot. A snapshot from which members are left
+// out later keeps these owners: a member for which there is no room must not lose its hosts.
 func (s *Snapshot) resolveOwners(x *index, memories map[routing.Key]Memory) {
 	if !s.OwnsHosts() {
 		return
@@ -96,8 +96,8 @@ func (c *claimant) allowance(namespace string) allowance {
 	return a
 }
 
-// claim collects the hosts that a member names, as it is and as it was last accepted: that version is
-// what is served where the present one does not fit.
+// claim collects the hosts that a member names, as it is and as it was last accepted: that version
+// is what is served where the present one does not fit.
 func (c *claimant) claim(m *Member, accepted *Accepted) {
 	c.claimVersion(m.Owner, m.Ingress, false)
 	if accepted != nil {
@@ -105,8 +105,8 @@ func (c *claimant) claim(m *Member, accepted *Accepted) {
 	}
 }
 
-// claimVersion collects the hosts of rules, those of spec.tls, and any host for a rule without one or
-// a default backend, unless they are named already.
+// claimVersion collects the hosts of rules, those of spec.tls, and any host for a rule without one
+// or a default backend, unless they are named already.
 func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, former bool) {
 	allowance := c.allowance(by.Namespace)
 	claim := func(host routing.Host, field string) {
@@ -130,9 +130,10 @@ func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, for
 	}
 }
 
-// holdings are the remembered owners that may still serve their hosts. A namespace that is being made again is
-// not there, so that its labels are not known: it keeps what it holds. A host that is not remembered here, but
-// comes with a member that moves, is new beside the certificates that are served here.
+// holdings are the remembered owners that may still serve their hosts. A namespace that is being
+// made again is not there, so that its labels are not known: it keeps what it holds. A host that is
+// not remembered here, but comes with a member that moves, is new beside the certificates that are
+// served here.
 func (c *claimant) holdings(held map[routing.Host]heldHost, here *Memory) []ownership.Holding {
 	var out []ownership.Holding
 	for _, host := range slices.Sorted(maps.Keys(held)) {
@@ -166,8 +167,8 @@ const (
 )
 
 // tellDisputes tells both sides: the Ingress that names a host of another namespace, once for each
-// host, and the owner, once for all that one namespace asks of one Ingress. The number of hosts that a
-// namespace asks for does not raise the number of sentences to its neighbours.
+// host, and the owner, once for all that one namespace asks of one Ingress. The number of hosts
+// that a namespace asks for does not raise the number of sentences to its neighbours.
 func tellDisputes(owners *ownership.Owners) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	disputes, told := owners.Disputes(), map[routing.Owner]int{}
@@ -186,8 +187,8 @@ func tellDisputes(owners *ownership.Owners) []diag.Diagnostic {
 	return append(out, tellOwners(disputes)...)
 }
 
-// tellClaimant tells the Ingress whose claim is refused. A default backend of an Ingress that has hosts
-// of its own answers there.
+// tellClaimant tells the Ingress whose claim is refused. A default backend of an Ingress that has
+// hosts of its own answers there.
 func tellClaimant(d ownership.Dispute) diag.Diagnostic {
 	told := diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source}
 	const remedy = ": use another host, or ask the owner of the class for `allowedHosts` or `hosts: Shared`"

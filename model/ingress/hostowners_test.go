@@ -30,7 +30,8 @@ func inEdge(of string, with ...func(*networkingv1.Ingress)) *networkingv1.Ingres
 	return anIngress(of, append([]func(*networkingv1.Ingress){ofClass("public"), annotated("group", "edge")}, with...)...)
 }
 
-// ownersOf are the owners of hosts in a snapshot, as "host namespace", those in brackets that are reserved.
+// ownersOf are the owners of hosts in a snapshot, as "host namespace", those in brackets that are
+// reserved.
 func ownersOf(s *Snapshot) []string {
 	out := []string{}
 	for _, o := range s.OwnedHosts() {

@@ -86,8 +86,8 @@ func (r rule) listing() *routing.Listed {
 	return &routing.Listed{By: r.by}
 }
 
-// permitted are the rules of a member that the class allows, those for listed hosts last, and what is
-// said about the others.
+// permitted are the rules of a member that the class allows, those for listed hosts last, and what
+// is said about the others.
 func (a allowance) permitted(m Member, miss routing.HostMiss) ([]rule, []diag.Diagnostic) {
 	rules, found := a.permittedRules(m)
 	listed, refused := a.listedRules(m, miss)

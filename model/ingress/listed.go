@@ -7,13 +7,14 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds the hosts that spec.tls lists and that no rule of the Ingress names. The rules for a
-// wildcard that stands for such a host answer for it on HTTPS ports; or else the rules without a host,
-// and the default backend. docs/routing.md says so under "Listed hosts without a rule".
+// This file finds the hosts that spec.tls lists and that no rule of the Ingress names. The rules
+// for a wildcard that stands for such a host answer for it on HTTPS ports; or else the rules
+// without a host, and the default backend. docs/routing.md says so under "Listed hosts without a
+// rule".
 
-// maxListedRoutes is how many routes the listed hosts of an Ingress may have on a port. Each has those of
-// the rules that answer for it, so the number is a product. On all ports of the Ingress they and those of its rules
-// are mostRoutes.
+// maxListedRoutes is how many routes the listed hosts of an Ingress may have on a port. Each has
+// those of the rules that answer for it, so the number is a product. On all ports of the Ingress
+// they and those of its rules are mostRoutes.
 const maxListedRoutes = 10_000
 
 // mostListedRoutes is how many routes the listed hosts of a member may have on a port.
@@ -24,9 +25,9 @@ func mostListedRoutes(m Member) int {
 
 const tlsField = "spec.tls"
 
-// listedRules are the rules that answer for listed hosts, each with its listed host in place of its own.
-// It is the listed host that the class has to allow. A rule without a host that it does not allow answers
-// for the hosts that it does.
+// listedRules are the rules that answer for listed hosts, each with its listed host in place of its
+// own. It is the listed host that the class has to allow. A rule without a host that it does not
+// allow answers for the hosts that it does.
 func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.Diagnostic) {
 	var out []rule
 	var found []diag.Diagnostic
@@ -75,9 +76,10 @@ func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.
 	return out, found
 }
 
-// answering are the rules of an Ingress that answer for a host that none of them names: those for the
-// wildcard that stands for it, or else those without a host. A default backend alone is like a rule
-// without paths. What a wildcard misses goes on to the rules without a host only if the class says so.
+// answering are the rules of an Ingress that answer for a host that none of them names: those for
+// the wildcard that stands for it, or else those without a host. A default backend alone is like a
+// rule without paths. What a wildcard misses goes on to the rules without a host only if the class
+// says so.
 func answering(host routing.Host, byHost map[routing.Host][]rule, hasDefault bool, miss routing.HostMiss) []rule {
 	var out []rule
 	if parent, ok := host.Parent(); ok && !host.Wildcard() {
@@ -92,7 +94,8 @@ func answering(host routing.Host, byHost map[routing.Host][]rule, hasDefault boo
 	return out
 }
 
-// routes is the number of routes of a rule on a port: its paths, and one where it only names its host.
+// routes is the number of routes of a rule on a port: its paths, and one where it only names its
+// host.
 func (r rule) routes() int {
 	if r.http == nil {
 		return 1

@@ -18,8 +18,9 @@ func inWords(name string) string {
 	return "the name " + name
 }
 
-// WithoutTakenName returns the snapshot without the changes that ask for a name that something else in the account has.
-// Taken says what has it; "" if nothing has. What is served already stays; its owner is told, too.
+// WithoutTakenName returns the snapshot without the changes that ask for a name that something else
+// in the account has. Taken says what has it; "" if nothing has. What is served already stays; its
+// owner is told, too.
 func (s Snapshot) WithoutTakenName(taken string) (Snapshot, []diag.Diagnostic) {
 	if taken == "" {
 		return s, nil

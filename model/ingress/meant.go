@@ -22,7 +22,8 @@ import (
 // mostUnknown is how many unknown annotations of an Ingress are told each on its own.
 const mostUnknown = 10
 
-// unknownOf are the diagnostics about annotations that were meant for Fairlead and are none of its own.
+// unknownOf are the diagnostics about annotations that were meant for Fairlead and are none of its
+// own.
 func unknownOf(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	left := diag.Diagnostic{Severity: diag.Warning, Reason: diag.AnnotationUnknown, Source: sourceOf(ing).At("metadata.annotations")}
@@ -76,8 +77,9 @@ func unknown(key, value string, given settings.Values) (message string, severity
 	return message, severity, true
 }
 
-// cutPrefix parts a key into its prefix and the name behind it. Behind our prefix there may be a dot, a hyphen or an
-// underscore in place of the slash. Without a prefix the name is all of the key.
+// cutPrefix parts a key into its prefix and the name behind it. Behind our prefix there may be a
+// dot, a hyphen or an underscore in place of the slash. Without a prefix the name is all of the
+// key.
 func cutPrefix(key string) (p, short string, prefixed bool) {
 	if p, short, prefixed = strings.Cut(key, "/"); prefixed {
 		return p, short, true
@@ -90,10 +92,10 @@ func cutPrefix(key string) (p, short string, prefixed bool) {
 	return "", key, false
 }
 
-// meantAsOurs reports whether an annotation without our prefix may have been meant to have it: there is
-// no prefix, and the name is one of ours, or the prefix resembles ours. It can be ours in capitals: the API
-// server checks keys of annotations in lower case and stores them as they are (ValidateAnnotations in
-// k8s.io/apimachinery pkg/api/validation/objectmeta.go).
+// meantAsOurs reports whether an annotation without our prefix may have been meant to have it:
+// there is no prefix, and the name is one of ours, or the prefix resembles ours. It can be ours in
+// capitals: the API server checks keys of annotations in lower case and stores them as they are
+// (ValidateAnnotations in k8s.io/apimachinery pkg/api/validation/objectmeta.go).
 func meantAsOurs(key string) bool {
 	p, short, prefixed := cutPrefix(key)
 	if !prefixed {
@@ -159,8 +161,9 @@ var fields = func() map[string]meaning {
 	return out
 }()
 
-// meaningOf finds what a name without its prefix may have been meant as. Names that are the same but for
-// case and punctuation go before those that resemble. Without a prefix only the former count.
+// meaningOf finds what a name without its prefix may have been meant as. Names that are the same
+// but for case and punctuation go before those that resemble. Without a prefix only the former
+// count.
 func meaningOf(short string, prefixed bool) meaning {
 	squeezed := spelling.Squeezed(short)
 	if at := slices.Index(ourNames, squeezed); at >= 0 {
@@ -191,8 +194,8 @@ func meaningOf(short string, prefixed bool) meaning {
 	return meaning{}
 }
 
-// restricts reports whether to go without the annotation may expose more than its author asks for. Of a name that is
-// like none, its words decide.
+// restricts reports whether to go without the annotation may expose more than its author asks for.
+// Of a name that is like none, its words decide.
 func (m meaning) restricts(short, value string, given settings.Values) bool {
 	switch {
 	case m.annotation == nil && seemsToNarrow(short, value, given):
@@ -219,7 +222,8 @@ func (m meaning) restricts(short, value string, given settings.Values) bool {
 	return len(value) > settings.Longest || m.annotation.Check(value) != nil || m.annotation.Exposes(value, given)
 }
 
-// narrowingWords are parts of names that say of an annotation of ours that it narrows who is answered, or how.
+// narrowingWords are parts of names that say of an annotation of ours that it narrows who is
+// answered, or how.
 var narrowingWords = map[string]bool{
 	"method": true, "methods": true, "login": true,
 }
@@ -233,8 +237,8 @@ func off(value string) bool {
 	return false
 }
 
-// seemsToNarrow reports whether a name that no annotation has asks for less than is served: requests in the clear not to be
-// answered, the internet to be kept away, or a word that says so.
+// seemsToNarrow reports whether a name that no annotation has asks for less than is served:
+// requests in the clear not to be answered, the internet to be kept away, or a word that says so.
 func seemsToNarrow(short, value string, given settings.Values) bool {
 	words := spelling.Words(short)
 	has := func(word string) bool { return slices.Contains(words, word) }
@@ -258,7 +262,8 @@ func plain(ports []v1alpha1.ListenPort) bool {
 	return slices.ContainsFunc(ports, func(p v1alpha1.ListenPort) bool { return p.Protocol == "HTTP" })
 }
 
-// misplaced tells of annotations of Fairlead on a Service, and of those with a prefix that was meant as ours.
+// misplaced tells of annotations of Fairlead on a Service, and of those with a prefix that was
+// meant as ours.
 func misplaced(at diag.Source, service name, annotations map[string]string, given settings.Values) []diag.Diagnostic {
 	var names []string
 	severity, misspelt := diag.Warning, ""

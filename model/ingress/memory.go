@@ -19,8 +19,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file is what is remembered from one compilation to the next. Memory is never truth: to
-// lose it loses last good versions, the overlap of a running move, rejections until the cloud repeats
+// This file is what is remembered from one compilation to the next. Memory is never truth: to lose
+// it loses last good versions, the overlap of a running move, rejections until the cloud repeats
 // them, and who named a host first: the age of Ingresses decides then.
 
 // Memory is what is remembered of one load balancer.
@@ -30,11 +30,14 @@ type Memory struct {
 	Class *v1alpha1.LoadBalancerClassSpec
 	// Members are by namespace/name.
 	Members map[string]Remembered
-	// Certificates are those that Secrets held last of which the cloud has them, by the Secrets' namespace/name.
+	// Certificates are those that Secrets held last of which the cloud has them, by the Secrets'
+	// namespace/name.
 	Certificates map[string]routing.CertificateID
-	// CloudCertificates are the hosts that certificates were chosen for which the cloud has of itself, as listeners show them.
+	// CloudCertificates are the hosts that certificates were chosen for which the cloud has of itself,
+	// as listeners show them.
 	CloudCertificates map[routing.CertificateID][]string
-	// Clients are those that users sign in with, by the namespace/name of the Secrets that held them last.
+	// Clients are those that users sign in with, by the namespace/name of the Secrets that held them
+	// last.
 	Clients map[string]string
 	// Hosts are the owners of hosts where these have owners: namespaces that name them, or did so not
 	// long ago.
@@ -61,8 +64,8 @@ type Remembered struct {
 	Move int32
 	// Served says that routes of the member have been in the cloud.
 	Served bool
-	// Departed is how long ago the member was first seen to be no longer ours. It is 0 where it is ours,
-	// or was at the last look.
+	// Departed is how long ago the member was first seen to be no longer ours. It is 0 where it is
+	// ours, or was at the last look.
 	Departed time.Duration
 	// Created is when the Ingress was made whose version was accepted, as far as is remembered.
 	Created time.Time
@@ -130,8 +133,8 @@ type home struct {
 	Remembered
 }
 
-// A trail is where an Ingress belongs, as far as is remembered, and after it the load balancers that
-// it is moving away from, the one that it left last first.
+// A trail is where an Ingress belongs, as far as is remembered, and after it the load balancers
+// that it is moving away from, the one that it left last first.
 type trail []home
 
 // home is where the Ingress belongs; empty if nobody remembers it.
@@ -142,8 +145,8 @@ func (t trail) home() home {
 	return t[0]
 }
 
-// before are the load balancers that serve an Ingress until clients have followed it to another one.
-// A home that never served it has nothing to leave, and one that it comes back to is not left.
+// before are the load balancers that serve an Ingress until clients have followed it to another
+// one. A home that never served it has nothing to leave, and one that it comes back to is not left.
 func (t trail) before(to routing.Key) trail {
 	if len(t) > 0 && (t[0].key == to || !t[0].Served) {
 		t = t[1:]
@@ -189,8 +192,8 @@ func (r Remembered) leaving() []routing.Key {
 	return append([]routing.Key{r.Previous}, r.Earlier...)
 }
 
-// Accept is the version of an Ingress to remember once it is programmed: what Fairlead reads of it, and
-// the annotations of other controllers that restrict, which only the class can have let pass.
+// Accept is the version of an Ingress to remember once it is programmed: what Fairlead reads of it,
+// and the annotations of other controllers that restrict, which only the class can have let pass.
 func Accept(ing *networkingv1.Ingress) Accepted {
 	return Accepted{Annotations: asked(ing), Spec: ing.Spec}
 }

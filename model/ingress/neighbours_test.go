@@ -16,10 +16,10 @@ import (
 
 var lives = flag.Int("lives", 60, "how many shared load balancers live in TestNeighbours")
 
-// TestNeighbours has two namespaces share a load balancer. Each changes, adds and removes its Ingresses and
-// Secrets as it likes. Then one of them changes nothing any more, and whatever the other one does, the requests that
-// the first one answers stay with it. At no time can clients of a host be shown a certificate that only the other
-// namespace brings.
+// TestNeighbours has two namespaces share a load balancer. Each changes, adds and removes its
+// Ingresses and Secrets as it likes. Then one of them changes nothing any more, and whatever the
+// other one does, the requests that the first one answers stay with it. At no time can clients of a
+// host be shown a certificate that only the other namespace brings.
 func TestNeighbours(t *testing.T) {
 	random := drawing(t)
 	for life := range *lives {

@@ -27,11 +27,11 @@ type Objects struct {
 	Nodes                      []*corev1.Node // read only where targets are instances
 	NodesUnread                string         // why they could not be read; "" if they were
 	Pods                       []*corev1.Pod  // behind endpoints
-	// PodsKnown says that the Pods are all that there are. Otherwise an endpoint whose Pod is not among
-	// them is taken for what it says.
+	// PodsKnown says that the Pods are all that there are. Otherwise an endpoint whose Pod is not
+	// among them is taken for what it says.
 	PodsKnown bool
-	// Awaited are claims of which the Pods may follow: those who watch see EndpointSlices and Pods come in
-	// any order. Nothing is said of these yet.
+	// Awaited are claims of which the Pods may follow: those who watch see EndpointSlices and Pods
+	// come in any order. Nothing is said of these yet.
 	Awaited map[endpoints.Claim]bool
 
 	// Memories are what is remembered of each load balancer.

@@ -9,10 +9,11 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file decides whose settings count that are about a whole port or load balancer. On a load balancer of
-// one namespace they are those of every member. In a group across namespaces they are those of the class, and
-// of the Ingresses of the namespace that the class names as the owner of the group. What another member asks
-// for does not count; where it would be exposed without it, it is not served (port.go, protection.go).
+// This file decides whose settings count that are about a whole port or load balancer. On a load
+// balancer of one namespace they are those of every member. In a group across namespaces they are
+// those of the class, and of the Ingresses of the namespace that the class names as the owner of
+// the group. What another member asks for does not count; where it would be exposed without it, it
+// is not served (port.go, protection.go).
 
 // sharedGroup is a group across namespaces of the class, or nil.
 func (c *Class) sharedGroup(name string) *v1alpha1.SharedGroup {
@@ -40,8 +41,8 @@ func (c *Class) joins(ing *networkingv1.Ingress) string {
 	return group
 }
 
-// heeds reports whether the settings of a namespace count for the whole of a load balancer and its ports: that
-// of a group across namespaces, or of no such group.
+// heeds reports whether the settings of a namespace count for the whole of a load balancer and its
+// ports: that of a group across namespaces, or of no such group.
 func (c *Class) heeds(namespace, group string) bool {
 	return group == "" || c.ownerOf(group) == namespace
 }

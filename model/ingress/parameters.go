@@ -205,8 +205,8 @@ const (
 // tagCharacters are those that clouds take in the names and values of tags.
 var tagCharacters = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 
-// validateTags keeps what Fairlead knows its own by out of what a class may write, and what a cloud would
-// refuse of every object.
+// validateTags keeps what Fairlead knows its own by out of what a class may write, and what a cloud
+// would refuse of every object.
 func validateTags(tags map[string]string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(tags) > mostTags {

@@ -11,16 +11,17 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file decides what holds for a whole port: what is spoken on it, which clients may connect, and its TLS
-// policy. It also decides which members are not served on the port because of that.
+// This file decides what holds for a whole port: what is spoken on it, which clients may connect,
+// and its TLS policy. It also decides which members are not served on the port because of that.
 //
-// The clients that may connect to a port are never more than those that each member asked for that is served on
-// it. Members come oldest first. One that asks for more clients is served, and told. One that asks for fewer
-// narrows the port for all. Any other would be reached by clients that it did not ask for, and is not served on
-// the port.
+// The clients that may connect to a port are never more than those that each member asked for that
+// is served on it. Members come oldest first. One that asks for more clients is served, and told.
+// One that asks for fewer narrows the port for all. Any other would be reached by clients that it
+// did not ask for, and is not served on the port.
 //
-// In a group across namespaces the class and the members of the group's owner decide, before any member is
-// served, and the others choose among the ports that there are. HTTP on 80 and HTTPS on 443 are always there.
+// In a group across namespaces the class and the members of the group's owner decide, before any
+// member is served, and the others choose among the ports that there are. HTTP on 80 and HTTPS on
+// 443 are always there.
 
 // A door is one port.
 type door struct {
@@ -41,7 +42,8 @@ func newDoor(protocol, opener string, inbound []string) *door {
 	return &door{protocol: protocol, opener: opener, inbound: inbound, by: map[routing.Host]certificateUse{}, has: map[routing.CertificateID]bool{}}
 }
 
-// share has the class and the members of the group's owner decide about the ports of a group across namespaces.
+// share has the class and the members of the group's owner decide about the ports of a group across
+// namespaces.
 func (d *doors) share(owner string, members []Member) {
 	everywhere := settings.CanonicalInbound(d.class.Inbound)
 	for _, p := range d.class.ListenPorts {
@@ -147,8 +149,9 @@ func (d *door) decision() string {
 	return d.narrower + " decides"
 }
 
-// accepts reports whether the TLS policy of a port is the one that a member asks for, where it cannot decide
-// about that. For a policy of the class the class answers, unless it is known to accept older versions of TLS.
+// accepts reports whether the TLS policy of a port is the one that a member asks for, where it
+// cannot decide about that. For a policy of the class the class answers, unless it is known to
+// accept older versions of TLS.
 func (o *opening) accepts(port int32, at *door) bool {
 	asked := o.settings.TLSPolicyAsked()
 	if fixed := o.class.policyOf(port); at.protocol == v1alpha1.ProtocolHTTPS && settings.StricterPolicy(asked, fixed) {

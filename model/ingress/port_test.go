@@ -251,7 +251,8 @@ func drawnAs(s Snapshot) string {
 
 var secrets = map[string]any{}
 
-// aSecretOnce is the Secret cert of a namespace, for all hosts that are drawn; making it takes time.
+// aSecretOnce is the Secret cert of a namespace, for all hosts that are drawn; making it takes
+// time.
 func aSecretOnce(t *testing.T, namespace string) any {
 	t.Helper()
 	if secrets[namespace] == nil {
@@ -264,8 +265,8 @@ func aSecretOnce(t *testing.T, namespace string) any {
 	return secrets[namespace]
 }
 
-// othersOf is what a load balancer is to all namespaces but one: what holds for it and for the ports on which
-// another namespace is served, and what is served of the others.
+// othersOf is what a load balancer is to all namespaces but one: what holds for it and for the
+// ports on which another namespace is served, and what is served of the others.
 func othersOf(c routing.Config, namespace string) []string {
 	out := []string{fmt.Sprintf("protection %+v", c.Protection)}
 	ports := map[int32]bool{}

@@ -16,7 +16,8 @@ func (m Member) AskedPorts() []int32 {
 	return ports
 }
 
-// askedSecurePorts are SecurePorts, and without spec.tls those that the Ingress itself lists all the same.
+// askedSecurePorts are SecurePorts, and without spec.tls those that the Ingress itself lists all
+// the same.
 func (m Member) askedSecurePorts() []int32 {
 	if _, asked := m.Annotations[settings.ListenPorts]; asked && len(m.tls()) == 0 {
 		return settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTPS)

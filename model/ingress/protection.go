@@ -11,16 +11,16 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file decides what stands before a load balancer: the web ACL of AWS WAF that looks at requests, and
-// Shield Advanced. One holds for all members. An Ingress that asks for a web ACL is served behind that one, or
-// not at all.
+// This file decides what stands before a load balancer: the web ACL of AWS WAF that looks at
+// requests, and Shield Advanced. One holds for all members. An Ingress that asks for a web ACL is
+// served behind that one, or not at all.
 
 // CloudProtection is what the cloud has to protect a load balancer with.
 type CloudProtection struct {
 	// WebACLs maps those that were asked for to what the cloud calls them.
 	WebACLs map[string]string
-	// NoWebACLs is why the cloud has none of those that are missing in WebACLs, and NoShield why it has no Shield
-	// Advanced; or "".
+	// NoWebACLs is why the cloud has none of those that are missing in WebACLs, and NoShield why it
+	// has no Shield Advanced; or "".
 	NoWebACLs, NoShield string
 }
 
@@ -49,15 +49,15 @@ func (g CloudProtection) lacks(m Member) bool {
 // arnOf returns the ARN of a web ACL, as far as that is known, or the name.
 func (g CloudProtection) arnOf(webACL string) string { return cmp.Or(g.WebACLs[webACL], webACL) }
 
-// same reports whether two settings name one web ACL. Of those that do not count the cloud is not asked for the
-// ARN, which has the name in it.
+// same reports whether two settings name one web ACL. Of those that do not count the cloud is not
+// asked for the ARN, which has the name in it.
 func (g CloudProtection) same(a, b string) bool {
 	a, b = g.arnOf(a), g.arnOf(b)
 	return a == b || a != "" && b != "" && (nameInARN(a) == b || a == nameInARN(b))
 }
 
-// nameInARN is the name in the ARN of a web ACL: arn:aws:wafv2:REGION:ACCOUNT:regional/webacl/NAME/ID. Of
-// anything else it is "".
+// nameInARN is the name in the ARN of a web ACL:
+// arn:aws:wafv2:REGION:ACCOUNT:regional/webacl/NAME/ID. Of anything else it is "".
 func nameInARN(webACL string) string {
 	if parts := strings.Split(webACL, "/"); len(parts) == 4 {
 		return parts[2]
@@ -65,9 +65,9 @@ func nameInARN(webACL string) string {
 	return ""
 }
 
-// WithoutOtherWebACLs returns a snapshot in which no member asks for another web ACL than the one that stands before the load
-// balancer, or for one that there is not, unless it was served before that went missing. A change that asks for
-// such a one is taken back. The owners are told.
+// WithoutOtherWebACLs returns a snapshot in which no member asks for another web ACL than the one
+// that stands before the load balancer, or for one that there is not, unless it was served before
+// that went missing. A change that asks for such a one is taken back. The owners are told.
 func (s Snapshot) WithoutOtherWebACLs(g CloudProtection) (Snapshot, []diag.Diagnostic) {
 	var found []diag.Diagnostic
 	refused := slices.DeleteFunc(s.Changes(), func(m Member) bool { return !g.lacks(m) })
@@ -115,8 +115,9 @@ func among(m Member, members []Member) bool {
 	return slices.ContainsFunc(members, func(o Member) bool { return o.Ingress == m.Ingress })
 }
 
-// webACLInForce is the web ACL that stands before the load balancer: what the oldest member asks for whose
-// version is served, and else the oldest that asks for one. It is "" where no member asks for one that may.
+// webACLInForce is the web ACL that stands before the load balancer: what the oldest member asks
+// for whose version is served, and else the oldest that asks for one. It is "" where no member asks
+// for one that may.
 func (s Snapshot) webACLInForce() string {
 	changes := s.Changes()
 	asks := func(m Member) bool { return settings.IsWebACL(m.settings.WebACL) }
@@ -142,10 +143,12 @@ func (s Snapshot) differs(m Member, inForce string) string {
 	return out
 }
 
-// DecidesAboutShield reports whether a member says that the load balancer is to be shielded, or that it is not.
+// DecidesAboutShield reports whether a member says that the load balancer is to be shielded, or
+// that it is not.
 func (m Member) DecidesAboutShield() bool { return m.settings.Shield != "" }
 
-// DecidesAboutWebACL reports whether a member says which web ACL is to stand before the load balancer.
+// DecidesAboutWebACL reports whether a member says which web ACL is to stand before the load
+// balancer.
 func (m Member) DecidesAboutWebACL() bool { return m.settings.WebACL != "" }
 
 // Protect is what stands before the load balancer of a snapshot.

@@ -14,7 +14,8 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file reads spec.provider of classes and Backends: settings that only the provider of a load balancer understands.
+// This file reads spec.provider of classes and Backends: settings that only the provider of a load
+// balancer understands.
 
 // The bounds of such settings.
 const (
@@ -22,8 +23,8 @@ const (
 	deepestSettings = 32       // objects and lists within one another
 )
 
-// ProviderSettings are what the class of a snapshot says to the provider alone, and what the Backends beside its Ingresses
-// do, each once.
+// ProviderSettings are what the class of a snapshot says to the provider alone, and what the
+// Backends beside its Ingresses do, each once.
 func ProviderSettings(s Snapshot) (class string, groups []string) {
 	for _, b := range s.Backends {
 		if text := providerSettings(b.Spec.Provider); text != "" && len(b.Spec.Services) > 0 {
@@ -34,8 +35,9 @@ func ProviderSettings(s Snapshot) (class string, groups []string) {
 	return providerSettings(s.Class.Provider), slices.Compact(groups)
 }
 
-// WithoutRefusedSettings returns the snapshot without the changes that ask for a load balancer whose class has settings that the provider does not
-// take. What is served already stays; its owners are told, too.
+// WithoutRefusedSettings returns the snapshot without the changes that ask for a load balancer
+// whose class has settings that the provider does not take. What is served already stays; its
+// owners are told, too.
 func (s Snapshot) WithoutRefusedSettings(refused map[string]string) (Snapshot, []diag.Diagnostic) {
 	if !s.RefusesSettings(refused) {
 		return s, nil

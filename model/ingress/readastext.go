@@ -39,9 +39,10 @@ func (v *visit) tellText(p *networkingv1.HTTPIngressPath, read routing.Path, fie
 	v.tell(diag.Warning, diag.PathReadAsText, field+".path", fmt.Sprintf("%s looks like %s and is read %s: %s", quotedPath(p.Path), what, how, advice))
 }
 
-// tellAnchors tells of a regular expression that no path can match, since something comes before its
-// beginning or behind its end, and reports whether the path is one. The AWS Load Balancer Controller takes the leading slash away before it
-// compares (docs/guide/ingress/annotations.md, use-regex-path-match), so its expressions begin with "/^/".
+// tellAnchors tells of a regular expression that no path can match, since something comes before
+// its beginning or behind its end, and reports whether the path is one. The AWS Load Balancer
+// Controller takes the leading slash away before it compares (docs/guide/ingress/annotations.md,
+// use-regex-path-match), so its expressions begin with "/^/".
 func (v *visit) tellAnchors(p *networkingv1.HTTPIngressPath, read routing.Path, field string) bool {
 	if read.Type != routing.Regex || !strings.ContainsAny(p.Path, "^$\\") {
 		return false

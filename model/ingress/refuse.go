@@ -55,9 +55,9 @@ func (s Snapshot) Refuse(changes []Member) Snapshot {
 	return s
 }
 
-// Without is the snapshot without some members, whatever was served of them. Those of the owner of a group
-// across namespaces go on deciding about the whole load balancer and its ports: to leave out what they serve is
-// no reason to protect the others less.
+// Without is the snapshot without some members, whatever was served of them. Those of the owner of
+// a group across namespaces go on deciding about the whole load balancer and its ports: to leave
+// out what they serve is no reason to protect the others less.
 func (s Snapshot) Without(members []Member) Snapshot {
 	out := map[name]bool{}
 	for _, m := range members {
@@ -76,8 +76,9 @@ func (s Snapshot) Without(members []Member) Snapshot {
 	return s
 }
 
-// Ends reports whether what a load balancer serves is to end, which the class has withdrawn its consent to: of
-// an Ingress that is no member any more, or of all members, so that none is left in what was made of them.
+// Ends reports whether what a load balancer serves is to end, which the class has withdrawn its
+// consent to: of an Ingress that is no member any more, or of all members, so that none is left in
+// what was made of them.
 func (s Snapshot) Ends(made routing.Config) bool {
 	return s.Withdrawn || len(made.Members) == 0 && slices.ContainsFunc(s.Members, func(m Member) bool { return !m.Unserved })
 }

@@ -48,7 +48,8 @@ func (v *visit) resource(ref *corev1.TypedLocalObjectReference, field string) ro
 	return v.guard(done, object.Spec.Authenticate, field)
 }
 
-// valid reports whether a Backend can be used. Each is checked once, however many paths refer to it.
+// valid reports whether a Backend can be used. Each is checked once, however many paths refer to
+// it.
 func (p *pool) valid(b *v1alpha1.Backend, t *translation) bool {
 	valid, known := p.checked[nameOf(b)]
 	if !known {
@@ -195,8 +196,8 @@ func validateRewrite(r *v1alpha1.Rewrite, at *field.Path) field.ErrorList {
 	return errs
 }
 
-// redirectPort is the port that a redirect goes to. A scheme without a port means the scheme's usual one,
-// as in any URL, and not the one that the request came to.
+// redirectPort is the port that a redirect goes to. A scheme without a port means the scheme's
+// usual one, as in any URL, and not the one that the request came to.
 func redirectPort(r *v1alpha1.Redirect) string {
 	if r.Port == "" {
 		return map[string]string{"http": "80", "https": "443"}[r.Scheme]

@@ -167,7 +167,8 @@ func TestHealthChecksOfTheLastAcceptedVersionKeepToThePortsOfTheClass(t *testing
 	compare(t, "port and path of the checks", b.Health.Port+" "+b.Health.Path, "traffic-port /up")
 }
 
-// TestANamespaceHasALimitedNumberOfPorts also holds a health check on a port of its own to the limit.
+// TestANamespaceHasALimitedNumberOfPorts also holds a health check on a port of its own to the
+// limit.
 func TestANamespaceHasALimitedNumberOfPorts(t *testing.T) {
 	given := []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "g"}}})}
 	for i := range mostTargetPorts + 1 {
@@ -278,7 +279,8 @@ func TestAnEndpointIsATargetIfItsPodSaysSo(t *testing.T) {
 	}
 }
 
-// TestAPodThatMayFollowIsWaitedFor: nothing is said of its endpoint yet, which is no new target and may stay one.
+// TestAPodThatMayFollowIsWaitedFor: nothing is said of its endpoint yet, which is no new target and
+// may stay one.
 func TestAPodThatMayFollowIsWaitedFor(t *testing.T) {
 	now := endpoints.Objects{
 		Service: aService("shop/web:80", func(s *corev1.Service) { s.Spec.Ports[0].NodePort = 30080 }), PodsKnown: true,

@@ -28,13 +28,14 @@ type Snapshot struct {
 	Diagnostics []diag.Diagnostic
 	// ClassLost is why the class cannot be used: what was accepted under it is frozen. "" if it can.
 	ClassLost string
-	// Withdrawn says that the class does not permit any more what the load balancer served of an Ingress:
-	// nothing of that stays, though the load balancer may have to.
+	// Withdrawn says that the class does not permit any more what the load balancer served of an
+	// Ingress: nothing of that stays, though the load balancer may have to.
 	Withdrawn bool
 	// LeftOut are the Ingresses for which there is no room on the load balancer. They are no members.
 	LeftOut []*networkingv1.Ingress
-	// Refused are Ingresses that ask for the load balancer as they are, and are refused. They are no members, or
-	// members as they were last accepted. The hosts that they name are theirs all the same.
+	// Refused are Ingresses that ask for the load balancer as they are, and are refused. They are no
+	// members, or members as they were last accepted. The hosts that they name are theirs all the
+	// same.
 	Refused []Member
 
 	owners    *ownership.Owners // of hosts; nil where they have none
@@ -45,14 +46,16 @@ type Snapshot struct {
 type Member struct {
 	*networkingv1.Ingress // the version to compile: as it is, or as it was last accepted
 	Owner                 routing.Owner
-	// Leaving says that the Ingress belongs to another load balancer now, or to none, but that this one
-	// serves it too until clients have had the time to follow.
+	// Leaving says that the Ingress belongs to another load balancer now, or to none, but that this
+	// one serves it too until clients have had the time to follow.
 	Leaving bool
 	// Departing says of one that is Leaving that it names no class of ours any more.
 	Departing bool
-	// Vanished says that the Ingress is gone without having been let go of. It is not among the objects.
+	// Vanished says that the Ingress is gone without having been let go of. It is not among the
+	// objects.
 	Vanished bool
-	// Unserved says that nothing of it is served, and that only its settings of the whole load balancer count.
+	// Unserved says that nothing of it is served, and that only its settings of the whole load
+	// balancer count.
 	Unserved bool
 	// From is the load balancer that the Ingress comes from, until it has left that, and Move the
 	// number of the move. Earlier are others that it was leaving for this one when it went from here.
@@ -93,8 +96,8 @@ func split(o Objects, options Options) *splitter {
 	return s
 }
 
-// RefusedBy are the Ingresses that are refused and name hosts of load balancers that have owners of hosts, by these
-// load balancers. It is asked about few Ingresses at a time.
+// RefusedBy are the Ingresses that are refused and name hosts of load balancers that have owners of
+// hosts, by these load balancers. It is asked about few Ingresses at a time.
 func RefusedBy(o Objects, options Options) map[routing.Key][]Member {
 	out := map[routing.Key][]Member{}
 	for key, snapshot := range split(o, options).snapshots {
@@ -105,7 +108,8 @@ func RefusedBy(o Objects, options Options) map[routing.Key][]Member {
 	return out
 }
 
-// onlyRefused reports whether all that ask for the load balancer are refused, so that there is none.
+// onlyRefused reports whether all that ask for the load balancer are refused, so that there is
+// none.
 func (s *Snapshot) onlyRefused() bool {
 	return len(s.Refused) > 0 && len(s.Members) == 0 && !s.Withdrawn
 }
@@ -152,8 +156,8 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 	}
 }
 
-// admit checks an Ingress of ours and finds its load balancer; "" if the class does not let it have that. An error
-// among the diagnostics means that it is refused.
+// admit checks an Ingress of ours and finds its load balancer; "" if the class does not let it have
+// that. An error among the diagnostics means that it is refused.
 func (s *splitter) admit(ing *networkingv1.Ingress, class *Class, home home) (routing.Key, Member, []diag.Diagnostic) {
 	given, found := readAnnotations(ing, class)
 	if errs := Validate(ing); len(errs) > 0 {
@@ -229,8 +233,8 @@ func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found
 	}
 }
 
-// keepLastGood falls back to the version of an Ingress that was last accepted, and returns where; nil if
-// none was. In the middle of a move that may be where it comes from.
+// keepLastGood falls back to the version of an Ingress that was last accepted, and returns where;
+// nil if none was. In the middle of a move that may be where it comes from.
 func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnostic) *Snapshot {
 	for _, home := range s.trails[nameOf(ing).String()] {
 		class := s.classOf(home.key)
@@ -280,8 +284,8 @@ func (s *splitter) finish(snapshot *Snapshot) Snapshot {
 	return *snapshot
 }
 
-// judgements are those of the Secrets that members take certificates from, so that each is judged once however
-// often the snapshot is compiled.
+// judgements are those of the Secrets that members take certificates from, so that each is judged
+// once however often the snapshot is compiled.
 func (s *splitter) judgements(snapshot *Snapshot, needed *index) map[*corev1.Secret]Judgement {
 	out := map[*corev1.Secret]Judgement{}
 	for _, m := range slices.Concat(snapshot.Members, snapshot.before()) {
@@ -296,8 +300,8 @@ func (s *splitter) judgements(snapshot *Snapshot, needed *index) map[*corev1.Sec
 	return out
 }
 
-// before are the members as they were last accepted. What these depend on has to be at hand, too: what is
-// served stays, where a change of it does not fit.
+// before are the members as they were last accepted. What these depend on has to be at hand, too:
+// what is served stays, where a change of it does not fit.
 func (s Snapshot) before() []Member { return s.Refuse(s.Changes()).Members }
 
 // NeedsNodes reports whether requests of some member are sent to Nodes.

@@ -13,20 +13,21 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file limits on how many ports load balancers reach the targets of a namespace. The firewalls of nodes are opened
-// for each, for all load balancers alike, and take a limited number of rules.
+// This file limits on how many ports load balancers reach the targets of a namespace. The firewalls
+// of nodes are opened for each, for all load balancers alike, and take a limited number of rules.
 
-// mostTargetPorts is how many different ports the targets and health checks of one namespace have on a load
-// balancer. A security group of AWS has 60 rules unless its quota is raised, and all load balancers of a
-// cluster share those of the nodes: no namespace is to use up more than half of them.
-// https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
+// mostTargetPorts is how many different ports the targets and health checks of one namespace have
+// on a load balancer. A security group of AWS has 60 rules unless its quota is raised, and all load
+// balancers of a cluster share those of the nodes: no namespace is to use up more than half of
+// them. https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
 const mostTargetPorts = 30
 
-// portBudget is the ports that the targets of each namespace have on a load balancer. Older Ingresses come first,
-// so that theirs stay.
+// portBudget is the ports that the targets of each namespace have on a load balancer. Older
+// Ingresses come first, so that theirs stay.
 type portBudget map[string]map[int32]bool
 
-// spend takes ports for a namespace, as far as there is room, and returns those for which there is none.
+// spend takes ports for a namespace, as far as there is room, and returns those for which there is
+// none.
 func (b portBudget) spend(namespace string, ports ...int32) (over []int32) {
 	if b[namespace] == nil {
 		b[namespace] = map[int32]bool{}
@@ -58,8 +59,9 @@ func (b portBudget) afford(r *endpoints.Resolution) {
 	r.Tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("Service %s has targets on port %d, which are left out: %s", r.Backend.Service, over[0], tooMany(namespace)))
 }
 
-// WithinPorts is what of the targets that a backend is to have its namespace has ports for, beside those that its
-// other backends on the load balancer have: those that are there first, for what is served stays.
+// WithinPorts is what of the targets that a backend is to have its namespace has ports for, beside
+// those that its other backends on the load balancer have: those that are there first, for what is
+// served stays.
 func WithinPorts(want, have []routing.Target, others map[int32]bool) []routing.Target {
 	const namespace = ""
 	budget := portBudget{namespace: maps.Clone(others)}
@@ -79,8 +81,9 @@ func tooMany(namespace string) string {
 	return fmt.Sprintf("namespace %s has targets on %d different ports of this load balancer already, which is all that it may have; let Services share ports", namespace, mostTargetPorts)
 }
 
-// mayCheck reports whether health checks for a member may go to a port, and tells it if they may not. The Ingress
-// as it was last accepted is served with such an annotation, but without such checks.
+// mayCheck reports whether health checks for a member may go to a port, and tells it if they may
+// not. The Ingress as it was last accepted is served with such an annotation, but without such
+// checks.
 func (v *visit) mayCheck(port string) bool {
 	if !settings.AllowsCheckPort(&v.class.LoadBalancerClassSpec, port) {
 		v.tellCheck(port, settings.TargetPortsSay(&v.class.LoadBalancerClassSpec))

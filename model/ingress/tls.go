@@ -19,9 +19,9 @@ import (
 //
 // Every host of a rule is served on the HTTP ports. On the HTTPS ports an Ingress is served for the
 // hosts that its own spec.tls covers with a certificate that can be used: an entry covers the hosts
-// that it lists, whether or not a rule names them (listed.go), a wildcard among them the hosts of one
-// more label, and an entry that lists none covers all hosts of the Ingress, its rules without a host,
-// and its default backend.
+// that it lists, whether or not a rule names them (listed.go), a wildcard among them the hosts of
+// one more label, and an entry that lists none covers all hosts of the Ingress, its rules without a
+// host, and its default backend.
 
 // doors are the ports of a load balancer with their certificates, as they are opened member by
 // member.
@@ -98,9 +98,9 @@ func (s served) of(r rule) []int32 {
 }
 
 // needed are the rules without those for listed hosts that make no difference: the host has no
-// certificate, or the rules that answer for it are served over HTTPS whatever the host is, and nothing of
-// another Ingress names the host or its wildcard, which could close or take it on these ports. Of a listed host
-// below a wildcard of another namespace, the name stays.
+// certificate, or the rules that answer for it are served over HTTPS whatever the host is, and
+// nothing of another Ingress names the host or its wildcard, which could close or take it on these
+// ports. Of a listed host below a wildcard of another namespace, the name stays.
 func (s *served) needed(rules []rule, named map[routing.Host]bool) []rule {
 	s.listed = map[routing.Host][]int32{}
 	var out []rule
@@ -126,8 +126,9 @@ func (s *served) needs(r rule, named map[routing.Host]bool) bool {
 	return len(s.of(r)) > 0 && (contested || len(s.secureOf(r.by)) == 0)
 }
 
-// open has a member ask for its ports and certificates. Its default backend counts as one of its rules without a
-// host if it answers for hosts that nobody names. What is asked for is served by finish, once all members have asked.
+// open has a member ask for its ports and certificates. Its default backend counts as one of its
+// rules without a host if it answers for hosts that nobody names. What is asked for is served by
+// finish, once all members have asked.
 func (d *doors) open(x *index, m Member, a allowance, rules []rule, forAnyHost bool) *opening {
 	o := &opening{doors: d, index: x, Member: m, allowance: a, covers: newCover(hostsOf(rules, forAnyHost)), refused: map[routing.CertificateID]string{}}
 	d.openings = append(d.openings, o)

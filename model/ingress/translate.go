@@ -55,8 +55,9 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Di
 	return t.config, diag.Sort(t.found)
 }
 
-// nameListed adds the listed hosts that are not answered as any other host is: another Ingress that lists one of them
-// has to name it, too, to answer for it, and what it names then may be one more of them.
+// nameListed adds the listed hosts that are not answered as any other host is: another Ingress that
+// lists one of them has to name it, too, to answer for it, and what it names then may be one more
+// of them.
 func (t *translation) nameListed(visits []*visit) {
 	for known := -1; known < len(t.named); {
 		known = len(t.named)
@@ -104,8 +105,9 @@ type translation struct {
 	named    map[routing.Host]bool // by rules of members, or as listed hosts that are not answered as any other host
 }
 
-// enter has an Ingress ask for its ports and certificates. Members come oldest first, so what is taken stays taken.
-// One of which the class permits nothing asks for nothing, and is no reason for there to be a load balancer.
+// enter has an Ingress ask for its ports and certificates. Members come oldest first, so what is
+// taken stays taken. One of which the class permits nothing asks for nothing, and is no reason for
+// there to be a load balancer.
 func (t *translation) enter(m Member) *visit {
 	allowance := t.class.allowance(t.labels(m.Namespace))
 	permitted, refused := allowance.permitted(m, t.config.HostMiss)
@@ -147,7 +149,8 @@ func notForAnyHost(m Member) string {
 	return fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names", m.Namespace)
 }
 
-// takenListed are the listed hosts that belong to other namespaces, as diagnostics that are told elsewhere.
+// takenListed are the listed hosts that belong to other namespaces, as diagnostics that are told
+// elsewhere.
 func (t *translation) takenListed(m Member, rules []rule) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, r := range rules {
@@ -158,7 +161,8 @@ func (t *translation) takenListed(m Member, rules []rule) []diag.Diagnostic {
 	return out
 }
 
-// withoutUnused leaves out that nothing answers for a listed host where that host, or all, were refused.
+// withoutUnused leaves out that nothing answers for a listed host where that host, or all, were
+// refused.
 func withoutUnused(found, refused []diag.Diagnostic) []diag.Diagnostic {
 	at := make(map[diag.Source]bool, len(refused))
 	for _, d := range refused {
@@ -240,8 +244,8 @@ func (v *visit) route(r rule, i, index int) {
 
 const defaultBackendField = "spec.defaultBackend"
 
-// fallback adds the default backend. It always answers the misses of the Ingress's own hosts. Requests
-// for hosts that no rule names are a claim of their own, which has to be allowed.
+// fallback adds the default backend. It always answers the misses of the Ingress's own hosts.
+// Requests for hosts that no rule names are a claim of their own, which has to be allowed.
 func (v *visit) fallback(forAnyHost bool) {
 	const field = defaultBackendField
 	d := routing.Default{Action: v.signIn(v.action(v.Spec.DefaultBackend, field), routing.Any, field), Owner: v.Owner, Source: v.source.At(field)}

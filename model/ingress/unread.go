@@ -10,11 +10,12 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file is about Secrets and Nodes that could not be read. What is served with them stays as it is, and what is not
-// served yet waits. Other members are served as ever.
+// This file is about Secrets and Nodes that could not be read. What is served with them stays as it
+// is, and what is not served yet waits. Other members are served as ever.
 
-// WithoutUnreadNodes returns the snapshot without the changes that send requests to Nodes, where these could not be read. The owners are
-// told. The members of target groups that exist stay, as nothing is registered and nothing is deregistered without Nodes.
+// WithoutUnreadNodes returns the snapshot without the changes that send requests to Nodes, where
+// these could not be read. The owners are told. The members of target groups that exist stay, as
+// nothing is registered and nothing is deregistered without Nodes.
 func (s Snapshot) WithoutUnreadNodes() (Snapshot, []diag.Diagnostic) {
 	if s.NodesUnread == "" {
 		return s, nil
@@ -48,7 +49,8 @@ func (x *index) unreadSecret(n name) string {
 	return fmt.Sprintf("Secret %s could not be read (%s)", n, why)
 }
 
-// lastSignIn signs users in with the client that a Secret held last, and with the client secret that the cloud has.
+// lastSignIn signs users in with the client that a Secret held last, and with the client secret
+// that the cloud has.
 func (v *visit) lastSignIn(o *v1alpha1.OIDC, n name) (*routing.Auth, error) {
 	client := v.snapshot.Memory.Clients[n.String()]
 	if client == "" {

@@ -13,8 +13,9 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file is about Ingresses that are served and are gone without having been let go of: our finalizer was taken by
-// force, or the API server was restored from an older state. They are served on as they were last accepted.
+// This file is about Ingresses that are served and are gone without having been let go of: our
+// finalizer was taken by force, or the API server was restored from an older state. They are served
+// on as they were last accepted.
 
 // Absence is how many of some members have vanished.
 type Absence struct{ Vanished, Members int }
@@ -22,8 +23,8 @@ type Absence struct{ Vanished, Members int }
 // few is how many may vanish without an order to confirm it.
 const few = 3
 
-// Grave reports whether so many have vanished that it is to be confirmed: more than a few, or more than a third. A single
-// one is no sign that the API server was restored.
+// Grave reports whether so many have vanished that it is to be confirmed: more than a few, or more
+// than a third. A single one is no sign that the API server was restored.
 func (a Absence) Grave() bool {
 	return a.Vanished > few || a.Vanished > 1 && 3*a.Vanished > a.Members
 }
@@ -59,8 +60,8 @@ func (s *splitter) placeVanished(there []*networkingv1.Ingress) {
 	}
 }
 
-// serveOn has an Ingress that has vanished served as it was last accepted. What the class does not permit any more goes
-// at once.
+// serveOn has an Ingress that has vanished served as it was last accepted. What the class does not
+// permit any more goes at once.
 func (s *splitter) serveOn(vanished string) {
 	var found []diag.Diagnostic
 	for _, home := range s.trails[vanished] {
@@ -81,8 +82,8 @@ func (s *splitter) serveOn(vanished string) {
 	s.homeless = append(s.homeless, found...)
 }
 
-// asAccepted is stillGood, for an Ingress that has vanished. What a class permits depends on the namespace, too: where that
-// vanished with the Ingress, only the annotations are judged.
+// asAccepted is stillGood, for an Ingress that has vanished. What a class permits depends on the
+// namespace, too: where that vanished with the Ingress, only the annotations are judged.
 func (s *splitter) asAccepted(ing *networkingv1.Ingress, home home, class *Class) (m Member, told []diag.Diagnostic, ok bool) {
 	if s.namespaces[name{name: ing.Namespace}] != nil {
 		return s.stillGood(ing, home, class)

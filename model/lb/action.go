@@ -103,8 +103,8 @@ func (a Action) last() string {
 	return "forward " + strings.Join(parts, " ")
 }
 
-// Shares reports whether requests are shared among target groups, and a client's next one may get to another
-// group than the one before.
+// Shares reports whether requests are shared among target groups, and a client's next one may get
+// to another group than the one before.
 func (a Action) Shares() bool { return len(a.Targets) > 1 && a.StickySeconds == 0 }
 
 // Groups are the target groups that the action forwards to.

@@ -10,10 +10,11 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file holds attributes of target groups, which are in a cloud's own terms, against what the cloud
-// knows: one that it does not know would cost the target group everything else.
+// This file holds attributes of target groups, which are in a cloud's own terms, against what the
+// cloud knows: one that it does not know would cost the target group everything else.
 
-// An Attribute is what values an attribute can have: one of a few, or a number of a range, or any text.
+// An Attribute is what values an attribute can have: one of a few, or a number of a range, or any
+// text.
 type Attribute struct {
 	Values      []string
 	Least, Most int // no range if both are zero
@@ -34,8 +35,9 @@ func (a Attribute) String() string {
 	return strings.Join(said, ", ")
 }
 
-// attributes are those of a backend that the cloud has, and a refusal of each other one. Sharer is who shares
-// requests between the backend and others, and does not care which of them a client got before; "" if nobody.
+// attributes are those of a backend that the cloud has, and a refusal of each other one. Sharer is
+// who shares requests between the backend and others, and does not care which of them a client got
+// before; "" if nobody.
 func (c Capabilities) attributes(b routing.Backend, sharer string) (had map[string]string, refusals []Refusal) {
 	for _, asked := range b.Attributes {
 		known, ok := c.GroupAttributes[asked.Name]
@@ -67,7 +69,8 @@ func (c Capabilities) Sticks(g TargetGroup) bool {
 	return c.sticks(c.StickyAttribute, g.Attributes[c.StickyAttribute])
 }
 
-// albGroupAttributes are the attributes that AWS documents for target groups of Application Load Balancers.
+// albGroupAttributes are the attributes that AWS documents for target groups of Application Load
+// Balancers.
 func albGroupAttributes() map[string]Attribute {
 	toggle := Attribute{Values: []string{"true", "false"}}
 	week := Attribute{Least: 1, Most: 7 * 24 * 60 * 60}
@@ -90,8 +93,8 @@ func albGroupAttributes() map[string]Attribute {
 	}
 }
 
-// GroupSettings are what of a target group changes in place. Without attributes and tags they are told as
-// health checks alone.
+// GroupSettings are what of a target group changes in place. Without attributes and tags they are
+// told as health checks alone.
 type GroupSettings struct {
 	routing.HealthCheck
 	Attributes map[string]string `json:"attributes,omitempty"`

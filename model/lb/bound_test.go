@@ -9,10 +9,10 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// Random tables are too large for brute force. Their rules are held against a lower bound: a set
-// of claims of which no two can share a rule needs as many rules as it has claims. Two cannot
-// share one if their Ingress or action differs; if a claim of another group between them overlaps both; or if, on two hosts, the grid of their hosts and paths is not
-// full.
+// Random tables are too large for brute force. Their rules are held against a lower bound: a set of
+// claims of which no two can share a rule needs as many rules as it has claims. Two cannot share
+// one if their Ingress or action differs; if a claim of another group between them overlaps both;
+// or if, on two hosts, the grid of their hosts and paths is not full.
 
 type placedOnHost struct {
 	claim

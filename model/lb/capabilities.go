@@ -51,8 +51,9 @@ type Capabilities struct {
 
 	// GroupAttributes are the attributes of target groups that can be set, by name.
 	GroupAttributes map[string]Attribute
-	// StickyAttribute is the attribute that, where it is "true", has a target group keep clients with a
-	// target. Such a group shares requests with others only where clients are kept with a group, too.
+	// StickyAttribute is the attribute that, where it is "true", has a target group keep clients with
+	// a target. Such a group shares requests with others only where clients are kept with a group,
+	// too.
 	StickyAttribute string
 
 	// HTTP2NeedsTLS: targets that speak HTTP2 or GRPC can be reached on HTTPS listeners only.
@@ -99,9 +100,10 @@ type Dialect struct {
 	Doubt           Doubt
 }
 
-// Doubt is what a cloud leaves undocumented. How it normalises paths before it looks at rules is no part of it but for
-// decoding: a path whose dot segments are resolved or whose slashes are joined is another path, and is answered as
-// that one, while what conditions say of a path that has an encoded character has to hold for both.
+// Doubt is what a cloud leaves undocumented. How it normalises paths before it looks at rules is no
+// part of it but for decoding: a path whose dot segments are resolved or whose slashes are joined
+// is another path, and is answered as that one, while what conditions say of a path that has an
+// encoded character has to hold for both.
 type Doubt struct {
 	HostPort bool // whether the port of the Host header takes part in matching
 	HostCase bool // whether regular expressions see the host in lower case

@@ -31,7 +31,8 @@ func (b *block) indexed() *pathIndex {
 	return b.index
 }
 
-// origin is where a path of one of a block's hosts comes from. A guard that nobody asked for has none.
+// origin is where a path of one of a block's hosts comes from. A guard that nobody asked for has
+// none.
 type origin struct {
 	host   routing.Host
 	path   routing.Path

@@ -84,8 +84,9 @@ func (c *claims) whole(l *routing.Level) []claim {
 	case len(all) > 0 && all[len(all)-1].path == routing.Root && len(all[len(all)-1].when) == 0:
 		// Nothing misses.
 	case l.Stops || l.Miss != nil:
-		// A default comes after the paths of the less specific hosts, and what a level stops comes before the next
-		// one in the order of rules. So the routes that it goes on to are said here again, for this host alone.
+		// A default comes after the paths of the less specific hosts, and what a level stops comes before
+		// the next one in the order of rules. So the routes that it goes on to are said here again, for
+		// this host alone.
 		for _, next := range l.Next {
 			all = append(all, c.routes(next)...)
 		}
@@ -110,7 +111,8 @@ func once(all []claim) []claim {
 	})
 }
 
-// answering is the level whose default answers what no route matches of a level and of those that it goes on to.
+// answering is the level whose default answers what no route matches of a level and of those that
+// it goes on to.
 func answering(l *routing.Level) *routing.Level {
 	for _, next := range l.Next {
 		if l.Miss == nil && next.Miss != nil {
@@ -131,8 +133,8 @@ func (c *claims) parent(h routing.Host) *routing.Level {
 	return c.table.Level(c.port, p)
 }
 
-// below are the claims that a request of this host meets once it has passed its own level: those of one level
-// after the other.
+// below are the claims that a request of this host meets once it has passed its own level: those of
+// one level after the other.
 func (c *claims) below(h routing.Host) [][]claim {
 	var later [][]claim
 	if parent := c.parent(h); parent != nil {

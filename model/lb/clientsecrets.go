@@ -7,10 +7,12 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is about the secrets with which a load balancer makes itself known to identity providers. A cloud takes them
-// and does not tell them, so a digest of those that were written stands for them.
+// This file is about the secrets with which a load balancer makes itself known to identity
+// providers. A cloud takes them and does not tell them, so a digest of those that were written
+// stands for them.
 
-// clientSecrets is a digest of the secrets that a listener's actions were given; "" where there are none.
+// clientSecrets is a digest of the secrets that a listener's actions were given; "" where there are
+// none.
 func clientSecrets(l *Listener) Digest {
 	given := map[string]bool{}
 	for a := range l.SignIns() {
@@ -24,8 +26,9 @@ func clientSecrets(l *Listener) Digest {
 	return DigestOf(slices.Sorted(maps.Keys(given)))
 }
 
-// KeepClientSecrets has each listener with a secret that could not be read go on with those that it has, which the
-// digests stand for, by port. Until it can be read, a change of another secret on that listener waits, too.
+// KeepClientSecrets has each listener with a secret that could not be read go on with those that it
+// has, which the digests stand for, by port. Until it can be read, a change of another secret on
+// that listener waits, too.
 func (l *LoadBalancer) KeepClientSecrets(has map[int32]Digest) {
 	for i := range l.Listeners {
 		on := &l.Listeners[i]

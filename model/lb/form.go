@@ -7,14 +7,15 @@ import (
 	"strings"
 )
 
-// This file compares rules by what they say, not by how it is written. A cloud may describe a rule otherwise than
-// Fairlead wrote it: AWS returns the values of a condition in an order of its own
-// (https://github.com/go-to-k/cdk-real-drift/pull/330), and compares hosts, names and values of headers and query
-// strings without regard to case
+// This file compares rules by what they say, not by how it is written. A cloud may describe a rule
+// otherwise than Fairlead wrote it: AWS returns the values of a condition in an order of its own
+// (https://github.com/go-to-k/cdk-real-drift/pull/330), and compares hosts, names and values of
+// headers and query strings without regard to case
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_HostHeaderConditionConfig.html,
-// API_HttpHeaderConditionConfig.html and API_QueryStringConditionConfig.html there), as routing.Conditions does.
-// Paths and methods are compared with it (API_PathPatternConditionConfig.html, API_HttpRequestMethodConditionConfig.html),
-// and so are regular expressions. What is written stays as it is.
+// API_HttpHeaderConditionConfig.html and API_QueryStringConditionConfig.html there), as
+// routing.Conditions does. Paths and methods are compared with it
+// (API_PathPatternConditionConfig.html, API_HttpRequestMethodConditionConfig.html), and so are
+// regular expressions. What is written stays as it is.
 
 // form is equal for conditions that hold for the same requests because of the same values.
 func (c Condition) form() Condition {
@@ -66,8 +67,8 @@ func canonicalRange(value string) string {
 	return value
 }
 
-// form is equal for actions that do the same: target groups share requests by their weights, in whatever order they
-// are named.
+// form is equal for actions that do the same: target groups share requests by their weights, in
+// whatever order they are named.
 func (a Action) form() Action {
 	byGroup := func(a, b Weighted) int {
 		return cmp.Or(strings.Compare(string(a.Group), string(b.Group)), cmp.Compare(a.Weight, b.Weight))

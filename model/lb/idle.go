@@ -6,8 +6,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds the claims of a level that make no difference: idle ones, whose requests would get the
-// same without them, and those that no request reaches.
+// This file finds the claims of a level that make no difference: idle ones, whose requests would
+// get the same without them, and those that no request reaches.
 
 // A claimIndex finds the claims of one level that may overlap a given one without looking at all
 // of them: exact paths and prefixes by walking up the path, the others one by one.

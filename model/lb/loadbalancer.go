@@ -1,6 +1,7 @@
-// Package lb makes listener rules of a table of routes, under what a cloud can express. A LoadBalancer is what all clouds have
-// in common, an ordered list of rules for each listener; Capabilities are what one cloud can do. Lower makes a LoadBalancer of a
-// routing.Table; Listener.Match says what it does with a request.
+// Package lb makes listener rules of a table of routes, under what a cloud can express. A
+// LoadBalancer is what all clouds have in common, an ordered list of rules for each listener;
+// Capabilities are what one cloud can do. Lower makes a LoadBalancer of a routing.Table;
+// Listener.Match says what it does with a request.
 package lb
 
 import (
@@ -50,8 +51,8 @@ type LoadBalancer struct {
 	// Wanted says, on the desired side, that there are Ingresses for it. They may have nothing
 	// to serve for the moment, when the only certificate is missing.
 	Wanted bool `json:"-"`
-	// Withdrawn says, on the desired side, that its class does not permit any more what it served of some
-	// Ingress: even if it cannot be deleted, nothing of that goes on being answered.
+	// Withdrawn says, on the desired side, that its class does not permit any more what it served of
+	// some Ingress: even if it cannot be deleted, nothing of that goes on being answered.
 	Withdrawn bool `json:"-"`
 }
 
@@ -131,7 +132,8 @@ func (r Rule) Key() string { return r.MatchKey() + " → " + r.Action.Key() }
 // String is the rule in one line, as it is written.
 func (r Rule) String() string { return inWords(r.Conditions) + " → " + r.Action.String() }
 
-// MatchKey is equal for rules with equal conditions and only for them, in whatever order and case these are written.
+// MatchKey is equal for rules with equal conditions and only for them, in whatever order and case
+// these are written.
 func (r Rule) MatchKey() string { return inWords(formOf(r.Conditions)) }
 
 // inWords are conditions in one line.

@@ -43,8 +43,8 @@ func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Re
 	return out, served, append(slices.Clip(refusals), unheard...)
 }
 
-// mostRules is after how many rules no more are made. A load balancer has no room for a tenth of them, so that nothing is
-// served of what would need more.
+// mostRules is after how many rules no more are made. A load balancer has no room for a tenth of
+// them, so that nothing is served of what would need more.
 func (c Capabilities) mostRules() int {
 	if c.Rules == 0 {
 		return math.MaxInt

@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file divides further conditions among rules. Each holds by any of its values, so what has more
-// of them than a rule takes is several rules, each with some.
+// This file divides further conditions among rules. Each holds by any of its values, so what has
+// more of them than a rule takes is several rules, each with some.
 
 // hostAndPath are the values of a rule that stay free for a host and a path, whether or not it has
 // them: so what a route's conditions become does not depend on where it is repeated.
@@ -59,8 +59,8 @@ func (c Capabilities) sharesOf(when routing.Conditions) []int {
 	return shares
 }
 
-// mostParts is the most rules that the values of conditions multiply one rule to. Load balancers have a hundred rules or
-// two.
+// mostParts is the most rules that the values of conditions multiply one rule to. Load balancers
+// have a hundred rules or two.
 const mostParts = 200
 
 // parts is how many divided makes of conditions, and no more than one above mostParts.

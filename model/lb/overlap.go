@@ -22,8 +22,8 @@ func ExtentOf(r Rule, d Dialect) *Extent {
 	return &Extent{texts(r.Condition("host"), d, hostTexts), texts(r.Condition("path"), d, pathTexts)}
 }
 
-// Listed reports whether the extent is told by a few hosts and by texts, without patterns, so that it takes little to
-// compare.
+// Listed reports whether the extent is told by a few hosts and by texts, without patterns, so that
+// it takes little to compare.
 func (e *Extent) Listed() bool {
 	return len(e.host.hosts) <= few && len(e.host.patterns) == 0 && len(e.path.patterns) == 0
 }
@@ -156,7 +156,8 @@ func (s *textSet) meets(o *textSet) bool {
 	return verdict != routing.None
 }
 
-// ruleSteps is the most steps that comparing two rules takes. Rules as people write them need a few thousand.
+// ruleSteps is the most steps that comparing two rules takes. Rules as people write them need a few
+// thousand.
 const ruleSteps = 100_000
 
 // language is the whole set, made once.

@@ -47,7 +47,8 @@ func TestOverlapAndContains(t *testing.T) {
 	}
 }
 
-// TestGlobsMeetWhereTheyShareAText compares with all texts that globs as short as these could share.
+// TestGlobsMeetWhereTheyShareAText compares with all texts that globs as short as these could
+// share.
 func TestGlobsMeetWhereTheyShareAText(t *testing.T) {
 	globs, texts := words("ab*?", 3), words("ab", 6)
 	for _, a := range globs {

@@ -8,8 +8,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// pathSets compares paths as sets of request paths, for the Ingress that asks. Prefixes and exact paths are compared
-// by their text; globs and regular expressions by automata, within the budget that the Ingress has.
+// pathSets compares paths as sets of request paths, for the Ingress that asks. Prefixes and exact
+// paths are compared by their text; globs and regular expressions by automata, within the budget
+// that the Ingress has.
 type pathSets struct{ *routing.Comparer }
 
 // overlap reports whether some request path is in both. It says true when it cannot tell.
@@ -38,8 +39,9 @@ func (s *pathSets) overlap(asker string, a, b routing.Path) bool {
 	return verdict != routing.None
 }
 
-// anyOverlap reports whether a path of one list overlaps a path of the other. Exact paths and prefixes are found in the
-// index of the other list; globs and regular expressions are compared with each.
+// anyOverlap reports whether a path of one list overlaps a path of the other. Exact paths and
+// prefixes are found in the index of the other list; globs and regular expressions are compared
+// with each.
 func (s *pathSets) anyOverlap(asker string, a, b *pathIndex) bool {
 	if len(a.plain) > len(b.plain) {
 		a, b = b, a

@@ -10,7 +10,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// TestRepeatedRoutesAreBounded has a default backend that answers for many hosts, behind many routes without a host.
+// TestRepeatedRoutesAreBounded has a default backend that answers for many hosts, behind many
+// routes without a host.
 func TestRepeatedRoutesAreBounded(t *testing.T) {
 	for _, n := range []int{100, 400} {
 		config := routing.Config{HostMiss: routing.MissFallsThrough}
@@ -40,7 +41,8 @@ func TestRepeatedRoutesAreBounded(t *testing.T) {
 	}
 }
 
-// TestValuesMultiplyRulesWithinBounds has conditions whose values together would be millions of rules.
+// TestValuesMultiplyRulesWithinBounds has conditions whose values together would be millions of
+// rules.
 func TestValuesMultiplyRulesWithinBounds(t *testing.T) {
 	values := func(n int) []string {
 		var out []string
@@ -63,8 +65,9 @@ func TestValuesMultiplyRulesWithinBounds(t *testing.T) {
 	}
 }
 
-// TestARouteThatIsRepeatedForItsOwnHostEnds has routes of one Ingress with equal conditions under a host and for any
-// host, and one of another Ingress between them. What is for any host is repeated for the host.
+// TestARouteThatIsRepeatedForItsOwnHostEnds has routes of one Ingress with equal conditions under a
+// host and for any host, and one of another Ingress between them. What is for any host is repeated
+// for the host.
 func TestARouteThatIsRepeatedForItsOwnHostEnds(t *testing.T) {
 	get := routing.Conditions{{Field: "method", Values: []string{"GET"}}}
 	put := routing.Conditions{{Field: "method", Values: []string{"PUT"}}}

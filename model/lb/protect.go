@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file keeps ports closed whose protection a cloud cannot give: addresses that may not connect, certificates that
-// clients have to show, a TLS policy.
+// This file keeps ports closed whose protection a cloud cannot give: addresses that may not
+// connect, certificates that clients have to show, a TLS policy.
 
 // cannotProtect says why a port cannot be protected as it is asked for, or "".
 func (c Capabilities) cannotProtect(l routing.Listener) string {

@@ -7,7 +7,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// TestAPortIsClosedWhoseProtectionACloudLacks asks for a protection of port 443 that a cloud does not have.
+// TestAPortIsClosedWhoseProtectionACloudLacks asks for a protection of port 443 that a cloud does
+// not have.
 func TestAPortIsClosedWhoseProtectionACloudLacks(t *testing.T) {
 	able := Literal()
 	able.Inbound = true

@@ -13,8 +13,8 @@ type Questions struct {
 	Provider string
 	// CertificateHosts are host names (wildcards too) for which no Secret is named.
 	CertificateHosts []string
-	// NamedCertificates are those that Ingresses name by what the cloud calls them, where the hosts that they are
-	// for decide whether they may be served.
+	// NamedCertificates are those that Ingresses name by what the cloud calls them, where the hosts
+	// that they are for decide whether they may be served.
 	NamedCertificates []CertificateID
 	Network           Network
 	// WebACLs are those that are asked for, by name or as the cloud calls them.
@@ -51,8 +51,8 @@ type Facts struct {
 	// Certificates maps a host name to the certificates that the cloud holds for it, the best
 	// first.
 	Certificates map[string][]CertificateID
-	// Names are all the names in certificates that the cloud holds: those that were asked for, without the ones
-	// that are not there or that it tells nothing about, and those that were found for hosts.
+	// Names are all the names in certificates that the cloud holds: those that were asked for, without
+	// the ones that are not there or that it tells nothing about, and those that were found for hosts.
 	Names map[CertificateID][]string
 	// Subnets are those that the network comes down to, sorted. None are left to the provider.
 	Subnets []string
@@ -62,8 +62,8 @@ type Facts struct {
 	NameTaken string
 	// WebACLs maps what was asked for to what the cloud calls it. One that is missing is not there.
 	WebACLs map[string]string
-	// Unguarded is why web ACLs that are missing there may not be put before load balancers, in words; "" where they
-	// do not exist.
+	// Unguarded is why web ACLs that are missing there may not be put before load balancers, in words;
+	// "" where they do not exist.
 	Unguarded string
 	// Unshielded is why load balancers cannot be shielded, in words; "" if they can.
 	Unshielded string
@@ -81,13 +81,14 @@ type Facts struct {
 	Now time.Time
 	// Unmet is what the class asks for and the cloud does not have, in words.
 	Unmet []string
-	// SettingsRefused are settings that the provider does not take, by their JSON, and why not, in words.
+	// SettingsRefused are settings that the provider does not take, by their JSON, and why not, in
+	// words.
 	SettingsRefused map[string]string
-	// CertificatesUnread is why certificates that the cloud has of itself could not be looked up, in words; "" if they were.
-	// What was chosen for hosts before counts.
+	// CertificatesUnread is why certificates that the cloud has of itself could not be looked up, in
+	// words; "" if they were. What was chosen for hosts before counts.
 	CertificatesUnread string
-	// LimitsUnread says that those of the account are not known, and are taken for those that the cloud publishes. What
-	// the load balancer has now is not taken away for it.
+	// LimitsUnread says that those of the account are not known, and are taken for those that the
+	// cloud publishes. What the load balancer has now is not taken away for it.
 	LimitsUnread bool
 	// Stale is why some facts are those of an earlier look, in the cloud's words.
 	Stale []string

@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds what a port cannot do that another one can: some clouds speak HTTP/2 to targets only for
-// clients that came over TLS, and send nobody from HTTPS to HTTP.
+// This file finds what a port cannot do that another one can: some clouds speak HTTP/2 to targets
+// only for clients that came over TLS, and send nobody from HTTPS to HTTP.
 
 // A reach knows which ports reach which backends, and where redirects lead to.
 type reach struct {
@@ -61,8 +61,8 @@ func (r reach) cannotRedirect(to routing.Redirect, protocol string) string {
 	return ""
 }
 
-// cannotDefault says why a default cannot answer where it is to: on its own ports, and on those of the
-// hosts that its Ingress names.
+// cannotDefault says why a default cannot answer where it is to: on its own ports, and on those of
+// the hosts that its Ingress names.
 func (r reach) cannotDefault(d routing.Default) string {
 	ports := slices.Clone(d.Ports)
 	for _, n := range r.table.Names {
@@ -78,7 +78,8 @@ func (r reach) cannotDefault(d routing.Default) string {
 	return ""
 }
 
-// NeedsProtocol reports whether an action can be carried out over one protocol only, wherever it leads.
+// NeedsProtocol reports whether an action can be carried out over one protocol only, wherever it
+// leads.
 func (c Capabilities) NeedsProtocol(a Action) bool {
 	return a.Auth != nil || c.StrictRedirects && a.Redirect != nil
 }

@@ -106,8 +106,8 @@ func (r *refuser) onPorts(ports []int32, owner routing.Owner, at diag.Source, ca
 	return kept
 }
 
-// answerable returns an action, or 503 where it is behind a sign-in that the cloud does not do. It tells the owner of
-// targets that cannot be reached.
+// answerable returns an action, or 503 where it is behind a sign-in that the cloud does not do. It
+// tells the owner of targets that cannot be reached.
 func (r *refuser) answerable(a routing.Action, owner routing.Owner, at diag.Source) routing.Action {
 	if why := r.caps.cannotReach(r.table, a); why != "" && !r.told[owner.String()+why] {
 		r.told[owner.String()+why] = true
@@ -179,11 +179,12 @@ func (r *refuser) defaults() []routing.Default {
 	return out
 }
 
-// mostRepeated is how many routes of less specific hosts the default backend of one Ingress has repeated for its hosts.
+// mostRepeated is how many routes of less specific hosts the default backend of one Ingress has
+// repeated for its hosts.
 const mostRepeated = 100_000
 
-// repeatingDefaults are the Ingresses whose default backends have more routes repeated than that: before a default, the
-// routes that a host falls through to are said for it again.
+// repeatingDefaults are the Ingresses whose default backends have more routes repeated than that:
+// before a default, the routes that a host falls through to are said for it again.
 func (r *refuser) repeatingDefaults() map[string]bool {
 	t := r.table
 	if t.HostMiss != routing.MissFallsThrough || len(t.Defaults) == 0 {

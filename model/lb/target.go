@@ -14,7 +14,8 @@ import (
 const instance = "instance" // the target type of nodes
 
 // Targets are the targets of a backend, each under the one name that the cloud knows it by, sorted.
-// A node that the cloud has no name for cannot be a target, nor can a name where targets are addresses.
+// A node that the cloud has no name for cannot be a target, nor can a name where targets are
+// addresses.
 func (c Capabilities) Targets(targetType string, targets []Target) []Target {
 	if targetType != instance {
 		if c.AddressesOnly && slices.ContainsFunc(targets, isNamed) {
@@ -41,8 +42,8 @@ func isNamed(t Target) bool {
 	return err != nil
 }
 
-// cannotReach says why a backend of an action has targets that the cloud does not reach, or "". Requests for such
-// a backend are answered 503, as for one without targets.
+// cannotReach says why a backend of an action has targets that the cloud does not reach, or "".
+// Requests for such a backend are answered 503, as for one without targets.
 func (c Capabilities) cannotReach(t *routing.Table, a routing.Action) string {
 	for _, w := range a.Forward {
 		if b := t.Backends[w.Backend]; c.AddressesOnly && b.TargetType != instance && slices.ContainsFunc(b.Targets, isNamed) {

@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file decides between the certificates of one namespace and the hosts of others. Clients that ask for a host
-// can be shown every certificate of the port that has a name for it.
+// This file decides between the certificates of one namespace and the hosts of others. Clients that
+// ask for a host can be shown every certificate of the port that has a name for it.
 
 // A Certificate is one that an Ingress brings.
 type Certificate struct {
@@ -17,8 +17,8 @@ type Certificate struct {
 	By    routing.Owner
 	// Granted reports whether the class grants a host to the namespace by its name.
 	Granted func(routing.Host) bool
-	// Served says that this very certificate is served for the namespace: it was accepted beside the hosts that
-	// there are.
+	// Served says that this very certificate is served for the namespace: it was accepted beside the
+	// hosts that there are.
 	Served bool
 	// Held reports whether a certificate of the namespace is served that has a name.
 	Held func(routing.Host) bool
@@ -52,8 +52,9 @@ func (o *Owners) Overlaps(c Certificate) iter.Seq[Overlap] {
 	}
 }
 
-// meet are the hosts of other namespaces that a name stands for, or that stand for the name. A name that is a host,
-// and not only reserved, is not one of the wildcard above it, and neither is one of its own namespace.
+// meet are the hosts of other namespaces that a name stands for, or that stand for the name. A name
+// that is a host, and not only reserved, is not one of the wildcard above it, and neither is one of
+// its own namespace.
 func (o *Owners) meet(namespace string, name routing.Host) []routing.Host {
 	var out []routing.Host
 	is, owned := o.of[name]

@@ -29,11 +29,13 @@ type Holding struct {
 	// Settled says that the host goes before certificates of other namespaces that came later: it was
 	// named when none of them had a name for it.
 	Settled bool
-	// From is the load balancer where the host is remembered, which a member brings it from; "" for this one.
+	// From is the load balancer where the host is remembered, which a member brings it from; "" for
+	// this one.
 	From routing.Key
 }
 
-// Owners are the namespaces that own the hosts of one load balancer. A nil *Owners restricts nothing.
+// Owners are the namespaces that own the hosts of one load balancer. A nil *Owners restricts
+// nothing.
 type Owners struct {
 	claims []Claim
 	of     map[routing.Host]owner
@@ -55,8 +57,8 @@ type candidate struct {
 	claim   *Claim // of its oldest Ingress that names the host; nil if none does any more
 }
 
-// Resolve decides who owns the hosts. A host that is remembered for a namespace which does not claim
-// it now is reserved for that namespace.
+// Resolve decides who owns the hosts. A host that is remembered for a namespace which does not
+// claim it now is reserved for that namespace.
 func Resolve(claims []Claim, held []Holding) *Owners {
 	o := &Owners{claims: claims, of: map[routing.Host]owner{}}
 	candidates := candidatesOf(claims, held)
@@ -122,9 +124,9 @@ func (o *Owners) above(host routing.Host) (owner, bool) {
 	return above, ok
 }
 
-// precedes reports whether a precise host was named before the wildcard above it. Where one load balancer remembers both,
-// the precise host was accepted beside the wildcard. One that is brought from elsewhere has not been accepted beside a
-// wildcard that is remembered here.
+// precedes reports whether a precise host was named before the wildcard above it. Where one load
+// balancer remembers both, the precise host was accepted beside the wildcard. One that is brought
+// from elsewhere has not been accepted beside a wildcard that is remembered here.
 func (c candidate) precedes(wildcard candidate) bool {
 	switch {
 	case !c.held || !wildcard.held:

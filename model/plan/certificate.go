@@ -61,9 +61,9 @@ func (ch *change) secure() bool {
 	return ch.seen != nil && ch.want != nil && ch.seen.Protocol == "HTTPS" && ch.want.Protocol == "HTTPS"
 }
 
-// show brings the certificates that a listener lacks, ahead of the rules for their hosts. Where its default
-// certificate is another one, it gets its settings in the same step; a default action that changes, too,
-// follows in a step of its own, behind the rules.
+// show brings the certificates that a listener lacks, ahead of the rules for their hosts. Where its
+// default certificate is another one, it gets its settings in the same step; a default action that
+// changes, too, follows in a step of its own, behind the rules.
 func (d *difference) show(ch *change) {
 	seen, want := ch.seen, ch.want
 	ch.shown = map[lb.CertificateID]int{}
@@ -105,8 +105,8 @@ func (d *difference) shownTo(ch *change, r lb.Rule) []int {
 	return tasks
 }
 
-// concerns reports whether clients of a rule may ask for one of the hosts of a certificate. One that names
-// none may be for any.
+// concerns reports whether clients of a rule may ask for one of the hosts of a certificate. One
+// that names none may be for any.
 func (d *difference) concerns(hosts []string, r lb.Rule) bool {
 	return len(hosts) == 0 || d.pairs.overlap(r, lb.Rule{Conditions: []lb.Condition{{Field: "host", Values: hosts}}})
 }
@@ -126,9 +126,10 @@ func (d *difference) attach(ch *change) []int {
 	return tasks
 }
 
-// hide takes away certificates that are not wanted, after others have been attached and the rules for
-// their hosts are gone. One that was the default goes with the step that replaces it; where rules for its
-// hosts outlast that step, it is served beside the new one until they are gone, if there is room for both.
+// hide takes away certificates that are not wanted, after others have been attached and the rules
+// for their hosts are gone. One that was the default goes with the step that replaces it; where
+// rules for its hosts outlast that step, it is served beside the new one until they are gone, if
+// there is room for both.
 func (d *difference) hide(ch *change) {
 	for i, id := range ch.seen.Certificates {
 		if slices.Contains(ch.want.Certificates, id) {

@@ -20,8 +20,8 @@ type comparison struct {
 	fits bool // whether the range of priorities holds the old and the new rules side by side
 }
 
-// compare compares all listeners of both sides, by port. One that has to be made anew is there twice: as it
-// closes, and as it opens.
+// compare compares all listeners of both sides, by port. One that has to be made anew is there
+// twice: as it closes, and as it opens.
 func compare(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []comparison {
 	var out []comparison
 	reopened := reopens(seen, want, c)
@@ -43,10 +43,10 @@ func compare(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []compa
 	return out
 }
 
-// reopens are the ports that get another protocol and cannot change to it: where some of what they do, or did, is
-// done over one protocol only, no rule could be changed before or after that; where they are to have several
-// certificates, all but the first can only follow, and clients would be shown that one meanwhile. They close before
-// they open.
+// reopens are the ports that get another protocol and cannot change to it: where some of what they
+// do, or did, is done over one protocol only, no rule could be changed before or after that; where
+// they are to have several certificates, all but the first can only follow, and clients would be
+// shown that one meanwhile. They close before they open.
 func reopens(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) map[int32]bool {
 	versions := map[lb.GroupID]string{}
 	for _, g := range seen.TargetGroups {

@@ -153,7 +153,8 @@ type difference struct {
 	torn   []lb.GroupID        // healthy groups that no rule would name for a moment
 }
 
-// differences are all steps between two load balancers. Target groups are parked as the lot permits.
+// differences are all steps between two load balancers. Target groups are parked as the lot
+// permits.
 func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, renewed []ReplaceCertificate, parking lot) *difference {
 	d := &difference{
 		seen: seen, want: want, caps: c, pairs: known, inUse: namedNow(seen), balancer: absent, guarded: absent, bare: absent,
@@ -274,8 +275,8 @@ func (d *difference) loadBalancer() {
 	}
 }
 
-// leftovers deletes target groups, certificates and the firewall where they are not wanted, once nothing
-// names them.
+// leftovers deletes target groups, certificates and the firewall where they are not wanted, once
+// nothing names them.
 func (d *difference) leftovers(want lb.LoadBalancer) {
 	if d.seen.Firewall != "" && (want.Empty() || len(want.Settings.SecurityGroups) > 0) {
 		d.add(DeleteFirewall{d.seen.Key}, use{}, d.bare)
@@ -332,15 +333,16 @@ func origins(want lb.LoadBalancer) map[lb.GroupID][]diag.Source {
 	return out
 }
 
-// A forwarding is target groups between which requests are divided, and the routes for which they are.
+// A forwarding is target groups between which requests are divided, and the routes for which they
+// are.
 type forwarding struct {
 	groups []lb.GroupID
 	origin []diag.Source
 	known  map[diag.Source]bool
 }
 
-// forwarded are all that rules have, in the order of the rules. A Backend of many Services has one forwarding, however
-// many rules and routes lead to it.
+// forwarded are all that rules have, in the order of the rules. A Backend of many Services has one
+// forwarding, however many rules and routes lead to it.
 func forwarded(want lb.LoadBalancer) []*forwarding {
 	var out []*forwarding
 	by := map[string]*forwarding{}

@@ -7,13 +7,14 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file keeps what a cloud knows of the health of a target group while the rules change that name it. A cloud
-// checks the health of a group only while a rule names it, and begins anew with one that was named by none, however
-// briefly: requests are answered 503 meanwhile. So the last rules that name a healthy group go once another rule
-// names it.
+// This file keeps what a cloud knows of the health of a target group while the rules change that
+// name it. A cloud checks the health of a group only while a rule names it, and begins anew with
+// one that was named by none, however briefly: requests are answered 503 meanwhile. So the last
+// rules that name a healthy group go once another rule names it.
 
-// handOver has the tasks that stop naming a healthy group wait for one that begins to. It returns the groups of which
-// each task of the one kind waits for one of the other, as where two paths exchange their groups.
+// handOver has the tasks that stop naming a healthy group wait for one that begins to. It returns
+// the groups of which each task of the one kind waits for one of the other, as where two paths
+// exchange their groups.
 func (d *difference) handOver() []lb.GroupID {
 	var torn []lb.GroupID
 	kept := d.kept()
@@ -37,8 +38,8 @@ func (d *difference) handOver() []lb.GroupID {
 	return torn
 }
 
-// lapsed are the healthy groups that no rule names for a while, as limits do not permit another order, and that take over
-// requests which targets answer now.
+// lapsed are the healthy groups that no rule names for a while, as limits do not permit another
+// order, and that take over requests which targets answer now.
 func (d *difference) lapsed(by sequence) []lb.GroupID {
 	var out []lb.GroupID
 	kept := d.kept()

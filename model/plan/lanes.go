@@ -130,8 +130,8 @@ func newPairs(d lb.Dialect) *pairs {
 
 func (p *pairs) overlap(a, b lb.Rule) bool { return p.meet(p.extent(a), p.extent(b)) }
 
-// meet reports whether the rules of two extents overlap. What lists of texts tell is found out again each time: there
-// can be millions of pairs.
+// meet reports whether the rules of two extents overlap. What lists of texts tell is found out
+// again each time: there can be millions of pairs.
 func (p *pairs) meet(a, b *lb.Extent) bool {
 	if a.Listed() && b.Listed() {
 		return a.Overlaps(b)

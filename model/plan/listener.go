@@ -167,8 +167,8 @@ func (d *difference) close(ch *change) {
 	}
 }
 
-// settings corrects a listener's protocol, settings and default action. It comes between the two passes
-// over the rules if requests are answered differently for it.
+// settings corrects a listener's protocol, settings and default action. It comes between the two
+// passes over the rules if requests are answered differently for it.
 func (d *difference) settings(ch *change, order *lanes) {
 	seen, want := ch.seen, ch.want
 	elsewhere := ch.elsewhere()
@@ -198,8 +198,8 @@ func (d *difference) settings(ch *change, order *lanes) {
 	}
 }
 
-// verification is the place that a listener takes which begins to verify the certificates of clients, or makes by
-// ending to.
+// verification is the place that a listener takes which begins to verify the certificates of
+// clients, or makes by ending to.
 func (ch *change) verification() use {
 	return use{verifying: one(ch.want.Verifies) - one(ch.seen.Verifies)}
 }
@@ -227,7 +227,8 @@ func (ch *change) elsewhere() bool {
 }
 
 // targetsOf are the tasks after which an action's target groups can be forwarded to: they have
-// targets, if the requests are answered already, healthy ones, and keep no clients where it does not.
+// targets, if the requests are answered already, healthy ones, and keep no clients where it does
+// not.
 func (d *difference) targetsOf(a lb.Action, answered bool) []int {
 	var tasks []int
 	for _, g := range a.Groups() {
@@ -252,8 +253,8 @@ func (d *difference) names(t int, a lb.Action) {
 	}
 }
 
-// unnames notes that a task makes a rule or default stop naming its target groups. A group that has been
-// shared without keeping clients can do so from then on.
+// unnames notes that a task makes a rule or default stop naming its target groups. A group that has
+// been shared without keeping clients can do so from then on.
 func (d *difference) unnames(t int, a lb.Action) {
 	for _, g := range a.Groups() {
 		d.unnamed[g] = append(d.unnamed[g], t)

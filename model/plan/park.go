@@ -11,9 +11,9 @@ import (
 // over such requests is therefore parked: a rule that no request can meet names it until it is
 // healthy, and only then do the rules change.
 
-// unmatched has the conditions of a parking rule, which no request meets: a host that no DNS can have
-// (RFC 2606, section 2), and an address that is kept for documentation (RFC 5737), from which nothing
-// comes. AWS takes no 255.255.255.255/32 in a condition
+// unmatched has the conditions of a parking rule, which no request meets: a host that no DNS can
+// have (RFC 2606, section 2), and an address that is kept for documentation (RFC 5737), from which
+// nothing comes. AWS takes no 255.255.255.255/32 in a condition
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html).
 var unmatched = lb.Rule{Conditions: []lb.Condition{
 	{Field: "host", Values: []string{"warm.invalid"}},
@@ -23,8 +23,8 @@ var unmatched = lb.Rule{Conditions: []lb.Condition{
 // Parked reports whether a rule only keeps target groups warm.
 func Parked(r lb.Rule) bool { return sameConditions(r, unmatched) }
 
-// parking is the rule that names some target groups. It keeps the clients that it never has with a group, for
-// some clouds want it where groups keep theirs with targets.
+// parking is the rule that names some target groups. It keeps the clients that it never has with a
+// group, for some clouds want it where groups keep theirs with targets.
 func parking(groups []lb.GroupID) lb.Rule {
 	r := lb.Rule{Conditions: unmatched.Conditions, Action: lb.Action{Kind: "forward"}}
 	if len(groups) > 1 {
@@ -52,9 +52,9 @@ type lot struct {
 	hold []lb.GroupID
 }
 
-// park parks the target groups that are to take over answered requests, and makes their steps
-// wait until they are healthy. It parks some healthy ones, too, whose rules let go of them before others name
-// them. It reports whether it needed to create a rule for that.
+// park parks the target groups that are to take over answered requests, and makes their steps wait
+// until they are healthy. It parks some healthy ones, too, whose rules let go of them before others
+// name them. It reports whether it needed to create a rule for that.
 func (d *difference) park(hold []lb.GroupID) bool {
 	created := false
 	for _, ch := range d.changes {
@@ -142,10 +142,12 @@ func (d *difference) takers(ch *change) []lb.GroupID {
 	return out
 }
 
-// cold reports whether a group has no healthy target yet. One without any may be about to get some: a
-// Deployment, its Service and the rule that leads there are often made at once. One that no rule names is not checked,
-// and is checked from the beginning once a rule names it, however healthy it was
-// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html, "unused").
+// cold reports whether a group has no healthy target yet. One without any may be about to get some:
+// a Deployment, its Service and the rule that leads there are often made at once. One that no rule
+// names is not checked, and is checked from the beginning once a rule names it, however healthy it
+// was
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html,
+// "unused").
 func (d *difference) cold(g lb.GroupID) bool {
 	seen := d.seen.TargetGroup(g)
 	return seen == nil || !seen.Ready || !d.inUse[g]
@@ -193,8 +195,8 @@ func (d *difference) warms(a lb.Action) bool {
 	return slices.ContainsFunc(a.Groups(), func(g lb.GroupID) bool { _, waits := d.warm[g]; return waits })
 }
 
-// reaches reports whether requests are forwarded to targets now: where there never were any, nothing is
-// lost by changing at once.
+// reaches reports whether requests are forwarded to targets now: where there never were any,
+// nothing is lost by changing at once.
 func (d *difference) reaches(a lb.Action) bool {
 	return slices.ContainsFunc(a.Groups(), func(g lb.GroupID) bool {
 		seen := d.seen.TargetGroup(g)
@@ -202,7 +204,8 @@ func (d *difference) reaches(a lb.Action) bool {
 	})
 }
 
-// takes reports whether a line that comes or grows can meet requests that are answered by targets now.
+// takes reports whether a line that comes or grows can meet requests that are answered by targets
+// now.
 func (d *difference) takes(ch *change, i int) bool {
 	if ch.seen == nil {
 		return false
@@ -218,8 +221,8 @@ func (d *difference) takes(ch *change, i int) bool {
 	})
 }
 
-// takesDefault reports whether a new default action can meet requests that are answered by targets now: those of
-// the old one, or of a rule that goes or is about fewer requests.
+// takesDefault reports whether a new default action can meet requests that are answered by targets
+// now: those of the old one, or of a rule that goes or is about fewer requests.
 func (d *difference) takesDefault(ch *change) bool {
 	if sameAction(ch.seen.Default, ch.want.Default) {
 		return false

@@ -1,6 +1,6 @@
-// Package plan makes an ordered list of steps from the load balancer that exists to the one that is wanted. After each step every
-// request is answered as before or as after the plan. A plan is a value: it is printed, counted, folded in tests, and carried
-// out by package providers.
+// Package plan makes an ordered list of steps from the load balancer that exists to the one that is
+// wanted. After each step every request is answered as before or as after the plan. A plan is a
+// value: it is printed, counted, folded in tests, and carried out by package providers.
 package plan
 
 import (
@@ -20,11 +20,11 @@ type Plan struct {
 type Planned struct {
 	Step  Step
 	After []int // indices into Steps, ascending, each smaller than this step's own
-	// Origin are the routes that ask for it, where not all do: a step that the cloud rejects is theirs to
-	// answer for, or to be told of.
+	// Origin are the routes that ask for it, where not all do: a step that the cloud rejects is theirs
+	// to answer for, or to be told of.
 	Origin []diag.Source
-	// Early is why a step does not wait for all that should come before it; "" where it does. A diagnostic of the plan
-	// says what that costs the requests that the step concerns.
+	// Early is why a step does not wait for all that should come before it; "" where it does. A
+	// diagnostic of the plan says what that costs the requests that the step concerns.
 	Early diag.Reason
 }
 

@@ -26,8 +26,8 @@ func (p Plan) Print() []Printed {
 	return out
 }
 
-// Text writes the plan as a reviewer reads it: a line of counts, then a line for each step. All of its text is
-// printable, whatever Ingresses say.
+// Text writes the plan as a reviewer reads it: a line of counts, then a line for each step. All of
+// its text is printable, whatever Ingresses say.
 func (p Plan) Text(w io.Writer, colour bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", printable.Line(string(p.Key)), p.Counts())

@@ -5,12 +5,13 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file puts what protects a load balancer before it. What asks for a web ACL comes behind it, and
-// goes before it does. Nothing waits for a shield. A load balancer that is protected from being deleted
-// stays as it is, with all that is in it, unless its class has withdrawn its consent to that.
+// This file puts what protects a load balancer before it. What asks for a web ACL comes behind it,
+// and goes before it does. Nothing waits for a shield. A load balancer that is protected from being
+// deleted stays as it is, with all that is in it, unless its class has withdrawn its consent to
+// that.
 
-// protected says why a load balancer stays that nobody asks for any more, if it does. What its class alone
-// protects goes once the class does not any more.
+// protected says why a load balancer stays that nobody asks for any more, if it does. What its
+// class alone protects goes once the class does not any more.
 func protected(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (diag.Diagnostic, bool) {
 	said := diag.Diagnostic{Severity: diag.Warning, Reason: diag.Protected, Source: about(seen.Key)}
 	stays := ", so it stays as it is"

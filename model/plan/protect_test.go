@@ -37,7 +37,8 @@ func TestWhyALoadBalancerStays(t *testing.T) {
 	}
 }
 
-// A web ACL that it is not known how to put up keeps what is there. A new load balancer does not begin without one.
+// A web ACL that it is not known how to put up keeps what is there. A new load balancer does not
+// begin without one.
 func TestAnUnsettledWebACLChangesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		there bool

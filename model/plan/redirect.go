@@ -8,8 +8,8 @@ import (
 
 // This file orders what happens at ports that redirect to each other. A client that follows a
 // redirect meets two listeners, and must find both as they were or both as they will be: what
-// changes at a port comes before new redirects to it, and after redirects to it that go. A port that closes
-// answers nobody afterwards: new redirects to it wait for nothing.
+// changes at a port comes before new redirects to it, and after redirects to it that go. A port
+// that closes answers nobody afterwards: new redirects to it wait for nothing.
 
 // redirects adds those orders, where a load balancer redirects to itself.
 func (d *difference) redirects() {
@@ -54,9 +54,10 @@ func (d *difference) prefer(later, earlier int) {
 	}
 }
 
-// onlyAnswer reports whether all that requests get is to be sent where an action sends them. At a port that stays open,
-// redirects of different statuses are one: they always lead to the same answers. One that opens or closes answers on one
-// side of the change only, so the status tells of which side a redirect is.
+// onlyAnswer reports whether all that requests get is to be sent where an action sends them. At a
+// port that stays open, redirects of different statuses are one: they always lead to the same
+// answers. One that opens or closes answers on one side of the change only, so the status tells of
+// which side a redirect is.
 func onlyAnswer(all []lb.Action, a lb.Action, oneSided bool) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(b lb.Action) bool {
 		return b.Redirect == nil || b.Location != a.Location || oneSided && b.Status != a.Status

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// TestARedirectOfAnotherStatus holds redirects to one place, of two statuses, to an order: each leads to the port as it
-// is on its own side of the change.
+// TestARedirectOfAnotherStatus holds redirects to one place, of two statuses, to an order: each
+// leads to the port as it is on its own side of the change.
 func TestARedirectOfAnotherStatus(t *testing.T) {
 	plain := func(status int) lb.Listener {
 		to := routing.Action{Redirect: &routing.Redirect{Status: status, Scheme: "https"}}

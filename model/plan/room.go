@@ -107,7 +107,8 @@ func (s *schedule) next() bool {
 	return true
 }
 
-// loosen has a task not wait any longer for those that it waits for gently, where nothing else holds it up.
+// loosen has a task not wait any longer for those that it waits for gently, where nothing else
+// holds it up.
 func (s *schedule) loosen(which func(task) bool) bool {
 	for i, t := range s.tasks {
 		if s.waits[i] == 0 || !which(t) || !slices.ContainsFunc(t.gently, s.pending) || slices.ContainsFunc(slices.Concat(t.after, t.rather), s.pending) {

@@ -377,8 +377,8 @@ func (s DeleteRule) Do(o *lb.Observed, _ Result) {
 	}
 }
 
-// unchecked notes that the groups of an action that went are not known to be healthy any more, if no other rule names
-// them: a rule that names one later has it checked from the beginning.
+// unchecked notes that the groups of an action that went are not known to be healthy any more, if
+// no other rule names them: a rule that names one later has it checked from the beginning.
 func unchecked(o *lb.Observed, before lb.Action) {
 	if len(before.Targets) == 0 {
 		return

@@ -10,9 +10,9 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file is about strangers: rules in listeners of ours that are neither wanted nor were made for what was
-// wanted before. Somebody has put them there by hand, or another tool has. They are told, and go like any rule
-// that is not wanted, unless they are to stay.
+// This file is about strangers: rules in listeners of ours that are neither wanted nor were made
+// for what was wanted before. Somebody has put them there by hand, or another tool has. They are
+// told, and go like any rule that is not wanted, unless they are to stay.
 
 // A Stranger is such a rule.
 type Stranger struct {
@@ -52,8 +52,8 @@ func Among(digests []string) func(port int32, r lb.Rule) bool {
 	return func(port int32, r lb.Rule) bool { return set[RuleDigest(port, r)] }
 }
 
-// Lacks reports whether a rule that is wanted is not there. Then something has changed since rules were last
-// written, and some that are not wanted any more may be ours.
+// Lacks reports whether a rule that is wanted is not there. Then something has changed since rules
+// were last written, and some that are not wanted any more may be ours.
 func Lacks(seen *lb.Observed, want lb.LoadBalancer) bool {
 	return slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool {
 		there := map[string]bool{}
@@ -66,8 +66,8 @@ func Lacks(seen *lb.Observed, want lb.LoadBalancer) bool {
 	})
 }
 
-// Keep makes strangers something that is wanted, on ports that are. Each stays behind the rule behind which it
-// stands, as far as that one stays.
+// Keep makes strangers something that is wanted, on ports that are. Each stays behind the rule
+// behind which it stands, as far as that one stays.
 func Keep(want lb.LoadBalancer, seen *lb.Observed, strangers []Stranger) lb.LoadBalancer {
 	want.Listeners = slices.Clone(want.Listeners)
 	for i := range want.Listeners {

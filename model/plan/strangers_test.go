@@ -63,7 +63,8 @@ func foreign(r lb.Rule) bool {
 	return r.Conditions[0].Values[0] != strings.ToLower(r.Conditions[0].Values[0])
 }
 
-// Whether rules that are not wanted may be left over from before shows in what is wanted and not there.
+// Whether rules that are not wanted may be left over from before shows in what is wanted and not
+// there.
 func TestLacks(t *testing.T) {
 	c := lb.ALB()
 	for name, tc := range map[string]struct {
@@ -85,7 +86,8 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// Which rules are strangers, port by port: those that are neither wanted there nor ours there, and park nothing.
+// Which rules are strangers, port by port: those that are neither wanted there nor ours there, and
+// park nothing.
 func TestStrangersAreToldByPort(t *testing.T) {
 	ours := rule("", "/ours", fixed(200))
 	seen := built(balancer(
@@ -103,7 +105,8 @@ func TestStrangersAreToldByPort(t *testing.T) {
 	}
 }
 
-// Strangers stay on their own port, where it stays as it is, and what was wanted is left as it was given.
+// Strangers stay on their own port, where it stays as it is, and what was wanted is left as it was
+// given.
 func TestStrangersStayOnTheirPort(t *testing.T) {
 	x, y := rule("", "/X", fixed(200)), rule("", "/Y", fixed(200))
 	seen := built(balancer(listener(80, x, y), listener(81, x)), lb.ALB())

@@ -1,9 +1,10 @@
 package plan
 
-// This file says which steps of a plan are urgent: those go first where calls of the cloud have to wait for its rate.
+// This file says which steps of a plan are urgent: those go first where calls of the cloud have to
+// wait for its rate.
 
-// Urgent are, by index, the steps that restrict or repair what is served, and those that have to be done before them.
-// What is only added, or tidied up, is not urgent.
+// Urgent are, by index, the steps that restrict or repair what is served, and those that have to be
+// done before them. What is only added, or tidied up, is not urgent.
 func (p Plan) Urgent() []bool {
 	out := make([]bool, len(p.Steps))
 	for i := len(p.Steps) - 1; i >= 0; i-- {
@@ -17,8 +18,8 @@ func (p Plan) Urgent() []bool {
 	return out
 }
 
-// urgent reports whether a step takes something away that is served or who may reach it, or changes where requests
-// that are served now go to.
+// urgent reports whether a step takes something away that is served or who may reach it, or changes
+// where requests that are served now go to.
 func urgent(s Step) bool {
 	switch s.(type) {
 	case ModifyLoadBalancer, DeleteLoadBalancer, GuardLoadBalancer, ShieldLoadBalancer,

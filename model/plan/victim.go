@@ -35,7 +35,8 @@ func sacrifice(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, lacki
 }
 
 // forRule chooses a rule that is to go anyway: one whose requests then meet the default or what
-// they would meet anyway, or else the one furthest down, or else all those of a port that closes anyway.
+// they would meet anyway, or else the one furthest down, or else all those of a port that closes
+// anyway.
 func forRule(all []comparison, key lb.Key, c lb.Capabilities) (victim, bool) {
 	because := fmt.Sprintf("All %d rules are in use", c.Rules)
 	var found victim

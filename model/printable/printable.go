@@ -1,7 +1,7 @@
 // Package printable makes text of objects safe to print. Tenants choose paths, conditions, names in
-// certificates and parts of error messages. Printed as they are, control characters in them move the cursor of a
-// terminal, a line break forges the next line, and a bidirectional control shows text in another order than
-// programs read it.
+// certificates and parts of error messages. Printed as they are, control characters in them move
+// the cursor of a terminal, a line break forges the next line, and a bidirectional control shows
+// text in another order than programs read it.
 package printable
 
 import (
@@ -12,14 +12,16 @@ import (
 	"unicode/utf8"
 )
 
-// ignorable are the characters that Unicode counts as letters, marks or symbols and that show nothing. The
-// tables are those of https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point; its other characters
-// are not printable to Go.
+// ignorable are the characters that Unicode counts as letters, marks or symbols and that show
+// nothing. The tables are those of
+// https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point; its other characters are not
+// printable to Go.
 var ignorable = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
 
-// Line returns the text as a part of one line. Every character that does not show as itself is replaced by its
-// escape in Go's syntax: controls (line breaks and tabs too), format characters such as bidirectional controls,
-// spaces other than the space, and bytes that are not UTF-8. All other text stays as it is.
+// Line returns the text as a part of one line. Every character that does not show as itself is
+// replaced by its escape in Go's syntax: controls (line breaks and tabs too), format characters
+// such as bidirectional controls, spaces other than the space, and bytes that are not UTF-8. All
+// other text stays as it is.
 func Line(text string) string {
 	if plain(text) {
 		return text
@@ -33,8 +35,8 @@ func Line(text string) string {
 	return b.String()
 }
 
-// Word returns the text as it stands among other words: as it is where it is one word, else in quotes. Different
-// texts are different words.
+// Word returns the text as it stands among other words: as it is where it is one word, else in
+// quotes. Different texts are different words.
 func Word(text string) string {
 	if text != "" && text[0] != '"' && !strings.Contains(text, " ") && plain(text) {
 		return text
@@ -62,8 +64,8 @@ func Words(texts []string) []string {
 	return out
 }
 
-// JSON returns a JSON document with every character escaped that Line would escape. It means the same, for such
-// characters stand only in strings. The white space between values stays.
+// JSON returns a JSON document with every character escaped that Line would escape. It means the
+// same, for such characters stand only in strings. The white space between values stays.
 func JSON(document []byte) []byte {
 	var b strings.Builder
 	for rest := string(document); rest != ""; {
@@ -83,7 +85,8 @@ func JSON(document []byte) []byte {
 	return []byte(b.String())
 }
 
-// Shell returns the text as one word of a shell's command line. It is quoted if a shell would read more into it.
+// Shell returns the text as one word of a shell's command line. It is quoted if a shell would read
+// more into it.
 func Shell(text string) string {
 	const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/%+=@,~"
 	if text != "" && text[0] != '~' && strings.Trim(text, harmless) == "" {
@@ -139,7 +142,8 @@ func writeRune(b *strings.Builder, r rune, raw string) {
 // writeUTF16 writes an escape of JSON.
 func writeUTF16(b *strings.Builder, unit rune) { fmt.Fprintf(b, `\u%04x`, unit) }
 
-// Shorten returns a text as it can stand in a status or an event: one line, printable, and of at most 1,000 bytes.
+// Shorten returns a text as it can stand in a status or an event: one line, printable, and of at
+// most 1,000 bytes.
 func Shorten(text string) string {
 	const most = 1000
 	text = Line(strings.ReplaceAll(text, "\n", "; ")) // errors that were joined stand below each other

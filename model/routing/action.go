@@ -105,8 +105,8 @@ func (r Redirect) Location(req Request, protocol, query string) string {
 	return location
 }
 
-// Target is the port that the redirect leads to from one that speaks a protocol ("HTTP", "HTTPS"): the one
-// that it names, the usual one of another scheme, or the same.
+// Target is the port that the redirect leads to from one that speaks a protocol ("HTTP", "HTTPS"):
+// the one that it names, the usual one of another scheme, or the same.
 func (r Redirect) Target(port int32, protocol string) int32 {
 	if named, err := strconv.ParseInt(r.Port, 10, 32); err == nil {
 		return int32(named)

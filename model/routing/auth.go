@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file is about users who have to be signed in. Where nobody can be, requests are answered 503:
-// nothing is let through for want of a way to ask.
+// This file is about users who have to be signed in. Where nobody can be, requests are answered
+// 503: nothing is let through for want of a way to ask.
 
 // The kinds of authentication.
 const (
@@ -44,7 +44,8 @@ type Auth struct {
 	Secret string `json:"-"`
 	// ClientSecret can be written to a cloud and not be read again.
 	ClientSecret Secret `json:"-"`
-	// KeepsClientSecret says that the secret could not be read, and that the cloud goes on with the one that it has.
+	// KeepsClientSecret says that the secret could not be read, and that the cloud goes on with the
+	// one that it has.
 	KeepsClientSecret bool `json:"-"`
 	// SecurePort is where requests are sent that came without HTTPS; 0: they are answered 503.
 	SecurePort int32 `json:"-"`
@@ -74,7 +75,8 @@ func (a Auth) String() string {
 	return a.Kind + " " + printable.Word(a.Issuer)
 }
 
-// On is what an action is on a listener: where nobody can sign in, the way to where they can, or 503.
+// On is what an action is on a listener: where nobody can sign in, the way to where they can, or
+// 503.
 func (a Action) On(protocol string) Action {
 	switch {
 	case a.Auth == nil || protocol == "HTTPS":

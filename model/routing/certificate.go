@@ -54,8 +54,8 @@ func NamesIn(leaf *x509.Certificate) []string {
 // oidCommonName is the attribute of a subject that holds a common name (RFC 5280, appendix A.1).
 var oidCommonName = asn1.ObjectIdentifier{2, 5, 4, 3}
 
-// commonNames are all common names of a certificate. A subject may have several: RFC 5280, section 4.1.2.4 has no limit,
-// and software differs in which of them it reads.
+// commonNames are all common names of a certificate. A subject may have several: RFC 5280, section
+// 4.1.2.4 has no limit, and software differs in which of them it reads.
 func commonNames(leaf *x509.Certificate) []string {
 	var out []string
 	for _, attribute := range leaf.Subject.Names {
@@ -77,8 +77,8 @@ func CommonHosts(leaf *x509.Certificate) []string {
 	return out
 }
 
-// NamesHost reports whether the common name of a certificate can be the name of a host, and is not that of a person
-// or a product.
+// NamesHost reports whether the common name of a certificate can be the name of a host, and is not
+// that of a person or a product.
 func NamesHost(commonName string) bool {
 	return strings.Contains(commonName, ".") && !strings.ContainsAny(commonName, " /:@")
 }

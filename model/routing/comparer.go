@@ -6,16 +6,18 @@ import (
 	"strings"
 )
 
-// This file compares paths as sets of request paths, within a budget that each Ingress of a load balancer has. What a
-// question takes does not depend on what was asked before, so a compile always comes to the same answers.
+// This file compares paths as sets of request paths, within a budget that each Ingress of a load
+// balancer has. What a question takes does not depend on what was asked before, so a compile always
+// comes to the same answers.
 
-// MemberSteps is the most steps that the questions about one Ingress take in a compile. Those that are asked after
-// that are not answered, and what is served is as if they could not be: requests get the same, by rules that may be
-// more.
+// MemberSteps is the most steps that the questions about one Ingress take in a compile. Those that
+// are asked after that are not answered, and what is served is as if they could not be: requests
+// get the same, by rules that may be more.
 const MemberSteps = 30_000_000
 
-// NamespaceSteps are the steps of a compile that the Ingresses of one namespace have in equal shares, and as many again
-// that they have in common, for those that need more. Neither depends on other namespaces.
+// NamespaceSteps are the steps of a compile that the Ingresses of one namespace have in equal
+// shares, and as many again that they have in common, for those that need more. Neither depends on
+// other namespaces.
 const NamespaceSteps = 2 * MemberSteps
 
 // worthKnowing is how many steps an answer took that is remembered: others are found again as fast.
@@ -24,8 +26,8 @@ const worthKnowing = 1000
 // askSteps is what a question takes at least.
 const askSteps = 10
 
-// Languages are the automata of paths, and what was found out about them. They hold for every load balancer, and may
-// be used again for as long as it is compiled in several ways.
+// Languages are the automata of paths, and what was found out about them. They hold for every load
+// balancer, and may be used again for as long as it is compiled in several ways.
 type Languages struct {
 	paths    map[Path]*language
 	answers  map[string]found
@@ -71,8 +73,9 @@ func (l *Languages) automaton(p Path) *Language {
 	return known.automaton
 }
 
-// find searches a request path that every path of in matches and no path of out, in so many steps. It comes to the same
-// whatever is remembered. Of a search that did not come to an end that is how far it went.
+// find searches a request path that every path of in matches and no path of out, in so many steps.
+// It comes to the same whatever is remembered. Of a search that did not come to an end that is how
+// far it went.
 func (l *Languages) find(in, out []Path, most int) found {
 	key := make([]byte, 0, 4*(len(in)+len(out)+1))
 	for _, p := range in {
@@ -174,8 +177,8 @@ func (c *Comparer) Has(asker string, p Path, path string) Verdict {
 	return verdictOf(c.has(p, path))
 }
 
-// Under asks for an Ingress which paths at and below a prefix a path stands for: some, or all of them. Only of globs and
-// regular expressions it is ever not told.
+// Under asks for an Ingress which paths at and below a prefix a path stands for: some, or all of
+// them. Only of globs and regular expressions it is ever not told.
 func (c *Comparer) Under(asker string, p, prefix Path) (some, all, told bool) {
 	if c.left(asker) <= 0 {
 		return false, false, false

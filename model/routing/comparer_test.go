@@ -88,8 +88,8 @@ func TestQuestionsAreAnsweredForEveryPath(t *testing.T) {
 	}
 }
 
-// TestAnswersDoNotDependOnWhatIsKnown asks the same with and without the answers of before: what is left of a budget
-// decides what is answered.
+// TestAnswersDoNotDependOnWhatIsKnown asks the same with and without the answers of before: what is
+// left of a budget decides what is answered.
 func TestAnswersDoNotDependOnWhatIsKnown(t *testing.T) {
 	ask := func(c *Comparer) string {
 		rng := rand.New(rand.NewPCG(3, 3))
@@ -152,8 +152,9 @@ func TestBudgetIsThatOfTheIngress(t *testing.T) {
 	}
 }
 
-// However many Ingresses a namespace has, together they take no more than what is for it; each has its share of that
-// when the others have taken all they can, and other namespaces have what they have without them.
+// However many Ingresses a namespace has, together they take no more than what is for it; each has
+// its share of that when the others have taken all they can, and other namespaces have what they
+// have without them.
 func TestBudgetOfANamespace(t *testing.T) {
 	const n = 100
 	var members []Owner

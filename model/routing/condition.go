@@ -14,8 +14,8 @@ import (
 // ones have equal keys.
 type Conditions []Condition
 
-// A Condition looks at one part of a request. Header and query values are globs for which case makes
-// no difference.
+// A Condition looks at one part of a request. Header and query values are globs for which case
+// makes no difference.
 type Condition struct {
 	Field  string // header, method, query or source
 	Name   string // of the header or the query parameter

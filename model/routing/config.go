@@ -24,15 +24,16 @@ type Config struct {
 	Backends     map[BackendID]Backend
 	Certificates []Certificate // those that listeners name, sorted by ID
 	HostMiss     HostMiss
-	// HostsOwned says that hosts have owners: a host that spec.tls lists does not yield to a wildcard of another
-	// namespace, and what misses the paths of a host goes on to nothing of another namespace.
+	// HostsOwned says that hosts have owners: a host that spec.tls lists does not yield to a wildcard
+	// of another namespace, and what misses the paths of a host goes on to nothing of another
+	// namespace.
 	HostsOwned bool
 	Settings   Settings
 	Protection Protection
 	// Members are the Ingresses behind it, oldest first.
 	Members []Owner
-	// Yielding are hosts, sorted, that are not served over HTTPS because certificates of other namespaces
-	// have names for them and were there first. They are to be remembered.
+	// Yielding are hosts, sorted, that are not served over HTTPS because certificates of other
+	// namespaces have names for them and were there first. They are to be remembered.
 	Yielding []Host
 }
 
@@ -72,8 +73,8 @@ type Settings struct {
 	Provider string `json:"provider,omitempty"`
 }
 
-// A Network is where a load balancer is to stand, in the words of its class. The zero Network asks for
-// nothing.
+// A Network is where a load balancer is to stand, in the words of its class. The zero Network asks
+// for nothing.
 type Network struct {
 	Key        Key // of the load balancer, which may stand somewhere already
 	Scheme     string

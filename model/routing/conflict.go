@@ -47,7 +47,8 @@ func (t *Table) tellShut(told map[diag.Diagnostic]bool) {
 	}
 }
 
-// tellKept tells Ingresses whose hosts keep their misses because these have too far to go, each once.
+// tellKept tells Ingresses whose hosts keep their misses because these have too far to go, each
+// once.
 func (t *Table) tellKept(told map[diag.Diagnostic]bool) {
 	done := map[string]bool{}
 	for _, n := range t.kept {
@@ -199,8 +200,9 @@ func (t *Table) namedOn(port int32) map[Host]*Name {
 	return out
 }
 
-// tellShadowed says, to both owners, that a default backend for any host, or for any below a wildcard, does not answer
-// what misses the paths of a host that others name. The name is the first one of the host on the port, or nil.
+// tellShadowed says, to both owners, that a default backend for any host, or for any below a
+// wildcard, does not answer what misses the paths of a host that others name. The name is the first
+// one of the host on the port, or nil.
 func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *Level, name *Name) {
 	if level.Host == Any || level.Closed || name == nil || level.hasDefault() {
 		return
@@ -287,8 +289,8 @@ func (t *Table) tellDefaults(told map[diag.Diagnostic]bool) {
 	}
 }
 
-// curl is the URL of a request as an argument of curl on a command line. The bytes of the path that no client
-// sends as they are stand there encoded.
+// curl is the URL of a request as an argument of curl on a command line. The bytes of the path that
+// no client sends as they are stand there encoded.
 func (t *Table) curl(port int32, host Host, path string) string {
 	return printable.Shell(t.url(port, host, Sendable(path)))
 }

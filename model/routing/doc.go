@@ -1,5 +1,6 @@
-// Package routing orders routes by the Ingress specification, without Kubernetes and without clouds. A Config has the routes;
-// New orders it into a Table; Table.Match is the specification read literally, and every later stage is tested against it.
+// Package routing orders routes by the Ingress specification, without Kubernetes and without
+// clouds. A Config has the routes; New orders it into a Table; Table.Match is the specification
+// read literally, and every later stage is tested against it.
 //
 // # Precedence
 //

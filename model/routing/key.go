@@ -6,15 +6,15 @@ import "strings"
 
 // A Key identifies a load balancer by what cannot change in place. It reads
 // "class/namespace/name/scheme" for the load balancer of one Ingress,
-// "class/namespace/@group/scheme" for a group within a namespace, and
-// "class/@group/scheme" for a group across namespaces. A load balancer of another provider than the
-// operator's first has the provider behind the scheme, and one with a name of its own has that at the
-// end: "class/namespace/name/scheme@provider=name".
+// "class/namespace/@group/scheme" for a group within a namespace, and "class/@group/scheme" for a
+// group across namespaces. A load balancer of another provider than the operator's first has the
+// provider behind the scheme, and one with a name of its own has that at the end:
+// "class/namespace/name/scheme@provider=name".
 type Key string
 
-// NewKey makes the key of a load balancer from whose it is, from the class on, from what its Ingresses
-// ask for, and from the provider that its class names. The provider is "" for the operator's first, and
-// the name for a load balancer without a name of its own.
+// NewKey makes the key of a load balancer from whose it is, from the class on, from what its
+// Ingresses ask for, and from the provider that its class names. The provider is "" for the
+// operator's first, and the name for a load balancer without a name of its own.
 func NewKey(whose []string, scheme, provider, name string) Key {
 	key := strings.Join(append(whose, scheme), "/")
 	if provider != "" {

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// This file turns regular expressions into sets of texts that can be compared: deterministic automata over the
-// visible characters. What that takes is counted in steps, so that it can be bounded: an expression of a few
-// dozen characters can take millions.
+// This file turns regular expressions into sets of texts that can be compared: deterministic
+// automata over the visible characters. What that takes is counted in steps, so that it can be
+// bounded: an expression of a few dozen characters can take millions.
 
 // PathUniverse and HostUniverse are what can arrive as a path and as a host at all.
 const (
@@ -40,8 +40,8 @@ func GlobPattern(glob string) string {
 	return strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(quoted)
 }
 
-// LanguageSteps is the most steps that the automaton of one expression may take. Globs and expressions as people
-// write them take a few hundred.
+// LanguageSteps is the most steps that the automaton of one expression may take. Globs and
+// expressions as people write them take a few hundred.
 const LanguageSteps = 1_000_000
 
 // mostInstructions is how long an expression may be once its counted repetitions are written out.
@@ -50,13 +50,15 @@ const mostInstructions = 20_000
 // The characters that a text consists of.
 const firstChar, lastChar = 0x21, 0x7e
 
-// A Language is the texts that an expression matches whole. Its states are numbered from 0, before the first
-// character, and dead where no text that goes on is matched. That of an Exact path or a Prefix has no table: its
-// states are how much of the text has been read, and one more for what is below.
+// A Language is the texts that an expression matches whole. Its states are numbered from 0, before
+// the first character, and dead where no text that goes on is matched. That of an Exact path or a
+// Prefix has no table: its states are how much of the text has been read, and one more for what is
+// below.
 type Language struct {
 	// Steps is how many instructions of the expression were looked at to make it.
 	Steps int
-	// known is false of an expression that takes too many steps, or that says what an automaton cannot.
+	// known is false of an expression that takes too many steps, or that says what an automaton
+	// cannot.
 	known bool
 
 	text   string // of an Exact path or a Prefix
@@ -161,8 +163,8 @@ func program(pattern string) *syntax.Prog {
 	return prog
 }
 
-// StepsOf is how many steps the automaton of a path takes, and 10 for each instruction of its expression. An expression
-// that is none takes as many as it has characters.
+// StepsOf is how many steps the automaton of a path takes, and 10 for each instruction of its
+// expression. An expression that is none takes as many as it has characters.
 func StepsOf(p Path) int {
 	pattern := p.Pattern()
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
@@ -305,8 +307,8 @@ func (b *builder) matches(set []uint32, atStart bool) bool {
 	return slices.ContainsFunc(b.closure(set, atStart, true), func(pc uint32) bool { return b.prog.Inst[pc].Op == syntax.InstMatch })
 }
 
-// closure follows everything that reads no character. An end-of-text assertion is kept until the text is known to
-// end there. The result is good until the next call.
+// closure follows everything that reads no character. An end-of-text assertion is kept until the
+// text is known to end there. The result is good until the next call.
 func (b *builder) closure(from []uint32, atStart, atEnd bool) []uint32 {
 	b.closures++
 	b.out, b.stack = b.out[:0], append(b.stack[:0], from...)
@@ -397,8 +399,8 @@ func (l *Language) Has(text string) (has, told bool) {
 	return told && state != dead && l.ends(state), told
 }
 
-// Under says which paths at and below a prefix are in the language: some, or all of them. It is not told of what the
-// automaton does not know.
+// Under says which paths at and below a prefix are in the language: some, or all of them. It is not
+// told of what the automaton does not know.
 func (l *Language) Under(prefix Path) (some, all, told bool) {
 	state, told := l.after(prefix.Value)
 	switch {

@@ -5,24 +5,24 @@ import (
 	"slices"
 )
 
-// This file is the hosts that spec.tls lists and that no rule of the Ingress names. On the ports of its
-// Name such a host is a level of its own, with copies of the routes of those rules of the Ingress that
-// stand for it. A listed host
+// This file is the hosts that spec.tls lists and that no rule of the Ingress names. On the ports of
+// its Name such a host is a level of its own, with copies of the routes of those rules of the
+// Ingress that stand for it. A listed host
 //
 //  1. closes no port: on the other ports it is not named at all;
 //  2. yields to a rule that names it and is served on the port;
 //  3. yields to a rule for the wildcard that stands for it and is served on the port, where the
-//     listing Ingress has only rules without a host, or a default backend; where hosts have owners, only to
-//     a wildcard of its own namespace;
+//     listing Ingress has only rules without a host, or a default backend; where hosts have owners,
+//     only to a wildcard of its own namespace;
 //  4. does not yield to rules that are not served on the port;
-//  5. belongs, of several Ingresses that list it, to those whose rules for the wildcard answer, if there
-//     are any.
+//  5. belongs, of several Ingresses that list it, to those whose rules for the wildcard answer, if
+//     there are any.
 //
-// Where a name is Beside, no wildcard answers for the host on the ports where it is not named: requests get what they
-// would get if no wildcard stood for it.
+// Where a name is Beside, no wildcard answers for the host on the ports where it is not named:
+// requests get what they would get if no wildcard stood for it.
 //
-// The routes of a listed host that come from rules without a host stand behind those that come from rules
-// for a wildcard. An Ingress has both only where HostMiss is MissFallsThrough.
+// The routes of a listed host that come from rules without a host stand behind those that come from
+// rules for a wildcard. An Ingress has both only where HostMiss is MissFallsThrough.
 
 // nameListed makes the levels of listed hosts. Those that rules name have theirs.
 func (t *Table) nameListed() {
@@ -62,7 +62,8 @@ type ownedHost struct {
 	namespace string
 }
 
-// wildcardsOn are the wildcards that rules name and that are served on a port; none where hosts have no owners.
+// wildcardsOn are the wildcards that rules name and that are served on a port; none where hosts
+// have no owners.
 func (t *Table) wildcardsOn(port int32) map[ownedHost]bool {
 	out := map[ownedHost]bool{}
 	for i := range t.Names {
@@ -74,9 +75,9 @@ func (t *Table) wildcardsOn(port int32) map[ownedHost]bool {
 	return out
 }
 
-// passWildcards makes the levels of listed hosts beside: copies of that for any host, and closed ones where these are
-// too many: see Excess. With MissFallsThrough the class lets less specific hosts answer, those of other namespaces only where hosts
-// have no owners.
+// passWildcards makes the levels of listed hosts beside: copies of that for any host, and closed
+// ones where these are too many: see Excess. With MissFallsThrough the class lets less specific
+// hosts answer, those of other namespaces only where hosts have no owners.
 func (t *Table) passWildcards() {
 	if t.HostMiss != MissAnswers && !t.HostsOwned {
 		return

@@ -8,9 +8,9 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// A small world of listed hosts: two Ingresses, rules for a host, for its wildcard and for no host, on
-// either port, and hosts that spec.tls lists. Every table of it is compared with docs/routing.md read
-// sentence by sentence, without levels.
+// A small world of listed hosts: two Ingresses, rules for a host, for its wildcard and for no host,
+// on either port, and hosts that spec.tls lists. Every table of it is compared with docs/routing.md
+// read sentence by sentence, without levels.
 
 // answerOf is what docs/routing.md says a request gets, of a Config whose paths are all prefixes.
 func answerOf(c Config, q Request) string {
@@ -139,7 +139,8 @@ func hostOwner(c Config, h Host) string {
 	return ""
 }
 
-// oneOwnerEach reports whether each host belongs to one namespace, and names are Beside for wildcards of other ones only.
+// oneOwnerEach reports whether each host belongs to one namespace, and names are Beside for
+// wildcards of other ones only.
 func oneOwnerEach(c Config) bool {
 	foreign := func(h Host, o Owner) bool { return o.Namespace != hostOwner(c, h) }
 	return !slices.ContainsFunc(c.Names, func(n Name) bool {
@@ -257,8 +258,9 @@ func TestAListedHostClosesNoPort(t *testing.T) {
 	}
 }
 
-// Hosts below a wildcard of another namespace multiply with the paths for any host that their misses go on to. Those that
-// are too many keep their misses, and what they have of their own is served.
+// Hosts below a wildcard of another namespace multiply with the paths for any host that their
+// misses go on to. Those that are too many keep their misses, and what they have of their own is
+// served.
 func TestMissesThatPassOverAWildcardAreBounded(t *testing.T) {
 	alice, bob := Owner{Namespace: "alice", Name: "a"}, Owner{Namespace: "bob", Name: "b"}
 	c := Config{HostMiss: MissFallsThrough, HostsOwned: true, Listeners: []Listener{{Port: 80, Protocol: "HTTP"}}}
@@ -285,7 +287,8 @@ func TestMissesThatPassOverAWildcardAreBounded(t *testing.T) {
 	}
 }
 
-// Listed hosts that a wildcard stands for multiply with the paths for any host. Those that are too many are closed.
+// Listed hosts that a wildcard stands for multiply with the paths for any host. Those that are too
+// many are closed.
 func TestListedHostsBesideAreBounded(t *testing.T) {
 	older, younger := Owner{Namespace: "alice", Name: "a"}, Owner{Namespace: "bob", Name: "b"}
 	c := Config{HostsOwned: true, Listeners: []Listener{{Port: 80, Protocol: "HTTP"}}}

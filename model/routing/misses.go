@@ -8,13 +8,14 @@ import (
 // This file finds out where the misses of a host go: the requests that none of its routes match.
 //
 //   - With MissAnswers they stay.
-//   - With MissFallsThrough they go on to the wildcard that stands for the host, then to what is for any host. A
-//     wildcard that is closed on the port ends that.
-//   - Where hosts have owners, what belongs to another namespace than the host is passed over, be it open or closed.
-//     No request for a host is answered by another namespace, and none changes because of one.
+//   - With MissFallsThrough they go on to the wildcard that stands for the host, then to what is
+//     for any host. A wildcard that is closed on the port ends that.
+//   - Where hosts have owners, what belongs to another namespace than the host is passed over, be
+//     it open or closed. No request for a host is answered by another namespace, and none changes
+//     because of one.
 
-// belongs notes the namespace of a level by the first thing that is placed there. Where hosts have owners, all that is
-// placed on a level belongs to one.
+// belongs notes the namespace of a level by the first thing that is placed there. Where hosts have
+// owners, all that is placed on a level belongs to one.
 func (l *Level) belongs(o Owner) {
 	if l.namespace == "" {
 		l.namespace = o.Namespace
@@ -42,7 +43,8 @@ func (t *Table) linkMisses() {
 	}
 }
 
-// below are the levels that stand for the requests of a host besides its own, the more specific first.
+// below are the levels that stand for the requests of a host besides its own, the more specific
+// first.
 func (pt *portTable) below(h Host) []*Level {
 	var out []*Level
 	if parent, ok := h.Parent(); ok && !h.Wildcard() && pt.levels[parent] != nil {
@@ -54,7 +56,8 @@ func (pt *portTable) below(h Host) []*Level {
 	return out
 }
 
-// foreign reports whether a level below belongs to another namespace, which must not answer for the host.
+// foreign reports whether a level below belongs to another namespace, which must not answer for the
+// host.
 func (t *Table) foreign(level, below *Level) bool {
 	return t.HostsOwned && below.namespace != "" && below.namespace != level.namespace
 }
@@ -74,13 +77,13 @@ func (t *Table) next(level *Level, below []*Level) []*Level {
 	return out
 }
 
-// mostPassedOver is how many routes for any host the hosts below wildcards of other namespaces may go on to on a port,
-// and as many that the levels of listed hosts beside may have. These are said again for each of the hosts, in front of
-// the wildcard.
+// mostPassedOver is how many routes for any host the hosts below wildcards of other namespaces may
+// go on to on a port, and as many that the levels of listed hosts beside may have. These are said
+// again for each of the hosts, in front of the wildcard.
 const mostPassedOver = 10_000
 
-// boundMisses has hosts keep their misses where what these go on to would be said again too often. That is a stopgap:
-// such a table is excessive, and is used only where no change can be taken back.
+// boundMisses has hosts keep their misses where what these go on to would be said again too often.
+// That is a stopgap: such a table is excessive, and is used only where no change can be taken back.
 func (t *Table) boundMisses() {
 	for i := range t.Names {
 		n := &t.Names[i]
@@ -102,9 +105,9 @@ func (t *Table) boundMisses() {
 	}
 }
 
-// Excess says what a table has too much of because wildcards stand above hosts of other namespaces; "" for nothing.
-// Hosts get less than their owners ask for in such a table, so it is not to be used while one without the newest changes
-// can be had.
+// Excess says what a table has too much of because wildcards stand above hosts of other namespaces;
+// "" for nothing. Hosts get less than their owners ask for in such a table, so it is not to be used
+// while one without the newest changes can be had.
 func (t *Table) Excess() string {
 	if len(t.kept) == 0 && len(t.shut) == 0 {
 		return ""
@@ -112,8 +115,8 @@ func (t *Table) Excess() string {
 	return fmt.Sprintf("more than %d paths of rules without a host that have to be said again for hosts below wildcards of other namespaces", mostPassedOver)
 }
 
-// passedOver are the levels that stand for the requests of a level as well, and that its misses do not go on to. Where
-// misses go on to a wildcard first, it is the wildcard's affair.
+// passedOver are the levels that stand for the requests of a level as well, and that its misses do
+// not go on to. Where misses go on to a wildcard first, it is the wildcard's affair.
 func (t *Table) passedOver(port int32, level *Level) []*Level {
 	if !level.Stops {
 		return nil

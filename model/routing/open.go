@@ -8,9 +8,9 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file tells Ingresses that ask users to sign in before they reach a Service how the same Service is reached
-// without. Paths are compared byte by byte, as load balancers compare them ("The comparison is case sensitive", and
-// nothing is said to be normalised:
+// This file tells Ingresses that ask users to sign in before they reach a Service how the same
+// Service is reached without. Paths are compared byte by byte, as load balancers compare them ("The
+// comparison is case sensitive", and nothing is said to be normalised:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_PathPatternConditionConfig.html),
 // while Services decode escapes, join slashes and resolve dots before they look at a path.
 
@@ -38,8 +38,8 @@ type openRoute struct {
 	prefix string // a path that it matches, as everything below it; "" if it matches nothing below
 }
 
-// tellOpen warns of open routes that lead to the Service of an authenticated one, with a request that gets there
-// past the sign-in.
+// tellOpen warns of open routes that lead to the Service of an authenticated one, with a request
+// that gets there past the sign-in.
 func (t *Table) tellOpen(told map[diag.Diagnostic]bool) {
 	signIns := t.signIns()
 	if len(signIns) == 0 {
@@ -111,8 +111,8 @@ func (t *Table) openRoutes(port int32) map[string][]openRoute {
 	return out
 }
 
-// detours are requests on a port that a Service may read as those of an authenticated route, and that other routes
-// may match.
+// detours are requests on a port that a Service may read as those of an authenticated route, and
+// that other routes may match.
 func (t *Table) detours(s signIn, port int32, open map[string][]openRoute) []Request {
 	var out []Request
 	at := func(host Host, paths ...string) {
@@ -137,7 +137,8 @@ func (t *Table) detours(s signIn, port int32, open map[string][]openRoute) []Req
 	return out
 }
 
-// spellings are a path and others that many servers take for it: with an escape, with a slash more, in capitals.
+// spellings are a path and others that many servers take for it: with an escape, with a slash more,
+// in capitals.
 func spellings(path string) []string {
 	out := []string{path}
 	if letter := strings.IndexFunc(path, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }); letter >= 0 {

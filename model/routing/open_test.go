@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// TestOpenRoutesToAnAuthenticatedServiceAreTold gives each case routes in the words of route: "!" in front asks for a
-// sign-in, and the Service follows behind " > ".
+// TestOpenRoutesToAnAuthenticatedServiceAreTold gives each case routes in the words of route: "!"
+// in front asks for a sign-in, and the Service follows behind " > ".
 func TestOpenRoutesToAnAuthenticatedServiceAreTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		routes   []string

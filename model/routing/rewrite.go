@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// Rewrite changes requests on their way to a backend. What a pattern does not match stays as it is. A
-// pattern that is empty changes nothing.
+// Rewrite changes requests on their way to a backend. What a pattern does not match stays as it is.
+// A pattern that is empty changes nothing.
 type Rewrite struct {
 	URL             string `json:"url,omitempty"` // about the path and, behind a question mark, the query
 	URLReplacement  string `json:"urlReplacement,omitempty"`
@@ -23,7 +23,8 @@ func (r Rewrite) Apply(host, url string) (newHost, newURL string) {
 	return replace(r.Host, r.HostReplacement, host), replace(r.URL, r.URLReplacement, url)
 }
 
-// groupNumber is a group in a replacement. A cloud ends the number after one digit, and Go has to be told so.
+// groupNumber is a group in a replacement. A cloud ends the number after one digit, and Go has to
+// be told so.
 var groupNumber = regexp.MustCompile(`\$([0-9])`)
 
 // replace replaces the first match. A pattern that does not compile matches nothing.
@@ -69,8 +70,8 @@ func CheckReplacement(pattern, replacement string) error {
 
 var unicodeClass = regexp.MustCompile(`\\[pP]`)
 
-// alternatives reports whether a pattern has alternatives outside of groups, which need not all begin
-// with ^.
+// alternatives reports whether a pattern has alternatives outside of groups, which need not all
+// begin with ^.
 func alternatives(pattern string) bool {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
 	return err == nil && tree.Op == syntax.OpAlternate

@@ -56,7 +56,8 @@ type Route struct {
 }
 
 // Listed says of a route or a name that spec.tls lists its host, and that no rule of the Ingress
-// names it: the Ingress's rules for another host, which stands for it too, answer for it. See listed.go.
+// names it: the Ingress's rules for another host, which stands for it too, answer for it. See
+// listed.go.
 type Listed struct {
 	By Host // the wildcard that stands for the host, or Any
 }

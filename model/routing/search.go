@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// This file answers questions about sets of texts: is there a path that these patterns match and those do not? The
-// answer is found by running their automata side by side over one representative of each class of characters,
-// breadth first, so that it comes with a shortest witness.
+// This file answers questions about sets of texts: is there a path that these patterns match and
+// those do not? The answer is found by running their automata side by side over one representative
+// of each class of characters, breadth first, so that it comes with a shortest witness.
 
 // Verdict says whether a search came to an end.
 type Verdict uint8
@@ -18,8 +18,8 @@ const (
 	Unsure                // the patterns are beyond this search
 )
 
-// searchSteps is the most steps of one search: the moves of one automaton by one character. Patterns as people
-// write them need a few thousand.
+// searchSteps is the most steps of one search: the moves of one automaton by one character.
+// Patterns as people write them need a few thousand.
 const searchSteps = 1_000_000
 
 // Find searches a text that every pattern of in matches and no pattern of out.
@@ -35,7 +35,8 @@ func languages(patterns []string) []*Language {
 	return out
 }
 
-// FindText searches a text that is in every language of in and in none of out, in so many steps at most.
+// FindText searches a text that is in every language of in and in none of out, in so many steps at
+// most.
 func FindText(in, out []*Language, most int) (string, Verdict) {
 	found := find(in, out, most)
 	return found.text, found.verdict
@@ -61,7 +62,8 @@ func find(in, out []*Language, most int) found {
 	return s.run()
 }
 
-// search runs several automata over one text: the first of them must accept it, the others must not.
+// search runs several automata over one text: the first of them must accept it, the others must
+// not.
 type search struct {
 	all    []*Language
 	wanted int
@@ -134,7 +136,8 @@ func (s *search) text(at int) string {
 	return string(text)
 }
 
-// seen are the positions that were reached: a set of numbers where these are small, of texts elsewhere.
+// seen are the positions that were reached: a set of numbers where these are small, of texts
+// elsewhere.
 type seen struct {
 	sizes   []uint64 // of the automata, the dead state included
 	numbers []uint64
@@ -183,7 +186,8 @@ func (s *seen) add(position []int32) bool {
 	return true
 }
 
-// alphabet is one visible character for each class that the automata tell apart, letters where there is a choice.
+// alphabet is one visible character for each class that the automata tell apart, letters where
+// there is a choice.
 func alphabet(all []*Language) []byte {
 	cut := func(c int) bool {
 		return slices.ContainsFunc(all, func(l *Language) bool { return l.cut[c] })

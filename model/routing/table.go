@@ -10,8 +10,8 @@ import (
 )
 
 // A Table is a Config in order: for each port the hosts that decide, for each host its routes by
-// precedence and the default that answers its misses. It keeps what it finds out about its paths, so it is asked by one
-// at a time.
+// precedence and the default that answers its misses. It keeps what it finds out about its paths,
+// so it is asked by one at a time.
 type Table struct {
 	Config
 	ports    map[int32]*portTable
@@ -43,8 +43,8 @@ type Level struct {
 	listers map[string]bool
 	// beside says that no rule names the host and that no wildcard answers for it here; see listed.go.
 	beside bool
-	// Next are the levels that a request goes on to which no route here matches, in order; Stops says that it meets
-	// no others below. See misses.go.
+	// Next are the levels that a request goes on to which no route here matches, in order; Stops says
+	// that it meets no others below. See misses.go.
 	Next  []*Level
 	Stops bool
 
@@ -60,7 +60,8 @@ type Level struct {
 // New orders a Config.
 func New(c Config) *Table { return NewWith(c, NewLanguages()) }
 
-// NewWith orders a Config, and remembers what is found out about its paths. The budget of its members is new.
+// NewWith orders a Config, and remembers what is found out about its paths. The budget of its
+// members is new.
 func NewWith(c Config, l *Languages) *Table {
 	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners)), comparer: newComparer(l, c.Members)}
 	for _, l := range c.Listeners {
@@ -129,8 +130,8 @@ func (t *Table) placeRoutes() {
 	}
 }
 
-// levelOf is the level where a route belongs; nil if it is not served on this port. A route names the
-// host of its rule by being there.
+// levelOf is the level where a route belongs; nil if it is not served on this port. A route names
+// the host of its rule by being there.
 func (pt *portTable) levelOf(r *Route) *Level {
 	if pt == nil {
 		return nil

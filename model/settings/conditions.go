@@ -17,8 +17,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file reads the conditions that requests have to fulfil besides host and path. No condition is ever
-// left out: the path would answer requests that its author keeps from it.
+// This file reads the conditions that requests have to fulfil besides host and path. No condition
+// is ever left out: the path would answer requests that its author keeps from it.
 
 // The limits of conditions.
 const (
@@ -36,8 +36,8 @@ type conditionsEntry struct {
 // Conditions are the entries of the annotation.
 type Conditions []narrowing
 
-// A narrowing has the paths of a backend, of a spelling, of both, or all paths answer only the requests
-// that fulfil some conditions.
+// A narrowing has the paths of a backend, of a spelling, of both, or all paths answer only the
+// requests that fulfil some conditions.
 type narrowing struct {
 	backend, path string
 	when          routing.Conditions
@@ -234,8 +234,8 @@ func (c Conditions) Of(p *networkingv1.HTTPIngressPath) routing.Conditions {
 	return out
 }
 
-// Check refuses entries that are about no path, entries that would not hold for the default backend though
-// it answers the same requests, and two conditions on one part of a request.
+// Check refuses entries that are about no path, entries that would not hold for the default backend
+// though it answers the same requests, and two conditions on one part of a request.
 func (c Conditions) Check(spec *networkingv1.IngressSpec) error {
 	about := make([]bool, len(c))
 	for _, r := range spec.Rules {

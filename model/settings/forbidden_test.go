@@ -9,8 +9,9 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// restricting are the annotations that restrict who is answered, or how, each with a value that does so beside a class
-// that exposes as much as it can. All others change what is served, and expose no more when they are ignored.
+// restricting are the annotations that restrict who is answered, or how, each with a value that
+// does so beside a class that exposes as much as it can. All others change what is served, and
+// expose no more when they are ignored.
 var restricting = map[string]string{
 	Scheme:            v1alpha1.SchemeInternal,
 	ListenPorts:       "HTTPS:8443",
@@ -20,7 +21,8 @@ var restricting = map[string]string{
 	WAFv2ACL:          "shop-edge",
 }
 
-// An annotation that restricts and that the class forbids keeps the Ingress from being served. Any other is ignored.
+// An annotation that restricts and that the class forbids keeps the Ingress from being served. Any
+// other is ignored.
 func TestADeniedAnnotationThatRestrictsIsRefused(t *testing.T) {
 	for _, a := range Table {
 		if a.put == nil {
@@ -53,8 +55,8 @@ func TestADeniedAnnotationThatRestrictsIsRefused(t *testing.T) {
 	}
 }
 
-// Where the class sets a TLS policy, that holds. Where it is known to accept older versions of TLS than the one that an
-// Ingress asks for, the Ingress is refused.
+// Where the class sets a TLS policy, that holds. Where it is known to accept older versions of TLS
+// than the one that an Ingress asks for, the Ingress is refused.
 func TestAPolicyOfTheClassInPlaceOfAnother(t *testing.T) {
 	for _, c := range []struct {
 		class, asked string

@@ -18,8 +18,8 @@ import (
 // trafficPort stands for the port that serves requests.
 const trafficPort = "traffic-port"
 
-// HealthCheck returns the health check of targets that speak a protocol and a version of HTTP, as annotations say under
-// a class. Codes of another version are passed over.
+// HealthCheck returns the health check of targets that speak a protocol and a version of HTTP, as
+// annotations say under a class. Codes of another version are passed over.
 func HealthCheck(said map[string]string, c *v1alpha1.LoadBalancerClassSpec, protocol, version string) routing.HealthCheck {
 	var v Values
 	for i := range Table {
@@ -46,8 +46,8 @@ func CheckHealth(said map[string]string, c *v1alpha1.LoadBalancerClassSpec) erro
 	return nil
 }
 
-// usual returns the default of a field of the health check. Targets that speak gRPC are asked for a method that does
-// not exist, and are healthy if they say so.
+// usual returns the default of a field of the health check. Targets that speak gRPC are asked for a
+// method that does not exist, and are healthy if they say so.
 func (s *Setting) usual(protocol, version string) string {
 	switch {
 	case s.Annotation == HealthProtocol && protocol != "":
@@ -60,13 +60,14 @@ func (s *Setting) usual(protocol, version string) string {
 	return s.Default
 }
 
-// AreCodesOf reports whether a list of codes is one of those that targets of a version answer with: gRPC has codes of its
-// own, which are below all HTTP statuses.
+// AreCodesOf reports whether a list of codes is one of those that targets of a version answer with:
+// gRPC has codes of its own, which are below all HTTP statuses.
 func AreCodesOf(version, codes string) bool {
 	return (version == routing.VersionGRPC) == (checkRanges(codes, 0, 99) == nil)
 }
 
-// healthPath has the longest path that AWS takes: Elastic Load Balancing API, CreateTargetGroup, HealthCheckPath.
+// healthPath has the longest path that AWS takes: Elastic Load Balancing API, CreateTargetGroup,
+// HealthCheckPath.
 var healthPath = Type{
 	words: "path", Longest: 1024, Pattern: regexp.MustCompile(`^/[!-~]*$`),
 	Unlike: "it is not a path: it has to start with a slash and hold neither spaces nor other than ASCII characters",

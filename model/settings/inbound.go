@@ -11,10 +11,10 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file reads which clients may connect to a port: ranges of addresses, and lists of ranges that the
-// cloud keeps. Where nothing is listed, all clients may. Sources are compared as the sets of addresses that
-// they are: two halves of a range are the range. What is in a list of the cloud is not known, so a list lies
-// within itself, and within all addresses.
+// This file reads which clients may connect to a port: ranges of addresses, and lists of ranges
+// that the cloud keeps. Where nothing is listed, all clients may. Sources are compared as the sets
+// of addresses that they are: two halves of a range are the range. What is in a list of the cloud
+// is not known, so a list lies within itself, and within all addresses.
 
 // prefixList is what a cloud calls a list of ranges.
 var prefixList = regexp.MustCompile(`^pl-[0-9a-f]{8,17}$`)
@@ -63,9 +63,9 @@ func checkInbound(sources []string) error {
 	return nil
 }
 
-// CanonicalInbound is sources in canonical form: each range as clouds write it, sorted, each once, and nil for all clients. EC2
-// "canonicalizes IPv4 and IPv6 CIDRs" and refuses one that it has in another form
-// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Ipv6Range.html).
+// CanonicalInbound is sources in canonical form: each range as clouds write it, sorted, each once,
+// and nil for all clients. EC2 "canonicalizes IPv4 and IPv6 CIDRs" and refuses one that it has in
+// another form (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Ipv6Range.html).
 func CanonicalInbound(sources []string) []string {
 	out := slices.Clone(sources)
 	for i, s := range out {
@@ -135,7 +135,8 @@ func spanOf(p netip.Prefix) span {
 	return span{p.Addr(), end}
 }
 
-// reaches reports whether a span that does not begin before this one overlaps it or begins right behind it.
+// reaches reports whether a span that does not begin before this one overlaps it or begins right
+// behind it.
 func (s span) reaches(next span) bool {
 	if s.last.BitLen() != next.first.BitLen() {
 		return false

@@ -44,8 +44,8 @@ func TestSourcesAreComparedAsSets(t *testing.T) {
 	}
 }
 
-// TestSetsAreWhatTheirAddressesAre compares all pairs of lists of two ranges of eight addresses with what each
-// address says.
+// TestSetsAreWhatTheirAddressesAre compares all pairs of lists of two ranges of eight addresses
+// with what each address says.
 func TestSetsAreWhatTheirAddressesAre(t *testing.T) {
 	var ranges []string
 	for bits := 29; bits <= 32; bits++ {

@@ -8,10 +8,11 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is the names of things of the cloud: load balancers, TLS policies, web ACLs and providers.
+// This file is the names of things of the cloud: load balancers, TLS policies, web ACLs and
+// providers.
 
-// loadBalancerName is the type of names that Ingresses and classes choose. Nothing else in the account may have such a name,
-// which only the cloud can say.
+// loadBalancerName is the type of names that Ingresses and classes choose. Nothing else in the
+// account may have such a name, which only the cloud can say.
 var loadBalancerName = Type{
 	words: "name: letters, digits and dashes, at most 32", Longest: 32,
 	Pattern: regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z-]{0,30}[0-9A-Za-z])?$`),

@@ -2,8 +2,8 @@ package settings
 
 import "testing"
 
-// ARNs begin with the partition: aws, aws-cn in China, aws-us-gov in GovCloud, aws-iso and more in isolated regions
-// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html).
+// ARNs begin with the partition: aws, aws-cn in China, aws-us-gov in GovCloud, aws-iso and more in
+// isolated regions (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html).
 func TestARNsOfAllPartitions(t *testing.T) {
 	for partition, region := range map[string]string{
 		"aws": "eu-west-1", "aws-cn": "cn-northwest-1", "aws-us-gov": "us-gov-west-1", "aws-iso": "us-iso-east-1", "aws-iso-b": "us-isob-east-1",

@@ -15,9 +15,9 @@ import (
 
 // This file reads lists of ports with their protocols.
 
-// mostPorts is how many ports one Ingress can listen on.
-// Application Load Balancers have at most 50 listeners: Elastic Load Balancing, Application Load Balancers,
-// "Quotas for your Application Load Balancers".
+// mostPorts is how many ports one Ingress can listen on. Application Load Balancers have at most 50
+// listeners: Elastic Load Balancing, Application Load Balancers, "Quotas for your Application Load
+// Balancers".
 const mostPorts = 50
 
 // withoutJSON turns ports that are written as JSON into the plain list.
@@ -101,8 +101,8 @@ func checkPortsText(text string) error {
 	return err
 }
 
-// opensOtherPorts reports whether an Ingress is served on a port that a list of ports, which has not been checked, does
-// not have.
+// opensOtherPorts reports whether an Ingress is served on a port that a list of ports, which has
+// not been checked, does not have.
 func opensOtherPorts(text string, served []v1alpha1.ListenPort) bool {
 	listed := itemsOf(withoutJSON.Replace(text))
 	return slices.ContainsFunc(served, func(p v1alpha1.ListenPort) bool {

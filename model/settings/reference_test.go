@@ -9,7 +9,8 @@ import (
 	"fairlead.dev/fairlead/test/page"
 )
 
-// This file writes the reference page of annotations from the table, and checks that the committed page is the same.
+// This file writes the reference page of annotations from the table, and checks that the committed
+// page is the same.
 
 //go:generate go test . -run ^TestReference$ -update
 

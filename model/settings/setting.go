@@ -1,6 +1,7 @@
-// Package settings is the table of settings that Ingresses, classes and Backends can have besides what the Ingress API
-// says: a row has the names of a setting, its values and their bounds, its default, what holds where several say
-// different things, and its documentation. Reading, permission, validation and the reference page follow from the row.
+// Package settings is the table of settings that Ingresses, classes and Backends can have besides
+// what the Ingress API says: a row has the names of a setting, its values and their bounds, its
+// default, what holds where several say different things, and its documentation. Reading,
+// permission, validation and the reference page follow from the row.
 package settings
 
 import (
@@ -26,21 +27,25 @@ type Setting struct {
 	Doc     string
 	Example string
 
-	// Good and Bad are values that are accepted and refused: by the annotation, and by the field of the class.
+	// Good and Bad are values that are accepted and refused: by the annotation, and by the field of
+	// the class.
 	Good, Bad []string
-	// Restricts says that the setting restricts which requests are answered: an Ingress is not served without it.
+	// Restricts says that the setting restricts which requests are answered: an Ingress is not served
+	// without it.
 	Restricts bool
-	// OtherNames are names that authors may use in its place by mistake, in lower case and without punctuation.
+	// OtherNames are names that authors may use in its place by mistake, in lower case and without
+	// punctuation.
 	OtherNames []string
 
 	// put stores a value that Type accepts, unless it finds something else wrong with it.
 	put func(*Values, string) error
 	// ofClass returns what the class says, and whether it says anything.
 	ofClass func(*v1alpha1.LoadBalancerClassSpec) (string, bool)
-	// forbidden reports whether the class forbids a value. Nil where the class forbids all but its own.
+	// forbidden reports whether the class forbids a value. Nil where the class forbids all but its
+	// own.
 	forbidden func(*v1alpha1.LoadBalancerClassSpec) bool
-	// exposes reports whether an Ingress whose annotation the class forbids could be exposed more than its author
-	// asked for. It is not served then. The value has not been checked.
+	// exposes reports whether an Ingress whose annotation the class forbids could be exposed more than
+	// its author asked for. It is not served then. The value has not been checked.
 	exposes func(value string, given Values) bool
 }
 
@@ -55,8 +60,9 @@ const (
 	LoadBalancer Subject = "the whole load balancer"
 )
 
-// Whole reports whether a setting is about more than the Ingress that has it and its Services. In a group across
-// namespaces such a setting counts only from the class and from the Ingresses of the group's owner.
+// Whole reports whether a setting is about more than the Ingress that has it and its Services. In a
+// group across namespaces such a setting counts only from the class and from the Ingresses of the
+// group's owner.
 func (s Subject) Whole() bool { return s == Port || s == LoadBalancer }
 
 // A Merge is what holds where the members of a load balancer say different things.
@@ -77,7 +83,8 @@ type Decides int
 const (
 	// IngressDecides has the class say what holds for Ingresses that say nothing.
 	IngressDecides Decides = iota
-	// ClassDecides has the value of the class hold for all Ingresses: they can say the same, and nothing else.
+	// ClassDecides has the value of the class hold for all Ingresses: they can say the same, and
+	// nothing else.
 	ClassDecides
 	// ClassDecidesByPort is ClassDecides for a setting that the class can have for single ports, too.
 	ClassDecidesByPort
@@ -120,8 +127,8 @@ func (s *Setting) Allows(c *v1alpha1.LoadBalancerClassSpec, value string) bool {
 	return c.Annotations == nil || slices.ContainsFunc(*c.Annotations, func(n string) bool { return Full(n) == s.Annotation })
 }
 
-// Exposes reports whether an Ingress whose annotation the class forbids could be exposed more without it than its
-// author asked for.
+// Exposes reports whether an Ingress whose annotation the class forbids could be exposed more
+// without it than its author asked for.
 func (s *Setting) Exposes(value string, given Values) bool {
 	return s.exposes != nil && (len(value) > Longest || s.exposes(value, given))
 }

@@ -61,8 +61,8 @@ func (s *Setting) check(value string) error {
 	return s.Check(value)
 }
 
-// TestTheCRDHasTheBoundsOfTheTable compares the schema of the CRD with the rows: a bound that stands in one of them alone, or
-// is another one there, fails.
+// TestTheCRDHasTheBoundsOfTheTable compares the schema of the CRD with the rows: a bound that
+// stands in one of them alone, or is another one there, fails.
 func TestTheCRDHasTheBoundsOfTheTable(t *testing.T) {
 	spec := schemaOfClass(t)
 	for _, s := range Table {
@@ -111,7 +111,8 @@ func (t Type) bounds() map[string]string {
 	return out
 }
 
-// boundsIn are the bounds of a field of the CRD. Durations have a bound of the length of their text alone.
+// boundsIn are the bounds of a field of the CRD. Durations have a bound of the length of their text
+// alone.
 func boundsIn(field map[string]any) map[string]string {
 	out := map[string]string{}
 	for _, name := range []string{"minimum", "maximum", "maxLength", "maxItems", "pattern"} {

@@ -11,10 +11,11 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
-// This file reads on which ports a class lets load balancers reach targets. The firewalls of nodes are opened for each.
+// This file reads on which ports a class lets load balancers reach targets. The firewalls of nodes
+// are opened for each.
 
-// usualTargetPorts are those of a class that names none: ports that a process listens on without privileges,
-// and the two of HTTP.
+// usualTargetPorts are those of a class that names none: ports that a process listens on without
+// privileges, and the two of HTTP.
 var usualTargetPorts = []string{"80", "443", "1024-65535"}
 
 // portRange reads "N" or "N-M".
@@ -61,8 +62,8 @@ func AllowsTargetPort(c *v1alpha1.LoadBalancerClassSpec, port int32) bool {
 	})
 }
 
-// AllowsCheckPort reports whether a class lets health checks of targets go to a port, which is a number or traffic-port.
-// The health check of the class itself may go to any port.
+// AllowsCheckPort reports whether a class lets health checks of targets go to a port, which is a
+// number or traffic-port. The health check of the class itself may go to any port.
 func AllowsCheckPort(c *v1alpha1.LoadBalancerClassSpec, port string) bool {
 	number, err := strconv.ParseInt(port, 10, 32)
 	return err != nil || port == c.HealthCheck.Port || AllowsTargetPort(c, int32(number))

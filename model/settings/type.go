@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// This file is the types of values, with their bounds. The CRDs have the same bounds: a test compares them.
+// This file is the types of values, with their bounds. The CRDs have the same bounds: a test
+// compares them.
 
 // A Type is what the values of a setting can be. Bounds that are not set do not count.
 type Type struct {
@@ -91,7 +92,8 @@ func number(least, most int) Type { return Type{Least: least, Most: most} }
 // seconds is the type of a number of seconds.
 func seconds(least, most int) Type { return Type{Least: least, Most: most, Unit: "seconds"} }
 
-// text is the type of a text of which a function says what is wrong with it. The function is nil where put does.
+// text is the type of a text of which a function says what is wrong with it. The function is nil
+// where put does.
 func text(words string, check func(string) error) Type { return Type{words: words, check: check} }
 
 // list is the type of a list.

@@ -16,7 +16,8 @@ import (
 // Longest is the bytes of the longest annotation that is read.
 const Longest = 16 << 10
 
-// Values are what holds for an Ingress: what its annotations say, what its class says, or the default.
+// Values are what holds for an Ingress: what its annotations say, what its class says, or the
+// default.
 type Values struct {
 	Group            string
 	Order            int
@@ -34,11 +35,13 @@ type Values struct {
 	WebACL           string
 	Shield           string // true, false, or "" if neither is said
 	Conditions       Conditions
-	// HealthSaid is what the Ingress says of health checks, by annotation. HealthCheck makes a check of it.
+	// HealthSaid is what the Ingress says of health checks, by annotation. HealthCheck makes a check
+	// of it.
 	HealthSaid map[string]string
 	health     routing.HealthCheck
 
-	// Uncounted is what the Ingress says of whole ports and load balancers, where others decide about these.
+	// Uncounted is what the Ingress says of whole ports and load balancers, where others decide about
+	// these.
 	Uncounted *Values
 }
 
@@ -50,8 +53,8 @@ type Finding struct {
 	Message    string
 }
 
-// Read reads annotations under a class. Annotations that the class forbids are not read. Where whole is not set, those about
-// a whole port or load balancer do not count.
+// Read reads annotations under a class. Annotations that the class forbids are not read. Where
+// whole is not set, those about a whole port or load balancer do not count.
 func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec, whole bool) (Values, []Finding) {
 	var found []Finding
 	var forbidden []*Setting
@@ -129,7 +132,8 @@ func (v Values) InboundAsked() []string {
 	return v.Inbound
 }
 
-// TLSPolicyAsked returns the TLS policy that an Ingress asks for, whether or not that counts; "" for none.
+// TLSPolicyAsked returns the TLS policy that an Ingress asks for, whether or not that counts; ""
+// for none.
 func (v Values) TLSPolicyAsked() string {
 	if v.Uncounted != nil {
 		return first(v.Uncounted.TLSPolicy, v.TLSPolicy)
@@ -137,7 +141,8 @@ func (v Values) TLSPolicyAsked() string {
 	return v.TLSPolicy
 }
 
-// WebACLAsked returns the web ACL that an Ingress asks for, whether or not that counts; "" for none.
+// WebACLAsked returns the web ACL that an Ingress asks for, whether or not that counts; "" for
+// none.
 func (v Values) WebACLAsked() string {
 	if v.Uncounted != nil {
 		return first(v.Uncounted.WebACL, v.WebACL)

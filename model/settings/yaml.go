@@ -11,9 +11,10 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file reads annotations that are written in YAML, of which JSON is a part. Only lists, mappings and scalars
-// are read. An alias would let a short text stand for a long one, and a tag for another type: both are refused
-// before anything is made of the text, so that memory is linear in its length.
+// This file reads annotations that are written in YAML, of which JSON is a part. Only lists,
+// mappings and scalars are read. An alias would let a short text stand for a long one, and a tag
+// for another type: both are refused before anything is made of the text, so that memory is linear
+// in its length.
 
 // deepest is how many lists and mappings of an annotation may lie in each other.
 const deepest = 8
@@ -34,7 +35,8 @@ func readYAML(text string) (*yaml.Node, error) {
 	return document.Content[0], checkYAML(document.Content[0], 0)
 }
 
-// checkYAML refuses what is not a plain list, mapping or scalar, keys that are set twice, and deep nesting.
+// checkYAML refuses what is not a plain list, mapping or scalar, keys that are set twice, and deep
+// nesting.
 func checkYAML(n *yaml.Node, depth int) error {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
@@ -99,7 +101,8 @@ func textsYAML(n *yaml.Node) ([]string, error) {
 	return texts, nil
 }
 
-// fieldsYAML hands each field of a mapping to the function of its name. A name without a function is refused.
+// fieldsYAML hands each field of a mapping to the function of its name. A name without a function
+// is refused.
 func fieldsYAML(n *yaml.Node, fields map[string]func(*yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return fmt.Errorf("line %d: it is not a mapping", n.Line)

@@ -12,23 +12,25 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file says what can be done about an error of AWS: which permission the operator's role lacks, which
-// quota is used up.
+// This file says what can be done about an error of AWS: which permission the operator's role
+// lacks, which quota is used up.
 
-// AWS says which action it refuses, and on what; or it says so in a blob that takes a permission to read.
+// AWS says which action it refuses, and on what; or it says so in a blob that takes a permission to
+// read.
 var (
 	refusedAction = regexp.MustCompile(`not authorized to perform: ([a-z0-9-]+:[A-Za-z0-9]+)(?: on resource: ([^ ]+))?`)
 	encoded       = regexp.MustCompile(`\s*Encoded authorization failure message: \S+`)
 )
 
-// prefixes are what the actions of services begin with in policies, by the names that the SDK gives them.
+// prefixes are what the actions of services begin with in policies, by the names that the SDK gives
+// them.
 var prefixes = map[string]string{
 	"ACM": "acm", "EC2": "ec2", "Elastic Load Balancing v2": "elasticloadbalancing", "Resource Groups Tagging API": "tag",
 	"Shield": "shield", "STS": "sts", "WAFV2": "wafv2",
 }
 
-// permit says what the operator's role has to be allowed: what AWS says, or else the action that has the
-// name of the call.
+// permit says what the operator's role has to be allowed: what AWS says, or else the action that
+// has the name of the call.
 func permit(err error) string {
 	var call *smithy.OperationError
 	action, on := "", ""
@@ -48,8 +50,8 @@ func permit(err error) string {
 	return fmt.Sprintf("allow the operator's role %s%s, as docs/iam-policy.json does", action, on)
 }
 
-// besides are the actions that docs/iam-policy.json may refuse although it is in place, with the sections of
-// docs/aws/iam.md that say why.
+// besides are the actions that docs/iam-policy.json may refuse although it is in place, with the
+// sections of docs/aws/iam.md that say why.
 var besides = map[string]string{
 	"acm:AddTagsToCertificate":               "What AWS cannot express",
 	"acm:ImportCertificate":                  "What AWS cannot express",
@@ -61,11 +63,13 @@ var besides = map[string]string{
 	"shield:TagResource":                     "What AWS cannot express",
 }
 
-// unusable are errors of which no policy is the cause, and what to do where it is not the credentials.
+// unusable are errors of which no policy is the cause, and what to do where it is not the
+// credentials.
 var unusable = map[string]string{
 	"AuthFailure": "", "ExpiredToken": "", "InvalidClientTokenId": "", "SignatureDoesNotMatch": "", "UnrecognizedClient": "", "IncompleteSignature": "",
-	// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/CommonErrors.html: the request reached the
-	// service more than 15 minutes after, or before, the time that it is stamped with.
+	// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/CommonErrors.html: the
+	// request reached the service more than 15 minutes after, or before, the time that it is stamped
+	// with.
 	"RequestExpired": "set the clock of the operator's node",
 	"OptInRequired":  "enable the region, or the service, for the account",
 	// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
@@ -80,8 +84,9 @@ func renew(code string) string {
 	return "the operator's credentials are not valid: see to its service account, or to the clock of its node"
 }
 
-// A quota is a limit, by its name and its code in Service Quotas. Of those that everybody in the account shares
-// it is said how much there is: in the account's own words where these are known, and else as AWS publishes it.
+// A quota is a limit, by its name and its code in Service Quotas. Of those that everybody in the
+// account shares it is said how much there is: in the account's own words where these are known,
+// and else as AWS publishes it.
 type quota struct {
 	name, code string
 	limit      string // the name in the account's limits, where these have it
@@ -104,8 +109,9 @@ var quotas = map[string]quota{
 	importsOfAYear:                             {"Imported certificates in last 365 days", "L-3808DC70", "", "5000"},
 }
 
-// importsOfAYear stands for the code of Certificate Manager where as many certificates were imported within a year as
-// may be. The code is that of too many at a time, too, and the message says that it is about the last year
+// importsOfAYear stands for the code of Certificate Manager where as many certificates were
+// imported within a year as may be. The code is that of too many at a time, too, and the message
+// says that it is about the last year
 // (https://github.com/hashicorp/terraform-provider-aws/issues/14025).
 const importsOfAYear = "LimitExceeded in the last year"
 
@@ -122,8 +128,8 @@ func quotaIn(code string, err error) string {
 // fixed are limits that AWS raises for nobody, and where nobody else can make room.
 var fixed = []string{"TargetGroupAssociationLimit", "TooManyActions", "TooManyTags", "TooManyUniqueTargetGroupsPerLoadBalancer"}
 
-// raise says which quota is used up, of how much, and what can be done: who else uses it may make room, unless
-// AWS raises it for nobody.
+// raise says which quota is used up, of how much, and what can be done: who else uses it may make
+// room, unless AWS raises it for nobody.
 func raise(code string, known limits) (advice string, class error) {
 	name := "a quota is used up"
 	if q, named := quotas[code]; named {

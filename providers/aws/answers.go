@@ -6,11 +6,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// This file reads answers of AWS that may lack what the call is for: the SDK checks that what AWS sends has the right
-// form, and nothing else.
+// This file reads answers of AWS that may lack what the call is for: the SDK checks that what AWS
+// sends has the right form, and nothing else.
 
-// only is the one thing that a call is about. AWS answered without it where the list is empty: it is not known then
-// whether there is one.
+// only is the one thing that a call is about. AWS answered without it where the list is empty: it
+// is not known then whether there is one.
 func only[T any](list []T, call, what string) (*T, error) {
 	if len(list) == 0 {
 		return nil, unsaid(call, what)

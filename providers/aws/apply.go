@@ -293,8 +293,8 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 	return plan.Result{Handle: arn}, p.writeAttributes(ctx, p.listenerAttributes(), arn, want.Settings.Attributes, tags, p.listenerTags(seen.Key, want))
 }
 
-// makeListener makes a listener, or changes the one that was made before and not to the end. It returns the tags
-// that this has by then.
+// makeListener makes a listener, or changes the one that was made before and not to the end. It
+// returns the tags that this has by then.
 func (p *Provider) makeListener(ctx context.Context, seen *lb.Observed, in *elbapi.CreateListenerInput, tags map[string]string) (string, map[string]string, error) {
 	port := aws.ToInt32(in.Port)
 	out, err := p.elb.CreateListener(ctx, in)
@@ -371,8 +371,8 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 		ListenerArn: aws.String(l.Handle), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
 		Certificates: secure.certificates, SslPolicy: policyFor(l.Protocol, elb.ProtocolEnum(want.Protocol), secure.policy), MutualAuthentication: secure.mutual,
 	}
-	// A default certificate that another one follows goes on being served by name, if it is to. If not, it
-	// may be served by name since before it was the default, and is no more.
+	// A default certificate that another one follows goes on being served by name, if it is to. If
+	// not, it may be served by name since before it was the default, and is no more.
 	var former lb.CertificateID
 	if len(l.Certificates) > 0 && len(want.Certificates) > 0 && l.Certificates[0] != want.Certificates[0] {
 		former = l.Certificates[0]

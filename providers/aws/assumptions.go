@@ -2,8 +2,8 @@ package aws
 
 // This file is what the provider assumes about AWS. docs/aws/assumptions.md is generated from it.
 
-// An Assumption is something that the provider assumes about AWS, and what becomes of load balancers where it is
-// not so.
+// An Assumption is something that the provider assumes about AWS, and what becomes of load
+// balancers where it is not so.
 type Assumption struct {
 	// ID names it in reports.
 	ID string
@@ -19,8 +19,9 @@ type Assumption struct {
 	Tests []string
 }
 
-// A Consequence is what becomes of load balancers where an assumption is not so. None of them is that requests are
-// answered by a rule that is not for them, or that a port is open for those who may not connect.
+// A Consequence is what becomes of load balancers where an assumption is not so. None of them is
+// that requests are answered by a rule that is not for them, or that a port is open for those who
+// may not connect.
 type Consequence string
 
 // The consequences there are.

@@ -13,7 +13,8 @@ import (
 
 //go:generate go test . -run ^TestAssumptions$ -update
 
-// TestAssumptions writes the page of what is assumed about AWS, and checks that each test is there that it names.
+// TestAssumptions writes the page of what is assumed about AWS, and checks that each test is there
+// that it names.
 func TestAssumptions(t *testing.T) {
 	known := map[string]bool{}
 	for _, a := range Assumptions {
@@ -36,7 +37,8 @@ func TestAssumptions(t *testing.T) {
 	page.Check(t, "../../docs/aws/assumptions.md", assumptionsPage())
 }
 
-// TestEachAssumptionIsTriedOrNot checks that the proof says of each assumption what came of it, or why it is not tried.
+// TestEachAssumptionIsTriedOrNot checks that the proof says of each assumption what came of it, or
+// why it is not tried.
 func TestEachAssumptionIsTriedOrNot(t *testing.T) {
 	known := map[string]bool{}
 	for _, a := range Assumptions {

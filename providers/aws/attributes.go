@@ -15,9 +15,10 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file writes attributes and reads them back. Load balancers, listeners and target groups have them
-// in the same way: what is wanted is written, what is not wanted any more goes back to AWS's default, and
-// what was never written is left to whoever did. A tag tells them apart: it lists what was written.
+// This file writes attributes and reads them back. Load balancers, listeners and target groups have
+// them in the same way: what is wanted is written, what is not wanted any more goes back to AWS's
+// default, and what was never written is left to whoever did. A tag tells them apart: it lists what
+// was written.
 
 // An attribute is a name and a value. The other kinds' have the same shape.
 type attribute = elb.TargetGroupAttribute
@@ -102,9 +103,9 @@ func isAttribute(written string) bool {
 	return strings.Contains(written, ".") && !strings.HasPrefix(written, tagWritten)
 }
 
-// writeAttributes writes what is wanted, and the defaults of what the tags say was written and is gone.
-// Then it writes the tags that say so. What will have been written is listed before it is, so that it can
-// be put back whatever happens.
+// writeAttributes writes what is wanted, and the defaults of what the tags say was written and is
+// gone. Then it writes the tags that say so. What will have been written is listed before it is, so
+// that it can be put back whatever happens.
 func (p *Provider) writeAttributes(ctx context.Context, of attributes, arn string, want map[string]string, before, after map[string]string) error {
 	listed := writtenIn(before)
 	values, before := maps.Clone(want), maps.Clone(before)

@@ -12,7 +12,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file has users sign in, in AWS's words, and keeps the secrets that AWS takes and does not tell.
+// This file has users sign in, in AWS's words, and keeps the secrets that AWS takes and does not
+// tell.
 
 // toAuth is a sign-in. A secret that is not known here is the one that AWS has.
 func toAuth(a routing.Auth) elb.Action {
@@ -85,8 +86,8 @@ func some(m map[string]string) map[string]string {
 	return m
 }
 
-// writeSecrets gives the rules of a listener that stay as they are the secrets of those that are wanted.
-// Nobody can tell which of them AWS has already.
+// writeSecrets gives the rules of a listener that stay as they are the secrets of those that are
+// wanted. Nobody can tell which of them AWS has already.
 func (p *Provider) writeSecrets(ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener) error {
 	given := map[string]lb.Rule{}
 	for _, r := range want.Rules {

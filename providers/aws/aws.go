@@ -37,7 +37,8 @@ type Options struct {
 	Installation string
 	// VPC is where load balancers stand.
 	VPC string
-	// Cluster is the name by which the security groups of the nodes are found; none are changed for "".
+	// Cluster is the name by which the security groups of the nodes are found; none are changed for
+	// "".
 	Cluster string
 	// Unfenced leaves all security groups alone: load balancers get the VPC's default one.
 	Unfenced bool
@@ -88,8 +89,8 @@ type Provider struct {
 	acls    reading[map[string]string]     // the ARNs of the account's web ACLs, by name
 	limits  reading[limits]                // of the account
 
-	// misplaced are the blocks of addresses that AWS takes for inside where no subnet that can be read has them,
-	// or the other way round.
+	// misplaced are the blocks of addresses that AWS takes for inside where no subnet that can be read
+	// has them, or the other way round.
 	misplaced map[netip.Prefix]bool
 
 	subscription reading[shieldtypes.SubscriptionState] // to Shield Advanced
@@ -148,12 +149,12 @@ func New(o Options) *Provider {
 	return p
 }
 
-// Term is a Provider for one term of an operator. It has the same options and knows nothing of what this one did: the
-// operator of the term between may have changed it.
+// Term is a Provider for one term of an operator. It has the same options and knows nothing of what
+// this one did: the operator of the term between may have changed it.
 func (p *Provider) Term() providers.Provider { return New(p.options) }
 
-// Capabilities are the limits of the account, those that AWS publishes until they are known, as far as the
-// class leaves them.
+// Capabilities are the limits of the account, those that AWS publishes until they are known, as far
+// as the class leaves them.
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	c := p.limits.last().within(lb.ALB())
 	c.Inbound = !p.unfenced
@@ -165,7 +166,8 @@ func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	return c.For(class)
 }
 
-// Lookup answers what compiling needs to know. What cannot be looked up is what it was before, if that is known.
+// Lookup answers what compiling needs to know. What cannot be looked up is what it was before, if
+// that is known.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	facts := lb.Facts{Names: map[lb.CertificateID][]string{}, Now: time.Now()}
 	if reflect.DeepEqual(q, lb.Questions{Provider: q.Provider}) {

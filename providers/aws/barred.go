@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// This file keeps the web ACLs that the role may not put before load balancers, and those that AWS refuses to put there.
-// Routes wait for their web ACL, also those of Ingresses that ask for none. So what asks for one of these is left out for
-// a while, and told.
+// This file keeps the web ACLs that the role may not put before load balancers, and those that AWS
+// refuses to put there. Routes wait for their web ACL, also those of Ingresses that ask for none.
+// So what asks for one of these is left out for a while, and told.
 
 // barredFor is how long it takes until one is tried again.
 const barredFor = 10 * time.Minute

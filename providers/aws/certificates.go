@@ -60,10 +60,11 @@ func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[str
 	return nil
 }
 
-// observeCertificate is one that is tagged as ours, or nil where it is gone. It is what its label says, as long as a
-// listener serves it or it was imported a moment ago. Another one may be gone since its tags were looked at, and is read, as
-// is one whose label does not say all, and one that is looked at deeply, whose tags are read as well. One that is not what its label says, or has none, is
-// known by its ARN, which nobody wants, until it is imported once more.
+// observeCertificate is one that is tagged as ours, or nil where it is gone. It is what its label
+// says, as long as a listener serves it or it was imported a moment ago. Another one may be gone
+// since its tags were looked at, and is read, as is one whose label does not say all, and one that
+// is looked at deeply, whose tags are read as well. One that is not what its label says, or has
+// none, is known by its ARN, which nobody wants, until it is imported once more.
 func (p *Provider) observeCertificate(ctx context.Context, l *look, arn string, tags map[string]string) (*lb.ObservedCertificate, error) {
 	if l.deep || p.labels.outdated(arn, tags[tagLabel]) {
 		var err error
@@ -146,9 +147,10 @@ func certificateARN(seen *lb.Observed, id lb.CertificateID) (string, error) {
 	return "", fmt.Errorf("certificate %s is not there", id)
 }
 
-// importCertificate gives AWS a certificate with its key. AWS would import it as often as it is asked to, and lets an
-// account do so 5,000 times a year, a new one less often (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html). So a
-// certificate that this process had imported is not imported again. After an import without an answer the certificate is
+// importCertificate gives AWS a certificate with its key. AWS would import it as often as it is
+// asked to, and lets an account do so 5,000 times a year, a new one less often
+// (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html). So a certificate that this
+// process had imported is not imported again. After an import without an answer the certificate is
 // looked for first.
 func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c lb.Certificate) (string, error) {
 	if there := seen.Certificate(c.ID); there != nil {
@@ -187,8 +189,8 @@ func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c l
 	return "", explained
 }
 
-// importedBefore is the ARN of a certificate that this process had imported, or asked for without an answer, or "". It is
-// given the tags that it is to have by now.
+// importedBefore is the ARN of a certificate that this process had imported, or asked for without
+// an answer, or "". It is given the tags that it is to have by now.
 func (p *Provider) importedBefore(ctx context.Context, seen *lb.Observed, known map[string]string, c lb.Certificate) (string, error) {
 	key, besides := seen.Key, map[string]bool{}
 	for _, other := range seen.Certificates {
@@ -230,8 +232,9 @@ func named(tags map[string]map[string]string, id lb.CertificateID) string {
 	return ""
 }
 
-// search looks for a certificate that AWS may have imported: in the index of tags, and then among all certificates of the
-// account, for the index may be behind. The tags of each certificate itself decide.
+// search looks for a certificate that AWS may have imported: in the index of tags, and then among
+// all certificates of the account, for the index may be behind. The tags of each certificate itself
+// decide.
 func (p *Provider) search(ctx context.Context, key lb.Key, known map[string]string, c lb.Certificate) (map[string]map[string]string, error) {
 	listed, err := p.find(ctx, known, "acm:certificate")
 	if err != nil {
@@ -258,8 +261,9 @@ func (p *Provider) search(ctx context.Context, key lb.Key, known map[string]stri
 	return p.oursAmong(ctx, key, alike)
 }
 
-// onlyRefused has the SDK make a call again where AWS refused it for its rate, and not where the answer was
-// lost: AWS imports a certificate as often as it is asked to. What the SDK takes for a rate, too, is a quota here.
+// onlyRefused has the SDK make a call again where AWS refused it for its rate, and not where the
+// answer was lost: AWS imports a certificate as often as it is asked to. What the SDK takes for a
+// rate, too, is a quota here.
 func onlyRefused(o *acm.Options) {
 	rates := maps.Clone(retry.DefaultThrottleErrorCodes)
 	delete(rates, "LimitExceededException")
@@ -268,7 +272,8 @@ func onlyRefused(o *acm.Options) {
 	})
 }
 
-// exceptQuotas has the SDK make a call again as ever, but for a quota that is used up, which the SDK takes for a rate.
+// exceptQuotas has the SDK make a call again as ever, but for a quota that is used up, which the
+// SDK takes for a rate.
 func exceptQuotas(o *acm.Options) {
 	quota := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
 		if errorcode.Of(err) == "LimitExceeded" {
@@ -281,8 +286,9 @@ func exceptQuotas(o *acm.Options) {
 	})
 }
 
-// replaceCertificate imports a certificate in the place of another one, which keeps its ARN and with it
-// everything that serves it. AWS takes no tags then, so these follow, and the label is short in between.
+// replaceCertificate imports a certificate in the place of another one, which keeps its ARN and
+// with it everything that serves it. AWS takes no tags then, so these follow, and the label is
+// short in between.
 func (p *Provider) replaceCertificate(ctx context.Context, seen *lb.Observed, s plan.ReplaceCertificate) error {
 	old := seen.Certificate(s.Old)
 	if old == nil {
@@ -315,8 +321,8 @@ func (p *Provider) modifyCertificate(ctx context.Context, seen *lb.Observed, c l
 	return p.retagCertificate(ctx, there.Handle, there.Digest, certificateTags(p.owned(seen.Key, nil), c))
 }
 
-// certificateTags are the tags of a certificate whose settings are written: those that it is known by, and
-// those that it is given.
+// certificateTags are the tags of a certificate whose settings are written: those that it is known
+// by, and those that it is given.
 func certificateTags(known map[string]string, c lb.Certificate) map[string]string {
 	tags := maps.Clone(known)
 	maps.Copy(tags, c.Tags)
@@ -327,8 +333,8 @@ func certificateTags(known map[string]string, c lb.Certificate) map[string]strin
 	return tags
 }
 
-// retagCertificate gives a certificate tags, and takes away those that it was given before: none where it
-// has no digest.
+// retagCertificate gives a certificate tags, and takes away those that it was given before: none
+// where it has no digest.
 func (p *Provider) retagCertificate(ctx context.Context, arn string, before lb.Digest, after map[string]string) error {
 	if before != "" {
 		if err := p.untagCertificate(ctx, arn, after); err != nil {
@@ -383,8 +389,8 @@ func (p *Provider) untagCertificate(ctx context.Context, arn string, after map[s
 	return explained("removing tags of "+arn, err)
 }
 
-// toImport is a certificate as AWS takes it, and the tags that it is known by. AWS refuses one that is
-// not valid yet, and is not asked; those that are not any more are not compiled.
+// toImport is a certificate as AWS takes it, and the tags that it is known by. AWS refuses one that
+// is not valid yet, and is not asked; those that are not any more are not compiled.
 func (p *Provider) toImport(key lb.Key, c lb.Certificate) (*acm.ImportCertificateInput, map[string]string, error) {
 	refuse := func(why error) error {
 		return fmt.Errorf("importing certificate %s of Secret %s: %w: %w", c.ID, strings.Join(c.Secrets, ", "), why, providers.ErrRejected)

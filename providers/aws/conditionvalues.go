@@ -15,11 +15,13 @@ import (
 )
 
 // This file finds out how many values a condition can have. The guide says three
-// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html, "You can specify up to
-// three match evaluations per condition"), and what AWS answers says five, for all conditions of a rule together: "A
-// rule can only have '5' condition values" (https://github.com/aws-cloudformation/cfn-lint/issues/3833, of a condition
-// with six; https://github.com/aws/aws-cdk/issues/10065). Five are tried. Where AWS refuses more than three, rules are
-// said with three from then on, which may take more of them, and a load balancer has a tag for it.
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html,
+// "You can specify up to three match evaluations per condition"), and what AWS answers says five,
+// for all conditions of a rule together: "A rule can only have '5' condition values"
+// (https://github.com/aws-cloudformation/cfn-lint/issues/3833, of a condition with six;
+// https://github.com/aws/aws-cdk/issues/10065). Five are tried. Where AWS refuses more than three,
+// rules are said with three from then on, which may take more of them, and a load balancer has a
+// tag for it.
 
 const (
 	tagValues    = "fairlead.dev/condition-values"
@@ -42,8 +44,9 @@ func (t *taken) note(conditions []elb.RuleCondition) {
 	}
 }
 
-// overConditions is an error that a call with conditions met with. Where it is for how these are said, and not for what,
-// they are said otherwise from now on, and the error is one after which that is tried at once.
+// overConditions is an error that a call with conditions met with. Where it is for how these are
+// said, and not for what, they are said otherwise from now on, and the error is one after which
+// that is tried at once.
 func (p *Provider) overConditions(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error) error {
 	if err == nil {
 		p.took.note(conditions)
@@ -52,7 +55,8 @@ func (p *Provider) overConditions(ctx context.Context, seen *lb.Observed, condit
 	return p.overValues(ctx, seen, conditions, p.overExpressions(ctx, seen, conditions, transforms, err))
 }
 
-// overValues is an error that a call with conditions met with, and says so where it is for more than three values in one.
+// overValues is an error that a call with conditions met with, and says so where it is for more
+// than three values in one.
 func (p *Provider) overValues(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, err error) error {
 	if !refusesRule(err) || !crowdedCondition(conditions) || p.took.values.Load() || !namesValues(err) {
 		return err

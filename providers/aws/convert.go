@@ -14,8 +14,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file says rules in AWS's words and understands them again. What was said and understood again
-// is what it was.
+// This file says rules in AWS's words and understands them again. What was said and understood
+// again is what it was.
 
 // fields are AWS's names of what conditions look at.
 var fields = map[string]string{

@@ -143,7 +143,8 @@ func TestTheWaitForATurnIsNotPartOfTheDeadline(t *testing.T) {
 	})
 }
 
-// A process that was paused in the middle of a step may have lost its lease. It sends no further change.
+// A process that was paused in the middle of a step may have lost its lease. It sends no further
+// change.
 func TestALeaseIsAskedForBeforeEachCallThatChangesSomething(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, p := newSilent(func(action string) bool { return action == "CreateTargetGroup" })

@@ -18,12 +18,12 @@ import (
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
-// This file finds certificates for hosts among those that the account holds. They are read once for all
-// hosts and all load balancers.
+// This file finds certificates for hosts among those that the account holds. They are read once for
+// all hosts and all load balancers.
 
-// How long what was read holds: for hosts that it has a certificate for, and for others, whose certificate
-// may just have been issued. A certificate has to be valid for some time to come, unless it is in use
-// already: what is served stays.
+// How long what was read holds: for hosts that it has a certificate for, and for others, whose
+// certificate may just have been issued. A certificate has to be valid for some time to come,
+// unless it is in use already: what is served stays.
 const (
 	shelfLife   = 10 * time.Minute
 	missingLife = time.Minute
@@ -69,8 +69,8 @@ func (p *Provider) discovered(ctx context.Context, hosts []string, facts *lb.Fac
 	return nil
 }
 
-// heldSince are the certificates that the account held at some time, or later; with an error, those of the last list. Ours
-// are left out, also those that the index of tags lacks yet.
+// heldSince are the certificates that the account held at some time, or later; with an error, those
+// of the last list. Ours are left out, also those that the index of tags lacks yet.
 func (p *Provider) heldSince(ctx context.Context, when time.Time) ([]held, error) {
 	all, err := p.held.since(when, func() ([]held, error) { return p.readHeld(ctx) })
 	if err != nil {
@@ -79,8 +79,8 @@ func (p *Provider) heldSince(ctx context.Context, when time.Time) ([]held, error
 	return slices.DeleteFunc(slices.Clone(all), func(c held) bool { return p.own.has(c.arn) }), err
 }
 
-// readHeld reads the certificates that can be served and that nobody's Fairlead imported: these come and
-// go with their Secrets.
+// readHeld reads the certificates that can be served and that nobody's Fairlead imported: these
+// come and go with their Secrets.
 func (p *Provider) readHeld(ctx context.Context) ([]held, error) {
 	imported, err := p.find(ctx, map[string]string{tagInstallation: ""}, "acm:certificate")
 	if err != nil {
@@ -171,8 +171,8 @@ func among(all []held, hosts []string) map[string][]lb.CertificateID {
 	return found
 }
 
-// ranked are the certificates that can be served for a host: first those that name it, then those with a
-// wildcard, the newest first.
+// ranked are the certificates that can be served for a host: first those that name it, then those
+// with a wildcard, the newest first.
 func ranked(all []held, host string, now time.Time) []held {
 	fit := slices.DeleteFunc(slices.Clone(all), func(c held) bool {
 		left := c.to.Sub(now)

@@ -1,8 +1,9 @@
 package aws
 
-// This file knows what AWS's errors mean. The meanings are those in the models of AWS's SDK (service/*/types/errors.go),
-// and EC2's at https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html. A test looks through the
-// models for errors that are in none of these lists.
+// This file knows what AWS's errors mean. The meanings are those in the models of AWS's SDK
+// (service/*/types/errors.go), and EC2's at
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html. A test looks through
+// the models for errors that are in none of these lists.
 
 // premature are the errors that another try, a while later, gets over by itself.
 var premature = []string{
@@ -23,7 +24,8 @@ var premature = []string{
 	"ConcurrentModification", // "the target of the operation is currently being modified by a different request"
 }
 
-// refusing are the errors that last until the objects change that the call was made for, or what they name.
+// refusing are the errors that last until the objects change that the call was made for, or what
+// they name.
 var refusing = []string{
 	// Elastic Load Balancing
 	"ValidationError", "InvalidConfigurationRequest", "InvalidLoadBalancerAction", "InvalidTarget", "InvalidSubnet", "SubnetNotFound",
@@ -33,8 +35,8 @@ var refusing = []string{
 	// EC2
 	"InvalidParameterValue", "InvalidParameterCombination", "InvalidGroup.NotFound", "InvalidSecurityGroupID.NotFound", "InvalidSubnetID.NotFound",
 	"InvalidVpcID.NotFound",
-	// A prefix list that an Ingress names. AWS documents the first spelling and hashicorp/terraform-provider-aws has met
-	// both (internal/service/ec2/errors.go).
+	// A prefix list that an Ingress names. AWS documents the first spelling and
+	// hashicorp/terraform-provider-aws has met both (internal/service/ec2/errors.go).
 	"InvalidPrefixListID.NotFound", "InvalidPrefixListId.NotFound", "InvalidPrefixListId.Malformed",
 	"InvalidPermission.Malformed", // "The specified security group rule is malformed."
 	// Certificate Manager
@@ -50,13 +52,14 @@ var refusing = []string{
 	"InvalidOperation", // "the operation would not cause any change to occur"
 }
 
-// ofOneTarget are the errors by which AWS takes none of the targets of a call, for one or some of them are not accepted.
+// ofOneTarget are the errors by which AWS takes none of the targets of a call, for one or some of
+// them are not accepted.
 var ofOneTarget = []string{
 	"ValidationError", "InvalidTarget", crowdedTarget,
 }
 
-// crowdedTarget is "the limit on the number of times a target can be registered with a load balancer". Other targets
-// may be registered.
+// crowdedTarget is "the limit on the number of times a target can be registered with a load
+// balancer". Other targets may be registered.
 const crowdedTarget = "TooManyRegistrationsForTargetId"
 
 // refusesTargets reports whether an error is about single targets of a call.

@@ -14,11 +14,12 @@ import (
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
-// This file looks through the SDK's models for what AWS may answer to the calls of the provider: each error has a class,
-// or a reason for none.
+// This file looks through the SDK's models for what AWS may answer to the calls of the provider:
+// each error has a class, or a reason for none.
 
-// modelled are the services whose models name errors, by the field of the Provider. EC2 and STS name none in theirs; EC2's
-// are listed at https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html.
+// modelled are the services whose models name errors, by the field of the Provider. EC2 and STS
+// name none in theirs; EC2's are listed at
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html.
 var modelled = map[string]string{
 	"elb": "elasticloadbalancingv2", "acm": "acm", "waf": "wafv2", "shields": "shield", "tagging": "resourcegroupstaggingapi",
 }
@@ -65,8 +66,8 @@ func operations(t *testing.T) map[string][]string {
 	return out
 }
 
-// refusals are the codes that a service may answer to calls, each with one of the calls. Where its model in the SDK does
-// not say which call answers with which, these are all that it has.
+// refusals are the codes that a service may answer to calls, each with one of the calls. Where its
+// model in the SDK does not say which call answers with which, these are all that it has.
 func refusals(t *testing.T, service string, operations []string) map[string]string {
 	t.Helper()
 	module, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/aws/aws-sdk-go-v2/service/"+service).Output()
@@ -99,8 +100,8 @@ func refusals(t *testing.T, service string, operations []string) map[string]stri
 	return out
 }
 
-// unclassed are the errors that have no class, by service, with why: the step fails, and what there is is looked at anew
-// before the next try.
+// unclassed are the errors that have no class, by service, with why: the step fails, and what there
+// is is looked at anew before the next try.
 var unclassed = map[string]map[string]string{
 	"elasticloadbalancingv2": {
 		"ALPNPolicyNotFound":        "policies of TLS listeners, which Network Load Balancers have",

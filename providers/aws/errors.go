@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
-// This file maps AWS's errors onto the classes that callers know, with AWS's words, the request's ID
-// and what can be done about it.
+// This file maps AWS's errors onto the classes that callers know, with AWS's words, the request's
+// ID and what can be done about it.
 
 // explained is an error of AWS in the class of errors that it belongs to; nil for none.
 func explained(doing string, err error) error { return explain(doing, err, nil) }
@@ -63,8 +63,8 @@ func describe(err error) string {
 	return text
 }
 
-// is reports whether an error is one of those that AWS calls by the given names. That something is not found which
-// was made a moment ago is none of them.
+// is reports whether an error is one of those that AWS calls by the given names. That something is
+// not found which was made a moment ago is none of them.
 func is(err error, codes ...string) bool {
 	return err != nil && slices.Contains(codes, errorcode.Of(err)) && !isTooSoon(err)
 }

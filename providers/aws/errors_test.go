@@ -22,7 +22,8 @@ func refused(service, operation, code, message string) error {
 	}}
 }
 
-// TestWhatAWSRefusesIsExplained reads what people are told: AWS's words, the request, and what to do.
+// TestWhatAWSRefusesIsExplained reads what people are told: AWS's words, the request, and what to
+// do.
 func TestWhatAWSRefusesIsExplained(t *testing.T) {
 	const elbv2 = "Elastic Load Balancing v2"
 	for name, c := range map[string]struct {
@@ -102,7 +103,8 @@ func TestWhatAWSRefusesIsExplained(t *testing.T) {
 	}
 }
 
-// What the account says of its limits is said of those that are used up, and what AWS publishes of no other.
+// What the account says of its limits is said of those that are used up, and what AWS publishes of
+// no other.
 func TestHowMuchThereIsOfAQuota(t *testing.T) {
 	known := limits{"application-load-balancers": 70}
 	for code, want := range map[string]string{

@@ -16,20 +16,22 @@ import (
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
-// This file finds out whether regular expressions are understood. AWS does, but for partitions that may be behind;
-// those who imitate it may fall over them. Then rules are said without, which takes more of them, and a load balancer
-// has a tag for it, so that an operator that starts does not change rules in vain.
+// This file finds out whether regular expressions are understood. AWS does, but for partitions that
+// may be behind; those who imitate it may fall over them. Then rules are said without, which takes
+// more of them, and a load balancer has a tag for it, so that an operator that starts does not
+// change rules in vain.
 
 const (
 	tagExpressions = "fairlead.dev/regular-expressions"
 	noExpressions  = "none"
 )
 
-// overExpressions is an error that a call with conditions met with, and says so where it is their regular expressions
-// that the other side does not understand. An endpoint that somebody has named may fall over them. A partition that does
-// not know them refuses the rule, in words that AWS does not publish: it is believed to be for the expressions where
-// the partition is not the one in which they are documented, or where the refusal names them, as long as no rule
-// with one has been taken. One that rewrites requests, too, may be refused for that.
+// overExpressions is an error that a call with conditions met with, and says so where it is their
+// regular expressions that the other side does not understand. An endpoint that somebody has named
+// may fall over them. A partition that does not know them refuses the rule, in words that AWS does
+// not publish: it is believed to be for the expressions where the partition is not the one in which
+// they are documented, or where the refusal names them, as long as no rule with one has been taken.
+// One that rewrites requests, too, may be refused for that.
 func (p *Provider) overExpressions(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error) error {
 	if err == nil || !expressed(conditions) {
 		return err
@@ -49,16 +51,16 @@ func (p *Provider) overExpressions(ctx context.Context, seen *lb.Observed, condi
 		aws.ToString(p.elb.Options().BaseEndpoint), errors.Join(err, unnoted))
 }
 
-// commercial reports whether an ARN is of the partition that has all that is documented. China, GovCloud and isolated
-// regions have partitions of their own: aws-cn, aws-us-gov, aws-iso and more
+// commercial reports whether an ARN is of the partition that has all that is documented. China,
+// GovCloud and isolated regions have partitions of their own: aws-cn, aws-us-gov, aws-iso and more
 // (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html).
 func commercial(text string) bool {
 	parsed, err := arn.Parse(text)
 	return err != nil || parsed.Partition == "aws"
 }
 
-// namesExpressions reports whether a refusal names the field that regular expressions are in, or says that such are
-// not supported.
+// namesExpressions reports whether a refusal names the field that regular expressions are in, or
+// says that such are not supported.
 func namesExpressions(err error) bool {
 	said := strings.ToLower(err.Error())
 	return strings.Contains(said, "regexvalues") || strings.Contains(said, "not supported") && strings.Contains(said, "regular expression")

@@ -12,12 +12,13 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file finds the firewall of a load balancer: the security group of its own. The index of tags (the Resource Groups
-// Tagging API) may be behind in both ways: it lacks a group that was made a while ago, and lists one that was deleted. AWS
-// publishes no bound ("tagged or previously tagged resources",
-// https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html; deleted resources of EC2
-// were met for hours, aws/aws-cli#4173). So a group that is listed is a hint: the load balancer has it, or EC2 knows it
-// by its name and its tags.
+// This file finds the firewall of a load balancer: the security group of its own. The index of tags
+// (the Resource Groups Tagging API) may be behind in both ways: it lacks a group that was made a
+// while ago, and lists one that was deleted. AWS publishes no bound ("tagged or previously tagged
+// resources",
+// https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html;
+// deleted resources of EC2 were met for hours, aws/aws-cli#4173). So a group that is listed is a
+// hint: the load balancer has it, or EC2 knows it by its name and its tags.
 
 // groupsIn are the security groups that the index of tags lists.
 func groupsIn(strewn map[string]map[string]string) []string {
@@ -30,8 +31,8 @@ func groupsIn(strewn map[string]map[string]string) []string {
 	return out
 }
 
-// readFirewall finds the firewall of a load balancer. One that the load balancer has, and that is listed or was made by
-// this process, costs no call.
+// readFirewall finds the firewall of a load balancer. One that the load balancer has, and that is
+// listed or was made by this process, costs no call.
 func (p *Provider) readFirewall(ctx context.Context, l *look, strewn map[string]map[string]string) error {
 	hints, made := groupsIn(strewn), p.firewallOf(l.key)
 	wanted := false
@@ -62,7 +63,8 @@ func (p *Provider) readFirewall(ctx context.Context, l *look, strewn map[string]
 	return nil
 }
 
-// firewallOf is the firewall of a load balancer that this process has made or found by its name, or "".
+// firewallOf is the firewall of a load balancer that this process has made or found by its name, or
+// "".
 func (p *Provider) firewallOf(key lb.Key) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -89,8 +91,9 @@ func (p *Provider) lend(key lb.Key, lent bool) {
 	}
 }
 
-// unwalled is nil where a load balancer is to have no firewall. Otherwise its firewall is not known: without it a port would
-// be shut for all clients, or open for more of them than the Ingress says. So the step has to wait.
+// unwalled is nil where a load balancer is to have no firewall. Otherwise its firewall is not
+// known: without it a port would be shut for all clients, or open for more of them than the Ingress
+// says. So the step has to wait.
 func (p *Provider) unwalled(key lb.Key) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

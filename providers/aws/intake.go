@@ -16,17 +16,18 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file registers targets. AWS takes all targets of a call or none, so that one that it does not accept keeps
-// the others of the call out: the call is halved until that one is alone.
+// This file registers targets. AWS takes all targets of a call or none, so that one that it does
+// not accept keeps the others of the call out: the call is halved until that one is alone.
 
 const (
-	// targetBatch is how many targets are registered at once. AWS names no limit, and now and then refuses large
-	// batches.
+	// targetBatch is how many targets are registered at once. AWS names no limit, and now and then
+	// refuses large batches.
 	targetBatch = 100
-	// refusalLife is how long a target that AWS refused is not registered again, as long as it is wanted.
+	// refusalLife is how long a target that AWS refused is not registered again, as long as it is
+	// wanted.
 	refusalLife = 10 * time.Minute
-	// mostRefused is how many targets are found at once that AWS refuses. Each may take a dozen calls, at a rate
-	// that all target groups share. The others come next.
+	// mostRefused is how many targets are found at once that AWS refuses. Each may take a dozen calls,
+	// at a rate that all target groups share. The others come next.
 	mostRefused = 10
 	// mostNamed is how many refused targets a message names.
 	mostNamed = 5
@@ -87,8 +88,8 @@ var errUnacceptable = fmt.Errorf("they are left out: %w", providers.ErrRejected)
 // errUnfinished is of targets that are registered with the next call.
 var errUnfinished = fmt.Errorf("the others are registered a moment later: %w", providers.ErrPending)
 
-// register adds targets to a group, once the load balancer can reach them. An error is one that says nothing of
-// single targets: what becomes of them is in the intake.
+// register adds targets to a group, once the load balancer can reach them. An error is one that
+// says nothing of single targets: what becomes of them is in the intake.
 func (p *Provider) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) (*intake, error) {
 	in := &intake{group: group}
 	var fresh, suspect []lb.Target
@@ -171,8 +172,8 @@ func (p *Provider) take(ctx context.Context, in *intake, targets []lb.Target) er
 	return p.takeOne(ctx, in, targets[0], err)
 }
 
-// takeOne registers a target that AWS has refused alone, in the other zone. Where AWS refuses that, too, it is
-// remembered.
+// takeOne registers a target that AWS has refused alone, in the other zone. Where AWS refuses that,
+// too, it is remembered.
 func (p *Provider) takeOne(ctx context.Context, in *intake, target lb.Target, refused error) error {
 	if _, err := netip.ParseAddr(target.Address); err == nil && !is(refused, crowdedTarget) {
 		switch err := p.send(ctx, in.group, []lb.Target{target}, true); {

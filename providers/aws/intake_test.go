@@ -20,7 +20,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file registers targets that AWS does not accept, and such that are outside the subnets of the VPC.
+// This file registers targets that AWS does not accept, and such that are outside the subnets of
+// the VPC.
 
 // at are targets at some addresses.
 func at(addresses ...string) []lb.Target {
@@ -172,7 +173,8 @@ func TestATargetThatIsRefusedWhereThereIsNoRoom(t *testing.T) {
 	})
 }
 
-// AWS limits how often a target can be registered with a load balancer. One that is at the limit keeps no other out.
+// AWS limits how often a target can be registered with a load balancer. One that is at the limit
+// keeps no other out.
 func TestOneTargetThatIsRegisteredTooOften(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t)

@@ -10,19 +10,20 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is labels: the tag of a certificate that says what AWS has imported, so that nobody has to read the
-// certificate to know.
+// This file is labels: the tag of a certificate that says what AWS has imported, so that nobody has
+// to read the certificate to know.
 //
-// AWS imports a certificate in the place of another one without tags. So the label is shortened before that, to
-// which one is there, and is written anew after it. Wherever the work was cut off, and where AWS refuses the new
-// one: what a whole label says is so, and a short one can be compared with the certificate.
+// AWS imports a certificate in the place of another one without tags. So the label is shortened
+// before that, to which one is there, and is written anew after it. Wherever the work was cut off,
+// and where AWS refuses the new one: what a whole label says is so, and a short one can be compared
+// with the certificate.
 
-// noLabel is of no certificate. It is the short label where a certificate is imported in its own place, with
-// another chain: whether that is there, nobody can tell.
+// noLabel is of no certificate. It is the short label where a certificate is imported in its own
+// place, with another chain: whether that is there, nobody can tell.
 const noLabel = "being-imported"
 
-// labelOf is the label of a certificate: which one it is, of what kind and for which hosts. If these are too
-// many for a tag it says only which one.
+// labelOf is the label of a certificate: which one it is, of what kind and for which hosts. If
+// these are too many for a tag it says only which one.
 func labelOf(leaf *x509.Certificate) string {
 	words := []string{fingerprint(leaf), quote(routing.KindOf(leaf))}
 	for _, host := range routing.NamesIn(leaf) {
@@ -69,8 +70,8 @@ func fingerprint(leaf *x509.Certificate) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Labels are those that this process has seen or written last, by ARN: what resources are found by may know of older
-// ones for a while.
+// Labels are those that this process has seen or written last, by ARN: what resources are found by
+// may know of older ones for a while.
 type labels struct {
 	mu    sync.Mutex
 	known map[string]string

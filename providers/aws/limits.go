@@ -13,11 +13,11 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file knows the account's limits. They are read at the start, when a load balancer is looked at deeply,
-// and when one is in the way; in between nobody asks, for they hardly ever change.
+// This file knows the account's limits. They are read at the start, when a load balancer is looked
+// at deeply, and when one is in the way; in between nobody asks, for they hardly ever change.
 
-// How old a reading is at the least before it is repeated: where somebody waits for a limit to be raised, and
-// where a load balancer is looked at deeply.
+// How old a reading is at the least before it is repeated: where somebody waits for a limit to be
+// raised, and where a load balancer is looked at deeply.
 const (
 	limitsAwaited = 9 * time.Minute
 	limitsAge     = time.Hour
@@ -26,9 +26,9 @@ const (
 // Limits are those of an account, by AWS's names.
 type limits map[string]int
 
-// toldByAWS is a limit that AWS tells among many others. An answer without it comes from who imitates AWS: it
-// repeats an old example out of the documentation, by which a load balancer takes 30 targets, and keeps nobody
-// to it. What AWS publishes counts then.
+// toldByAWS is a limit that AWS tells among many others. An answer without it comes from who
+// imitates AWS: it repeats an old example out of the documentation, by which a load balancer takes
+// 30 targets, and keeps nobody to it. What AWS publishes counts then.
 const toldByAWS = "condition-values-per-alb-rule"
 
 // readLimits makes sure that the limits are known. Awaited says that one of them is in the way.

@@ -12,12 +12,14 @@ import (
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file waits for the role that Elastic Load Balancing makes for itself at the first load balancer of an account
-// (https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-service-linked-roles.html). IAM is eventually
-// consistent: what was just made is not known everywhere at once
-// (https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html). What Elastic Load Balancing answers until it can
-// use the role is undocumented, and no public report tells. ECS says in that place that it is "unable to assume the
-// service linked role" (https://github.com/awslabs/ecs-refarch-continuous-deployment/pull/39).
+// This file waits for the role that Elastic Load Balancing makes for itself at the first load
+// balancer of an account
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-service-linked-roles.html).
+// IAM is eventually consistent: what was just made is not known everywhere at once
+// (https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html). What Elastic Load Balancing
+// answers until it can use the role is undocumented, and no public report tells. ECS says in that
+// place that it is "unable to assume the service linked role"
+// (https://github.com/awslabs/ecs-refarch-continuous-deployment/pull/39).
 
 // A linkedRole knows since when the role may be there.
 type linkedRole struct {
@@ -53,8 +55,8 @@ func (r *linkedRole) note() {
 // ofRole is how answers name the role.
 var ofRole = regexp.MustCompile(`(?i)service[- ]linked role|AWSServiceRoleForElasticLoadBalancing`)
 
-// waits is the error of a call that made a load balancer, which is ErrPending where it may be for the role alone.
-// A denial that names an action is of a right that is missing.
+// waits is the error of a call that made a load balancer, which is ErrPending where it may be for
+// the role alone. A denial that names an action is of a right that is missing.
 func (r *linkedRole) waits(young bool, err error) error {
 	if err == nil {
 		r.note()

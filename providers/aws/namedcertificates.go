@@ -34,9 +34,9 @@ type description struct {
 	at    time.Time
 }
 
-// describe adds the names of certificates to facts, each asked for once within the time that other certificates of
-// the account are known. Those that AWS does not know, or does not tell about, are left out: an ARN that one Ingress
-// makes up keeps no other one waiting.
+// describe adds the names of certificates to facts, each asked for once within the time that other
+// certificates of the account are known. Those that AWS does not know, or does not tell about, are
+// left out: an ARN that one Ingress makes up keeps no other one waiting.
 func (p *Provider) describe(ctx context.Context, ids []lb.CertificateID, facts *lb.Facts) error {
 	found, unread := make([]description, len(ids)), make([]error, len(ids))
 	reads, ctx := errgroup.WithContext(ctx)
@@ -66,8 +66,8 @@ func (p *Provider) describe(ctx context.Context, ids []lb.CertificateID, facts *
 	return nil
 }
 
-// description is what AWS says of a certificate, or said not long ago; or before, where it does not let the role
-// ask any more.
+// description is what AWS says of a certificate, or said not long ago; or before, where it does not
+// let the role ask any more.
 func (p *Provider) description(ctx context.Context, id lb.CertificateID) (description, error) {
 	before := p.asked.last(id)
 	if before.holds() {
@@ -109,7 +109,8 @@ func (d description) holds() bool {
 	return time.Since(d.at) < shelfLife
 }
 
-// learn notes what AWS said, and forgets certificates that were not there when AWS was asked long ago.
+// learn notes what AWS said, and forgets certificates that were not there when AWS was asked long
+// ago.
 func (n *namedCertificates) learn(id lb.CertificateID, d description) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -122,8 +123,8 @@ func (n *namedCertificates) learn(id lb.CertificateID, d description) {
 	n.known = kept
 }
 
-// namesIn are all names of a certificate: its alternative names, and its domain, which for one that was imported is
-// its common name and need not be a host.
+// namesIn are all names of a certificate: its alternative names, and its domain, which for one that
+// was imported is its common name and need not be a host.
 func namesIn(domain string, alternatives []string) []string {
 	out := lower(alternatives)
 	if domain = strings.ToLower(domain); routing.NamesHost(domain) && !slices.Contains(out, domain) {

@@ -18,8 +18,8 @@ const namePrefix = "fl-"
 // nameLength is the longest name of a load balancer or a target group.
 const nameLength = 32
 
-// loadBalancerName is the name of the load balancer under a key: the one that its Ingresses ask for, or one
-// that nobody else makes.
+// loadBalancerName is the name of the load balancer under a key: the one that its Ingresses ask
+// for, or one that nobody else makes.
 func (p *Provider) loadBalancerName(key lb.Key) string {
 	return cmp.Or(key.Name(), p.derivedName(key))
 }

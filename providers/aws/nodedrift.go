@@ -12,10 +12,11 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file doubts that the nodes admit load balancers on the ports of their targets: another hand may have taken the
-// rule away.
+// This file doubts that the nodes admit load balancers on the ports of their targets: another hand
+// may have taken the rule away.
 
-// readNodes reads, looked at deeply, whether the nodes admit the load balancer on all ports that it needs.
+// readNodes reads, looked at deeply, whether the nodes admit the load balancer on all ports that it
+// needs.
 func (p *Provider) readNodes(ctx context.Context, l *look, _ map[string]map[string]string) error {
 	if !l.deep || !l.fenced || p.cluster == "" {
 		return nil
@@ -61,7 +62,8 @@ func portsOfMembers(members []lb.TargetHealth) []int32 {
 	return out
 }
 
-// portsBehind are the ports of the members of a load balancer's target groups, as far as they are known.
+// portsBehind are the ports of the members of a load balancer's target groups, as far as they are
+// known.
 func (p *Provider) portsBehind(seen *lb.Observed) []int32 {
 	var out []int32
 	for _, g := range seen.TargetGroups {
@@ -70,16 +72,19 @@ func (p *Provider) portsBehind(seen *lb.Observed) []int32 {
 	return out
 }
 
-// reachBehind makes sure that a load balancer that is about to be made can reach the members that its target groups have
-// already. An operator before this one may have registered them, and the last load balancer that goes shuts the nodes.
+// reachBehind makes sure that a load balancer that is about to be made can reach the members that
+// its target groups have already. An operator before this one may have registered them, and the
+// last load balancer that goes shuts the nodes.
 func (p *Provider) reachBehind(ctx context.Context, key lb.Key, seen *lb.Observed) error {
 	return p.reach(ctx, key, p.portsBehind(seen))
 }
 
-// doubtPause is how long a port is believed to be open after it was looked at for the sake of unhealthy targets.
+// doubtPause is how long a port is believed to be open after it was looked at for the sake of
+// unhealthy targets.
 const doubtPause = time.Minute
 
-// doubt has the ports of unhealthy members looked at again before they are next relied on, and returns them.
+// doubt has the ports of unhealthy members looked at again before they are next relied on, and
+// returns them.
 func (p *Provider) doubt(members []lb.TargetHealth) []int32 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -14,16 +14,18 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file lets load balancers reach their targets: the security groups of the cluster's nodes admit, on
-// the ports that targets really have, what comes from the group that all load balancers share.
+// This file lets load balancers reach their targets: the security groups of the cluster's nodes
+// admit, on the ports that targets really have, what comes from the group that all load balancers
+// share.
 
-// tagCluster is the tag by which the security groups of a cluster's nodes are found, before its name.
+// tagCluster is the tag by which the security groups of a cluster's nodes are found, before its
+// name.
 const tagCluster = "kubernetes.io/cluster/"
 
 func (p *Provider) sharedName() string { return name("shared", p.installation, p.vpc) }
 
-// sharedGroup is the security group that all load balancers have, for one of them. It is there until the
-// last of them goes; meanwhile those who come have to wait.
+// sharedGroup is the security group that all load balancers have, for one of them. It is there
+// until the last of them goes; meanwhile those who come have to wait.
 func (p *Provider) sharedGroup(ctx context.Context, key lb.Key) (string, error) {
 	p.mu.Lock()
 	known, leaving := p.shared, p.leaving
@@ -72,8 +74,8 @@ func (p *Provider) nodeGroups(ctx context.Context) ([]ec2types.SecurityGroup, er
 	return slices.DeleteFunc(found, func(g ec2types.SecurityGroup) bool { return tagged(g.Tags, tagInstallation, p.installation) }), err
 }
 
-// reach makes sure that a load balancer can reach targets on some ports. Ports that are known to be open
-// cost no call, and those who ask for the same ones at once share it.
+// reach makes sure that a load balancer can reach targets on some ports. Ports that are known to be
+// open cost no call, and those who ask for the same ones at once share it.
 func (p *Provider) reach(ctx context.Context, key lb.Key, ports []int32) error {
 	if p.unfenced || p.cluster == "" || len(ports) == 0 {
 		return nil
@@ -103,7 +105,8 @@ func (p *Provider) reach(ctx context.Context, key lb.Key, ports []int32) error {
 	return err
 }
 
-// unreached are the ports that are not known to be open. One that is being shut has to be waited for.
+// unreached are the ports that are not known to be open. One that is being shut has to be waited
+// for.
 func (p *Provider) unreached(ports []int32) ([]int32, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,8 +145,9 @@ func (p *Provider) forgetReached() {
 	clear(p.ports.open)
 }
 
-// leaveNodes shuts the ports of targets again and deletes the shared group, once the load balancer of a firewall was the
-// last one that had it. One that is being made is known here; the others are read from Elastic Load Balancing itself.
+// leaveNodes shuts the ports of targets again and deletes the shared group, once the load balancer
+// of a firewall was the last one that had it. One that is being made is known here; the others are
+// read from Elastic Load Balancing itself.
 func (p *Provider) leaveNodes(ctx context.Context, key lb.Key, firewall string) error {
 	p.mu.Lock()
 	delete(p.fenced, key)
@@ -186,8 +190,9 @@ func (p *Provider) leaveNodes(ctx context.Context, key lb.Key, firewall string) 
 	return p.deleteGroup(ctx, shared)
 }
 
-// hasOthers reports whether a load balancer has the shared group, besides the one with a firewall. The index of tags is not
-// asked: it may lack a load balancer that was made a while ago, whose targets would be cut off.
+// hasOthers reports whether a load balancer has the shared group, besides the one with a firewall.
+// The index of tags is not asked: it may lack a load balancer that was made a while ago, whose
+// targets would be cut off.
 func (p *Provider) hasOthers(ctx context.Context, shared, firewall string) (bool, error) {
 	pages := elbapi.NewDescribeLoadBalancersPaginator(p.elb, &elbapi.DescribeLoadBalancersInput{PageSize: aws.Int32(400)})
 	for pages.HasMorePages() {

@@ -13,14 +13,15 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file is the rules by which a security group of the nodes admits load balancers: one for each port, and one for
-// all node ports together before they fill the group. AWS allows 60 rules a group, unless it has raised that
+// This file is the rules by which a security group of the nodes admits load balancers: one for each
+// port, and one for all node ports together before they fill the group. AWS allows 60 rules a
+// group, unless it has raised that
 // (https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html).
 
 const (
-	// The ports that Kubernetes gives Services of type NodePort, unless the API server is told otherwise
-	// (https://kubernetes.io/docs/concepts/services-networking/service/#type-nodeport). Other ports are never
-	// opened for those beside them: among them is the kubelet's.
+	// The ports that Kubernetes gives Services of type NodePort, unless the API server is told
+	// otherwise (https://kubernetes.io/docs/concepts/services-networking/service/#type-nodeport).
+	// Other ports are never opened for those beside them: among them is the kubelet's.
 	firstNodePort, lastNodePort = 30000, 32767
 	// mostPortRules is how many rules a group has at most for single node ports.
 	mostPortRules = 20
@@ -77,8 +78,8 @@ func covering(spans []span) span {
 	}
 }
 
-// widened are the rules to be added, and after them those to be taken away, so that ports are admitted: each by a rule
-// of its own, or, if there is little room for more, all node ports by one.
+// widened are the rules to be added, and after them those to be taken away, so that ports are
+// admitted: each by a rule of its own, or, if there is little room for more, all node ports by one.
 func widened(have []span, ports []int32, total int) (added, gone []span) {
 	for _, port := range ports {
 		if !slices.ContainsFunc(have, func(s span) bool { return s.has(port) }) {
@@ -108,8 +109,8 @@ func widened(have []span, ports []int32, total int) (added, gone []span) {
 	return append(others, one), gone
 }
 
-// narrowed are the rules to be added, and after them those to be taken away, so that ports are no longer admitted that
-// are at the ends of a rule's range, or all of it.
+// narrowed are the rules to be added, and after them those to be taken away, so that ports are no
+// longer admitted that are at the ends of a rule's range, or all of it.
 func narrowed(have []span, unused func(port int32) bool) (added, gone []span) {
 	for _, s := range have {
 		rest := s
@@ -144,8 +145,8 @@ func (p *Provider) admitNodePorts(ctx context.Context, g ec2types.SecurityGroup,
 	return p.revokeSpans(ctx, id, shared, gone)
 }
 
-// shutNodePorts has a security group of the nodes admit load balancers on some ports no more, as far as no rule needs
-// them for others.
+// shutNodePorts has a security group of the nodes admit load balancers on some ports no more, as
+// far as no rule needs them for others.
 func (p *Provider) shutNodePorts(ctx context.Context, g ec2types.SecurityGroup, shared string, unused func(port int32) bool) error {
 	added, gone := narrowed(spansFrom(g, shared), unused)
 	id := aws.ToString(g.GroupId)

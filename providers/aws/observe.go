@@ -137,7 +137,8 @@ func (p *Provider) learn(l *look) {
 	}
 }
 
-// A sighting is the load balancer that was found under a key, or nil, and whether another one has its name.
+// A sighting is the load balancer that was found under a key, or nil, and whether another one has
+// its name.
 type sighting struct {
 	balancer *elb.LoadBalancer
 	another  bool
@@ -163,8 +164,8 @@ func (p *Provider) unnotice(key lb.Key) (last sighting, known bool) {
 	return last, known
 }
 
-// balancerUnder is the load balancer under a key, or nil, and whether another one has its name. What was found a
-// moment ago is not asked for again.
+// balancerUnder is the load balancer under a key, or nil, and whether another one has its name.
+// What was found a moment ago is not asked for again.
 func (p *Provider) balancerUnder(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, another bool, err error) {
 	if last, known := p.unnotice(key); known && time.Since(last.at) < sightingLife {
 		return last.balancer, last.another, nil
@@ -173,9 +174,9 @@ func (p *Provider) balancerUnder(ctx context.Context, key lb.Key) (there *elb.Lo
 	return there, taken != "", err
 }
 
-// balancerOf reads the load balancer under a key, or nil, and says in words what else has the name that it is
-// to have; "" for nothing. A name that we made is hardly ever somebody else's: whoever observes what has it reads
-// the tags anyway.
+// balancerOf reads the load balancer under a key, or nil, and says in words what else has the name
+// that it is to have; "" for nothing. A name that we made is hardly ever somebody else's: whoever
+// observes what has it reads the tags anyway.
 func (p *Provider) balancerOf(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, taken string, err error) {
 	name := p.loadBalancerName(key)
 	there, err = p.balancerNamed(ctx, name)
@@ -240,8 +241,8 @@ func active(b *elb.LoadBalancer) bool {
 	return b.State != nil && b.State.Code == elb.LoadBalancerStateEnumActive
 }
 
-// addressOf is where a load balancer is reached. Host names hold its name as it is written; Kubernetes has them
-// in lower case.
+// addressOf is where a load balancer is reached. Host names hold its name as it is written;
+// Kubernetes has them in lower case.
 func addressOf(b *elb.LoadBalancer) lb.Address {
 	return lb.Address{Hostname: strings.ToLower(aws.ToString(b.DNSName))}
 }
@@ -385,8 +386,9 @@ func (p *Provider) certificatesOf(ctx context.Context, listener string) ([]elb.C
 	return out, nil
 }
 
-// readTags reads the tags of everything that carries a digest or a name of ours. What was found by its tags
-// has them with it: true of a target group as long as nobody here writes them, for they may be a little old.
+// readTags reads the tags of everything that carries a digest or a name of ours. What was found by
+// its tags has them with it: true of a target group as long as nobody here writes them, for they
+// may be a little old.
 func (p *Provider) readTags(ctx context.Context, l *look, strewn map[string]map[string]string) error {
 	var arns []string
 	if l.balancer != nil {

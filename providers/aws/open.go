@@ -18,8 +18,8 @@ import (
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
-// This file finds AWS from within a process: credentials, endpoints, region and VPC, and says what is
-// missing before there is work. Credentials and endpoints are the SDK's own affair: IRSA and Pod
+// This file finds AWS from within a process: credentials, endpoints, region and VPC, and says what
+// is missing before there is work. Credentials and endpoints are the SDK's own affair: IRSA and Pod
 // Identity, AWS_ENDPOINT_URL and its kin for each service, AWS_USE_FIPS_ENDPOINT and
 // AWS_USE_DUALSTACK_ENDPOINT work as everywhere.
 
@@ -27,11 +27,13 @@ import (
 type Access struct {
 	// Installation tells what this operator made from what others did.
 	Installation string
-	// Region is where load balancers are made; empty: that of the SDK's settings, else of the instance.
+	// Region is where load balancers are made; empty: that of the SDK's settings, else of the
+	// instance.
 	Region string
 	// VPC is where they stand; empty: that of the instance, else of the nodes, else the only one.
 	VPC string
-	// Cluster is the name by which the security groups of the nodes are found; empty: none are changed.
+	// Cluster is the name by which the security groups of the nodes are found; empty: none are
+	// changed.
 	Cluster string
 	// Unfenced leaves all security groups alone.
 	Unfenced bool
@@ -89,7 +91,8 @@ func (a Access) open(ctx context.Context, sdk aws.Config, rates providers.Rates)
 	return p, nil
 }
 
-// whose says of an error in whose name AWS was asked. Where AWS does not know, that is what is wrong.
+// whose says of an error in whose name AWS was asked. Where AWS does not know, that is what is
+// wrong.
 func whose(ctx context.Context, sdk aws.Config, err error) error {
 	me, unknown := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if unknown != nil {
@@ -108,8 +111,8 @@ func regionOf(ctx context.Context, instance *imds.Client) (string, error) {
 	return out.Region, nil
 }
 
-// findVPC is that of the instance which this process runs on, else that of a node, else the only one that
-// there is.
+// findVPC is that of the instance which this process runs on, else that of a node, else the only
+// one that there is.
 func findVPC(ctx context.Context, instance *imds.Client, cloud *ec2.Client, nodes func(context.Context) ([]string, error)) (string, error) {
 	vpc, silent := vpcOf(ctx, instance)
 	if silent == nil {

@@ -13,18 +13,20 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file knows which certificates are ours though they are not found by their tags yet: those that this process had
-// imported, and those that listeners serve. The Resource Groups Tagging API is eventually consistent, and AWS publishes
-// no bound; the tags that Certificate Manager itself tells are those of the certificate.
+// This file knows which certificates are ours though they are not found by their tags yet: those
+// that this process had imported, and those that listeners serve. The Resource Groups Tagging API
+// is eventually consistent, and AWS publishes no bound; the tags that Certificate Manager itself
+// tells are those of the certificate.
 
 // ownCertificates are those that this process has met, by ARN.
 type ownCertificates struct {
 	mu    sync.Mutex
 	known map[string]ownCertificate
-	// foreign are those that listeners serve and that were not imported for their load balancer, by ARN, with when that was
-	// last asked.
+	// foreign are those that listeners serve and that were not imported for their load balancer, by
+	// ARN, with when that was last asked.
 	foreign map[string]time.Time
-	// asked are those that AWS was asked to import and gave no answer, by load balancer and ID, with when.
+	// asked are those that AWS was asked to import and gave no answer, by load balancer and ID, with
+	// when.
 	asked map[string]time.Time
 }
 
@@ -35,8 +37,9 @@ type ownCertificate struct {
 	at   time.Time         // when it was known to be there, with these tags
 }
 
-// certificateLife is how long it is known of a certificate that it is somebody else's, or may have been imported, after
-// that was last asked. It is longer than looks are apart, and than the index of tags takes.
+// certificateLife is how long it is known of a certificate that it is somebody else's, or may have
+// been imported, after that was last asked. It is longer than looks are apart, and than the index
+// of tags takes.
 const certificateLife = 48 * time.Hour
 
 // shrinkOld forgets what was not asked about for long.
@@ -129,8 +132,9 @@ func (o *ownCertificates) disowned(arn string) bool {
 	return known
 }
 
-// certificatesUnder are the certificates of a load balancer with their tags: those that are found by these, those that
-// this process had imported, and those that its listeners serve. Where all are found, none costs a call.
+// certificatesUnder are the certificates of a load balancer with their tags: those that are found
+// by these, those that this process had imported, and those that its listeners serve. Where all are
+// found, none costs a call.
 func (p *Provider) certificatesUnder(ctx context.Context, l *look, strewn map[string]map[string]string) (map[string]map[string]string, error) {
 	listed := map[string]bool{}
 	for arn := range strewn {
@@ -171,8 +175,8 @@ func (p *Provider) certificatesUnder(ctx context.Context, l *look, strewn map[st
 	return out, nil
 }
 
-// confirmed are the certificates of a load balancer that this process has met, with their tags. One that was met a while
-// ago is looked at again, or left out if it is among some.
+// confirmed are the certificates of a load balancer that this process has met, with their tags. One
+// that was met a while ago is looked at again, or left out if it is among some.
 func (p *Provider) confirmed(ctx context.Context, key lb.Key, besides map[string]bool) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	var old []string
@@ -201,9 +205,9 @@ func (p *Provider) confirmed(ctx context.Context, key lb.Key, besides map[string
 	return out, nil
 }
 
-// oursAmong are those of some certificates that belong to a load balancer, with the tags that they have at this moment.
-// A role of an earlier version of the policy is not allowed to read the tags of others: those that it may not read are
-// not ours.
+// oursAmong are those of some certificates that belong to a load balancer, with the tags that they
+// have at this moment. A role of an earlier version of the policy is not allowed to read the tags
+// of others: those that it may not read are not ours.
 func (p *Provider) oursAmong(ctx context.Context, key lb.Key, arns []string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	for _, arn := range arns {

@@ -17,8 +17,8 @@ import (
 // This file writes the settings of listeners and reads them back, as settings.go does those of load
 // balancers.
 
-// What of a listener can be written besides attributes. A trust store that was asked for by its name is
-// read back as its name.
+// What of a listener can be written besides attributes. A trust store that was asked for by its
+// name is read back as its name.
 const (
 	writtenPolicy     = "tls-policy"
 	writtenMutual     = "mutual-authentication"
@@ -71,8 +71,8 @@ func (p *Provider) listenerTags(key lb.Key, want lb.Listener) map[string]string 
 	return tags
 }
 
-// security is what HTTPS needs of a listener: its default certificate, its TLS policy, and what is done
-// with the certificates of clients. What was written before and is gone has AWS's default.
+// security is what HTTPS needs of a listener: its default certificate, its TLS policy, and what is
+// done with the certificates of clients. What was written before and is gone has AWS's default.
 type security struct {
 	certificates []elb.Certificate
 	policy       *string
@@ -103,8 +103,9 @@ func (p *Provider) security(ctx context.Context, seen *lb.Observed, want lb.List
 	return out, err
 }
 
-// policyFor is the security policy that a change of a listener names. AWS gives none by itself: "If you change the protocol
-// from HTTP to HTTPS, you must add the security policy and server certificate properties"
+// policyFor is the security policy that a change of a listener names. AWS gives none by itself: "If
+// you change the protocol from HTTP to HTTPS, you must add the security policy and server
+// certificate properties"
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_ModifyListener.html).
 func policyFor(before string, after elb.ProtocolEnum, said *string) *string {
 	if said == nil && after == elb.ProtocolEnumHttps && before != string(elb.ProtocolEnumHttps) {
@@ -162,8 +163,8 @@ func writtenSecretsIn(tags map[string]string) lb.Digest {
 	return ""
 }
 
-// listenerDigest is that of the settings: what the tag says, or, looked at deeply, of what is there of
-// that which was written.
+// listenerDigest is that of the settings: what the tag says, or, looked at deeply, of what is there
+// of that which was written.
 func (l *look) listenerDigest(of elb.Listener) lb.Digest {
 	arn := aws.ToString(of.ListenerArn)
 	tags := l.tags[arn]

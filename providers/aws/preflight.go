@@ -21,8 +21,8 @@ import (
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
-// This file looks at an account before an operator works in it, and changes nothing: credentials, region and
-// VPC here, and what stands in these in the files beside.
+// This file looks at an account before an operator works in it, and changes nothing: credentials,
+// region and VPC here, and what stands in these in the files beside.
 
 // An inspection is what is known of the account so far.
 type inspection struct {
@@ -42,7 +42,8 @@ func (i *inspection) failed(id, title string, err error) {
 	i.note(check.Unsure(id, title, err.Error(), ""))
 }
 
-// Check looks at what load balancers need of an account. What cannot be found out is a finding, too.
+// Check looks at what load balancers need of an account. What cannot be found out is a finding,
+// too.
 func (a Access) Check(ctx context.Context) []check.Finding {
 	i := &inspection{access: a}
 	if i.identify(ctx) && i.locate(ctx) {
@@ -98,7 +99,8 @@ func (i *inspection) identify(ctx context.Context) bool {
 	return true
 }
 
-// foreign reports whether an answer is none that AWS gives: it cannot be read, or is an error without a code.
+// foreign reports whether an answer is none that AWS gives: it cannot be read, or is an error
+// without a code.
 func foreign(err error) bool {
 	var unreadable *smithy.DeserializationError
 	return errors.As(err, &unreadable) || errorcode.Of(err) == "UnknownError"

@@ -21,7 +21,8 @@ import (
 // roles is what the tags begin with by which subnets are chosen.
 const roles = "kubernetes.io/role/"
 
-// lookAtSubnets says which subnets load balancers of each scheme would get, and what is wrong with tags.
+// lookAtSubnets says which subnets load balancers of each scheme would get, and what is wrong with
+// tags.
 func (i *inspection) lookAtSubnets(ctx context.Context) {
 	open, err := i.cloud.reachable(ctx, time.Now())
 	if err != nil {
@@ -55,8 +56,8 @@ func (i *inspection) lookAtSubnet(s ec2types.Subnet, open bool) {
 			chosen = true
 		}
 	}
-	// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html, "Subnets for
-	// your load balancer": at least eight free addresses in each subnet.
+	// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html,
+	// "Subnets for your load balancer": at least eight free addresses in each subnet.
 	if free := aws.ToInt32(s.AvailableIpAddressCount); chosen && free < leastFree {
 		bad(fmt.Sprintf("%d addresses are free, and AWS asks for %d", free, leastFree), "free some, or tag another subnet of "+aws.ToString(s.AvailabilityZone))
 	}
@@ -115,7 +116,8 @@ func (i *inspection) lookAtNodeGroups(ctx context.Context) {
 		i.note(check.Bad(id, title, "none in "+i.cloud.vpc+" has the tag "+tagCluster+a.Cluster, "tag the security group of the nodes, or mend --aws-cluster-name"))
 		return
 	}
-	// https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html: 60 rules a group, and each source counts.
+	// https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html: 60 rules a group, and
+	// each source counts.
 	const most = 60
 	for _, g := range found {
 		group := aws.ToString(g.GroupId)

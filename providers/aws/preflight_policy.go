@@ -17,7 +17,8 @@ import (
 //go:embed policy.json
 var policyText []byte
 
-// A right is an action that a statement of the policy allows, with an example of what it allows it on.
+// A right is an action that a statement of the policy allows, with an example of what it allows it
+// on.
 type right struct {
 	statement string
 	action    string
@@ -38,8 +39,8 @@ func (t *texts) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*[]string)(t))
 }
 
-// rights are those of the policy for a caller in a region, whose cluster has a name. Statements about a cluster
-// are left out where it has none.
+// rights are those of the policy for a caller in a region, whose cluster has a name. Statements
+// about a cluster are left out where it has none.
 func rights(me arn.ARN, region, cluster string) ([]right, error) {
 	var policy struct {
 		Statement []struct {

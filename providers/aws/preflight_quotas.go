@@ -54,15 +54,16 @@ func (i *inspection) lookAtQuotas(ctx context.Context) {
 	i.lookAtImports(ctx)
 }
 
-// How many imports of a year AWS publishes (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), and how many some
-// new accounts have (https://github.com/panther-labs/panther/pull/386).
+// How many imports of a year AWS publishes
+// (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), and how many some new
+// accounts have (https://github.com/panther-labs/panther/pull/386).
 const (
 	usualImports = 5000
 	fewImports   = 20
 )
 
-// lookAtImports says how many imports of the year are known to be used. AWS tells of the certificates that are there
-// only, and those that were deleted count, too.
+// lookAtImports says how many imports of the year are known to be used. AWS tells of the
+// certificates that are there only, and those that were deleted count, too.
 func (i *inspection) lookAtImports(ctx context.Context) {
 	const id, title = "aws/quota/imports-of-the-year", `quota "Imported certificates in last 365 days" (L-3808DC70)`
 	found, err := i.imported(ctx)
@@ -87,7 +88,8 @@ func importsOfTheYear(id, title string, found []acmtypes.CertificateSummary, now
 	return check.Good(id, title, detail)
 }
 
-// full says how much of a quota is used. Most is the account's own, or 0 where only the usual one is known.
+// full says how much of a quota is used. Most is the account's own, or 0 where only the usual one
+// is known.
 func full(id, title string, used, most int, usual string) check.Finding {
 	const raise = "ask AWS to raise it, or delete what nothing uses"
 	if most > 0 {

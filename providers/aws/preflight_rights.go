@@ -22,8 +22,8 @@ import (
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
-// This file finds out which of the actions of docs/iam-policy.json the caller is allowed: from IAM, where it
-// may be asked, and else by calls that change nothing, as far as there are some.
+// This file finds out which of the actions of docs/iam-policy.json the caller is allowed: from IAM,
+// where it may be asked, and else by calls that change nothing, as far as there are some.
 
 // occasional are the statements that only some need, and what for.
 var occasional = map[string]string{
@@ -148,7 +148,8 @@ func (i *inspection) tried(ctx context.Context, all []right) []verdict {
 	return out
 }
 
-// notThere are the codes by which an action says that what a probe asks about is not there, as its API documents:
+// notThere are the codes by which an action says that what a probe asks about is not there, as its
+// API documents:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_Operations.html
 // https://docs.aws.amazon.com/acm/latest/APIReference/API_DescribeCertificate.html
 // https://docs.aws.amazon.com/waf/latest/DDOSAPIReference/API_DescribeProtection.html
@@ -167,8 +168,8 @@ var notThere = map[string]string{
 	"wafv2:GetWebACLForResource":                          "WAFNonexistentItem",
 }
 
-// judge says what the answer to a call tells about an action. A call about what does not exist is allowed where
-// it is told so by the code for that; any other error tells nothing.
+// judge says what the answer to a call tells about an action. A call about what does not exist is
+// allowed where it is told so by the code for that; any other error tells nothing.
 func judge(action string, err error) verdict {
 	code := errorcode.Of(err)
 	switch {

@@ -13,7 +13,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// TestProbe tries the provider where it is served to another process. It has sign-in, so that it is sent a client secret.
+// TestProbe tries the provider where it is served to another process. It has sign-in, so that it is
+// sent a client secret.
 func TestProbe(t *testing.T) {
 	cloud := aws.New(aws.Options{Config: albsim.New(albsim.Options{}).Config(), Installation: "test", VPC: albsim.VPC, Settle: time.Nanosecond})
 	server := httptest.NewServer(serve.New(cloud, serve.Options{}))

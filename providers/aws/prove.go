@@ -17,9 +17,10 @@ import (
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
-// This file tries what is assumed of AWS (assumptions.go) on a load balancer that stands. Rules that are made for it have
-// priorities that no plan uses, and are deleted. An answer counts for what it says: a refusal that names something else
-// tells nothing, and what AWS says to have taken is read back.
+// This file tries what is assumed of AWS (assumptions.go) on a load balancer that stands. Rules
+// that are made for it have priorities that no plan uses, and are deleted. An answer counts for
+// what it says: a refusal that names something else tells nothing, and what AWS says to have taken
+// is read back.
 
 // A trial is a load balancer that things are tried on.
 type trial struct {
@@ -160,14 +161,16 @@ func (t *trial) ruleAt(ctx context.Context, priority int32, conditions ...elb.Ru
 	return said(made.RuleArn, "CreateRule", "an ARN")
 }
 
-// drop deletes a rule, also when the trial is told to end. What it leaves goes with the load balancer.
+// drop deletes a rule, also when the trial is told to end. What it leaves goes with the load
+// balancer.
 func (t *trial) drop(ctx context.Context, arn string) {
 	if arn != "" {
 		_, _ = t.elb.DeleteRule(context.WithoutCancel(ctx), &elbapi.DeleteRuleInput{RuleArn: aws.String(arn)})
 	}
 }
 
-// described reads a rule back, which may take until it can be read. It is nil where it is not found by then.
+// described reads a rule back, which may take until it can be read. It is nil where it is not found
+// by then.
 func (t *trial) described(ctx context.Context, arn string) (rule *elb.Rule, took time.Duration, err error) {
 	took, _, err = t.until(ctx, func(ctx context.Context) (bool, error) {
 		out, err := t.elb.DescribeRules(ctx, &elbapi.DescribeRulesInput{RuleArns: []string{arn}})
@@ -185,16 +188,17 @@ func (t *trial) described(ctx context.Context, arn string) (rule *elb.Rule, took
 	return rule, took, err
 }
 
-// An answer is what AWS makes of a rule. One that is neither taken nor refused is described otherwise than it was
-// asked for.
+// An answer is what AWS makes of a rule. One that is neither taken nor refused is described
+// otherwise than it was asked for.
 type answer struct {
 	taken, refused bool
 	detail         string
 	as             string // how one that is taken is described
 }
 
-// ask makes a rule and reads it back. AWS refuses it where its answer is one of those for what a rule says, and names a
-// value of the rule or has one of some words; anything else is an error, by which nothing is known.
+// ask makes a rule and reads it back. AWS refuses it where its answer is one of those for what a
+// rule says, and names a value of the rule or has one of some words; anything else is an error, by
+// which nothing is known.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateRule.html
 func (t *trial) ask(ctx context.Context, words []string, conditions ...elb.RuleCondition) (answer, error) {
 	arn, err := t.rule(ctx, conditions...)
@@ -276,7 +280,8 @@ func paths(values ...string) elb.RuleCondition {
 	return elb.RuleCondition{Field: aws.String("path-pattern"), PathPatternConfig: &elb.PathPatternConditionConfig{Values: values}}
 }
 
-// values tries how many values a condition takes. The guide says three a condition, the quotas five a rule:
+// values tries how many values a condition takes. The guide says three a condition, the quotas five
+// a rule:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html
 func (t *trial) values(ctx context.Context) outcome {
 	try := func(n int) (answer, error) {
@@ -297,8 +302,8 @@ func (t *trial) values(ctx context.Context) outcome {
 	return wrong(fmt.Sprintf("five are %s; three are %s", five.detail, three.detail))
 }
 
-// readBack tries whether a rule is described as it was sent. Where it is not, and says the same, nothing is written anew.
-// https://github.com/go-to-k/cdk-real-drift/pull/330
+// readBack tries whether a rule is described as it was sent. Where it is not, and says the same,
+// nothing is written anew. https://github.com/go-to-k/cdk-real-drift/pull/330
 func (t *trial) readBack(ctx context.Context) outcome {
 	asked := []elb.RuleCondition{
 		hosts("z.Prove.invalid", "a.prove.invalid"),
@@ -326,8 +331,8 @@ func (t *trial) wildcards(ctx context.Context) outcome {
 	return out
 }
 
-// expressions tries whether regular expressions are understood: not every partition has them, and rules are said
-// without them there.
+// expressions tries whether regular expressions are understood: not every partition has them, and
+// rules are said without them there.
 func (t *trial) expressions(ctx context.Context) outcome {
 	got, err := t.ask(ctx, []string{"regex", "regular expression"}, elb.RuleCondition{
 		Field: aws.String("path-pattern"), PathPatternConfig: &elb.PathPatternConditionConfig{RegexValues: []string{"^/prove/[0-9]+$"}},
@@ -335,8 +340,8 @@ func (t *trial) expressions(ctx context.Context) outcome {
 	return expressionsIn(t.balancer, got, err)
 }
 
-// expressionsIn is the outcome in the partition of a load balancer. One other than that of the documentation may have none,
-// which is no fault.
+// expressionsIn is the outcome in the partition of a load balancer. One other than that of the
+// documentation may have none, which is no fault.
 func expressionsIn(balancer string, got answer, err error) outcome {
 	if err == nil && got.refused && !commercial(balancer) {
 		return outcome{check.Unknown, "absent in this partition, so rules are said without them, which takes more of them: " + got.detail}
@@ -344,7 +349,8 @@ func expressionsIn(balancer string, got answer, err error) outcome {
 	return asItIs(got, err)
 }
 
-// source tries the address that parking rules have, and, to tell, the one that AWS documents as forbidden.
+// source tries the address that parking rules have, and, to tell, the one that AWS documents as
+// forbidden.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html
 func (t *trial) source(ctx context.Context) outcome {
 	try := func(cidr string) (answer, error) {
@@ -361,8 +367,8 @@ func (t *trial) source(ctx context.Context) outcome {
 	return out
 }
 
-// again makes a target group that is there, which AWS returns where all is the same, and a rule at a priority that is
-// taken. Load balancers and listeners are made twice by a scenario.
+// again makes a target group that is there, which AWS returns where all is the same, and a rule at
+// a priority that is taken. Load balancers and listeners are made twice by a scenario.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateTargetGroup.html
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateRule.html
 func (t *trial) again(ctx context.Context) outcome {
@@ -467,7 +473,8 @@ func (t *trial) swap(ctx context.Context) outcome {
 	return holds("taken")
 }
 
-// until looks until something is seen, for as long as reads are believed to lag, and says how long that took.
+// until looks until something is seen, for as long as reads are believed to lag, and says how long
+// that took.
 func (t *trial) until(ctx context.Context, seen func(context.Context) (bool, error)) (time.Duration, bool, error) {
 	most := t.recent.lag
 	for began := time.Now(); ; {

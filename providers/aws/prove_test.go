@@ -6,7 +6,8 @@ import (
 	"fairlead.dev/fairlead/model/check"
 )
 
-// A partition of AWS that has no regular expressions is told from an answer that is not as documented.
+// A partition of AWS that has no regular expressions is told from an answer that is not as
+// documented.
 func TestExpressionsMayBeAbsentFromAPartition(t *testing.T) {
 	const balancer = ":elasticloadbalancing:us-gov-west-1:123456789012:loadbalancer/app/fl-prove/0123456789abcdef"
 	for _, c := range []struct {

@@ -21,16 +21,17 @@ import (
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
-// This file tells a thing that AWS does not find yet from one that is not there. AWS's services are eventually
-// consistent: a call right after the one that made a thing can be told that there is none
-// (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). AWS publishes no bound.
+// This file tells a thing that AWS does not find yet from one that is not there. AWS's services are
+// eventually consistent: a call right after the one that made a thing can be told that there is
+// none (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). AWS publishes
+// no bound.
 
-// recentFor is how long a thing that this process made is taken for there, whatever AWS says, unless Options.Lag says
-// otherwise.
+// recentFor is how long a thing that this process made is taken for there, whatever AWS says,
+// unless Options.Lag says otherwise.
 const recentFor = 2 * time.Minute
 
-// unfound are the codes by which AWS says that it does not find something, each with what the ARN or the ID of
-// such a thing has in it.
+// unfound are the codes by which AWS says that it does not find something, each with what the ARN
+// or the ID of such a thing has in it.
 var unfound = map[string]string{
 	"LoadBalancerNotFound":            ":loadbalancer/",
 	"ListenerNotFound":                ":listener/",
@@ -45,7 +46,8 @@ var unfound = map[string]string{
 	"InvalidResource":                 ":loadbalancer/", // of Shield
 }
 
-// Until a call finds what was made a moment ago it is not made again for this long at first, and longer each time.
+// Until a call finds what was made a moment ago it is not made again for this long at first, and
+// longer each time.
 const (
 	tooSoonWait    = time.Second
 	tooSoonWaitMax = 15 * time.Second
@@ -53,8 +55,8 @@ const (
 
 // Recent is what this process made a moment ago, by ARN or ID.
 type recent struct {
-	// vanished is told of what AWS does not find, and reports whether this process knew it. Then the next try does
-	// without it.
+	// vanished is told of what AWS does not find, and reports whether this process knew it. Then the
+	// next try does without it.
 	vanished func(ids []string) bool
 	lag      time.Duration // how long a moment is
 
@@ -79,8 +81,8 @@ func (r *recent) into(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Recent", r.watch), middleware.After) //nolint:misspell // the SDK names it so
 }
 
-// watch notes what a call made or deleted. An error that says that something made a moment ago is not there becomes
-// a tooSoon.
+// watch notes what a call made or deleted. An error that says that something made a moment ago is
+// not there becomes a tooSoon.
 func (r *recent) watch(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 	began := time.Now()
 	operation := awsmiddleware.GetOperationName(ctx)
@@ -149,7 +151,8 @@ func (r *recent) wait(operation, kind string, call any, said error) {
 	}
 }
 
-// unfound reports whether some call did not find a thing that was made a moment ago, and is made again later.
+// unfound reports whether some call did not find a thing that was made a moment ago, and is made
+// again later.
 func (r *recent) unfound(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,8 +164,9 @@ func (r *recent) unfound(id string) bool {
 	return false
 }
 
-// madeBy are the ARNs or IDs of what a call made. What else its answer names was there before: the target groups that a
-// rule forwards to, the certificates and the trust store that an Ingress names.
+// madeBy are the ARNs or IDs of what a call made. What else its answer names was there before: the
+// target groups that a rule forwards to, the certificates and the trust store that an Ingress
+// names.
 func madeBy(in, out any) []string {
 	var made []*string
 	switch out := out.(type) {
@@ -213,7 +217,8 @@ func (r *recent) forget(texts []string) {
 	}
 }
 
-// pathOf is where a listener or a rule is, or a load balancer: what is inside of something has that before its own.
+// pathOf is where a listener or a rule is, or a load balancer: what is inside of something has that
+// before its own.
 func pathOf(arn string) string {
 	_, resource, found := strings.Cut(arn, ":elasticloadbalancing:")
 	if !found {
@@ -223,7 +228,8 @@ func pathOf(arn string) string {
 	return path
 }
 
-// unlisted is what this process made a moment ago for a load balancer and a look did not find; "" for nothing.
+// unlisted is what this process made a moment ago for a load balancer and a look did not find; ""
+// for nothing.
 func (r *recent) unlisted(name string, found map[string]bool) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -277,7 +283,8 @@ func textsIn(v reflect.Value) []string {
 	return out
 }
 
-// tooSoon is AWS's answer that it does not find what this process made a moment ago, or knew until now.
+// tooSoon is AWS's answer that it does not find what this process made a moment ago, or knew until
+// now.
 type tooSoon struct{ error }
 
 func (t tooSoon) Unwrap() error { return t.error }

@@ -40,7 +40,8 @@ func missingFrom(r *recent, operation, code string, in any) bool {
 	return isTooSoon(r.ask(operation, in, nil, &smithy.GenericAPIError{Code: code}))
 }
 
-// Of an answer only what the call made counts as made a moment ago. What else it names was there before.
+// Of an answer only what the call made counts as made a moment ago. What else it names was there
+// before.
 func TestOnlyWhatWasMadeIsRecent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &recent{lag: recentFor, vanished: func([]string) bool { return false }}

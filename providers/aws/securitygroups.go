@@ -19,9 +19,9 @@ import (
 )
 
 // This file keeps the security groups of load balancers. Each load balancer has one of its own, its
-// firewall, which says who may connect to which port, and one that it shares with all others: what targets
-// admit is what comes from there (nodegroups.go). Where a class brings groups of its own, or the operator is
-// to leave groups alone, there are neither.
+// firewall, which says who may connect to which port, and one that it shares with all others: what
+// targets admit is what comes from there (nodegroups.go). Where a class brings groups of its own,
+// or the operator is to leave groups alone, there are neither.
 
 // everywhere is where everybody is.
 var everywhere = []string{"0.0.0.0/0", "::/0"}
@@ -60,8 +60,8 @@ func (g grant) permission() ec2types.IpPermission {
 	return p
 }
 
-// grantsIn are the grants of a security group, as far as they are of the kind that Fairlead makes: one TCP
-// port at a time.
+// grantsIn are the grants of a security group, as far as they are of the kind that Fairlead makes:
+// one TCP port at a time.
 func grantsIn(g ec2types.SecurityGroup) []grant {
 	var out []grant
 	for _, p := range g.IpPermissions {
@@ -85,7 +85,8 @@ func grantsIn(g ec2types.SecurityGroup) []grant {
 	return out
 }
 
-// fence makes sure of the security groups of a load balancer. The firewall is "" where it keeps none.
+// fence makes sure of the security groups of a load balancer. The firewall is "" where it keeps
+// none.
 func (p *Provider) fence(ctx context.Context, want lb.LoadBalancer) (groups []string, firewall string, err error) {
 	p.lend(want.Key, len(want.Settings.SecurityGroups) > 0)
 	if p.unfenced || len(want.Settings.SecurityGroups) > 0 {
@@ -108,7 +109,8 @@ func aboutFirewall(key lb.Key) string {
 	return about[:min(len(about), 255)]
 }
 
-// writeFence gives a load balancer its security groups, and its firewall the grants of its listeners.
+// writeFence gives a load balancer its security groups, and its firewall the grants of its
+// listeners.
 func (p *Provider) writeFence(ctx context.Context, b *balancer, seen *lb.Observed, want lb.LoadBalancer) (firewall string, err error) {
 	groups, firewall, err := p.fence(ctx, want)
 	if err != nil || len(groups) == 0 {
@@ -154,7 +156,8 @@ func (p *Provider) openPort(ctx context.Context, seen *lb.Observed, l lb.Listene
 	return p.authorize(ctx, seen.Firewall, grantsTo(l.Port, l.Settings.Inbound))
 }
 
-// changePort makes those who get through to a port the clients of its listener; nobody, where there is none.
+// changePort makes those who get through to a port the clients of its listener; nobody, where there
+// is none.
 func (p *Provider) changePort(ctx context.Context, seen *lb.Observed, port int32, grants []grant) error {
 	if seen.Firewall == "" {
 		return p.unwalled(seen.Key)
@@ -180,7 +183,8 @@ func (p *Provider) grant(ctx context.Context, group string, grants []grant) erro
 	return err
 }
 
-// admit makes the grants of a security group what is wanted, as far as they are ours: more before less.
+// admit makes the grants of a security group what is wanted, as far as they are ours: more before
+// less.
 func (p *Provider) admit(ctx context.Context, group string, want []grant, ours func(grant) bool) error {
 	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: []string{group}})
 	if err != nil {
@@ -199,8 +203,8 @@ func (p *Provider) admit(ctx context.Context, group string, want []grant, ours f
 	return p.revoke(ctx, group, surplus)
 }
 
-// grantAll adds grants to a security group. Where AWS says that some are there, though it does not list them yet, they are
-// added one by one: what is to be taken away does not wait for that.
+// grantAll adds grants to a security group. Where AWS says that some are there, though it does not
+// list them yet, they are added one by one: what is to be taken away does not wait for that.
 func (p *Provider) grantAll(ctx context.Context, group string, missing []grant) error {
 	if len(missing) == 0 {
 		return nil
@@ -236,8 +240,8 @@ func (p *Provider) revoke(ctx context.Context, group string, grants []grant) err
 	return explained("shutting out of security group "+group, err)
 }
 
-// group makes a security group with tags, or gives them to the one of ours that has the name already. The one that this
-// process made a moment ago may not be found by its name yet.
+// group makes a security group with tags, or gives them to the one of ours that has the name
+// already. The one that this process made a moment ago may not be found by its name yet.
 func (p *Provider) group(ctx context.Context, name, about, made string, tags map[string]string) (string, error) {
 	if made != "" && p.recent.unfound(made) {
 		return made, nil
@@ -264,8 +268,8 @@ func (p *Provider) group(ctx context.Context, name, about, made string, tags map
 	return said(out.GroupId, "CreateSecurityGroup", "an ID")
 }
 
-// whoseGroup says why a security group is not ours that AWS says is there: another owner has it, or it was made a
-// moment ago and is not found yet.
+// whoseGroup says why a security group is not ours that AWS says is there: another owner has it, or
+// it was made a moment ago and is not found yet.
 func (p *Provider) whoseGroup(ctx context.Context, name string) error {
 	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(p.inVPC(), ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}})})
 	switch {
@@ -295,7 +299,8 @@ func tagsIn(g ec2types.SecurityGroup) map[string]string {
 	return out
 }
 
-// retagGroup gives a security group the tags that it lacks, and takes away those that it was given before.
+// retagGroup gives a security group the tags that it lacks, and takes away those that it was given
+// before.
 func (p *Provider) retagGroup(ctx context.Context, g ec2types.SecurityGroup, after map[string]string) error {
 	before, id := tagsIn(g), aws.ToString(g.GroupId)
 	var gone []ec2types.Tag
@@ -383,8 +388,9 @@ func (p *Provider) namedGroups(ctx context.Context, names []string) ([]string, e
 	return slices.Compact(out), nil
 }
 
-// deleteFirewall removes the security group of a load balancer, once AWS is done with it. The last one takes
-// along the group that all of them share. One that is not known is looked for by its name.
+// deleteFirewall removes the security group of a load balancer, once AWS is done with it. The last
+// one takes along the group that all of them share. One that is not known is looked for by its
+// name.
 func (p *Provider) deleteFirewall(ctx context.Context, seen *lb.Observed) error {
 	firewall := seen.Firewall
 	if firewall == "" {
@@ -460,8 +466,8 @@ func (l *look) inboundOf(port int32) []string {
 	return out
 }
 
-// strange are the security groups of a load balancer where they are not those that it should have, where ports are open
-// on which there is no listener, and where the nodes do not admit it.
+// strange are the security groups of a load balancer where they are not those that it should have,
+// where ports are open on which there is no listener, and where the nodes do not admit it.
 func (l *look) strange() []string {
 	if l.firewall == "" {
 		return nil

@@ -15,11 +15,12 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file writes the settings of load balancers and reads them back, as attributes.go does theirs: a tag
-// lists what was written, so that what a class does not say any more goes back to AWS's default.
+// This file writes the settings of load balancers and reads them back, as attributes.go does
+// theirs: a tag lists what was written, so that what a class does not say any more goes back to
+// AWS's default.
 
-// What of a load balancer a class may set, as the list of what was written names it: these, attributes by
-// their own names, and tags.
+// What of a load balancer a class may set, as the list of what was written names it: these,
+// attributes by their own names, and tags.
 const (
 	writtenSubnets = "subnets"
 	writtenFamily  = "ip-family"
@@ -99,8 +100,8 @@ type balancer struct {
 
 func (b *balancer) arn() string { return aws.ToString(b.LoadBalancerArn) }
 
-// writeSettings makes the settings of a load balancer what is wanted, and then writes the digest that says
-// so.
+// writeSettings makes the settings of a load balancer what is wanted, and then writes the digest
+// that says so.
 func (p *Provider) writeSettings(ctx context.Context, b *balancer, want lb.LoadBalancer) error {
 	gone := slices.DeleteFunc(writtenIn(b.tags), func(name string) bool { return slices.Contains(writtenOf(want.Settings), name) })
 	if err := p.writeNetwork(ctx, b, want.Settings, gone); err != nil {
@@ -148,8 +149,9 @@ func (p *Provider) forgetPlace(l *look) {
 	}
 }
 
-// digest is that of the settings: what the tag says, or, looked at deeply, of what is there of that which
-// was written. Where they were not written to the end, or the firewall is gone, there is none.
+// digest is that of the settings: what the tag says, or, looked at deeply, of what is there of that
+// which was written. Where they were not written to the end, or the firewall is gone, there is
+// none.
 func (l *look) digest() lb.Digest {
 	if l.bare {
 		return ""
@@ -172,7 +174,8 @@ func (l *look) digest() lb.Digest {
 	return lb.DigestOf(s)
 }
 
-// tagsThroughout are those of some tags that the firewall of the load balancer has, too, if it has one.
+// tagsThroughout are those of some tags that the firewall of the load balancer has, too, if it has
+// one.
 func (l *look) tagsThroughout(tags map[string]string) map[string]string {
 	if l.firewall == "" {
 		return tags
@@ -189,8 +192,8 @@ func (l *look) tagsThroughout(tags map[string]string) map[string]string {
 // deletionProtection is the attribute that keeps a load balancer from being deleted.
 const deletionProtection = "deletion_protection.enabled"
 
-// readDeletionProtection reads whether the load balancer is protected from being deleted, where its class
-// ever said so, or AWS would not delete it.
+// readDeletionProtection reads whether the load balancer is protected from being deleted, where its
+// class ever said so, or AWS would not delete it.
 func (p *Provider) readDeletionProtection(ctx context.Context, l *look, _ map[string]map[string]string) error {
 	if l.balancer == nil {
 		return nil

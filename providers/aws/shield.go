@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file gives load balancers the protection of AWS Shield Advanced. A tag says that one was given, and its
-// name that it was by us: what somebody else gave stays.
+// This file gives load balancers the protection of AWS Shield Advanced. A tag says that one was
+// given, and its name that it was by us: what somebody else gave stays.
 
 // How long a subscription is known, and how long that there is none.
 const (
@@ -20,8 +20,8 @@ const (
 	subscriptionPause = time.Minute
 )
 
-// unshielded is why load balancers cannot be shielded, or "". That it cannot be told is a reason, too: nothing
-// else waits for it.
+// unshielded is why load balancers cannot be shielded, or "". That it cannot be told is a reason,
+// too: nothing else waits for it.
 func (p *Provider) unshielded(ctx context.Context) string {
 	read := func() (shieldtypes.SubscriptionState, error) {
 		out, err := p.shields.GetSubscriptionState(ctx, &shield.GetSubscriptionStateInput{})
@@ -91,8 +91,9 @@ func (p *Provider) shieldOf(ctx context.Context, arn string) (*shieldtypes.Prote
 	return out.Protection, nil
 }
 
-// readShield reads whether a load balancer was given a protection: from the tag, or, looked at deeply, whether
-// it has one. Somebody else's does where there is to be one, and is none of ours where there is not.
+// readShield reads whether a load balancer was given a protection: from the tag, or, looked at
+// deeply, whether it has one. Somebody else's does where there is to be one, and is none of ours
+// where there is not.
 func (p *Provider) readShield(ctx context.Context, l *look, _ map[string]map[string]string) error {
 	if l.balancer == nil {
 		return nil

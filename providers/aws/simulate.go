@@ -20,8 +20,8 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// This file asks IAM what the policies of a role allow. It is the only call of IAM that is made, and made by
-// hand: the client of the SDK is larger than all that is used of it here.
+// This file asks IAM what the policies of a role allow. It is the only call of IAM that is made,
+// and made by hand: the client of the SDK is larger than all that is used of it here.
 //
 // https://docs.aws.amazon.com/IAM/latest/APIReference/API_SimulatePrincipalPolicy.html
 
@@ -36,8 +36,8 @@ type simulation struct {
 // decisions are what IAM says of each action: allowed, explicitDeny or implicitDeny.
 type decisions map[string]string
 
-// principal is the ARN that policies are attached to: of a session, that of its role. The path of a role is not
-// in the ARN of its sessions; a role with one is not found by this.
+// principal is the ARN that policies are attached to: of a session, that of its role. The path of a
+// role is not in the ARN of its sessions; a role with one is not found by this.
 func principal(me arn.ARN) string {
 	session, assumed := strings.CutPrefix(me.Resource, "assumed-role/")
 	if me.Service == "sts" && assumed {

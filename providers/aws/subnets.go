@@ -18,8 +18,9 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file chooses the subnets that a load balancer stands in: those that its class names, or one in each
-// availability zone. The choice is made once, and thought over when the load balancer is looked at deeply.
+// This file chooses the subnets that a load balancer stands in: those that its class names, or one
+// in each availability zone. The choice is made once, and thought over when the load balancer is
+// looked at deeply.
 
 // The tags by which people say what subnets are for.
 const (
@@ -40,8 +41,8 @@ type place struct {
 	groups  []string // security groups, where the class names some
 }
 
-// stand notes where a load balancer is to stand: where it does, and what is missing, if nothing fits, or if it
-// cannot have its name.
+// stand notes where a load balancer is to stand: where it does, and what is missing, if nothing
+// fits, or if it cannot have its name.
 func (p *Provider) stand(ctx context.Context, n lb.Network, facts *lb.Facts) error {
 	if n.Key == "" {
 		return nil
@@ -99,8 +100,8 @@ func (p *Provider) leave(key lb.Key) {
 	delete(p.places, key)
 }
 
-// choose chooses subnets. Those that the load balancer stands in already stay, as long as they fit. What was
-// read a moment ago is good enough to find some, and not to say that there are none.
+// choose chooses subnets. Those that the load balancer stands in already stay, as long as they fit.
+// What was read a moment ago is good enough to find some, and not to say that there are none.
 func (p *Provider) choose(ctx context.Context, n lb.Network, standing []string) ([]string, error) {
 	now := time.Now()
 	chosen, err := p.chooseSince(ctx, now.Add(-networkLife), n, standing)
@@ -137,8 +138,8 @@ func (p *Provider) chooseSince(ctx context.Context, when time.Time, n lb.Network
 	return chosen, nil
 }
 
-// ofOneKind are the subnets to choose from: those in availability zones, unless the tags of the class are those of
-// others.
+// ofOneKind are the subnets to choose from: those in availability zones, unless the tags of the
+// class are those of others.
 func (p *Provider) ofOneKind(n lb.Network, subnets []ec2types.Subnet) []ec2types.Subnet {
 	out := slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool { return !p.regional(s) })
 	if fits := hasTags(n.SubnetTags); len(n.SubnetTags) > 0 && !slices.ContainsFunc(out, fits) {
@@ -154,13 +155,15 @@ func hasTags(tags map[string]string) func(ec2types.Subnet) bool {
 	}
 }
 
-// regional reports whether a subnet is in an availability zone of the region, and not in a Local Zone, in a Wavelength
-// Zone or on an Outpost: "the zones must be of the same type"
-// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html). "The code for
-// an Availability Zone is its Region code followed by a letter identifier"
-// (https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-availability-zones.html); those of Local Zones
-// and Wavelength Zones have a location in between, as us-west-2-lax-1a and us-east-1-wl1-bos-wlz-1
-// (https://docs.aws.amazon.com/local-zones/latest/ug/available-local-zones.html). So it takes no call.
+// regional reports whether a subnet is in an availability zone of the region, and not in a Local
+// Zone, in a Wavelength Zone or on an Outpost: "the zones must be of the same type"
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html).
+// "The code for an Availability Zone is its Region code followed by a letter identifier"
+// (https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-availability-zones.html);
+// those of Local Zones and Wavelength Zones have a location in between, as us-west-2-lax-1a and
+// us-east-1-wl1-bos-wlz-1
+// (https://docs.aws.amazon.com/local-zones/latest/ug/available-local-zones.html). So it takes no
+// call.
 func (p *Provider) regional(s ec2types.Subnet) bool {
 	letter, ofRegion := strings.CutPrefix(aws.ToString(s.AvailabilityZone), p.region)
 	return s.OutpostArn == nil && (p.region == "" || ofRegion && len(letter) == 1)
@@ -182,8 +185,8 @@ func (p *Provider) named(names []string, subnets []ec2types.Subnet) ([]string, e
 	return slices.Compact(out), nil
 }
 
-// fitting tells which subnets fit, and says what makes them: the tags of the class, else the role of the
-// scheme, else whether they reach the internet, as far as that tells them apart.
+// fitting tells which subnets fit, and says what makes them: the tags of the class, else the role
+// of the scheme, else whether they reach the internet, as far as that tells them apart.
 func (p *Provider) fitting(ctx context.Context, when time.Time, n lb.Network, subnets []ec2types.Subnet) (fits func(ec2types.Subnet) bool, what string, err error) {
 	if len(n.SubnetTags) > 0 {
 		return hasTags(n.SubnetTags), "has the tags of the class", nil
@@ -244,8 +247,8 @@ func (p *Provider) inVPC() []ec2types.Filter {
 	return []ec2types.Filter{{Name: aws.String("vpc-id"), Values: []string{p.vpc}}}
 }
 
-// onePerZone are, of the subnets that fit, one in each zone: where there is one that the load balancer
-// stands in, that one, else the one with the lowest ID.
+// onePerZone are, of the subnets that fit, one in each zone: where there is one that the load
+// balancer stands in, that one, else the one with the lowest ID.
 func onePerZone(subnets []ec2types.Subnet, standing []string, fits func(ec2types.Subnet) bool) []string {
 	best := map[string]string{}
 	for _, s := range subnets {

@@ -17,8 +17,8 @@ import (
 	"fairlead.dev/fairlead/providers/prove"
 )
 
-// This file finds what runs of the proof made, and deletes it. It reads the resources and their own tags, for the
-// index of tags may not know them yet.
+// This file finds what runs of the proof made, and deletes it. It reads the resources and their own
+// tags, for the index of tags may not know them yet.
 
 // ourNames is what the names of load balancers and target groups that we make begin with.
 const ourNames = "fl-"
@@ -29,9 +29,9 @@ type remnant struct {
 	remove           func(context.Context) error
 }
 
-// Sweep deletes what the installation has, load balancers first, and returns what it found, with what kept it from being
-// deleted. AWS's answer to a delete is no proof that a thing is gone: that is a look that finds nothing. The error is of
-// what could not be looked at.
+// Sweep deletes what the installation has, load balancers first, and returns what it found, with
+// what kept it from being deleted. AWS's answer to a delete is no proof that a thing is gone: that
+// is a look that finds nothing. The error is of what could not be looked at.
 func (p *Provider) Sweep(ctx context.Context) (found []string, err error) {
 	if !strings.HasPrefix(p.installation, prove.Prefix) {
 		return nil, nil // it is no run's: load balancers of others are not for sweeping
@@ -60,8 +60,8 @@ func (p *Provider) Proofs(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// remnants are what there is of installations whose names begin with a text, in the order in which it can be deleted. Where
-// some could not be looked at, the others are returned with the error.
+// remnants are what there is of installations whose names begin with a text, in the order in which
+// it can be deleted. Where some could not be looked at, the others are returned with the error.
 func (p *Provider) remnants(ctx context.Context, prefix string) ([]remnant, error) {
 	var out []remnant
 	var failed []error
@@ -127,8 +127,8 @@ func (p *Provider) marked(ctx context.Context, prefix string, arns []string, rem
 	return out, nil
 }
 
-// certificatesLeft are those that were imported for the host of the runs. One whose tags cannot be read may be one of
-// them: the error names it.
+// certificatesLeft are those that were imported for the host of the runs. One whose tags cannot be
+// read may be one of them: the error names it.
 func (p *Provider) certificatesLeft(ctx context.Context, prefix string) ([]remnant, error) {
 	var out []remnant
 	var failed []error
@@ -165,8 +165,8 @@ func (p *Provider) certificatesLeft(ctx context.Context, prefix string) ([]remna
 	return out, errors.Join(failed...)
 }
 
-// firewallsLeft are security groups. What they admit from each other is no reason to keep them: the rules of a group go
-// with it.
+// firewallsLeft are security groups. What they admit from each other is no reason to keep them: the
+// rules of a group go with it.
 func (p *Provider) firewallsLeft(ctx context.Context, prefix string) ([]remnant, error) {
 	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(p.inVPC(), ec2types.Filter{Name: aws.String("tag:" + tagInstallation), Values: []string{prefix + "*"}})})
 	if err != nil {

@@ -46,7 +46,8 @@ func (p *Provider) owned(key lb.Key, more map[string]string) map[string]string {
 }
 
 // A key is as long as the names in it. What a tag's value has no room for is in further tags
-// (https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html: a value has 256 characters).
+// (https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html: a value
+// has 256 characters).
 const longestValue = 256
 
 // keyTag is the tag that has a part of the key: fairlead.dev/key, fairlead.dev/key.2 and so on.
@@ -89,11 +90,11 @@ func elbTags(tags map[string]string) []elb.Tag {
 	return out
 }
 
-// find lists the ARNs of resources with tags, and their tags; an empty value stands for any. What was made or deleted a moment ago may
-// be missing or still be there.
+// find lists the ARNs of resources with tags, and their tags; an empty value stands for any. What
+// was made or deleted a moment ago may be missing or still be there.
 func (p *Provider) find(ctx context.Context, tags map[string]string, types ...string) (map[string]map[string]string, error) {
-	// A page has room for as many tags as AWS allows. It can be told to count resources instead; what it makes of both
-	// is written nowhere.
+	// A page has room for as many tags as AWS allows. It can be told to count resources instead; what
+	// it makes of both is written nowhere.
 	in := &resourcegroupstaggingapi.GetResourcesInput{ResourceTypeFilters: types, TagsPerPage: aws.Int32(500)}
 	for _, k := range slices.Sorted(maps.Keys(tags)) {
 		filter := tagging.TagFilter{Key: aws.String(k)}
@@ -148,7 +149,8 @@ func (p *Provider) tag(ctx context.Context, arn string, tags map[string]string) 
 	return explained("tagging "+arn, err)
 }
 
-// retag gives a resource the tags that it has after its settings were written, the digest among them.
+// retag gives a resource the tags that it has after its settings were written, the digest among
+// them.
 func (p *Provider) retag(ctx context.Context, arn string, before, after map[string]string) error {
 	if gone := surplus(before, after); len(gone) > 0 {
 		if err := p.untag(ctx, arn, gone); err != nil {

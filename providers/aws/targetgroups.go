@@ -11,10 +11,11 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file makes target groups and changes what of them can be changed: health checks and attributes.
+// This file makes target groups and changes what of them can be changed: health checks and
+// attributes.
 
-// anyPort is what target groups have for a port. Each target is registered with its own, so that it says
-// nothing, and it cannot be changed.
+// anyPort is what target groups have for a port. Each target is registered with its own, so that it
+// says nothing, and it cannot be changed.
 const anyPort = 80
 
 // usualGroupAttributes are AWS's defaults. Attributes that only count beside another one have none.

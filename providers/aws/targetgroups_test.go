@@ -24,7 +24,8 @@ func newCloud(o albsim.Options) (*albsim.Sim, *aws.Provider) {
 	return sim, aws.New(aws.Options{Config: sim.Config(), Installation: "test", VPC: albsim.VPC, Settle: time.Nanosecond})
 }
 
-// A target group of each kind is made as it is wanted, and seen as it was made, however deep the look.
+// A target group of each kind is made as it is wanted, and seen as it was made, however deep the
+// look.
 func TestKindsOfTargetGroups(t *testing.T) {
 	health := routing.HealthCheck{Path: "/", Port: "traffic-port", Protocol: "HTTP", IntervalSeconds: 15, TimeoutSeconds: 5, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"}
 	grpc := health
@@ -77,8 +78,9 @@ func sees(t *testing.T, cloud *aws.Provider, kept *lb.Observed) {
 	}
 }
 
-// Attributes are written, changed in place, and put back to AWS's defaults when they are not asked for any
-// more, though what somebody else has set is left alone. A deep look finds what somebody has changed.
+// Attributes are written, changed in place, and put back to AWS's defaults when they are not asked
+// for any more, though what somebody else has set is left alone. A deep look finds what somebody
+// has changed.
 func TestAttributesOfTargetGroups(t *testing.T) {
 	const delay, sticky, algorithm = "deregistration_delay.timeout_seconds", "stickiness.enabled", "load_balancing.algorithm.type"
 	sim, cloud := newCloud(albsim.Options{})

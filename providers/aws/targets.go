@@ -43,7 +43,8 @@ type membership struct {
 	refused map[lb.Target]refusal
 }
 
-// membershipLife is how long nobody but this process is taken to change the members of a target group.
+// membershipLife is how long nobody but this process is taken to change the members of a target
+// group.
 const membershipLife = 10 * time.Minute
 
 // groupARN is what AWS calls a target group. One that is found by its name may be somebody else's.
@@ -170,8 +171,8 @@ func (p *Provider) healthOf(ctx context.Context, group string) ([]lb.TargetHealt
 	return found, explained("reading the health of "+group, err)
 }
 
-// healthOrLast is the same; what is known from before where AWS cannot tell the health of the group at the moment. Its
-// load balancer is looked at all the same.
+// healthOrLast is the same; what is known from before where AWS cannot tell the health of the group
+// at the moment. Its load balancer is looked at all the same.
 func (p *Provider) healthOrLast(ctx context.Context, group string) ([]lb.TargetHealth, error) {
 	found, err := p.readHealth(ctx, group)
 	if is(err, "HealthUnavailable") {
@@ -206,8 +207,9 @@ func (p *Provider) readHealth(ctx context.Context, group string) ([]lb.TargetHea
 	return found, nil
 }
 
-// SetTargets makes targets the members of a group: it adds what is missing, then removes the others. Who is there
-// is not read where it is known. What AWS refuses then may be for somebody who has left by himself.
+// SetTargets makes targets the members of a group: it adds what is missing, then removes the
+// others. Who is there is not read where it is known. What AWS refuses then may be for somebody who
+// has left by himself.
 func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
 	ctx = providers.Urgently(providers.About(ctx, key), true)
 	arn, err := p.groupARN(ctx, key, group)
@@ -282,8 +284,8 @@ func (p *Provider) deregister(ctx context.Context, group string, targets []lb.Ta
 	return p.vacate(ctx, portsIn(targets))
 }
 
-// changed notes the state that some members of a group are in from now on, or, after an error, that it is not
-// known who they are.
+// changed notes the state that some members of a group are in from now on, or, after an error, that
+// it is not known who they are.
 func (p *Provider) changed(group string, targets []lb.Target, state string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

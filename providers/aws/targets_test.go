@@ -67,7 +67,8 @@ func targets(pods string) []lb.Target {
 
 const reads, adds, removes = "DescribeTargetHealth", "RegisterTargets", "DeregisterTargets"
 
-// AWS may fail to tell the health of a group. What is there is looked at all the same, with what was known of the group.
+// AWS may fail to tell the health of a group. What is there is looked at all the same, with what
+// was known of the group.
 func TestHealthThatAWSCannotTell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t)
@@ -97,7 +98,8 @@ func TestHealthThatAWSCannotTell(t *testing.T) {
 	})
 }
 
-// A group is waited for until one of its targets is healthy: where none is, AWS sends requests to all of them.
+// A group is waited for until one of its targets is healthy: where none is, AWS sends requests to
+// all of them.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html
 func TestAGroupIsWaitedForUntilATargetIsHealthy(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -10,11 +10,13 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file is about what has a name that only this installation gives, and not its tags. Another hand may have taken them
-// away. Nothing is done to it: the role of docs/iam-policy.json may change only what has the tag of the installation, and
-// may not give that to what is there (aws:ResourceTag,
-// https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/load-balancer-authentication-access-control.html). An
-// owner of the account who puts the tags back confirms that it is ours, and it is taken over as it stands.
+// This file is about what has a name that only this installation gives, and not its tags. Another
+// hand may have taken them away. Nothing is done to it: the role of docs/iam-policy.json may change
+// only what has the tag of the installation, and may not give that to what is there
+// (aws:ResourceTag,
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/load-balancer-authentication-access-control.html).
+// An owner of the account who puts the tags back confirms that it is ours, and it is taken over as
+// it stands.
 
 // untagged says of something that it is somebody else's, or how its owner gives it back.
 func (p *Provider) untagged(what, arn string, tags, ours map[string]string) error {
@@ -32,7 +34,8 @@ func (p *Provider) wasOurs(arn string) bool {
 	return p.bared[arn] != ""
 }
 
-// deniedUntagged adds to a refusal, about something that lies inside a load balancer of ours, that it has lost its tags.
+// deniedUntagged adds to a refusal, about something that lies inside a load balancer of ours, that
+// it has lost its tags.
 func (p *Provider) deniedUntagged(err error, what, arn string, tags, ours map[string]string) error {
 	if !errors.Is(err, providers.ErrDenied) || tags[tagInstallation] != "" {
 		return err
@@ -40,7 +43,8 @@ func (p *Provider) deniedUntagged(err error, what, arn string, tags, ours map[st
 	return fmt.Errorf("%s has lost its tags, without which it may not be changed; put them back: %s: %w", what, addTags(arn, ours), err)
 }
 
-// deniedRules adds to a refusal about rules which of them have lost their tags. The tags of rules are read for that only.
+// deniedRules adds to a refusal about rules which of them have lost their tags. The tags of rules
+// are read for that only.
 func (p *Provider) deniedRules(ctx context.Context, key lb.Key, err error, arns ...string) error {
 	if !errors.Is(err, providers.ErrDenied) {
 		return err

@@ -17,11 +17,12 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file has the nodes shut ports that no target has any more, such as the node ports of Services that are gone.
+// This file has the nodes shut ports that no target has any more, such as the node ports of
+// Services that are gone.
 //
-// Nobody waits for that: it is done with whatever takes targets away, an hour after a port was let go of, for so
-// long may AWS drain a target. What is in use is then read from AWS, of all target groups of the installation,
-// and what this process is about to use counts as well.
+// Nobody waits for that: it is done with whatever takes targets away, an hour after a port was let
+// go of, for so long may AWS drain a target. What is in use is then read from AWS, of all target
+// groups of the installation, and what this process is about to use counts as well.
 
 // longestDrain is how long AWS drains a target at most.
 const longestDrain = time.Hour
@@ -36,7 +37,8 @@ type nodePorts struct {
 	left     map[int32]time.Time // when the last target was let go of that had them, or when they were to be shut
 }
 
-// coming notes that ports are about to be needed; what it returns notes that they are in use, or not needed.
+// coming notes that ports are about to be needed; what it returns notes that they are in use, or
+// not needed.
 func (p *Provider) coming(ports []int32) (over func()) {
 	count := func(by int) {
 		p.mu.Lock()
@@ -60,8 +62,8 @@ func (p *Provider) checked(ports []int32) {
 	}
 }
 
-// vacate notes that targets with some ports were let go of, and shuts ports that the last one left long ago. What
-// fails is tried again after as long.
+// vacate notes that targets with some ports were let go of, and shuts ports that the last one left
+// long ago. What fails is tried again after as long.
 func (p *Provider) vacate(ctx context.Context, ports []int32) error {
 	if p.unfenced || p.cluster == "" || !p.vacant(ports) {
 		return nil
@@ -70,7 +72,8 @@ func (p *Provider) vacate(ctx context.Context, ports []int32) error {
 	return err
 }
 
-// vacant notes that targets with some ports were let go of, and reports whether there are ports to be shut.
+// vacant notes that targets with some ports were let go of, and reports whether there are ports to
+// be shut.
 func (p *Provider) vacant(ports []int32) (due bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,8 +94,8 @@ func (p *Provider) vacant(ports []int32) (due bool) {
 	return due
 }
 
-// needs reports whether some target has a port, or is about to, or a health check goes there. Those that are
-// draining do not count.
+// needs reports whether some target has a port, or is about to, or a health check goes there. Those
+// that are draining do not count.
 func (p *Provider) needs(port int32) bool {
 	if p.ports.coming[port] > 0 || !p.ports.checks[port].IsZero() {
 		return true
@@ -179,8 +182,9 @@ func (p *Provider) portsInUse(ctx context.Context) (map[int32]bool, error) {
 	return used, nil
 }
 
-// groupsOfAll are the target groups of the installation, and those whose tags cannot be read. The index of tags is not asked:
-// it may lack a target group that was made a while ago, whose ports would be shut.
+// groupsOfAll are the target groups of the installation, and those whose tags cannot be read. The
+// index of tags is not asked: it may lack a target group that was made a while ago, whose ports
+// would be shut.
 func (p *Provider) groupsOfAll(ctx context.Context) ([]elb.TargetGroup, error) {
 	var all []elb.TargetGroup
 	pages := elbapi.NewDescribeTargetGroupsPaginator(p.elb, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(400)})
@@ -210,15 +214,16 @@ func (p *Provider) groupsOfAll(ctx context.Context) ([]elb.TargetGroup, error) {
 	return out, nil
 }
 
-// forgetChecks forgets the ports to which no health check goes any more. One that was announced lately may be of a target
-// group that is being made.
+// forgetChecks forgets the ports to which no health check goes any more. One that was announced
+// lately may be of a target group that is being made.
 func (p *Provider) forgetChecks(used map[int32]bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	maps.DeleteFunc(p.ports.checks, func(port int32, since time.Time) bool { return !used[port] && time.Since(since) >= longestDrain })
 }
 
-// beginShutting chooses those of some ports that nobody has begun to need meanwhile. Who begins now waits.
+// beginShutting chooses those of some ports that nobody has begun to need meanwhile. Who begins now
+// waits.
 func (p *Provider) beginShutting(ports map[int32]bool) map[int32]bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -248,7 +253,8 @@ func (p *Provider) endShutting(ports map[int32]bool) {
 	}
 }
 
-// changeNodes waits until no other change of the nodes' security groups is under way: each is made of what was there.
+// changeNodes waits until no other change of the nodes' security groups is under way: each is made
+// of what was there.
 func (p *Provider) changeNodes(ctx context.Context) (over func(), err error) {
 	select {
 	case p.changing <- struct{}{}:

@@ -11,7 +11,8 @@ import (
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file forgets what is not there any more: another process, or a person, may have deleted what this one knew.
+// This file forgets what is not there any more: another process, or a person, may have deleted what
+// this one knew.
 
 // deleted forgets a load balancer that is no more.
 func (p *Provider) deleted(key lb.Key, arn string) {
@@ -25,9 +26,9 @@ func (p *Provider) deleted(key lb.Key, arn string) {
 	}
 }
 
-// shrink forgets what of a load balancer another hand deleted, as a look shows: the load balancer that would not be deleted,
-// and target groups of others that its rules named, and those that are not ours any more.
-// Provider.mu is held.
+// shrink forgets what of a load balancer another hand deleted, as a look shows: the load balancer
+// that would not be deleted, and target groups of others that its rules named, and those that are
+// not ours any more. Provider.mu is held.
 func (p *Provider) shrink(l *look) {
 	if l.balancer == nil {
 		named := ":loadbalancer/app/" + p.loadBalancerName(l.key) + "/"
@@ -51,8 +52,8 @@ func (p *Provider) shrink(l *look) {
 	}
 }
 
-// vanished forgets what AWS does not find among some IDs and ARNs, and reports whether that was known. What is needed of it
-// is made, or looked for, at the next try.
+// vanished forgets what AWS does not find among some IDs and ARNs, and reports whether that was
+// known. What is needed of it is made, or looked for, at the next try.
 func (p *Provider) vanished(ids []string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

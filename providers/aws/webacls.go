@@ -16,19 +16,20 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file puts web ACLs of AWS WAF before load balancers. A tag says which one was put there: without it
-// nobody asks, and what somebody else put there stays.
+// This file puts web ACLs of AWS WAF before load balancers. A tag says which one was put there:
+// without it nobody asks, and what somebody else put there stays.
 
-// How long web ACLs are known by their names, and how long a name that is missing: it may just have been
-// made.
+// How long web ACLs are known by their names, and how long a name that is missing: it may just have
+// been made.
 const (
 	webACLLife  = time.Hour
 	webACLPause = time.Minute
 )
 
-// webACLs maps those that are asked for to their ARNs. One that goes by its ARN is not looked for. The error is why
-// others are left out: they cannot be listed, so that those of the last list are known only, or they cannot be put
-// before load balancers. The Ingresses that ask for these are told, and no other route waits for them.
+// webACLs maps those that are asked for to their ARNs. One that goes by its ARN is not looked for.
+// The error is why others are left out: they cannot be listed, so that those of the last list are
+// known only, or they cannot be put before load balancers. The Ingresses that ask for these are
+// told, and no other route waits for them.
 func (p *Provider) webACLs(ctx context.Context, asked []string) (map[string]string, error) {
 	out, why := p.namedWebACLs(ctx, asked)
 	for name, arn := range out {
@@ -40,7 +41,8 @@ func (p *Provider) webACLs(ctx context.Context, asked []string) (map[string]stri
 	return out, why
 }
 
-// namedWebACLs are those that are asked for, by ARN, as far as that is known. The error is why others are not.
+// namedWebACLs are those that are asked for, by ARN, as far as that is known. The error is why
+// others are not.
 func (p *Provider) namedWebACLs(ctx context.Context, asked []string) (map[string]string, error) {
 	out, why := map[string]string{}, error(nil)
 	for _, name := range asked {
@@ -85,14 +87,15 @@ func (p *Provider) readWebACLs(ctx context.Context) (map[string]string, error) {
 	}
 }
 
-// missing reports whether an error says that there is no such service: its endpoint has no address, as in partitions
-// that lack it, or the account is not signed up for it.
+// missing reports whether an error says that there is no such service: its endpoint has no address,
+// as in partitions that lack it, or the account is not signed up for it.
 func missing(err error) bool {
 	var unknown *net.DNSError
 	return errors.As(err, &unknown) && unknown.IsNotFound || is(err, "OptInRequired", "UnknownEndpoint")
 }
 
-// guard puts a web ACL before a load balancer, in place of any other; "" takes away what was put there.
+// guard puts a web ACL before a load balancer, in place of any other; "" takes away what was put
+// there.
 func (p *Provider) guard(ctx context.Context, seen *lb.Observed, want string) error {
 	arn := seen.Handle
 	var err error
@@ -163,8 +166,8 @@ func (p *Provider) webACLOf(ctx context.Context, arn string) (string, error) {
 	return aws.ToString(out.WebACL.ARN), nil
 }
 
-// readWebACL reads the web ACL that was put before a load balancer: from the tag, or, looked at deeply, which
-// one stands there.
+// readWebACL reads the web ACL that was put before a load balancer: from the tag, or, looked at
+// deeply, which one stands there.
 func (p *Provider) readWebACL(ctx context.Context, l *look, _ map[string]map[string]string) error {
 	if l.balancer == nil {
 		return nil

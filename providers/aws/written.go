@@ -10,9 +10,10 @@ import (
 	"strings"
 )
 
-// This file keeps lists in tags: of what was written of a resource's settings, and of the tags of its class. A
-// value has room for few characters and does not take all of them, so a long list of settings goes over several
-// tags, and names are quoted. A resource has room for few tags, too, so those of a class are marked in one.
+// This file keeps lists in tags: of what was written of a resource's settings, and of the tags of
+// its class. A value has room for few characters and does not take all of them, so a long list of
+// settings goes over several tags, and names are quoted. A resource has room for few tags, too, so
+// those of a class are marked in one.
 
 // tagWrittenList is the tag that the list begins in; it goes on in those with a number behind.
 const tagWrittenList = "fairlead.dev/written"
@@ -23,11 +24,12 @@ const valueLength = 256
 // tagWrittenTags is the tag that marks those of a class.
 const tagWrittenTags = tagWrittenList + "-tags"
 
-// tagWritten is what tags of a class stood behind in the list of settings, before they had one of their own.
+// tagWritten is what tags of a class stood behind in the list of settings, before they had one of
+// their own.
 const tagWritten = "tag:"
 
-// markLength is how many characters stand for the name of a tag: few enough for all that a class can have, and
-// enough to tell them from what somebody else may write.
+// markLength is how many characters stand for the name of a tag: few enough for all that a class
+// can have, and enough to tell them from what somebody else may write.
 const markLength = 5
 
 // mark stands for the name of a tag.
@@ -95,8 +97,8 @@ func writtenTags(tags map[string]string) map[string]string {
 	return out
 }
 
-// surplus are the tags of before that a shorter list leaves behind, those of a class that are no more, and a
-// digest of what has no settings any more.
+// surplus are the tags of before that a shorter list leaves behind, those of a class that are no
+// more, and a digest of what has no settings any more.
 func surplus(before, after map[string]string) []string {
 	var out []string
 	written := ofClass(before)
@@ -109,7 +111,8 @@ func surplus(before, after map[string]string) []string {
 	return out
 }
 
-// quote spells a word with characters that stand between spaces in the value of a tag. Others are numbers.
+// quote spells a word with characters that stand between spaces in the value of a tag. Others are
+// numbers.
 func quote(word string) string {
 	var out strings.Builder
 	for i := range len(word) {

@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// TestThereIsRoomForTheTagsOfAClass: AWS takes 50 tags of each object. A class can have 40, as long as they can be,
-// whatever of its attributes is written besides.
+// TestThereIsRoomForTheTagsOfAClass: AWS takes 50 tags of each object. A class can have 40, as long
+// as they can be, whatever of its attributes is written besides.
 func TestThereIsRoomForTheTagsOfAClass(t *testing.T) {
 	const most, ofAClass = 50, 40
 	p := &Provider{installation: strings.Repeat("i", valueLength)}

@@ -1,5 +1,5 @@
-// Package clouds is what a binary has of a kind of cloud: its settings, and how it is opened. Each provider describes
-// itself so, and main lists them.
+// Package clouds is what a binary has of a kind of cloud: its settings, and how it is opened. Each
+// provider describes itself so, and main lists them.
 package clouds
 
 import (
@@ -43,8 +43,8 @@ type Surroundings struct {
 	Nodes func(context.Context) ([]string, error)
 	// Requested is told of each request to the cloud's API.
 	Requested func(service, operation, result string)
-	// AttemptTimeout is how long the cloud may take to answer an attempt of a call, and CallTimeout how long all
-	// attempts of a call may take.
+	// AttemptTimeout is how long the cloud may take to answer an attempt of a call, and CallTimeout
+	// how long all attempts of a call may take.
 	AttemptTimeout, CallTimeout time.Duration
 	// Log is where the cloud logs.
 	Log logr.Logger
@@ -64,8 +64,8 @@ type Local interface {
 
 // Live is a cloud that a cluster is served from.
 type Live interface {
-	// Term returns the provider for a term of this operator. It remembers nothing of an earlier term, in which
-	// another operator may have changed the cloud.
+	// Term returns the provider for a term of this operator. It remembers nothing of an earlier term,
+	// in which another operator may have changed the cloud.
 	Term() providers.Provider
 	Close()
 }

@@ -123,8 +123,8 @@ func (c *Cloud) keepBeside(r *record, step plan.Step) {
 // late is how long a request may take from the choice of a target group to that of a target.
 const late = time.Second
 
-// retire lets the members of a target group go that no rule names any more. Requests that were on their
-// way to it when it was deleted still find them.
+// retire lets the members of a target group go that no rule names any more. Requests that were on
+// their way to it when it was deleted still find them.
 func (c *Cloud) retire(p *pool) {
 	time.AfterFunc(late, func() {
 		c.mu.Lock()

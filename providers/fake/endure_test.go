@@ -217,8 +217,8 @@ func calling(do func(*http.Request) (*http.Response, error), method, body string
 	}
 }
 
-// through sends requests through one connection, whatever becomes of it. A client of net/http gives up a
-// connection on which an answer comes before it has noticed that the request is sent.
+// through sends requests through one connection, whatever becomes of it. A client of net/http gives
+// up a connection on which an answer comes before it has noticed that the request is sent.
 func through(conn net.Conn) func(*http.Request) (*http.Response, error) {
 	answers := bufio.NewReader(conn)
 	return func(r *http.Request) (*http.Response, error) {

@@ -122,8 +122,8 @@ func (c *Cloud) Capabilities(class lb.Class) lb.Capabilities {
 	return caps
 }
 
-// Lookup finds a certificate for every host: the cloud's own authority signs one when it is used. Of certificates
-// that Ingresses name it knows the names that the Options declare.
+// Lookup finds a certificate for every host: the cloud's own authority signs one when it is used.
+// Of certificates that Ingresses name it knows the names that the Options declare.
 func (c *Cloud) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	if err := c.wait(ctx); err != nil {
 		return lb.Facts{}, err

@@ -94,8 +94,8 @@ func (p *pool) ask(ctx context.Context, m *member, h routing.HealthCheck) error 
 	return get(ctx, m.transport, at, cmp.Or(h.SuccessCodes, "200"))
 }
 
-// call calls a gRPC method without a message. The answer's status is in its trailer, or in the header of
-// one that is nothing else.
+// call calls a gRPC method without a message. The answer's status is in its trailer, or in the
+// header of one that is nothing else.
 func call(ctx context.Context, transport *http.Transport, at, success string) error {
 	header := http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}
 	return ask(ctx, transport, http.MethodPost, at, header, func(response *http.Response) error {

@@ -107,8 +107,8 @@ func (c *Cloud) share() error {
 	return nil
 }
 
-// follow takes turns until the cloud is closed. What goes wrong in one of them is tried again in the
-// next; whoever asks the cloud for something hears of it.
+// follow takes turns until the cloud is closed. What goes wrong in one of them is tried again in
+// the next; whoever asks the cloud for something hears of it.
 func (c *Cloud) follow() {
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()

@@ -200,8 +200,8 @@ func TestBothProcessesWrite(t *testing.T) {
 	}
 }
 
-// A process that is killed, in the middle of a write or anywhere else, leaves files that another can
-// read and go on with.
+// A process that is killed, in the middle of a write or anywhere else, leaves files that another
+// can read and go on with.
 func TestKilledAtAnyTime(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "state.json")
 	survivor := start(t, fake.Options{State: file})

@@ -7,7 +7,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file has clients answered by the target group that answered them first, where a rule says so.
+// This file has clients answered by the target group that answered them first, where a rule says
+// so.
 
 // stickyCookie names the target group that a client stays with.
 const stickyCookie = "FAIRLEADTG"

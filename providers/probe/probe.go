@@ -1,6 +1,6 @@
-// Package probe tries a provider that speaks the provider protocol (docs/providers/protocol.md), as it answers on the
-// wire: also to requests that are wrong, that come twice, and that are cut off. It works on a load balancer of its own and
-// deletes it again.
+// Package probe tries a provider that speaks the provider protocol (docs/providers/protocol.md), as
+// it answers on the wire: also to requests that are wrong, that come twice, and that are cut off.
+// It works on a load balancer of its own and deletes it again.
 package probe
 
 import (
@@ -22,14 +22,15 @@ import (
 // Prefix begins the keys of all load balancers that are made for a probe.
 const Prefix = "fairlead-check/"
 
-// A Provider is what is tried: the URL that the calls' paths stand behind, and how a request is sent.
+// A Provider is what is tried: the URL that the calls' paths stand behind, and how a request is
+// sent.
 type Provider struct {
 	Base *url.URL
 	Send func(*http.Request) (*http.Response, error)
 	// Settings are those of the load balancer that only the provider understands; nil for none.
 	Settings json.RawMessage
-	// Pause is how long to wait before a call that is pending is made again; 0: a second. Clearing is how long deleting may
-	// take; 0: five minutes.
+	// Pause is how long to wait before a call that is pending is made again; 0: a second. Clearing is
+	// how long deleting may take; 0: five minutes.
 	Pause, Clearing time.Duration
 }
 
@@ -138,7 +139,8 @@ func (p *probe) observe(ctx context.Context) (v1.Observed, error) {
 	return told, err
 }
 
-// step carries out a step under an ID, until it is done. One that is pending is tried again under another ID.
+// step carries out a step under an ID, until it is done. One that is pending is tried again under
+// another ID.
 func (p *probe) step(ctx context.Context, s v1.Step) error {
 	for {
 		r, err := p.once(ctx, rand.Text(), s)

@@ -17,7 +17,8 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file is what is tried of requests for steps: several at once, too late, and what is told afterwards.
+// This file is what is tried of requests for steps: several at once, too late, and what is told
+// afterwards.
 
 // isRejected reports whether a step failed because the provider cannot do it.
 func isRejected(err error) bool {
@@ -93,13 +94,15 @@ func (p *probe) batch(ctx context.Context) error {
 	return err
 }
 
-// lateness is how long a request for steps takes to arrive, and waits is how long it says that its answer is waited for.
+// lateness is how long a request for steps takes to arrive, and waits is how long it says that its
+// answer is waited for.
 const (
 	lateness = 600 * time.Millisecond
 	waits    = 200 * time.Millisecond
 )
 
-// slow is a body that arrives late, but for its beginning: without that, the header would arrive late, too.
+// slow is a body that arrives late, but for its beginning: without that, the header would arrive
+// late, too.
 type slow struct {
 	begins, rest io.Reader
 	wait         func() error // nil once it has waited

@@ -210,7 +210,8 @@ func (p *probe) listed(ctx context.Context, want bool) error {
 	return nil
 }
 
-// targets puts members twice, then none. The address is one of documentation (RFC 5737): it is sent nothing of use.
+// targets puts members twice, then none. The address is one of documentation (RFC 5737): it is sent
+// nothing of use.
 func (p *probe) targets(ctx context.Context) error {
 	query := url.Values{"key": {p.key}, "group": {group}}
 	member := v1.TargetHealth{Address: "192.0.2.1", Port: 8080}

@@ -1,5 +1,5 @@
-// Package prove runs a provider through the life of two load balancers in a real cloud, compares what it finds there
-// with what the provider keeps, and deletes all of it again.
+// Package prove runs a provider through the life of two load balancers in a real cloud, compares
+// what it finds there with what the provider keeps, and deletes all of it again.
 package prove
 
 import (
@@ -22,11 +22,11 @@ const Prefix = "prove-"
 // A Cloud is a provider under proof, of an installation that is this run's alone.
 type Cloud interface {
 	providers.Provider
-	// Try tries what the provider believes about its cloud on a load balancer that stands. What it makes for that it
-	// deletes.
+	// Try tries what the provider believes about its cloud on a load balancer that stands. What it
+	// makes for that it deletes.
 	Try(ctx context.Context, key lb.Key) []check.Finding
-	// Sweep deletes what has the mark of the installation, as far as the cloud lets it, and returns what it found: all is
-	// gone where it finds nothing.
+	// Sweep deletes what has the mark of the installation, as far as the cloud lets it, and returns
+	// what it found: all is gone where it finds nothing.
 	Sweep(ctx context.Context) (found []string, err error)
 	// Proofs are the installations of runs of which something is there.
 	Proofs(ctx context.Context) ([]string, error)
@@ -36,13 +36,14 @@ type Cloud interface {
 type Options struct {
 	// Target is an address that answers requests with 200, and is healthy; nil for none.
 	Target *lb.Target
-	// Calls is how many calls of the cloud may be made before what was made is deleted, and Spent how many were.
+	// Calls is how many calls of the cloud may be made before what was made is deleted, and Spent how
+	// many were.
 	Calls int
 	Spent func() int
 	// Within is how long that may take, and Clearing how long deleting may take after it.
 	Within, Clearing time.Duration
-	// Pause is how long to wait where the cloud is not ready, and Apart how long between the two looks that have to find
-	// nothing before all is said to be deleted.
+	// Pause is how long to wait where the cloud is not ready, and Apart how long between the two looks
+	// that have to find nothing before all is said to be deleted.
 	Pause, Apart time.Duration
 	// Say is told what is being done.
 	Say func(string)
@@ -54,8 +55,8 @@ var (
 	errTime  = errors.New("the time that was agreed on is over")
 )
 
-// Run makes load balancers, changes them and deletes them. It deletes them, too, when the context ends, when a
-// scenario fails and when the provider panics. Left is what could not be deleted.
+// Run makes load balancers, changes them and deletes them. It deletes them, too, when the context
+// ends, when a scenario fails and when the provider panics. Left is what could not be deleted.
 func Run(ctx context.Context, cloud Cloud, o Options) (findings []check.Finding, left []string) {
 	r := &run{cloud: guarded{cloud, o}, lab: cloud, Options: o}
 	work, stop := context.WithTimeoutCause(ctx, o.Within, errTime)
@@ -74,8 +75,8 @@ func Clear(ctx context.Context, cloud Cloud, o Options) (left []string) {
 	o.Say("deleting what was made")
 	r := &run{cloud: cloud, lab: cloud, Options: o}
 	for _, key := range []lb.Key{second, first} {
-		// A provider that waits for what nothing has any more, because an answer was lost, may not take the time that
-		// sweeping up needs.
+		// A provider that waits for what nothing has any more, because an answer was lost, may not take
+		// the time that sweeping up needs.
 		share, enough := context.WithTimeout(ctx, o.Clearing/4)
 		_ = safely(func() error { return r.until(share, lb.LoadBalancer{Key: key}, everything) }) // what it leaves is swept up
 		enough()
@@ -83,8 +84,9 @@ func Clear(ctx context.Context, cloud Cloud, o Options) (left []string) {
 	return r.sweep(ctx)
 }
 
-// sweep deletes what is found until two looks in a row find nothing. One is not enough: what was made a moment ago may not
-// be listed yet. Where time ends before, left is what the last look found.
+// sweep deletes what is found until two looks in a row find nothing. One is not enough: what was
+// made a moment ago may not be listed yet. Where time ends before, left is what the last look
+// found.
 func (r *run) sweep(ctx context.Context) (left []string) {
 	for empty := 0; ; {
 		found, err := r.look(ctx)
@@ -110,7 +112,8 @@ func (r *run) sweep(ctx context.Context) (left []string) {
 	}
 }
 
-// look deletes what is found, and returns it. Where lists have nothing, the load balancers are asked for by name.
+// look deletes what is found, and returns it. Where lists have nothing, the load balancers are
+// asked for by name.
 func (r *run) look(ctx context.Context) (found []string, err error) {
 	err = safely(func() (err error) {
 		if found, err = r.lab.Sweep(ctx); err != nil || len(found) > 0 {
@@ -177,7 +180,8 @@ func (r *run) until(ctx context.Context, want lb.LoadBalancer, again tolerance) 
 	}
 }
 
-// slower is how much longer the last pauses are than the first: each try looks at the load balancer anew.
+// slower is how much longer the last pauses are than the first: each try looks at the load balancer
+// anew.
 const slower = 5
 
 // mostTries is how often an error is tried again that need not end.
@@ -205,8 +209,8 @@ func safely(do func() error) (err error) {
 	return do()
 }
 
-// guarded is a provider that does nothing more once the calls are spent, and whose panics are errors: its steps run in
-// goroutines, where no one else catches them.
+// guarded is a provider that does nothing more once the calls are spent, and whose panics are
+// errors: its steps run in goroutines, where no one else catches them.
 type guarded struct {
 	Cloud
 	o Options

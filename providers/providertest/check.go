@@ -24,17 +24,21 @@ type Subject struct {
 	Prefix string
 	// Settings are those that only the provider understands, as JSON; "" for none.
 	Settings string
-	// Target is one that the provider finds healthy; nil: target groups stay empty. Spare is another one, in any health.
+	// Target is one that the provider finds healthy; nil: target groups stay empty. Spare is another
+	// one, in any health.
 	Target, Spare *lb.Target
-	// Supposed says that the target is only supposed to be one: where the provider rejects it, there is none.
+	// Supposed says that the target is only supposed to be one: where the provider rejects it, there
+	// is none.
 	Supposed bool
-	// Patience is how long a step may be pending, and Clearing how long what one clause made may take to be deleted.
+	// Patience is how long a step may be pending, and Clearing how long what one clause made may take
+	// to be deleted.
 	Patience, Clearing time.Duration
 	// Say is told which clause is tried; it may be nil.
 	Say func(promise string)
 }
 
-// Check tries each clause, on load balancers of its own that it deletes again, also when the context ends.
+// Check tries each clause, on load balancers of its own that it deletes again, also when the
+// context ends.
 func Check(ctx context.Context, s Subject) []check.Finding {
 	w, findings := s.world(ctx)
 	if check.AnyWrong(findings) {
@@ -104,7 +108,8 @@ func (s Subject) suite(t T, w world) suite {
 	return out
 }
 
-// fit leaves the target out of the world if it is only supposed to be one and the provider rejects it.
+// fit leaves the target out of the world if it is only supposed to be one and the provider rejects
+// it.
 func (s Subject) fit(ctx context.Context, w *world) (left []string, findings []check.Finding) {
 	if !s.Supposed || len(w.targets) == 0 {
 		return nil, nil

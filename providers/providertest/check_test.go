@@ -117,7 +117,8 @@ func TestATargetThatIsNone(t *testing.T) {
 	}
 }
 
-// limited is a cloud whose load balancers have one listener, and rules that forward to one target group.
+// limited is a cloud whose load balancers have one listener, and rules that forward to one target
+// group.
 type limited struct{ *fake.Cloud }
 
 func (c limited) Capabilities(class lb.Class) lb.Capabilities {

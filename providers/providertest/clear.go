@@ -12,7 +12,8 @@ import (
 
 // This file deletes what a clause has made where that is not to stay.
 
-// mostTries is how often what fails is tried to be deleted. What is pending is tried for as long as there is time.
+// mostTries is how often what fails is tried to be deleted. What is pending is tried for as long as
+// there is time.
 const mostTries = 3
 
 // clear deletes all that there is under the keys, also when the context of the clause has ended.

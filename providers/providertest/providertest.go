@@ -1,8 +1,9 @@
-// Package providertest is the contract of a providers.Provider as clauses that can be tried. A provider that keeps it can
-// be planned for: what Run believes is there is there, a plan that was cut short can be made again, and load balancers of
-// other keys are not touched.
+// Package providertest is the contract of a providers.Provider as clauses that can be tried. A
+// provider that keeps it can be planned for: what Run believes is there is there, a plan that was
+// cut short can be made again, and load balancers of other keys are not touched.
 //
-// Tests try it as subtests, with Test; Check tries it on a provider that runs, and returns findings.
+// Tests try it as subtests, with Test; Check tries it on a provider that runs, and returns
+// findings.
 package providertest
 
 import (
@@ -21,7 +22,8 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// A T is what a clause is tried under: the part of *testing.T that clauses use. Fatalf and Skipf do not return.
+// A T is what a clause is tried under: the part of *testing.T that clauses use. Fatalf and Skipf do
+// not return.
 type T interface {
 	Helper()
 	Context() context.Context
@@ -63,15 +65,16 @@ var clauses = []clause{
 		"list a key from its first step until nothing of it is left", suite.listed},
 }
 
-// Test holds a provider to the contract, each clause as a subtest of t. Start makes a provider that owns nothing yet, and
-// target is one that it finds healthy, another one each time.
+// Test holds a provider to the contract, each clause as a subtest of t. Start makes a provider that
+// owns nothing yet, and target is one that it finds healthy, another one each time.
 func Test[R Runner[R]](t R, start func(R) providers.Provider, target func(R) lb.Target) {
 	for name, clause := range Clauses(start, target) {
 		t.Run(name, clause)
 	}
 }
 
-// Clauses are the tests of the contract by name, for tests that run each in a bubble of package testing/synctest.
+// Clauses are the tests of the contract by name, for tests that run each in a bubble of package
+// testing/synctest.
 func Clauses[R T](start func(R) providers.Provider, target func(R) lb.Target) map[string]func(R) {
 	out := map[string]func(R){}
 	for _, c := range clauses {
@@ -378,13 +381,14 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// patience is how long a cloud may take for anything, and how late it may show and list what was made or deleted.
+// patience is how long a cloud may take for anything, and how late it may show and list what was
+// made or deleted.
 const patience = 30 * time.Minute
 
 func describe(s plan.Step) string { return s.Op() + " " + s.ID() }
 
-// canonical compares observations. Whether a load balancer is active and a target group ready is left
-// out: they become so in their own time.
+// canonical compares observations. Whether a load balancer is active and a target group ready is
+// left out: they become so in their own time.
 var canonical = cmp.Options{
 	cmpopts.EquateEmpty(),
 	cmpopts.IgnoreFields(lb.Observed{}, "Active"),

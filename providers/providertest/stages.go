@@ -29,7 +29,8 @@ type world struct {
 	capabilities lb.Capabilities
 }
 
-// weighted reports whether an action can forward to two target groups, of the weights that stages give them.
+// weighted reports whether an action can forward to two target groups, of the weights that stages
+// give them.
 func (w world) weighted() bool {
 	return atLeast(w.capabilities.TargetsPerForward, 2) && atLeast(w.capabilities.MaxWeight, 3)
 }

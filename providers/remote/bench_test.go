@@ -11,7 +11,8 @@ import (
 	"fairlead.dev/fairlead/providers/serve"
 )
 
-// BenchmarkPlan carries out a plan of 2,000 rules, by a provider in this process and by the same one over a connection.
+// BenchmarkPlan carries out a plan of 2,000 rules, by a provider in this process and by the same
+// one over a connection.
 func BenchmarkPlan(b *testing.B) {
 	want := lb.LoadBalancer{Key: shop, Wanted: true, Listeners: []lb.Listener{{Port: 80, Protocol: "HTTP", Default: lb.Action{Kind: "fixed", Status: 404}}}}
 	for i := range 2000 {

@@ -11,16 +11,16 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// This file keeps calls from being sent to a provider that does not answer, so that none of the operator's workers waits
-// for it.
+// This file keeps calls from being sent to a provider that does not answer, so that none of the
+// operator's workers waits for it.
 
 const (
 	mostFailures = 5                // attempts in a row, after which calls fail at once
 	pause        = 10 * time.Second // after which one attempt is let through
 )
 
-// A breaker is closed as long as a provider answers. After some attempts in a row without an answer it opens: calls fail at
-// once, until an attempt that is let through now and then is answered.
+// A breaker is closed as long as a provider answers. After some attempts in a row without an answer
+// it opens: calls fail at once, until an attempt that is let through now and then is answered.
 type breaker struct {
 	circuit *gobreaker.CircuitBreaker[struct{}]
 

@@ -71,8 +71,8 @@ func alongside(t *testing.T, p *Provider, calls int) (failed int32, took time.Du
 	return n.Load(), time.Since(began)
 }
 
-// TestTheBreakerClosesAgain has a provider go away in each way. No call waits for it until it is let through again, then
-// one does, and once it answers all do.
+// TestTheBreakerClosesAgain has a provider go away in each way. No call waits for it until it is
+// let through again, then one does, and once it answers all do.
 func TestTheBreakerClosesAgain(t *testing.T) {
 	for name, away := range map[string]int32{"refuses": refuses, "hangs": hangs, "behind a gateway": behindGateway} {
 		t.Run(name, func(t *testing.T) {

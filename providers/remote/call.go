@@ -25,7 +25,8 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file makes a call: it is sent, repeated where that helps, asked about until it is done, and its answer is read.
+// This file makes a call: it is sent, repeated where that helps, asked about until it is done, and
+// its answer is read.
 
 // A call is one call of the protocol.
 type call struct {
@@ -191,8 +192,8 @@ type answer struct {
 	body   []byte
 }
 
-// readAnswer reads all of an answer, and no more than there may be. An answer that is not read to its end takes its
-// connection with it.
+// readAnswer reads all of an answer, and no more than there may be. An answer that is not read to
+// its end takes its connection with it.
 func readAnswer(r *http.Response) (*answer, error) {
 	defer r.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(r.Body, v1.MaxAnswer+1))
@@ -328,7 +329,8 @@ func (p *Provider) poll(ctx context.Context, c call, accepted *answer, until tim
 	return got, err
 }
 
-// inside is where an operation is asked for: below the URL of the provider, wherever a Location says.
+// inside is where an operation is asked for: below the URL of the provider, wherever a Location
+// says.
 func (p *Provider) inside(location string) (*url.URL, error) {
 	to, err := url.Parse(location)
 	if location == "" || err != nil {

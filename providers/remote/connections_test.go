@@ -14,7 +14,8 @@ import (
 	"fairlead.dev/fairlead/providers/serve"
 )
 
-// TestConnectionsAreUsedAgain makes a hundred steps at once, each of another load balancer, three times.
+// TestConnectionsAreUsedAgain makes a hundred steps at once, each of another load balancer, three
+// times.
 func TestConnectionsAreUsedAgain(t *testing.T) {
 	const steps = 100
 	var opened atomic.Int32

@@ -18,7 +18,8 @@ import (
 	"fairlead.dev/fairlead/providers/serve"
 )
 
-// This file holds a provider that is another process to the contract, and puts faults between the two.
+// This file holds a provider that is another process to the contract, and puts faults between the
+// two.
 
 // TestContract runs the contract over a connection.
 func TestContract(t *testing.T) {

@@ -83,7 +83,8 @@ func put(t *testing.T, directory string, files map[string][]byte) {
 	}
 }
 
-// TestCertificatesRotate has the provider's certificate, the operator's, and the CA of both be replaced without a restart.
+// TestCertificatesRotate has the provider's certificate, the operator's, and the CA of both be
+// replaced without a restart.
 func TestCertificatesRotate(t *testing.T) {
 	old, young := newAuthority(t), newAuthority(t)
 	var trusted atomic.Pointer[authority]

@@ -24,8 +24,8 @@ import (
 	"fairlead.dev/fairlead/providers/serve"
 )
 
-// This file puts faults on the wire between the operator and a provider. A step is carried out once whatever happens, and
-// an error says what is wrong.
+// This file puts faults on the wire between the operator and a provider. A step is carried out once
+// whatever happens, and an error says what is wrong.
 
 const shop lb.Key = "fairlead/shop/web/internal"
 
@@ -216,7 +216,8 @@ func TestAnEndlessAnswerEnds(t *testing.T) {
 	}
 }
 
-// TestWhatFollowsAnAnswerThatIsTooLongIsNotRead has a provider send a whole answer behind as many bytes as there may be.
+// TestWhatFollowsAnAnswerThatIsTooLongIsNotRead has a provider send a whole answer behind as many
+// bytes as there may be.
 func TestWhatFollowsAnAnswerThatIsTooLongIsNotRead(t *testing.T) {
 	p := open(t, served(t, between(serve.New(newCounting(t), serve.Options{}), func(w http.ResponseWriter, _ *http.Request, _ int32, _ http.Handler) {
 		w.Header().Set("Content-Type", v1.MediaType)
@@ -227,7 +228,8 @@ func TestWhatFollowsAnAnswerThatIsTooLongIsNotRead(t *testing.T) {
 	}
 }
 
-// TestCredentialsStayWithTheProvider has a provider send the operator elsewhere, in each way that there is.
+// TestCredentialsStayWithTheProvider has a provider send the operator elsewhere, in each way that
+// there is.
 func TestCredentialsStayWithTheProvider(t *testing.T) {
 	var seen atomic.Int32
 	elsewhere := served(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { seen.Add(1) }))
@@ -245,7 +247,8 @@ func TestCredentialsStayWithTheProvider(t *testing.T) {
 	}
 }
 
-// TestAProviderThatIsAwayCostsNoWorker stops a provider: calls fail at once after a few, and go on once it is back.
+// TestAProviderThatIsAwayCostsNoWorker stops a provider: calls fail at once after a few, and go on
+// once it is back.
 func TestAProviderThatIsAwayCostsNoWorker(t *testing.T) {
 	var away atomic.Bool
 	inner := serve.New(newCounting(t), serve.Options{})
@@ -301,7 +304,8 @@ func TestALongCallIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestAProviderIsStartedAnewInTheMiddleOfAPlan replaces the server before each step: it knows nothing of what there is.
+// TestAProviderIsStartedAnewInTheMiddleOfAPlan replaces the server before each step: it knows
+// nothing of what there is.
 func TestAProviderIsStartedAnewInTheMiddleOfAPlan(t *testing.T) {
 	cloud := newCounting(t)
 	p := open(t, served(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -6,7 +6,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file keeps what was observed last, so that an answer that is the same need not be sent again.
+// This file keeps what was observed last, so that an answer that is the same need not be sent
+// again.
 
 // An observation is what was observed, and its entity tag.
 type observation struct {
@@ -35,7 +36,8 @@ func (o *observations) of(key lb.Key, deep bool) observation {
 	return o.last[look{key, deep}]
 }
 
-// keep keeps an observation. Without an entity tag, or of a load balancer that is not there, it is of no use.
+// keep keeps an observation. Without an entity tag, or of a load balancer that is not there, it is
+// of no use.
 func (o *observations) keep(key lb.Key, deep bool, seen observation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

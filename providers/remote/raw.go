@@ -8,8 +8,8 @@ import (
 
 // This file is for tests of a provider on the wire: requests that the operator itself never sends.
 
-// Raw is how an endpoint is sent single requests, with its credentials: nothing is repeated and no redirect is followed.
-// It returns the URL that the calls' paths stand behind.
+// Raw is how an endpoint is sent single requests, with its credentials: nothing is repeated and no
+// redirect is followed. It returns the URL that the calls' paths stand behind.
 func Raw(e Endpoint) (base *url.URL, send func(*http.Request) (*http.Response, error), err error) {
 	base, err = parse(e.URL)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package remote is the client of the provider protocol (docs/providers/protocol.md): a providers.Provider that another
-// process is.
+// Package remote is the client of the provider protocol (docs/providers/protocol.md): a
+// providers.Provider that another process is.
 //
-// A call goes through three layers. call.go sends it and reads the answer, and has go-retryablehttp repeat it where the
-// protocol says so. transport.go is each attempt: its credentials, its deadline, and the circuit breaker. messages.go and
-// wire say what is in it.
+// A call goes through three layers. call.go sends it and reads the answer, and has go-retryablehttp
+// repeat it where the protocol says so. transport.go is each attempt: its credentials, its
+// deadline, and the circuit breaker. messages.go and wire say what is in it.
 package remote
 
 import (
@@ -30,19 +30,22 @@ import (
 type Endpoint struct {
 	// Name is what the operator calls the provider.
 	Name string
-	// URL is https://host:port/path, http://host:port/path on this machine, or unix:///path of a socket.
+	// URL is https://host:port/path, http://host:port/path on this machine, or unix:///path of a
+	// socket.
 	URL string
-	// Credentials is a directory with any of token, ca.crt, tls.crt and tls.key, as a mounted Secret has them; "" for none.
-	// They are read again when they change.
+	// Credentials is a directory with any of token, ca.crt, tls.crt and tls.key, as a mounted Secret
+	// has them; "" for none. They are read again when they change.
 	Credentials string
-	// Attempt is how long an attempt of a call may take, and Call how long all attempts of it may; 0: 15 s and a minute.
+	// Attempt is how long an attempt of a call may take, and Call how long all attempts of it may; 0:
+	// 15 s and a minute.
 	Attempt, Call time.Duration
 	// Operation is how long a call may take that is answered with 202; 0: ten minutes.
 	Operation time.Duration
 	// Requested is told of each attempt; it may be nil.
 	Requested func(service, operation, result string)
 	Log       logr.Logger
-	// LeastWait and MostWait are the least and the most time between attempts; 0: half a second and ten seconds.
+	// LeastWait and MostWait are the least and the most time between attempts; 0: half a second and
+	// ten seconds.
 	LeastWait, MostWait time.Duration
 }
 
@@ -71,7 +74,8 @@ func Open(ctx context.Context, e Endpoint) (*Provider, error) {
 	return p, nil
 }
 
-// New makes a provider without calling it. Until it is reached it looks nothing up, so that nothing is made for it.
+// New makes a provider without calling it. Until it is reached it looks nothing up, so that nothing
+// is made for it.
 func New(e Endpoint) (*Provider, error) {
 	base, err := parse(e.URL)
 	if err != nil {
@@ -95,8 +99,8 @@ func or(d, usual time.Duration) time.Duration {
 	return d
 }
 
-// Term is the provider for a term of this operator: it remembers nothing that was observed before. What is known of the
-// provider itself, and its connections, are the same.
+// Term is the provider for a term of this operator: it remembers nothing that was observed before.
+// What is known of the provider itself, and its connections, are the same.
 func (p *Provider) Term() providers.Provider {
 	out := &Provider{endpoint: p.endpoint, base: p.base, client: p.client, breaker: p.breaker, capabilities: p.known()}
 	out.steps = newBatches(out)
@@ -111,7 +115,8 @@ func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	return p.known().model.For(class)
 }
 
-// Lookup is for the Provider interface. Settings are checked here against the schemas that the provider serves.
+// Lookup is for the Provider interface. Settings are checked here against the schemas that the
+// provider serves.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	switch {
 	case p.known().at.IsZero():
@@ -133,7 +138,8 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	return facts, nil
 }
 
-// Observe is for the Provider interface. An answer that is the same as the last one is not sent again.
+// Observe is for the Provider interface. An answer that is the same as the last one is not sent
+// again.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	ctx = providers.About(ctx, key)
 	query := url.Values{"key": {string(key)}}

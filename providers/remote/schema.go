@@ -15,7 +15,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file checks settings that only the provider understands against the JSON Schemas that it serves.
+// This file checks settings that only the provider understands against the JSON Schemas that it
+// serves.
 
 // schemas are those of a class's settings and of a Backend's; nil where there are none to have.
 type schemas struct{ balancer, group *jsonschema.Schema }
@@ -73,7 +74,8 @@ func (nothing) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is not read: references lead within a schema only", clip(url, 200))
 }
 
-// An expansion counts what a schema is with its references written out. What refers to itself has no end.
+// An expansion counts what a schema is with its references written out. What refers to itself has
+// no end.
 type expansion struct {
 	document any
 	within   map[string]bool // references that are being written out
@@ -176,7 +178,8 @@ func (s schemas) refuse(q lb.Questions) map[string]string {
 	return out
 }
 
-// wrong is what is wrong with settings, a part of them after the other: "rateLimit: got string, want integer".
+// wrong is what is wrong with settings, a part of them after the other: "rateLimit: got string,
+// want integer".
 func wrong(err error) string {
 	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
 	if !ok {

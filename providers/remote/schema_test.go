@@ -36,7 +36,8 @@ func TestSettingsAreCheckedAgainstTheSchemasOfTheProvider(t *testing.T) {
 	}
 }
 
-// TestASchemaThatCostsTooMuchIsRefused has schemas that would be computed on for ever, and one that is read from elsewhere.
+// TestASchemaThatCostsTooMuchIsRefused has schemas that would be computed on for ever, and one that
+// is read from elsewhere.
 func TestASchemaThatCostsTooMuchIsRefused(t *testing.T) {
 	var doubling strings.Builder
 	doubling.WriteString(`{"$ref":"#/$defs/a0","$defs":{`)

@@ -14,8 +14,8 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file sends steps. Where a provider takes several in one call, those that wait while a call for the same load
-// balancer is under way go together in the next one.
+// This file sends steps. Where a provider takes several in one call, those that wait while a call
+// for the same load balancer is under way go together in the next one.
 
 // batches are the steps that wait, by load balancer.
 type batches struct {
@@ -61,7 +61,8 @@ func (b *batches) apply(ctx context.Context, key lb.Key, step plan.Step) (plan.R
 	}
 }
 
-// wait adds a step to those that wait. It reports whether no call is under way that the step could wait for.
+// wait adds a step to those that wait. It reports whether no call is under way that the step could
+// wait for.
 func (b *batches) wait(key lb.Key, w *waiting) (first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -70,8 +71,9 @@ func (b *batches) wait(key lb.Key, w *waiting) (first bool) {
 	return !underWay
 }
 
-// drain sends what waits for a load balancer until nothing does. That the context of one of the steps ends does not end
-// the call. What that of the first one says of the lease holds for all, for they are of one operator.
+// drain sends what waits for a load balancer until nothing does. That the context of one of the
+// steps ends does not end the call. What that of the first one says of the lease holds for all, for
+// they are of one operator.
 func (b *batches) drain(ctx context.Context, key lb.Key) {
 	for {
 		batch := b.next(key)

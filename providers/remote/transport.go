@@ -23,7 +23,8 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file is an attempt of a call: where it goes, with which credentials, and how long it may take.
+// This file is an attempt of a call: where it goes, with which credentials, and how long it may
+// take.
 
 // socketHost stands for a unix socket in URLs.
 const socketHost = "provider.sock"
@@ -92,7 +93,8 @@ func (p *Provider) newClient() *retryablehttp.Client {
 	return c
 }
 
-// connections are how an endpoint is connected to: the URL that calls go to, and what makes connections to it.
+// connections are how an endpoint is connected to: the URL that calls go to, and what makes
+// connections to it.
 func (e Endpoint) connections(base *url.URL) (*url.URL, credentials, *http.Transport) {
 	socket := ""
 	if base.Scheme == "unix" {
@@ -192,7 +194,8 @@ func (c credentials) token() (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-// tls is how a connection is made: with the CA that signs the provider's certificate, and with a certificate of one's own.
+// tls is how a connection is made: with the CA that signs the provider's certificate, and with a
+// certificate of one's own.
 func (c credentials) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	ca, err := c.file("ca.crt")

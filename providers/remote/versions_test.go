@@ -26,9 +26,10 @@ import (
 	"fairlead.dev/fairlead/providers/serve"
 )
 
-// This file has an operator and a provider of neighbouring versions talk to each other, as docs/providers/protocol.md says
-// under "Versions". There is only one version yet. A provider of the next one is one that speaks this one, too, and whose
-// messages have in them what this one does not know; an operator of the next one asks for that first.
+// This file has an operator and a provider of neighbouring versions talk to each other, as
+// docs/providers/protocol.md says under "Versions". There is only one version yet. A provider of
+// the next one is one that speaks this one, too, and whose messages have in them what this one does
+// not know; an operator of the next one asks for that first.
 
 const next = v1.Version + 1
 
@@ -58,8 +59,8 @@ func newer(value any) any {
 	return value
 }
 
-// aNewerProvider speaks this version and the next one, and says more than this version knows. It answers in the best
-// version that is accepted.
+// aNewerProvider speaks this version and the next one, and says more than this version knows. It
+// answers in the best version that is accepted.
 func aNewerProvider(t *testing.T, inner http.Handler, more func(path string, message map[string]any)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !strings.Contains(r.Header.Get("Accept"), typeOfVersion(v1.Version)) {
@@ -192,8 +193,8 @@ func TestAProviderThatHasDroppedThisVersion(t *testing.T) {
 	}
 }
 
-// TestANewerOperator asks a provider of this version for the next one first, and sends the messages of this version that
-// testdata has, and then what this version does not know.
+// TestANewerOperator asks a provider of this version for the next one first, and sends the messages
+// of this version that testdata has, and then what this version does not know.
 func TestANewerOperator(t *testing.T) {
 	cloud := newCounting(t)
 	at := served(t, serve.New(cloud, serve.Options{}))

@@ -15,7 +15,8 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file writes answers: compressed where that is wanted, and not at all where the client has the same one already.
+// This file writes answers: compressed where that is wanted, and not at all where the client has
+// the same one already.
 
 // An answer is what a request is answered with; the zero value is none.
 type answer struct {

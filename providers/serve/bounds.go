@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file bounds what requests may cost: how many there are at once, how long they are, compressed or not, and how
-// many of the long ones are read at once.
+// This file bounds what requests may cost: how many there are at once, how long they are,
+// compressed or not, and how many of the long ones are read at once.
 
 const (
 	mostCalls  = 512      // that are under way
@@ -55,8 +55,8 @@ func busy(detail string) *v1.Problem {
 	return p
 }
 
-// readBody reads the body of a request, which may be compressed. The limit counts for what it is and for what it becomes.
-// Release is called once the body has been understood.
+// readBody reads the body of a request, which may be compressed. The limit counts for what it is
+// and for what it becomes. Release is called once the body has been understood.
 func (b *bounds) readBody(w http.ResponseWriter, r *http.Request, limit int) (body []byte, release func(), p *v1.Problem) {
 	from, p := decompressed(http.MaxBytesReader(w, r.Body, int64(limit)), r.Header.Values("Content-Encoding"))
 	if p != nil {

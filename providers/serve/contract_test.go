@@ -13,7 +13,8 @@ import (
 	"fairlead.dev/fairlead/test/caller"
 )
 
-// TestContract holds a provider that is served to the contract: in this process, and over a connection.
+// TestContract holds a provider that is served to the contract: in this process, and over a
+// connection.
 func TestContract(t *testing.T) {
 	start := func(t *testing.T, o fake.Options) *serve.Server {
 		cloud, err := fake.New(o)

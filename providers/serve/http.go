@@ -11,7 +11,8 @@ import (
 
 // This file is how a Server is listened with.
 
-// The most that a connection may take: to send a header, a request, and to take an answer; and how long it may be idle.
+// The most that a connection may take: to send a header, a request, and to take an answer; and how
+// long it may be idle.
 const (
 	headerWithin  = 10 * time.Second
 	requestWithin = time.Minute
@@ -27,7 +28,8 @@ func HTTPServer(handler http.Handler) *http.Server {
 	}
 }
 
-// Listen serves until the context ends. Then nothing more is begun, and what is under way is finished within patience.
+// Listen serves until the context ends. Then nothing more is begun, and what is under way is
+// finished within patience.
 func (s *Server) Listen(ctx context.Context, on net.Listener, patience time.Duration) error {
 	server := HTTPServer(s)
 	ended := make(chan error, 1)

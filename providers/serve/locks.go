@@ -7,7 +7,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file has one change of a target group's members wait for another: the client of the first one may have given up.
+// This file has one change of a target group's members wait for another: the client of the first
+// one may have given up.
 
 // A groupName is by which a target group is known.
 type groupName struct {

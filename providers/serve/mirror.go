@@ -12,10 +12,11 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file keeps what there is of each load balancer, for a provider is shown it with each step, and the protocol does
-// not send it. What is kept is called a mirror. It begins with an observation, the operator's or the server's own, and
-// follows each step that succeeds, as providers.Run has an operator's do. Where it may be wrong it is given up, and the
-// next step begins with an observation.
+// This file keeps what there is of each load balancer, for a provider is shown it with each step,
+// and the protocol does not send it. What is kept is called a mirror. It begins with an
+// observation, the operator's or the server's own, and follows each step that succeeds, as
+// providers.Run has an operator's do. Where it may be wrong it is given up, and the next step
+// begins with an observation.
 
 // A mirror is that of one load balancer.
 type mirror struct {
@@ -36,9 +37,10 @@ type underWay struct{ ended chan struct{} }
 // An observation is what Observe of a provider returns.
 type observation func(context.Context) (*lb.Observed, error)
 
-// look makes an observation for the operator. It waits for the steps that were under way before: their client may have
-// given up, and what they do belongs to what there is. The mirror becomes what was seen. Where other steps began meanwhile
-// it may or may not have what they did, and there is no mirror.
+// look makes an observation for the operator. It waits for the steps that were under way before:
+// their client may have given up, and what they do belongs to what there is. The mirror becomes
+// what was seen. Where other steps began meanwhile it may or may not have what they did, and there
+// is no mirror.
 func (m *mirror) look(ctx context.Context, observe observation) (*lb.Observed, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,8 +81,8 @@ func (m *mirror) wait(ctx context.Context, ended <-chan struct{}) error {
 	}
 }
 
-// begin begins a step and returns what it is shown. Where there is no mirror it makes one, once the steps that are under
-// way have ended; the other steps that want to begin wait for that.
+// begin begins a step and returns what it is shown. Where there is no mirror it makes one, once the
+// steps that are under way have ended; the other steps that want to begin wait for that.
 func (m *mirror) begin(ctx context.Context, observe observation) (*lb.Observed, *underWay, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -126,8 +128,8 @@ func (m *mirror) lookAlone(ctx context.Context, observe observation) error {
 	return err
 }
 
-// end has the mirror follow a step that succeeded. After an error the cloud may be on either side of the step, and the
-// mirror is given up; a wait for targets changes nothing whatever comes of it.
+// end has the mirror follow a step that succeeded. After an error the cloud may be on either side
+// of the step, and the mirror is given up; a wait for targets changes nothing whatever comes of it.
 func (m *mirror) end(ctx context.Context, ended *underWay, step plan.Step, result plan.Result, failed error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -170,8 +172,9 @@ const mostMirrors = 4096
 
 func newMirrors() *mirrors { return &mirrors{most: mostMirrors, all: map[lb.Key]*mirror{}} }
 
-// of is the mirror of a load balancer, until it is given back. Where there are too many, the one goes that was not used
-// for longest: the next step of its load balancer begins with an observation.
+// of is the mirror of a load balancer, until it is given back. Where there are too many, the one
+// goes that was not used for longest: the next step of its load balancer begins with an
+// observation.
 func (m *mirrors) of(key lb.Key) (found *mirror, giveBack func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -19,10 +19,11 @@ import (
 	"fairlead.dev/fairlead/providers/serve"
 )
 
-// This file tests what a provider is shown with each step: what there is, as an operator in its own process would have
-// shown it.
+// This file tests what a provider is shown with each step: what there is, as an operator in its own
+// process would have shown it.
 
-// shown has each step shown exactly what the cloud has at that moment. The steps are made one after the other.
+// shown has each step shown exactly what the cloud has at that moment. The steps are made one after
+// the other.
 func shown(t *testing.T, c *cloud) {
 	c.beforeApply = func(ctx context.Context, seen *lb.Observed, s plan.Step) error {
 		want, err := c.Provider.Observe(ctx, seen.Key, false)
@@ -146,7 +147,8 @@ func TestAPanickingStepHasTheNextOneLook(t *testing.T) {
 	}
 }
 
-// TestAnObservationThatOverlapsIsNoMirror has a step begin and end while the operator observes: what it sees is from before.
+// TestAnObservationThatOverlapsIsNoMirror has a step begin and end while the operator observes:
+// what it sees is from before.
 func TestAnObservationThatOverlapsIsNoMirror(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCloud(t)
@@ -183,7 +185,8 @@ func (s *slowObserve) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.O
 	return seen, err
 }
 
-// TestAnObservationOfTheServersOwnComesLate has the operator observe meanwhile, and a step be carried out.
+// TestAnObservationOfTheServersOwnComesLate has the operator observe meanwhile, and a step be
+// carried out.
 func TestAnObservationOfTheServersOwnComesLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCloud(t)
@@ -201,7 +204,8 @@ func TestAnObservationOfTheServersOwnComesLate(t *testing.T) {
 	})
 }
 
-// TestAnObservationDuringAStepThatBeganWhileItWaited sees what the step did: the mirror does not follow the step then.
+// TestAnObservationDuringAStepThatBeganWhileItWaited sees what the step did: the mirror does not
+// follow the step then.
 func TestAnObservationDuringAStepThatBeganWhileItWaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCloud(t)
@@ -227,7 +231,8 @@ func TestAnObservationDuringAStepThatBeganWhileItWaited(t *testing.T) {
 	})
 }
 
-// TestParallelStepsOfALoadBalancerThatIsNotKnown look once, and each is shown something that was there.
+// TestParallelStepsOfALoadBalancerThatIsNotKnown look once, and each is shown something that was
+// there.
 func TestParallelStepsOfALoadBalancerThatIsNotKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCloud(t)
@@ -255,7 +260,8 @@ func TestParallelStepsOfALoadBalancerThatIsNotKnown(t *testing.T) {
 	})
 }
 
-// TestStepsObservationsAndFailuresAtOnce mixes all that changes a mirror, and then has a step be shown what there is.
+// TestStepsObservationsAndFailuresAtOnce mixes all that changes a mirror, and then has a step be
+// shown what there is.
 func TestStepsObservationsAndFailuresAtOnce(t *testing.T) {
 	for round := range 20 {
 		c := newCloud(t)

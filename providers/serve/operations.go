@@ -13,10 +13,11 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file runs calls, and has those that take long answered with 202: their answers are asked for later.
+// This file runs calls, and has those that take long answered with 202: their answers are asked for
+// later.
 
-// mostAnswers is how many bytes the answers have that wait to be asked for. Beyond that the oldest goes: to its operator
-// it is an operation that is not known, after which it reads what there is.
+// mostAnswers is how many bytes the answers have that wait to be asked for. Beyond that the oldest
+// goes: to its operator it is an operation that is not known, after which it reads what there is.
 const mostAnswers = 64 << 20
 
 // An operation is a call that is under way, or has ended.
@@ -57,8 +58,8 @@ func (s *operations) cancel() {
 	}
 }
 
-// run makes a call. One that changes something is finished whatever becomes of its client; another one ends with it.
-// Release is called when the call has ended.
+// run makes a call. One that changes something is finished whatever becomes of its client; another
+// one ends with it. Release is called when the call has ended.
 func (s *Server) run(r *http.Request, c call, do func(context.Context) answer, release func()) answer {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	ctx = providers.WithAsker(withLog(ctx, s), providers.Asker{Key: c.key, Urgent: urgent(r)})
@@ -144,8 +145,8 @@ func (s *operations) find(id string) *operation {
 	return s.all[id]
 }
 
-// forget forgets the answers that were kept long enough, and the oldest where they are too long together. The lock is
-// held.
+// forget forgets the answers that were kept long enough, and the oldest where they are too long
+// together. The lock is held.
 func (s *operations) forget() {
 	for len(s.ended) > 0 && (time.Since(s.ended[0].at) > keepFor || s.bytes > mostAnswers && len(s.ended) > 1) {
 		delete(s.all, s.ended[0].id)

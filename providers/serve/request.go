@@ -147,8 +147,8 @@ func timeout(r *http.Request) (time.Duration, answer) {
 	return time.Duration(n) * time.Millisecond, answer{}
 }
 
-// urgent reports whether a call goes before others, by its header Priority: u=3 is as usual, and less is more urgent
-// (https://www.rfc-editor.org/rfc/rfc9218, section 4.1).
+// urgent reports whether a call goes before others, by its header Priority: u=3 is as usual, and
+// less is more urgent (https://www.rfc-editor.org/rfc/rfc9218, section 4.1).
 func urgent(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Priority"), ",") {
 		if u, is := strings.CutPrefix(strings.TrimSpace(part), "u="); is {
@@ -187,7 +187,8 @@ func spoken(text string) bool {
 	return err == nil && name == mediaType && parameters["version"] == strconv.Itoa(v1.Version)
 }
 
-// acceptable reports whether a client takes answers in the version that is spoken. One that says nothing takes any.
+// acceptable reports whether a client takes answers in the version that is spoken. One that says
+// nothing takes any.
 func acceptable(headers []string) bool {
 	if len(headers) == 0 {
 		return true

@@ -166,7 +166,8 @@ func (c *deepCloud) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obs
 	return c.cloud.Observe(ctx, key, deep)
 }
 
-// TestARuleIsDeletedThatNoStepCouldMake has the operator repeat what it was told of a rule that another hand made.
+// TestARuleIsDeletedThatNoStepCouldMake has the operator repeat what it was told of a rule that
+// another hand made.
 func TestARuleIsDeletedThatNoStepCouldMake(t *testing.T) {
 	c := newCloud(t)
 	s := serving(t, c, serve.Options{})

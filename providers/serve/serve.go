@@ -1,9 +1,10 @@
-// Package serve is the server of the provider protocol (docs/providers/protocol.md): it lets any providers.Provider of this
-// tree be called over HTTP, by an operator that is another process.
+// Package serve is the server of the provider protocol (docs/providers/protocol.md): it lets any
+// providers.Provider of this tree be called over HTTP, by an operator that is another process.
 //
-// The protocol does not send what the operator has seen, which providers.Provider wants with each step: the server keeps
-// it itself (mirror.go). A step is carried out once under its ID, however often it is delivered (steps.go). Requests are
-// read strictly (strict.go), and no client can have the server take more memory than it has bounds for (bounds.go).
+// The protocol does not send what the operator has seen, which providers.Provider wants with each
+// step: the server keeps it itself (mirror.go). A step is carried out once under its ID, however
+// often it is delivered (steps.go). Requests are read strictly (strict.go), and no client can have
+// the server take more memory than it has bounds for (bounds.go).
 package serve
 
 import (
@@ -26,8 +27,8 @@ type Options struct {
 	Log logr.Logger
 	// Software is the name and the version of this process, for the capabilities.
 	Software string
-	// Token returns the bearer token that requests need; nil: none is asked for. It is called for each request, so that a
-	// token can be replaced. While it returns "" no request is let in.
+	// Token returns the bearer token that requests need; nil: none is asked for. It is called for each
+	// request, so that a token can be replaced. While it returns "" no request is let in.
 	Token func() string
 	// Schemas are those of the settings that only this provider understands.
 	Schemas v1.SettingsSchemas
@@ -64,8 +65,8 @@ func New(p providers.Provider, o Options) *Server {
 	}
 }
 
-// Close lets no further call begin, and waits for the changes that are under way. After patience they are ended, and
-// Close returns which they were.
+// Close lets no further call begin, and waits for the changes that are under way. After patience
+// they are ended, and Close returns which they were.
 func (s *Server) Close(patience time.Duration) error {
 	s.closing.Store(true)
 	defer s.operations.cancel()
@@ -136,8 +137,8 @@ func authorised(header, token string) bool {
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && token != "" && strings.EqualFold(scheme, "Bearer")
 }
 
-// log writes one line for a request: its method, path, key, status and time. It leaves out the body, the headers and the
-// other parameters, which can have secrets.
+// log writes one line for a request: its method, path, key, status and time. It leaves out the
+// body, the headers and the other parameters, which can have secrets.
 func (s *Server) log(r *http.Request, id string, a answer, took time.Duration) {
 	about := []any{"method", r.Method, "path", clip(r.URL.Path), "key", clip(r.URL.Query().Get("key")), "status", a.status, "requestID", id, "took", took.Round(time.Millisecond).String()}
 	if trace := traceOf(r.Header.Get("traceparent")); trace != "" {

@@ -13,10 +13,10 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file carries out each step once, however often it is delivered. A result is kept for a while under the ID of its
-// step, a problem like any other: an operator that asks again because of it plans again, and then uses a new ID. Results
-// are bounded. Where there is no room for more, steps are refused with throttled: to forget a result early could mean to
-// carry out its step twice.
+// This file carries out each step once, however often it is delivered. A result is kept for a while
+// under the ID of its step, a problem like any other: an operator that asks again because of it
+// plans again, and then uses a new ID. Results are bounded. Where there is no room for more, steps
+// are refused with throttled: to forget a result early could mean to carry out its step twice.
 
 const (
 	keepFor     = 10 * time.Minute

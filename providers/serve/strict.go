@@ -15,8 +15,9 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file reads a body strictly. What encoding/json would pass over is a problem: a field that is not known, or known in
-// other letters only, or there twice; null; and text behind the end. values.go looks at the values.
+// This file reads a body strictly. What encoding/json would pass over is a problem: a field that is
+// not known, or known in other letters only, or there twice; null; and text behind the end.
+// values.go looks at the values.
 
 const (
 	mostValues = 200_000 // in one request: what is made of a value is longer than its text

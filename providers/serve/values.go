@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// This file finds values that a field cannot have: those that its tag enum does not list. "" is a field that is missing.
+// This file finds values that a field cannot have: those that its tag enum does not list. "" is a
+// field that is missing.
 
 // values finds the first such value in a message.
 func values(message any) *fault { return valuesIn(reflect.ValueOf(message)) }

@@ -20,7 +20,8 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file is what tests of the server stand on: a cloud that tests can get in the way of, and requests in a few words.
+// This file is what tests of the server stand on: a cloud that tests can get in the way of, and
+// requests in a few words.
 
 const shop lb.Key = "fairlead/shop/web/internal"
 
@@ -84,7 +85,8 @@ type reply struct {
 	problem v1.Problem
 }
 
-// ask sends a request, a line such as "GET /capabilities", with a message and headers such as "Accept: a/b".
+// ask sends a request, a line such as "GET /capabilities", with a message and headers such as
+// "Accept: a/b".
 func ask(t testing.TB, h http.Handler, line string, message any, headers ...string) reply {
 	t.Helper()
 	return askUntil(t.Context(), t, h, line, message, headers...)

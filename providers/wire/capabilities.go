@@ -54,7 +54,8 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 // longestWait is the longest settle and gather time that a provider can have the operator wait.
 const longestWait = 10 * time.Minute
 
-// DecodeCapabilities reads capabilities. Those that no load balancer could be made with are an error.
+// DecodeCapabilities reads capabilities. Those that no load balancer could be made with are an
+// error.
 func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 	out := lb.Capabilities{
 		Name:    c.Name,

@@ -21,9 +21,10 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file compares messages with those in testdata, which are what version 1 of the protocol is to others. A file that
-// changes is a change of the protocol: docs/providers/README.md says what is promised. A new field has a place in a file;
-// what stood in it before is still read. `go test ./providers/wire -run TestGolden -update` writes the files.
+// This file compares messages with those in testdata, which are what version 1 of the protocol is
+// to others. A file that changes is a change of the protocol: docs/providers/README.md says what is
+// promised. A new field has a place in a file; what stood in it before is still read. `go test
+// ./providers/wire -run TestGolden -update` writes the files.
 
 var update = flag.Bool("update", false, "write the messages in testdata")
 

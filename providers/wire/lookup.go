@@ -47,7 +47,8 @@ func EncodeFacts(f lb.Facts) v1.Facts {
 	return out
 }
 
-// DecodeFacts reads facts. What the load balancer has now is no part of them: the operator knows it.
+// DecodeFacts reads facts. What the load balancer has now is no part of them: the operator knows
+// it.
 func DecodeFacts(f v1.Facts) lb.Facts {
 	out := lb.Facts{
 		Subnets: f.Subnets, SecurityGroups: f.SecurityGroups, NameTaken: f.NameTaken, WebACLs: f.WebACLs, Unguarded: f.Unguarded, Unshielded: f.Unshielded,

@@ -52,8 +52,8 @@ func withoutSecrets(a v1.Action) v1.Action {
 	return a
 }
 
-// DecodeObserved reads what there is under a key, in the order that the planner needs. An answer about another key, or one
-// that has a thing twice, is an error.
+// DecodeObserved reads what there is under a key, in the order that the planner needs. An answer
+// about another key, or one that has a thing twice, is an error.
 func DecodeObserved(key lb.Key, o v1.Observed) (*lb.Observed, error) {
 	if o.Key != string(key) {
 		return nil, fmt.Errorf("the answer is about the load balancer %q, not about %q", o.Key, key)

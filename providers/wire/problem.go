@@ -9,9 +9,11 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file translates errors. A class of errors of package providers is a type of problem, and the message is kept.
+// This file translates errors. A class of errors of package providers is a type of problem, and the
+// message is kept.
 
-// kinds are the types of problems: the class of each, its status where it is that of a call, and its title.
+// kinds are the types of problems: the class of each, its status where it is that of a call, and
+// its title.
 var kinds = []struct {
 	kind   v1.ProblemType
 	class  error // nil for those that only a server tells of

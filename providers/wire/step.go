@@ -86,8 +86,8 @@ func encodeMembers(targets []lb.Target) []v1.Target {
 	return out
 }
 
-// DecodeStep reads a step of a load balancer. A step that lacks what its op needs, or has more, is an error: a
-// *v1.Problem.
+// DecodeStep reads a step of a load balancer. A step that lacks what its op needs, or has more, is
+// an error: a *v1.Problem.
 func DecodeStep(key lb.Key, s v1.Step) (plan.Step, error) {
 	if err := checkFields(s); err != nil {
 		return nil, err
@@ -164,8 +164,8 @@ func decodeLoadBalancer(key lb.Key, l *v1.LoadBalancer) lb.LoadBalancer {
 	return lb.LoadBalancer{Key: key, Digest: lb.Digest(l.Digest), Settings: decodeSettings(l.Settings), Protected: l.Protected}
 }
 
-// fieldsOf are the fields that an op needs. Those that may be empty are not among them: webACL and shield, and the
-// targets of a group.
+// fieldsOf are the fields that an op needs. Those that may be empty are not among them: webACL and
+// shield, and the targets of a group.
 var fieldsOf = map[v1.Op][]string{
 	v1.CreateLoadBalancer: {"loadBalancer"},
 	v1.ModifyLoadBalancer: {"loadBalancer"},

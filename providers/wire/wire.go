@@ -1,8 +1,8 @@
-// Package wire translates between the model and the messages of the provider protocol, in both directions. The client
-// (providers/remote) and the server (providers/serve) share it.
+// Package wire translates between the model and the messages of the provider protocol, in both
+// directions. The client (providers/remote) and the server (providers/serve) share it.
 //
-// Each translation of a struct whose fields are the same on both sides is a conversion, so that a field that is added to
-// the model does not compile until it has a place in the protocol.
+// Each translation of a struct whose fields are the same on both sides is a conversion, so that a
+// field that is added to the model does not compile until it has a place in the protocol.
 package wire
 
 import (
@@ -34,7 +34,8 @@ func encodeAction(a lb.Action) v1.Action {
 	return out
 }
 
-// decodeAction reads an action. One of an unknown kind stays of that kind: it equals none that is wanted.
+// decodeAction reads an action. One of an unknown kind stays of that kind: it equals none that is
+// wanted.
 func decodeAction(a v1.Action) lb.Action {
 	out := lb.Action{Kind: a.Kind, Auth: decodeAuth(a.Auth), Rewrite: (*routing.Rewrite)(a.Rewrite)}
 	if f := a.Forward; f != nil {
@@ -184,7 +185,8 @@ func decodeSettings(s v1.Settings) routing.Settings {
 	}
 }
 
-// compact is JSON in the one form in which the digest of settings has it: without spaces, and with names in order.
+// compact is JSON in the one form in which the digest of settings has it: without spaces, and with
+// names in order.
 func compact(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""

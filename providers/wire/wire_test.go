@@ -19,8 +19,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file sends each thing of the model over the wire and back, with something in each of its fields. A field that is
-// added to the model and not to the protocol fails.
+// This file sends each thing of the model over the wire and back, with something in each of its
+// fields. A field that is added to the model and not to the protocol fails.
 
 var seed = flag.Uint64("seed", 0, "seed of random values; 0: a new one")
 

@@ -24,7 +24,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file holds the operator's role in the hands of an attacker, who tries what the policy is there to prevent.
+// This file holds the operator's role in the hands of an attacker, who tries what the policy is
+// there to prevent.
 
 // A victim is what somebody else has in the account.
 type victim struct {
@@ -246,8 +247,8 @@ func (v *victim) tagging(arn string) error {
 // deniedCodes are how AWS says that a policy does not allow a call.
 var deniedCodes = []string{"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"}
 
-// TestNobodyElseIsHarmed tries every attack on what has no tag, under the policy as it is, and on what another
-// installation has made, under the policy of one installation.
+// TestNobodyElseIsHarmed tries every attack on what has no tag, under the policy as it is, and on
+// what another installation has made, under the policy of one installation.
 func TestNobodyElseIsHarmed(t *testing.T) {
 	shipped, err := albsim.ReadPolicy("../../docs/iam-policy.json")
 	if err != nil {
@@ -282,8 +283,8 @@ func TestNobodyElseIsHarmed(t *testing.T) {
 	}
 }
 
-// TestRulesThatOthersMadeAreRemovedWithAStatementMore lets the operator meet a rule of somebody else, without and with
-// the statement of the guide.
+// TestRulesThatOthersMadeAreRemovedWithAStatementMore lets the operator meet a rule of somebody
+// else, without and with the statement of the guide.
 func TestRulesThatOthersMadeAreRemovedWithAStatementMore(t *testing.T) {
 	shipped, err := albsim.ReadPolicy("../../docs/iam-policy.json")
 	if err != nil {

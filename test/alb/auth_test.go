@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file has users sign in, changes how, and takes away what that needs: nobody is ever let through
-// who should have signed in.
+// This file has users sign in, changes how, and takes away what that needs: nobody is ever let
+// through who should have signed in.
 
 // client makes the Secret of the client what it is to be; nil removes it.
 func (w *world) client(data map[string][]byte) {
@@ -131,8 +131,8 @@ func TestNobodyIsLetThroughUnasked(t *testing.T) {
 	})
 }
 
-// While Secrets cannot be read, users sign in with the clients that these held last. Where that is not known, requests are
-// answered 503.
+// While Secrets cannot be read, users sign in with the clients that these held last. Where that is
+// not known, requests are answered 503.
 func TestUsersSignInWithWhatSecretsHeldLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, albsim.Options{})
@@ -177,8 +177,8 @@ func TestUsersSignInWithWhatSecretsHeldLast(t *testing.T) {
 	})
 }
 
-// A port that users sign in on becomes one that is not secure, and secure again: on the way there and back
-// nobody is let through, and AWS refuses nothing.
+// A port that users sign in on becomes one that is not secure, and secure again: on the way there
+// and back nobody is let through, and AWS refuses nothing.
 func TestAPortThatIsNotSecureLetsNobodyThrough(t *testing.T) {
 	for name, c := range map[string]struct {
 		asks  *v1alpha1.Authenticate

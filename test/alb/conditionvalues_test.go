@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file has AWS refuse what its documents do not agree on, or what it has not everywhere: rules are said otherwise
-// then, and no Ingress is refused.
+// This file has AWS refuse what its documents do not agree on, or what it has not everywhere: rules
+// are said otherwise then, and no Ingress is refused.
 
 // manyValues is an Ingress whose rules have as many values in a condition as they can have.
 func manyValues(w *world) {

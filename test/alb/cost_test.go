@@ -92,9 +92,9 @@ func TestCost(t *testing.T) {
 	})
 }
 
-// While the index of tags lacks all that was made, a process that knows nothing of it asks for the firewall, the tags of
-// target groups and those of each certificate that is served. A process that made all of it two minutes
-// ago asks for nothing.
+// While the index of tags lacks all that was made, a process that knows nothing of it asks for the
+// firewall, the tags of target groups and those of each certificate that is served. A process that
+// made all of it two minutes ago asks for nothing.
 func TestCostWhileTheIndexLags(t *testing.T) {
 	o := usual()
 	o.Indexing = 10 * time.Hour
@@ -119,7 +119,8 @@ func TestCostWhileTheIndexLags(t *testing.T) {
 	})
 }
 
-// The same with a Secret for each host: each certificate is imported and shown, and costs nothing at a start.
+// The same with a Secret for each host: each certificate is imported and shown, and costs nothing
+// at a start.
 func TestCostOverTLS(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		for _, j := range []job{
@@ -147,8 +148,8 @@ func TestCostOverTLS(t *testing.T) {
 	})
 }
 
-// What one change costs does not depend on how many rules there are, and what a restart costs only on how
-// many target groups, not on how many certificates.
+// What one change costs does not depend on how many rules there are, and what a restart costs only
+// on how many target groups, not on how many certificates.
 func TestCostDoesNotGrow(t *testing.T) {
 	for rules, certificates := range map[int]int{20: 10, 100: 1 + lb.ALB().Certificates, 1000: 0} {
 		t.Run(fmt.Sprint(rules), func(t *testing.T) {

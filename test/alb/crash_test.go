@@ -17,8 +17,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file ends the operator before and after every single call of long changes, and starts another
-// one: it comes to the same end, and leaves nothing behind.
+// This file ends the operator before and after every single call of long changes, and starts
+// another one: it comes to the same end, and leaves nothing behind.
 
 // A scenario is a change: what there is first, and what is done to it.
 type scenario struct {
@@ -113,8 +113,8 @@ func scenarios() []scenario {
 	}
 }
 
-// moveOut has Ingresses ask for another group. They are served there and where they were, until clients have
-// had the time to follow.
+// moveOut has Ingresses ask for another group. They are served there and where they were, until
+// clients have had the time to follow.
 func moveOut(w *world, names ...string) {
 	from := w.key
 	for _, name := range names {
@@ -141,8 +141,8 @@ func usual() albsim.Options {
 	return albsim.Options{Provisioning: 30 * time.Second, Propagation: 5 * time.Second, Linger: 8 * time.Second, Health: 10 * time.Second}
 }
 
-// ended is what a world has come to once somebody has looked deeply: a port that was left open, for its
-// listener was deleted and nothing after that, costs nobody anything until then.
+// ended is what a world has come to once somebody has looked deeply: a port that was left open, for
+// its listener was deleted and nothing after that, costs nobody anything until then.
 func ended(w *world) ([]*lb.Observed, map[string]int) {
 	w.Helper()
 	w.finish()
@@ -246,8 +246,8 @@ func busiest(calls []albsim.Call) int {
 	return most
 }
 
-// Any single answer is lost while the operator lives on: what it asks for again is understood to be there,
-// so that no plan fails for it, and nothing is there twice.
+// Any single answer is lost while the operator lives on: what it asks for again is understood to be
+// there, so that no plan fails for it, and nothing is there twice.
 func TestOneLostAnswer(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {

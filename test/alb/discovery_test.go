@@ -93,8 +93,8 @@ func TestCertificatesAreReadOnceForAll(t *testing.T) {
 	})
 }
 
-// TestDiscoveredCertificatesAreServed goes the whole way, and sees to it that what is served stays though
-// it ends soon, and that a certificate of another one's Secret is nobody's to discover.
+// TestDiscoveredCertificatesAreServed goes the whole way, and sees to it that what is served stays
+// though it ends soon, and that a certificate of another one's Secret is nobody's to discover.
 func TestDiscoveredCertificatesAreServed(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		w.service("service-0", 1)
@@ -122,8 +122,9 @@ func TestDiscoveredCertificatesAreServed(t *testing.T) {
 	})
 }
 
-// While the account's certificates cannot be asked for, an operator that starts goes on with those that were chosen before,
-// and a neighbour's Ingress comes and goes. A host that none was chosen for waits for HTTPS.
+// While the account's certificates cannot be asked for, an operator that starts goes on with those
+// that were chosen before, and a neighbour's Ingress comes and goes. A host that none was chosen
+// for waits for HTTPS.
 func TestCertificatesThatCannotBeAskedForStay(t *testing.T) {
 	for name, action := range map[string]string{"they are discovered": "ListCertificates", "one is named": "DescribeCertificate"} {
 		t.Run(name, func(t *testing.T) {

@@ -12,8 +12,9 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// A port of the nodes that this process has opened is shut by another hand. Targets of a new Service have the same port,
-// and AWS finds them unhealthy: the port is looked at again, and opened.
+// A port of the nodes that this process has opened is shut by another hand. Targets of a new
+// Service have the same port, and AWS finds them unhealthy: the port is looked at again, and
+// opened.
 func TestAPortBelievedOpenIsLookedAtWhenTargetsAreUnhealthy(t *testing.T) {
 	var shut atomic.Bool
 	inBubble(t, albsim.Options{Health: 20 * time.Second, Sick: func(string, elb.TargetDescription) bool { return shut.Load() }}, func(w *world) {
@@ -49,7 +50,8 @@ func TestAPortBelievedOpenIsLookedAtWhenTargetsAreUnhealthy(t *testing.T) {
 	})
 }
 
-// Targets that stay unhealthy though the nodes admit load balancers do not have the port looked at with each question.
+// Targets that stay unhealthy though the nodes admit load balancers do not have the port looked at
+// with each question.
 func TestUnhealthyTargetsHaveThePortLookedAtOnceAMinute(t *testing.T) {
 	inBubble(t, albsim.Options{Sick: func(string, elb.TargetDescription) bool { return true }}, func(w *world) {
 		w.service("web", 1)

@@ -22,8 +22,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file changes each kind of thing that a load balancer is made of, from outside, and looks as the operator does
-// when --drift-interval is over.
+// This file changes each kind of thing that a load balancer is made of, from outside, and looks as
+// the operator does when --drift-interval is over.
 
 // A drift is a change by another hand, of a kind of thing that the page on cost lists.
 type drift struct {
@@ -238,8 +238,8 @@ func guardedSite(w *world) {
 	w.settle()
 }
 
-// TestDriftIsMended changes something of each kind by another hand, and looks once more as the operator does after
-// --drift-interval: all is as it was then, and stays.
+// TestDriftIsMended changes something of each kind by another hand, and looks once more as the
+// operator does after --drift-interval: all is as it was then, and stays.
 func TestDriftIsMended(t *testing.T) {
 	page, err := os.ReadFile("../../docs/aws/cost.md")
 	if err != nil {

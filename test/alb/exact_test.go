@@ -17,9 +17,9 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file compares what AWS was told with what was asked for: random Ingresses are put into the account
-// over the API, and the data plane, which knows nothing of the model, answers each request as the
-// specification does, however AWS reads what it leaves undocumented.
+// This file compares what AWS was told with what was asked for: random Ingresses are put into the
+// account over the API, and the data plane, which knows nothing of the model, answers each request
+// as the specification does, however AWS reads what it leaves undocumented.
 
 // sets is how many sets of Ingresses are compared.
 const sets = 150
@@ -84,8 +84,8 @@ func anyService(rng *rand.Rand) networkingv1.IngressBackend {
 	}}
 }
 
-// variations are requests that come near what Ingresses ask for: to their own hosts and paths, to those
-// that almost match, with and without a port, in other cases.
+// variations are requests that come near what Ingresses ask for: to their own hosts and paths, to
+// those that almost match, with and without a port, in other cases.
 func variations() []request {
 	hosts := []string{"a.example.com", "A.Example.COM", "b.example.com", "x.example.com", "x.a.example.com", "x.y.example.com", "example.com", "single", "with.digit1", "x-1.example.com", "other.net",
 		strings.Repeat("long.", 30) + "example.com"}
@@ -99,8 +99,9 @@ func variations() []request {
 	return requests([]int32{80, 443, 8080}, hosts, paths)
 }
 
-// crooked are paths that AWS may normalise before it looks at rules, each with what it is then: where dot segments are
-// resolved, where slashes are merged, where both is done, and where the path is decoded before.
+// crooked are paths that AWS may normalise before it looks at rules, each with what it is then:
+// where dot segments are resolved, where slashes are merged, where both is done, and where the path
+// is decoded before.
 var crooked = []struct{ sent, resolved, merged, both, decoded string }{
 	{"/a/../b", "/b", "/a/../b", "/b", "/b"},
 	{"/a/b/..", "/a/", "/a/b/..", "/a/", "/a/"},
@@ -115,8 +116,8 @@ var crooked = []struct{ sent, resolved, merged, both, decoded string }{
 	{"/%61", "/%61", "/%61", "/%61", "/a"},
 }
 
-// A request with a crooked path is answered as one with the path that AWS makes of it: by the same host, and by no other
-// rule than those for it.
+// A request with a crooked path is answered as one with the path that AWS makes of it: by the same
+// host, and by no other rule than those for it.
 func TestCrookedPathsAreAnsweredAsWhatAWSMakesOfThem(t *testing.T) {
 	hosts := []string{"a.example.com", "b.example.com", "x.example.com", "x.a.example.com", "other.net"}
 	differ := 0

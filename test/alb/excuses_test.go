@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file says which requests a plan may lead astray: those that a step concerns which comes before others that should
-// come first, as a diagnostic of the plan tells. All others are judged.
+// This file says which requests a plan may lead astray: those that a step concerns which comes
+// before others that should come first, as a diagnostic of the plan tells. All others are judged.
 
 // An excuse is for some requests.
 type excuse struct {
@@ -38,12 +38,14 @@ func (j *judge) excused(r request) bool {
 	return slices.ContainsFunc(j.excuses, func(e excuse) bool { return e.why == diag.DeleteFirst && e.covers(r) })
 }
 
-// misled reports whether a redirect of one request may lead to an answer to another that is of the other side.
+// misled reports whether a redirect of one request may lead to an answer to another that is of the
+// other side.
 func (j *judge) misled(from, to request) bool {
 	return slices.ContainsFunc(j.excuses, func(e excuse) bool { return e.covers(from) || e.covers(to) })
 }
 
-// concerned are the requests that a step about a port gives another answer; nil for a step of another kind.
+// concerned are the requests that a step about a port gives another answer; nil for a step of
+// another kind.
 func (j *judge) concerned(now *lb.Observed, s plan.Step, d lb.Dialect) func(request) bool {
 	switch s := s.(type) {
 	case plan.CreateRule:

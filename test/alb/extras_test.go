@@ -106,8 +106,9 @@ func TestSettingsThatCanBeReadArePutRight(t *testing.T) {
 	})
 }
 
-// A right for web ACLs that is missing keeps no route waiting of an Ingress that asks for none, and costs nothing where
-// no Ingress asks for one. The one that asks is not served, and told which right it is.
+// A right for web ACLs that is missing keeps no route waiting of an Ingress that asks for none, and
+// costs nothing where no Ingress asks for one. The one that asks is not served, and told which
+// right it is.
 func TestAMissingRightForWebACLsIsToldToWhatAsks(t *testing.T) {
 	for _, call := range []string{"ListWebACLsInput", "GetWebACLForResourceInput", "AssociateWebACLInput"} {
 		t.Run(strings.TrimSuffix(call, "Input"), func(t *testing.T) {

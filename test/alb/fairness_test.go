@@ -16,7 +16,8 @@ import (
 
 // This file is about who is next where load balancers wait for AWS's rates.
 
-// hurry is how long one change of a load balancer takes while so many others make a hundred changes each.
+// hurry is how long one change of a load balancer takes while so many others make a hundred changes
+// each.
 func hurry(t *testing.T, others int) (took time.Duration) {
 	inBubble(t, albsim.Options{Rates: albsim.Published()}, func(w *world) {
 		ctx, stop := context.WithCancel(w.Context())
@@ -53,7 +54,8 @@ func group(number int) lb.TargetGroup {
 		}}
 }
 
-// A load balancer with one change waits for one call of each of the others, however many each of them has.
+// A load balancer with one change waits for one call of each of the others, however many each of
+// them has.
 func TestBusyLoadBalancersDoNotDelayAQuietOne(t *testing.T) {
 	for _, others := range []int{1, 20} {
 		took := hurry(t, others)

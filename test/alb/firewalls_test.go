@@ -16,8 +16,9 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file has resources found by their tags late, or after they were deleted, and looks at the security groups of load
-// balancers: rows A3 and A6 of what differs between a simulator and AWS. It judges before any restart or deep look.
+// This file has resources found by their tags late, or after they were deleted, and looks at the
+// security groups of load balancers: rows A3 and A6 of what differs between a simulator and AWS. It
+// judges before any restart or deep look.
 
 // lagging is an account whose tags are found a minute late.
 func lagging() albsim.Options {
@@ -37,7 +38,8 @@ func (w *world) failing(action string, times int) {
 	})
 }
 
-// persist reconciles as long as it takes, as the operator does: after a failure it looks again, and tries again soon.
+// persist reconciles as long as it takes, as the operator does: after a failure it looks again, and
+// tries again soon.
 func (w *world) persist() {
 	w.Helper()
 	for range 100 {
@@ -205,8 +207,9 @@ func (w *world) removeFirewall() {
 	}
 }
 
-// An operator registered targets, and another one took over before the load balancer was made. It deletes the last load
-// balancer that there was, with what all share, and makes the new one: that one reaches the targets it has already.
+// An operator registered targets, and another one took over before the load balancer was made. It
+// deletes the last load balancer that there was, with what all share, and makes the new one: that
+// one reaches the targets it has already.
 func TestALoadBalancerReachesTargetsThatWereRegisteredBeforeIt(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		w.service("web", 1)

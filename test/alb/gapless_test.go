@@ -18,10 +18,11 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file lets random objects become others while requests are sent after every single call: each is
-// answered as before the change or as after it, and by nothing else.
+// This file lets random objects become others while requests are sent after every single call: each
+// is answered as before the change or as after it, and by nothing else.
 
-// How many load balancers live through how many changes each. More lives see more, and -seed and -from repeat one:
+// How many load balancers live through how many changes each. More lives see more, and -seed and
+// -from repeat one:
 //
 //	go test ./test/alb -run '^TestNoRequest' -timeout 1h -lives 200 -seed 10
 //	go test ./test/alb -run '^TestNoRequest' -lives 1 -seed 10 -from 61
@@ -162,8 +163,8 @@ var moves = []move{
 	}},
 }
 
-// special makes the Backend named canary something else: other weights, and whether clients stay with who they
-// got, users sign in or show a token, and requests are rewritten.
+// special makes the Backend named canary something else: other weights, and whether clients stay
+// with who they got, users sign in or show a token, and requests are rewritten.
 func special(w *world, rng *rand.Rand) {
 	spec := weighted("service-0", int32(rng.IntN(3)), "service-1", int32(1+rng.IntN(3)))
 	if rng.IntN(3) == 0 {
@@ -221,9 +222,9 @@ func reroute(w *world, rng *rand.Rand) {
 	})
 }
 
-// born is a world in which everything that moves refer to exists. AWS takes its time there, and reads
-// what it leaves undocumented, in ways that differ from life to life; in every third the account has
-// little room.
+// born is a world in which everything that moves refer to exists. AWS takes its time there, and
+// reads what it leaves undocumented, in ways that differ from life to life; in every third the
+// account has little room.
 func born(t *testing.T, life int, rng *rand.Rand) *judge {
 	o := albsim.Options{
 		Propagation: time.Duration(rng.IntN(4)) * 5 * time.Second, Linger: time.Duration(rng.IntN(2)) * 8 * time.Second, Health: 20 * time.Second,

@@ -19,8 +19,9 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file gives a process its identity in the ways in which clusters do, and looks at whom AWS hears of; and
-// it names endpoints in the ways in which the SDK has them named, and looks at who is asked.
+// This file gives a process its identity in the ways in which clusters do, and looks at whom AWS
+// hears of; and it names endpoints in the ways in which the SDK has them named, and looks at who is
+// asked.
 
 // hears is a simulator that notes the key that each request is signed with.
 type hears struct {

@@ -13,8 +13,9 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file has certificates found by their tags late, or after they were deleted, and counts how often they are imported:
-// rows A4 and A6 of what differs between a simulator and AWS. It judges before any deep look.
+// This file has certificates found by their tags late, or after they were deleted, and counts how
+// often they are imported: rows A4 and A6 of what differs between a simulator and AWS. It judges
+// before any deep look.
 
 // twoSecrets are two hosts with a Secret each.
 func twoSecrets(w *world) {
@@ -113,8 +114,8 @@ func TestServedCertificatesAreKnownWhileTheIndexLags(t *testing.T) {
 	})
 }
 
-// The tags of a certificate that an Ingress names are read once by each process, and those of one that was discovered and
-// that Amazon issued are not.
+// The tags of a certificate that an Ingress names are read once by each process, and those of one
+// that was discovered and that Amazon issued are not.
 func TestCertificatesOfOthersAreLookedAtOnce(t *testing.T) {
 	for name, named := range map[string]bool{"named": true, "discovered": false} {
 		t.Run(name, func(t *testing.T) {
@@ -154,7 +155,8 @@ func TestCertificatesOfOthersAreLookedAtOnce(t *testing.T) {
 	}
 }
 
-// The tags of a certificate are known by those that were written, and looked at deeply by those that it has.
+// The tags of a certificate are known by those that were written, and looked at deeply by those
+// that it has.
 func TestTheTagsOfCertificatesAreKnownWhileTheIndexLags(t *testing.T) {
 	o := lagging()
 	o.Indexing = time.Hour
@@ -218,7 +220,8 @@ func TestALostImportIsFoundWhileTheIndexLags(t *testing.T) {
 	}
 }
 
-// Row A6: a certificate that was deleted is listed for hours, and is not taken for the one that is wanted again.
+// Row A6: a certificate that was deleted is listed for hours, and is not taken for the one that is
+// wanted again.
 func TestACertificateThatIsGoneIsImportedAgain(t *testing.T) {
 	for name, between := range map[string]func(w *world){"the same process": func(w *world) { w.seen = nil }, "another process": (*world).restart} {
 		t.Run(name, func(t *testing.T) {

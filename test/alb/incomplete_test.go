@@ -14,7 +14,8 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file has AWS leave things out of answers that succeed. The SDK takes each field of an answer for optional.
+// This file has AWS leave things out of answers that succeed. The SDK takes each field of an answer
+// for optional.
 
 // A lack is what an answer is without.
 type lack struct {
@@ -64,8 +65,8 @@ func actionIn(in any) string {
 	return strings.TrimSuffix(reflect.TypeOf(in).Elem().Name(), "Input")
 }
 
-// wholeLife makes a load balancer with one of everything, looks at it deeply, changes it and deletes it. The errors are
-// those of the tries that failed.
+// wholeLife makes a load balancer with one of everything, looks at it deeply, changes it and
+// deletes it. The errors are those of the tries that failed.
 func wholeLife(w *world) []error {
 	var errs []error
 	settle := func() {

@@ -104,7 +104,8 @@ func (w *world) verdict(asked []request) verdict {
 	return v
 }
 
-// admits reports whether the client is one of those who may connect; everybody may where nobody is listed.
+// admits reports whether the client is one of those who may connect; everybody may where nobody is
+// listed.
 func admits(inbound []string) bool {
 	return len(inbound) == 0 || slices.ContainsFunc(inbound, func(from string) bool { return netip.MustParsePrefix(from).Contains(client) })
 }
@@ -150,8 +151,9 @@ func got(a albsim.Answer) string {
 	return forwarded(auth, a.Host+a.URL, shares, a.Sticky)
 }
 
-// forwarded is what has to be passed first, what is asked for then, who gets which share of the requests, and for
-// how many seconds a client stays with who it got: who gets all of them has the share 1.
+// forwarded is what has to be passed first, what is asked for then, who gets which share of the
+// requests, and for how many seconds a client stays with who it got: who gets all of them has the
+// share 1.
 func forwarded(auth, what string, shares map[string]int32, sticky int32) string {
 	maps.DeleteFunc(shares, func(_ string, weight int32) bool { return weight == 0 })
 	var out []string
@@ -176,8 +178,8 @@ type judge struct {
 
 	mu            sync.Mutex
 	before, after verdict
-	// stages are the verdicts before the last one of a change that makes room for others that waited: each is carried out
-	// once the one before it is.
+	// stages are the verdicts before the last one of a change that makes room for others that waited:
+	// each is carried out once the one before it is.
 	stages  []verdict
 	reached map[request]bool // those that got to targets when the change began
 	// excuses are what the plans of a change say of requests that may go astray.
@@ -227,7 +229,8 @@ func (j *judge) ask(when string) {
 	}
 }
 
-// nextStage has a change go on with what waited for room, if anything did: answers may be of either stage while that one begins.
+// nextStage has a change go on with what waited for room, if anything did: answers may be of either
+// stage while that one begins.
 func (j *judge) nextStage() {
 	now := j.verdict(j.asks)
 	j.mu.Lock()
@@ -238,8 +241,8 @@ func (j *judge) nextStage() {
 	j.stages, j.before, j.after = append(j.stages, j.before), j.after, now
 }
 
-// wrongInEachStage says what is wrong with the answer to a request in the stage that is under way and in those before it,
-// or "".
+// wrongInEachStage says what is wrong with the answer to a request in the stage that is under way
+// and in those before it, or "".
 func (j *judge) wrongInEachStage(r request) string {
 	wrong := j.wrong(r)
 	before := j.before
@@ -301,8 +304,9 @@ func (j *judge) trusted(a albsim.Answer, host string) bool {
 	return slices.ContainsFunc(j.sim.Hosts(a.Certificate), func(name string) bool { return routing.Host(name).Covers(routing.Host(host)) })
 }
 
-// wrongPods says what is wrong with where a share of a request's kind ends, or "". One that got to no target when
-// the change began may go on to get to none, until the first checks of new targets are over.
+// wrongPods says what is wrong with where a share of a request's kind ends, or "". One that got to
+// no target when the change began may go on to get to none, until the first checks of new targets
+// are over.
 func (j *judge) wrongPods(r request, s albsim.Share) string {
 	group := s.Tags["fairlead.dev/target-group"]
 	before, existed := j.before.pods[group]
@@ -322,8 +326,8 @@ func (j *judge) wrongPods(r request, s albsim.Share) string {
 	return ""
 }
 
-// wrongBehind says what is wrong with the answer that a redirect of one request leads another to, or "": the port has
-// to be as it is on the side of the change that the redirect is of.
+// wrongBehind says what is wrong with the answer that a redirect of one request leads another to,
+// or "": the port has to be as it is on the side of the change that the redirect is of.
 func (j *judge) wrongBehind(from, r request, side verdict) string {
 	if j.misled(from, r) {
 		return ""

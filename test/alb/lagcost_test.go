@@ -12,11 +12,12 @@ import (
 
 // This file counts what it costs that reads lag behind writes: docs/performance.md states it.
 
-// hasty has the operator ask as soon again as it does at first and after each change, for what the cloud was not ready for.
+// hasty has the operator ask as soon again as it does at first and after each change, for what the
+// cloud was not ready for.
 func hasty(w *world) { w.patience = time.Second }
 
-// A late is a job with what it may take where reads lag by 0, 30 seconds and two minutes: calls, those that write, and
-// time.
+// A late is a job with what it may take where reads lag by 0, 30 seconds and two minutes: calls,
+// those that write, and time.
 type late struct {
 	work         string
 	total, write [3]int
@@ -49,8 +50,8 @@ func TestCostWhileReadsLag(t *testing.T) {
 	}
 }
 
-// latecomers are twenty Ingresses over TLS, what is changed of them, and their end. The second look is that which follows
-// the first one of a process.
+// latecomers are twenty Ingresses over TLS, what is changed of them, and their end. The second look
+// is that which follows the first one of a process.
 func (w *world) latecomers() []late {
 	const second, minute = time.Second, time.Minute
 	soon := [3]time.Duration{5 * second, 5 * second, 5 * second}

@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file has AWS not find yet what was made a moment ago, one kind of thing and one call after the other, with the
-// codes that AWS documents or that people have met.
+// This file has AWS not find yet what was made a moment ago, one kind of thing and one call after
+// the other, with the codes that AWS documents or that people have met.
 
 // A lateness is a call that does not find what it names for a while.
 type lateness struct {

@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// The names of a class, a namespace and an Ingress may be longer together than the value of a tag, or the description of a
-// security group.
+// The names of a class, a namespace and an Ingress may be longer together than the value of a tag,
+// or the description of a security group.
 func TestNamesThatAreLongTogether(t *testing.T) {
 	for _, length := range []int{225, 240, 253} {
 		inBubble(t, usual(), func(w *world) {

@@ -7,8 +7,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file has target groups found by their tags late, or after they were deleted: rows A3, A4 and A6 of what differs
-// between a simulator and AWS, for target groups.
+// This file has target groups found by their tags late, or after they were deleted: rows A3, A4 and
+// A6 of what differs between a simulator and AWS, for target groups.
 
 // Target groups of Ingresses that are gone again go, though no listener ever named them.
 func TestLooseTargetGroupsAreKnownWhileTheIndexLags(t *testing.T) {
@@ -68,7 +68,8 @@ func TestATargetGroupThatIsGoneIsMadeAgain(t *testing.T) {
 	}
 }
 
-// Targets of a load balancer that is kept by the same installation, and that this process knows nothing of.
+// Targets of a load balancer that is kept by the same installation, and that this process knows
+// nothing of.
 func TestPortsOfTargetsThatTheIndexLacksStayOpen(t *testing.T) {
 	o := lagging()
 	o.Indexing = 5 * time.Hour

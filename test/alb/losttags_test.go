@@ -15,8 +15,9 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file takes Fairlead's own tags away. Nothing is made a second time, and what has lost them is told with the
-// command that puts them back, which the account's owner has to run: the operator's role may not.
+// This file takes Fairlead's own tags away. Nothing is made a second time, and what has lost them
+// is told with the command that puts them back, which the account's owner has to run: the
+// operator's role may not.
 
 var (
 	command = regexp.MustCompile(`aws elbv2 add-tags --resource-arns (\S+) --tags((?: 'Key=[^']*,Value=[^']*')+)`)
@@ -112,7 +113,8 @@ func TestWhatLostItsTagsIsKeptOnceTheyArePutBack(t *testing.T) {
 	}
 }
 
-// A rule that has lost its tags may not be changed. It is told, with the command, once it is to change.
+// A rule that has lost its tags may not be changed. It is told, with the command, once it is to
+// change.
 func TestARuleThatLostItsTagsIsChangedOnceTheyArePutBack(t *testing.T) {
 	for name, change := range map[string]func(w *world){
 		"another action": func(w *world) { w.serve("site", map[string]string{"/": "other"}) },

@@ -14,11 +14,12 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file remembers between reconciliations what the operator keeps in its LoadBalancer resources:
-// which versions of Ingresses were served, which the cloud refused, and which certificates Secrets held.
+// This file remembers between reconciliations what the operator keeps in its LoadBalancer
+// resources: which versions of Ingresses were served, which the cloud refused, and which
+// certificates Secrets held.
 
-// remember notes what came of a reconciliation, and reports whether something was refused that was not
-// known to be.
+// remember notes what came of a reconciliation, and reports whether something was refused that was
+// not known to be.
 func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outcome, complete bool) (learned bool) {
 	members := w.waiting(s)
 	left := map[diag.Source]bool{}
@@ -76,7 +77,8 @@ func (w *world) waiting(s ingress.Snapshot) map[string]ingress.Remembered {
 	return out
 }
 
-// refusable is what of a member can be left out, so that a step is not asked for again; "" for nothing.
+// refusable is what of a member can be left out, so that a step is not asked for again; "" for
+// nothing.
 func refusable(s plan.Step, m ingress.Member) string {
 	switch s := s.(type) {
 	case plan.CreateLoadBalancer, plan.CreateListener, plan.ModifyListener, plan.ReplaceCertificate, plan.AttachCertificate:

@@ -21,7 +21,8 @@ import (
 
 // This file gives load balancers names of their own, and has others take them.
 
-// alsoNamed allows what the policy of the guide does for names that begin with shop-, besides the first one.
+// alsoNamed allows what the policy of the guide does for names that begin with shop-, besides the
+// first one.
 func alsoNamed(t *testing.T) func(albsim.Ask) bool {
 	t.Helper()
 	guide, err := os.ReadFile("../../docs/aws/iam.md")
@@ -53,7 +54,8 @@ func alsoNamed(t *testing.T) func(albsim.Ask) bool {
 	return func(a albsim.Ask) bool { return first.Allows(a) || second.Allows(a) }
 }
 
-// inNamedWorld tests with an Ingress that asks for a name, under the policies that the guide has for it.
+// inNamedWorld tests with an Ingress that asks for a name, under the policies that the guide has
+// for it.
 func inNamedWorld(t *testing.T, name string, test func(w *world)) {
 	t.Helper()
 	o := usual()
@@ -187,7 +189,8 @@ func TestANameThatIsTaken(t *testing.T) {
 	}
 }
 
-// The one that has the name was made in this process a moment ago: what belongs to it is not missing here.
+// The one that has the name was made in this process a moment ago: what belongs to it is not
+// missing here.
 func TestANameThatWasTakenAMomentAgo(t *testing.T) {
 	inNamedWorld(t, "shop-edge", func(w *world) {
 		key := w.key

@@ -22,9 +22,9 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file has others in the account use up what it shares with them: what is served stays, what has no room
-// is refused by name, with the quota and how much there is, and is served once others have made room, at the
-// cost of a refused call every ten minutes.
+// This file has others in the account use up what it shares with them: what is served stays, what
+// has no room is refused by name, with the quota and how much there is, and is served once others
+// have made room, at the cost of a refused call every ten minutes.
 
 // A neighbour is somebody else in the account, whom no policy keeps from anything.
 type neighbour struct {
@@ -252,7 +252,8 @@ func (s scarcity) run(w *world, n *neighbour) {
 // retried is how long it takes until what others may have made room for is tried again.
 const retried = 10 * time.Minute
 
-// refusalOf is what the next compilation says to an Ingress of which the cloud refused something, or "".
+// refusalOf is what the next compilation says to an Ingress of which the cloud refused something,
+// or "".
 func (w *world) refusalOf(name string) string {
 	_, built, err := w.reconcile()
 	if err != nil {
@@ -267,8 +268,8 @@ func (w *world) refusalOf(name string) string {
 	return ""
 }
 
-// A load balancer that cannot be made at all is refused to nobody for good: it is tried again, while another one
-// goes on, and those who do not want it any more are let go of.
+// A load balancer that cannot be made at all is refused to nobody for good: it is tried again,
+// while another one goes on, and those who do not want it any more are let go of.
 func TestOthersUseUpWhatALoadBalancerNeeds(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits albsim.Limits // room for one, and for a neighbour

@@ -25,7 +25,8 @@ func (w *world) onNodes(from, to int) {
 	}
 }
 
-// reaching has somebody look after every write whether the nodes admit load balancers on some node ports.
+// reaching has somebody look after every write whether the nodes admit load balancers on some node
+// ports.
 func (w *world) reaching(from, to int32) {
 	w.sim.Watch(func(c albsim.Call) {
 		if !c.Write {
@@ -66,7 +67,8 @@ func (w *world) shared() []string {
 	return slices.DeleteFunc(w.fences()["nodes"], func(rule string) bool { return !strings.HasSuffix(rule, " shared") })
 }
 
-// few expects that the nodes admit load balancers by few rules, and of the ports around the first node port on some.
+// few expects that the nodes admit load balancers by few rules, and of the ports around the first
+// node port on some.
 func (w *world) few(when string, from, to int32) {
 	w.Helper()
 	got := w.shared()

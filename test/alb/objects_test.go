@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/fairlead/test/keypair"
 )
 
-// This file puts into the cluster what Ingresses refer to besides Services, and changes them. What is
-// changed is replaced, as an API server does: who has read the old object keeps it.
+// This file puts into the cluster what Ingresses refer to besides Services, and changes them. What
+// is changed is replaced, as an API server does: who has read the old object keeps it.
 
 // change replaces an Ingress by one that differs.
 func (w *world) change(name string, by func(*networkingv1.Ingress)) {

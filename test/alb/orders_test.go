@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file has a provider that does not wait for what AWS takes its time for, one wait at a time, and shows that requests go
-// astray then: the tests that send requests see each of these waits.
+// This file has a provider that does not wait for what AWS takes its time for, one wait at a time,
+// and shows that requests go astray then: the tests that send requests see each of these waits.
 
 // A haste is a wait that a provider leaves out.
 type haste struct {

@@ -20,11 +20,12 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file looks at what becomes of what has a name that we make and not our tags: it is somebody else's.
+// This file looks at what becomes of what has a name that we make and not our tags: it is somebody
+// else's.
 
-// TestWhatIsGivenAwayIsLeftAlone gives something of ours to another installation, by its tags, and changes all
-// that is asked for. It stays as it was, also when nothing is asked for any more. Where it is the firewall, that is an
-// error, too: its ports cannot be changed any more.
+// TestWhatIsGivenAwayIsLeftAlone gives something of ours to another installation, by its tags, and
+// changes all that is asked for. It stays as it was, also when nothing is asked for any more. Where
+// it is the firewall, that is an error, too: its ports cannot be changed any more.
 func TestWhatIsGivenAwayIsLeftAlone(t *testing.T) {
 	const says = "is somebody else's"
 	for _, kind := range []string{"loadbalancer", "targetgroup", "security-group"} {
@@ -84,8 +85,8 @@ func unguarded(t *testing.T, tagsAside bool, test func(w *world)) {
 	})
 }
 
-// leavesAlone starts anew, has more asked for, and then nothing, and expects something to be as before. What is
-// said of it while it is in the way is an error, if there is one.
+// leavesAlone starts anew, has more asked for, and then nothing, and expects something to be as
+// before. What is said of it while it is in the way is an error, if there is one.
 func (w *world) leavesAlone(arn, before, says string) {
 	w.Helper()
 	same := func(when string) {
@@ -110,8 +111,8 @@ func (w *world) leavesAlone(arn, before, says string) {
 	same("when all else is gone")
 }
 
-// tries reconciles a few times, whatever comes of it. An error, if one is to be expected, is for good, and says
-// why; it may be remembered.
+// tries reconciles a few times, whatever comes of it. An error, if one is to be expected, is for
+// good, and says why; it may be remembered.
 func (w *world) tries(when, says string) {
 	w.Helper()
 	var told error

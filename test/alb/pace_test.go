@@ -13,8 +13,8 @@ import (
 
 // This file is about rates: AWS refuses who asks too fast.
 
-// rushed counts the calls that are refused for their rate while eighty Ingresses are served from nothing,
-// the calls that the provider tells of, and those that AWS saw.
+// rushed counts the calls that are refused for their rate while eighty Ingresses are served from
+// nothing, the calls that the provider tells of, and those that AWS saw.
 func rushed(t *testing.T, o albsim.Options) (refused, told, calls int) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, o)

@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// TestParkingIsTakenByAWS changes where a live path leads. The simulator refuses the sources that AWS documents
-// that it refuses.
+// TestParkingIsTakenByAWS changes where a live path leads. The simulator refuses the sources that
+// AWS documents that it refuses.
 func TestParkingIsTakenByAWS(t *testing.T) {
 	inBubble(t, slow(), func(w *world) {
 		w.service("old", 1)
@@ -32,7 +32,8 @@ func TestParkingIsTakenByAWS(t *testing.T) {
 	})
 }
 
-// TestAPathChangesWhereParkingIsRefused has AWS refuse the parking rule for a reason that no document says.
+// TestAPathChangesWhereParkingIsRefused has AWS refuse the parking rule for a reason that no
+// document says.
 func TestAPathChangesWhereParkingIsRefused(t *testing.T) {
 	inBubble(t, slow(), func(w *world) {
 		w.service("old", 1)

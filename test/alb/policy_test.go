@@ -28,8 +28,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file holds the policy of docs/iam-policy.json against what AWS asks before each call of these tests:
-// it allows all that the provider does, and nothing that it does not need.
+// This file holds the policy of docs/iam-policy.json against what AWS asks before each call of
+// these tests: it allows all that the provider does, and nothing that it does not need.
 
 // A ledger lets a policy decide, and keeps what for. It can be used by tests that run side by side.
 type ledger struct {
@@ -69,15 +69,15 @@ func (l *ledger) allow(a albsim.Ask) bool {
 	return len(by) > 0
 }
 
-// unjudged are the options of a world in which things are not ours, or not any more: that the policy denies calls about
-// them is right.
+// unjudged are the options of a world in which things are not ours, or not any more: that the
+// policy denies calls about them is right.
 func unjudged(o albsim.Options) albsim.Options {
 	o.Authorize = operator().Allows
 	return o
 }
 
-// faults are what is wrong with the policy, after all that was done under it: what it denied, and each
-// action of a statement that could be left out with nobody noticing.
+// faults are what is wrong with the policy, after all that was done under it: what it denied, and
+// each action of a statement that could be left out with nobody noticing.
 func (l *ledger) faults() []string {
 	var out []string
 	for _, what := range slices.Sorted(maps.Keys(l.denied)) {
@@ -107,7 +107,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestContractUnderThePolicy holds the provider to its contract with no more rights than the policy gives.
+// TestContractUnderThePolicy holds the provider to its contract with no more rights than the policy
+// gives.
 func TestContractUnderThePolicy(t *testing.T) {
 	port := int32(8080)
 	providertest.Test(t, func(*testing.T) providers.Provider {
@@ -212,8 +213,9 @@ func TestPolicyOfOneInstallation(t *testing.T) {
 	}
 }
 
-// TestTheRoleOfTheFirstLoadBalancerIsYoung waits for the role that AWS has just made, and holds it against nothing. A
-// right that is missing is told at once, and what is said in the same words when no role is young is no reason to wait.
+// TestTheRoleOfTheFirstLoadBalancerIsYoung waits for the role that AWS has just made, and holds it
+// against nothing. A right that is missing is told at once, and what is said in the same words when
+// no role is young is no reason to wait.
 func TestTheRoleOfTheFirstLoadBalancerIsYoung(t *testing.T) {
 	inBubble(t, albsim.Options{FirstUse: true, Lag: 2 * time.Minute}, func(w *world) {
 		w.service("web", 1)
@@ -253,7 +255,8 @@ func TestTheRoleOfTheFirstLoadBalancerIsYoung(t *testing.T) {
 	}
 }
 
-// TestTheFirstLoadBalancerOfAnAccount works where Elastic Load Balancing has no role of its own yet.
+// TestTheFirstLoadBalancerOfAnAccount works where Elastic Load Balancing has no role of its own
+// yet.
 func TestTheFirstLoadBalancerOfAnAccount(t *testing.T) {
 	inBubble(t, albsim.Options{FirstUse: true}, func(w *world) {
 		w.service("web", 1)

@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// TestPrioritiesAreTheOnesThatAWSLists renumbers rules where AWS answers with success, and has not done all of it. The
-// order of rules decides where requests go.
+// TestPrioritiesAreTheOnesThatAWSLists renumbers rules where AWS answers with success, and has not
+// done all of it. The order of rules decides where requests go.
 func TestPrioritiesAreTheOnesThatAWSLists(t *testing.T) {
 	for name, spoil := range map[string]func(sim *albsim.Sim){
 		"AWS renumbers one rule of two": func(sim *albsim.Sim) {

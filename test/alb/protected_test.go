@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file takes everything away that a load balancer is there for, in each of the ways there are: one that
-// is protected from being deleted stays, whole, and nobody tries.
+// This file takes everything away that a load balancer is there for, in each of the ways there are:
+// one that is protected from being deleted stays, whole, and nobody tries.
 
 // protect has the class protect its load balancers, or not.
 func (w *world) protect(on string) {

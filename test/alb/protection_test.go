@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file puts web ACLs and shields before load balancers. What asks for a web ACL is never served without
-// one, from the first call to the last.
+// This file puts web ACLs and shields before load balancers. What asks for a web ACL is never
+// served without one, from the first call to the last.
 
 // ask is an annotation of an Ingress from now on, or none any more for "".
 func (w *world) ask(name, annotation, value string) {
@@ -159,7 +159,8 @@ func TestNothingIsServedWithoutAWebACLThatIsNotThere(t *testing.T) {
 	})
 }
 
-// Where there is no AWS WAF, the Ingress that asks for a web ACL is told so, and the others are served.
+// Where there is no AWS WAF, the Ingress that asks for a web ACL is told so, and the others are
+// served.
 func TestWhereThereIsNoWAF(t *testing.T) {
 	o := usual()
 	o.Refuse = func(in any) error {

@@ -20,8 +20,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file fills accounts: at each quota what is served stays, the change that does not fit is refused by
-// name, with the quota and how far it is exceeded, and deleting works and makes room.
+// This file fills accounts: at each quota what is served stays, the change that does not fit is
+// refused by name, with the quota and how far it is exceeded, and deleting works and makes room.
 
 // A quota is one of an account, and Ingresses that fill it.
 type quota struct {
@@ -139,8 +139,9 @@ func (q quota) refusal(w *world, name string) string {
 	return ""
 }
 
-// Two ports of a load balancer can verify the certificates of clients: the Ingress that asks for a third is left out
-// by name, and let in once there is room. So is one whose port its class makes a third. Nobody gets in unverified.
+// Two ports of a load balancer can verify the certificates of clients: the Ingress that asks for a
+// third is left out by name, and let in once there is room. So is one whose port its class makes a
+// third. Nobody gets in unverified.
 func TestQuotaOfVerifyingPorts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, slow())
@@ -201,8 +202,8 @@ func TestQuotaOfVerifyingPorts(t *testing.T) {
 	})
 }
 
-// A limit that AWS raises lets in who was kept out, once somebody looks; one that is lowered takes nothing away,
-// and what goes can go.
+// A limit that AWS raises lets in who was kept out, once somebody looks; one that is lowered takes
+// nothing away, and what goes can go.
 func TestLimitsOfTheAccountChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := slow()
@@ -241,8 +242,8 @@ func TestLimitsOfTheAccountChange(t *testing.T) {
 	})
 }
 
-// While the account's limits cannot be read those that AWS publishes count, and what is there stays, though it may be
-// more than these.
+// While the account's limits cannot be read those that AWS publishes count, and what is there
+// stays, though it may be more than these.
 func TestLimitsThatCannotBeReadTakeNothingAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := slow()
@@ -331,8 +332,9 @@ func TestQuotaOfValues(t *testing.T) {
 	})
 }
 
-// A target group that is full keeps its members and takes others as far as there is room, and their owner is told
-// how many there are; the other groups go on, and those in whose place others have left get in.
+// A target group that is full keeps its members and takes others as far as there is room, and their
+// owner is told how many there are; the other groups go on, and those in whose place others have
+// left get in.
 func TestQuotaOfTargets(t *testing.T) {
 	for name, c := range map[string]struct {
 		limits albsim.Limits

@@ -23,8 +23,9 @@ import (
 	"fairlead.dev/fairlead/test/caller"
 )
 
-// This file lets load balancers live, and the operator end, in accounts as AWS may be: reads lag behind writes. What
-// has come of a change is judged before the operator starts again or looks deeply.
+// This file lets load balancers live, and the operator end, in accounts as AWS may be: reads lag
+// behind writes. What has come of a change is judged before the operator starts again or looks
+// deeply.
 
 var (
 	seed      = flag.Uint64("seed", 0, "the seed of what AWS leaves undocumented, and of where the operator ends; 0 draws one")
@@ -71,7 +72,8 @@ func TestRealContract(t *testing.T) {
 	}
 }
 
-// TestRealContractOverHTTP holds the provider to its contract where it is served to another process.
+// TestRealContractOverHTTP holds the provider to its contract where it is served to another
+// process.
 func TestRealContractOverHTTP(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestRealContract does the same without HTTP")
@@ -92,7 +94,8 @@ func holdTo(t *testing.T, lag time.Duration, clauses map[string]func(*testing.T)
 	}
 }
 
-// contractIn are the clauses of the contract, each for an account of its own, which is reached in some way.
+// contractIn are the clauses of the contract, each for an account of its own, which is reached in
+// some way.
 func contractIn(seed uint64, lag time.Duration, reached func(providers.Provider) providers.Provider) map[string]func(*testing.T) {
 	port := new(atomic.Int32)
 	return providertest.Clauses(func(*testing.T) providers.Provider {
@@ -104,8 +107,8 @@ func contractIn(seed uint64, lag time.Duration, reached func(providers.Provider)
 	})
 }
 
-// TestRealCutOff ends the operator at a few calls of each scenario, drawn anew each time, and judges what another one
-// comes to, and that nothing is left behind.
+// TestRealCutOff ends the operator at a few calls of each scenario, drawn anew each time, and
+// judges what another one comes to, and that nothing is left behind.
 func TestRealCutOff(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it is one scenario after the other, with each lag")
@@ -167,8 +170,8 @@ func cutsOf(n, some int, rng *rand.Rand) []int {
 	return cuts
 }
 
-// lookAgain looks once more when all that was written is found, as the operator does after its start and after a step
-// that failed (controllers/seen.go).
+// lookAgain looks once more when all that was written is found, as the operator does after its
+// start and after a step that failed (controllers/seen.go).
 func (w *world) lookAgain() {
 	w.Helper()
 	time.Sleep(3 * time.Minute)

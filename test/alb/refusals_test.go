@@ -14,7 +14,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file has AWS refuse what one Ingress names: that Ingress is told by name, and no other one waits for it.
+// This file has AWS refuse what one Ingress names: that Ingress is told by name, and no other one
+// waits for it.
 
 func TestWhatOneIngressNamesIsRefused(t *testing.T) {
 	const list = "pl-0123456789abcdef0"

@@ -10,8 +10,9 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// AWS may describe a rule otherwise than it was sent: values and target groups in another order, in another case where
-// it compares without regard to case, ranges in another spelling. That is no change, and nothing is written for it.
+// AWS may describe a rule otherwise than it was sent: values and target groups in another order, in
+// another case where it compares without regard to case, ranges in another spelling. That is no
+// change, and nothing is written for it.
 func TestRulesThatAreDescribedOtherwiseAreLeftAlone(t *testing.T) {
 	for name, conditions := range map[string]string{
 		"hosts and paths":        "",

@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file has rules say everything that they can, one thing after the other, and asks the data plane
-// whether it does so.
+// This file has rules say everything that they can, one thing after the other, and asks the data
+// plane whether it does so.
 
 // expected is what a table does with a request, as said below.
 func expected(t *routing.Table, r albsim.Request) string {

@@ -24,7 +24,8 @@ import (
 
 // This file looks at who may connect to a load balancer, and what lets it reach its targets.
 
-// fences are the security groups of the VPC, by what they are for, with who is admitted to which port.
+// fences are the security groups of the VPC, by what they are for, with who is admitted to which
+// port.
 func (w *world) fences() map[string][]string {
 	w.Helper()
 	found, err := ec2.NewFromConfig(w.sim.OwnersConfig()).DescribeSecurityGroups(w.Context(), &ec2.DescribeSecurityGroupsInput{})
@@ -221,8 +222,8 @@ func TestSecurityGroupsOfTheClass(t *testing.T) {
 	})
 }
 
-// fenceless are the statements of the policy that the guide says can be left out where no security group is
-// to be touched.
+// fenceless are the statements of the policy that the guide says can be left out where no security
+// group is to be touched.
 var fenceless = regexp.MustCompile("^ReachTargets$|SecurityGroups")
 
 func TestUnfencedNoSecurityGroupIsTouched(t *testing.T) {
@@ -306,7 +307,8 @@ func tcp(port int32, from string) ec2types.IpPermission {
 	}
 }
 
-// EC2 keeps ranges in a form of its own, and refuses one that it has in another form. A range is taken away all the same.
+// EC2 keeps ranges in a form of its own, and refuses one that it has in another form. A range is
+// taken away all the same.
 func TestRangesInAnotherForm(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		w.service("web", 1)

@@ -22,8 +22,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file changes the settings of a load balancer, by its class and behind the operator's back, and reads
-// from AWS what came of it.
+// This file changes the settings of a load balancer, by its class and behind the operator's back,
+// and reads from AWS what came of it.
 
 // spec is the parameters of a class.
 type spec = v1alpha1.LoadBalancerClassSpec

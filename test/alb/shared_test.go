@@ -10,7 +10,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file counts what many load balancers ask for at the same moment, as all do when an operator starts.
+// This file counts what many load balancers ask for at the same moment, as all do when an operator
+// starts.
 
 func TestReadsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -58,8 +58,8 @@ func (w *world) arnOf(kind string) string {
 	return ""
 }
 
-// carries expects tags, and no others besides our own, on everything that belongs to the load balancer, and
-// none on what all load balancers share.
+// carries expects tags, and no others besides our own, on everything that belongs to the load
+// balancer, and none on what all load balancers share.
 func (w *world) carries(want map[string]string) {
 	w.Helper()
 	seen := map[string]bool{}

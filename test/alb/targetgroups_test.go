@@ -52,8 +52,8 @@ func TestAttributesOfTargetGroupsComeAndGo(t *testing.T) {
 	})
 }
 
-// TestKeepingClientsTakesTurnsWithSharing has Services keep clients with a target, and share requests with
-// each other, in one change: AWS refuses both at a time.
+// TestKeepingClientsTakesTurnsWithSharing has Services keep clients with a target, and share
+// requests with each other, in one change: AWS refuses both at a time.
 func TestKeepingClientsTakesTurnsWithSharing(t *testing.T) {
 	inBubble(t, slow(), func(w *world) {
 		w.service("one", 1)

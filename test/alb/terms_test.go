@@ -8,7 +8,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file has another process delete what a provider knows: the operator of a term between two others, or a person.
+// This file has another process delete what a provider knows: the operator of a term between two
+// others, or a person.
 
 func TestWhatAnotherProcessDeletedIsMadeAgain(t *testing.T) {
 	for name, returned := range map[string]func(before *aws.Provider) *aws.Provider{

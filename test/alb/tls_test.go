@@ -21,8 +21,8 @@ import (
 	"fairlead.dev/fairlead/test/keypair"
 )
 
-// This file renews and exchanges certificates, one after the other, and looks which of them clients are
-// shown.
+// This file renews and exchanges certificates, one after the other, and looks which of them clients
+// are shown.
 
 // secured gives an Ingress a certificate for all of its hosts.
 func (w *world) secured(ing *networkingv1.Ingress, secret string) {
@@ -34,8 +34,9 @@ func covers(names []string, host string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return routing.Host(name).Covers(routing.Host(host)) })
 }
 
-// TestNoHostIsShownAnothersCertificate rotates a Secret, exchanges the Secrets of two Ingresses and gives
-// one host to another certificate (W6 of what the incumbent does wrong), looking after every call.
+// TestNoHostIsShownAnothersCertificate rotates a Secret, exchanges the Secrets of two Ingresses and
+// gives one host to another certificate (W6 of what the incumbent does wrong), looking after every
+// call.
 func TestNoHostIsShownAnothersCertificate(t *testing.T) {
 	for name, change := range map[string]func(w *world){
 		"a Secret is renewed": func(w *world) { w.secret("one", 1, "one.example.com") },
@@ -81,9 +82,9 @@ func TestNoHostIsShownAnothersCertificate(t *testing.T) {
 	}
 }
 
-// TestAPortSpeaksTLSFromNowOn looks after every call while a port that was served in the clear gets certificates: a
-// client is answered as before as long as it is, and who is answered over TLS is shown the certificate of the host
-// that it asks for.
+// TestAPortSpeaksTLSFromNowOn looks after every call while a port that was served in the clear gets
+// certificates: a client is answered as before as long as it is, and who is answered over TLS is
+// shown the certificate of the host that it asks for.
 func TestAPortSpeaksTLSFromNowOn(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		hosts := []string{"one", "two", "three"}
@@ -135,8 +136,8 @@ func TestAPortSpeaksTLSFromNowOn(t *testing.T) {
 	})
 }
 
-// TestARenewedSecretKeepsItsARN counts what a rotation costs: one import, and the tags that AWS does not take
-// with it, of which one goes before.
+// TestARenewedSecretKeepsItsARN counts what a rotation costs: one import, and the tags that AWS
+// does not take with it, of which one goes before.
 func TestARenewedSecretKeepsItsARN(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		w.service("service-0", 1)
@@ -156,9 +157,9 @@ func TestARenewedSecretKeepsItsARN(t *testing.T) {
 	})
 }
 
-// TestABadSecretCostsNothingThatIsServed breaks a Secret in two ways and puts a good one in its place, with an
-// operator that is new each time but for what it remembers, and makes a request after every call. The
-// certificate keeps its ARN throughout; it goes with the Secret.
+// TestABadSecretCostsNothingThatIsServed breaks a Secret in two ways and puts a good one in its
+// place, with an operator that is new each time but for what it remembers, and makes a request
+// after every call. The certificate keeps its ARN throughout; it goes with the Secret.
 func TestABadSecretCostsNothingThatIsServed(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		w.service("service-0", 1)
@@ -217,8 +218,8 @@ func TestABadSecretCostsNothingThatIsServed(t *testing.T) {
 	})
 }
 
-// TestAnExpiredCertificateTakesNobodysPlace: AWS would not have it, so that the one before it goes on being
-// shown, and its owner is told. Nobody else waits for that.
+// TestAnExpiredCertificateTakesNobodysPlace: AWS would not have it, so that the one before it goes
+// on being shown, and its owner is told. Nobody else waits for that.
 func TestAnExpiredCertificateTakesNobodysPlace(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		w.service("service-0", 1)
@@ -248,8 +249,9 @@ func TestAnExpiredCertificateTakesNobodysPlace(t *testing.T) {
 	})
 }
 
-// TestARenewalThatWasCutShort ends the operator before and after each call of a renewal. Whatever the Secret holds
-// by then, AWS comes to hold the same, under the same ARN, and once that has been written nobody has to look.
+// TestARenewalThatWasCutShort ends the operator before and after each call of a renewal. Whatever
+// the Secret holds by then, AWS comes to hold the same, under the same ARN, and once that has been
+// written nobody has to look.
 func TestARenewalThatWasCutShort(t *testing.T) {
 	const host = "one.example.com"
 	issued := keypair.Issued(t, host)
@@ -299,8 +301,9 @@ func TestARenewalThatWasCutShort(t *testing.T) {
 	}
 }
 
-// TestARenewalThatAWSRefuses has AWS not take a certificate in the place of another one: that one goes on being known
-// as what it is, so that it is served, and is what a Secret that turns invalid stays with.
+// TestARenewalThatAWSRefuses has AWS not take a certificate in the place of another one: that one
+// goes on being known as what it is, so that it is served, and is what a Secret that turns invalid
+// stays with.
 func TestARenewalThatAWSRefuses(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		w.service("service-0", 1)
@@ -367,8 +370,8 @@ func (w *world) held(arn string) string {
 	return *out.Certificate + sdk.ToString(out.CertificateChain)
 }
 
-// TestTheIndexOfTagsIsBehind has resources found by the tags that they had a while ago: a certificate that was
-// renewed since, or is gone, is not taken for the one of before.
+// TestTheIndexOfTagsIsBehind has resources found by the tags that they had a while ago: a
+// certificate that was renewed since, or is gone, is not taken for the one of before.
 func TestTheIndexOfTagsIsBehind(t *testing.T) {
 	for reason, change := range map[string]func(w *world){
 		"a certificate is renewed, and then it is the one of before": func(w *world) {
@@ -409,8 +412,8 @@ func TestTheIndexOfTagsIsBehind(t *testing.T) {
 	}
 }
 
-// TestACertificateIsImportedOnce loses the answer to an import: what was imported is found, and not imported
-// a second time.
+// TestACertificateIsImportedOnce loses the answer to an import: what was imported is found, and not
+// imported a second time.
 func TestACertificateIsImportedOnce(t *testing.T) {
 	for name, fault := range map[string]albsim.Fault{"before it was carried out": albsim.LostBefore, "after that": albsim.LostAfter} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file looks at the ports on which nodes admit load balancers, once no target has them any more.
+// This file looks at the ports on which nodes admit load balancers, once no target has them any
+// more.
 
 // onPort has the pods of a Service listen on another port.
 func (w *world) onPort(service string, port int32) {

@@ -12,9 +12,9 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file is the windows in which a controller that changes an ALB rule by rule is known to send requests
-// astray, one test each: they stay shut here. Requests are sent after every call and in between, while
-// changes take ten seconds to get to the data plane, and several batches of them do.
+// This file is the windows in which a controller that changes an ALB rule by rule is known to send
+// requests astray, one test each: they stay shut here. Requests are sent after every call and in
+// between, while changes take ten seconds to get to the data plane, and several batches of them do.
 
 // A window is a change that is known to open one.
 type window struct {
@@ -27,7 +27,8 @@ type window struct {
 	excused func(request) bool
 	// least is how long the change takes at least, or it has not waited for what it has to wait for.
 	least time.Duration
-	// haste has the provider leave out a wait that the change needs, so that requests have to go astray; nil for none.
+	// haste has the provider leave out a wait that the change needs, so that requests have to go
+	// astray; nil for none.
 	haste func(*world)
 	// prompt has AWS let go of things as soon as no rule names them, and take longer to deploy rules.
 	prompt bool
@@ -301,8 +302,8 @@ func windows() []window {
 	}
 }
 
-// W7: a scheme changes, which takes another load balancer: the old one serves on until the other one does.
-// One that is protected stays: TestAProtectedLoadBalancerStays.
+// W7: a scheme changes, which takes another load balancer: the old one serves on until the other
+// one does. One that is protected stays: TestAProtectedLoadBalancerStays.
 func TestWindowW7(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, slow())

@@ -1,5 +1,5 @@
-// Package alb lets the AWS provider work against the simulator: what it costs, whether requests ever go
-// astray, and what becomes of it when it is cut off.
+// Package alb lets the AWS provider work against the simulator: what it costs, whether requests
+// ever go astray, and what becomes of it when it is cut off.
 package alb
 
 import (
@@ -31,8 +31,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file is a cluster with one load balancer, and the operator's way from its objects to AWS, without
-// the operator.
+// This file is a cluster with one load balancer, and the operator's way from its objects to AWS,
+// without the operator.
 
 // A world is objects, an account, and what is known of it.
 type world struct {
@@ -59,7 +59,8 @@ type world struct {
 	rejections []providers.Rejection
 	// refused says that the last plan met with a refusal that the next compilation knows of.
 	refused bool
-	// later are the further parts of a change that takes its time, each for when the one before is done.
+	// later are the further parts of a change that takes its time, each for when the one before is
+	// done.
 	later []func()
 	// requested is told of each call, if it is not nil.
 	requested func(throttle.Request)
@@ -67,9 +68,11 @@ type world struct {
 	normalised func(path string) string
 	// webACLs are those that Ingresses ask for, as the account will answer.
 	webACLs map[string]string
-	// patience is how long the operator waits before it asks again for what the cloud was not ready for.
+	// patience is how long the operator waits before it asks again for what the cloud was not ready
+	// for.
 	patience time.Duration
-	// deployed is how long the provider waits for changed rules to be deployed; zero for as long as it does.
+	// deployed is how long the provider waits for changed rules to be deployed; zero for as long as it
+	// does.
 	deployed time.Duration
 	// eager are the steps that the provider says are done, and does not do; nil for none.
 	eager func(plan.Step) bool
@@ -173,7 +176,8 @@ func (w *world) remove(name string) {
 	w.Ingresses = slices.DeleteFunc(w.Ingresses, func(i *networkingv1.Ingress) bool { return i.Name == name })
 }
 
-// split sorts the Ingresses into load balancers, and says what there is to say to those that are in none.
+// split sorts the Ingresses into load balancers, and says what there is to say to those that are in
+// none.
 func (w *world) split() ([]ingress.Snapshot, []diag.Diagnostic) {
 	w.forgive()
 	w.Pods, w.PodsKnown = podsOf(w.EndpointSlices), true
@@ -356,8 +360,8 @@ func (w *world) rest() error {
 	return errors.New("it does not come to rest")
 }
 
-// try reconciles once, and waits where it is too early for more. The error is one after which trying again
-// is in vain.
+// try reconciles once, and waits where it is too early for more. The error is one after which
+// trying again is in vain.
 func (w *world) try() (rests bool, err error) {
 	todo, _, err := w.reconcile()
 	switch {

@@ -13,8 +13,9 @@ import (
 
 // This file uses up the imports of a year.
 
-// What an account has imported already is served on, routes come and go, and the certificate that does not fit is refused
-// by the name of the quota, and asked for again no more often than a limit may be raised.
+// What an account has imported already is served on, routes come and go, and the certificate that
+// does not fit is refused by the name of the quota, and asked for again no more often than a limit
+// may be raised.
 func TestImportsOfAYear(t *testing.T) {
 	for _, renewals := range []bool{false, true} {
 		t.Run(fmt.Sprint("renewals count ", renewals), func(t *testing.T) {
@@ -47,7 +48,8 @@ func (w *world) useUpTheYear(renewals bool) {
 	w.forwards(address, "three")
 	w.forwards(address, "four")
 
-	// A renewal is in the place of another one, and the one before it is served where that does not fit either.
+	// A renewal is in the place of another one, and the one before it is served where that does not
+	// fit either.
 	w.secret("one", 1, "one.example.com")
 	w.sim.Forget()
 	if err := w.rest(); renewals && (!errors.Is(err, providers.ErrNoRoom) || !strings.Contains(fmt.Sprint(err), says)) || !renewals && err != nil {
@@ -86,7 +88,8 @@ func (w *world) forwards(address, name string) {
 	}
 }
 
-// triesSeldom says that imports that were refused are tried again, and no more often than others may make room.
+// triesSeldom says that imports that were refused are tried again, and no more often than others
+// may make room.
 func (w *world) triesSeldom() {
 	w.Helper()
 	w.sim.Forget()

@@ -116,8 +116,8 @@ func (s *Sim) importCertificate(in *api.ImportCertificateInput) (*api.ImportCert
 	return &api.ImportCertificateOutput{CertificateArn: aws.String(c.arn)}, nil
 }
 
-// countImport counts an import, unless there were too many within a year. The words are those of a report
-// (https://github.com/hashicorp/terraform-provider-aws/issues/14025).
+// countImport counts an import, unless there were too many within a year. The words are those of a
+// report (https://github.com/hashicorp/terraform-provider-aws/issues/14025).
 func (s *Sim) countImport() error {
 	s.imports = slices.DeleteFunc(s.imports, func(at time.Time) bool { return s.now().Sub(at) >= year })
 	if most := s.options.Limits.ImportsPerYear; len(s.imports) >= most {
@@ -218,8 +218,8 @@ func (s *Sim) describeCertificate(in *api.DescribeCertificateInput) (*api.Descri
 	}}, nil
 }
 
-// listedAs reports whether a filter lets keys of an algorithm through. Unless they are asked for, only
-// short RSA keys are listed.
+// listedAs reports whether a filter lets keys of an algorithm through. Unless they are asked for,
+// only short RSA keys are listed.
 func listedAs(f *acm.Filters, algorithm acm.KeyAlgorithm) bool {
 	if f != nil && f.KeyTypes != nil {
 		return slices.Contains(f.KeyTypes, algorithm)
@@ -227,7 +227,8 @@ func listedAs(f *acm.Filters, algorithm acm.KeyAlgorithm) bool {
 	return algorithm == acm.KeyAlgorithmRsa1024 || algorithm == acm.KeyAlgorithmRsa2048
 }
 
-// algorithm is that of the certificate's key, in ACM's words. Those that Amazon issued here have RSA keys.
+// algorithm is that of the certificate's key, in ACM's words. Those that Amazon issued here have
+// RSA keys.
 func (c *certificate) algorithm() acm.KeyAlgorithm {
 	switch c.key {
 	case "EC P-256":
@@ -252,8 +253,9 @@ func (s *Sim) getCertificate(in *api.GetCertificateInput) (*api.GetCertificateOu
 	return out, nil
 }
 
-// takesUsages reports whether a certificate lacks usages that the one before it had. Key encipherment of ECDSA keys and the
-// authentication of clients may go (https://docs.aws.amazon.com/acm/latest/userguide/import-reimport.html).
+// takesUsages reports whether a certificate lacks usages that the one before it had. Key
+// encipherment of ECDSA keys and the authentication of clients may go
+// (https://docs.aws.amazon.com/acm/latest/userguide/import-reimport.html).
 func takesUsages(before, next *x509.Certificate) bool {
 	if before == nil {
 		return false // Amazon has issued it
@@ -368,8 +370,8 @@ func (s *Sim) checkCertificate(arn string) error {
 	return nil
 }
 
-// certificateFor is the one that a client who asks for a name is shown: the best of those that fit, and
-// where none does, the default one.
+// certificateFor is the one that a client who asks for a name is shown: the best of those that fit,
+// and where none does, the default one.
 func (s *Sim) certificateFor(l *liveListener, name string) string {
 	fits := func(arn string) bool {
 		c := s.certificates[arn]

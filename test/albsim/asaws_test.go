@@ -30,7 +30,8 @@ func makeBalancer(t *testing.T, api *elbapi.Client) (string, error) {
 	return *out.LoadBalancers[0].LoadBalancerArn, nil
 }
 
-// A call takes rights beyond the action of its name: without any one of them it is denied, and the answer says which.
+// A call takes rights beyond the action of its name: without any one of them it is denied, and the
+// answer says which.
 func TestRightsBeyondTheActionAreAsked(t *testing.T) {
 	needs := albsim.Needs("elasticloadbalancing:CreateLoadBalancer")
 	if len(needs) < 6 {

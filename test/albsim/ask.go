@@ -18,11 +18,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/wafv2"
 )
 
-// This file is what AWS asks the policies of a caller before it carries a call out: which actions, on
-// what, and what is known of request and resource, as AWS's service authorization reference lists it.
+// This file is what AWS asks the policies of a caller before it carries a call out: which actions,
+// on what, and what is known of request and resource, as AWS's service authorization reference
+// lists it.
 
-// An Ask is one action that has to be allowed. A call may take several: one that makes something and tags
-// it takes two.
+// An Ask is one action that has to be allowed. A call may take several: one that makes something
+// and tags it takes two.
 type Ask struct {
 	Action   string            // elasticloadbalancing:CreateRule
 	Resource string            // an ARN, or "*" where the action is on nothing in particular
@@ -45,8 +46,8 @@ func actionOf(input reflect.Type) string {
 	return Prefix(path.Base(input.PkgPath())) + ":" + strings.TrimSuffix(input.Name(), "Input")
 }
 
-// authorize refuses a call that the test does not allow. What does not exist has no tags to be asked
-// about: such a call goes on, to be told so. Who asks for its own name needs no permission.
+// authorize refuses a call that the test does not allow. What does not exist has no tags to be
+// asked about: such a call goes on, to be told so. Who asks for its own name needs no permission.
 func (s *Sim) authorize(action string, in any) error {
 	if s.options.Authorize == nil || s.caller == ownersKey || action == "sts:GetCallerIdentity" {
 		return nil
@@ -99,13 +100,14 @@ func (s *Sim) asks(action string, in any) []Ask {
 	case *acm.ImportCertificateInput:
 		if in.CertificateArn == nil {
 			// A certificate that is requested is asked about by this ARN, as the error in
-			// https://docs.aws.amazon.com/acm/latest/userguide/security_iam_troubleshoot.html shows. That one
-			// that is imported is, too, is concluded from it.
+			// https://docs.aws.amazon.com/acm/latest/userguide/security_iam_troubleshoot.html shows. That
+			// one that is imported is, too, is concluded from it.
 			made := "arn:aws:acm:" + Region + ":" + Account + ":certificate/*"
 			return s.making(s.ask(action, made, tags), made, "acm:AddTagsToCertificate", tags)
 		}
 	case *shield.CreateProtectionInput:
-		// The action is on no resource. That the tags are asked about by this ARN is concluded from certificates.
+		// The action is on no resource. That the tags are asked about by this ARN is concluded from
+		// certificates.
 		return s.making(s.ask(action, "*", tags), protectionARN("*"), "shield:TagResource", tags)
 	case *shield.DeleteProtectionInput:
 		of := protectionARN(aws.ToString(in.ProtectionId))
@@ -134,15 +136,16 @@ func (s *Sim) asks(action string, in any) []Ask {
 	return s.plain(action, in, tags)
 }
 
-// making are what is asked for a call that makes something: the call itself, and, where it brings tags,
-// that they may be given to what is made.
+// making are what is asked for a call that makes something: the call itself, and, where it brings
+// tags, that they may be given to what is made.
 func (s *Sim) making(itself Ask, made, tag string, tags map[string]string) []Ask {
 	if len(tags) == 0 {
 		return []Ask{itself}
 	}
 	tagging := s.ask(tag, made, tags)
-	// Others have no key for it: https://docs.aws.amazon.com/service-authorization/latest/reference/list_acm.html
-	// and list_shield.html.
+	// Others have no key for it:
+	// https://docs.aws.amazon.com/service-authorization/latest/reference/list_acm.html and
+	// list_shield.html.
 	if service, call, _ := strings.Cut(itself.Action, ":"); service == "elasticloadbalancing" || service == "ec2" {
 		tagging.Context[service+":CreateAction"] = call
 	}

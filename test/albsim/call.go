@@ -118,9 +118,10 @@ type Rate struct {
 // Rates are the buckets of the classes of calls.
 type Rates map[string]Rate
 
-// Published are the rates that AWS publishes, and where it says nothing, a careful guess. Of Certificate Manager they are
-// in calls of an operation per second (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html); how many it
-// takes at once is not said.
+// Published are the rates that AWS publishes, and where it says nothing, a careful guess. Of
+// Certificate Manager they are in calls of an operation per second
+// (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html); how many it takes at once is
+// not said.
 func Published() Rates {
 	return Rates{
 		"targets":  {20, 4},

@@ -1,7 +1,7 @@
 package albsim
 
-// This file is the rights that a call takes beyond the action of its own name. AWS lists few of them where it
-// lists the actions, so that each has its source here.
+// This file is the rights that a call takes beyond the action of its own name. AWS lists few of
+// them where it lists the actions, so that each has its source here.
 
 // A Dependent is a call and the actions that have to be allowed for it besides its own.
 type Dependent struct {
@@ -22,8 +22,9 @@ const (
 	cognitoActions = "https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-authenticate-users.html"
 )
 
-// createRole is asked while the account has no service-linked role for Elastic Load Balancing: "Elastic Load
-// Balancing creates this role for you when you create a load balancer or a target group".
+// createRole is asked while the account has no service-linked role for Elastic Load Balancing:
+// "Elastic Load Balancing creates this role for you when you create a load balancer or a target
+// group".
 const createRole = "iam:CreateServiceLinkedRole"
 
 // Dependents are the calls that take more than the action of their own name.
@@ -67,8 +68,8 @@ func Needs(call string) []string {
 	return out
 }
 
-// dependents are what is asked for a call about nothing in particular, and about the role that AWS makes for
-// itself at the first load balancer of an account.
+// dependents are what is asked for a call about nothing in particular, and about the role that AWS
+// makes for itself at the first load balancer of an account.
 func (s *Sim) dependents(call string) []Ask {
 	var out []Ask
 	for _, d := range Dependents {

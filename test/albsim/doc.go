@@ -18,20 +18,24 @@
 //
 // The command in cmd serves it to other processes.
 //
-// Control plane and data plane are apart, as they are in AWS: a change of rules is live only once it
-// is deployed, which happens some time after the first change and takes along those made meanwhile.
-// The clock is that of package time: in a testing/synctest bubble nothing waits.
+// Control plane and data plane are apart, as they are in AWS: a change of rules is live only once
+// it is deployed, which happens some time after the first change and takes along those made
+// meanwhile. The clock is that of package time: in a testing/synctest bubble nothing waits.
 //
 // It differs from AWS, as far as is known, in this:
 //
-//   - Only what was made is found late. AWS may also answer with old settings for a while, and list what is gone.
-//   - All kinds of things are found late by the same time, and all at once; AWS's differ from thing to thing.
-//   - Policies only allow. There are no explicit denials, permission boundaries, session policies or service control
-//     policies.
+//   - Only what was made is found late. AWS may also answer with old settings for a while, and list
+//     what is gone.
+//   - All kinds of things are found late by the same time, and all at once; AWS's differ from thing
+//     to thing.
+//   - Policies only allow. There are no explicit denials, permission boundaries, session policies
+//     or service control policies.
 //   - Regular expressions are those of Go's regexp, without \p{…}.
 //   - Health checks go nowhere: a target is healthy after a time, or Sick says that it is not.
 //   - All load balancers are in one region and one account, and no subnet runs out of addresses.
-//   - AWS WAF, Shield and Cognito are known by what the provider asks of them, and look at no request.
+//   - AWS WAF, Shield and Cognito are known by what the provider asks of them, and look at no
+//     request.
 //   - A refusal has AWS's code, and words that are like AWS's.
-//   - A second's calls of Certificate Manager are those that it takes at once; AWS publishes no burst.
+//   - A second's calls of Certificate Manager are those that it takes at once; AWS publishes no
+//     burst.
 package albsim

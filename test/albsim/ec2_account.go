@@ -8,7 +8,8 @@ import (
 	api "github.com/aws/aws-sdk-go-v2/service/ec2"
 )
 
-// This file is what EC2 says of an account in which there is none of it, and calls that are only to be tried.
+// This file is what EC2 says of an account in which there is none of it, and calls that are only to
+// be tried.
 
 func (s *Sim) describeAccountAttributes(*api.DescribeAccountAttributesInput) (*api.DescribeAccountAttributesOutput, error) {
 	return &api.DescribeAccountAttributesOutput{}, nil
@@ -22,8 +23,8 @@ func (s *Sim) describeInternetGateways(*api.DescribeInternetGatewaysInput) (*api
 	return &api.DescribeInternetGatewaysOutput{}, nil
 }
 
-// dryRun is how EC2 says that a call that was only to be tried is allowed; nil for one that is meant. What a call
-// that is tried says of what does not exist comes first.
+// dryRun is how EC2 says that a call that was only to be tried is allowed; nil for one that is
+// meant. What a call that is tried says of what does not exist comes first.
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html, DryRun
 func (s *Sim) dryRun(in any) error {
 	v := reflect.ValueOf(in).Elem()

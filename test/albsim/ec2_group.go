@@ -124,7 +124,8 @@ func grantsOf(p ec2.IpPermission) map[grant]ec2.IpPermission {
 	return out
 }
 
-// canonical is a range as EC2 keeps it, whatever form it is given in: "Amazon Web Services canonicalizes IPv4 and IPv6 CIDRs"
+// canonical is a range as EC2 keeps it, whatever form it is given in: "Amazon Web Services
+// canonicalizes IPv4 and IPv6 CIDRs"
 // (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Ipv6Range.html).
 func canonical(cidr *string) *string {
 	p, err := netip.ParsePrefix(aws.ToString(cidr))
@@ -134,8 +135,8 @@ func canonical(cidr *string) *string {
 	return aws.String(p.Masked().String())
 }
 
-// admits reports whether one of some security groups lets a client through to a port. Who is in the lists of
-// ranges that AWS keeps is nobody's to know.
+// admits reports whether one of some security groups lets a client through to a port. Who is in the
+// lists of ranges that AWS keeps is nobody's to know.
 func (n network) admits(groups []string, r Request) bool {
 	source, err := netip.ParseAddr(r.Source)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
-// This file is the attributes of load balancers, listeners and target groups. AWS has a type for each, and
-// they are alike.
+// This file is the attributes of load balancers, listeners and target groups. AWS has a type for
+// each, and they are alike.
 
 type attribute interface {
 	elb.LoadBalancerAttribute | elb.ListenerAttribute | elb.TargetGroupAttribute

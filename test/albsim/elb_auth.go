@@ -8,8 +8,8 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
-// This file is actions that have users sign in. Their secrets are taken, kept where a caller asks for
-// it, and never told.
+// This file is actions that have users sign in. Their secrets are taken, kept where a caller asks
+// for it, and never told.
 
 func isAuth(a elb.ActionTypeEnum) bool {
 	return a == elb.ActionTypeEnumAuthenticateOidc || a == elb.ActionTypeEnumAuthenticateCognito || a == elb.ActionTypeEnumJwtValidation

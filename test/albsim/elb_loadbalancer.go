@@ -28,8 +28,8 @@ func (s *Sim) noLoadBalancer(arn string) error {
 	return refuse("LoadBalancerNotFound", "Load balancer '%s' not found", arn)
 }
 
-// useRole refuses a load balancer while IAM does not know the service-linked role everywhere that the first one made.
-// The words are those that ECS has for its own.
+// useRole refuses a load balancer while IAM does not know the service-linked role everywhere that
+// the first one made. The words are those that ECS has for its own.
 func (s *Sim) useRole() error {
 	if !s.options.FirstUse {
 		return nil

@@ -9,9 +9,10 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
-// This file is rules that are described otherwise than they were sent: lists in another order, in a case of AWS's own
-// where it compares without regard to case, and ranges of addresses in another spelling. AWS returns values in an order
-// of its own (https://github.com/go-to-k/cdk-real-drift/pull/330), and documents nothing about it.
+// This file is rules that are described otherwise than they were sent: lists in another order, in a
+// case of AWS's own where it compares without regard to case, and ranges of addresses in another
+// spelling. AWS returns values in an order of its own
+// (https://github.com/go-to-k/cdk-real-drift/pull/330), and documents nothing about it.
 
 // respelt is a rule as it is described; what was sent stays as it is.
 func (s *Sim) respelt(r elb.Rule) elb.Rule {
@@ -23,7 +24,8 @@ func (s *Sim) respelt(r elb.Rule) elb.Rule {
 	return r
 }
 
-// respeltActions are actions as they are described: the order in which they are done stays, as each says its own.
+// respeltActions are actions as they are described: the order in which they are done stays, as each
+// says its own.
 func (s *Sim) respeltActions(actions []elb.Action) []elb.Action {
 	if !s.options.Respelt {
 		return actions

@@ -84,7 +84,8 @@ func (s *Sim) createRule(in *api.CreateRuleInput) (*api.CreateRuleOutput, error)
 	return &api.CreateRuleOutput{Rules: []elb.Rule{s.answered(made.described())}}, nil
 }
 
-// ruleCount is the number of rules over all listeners of a load balancer, the default ones not counted.
+// ruleCount is the number of rules over all listeners of a load balancer, the default ones not
+// counted.
 func (s *Sim) ruleCount(loadBalancer string) int {
 	n := 0
 	for _, l := range s.listenersOf(loadBalancer) {
@@ -234,8 +235,8 @@ func (s *Sim) setRulePriorities(in *api.SetRulePrioritiesInput) (*api.SetRulePri
 	return out, nil
 }
 
-// checkActions refuses what actions cannot be, and returns them as they are stored: a forward to one
-// target group is written in both of its forms.
+// checkActions refuses what actions cannot be, and returns them as they are stored: a forward to
+// one target group is written in both of its forms.
 func (s *Sim) checkActions(lb *loadBalancer, protocol elb.ProtocolEnum, actions []elb.Action) ([]elb.Action, error) {
 	if len(actions) == 0 {
 		return nil, refuse("ValidationError", "An action must be specified")
@@ -369,8 +370,8 @@ func (s *Sim) usersOf(group string) []string {
 	return sortedKeys(users)
 }
 
-// checkRoom refuses actions that name more target groups than a load balancer may, once those of old
-// ones are gone.
+// checkRoom refuses actions that name more target groups than a load balancer may, once those of
+// old ones are gone.
 func (s *Sim) checkRoom(lb string, old, actions []elb.Action) error {
 	uses := map[string]int{}
 	count := func(actions []elb.Action, by int) {

@@ -95,8 +95,8 @@ func healthOf(in *api.CreateTargetGroupInput) *api.ModifyTargetGroupInput {
 	}
 }
 
-// fillHealth sets the health check of a target group: what is asked for, else what it has, else AWS's
-// defaults.
+// fillHealth sets the health check of a target group: what is asked for, else what it has, else
+// AWS's defaults.
 func fillHealth(g *elb.TargetGroup, in *api.ModifyTargetGroupInput) error {
 	grpc := aws.ToString(g.ProtocolVersion) == "GRPC"
 	path, codes := "/", &elb.Matcher{HttpCode: aws.String("200")}
@@ -278,8 +278,8 @@ func clings(attributes []elb.TargetGroupAttribute) bool {
 	})
 }
 
-// shared reports whether an action shares requests between a target group and others, and keeps no clients
-// with a group.
+// shared reports whether an action shares requests between a target group and others, and keeps no
+// clients with a group.
 func (s *Sim) shared(group string) bool {
 	shares := func(a elb.Action) bool {
 		c := a.ForwardConfig
@@ -371,8 +371,8 @@ func (s *Sim) checkTarget(g *targetGroup, t elb.TargetDescription) error {
 	if ip.Is6() != (g.about.IpAddressType == elb.TargetGroupIpAddressTypeEnumIpv6) {
 		return refuse("ValidationError", "The IP address '%s' is not of the target group's type", id)
 	}
-	// The words are those that https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3084 and 561
-	// quote.
+	// The words are those that
+	// https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3084 and 561 quote.
 	zone, inside := s.net.zoneOf(ip)
 	switch asked := aws.ToString(t.AvailabilityZone); {
 	case inside && asked != "" && asked != zone:
@@ -449,8 +449,8 @@ func (s *Sim) health(g *targetGroup, t *target) (elb.TargetHealthStateEnum, elb.
 	return elb.TargetHealthStateEnumHealthy, ""
 }
 
-// apart reports whether a target is in a zone in which no load balancer of its group has a subnet: "these registered
-// targets do not receive traffic from the load balancer"
+// apart reports whether a target is in a zone in which no load balancer of its group has a subnet:
+// "these registered targets do not receive traffic from the load balancer"
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html).
 func (s *Sim) apart(g *targetGroup, t *target) bool {
 	zone := s.net.zoneOfTarget(aws.ToString(t.about.Id))

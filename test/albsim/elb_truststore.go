@@ -38,7 +38,8 @@ func (s *Sim) describeTrustStores(in *api.DescribeTrustStoresInput) (*api.Descri
 	return &api.DescribeTrustStoresOutput{TrustStores: part, NextMarker: next}, nil
 }
 
-// checkVerifying refuses to have more listeners verify the certificates of clients than a load balancer may have.
+// checkVerifying refuses to have more listeners verify the certificates of clients than a load
+// balancer may have.
 func (s *Sim) checkVerifying(loadBalancer string, changed *listener, l elb.Listener) error {
 	if !verifies(l) {
 		return nil

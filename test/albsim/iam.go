@@ -4,8 +4,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// This file is the one call of IAM that is made: what the policies of a caller allow. Its types are written here,
-// for no client of the SDK for IAM is linked.
+// This file is the one call of IAM that is made: what the policies of a caller allow. Its types are
+// written here, for no client of the SDK for IAM is linked.
 //
 // https://docs.aws.amazon.com/IAM/latest/APIReference/API_SimulatePrincipalPolicy.html
 

@@ -11,7 +11,8 @@ import (
 	"fairlead.dev/fairlead/test/keypair"
 )
 
-// This file imports certificates as fast and as often as Certificate Manager lets an account, and once more.
+// This file imports certificates as fast and as often as Certificate Manager lets an account, and
+// once more.
 
 // An importer imports certificates of an account.
 type importer struct {
@@ -19,7 +20,8 @@ type importer struct {
 	acm *acm.Client
 }
 
-// expect imports a certificate, in the place of another one if there is one, and is told no more than it wants.
+// expect imports a certificate, in the place of another one if there is one, and is told no more
+// than it wants.
 func (i importer) expect(when string, place *string, want string) *string {
 	i.Helper()
 	pair := keypair.For(i.T, "a.example.com")

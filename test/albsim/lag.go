@@ -9,18 +9,19 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 )
 
-// This file is reads that lag behind writes: for a while a thing that was made is in no list, and a call that names it
-// is told that there is none. AWS's services are eventually consistent, and publish no bound
-// (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html).
+// This file is reads that lag behind writes: for a while a thing that was made is in no list, and a
+// call that names it is told that there is none. AWS's services are eventually consistent, and
+// publish no bound (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html).
 
-// listed are the fields of answers that list things, each with the field that tells them apart. Calls that make
-// something answer with the same lists.
+// listed are the fields of answers that list things, each with the field that tells them apart.
+// Calls that make something answer with the same lists.
 var listed = map[string]string{
 	"LoadBalancers": "LoadBalancerArn", "Listeners": "ListenerArn", "Rules": "RuleArn", "TargetGroups": "TargetGroupArn",
 	"SecurityGroups": "GroupId", "CertificateSummaryList": "CertificateArn",
 }
 
-// notFound is how a service says that it does not find a thing, by what the thing's ARN or ID has in it.
+// notFound is how a service says that it does not find a thing, by what the thing's ARN or ID has
+// in it.
 var notFound = map[string]map[string]string{
 	"elasticloadbalancing": {
 		":loadbalancer/": "LoadBalancerNotFound", ":listener/": "ListenerNotFound", ":listener-rule/": "RuleNotFound",
@@ -57,7 +58,8 @@ func (s *Sim) unseen(action string, in any) error {
 	return nil
 }
 
-// settled makes an answer what is seen at the moment: what a call made is noted, and left out of other lists.
+// settled makes an answer what is seen at the moment: what a call made is noted, and left out of
+// other lists.
 func (s *Sim) settled(action string, in, out any) error {
 	if s.options.Lag == 0 {
 		return nil

@@ -13,7 +13,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file goes along the limits of Elastic Load Balancing: what is just within, and what is just beyond.
+// This file goes along the limits of Elastic Load Balancing: what is just within, and what is just
+// beyond.
 
 func TestLimits(t *testing.T) {
 	a := newAccount(t, albsim.Options{Limits: albsim.Limits{LoadBalancers: 2, TargetGroups: 3, ListenersPerLoadBalancer: 2, TargetsPerGroup: 2, GroupsPerAction: 2}})

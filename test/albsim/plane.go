@@ -16,11 +16,11 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
-// This file is the data plane: what of the listeners and rules has been deployed, and what that does
-// with a request.
+// This file is the data plane: what of the listeners and rules has been deployed, and what that
+// does with a request.
 
-// A plane is what a load balancer does. The first change of its listeners and rules starts a window;
-// at the end of it everything is deployed as it is then.
+// A plane is what a load balancer does. The first change of its listeners and rules starts a
+// window; at the end of it everything is deployed as it is then.
 type plane struct {
 	due  time.Time // when the open window ends; zero if there is none
 	live []liveListener
@@ -39,8 +39,8 @@ func (s *Sim) touch(loadBalancer string) {
 	}
 }
 
-// advance brings the account to the present: what is due is deployed as it is before the next change,
-// and drained targets are gone.
+// advance brings the account to the present: what is due is deployed as it is before the next
+// change, and drained targets are gone.
 func (s *Sim) advance() {
 	for _, lb := range s.loadBalancers {
 		if p := &lb.plane; !p.due.IsZero() && !s.now().Before(p.due) {
@@ -56,8 +56,9 @@ func (s *Sim) advance() {
 	}
 }
 
-// changed follows a call: without propagation it is live at once, and groups are in use from now on or
-// no more. One that no rule names any more is in use for as long as a rule is deployed that does.
+// changed follows a call: without propagation it is live at once, and groups are in use from now on
+// or no more. One that no rule names any more is in use for as long as a rule is deployed that
+// does.
 func (s *Sim) changed() {
 	if s.options.Propagation == 0 {
 		s.advance()
@@ -276,9 +277,9 @@ func (a *Answer) transform(transforms []elb.RuleTransform) {
 // numbered are the groups in a replacement, which are said with one digit.
 var numbered = regexp.MustCompile(`\$(\d)`)
 
-// share is a target group and those of its targets that requests are sent to: the healthy ones, and where
-// there are none, those that failed their checks. A target "must pass one health check" before requests are
-// sent to it, so that those whose first check is not over get none
+// share is a target group and those of its targets that requests are sent to: the healthy ones, and
+// where there are none, those that failed their checks. A target "must pass one health check"
+// before requests are sent to it, so that those whose first check is not over get none
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html).
 func (s *Sim) share(arn string, weight int32) Share {
 	g := s.targetGroups[arn]

@@ -121,7 +121,8 @@ func (s Statement) allows(a Ask) bool {
 	return true
 }
 
-// covering reports whether a pattern stands for a resource. It is compared part by part between colons.
+// covering reports whether a pattern stands for a resource. It is compared part by part between
+// colons.
 func covering(pattern, resource string) bool {
 	if pattern == "*" {
 		return true

@@ -13,7 +13,8 @@ import (
 	"fairlead.dev/fairlead/test/keypair"
 )
 
-// This file goes along the quotas of EC2 and of Certificate Manager: what is just within, and what is just beyond.
+// This file goes along the quotas of EC2 and of Certificate Manager: what is just within, and what
+// is just beyond.
 
 func TestQuotasOfOtherServices(t *testing.T) {
 	sim := albsim.New(albsim.Options{Limits: albsim.Limits{SecurityGroups: 2, RulesPerSecurityGroup: 2, ImportedCertificates: 1}})

@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Real is an account as AWS may be: things take their time, reads and the index of tags lag behind writes, rights are
-// asked that a call takes beyond its own, and what AWS leaves undocumented turns out as the seed says.
+// Real is an account as AWS may be: things take their time, reads and the index of tags lag behind
+// writes, rights are asked that a call takes beyond its own, and what AWS leaves undocumented turns
+// out as the seed says.
 func Real(seed uint64, lag time.Duration) Options {
 	rng := rand.New(rand.NewPCG(seed, 11)) //nolint:gosec // nothing is guarded by it
 	return Options{

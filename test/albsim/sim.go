@@ -39,38 +39,38 @@ type Options struct {
 	// Linger is how long what was detached is still said to be in use, and how long a new listener
 	// is not found by those who ask for it at once.
 	Linger time.Duration
-	// Indexing is how long after the tags of a resource change it is found by these. Ghosts is how long one that was
-	// deleted is still found, if that is longer.
+	// Indexing is how long after the tags of a resource change it is found by these. Ghosts is how
+	// long one that was deleted is still found, if that is longer.
 	Indexing, Ghosts time.Duration
 	// Lag is how long what was made is not found by calls that name it, and is in no list.
 	Lag time.Duration
-	// TagsAside has AWS answer who makes what is there already, but for its tags, with what is there. It does
-	// not say whether it does.
+	// TagsAside has AWS answer who makes what is there already, but for its tags, with what is there.
+	// It does not say whether it does.
 	TagsAside bool
-	// RenewalsCount has an import in the place of another certificate count among the imports of a year. AWS does not say
-	// whether it does.
+	// RenewalsCount has an import in the place of another certificate count among the imports of a
+	// year. AWS does not say whether it does.
 	RenewalsCount bool
-	// Respelt has rules described otherwise than they were sent: lists in another order, hosts, names and what else is
-	// compared without regard to case in another case, ranges of addresses in another spelling. AWS does not say
-	// whether it does.
+	// Respelt has rules described otherwise than they were sent: lists in another order, hosts, names
+	// and what else is compared without regard to case in another case, ranges of addresses in another
+	// spelling. AWS does not say whether it does.
 	Respelt bool
 	// Health is how long a target takes to be healthy once its group is in use.
 	Health time.Duration
 	// Sick reports whether a target fails its checks. It has to be safe for concurrent use.
 	Sick func(targetGroup string, target elb.TargetDescription) bool
-	// FirstUse says that the account has no service-linked role for Elastic Load Balancing yet. The first load balancer
-	// makes it, and none can be made before the Lag is over: how that is said is undocumented, and is in turn one of
-	// what is near.
+	// FirstUse says that the account has no service-linked role for Elastic Load Balancing yet. The
+	// first load balancer makes it, and none can be made before the Lag is over: how that is said is
+	// undocumented, and is in turn one of what is near.
 	FirstUse bool
 	// Authorize says whether the caller's policies allow what a call takes; nil where they allow all.
 	Authorize func(Ask) bool
-	// Refuse refuses calls by what they say, with a Refusal; nil where it refuses none. It is asked before the
-	// account is.
+	// Refuse refuses calls by what they say, with a Refusal; nil where it refuses none. It is asked
+	// before the account is.
 	Refuse func(in any) error
 	// Misread changes what a call asks for before it is carried out, so that something else is done.
 	Misread func(in any)
-	// Amend changes the answer of a call that was carried out, given what was asked, or refuses it after all. It may not
-	// change what the answer points to, which the account may have.
+	// Amend changes the answer of a call that was carried out, given what was asked, or refuses it
+	// after all. It may not change what the answer points to, which the account may have.
 	Amend func(in, out any) error
 	// Fault chooses which calls break. It is called before each call.
 	Fault func(Call) Fault
@@ -130,10 +130,12 @@ const (
 	ownersKey    = "AKIDOWNER"
 )
 
-// Config is how the SDK reaches the simulator without a network between, with the operator's credentials.
+// Config is how the SDK reaches the simulator without a network between, with the operator's
+// credentials.
 func (s *Sim) Config() aws.Config { return s.configOf(operatorsKey) }
 
-// OwnersConfig is the same with credentials of the account's owner, whom no policy keeps from anything.
+// OwnersConfig is the same with credentials of the account's owner, whom no policy keeps from
+// anything.
 func (s *Sim) OwnersConfig() aws.Config { return s.configOf(ownersKey) }
 
 func (s *Sim) configOf(key string) aws.Config {
@@ -155,9 +157,10 @@ type Limits struct {
 	// ValuesPerCondition is three in AWS's guide, and five in what it answers.
 	ValuesPerCondition                                          int
 	SecurityGroups, RulesPerSecurityGroup, ImportedCertificates int
-	// ImportsPerYear are the certificates that are imported within 365 days, those that were deleted since among them:
-	// 5,000 as the guide says (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), and 20 in some
-	// accounts (https://github.com/aws/aws-cdk/issues/13651).
+	// ImportsPerYear are the certificates that are imported within 365 days, those that were deleted
+	// since among them: 5,000 as the guide says
+	// (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), and 20 in some accounts
+	// (https://github.com/aws/aws-cdk/issues/13651).
 	ImportsPerYear int
 }
 

@@ -13,17 +13,19 @@ import (
 
 // This file finds resources by their tags, across services.
 
-// An index finds resources by their tags. It follows the tags of each resource by itself, some time after they change,
-// and goes on to list deleted resources for some time: "tagged or previously tagged resources", as
-// https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html says; aws/aws-cli#4173 and
-// boto/boto3#3341 met deleted ones for hours.
+// An index finds resources by their tags. It follows the tags of each resource by itself, some time
+// after they change, and goes on to list deleted resources for some time: "tagged or previously
+// tagged resources", as
+// https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html says;
+// aws/aws-cli#4173 and boto/boto3#3341 met deleted ones for hours.
 type index struct {
 	tags map[string]map[string]string // that resources are found by
 	last map[string]map[string]string // that they had when it was looked last
 	due  []reindexing                 // in the order in which they were noted
 }
 
-// A reindexing is the tags of a resource that it will be found by; nil for one that will not be found any more.
+// A reindexing is the tags of a resource that it will be found by; nil for one that will not be
+// found any more.
 type reindexing struct {
 	id   string
 	tags map[string]string
@@ -113,8 +115,8 @@ func (s *Sim) getResources(in *api.GetResourcesInput) (*api.GetResourcesOutput, 
 	return &api.GetResourcesOutput{ResourceTagMappingList: part, PaginationToken: aws.String(aws.ToString(next))}, nil
 }
 
-// room is how many resources a page has room for: as many as it is told, or as have no more tags together than it is
-// told, wherever it begins; nil where it is told nothing.
+// room is how many resources a page has room for: as many as it is told, or as have no more tags
+// together than it is told, wherever it begins; nil where it is told nothing.
 func room(all []tagging.ResourceTagMapping, in *api.GetResourcesInput) (*int32, error) {
 	resources, tags := in.ResourcesPerPage, in.TagsPerPage
 	switch {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// This file is the wire: it finds out which call an HTTP request is, has it carried out, and answers
-// in the protocol of its service.
+// This file is the wire: it finds out which call an HTTP request is, has it carried out, and
+// answers in the protocol of its service.
 
 // An apiError is a refusal in AWS's words.
 type apiError struct {
@@ -143,8 +143,8 @@ func signedFor(r *http.Request) string { return credential(r)[3] }
 // caller is the access key that a request is signed with.
 func caller(r *http.Request) string { return credential(r)[0] }
 
-// credential are the parts of the credential of a request's signature: the access key, the date, the region, the
-// service and what ends it.
+// credential are the parts of the credential of a request's signature: the access key, the date,
+// the region, the service and what ends it.
 func credential(r *http.Request) []string {
 	_, scope, _ := strings.Cut(r.Header.Get("Authorization"), "Credential=")
 	return append(strings.Split(scope, "/"), "", "", "", "")

@@ -165,8 +165,8 @@ func documented(t *testing.T) map[string][]string {
 	return out
 }
 
-// TestObjectivesHaveAlerts: each objective of docs/operating.md names an alert that asks for its metric, and a panel shows it.
-// The page lists every alert.
+// TestObjectivesHaveAlerts: each objective of docs/operating.md names an alert that asks for its
+// metric, and a panel shows it. The page lists every alert.
 func TestObjectivesHaveAlerts(t *testing.T) {
 	text, err := os.ReadFile("../../docs/operating.md")
 	if err != nil {
@@ -217,7 +217,8 @@ func TestObjectivesHaveAlerts(t *testing.T) {
 // TestAlertsFire gives each alert a history in which it is to fire, and one in which it is not.
 func TestAlertsFire(t *testing.T) {
 	const fairlead = `namespace="fairlead-system"`
-	// Series are a value each minute; 0x90 is zeros for an hour and a half, 0+1x90 counts up, _ is no value.
+	// Series are a value each minute; 0x90 is zeros for an hour and a half, 0+1x90 counts up, _ is no
+	// value.
 	cases := map[string]struct{ fires, quiet string }{
 		"FairleadDown": {
 			`up{namespace="fairlead-system",service="fairlead-metrics"} 0x90`,

@@ -1,5 +1,6 @@
-// Package caller calls a provider over the provider protocol, for tests of what serves it: one request a call, nothing is
-// repeated and nothing is remembered. The operator's client is package providers/remote.
+// Package caller calls a provider over the provider protocol, for tests of what serves it: one
+// request a call, nothing is repeated and nothing is remembered. The operator's client is package
+// providers/remote.
 package caller
 
 import (

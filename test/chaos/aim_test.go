@@ -61,8 +61,8 @@ func (a *aim) written(key string) int {
 	return a.writes[key]
 }
 
-// pauseInPlan changes all Ingresses, pauses the replica that carries that out before it is done, and changes
-// them again.
+// pauseInPlan changes all Ingresses, pauses the replica that carries that out before it is done,
+// and changes them again.
 func pauseInPlan(t *testing.T, w *world, _ *replica) {
 	t.Helper()
 	pids := map[string]int{}
@@ -113,8 +113,8 @@ func (w *world) terms(t *testing.T) (n int) {
 	return n
 }
 
-// goOn has replicas that are paused go on. Of those that another one has taken the lease of, it returns a check that they
-// have changed nothing since.
+// goOn has replicas that are paused go on. Of those that another one has taken the lease of, it
+// returns a check that they have changed nothing since.
 func (w *world) goOn(t *testing.T) (after func()) {
 	t.Helper()
 	now := w.terms(t)

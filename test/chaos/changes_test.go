@@ -17,8 +17,9 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file changes what is asked for. Each Ingress has a host of its own, is in one of some groups, and leads two paths
-// to Services. Each Service keeps one of its pods for ever, so that there is always one that can answer.
+// This file changes what is asked for. Each Ingress has a host of its own, is in one of some
+// groups, and leads two paths to Services. Each Service keeps one of its pods for ever, so that
+// there is always one that can answer.
 
 const (
 	services = 5

@@ -1,5 +1,6 @@
-// Package chaos runs two replicas of the operator as processes, on a real API server and against albsim, and lets
-// random faults happen to them while objects change. A judge asks the data plane all the while.
+// Package chaos runs two replicas of the operator as processes, on a real API server and against
+// albsim, and lets random faults happen to them while objects change. A judge asks the data plane
+// all the while.
 //
 //	chaos_test.go    the run: rounds of faults, what has to be so after each, and at the end
 //	world_test.go    the cluster, the account, and what is in both
@@ -12,8 +13,8 @@
 //	history_test.go  which versions of the objects were accepted
 //	judge_test.go    what requests may be answered
 //
-// A run is drawn from a seed, which it prints: the same seed draws the same faults and changes again, though not to the
-// millisecond.
+// A run is drawn from a seed, which it prints: the same seed draws the same faults and changes
+// again, though not to the millisecond.
 package chaos
 
 import (
@@ -77,12 +78,12 @@ func (w *world) run(t *testing.T) {
 	}
 }
 
-// hold is how long everything has to stay right once it is: longer than it takes a replica to find out that it lost
-// the lease.
+// hold is how long everything has to stay right once it is: longer than it takes a replica to find
+// out that it lost the lease.
 const hold = 4 * time.Second
 
-// round lets faults happen for some seconds, ends them, and waits until everything is right. A replica that is still
-// paused goes on only then: it may change nothing.
+// round lets faults happen for some seconds, ends them, and waits until everything is right. A
+// replica that is still paused goes on only then: it may change nothing.
 func (w *world) round(t *testing.T) {
 	w.rounds++
 	if w.rounds%4 == 0 {

@@ -96,7 +96,8 @@ var faults = []fault{
 	{"sees an Ingress taken by force", "", func(t *testing.T, w *world, _ *replica) { t.Helper(); w.take(t) }, nil},
 }
 
-// drawFault draws a fault and when it is over. It happens to the leader more often than to the other one.
+// drawFault draws a fault and when it is over. It happens to the leader more often than to the
+// other one.
 func (w *world) drawFault(at time.Time) []event {
 	f, leads := faults[w.rng.IntN(len(faults))], w.rng.IntN(3) > 0
 	w.kinds[f.what]++
@@ -122,8 +123,8 @@ func (w *world) drawFault(at time.Time) []event {
 	return out
 }
 
-// take deletes an Ingress and its finalizers at once, as people do whose namespace hangs. It comes back with the round's
-// end.
+// take deletes an Ingress and its finalizers at once, as people do whose namespace hangs. It comes
+// back with the round's end.
 func (w *world) take(t *testing.T) {
 	t.Helper()
 	sites := w.history.now()
@@ -180,8 +181,8 @@ func (w *world) restore(t *testing.T) {
 	clear(w.taken)
 }
 
-// removeAllWhileAway deletes all Ingresses while the cloud takes no change, for longer than a call with its attempts
-// lasts. None of them may be let go of meanwhile.
+// removeAllWhileAway deletes all Ingresses while the cloud takes no change, for longer than a call
+// with its attempts lasts. None of them may be let go of meanwhile.
 func (w *world) removeAllWhileAway(t *testing.T) {
 	t.Helper()
 	w.sim.Break(func(c albsim.Call) albsim.Fault {

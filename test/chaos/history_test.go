@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// This file is the history of the objects: which versions were accepted since everything was last right. Until it is so
-// again, each of them may be what the data plane does.
+// This file is the history of the objects: which versions were accepted since everything was last
+// right. Until it is so again, each of them may be what the data plane does.
 
 // A site is the version of an Ingress: its group, and where its paths lead.
 type site struct {
@@ -106,8 +106,8 @@ func (h *history) forget(addresses map[int]string) {
 	h.addresses = addresses
 }
 
-// stays reports whether each version since everything was last right has an Ingress in the group: one at least has been
-// there all the while.
+// stays reports whether each version since everything was last right has an Ingress in the group:
+// one at least has been there all the while.
 func (h *history) stays(group int) bool {
 	for _, versions := range h.sites {
 		if !slices.ContainsFunc(versions, func(s site) bool { return s.routes == nil || s.group != group }) {

@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file judges what requests are answered: each is what some accepted version says, and nothing else. A request
-// that all accepted versions have a Service for always gets to a pod of it.
+// This file judges what requests are answered: each is what some accepted version says, and nothing
+// else. A request that all accepted versions have a Service for always gets to a pod of it.
 
 // asked are the paths that are asked for.
 var asked = []string{"/", "/x", "/api", "/api/y"}
@@ -71,8 +71,8 @@ const (
 	refused = "refused"
 )
 
-// may are the services that accepted versions lead a request to, and nothing. An Ingress that moves is served at its old
-// address, too, for a while, in its newest version.
+// may are the services that accepted versions lead a request to, and nothing. An Ingress that moves
+// is served at its old address, too, for a while, in its newest version.
 func (j *judge) may(group int, name, path string) []string {
 	out, was := map[string]bool{}, false
 	for _, v := range j.sites[name] {
@@ -86,8 +86,9 @@ func (j *judge) may(group int, name, path string) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// permits reports whether an answer is one of those that may be given. Where a version has nothing, the pods of the next
-// one may still wait for their first check, and the load balancer may not be there if no Ingress asks for it.
+// permits reports whether an answer is one of those that may be given. Where a version has nothing,
+// the pods of the next one may still wait for their first check, and the load balancer may not be
+// there if no Ingress asks for it.
 func (j *judge) permits(group int, got string, may []string) bool {
 	if slices.Contains(may, nothing) && (got == "404" || got == "503" || got == refused && !j.stays(group)) {
 		return true
@@ -100,7 +101,8 @@ func (j *judge) permits(group int, got string, may []string) bool {
 	return false
 }
 
-// answer is what becomes of a request: the pods that it may get to, a status, or that it is refused.
+// answer is what becomes of a request: the pods that it may get to, a status, or that it is
+// refused.
 func (j *judge) answer(address, name, path string) string {
 	a := j.sim.Ask(address, albsim.Request{Port: 80, Host: hostOf(name), Path: path, Source: "203.0.113.7"}, albsim.Reading{})
 	if a.Refused {
@@ -116,7 +118,8 @@ func (j *judge) answer(address, name, path string) string {
 	return strings.Join(pods, " ")
 }
 
-// unsettled is what is not exactly as the newest versions say, at the addresses that load balancers have now.
+// unsettled is what is not exactly as the newest versions say, at the addresses that load balancers
+// have now.
 func (j *judge) unsettled(addresses map[int]string) (out []string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -52,7 +52,8 @@ func newLink(t *testing.T, to string) *link {
 	return l
 }
 
-// set changes what becomes of connections. Those of before are closed, unless the link falls silent.
+// set changes what becomes of connections. Those of before are closed, unless the link falls
+// silent.
 func (l *link) set(to state) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,8 +102,8 @@ func (l *link) serve(c net.Conn) {
 	l.copy(onward, c)
 }
 
-// copy passes on what is read until the connection ends. It loses all of it while the link is silent, and without a
-// connection to pass it on to.
+// copy passes on what is read until the connection ends. It loses all of it while the link is
+// silent, and without a connection to pass it on to.
 func (l *link) copy(to, from net.Conn) {
 	defer func() {
 		l.mu.Lock()

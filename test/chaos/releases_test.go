@@ -14,7 +14,8 @@ import (
 	"fairlead.dev/fairlead/controllers"
 )
 
-// This file looks at each Ingress that is gone: the operator has let go of it, so nothing of it is served any more.
+// This file looks at each Ingress that is gone: the operator has let go of it, so nothing of it is
+// served any more.
 
 // soon is how long what was changed may not be seen, beside the time that AWS takes.
 const soon = 300 * time.Millisecond
@@ -64,7 +65,8 @@ func (r releases) see(o *networkingv1.Ingress, gone bool) {
 	}
 }
 
-// over tells where an Ingress that is gone is served. One that exists was taken by force, or has come back.
+// over tells where an Ingress that is gone is served. One that exists was taken by force, or has
+// come back.
 func (r releases) over(name string, addresses []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -104,7 +104,8 @@ func (r *replica) signal(t *testing.T, s syscall.Signal) bool {
 	return r.process != nil && syscall.Kill(r.process.PID(), s) == nil
 }
 
-// notice notices that the process has ended by itself, as one does that cannot reach the API server or the cloud when it starts.
+// notice notices that the process has ended by itself, as one does that cannot reach the API server
+// or the cloud when it starts.
 func (r *replica) notice(t *testing.T) {
 	t.Helper()
 	if r.process == nil || syscall.Kill(r.process.PID(), 0) == nil {

@@ -119,7 +119,8 @@ func (w *world) create(t *testing.T, o client.Object) {
 	}
 }
 
-// settle waits until everything is exactly as the newest versions say, which are the only ones that count from then on.
+// settle waits until everything is exactly as the newest versions say, which are the only ones that
+// count from then on.
 func (w *world) settle(t *testing.T, when string) {
 	t.Helper()
 	begun, wrong, addresses, told := time.Now(), []string{"nothing was looked at"}, map[int]string(nil), time.Now()
@@ -141,7 +142,8 @@ func (w *world) settle(t *testing.T, when string) {
 	w.note("all is right %s, after %s", when, time.Since(begun).Round(100*time.Millisecond))
 }
 
-// addresses are those of the load balancers by group, as Ingresses say them, and what keeps them from being known.
+// addresses are those of the load balancers by group, as Ingresses say them, and what keeps them
+// from being known.
 func (w *world) addresses(t *testing.T) (out map[int]string, wrong []string) {
 	t.Helper()
 	var list networkingv1.IngressList
@@ -221,7 +223,8 @@ func (w *world) left(t *testing.T) (wrong []string) {
 	}
 	got := w.sim.Inventory()
 	for _, what := range slices.Sorted(maps.Keys(want)) {
-		// One rule can be for several paths, and a target group is kept for a minute after it was last used.
+		// One rule can be for several paths, and a target group is kept for a minute after it was last
+		// used.
 		several := len(groups) > 0 && (what == "rules" || what == "target groups")
 		if n := want[what]; got[what] < n || got[what] > n && !several {
 			wrong = append(wrong, fmt.Sprintf("there are %d %s, and are to be %d", got[what], what, n))
@@ -230,7 +233,8 @@ func (w *world) left(t *testing.T) (wrong []string) {
 	return append(wrong, w.nodes(t, len(groups) > 0)...)
 }
 
-// nodes is what is wrong with who may connect to nodes: the load balancers, by the security group that they share.
+// nodes is what is wrong with who may connect to nodes: the load balancers, by the security group
+// that they share.
 func (w *world) nodes(t *testing.T, served bool) []string {
 	t.Helper()
 	found, err := ec2.NewFromConfig(w.sim.OwnersConfig()).DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{})

@@ -1,5 +1,5 @@
-// Package check runs `fairlead check` against accounts in which something is wrong: those of albsim, over HTTP, and
-// of moto.
+// Package check runs `fairlead check` against accounts in which something is wrong: those of
+// albsim, over HTTP, and of moto.
 package check
 
 import (
@@ -212,8 +212,8 @@ func TestCredentialsThatAreGoodForNothing(t *testing.T) {
 	}
 }
 
-// moto answers otherwise than albsim. In an account of its the subnets that are tagged public have no route to the
-// internet, one has a tag of another value, and the rest is well or not known.
+// moto answers otherwise than albsim. In an account of its the subnets that are tagged public have
+// no route to the internet, one has a tag of another value, and the rest is well or not known.
 func TestMoto(t *testing.T) {
 	server := moto.Start(t)
 	account := server.Default(t)

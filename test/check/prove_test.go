@@ -143,7 +143,8 @@ func TestProve(t *testing.T) {
 	}
 }
 
-// An assumption that does not hold is named in one line, and so is a scenario that fails; the rest is not tried.
+// An assumption that does not hold is named in one line, and so is a scenario that fails; the rest
+// is not tried.
 func TestProveNamesWhatDoesNotHold(t *testing.T) {
 	sim, endpoint := serve(t, albsim.Options{Limits: albsim.Limits{ValuesPerRule: 4}})
 	before := sim.Inventory()
@@ -186,8 +187,8 @@ func quick(spent func() int) prove.Options {
 	return prove.Options{Calls: 5000, Spent: spent, Within: time.Minute, Clearing: 12 * time.Second, Pause: time.Millisecond, Apart: time.Millisecond, Say: func(string) {}}
 }
 
-// interrupted runs a proof that ends, or breaks, at a call, and returns how many calls there were and what there is
-// then.
+// interrupted runs a proof that ends, or breaks, at a call, and returns how many calls there were
+// and what there is then.
 func interrupted(t *testing.T, call int, fault albsim.Fault) (calls []albsim.Call, left []string, inventory map[string]int) {
 	t.Helper()
 	sim := albsim.New(albsim.Options{})
@@ -327,8 +328,9 @@ func onMoto(account *moto.Account, installation string, requested func()) prove.
 	return globs{of(account.Mended(), account.VPC, installation, requested)}
 }
 
-// moto is no AWS: it takes a source that AWS documents as forbidden, does not exchange priorities, and falls over at
-// regular expressions. The proof says so of it, and the scenarios pass all the same.
+// moto is no AWS: it takes a source that AWS documents as forbidden, does not exchange priorities,
+// and falls over at regular expressions. The proof says so of it, and the scenarios pass all the
+// same.
 func TestProveOnMoto(t *testing.T) {
 	account := moto.Start(t).Account(t)
 	got := proved(t, func(_ context.Context, o clouds.Surroundings, installation string) (prove.Cloud, error) {

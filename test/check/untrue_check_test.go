@@ -10,7 +10,8 @@ import (
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// That something is not found tells that an action is allowed only by the code that the action has for it.
+// That something is not found tells that an action is allowed only by the code that the action has
+// for it.
 func TestARightIsNotKnownByAnyCode(t *testing.T) {
 	leave := []string{"GetCallerIdentity", "DescribeVpcs", "DescribeSubnets", "DescribeRouteTables"}
 	endpoint := serveUntrue(t, albsim.New(albsim.Options{}), func(w http.ResponseWriter, r request) bool {

@@ -169,7 +169,8 @@ func TestProveLooksAgain(t *testing.T) {
 	}
 }
 
-// Told to end, a run ends in the time that was agreed on and that of one call, also where AWS does not answer.
+// Told to end, a run ends in the time that was agreed on and that of one call, also where AWS does
+// not answer.
 func TestProveEndsThoughCallsHang(t *testing.T) {
 	for name, hangs := range map[string]func(action string, over bool) bool{
 		"a call hangs":                       func(action string, _ bool) bool { return action == "CreateRule" },
@@ -224,8 +225,8 @@ func tried(form url.Values) bool {
 	return err == nil && priority > 40000
 }
 
-// What AWS says counts for no more than it says: a refusal that names something else, an answer that is not what is
-// then described, a change that is answered and not made.
+// What AWS says counts for no more than it says: a refusal that names something else, an answer
+// that is not what is then described, a change that is answered and not made.
 func TestProveCountsWhatItSaw(t *testing.T) {
 	refusing := func(code, message string) untrue {
 		return func(w http.ResponseWriter, r request) bool {
@@ -318,8 +319,8 @@ func TestProveCountsWhatItSaw(t *testing.T) {
 	}
 }
 
-// A thing that AWS says to have made and has not, or a page of a proxy in the middle of a proof, is no success: a scenario
-// that needed it is said to have failed, and the run ends in its time.
+// A thing that AWS says to have made and has not, or a page of a proxy in the middle of a proof, is
+// no success: a scenario that needed it is said to have failed, and the run ends in its time.
 func TestProveBelievesNoThingThatIsNotThere(t *testing.T) {
 	arn := func(kind string) string { return "arn:aws:elasticloadbalancing:eu-west-1:123456789012:" + kind }
 	forged := map[string]string{

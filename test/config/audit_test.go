@@ -74,8 +74,8 @@ func TestEveryRightIsUsed(t *testing.T) {
 	}
 }
 
-// liveWithInstances has an Ingress come and go that needs all there is: its targets are Nodes, which
-// are of no interest otherwise, and the Secret that it names is missing.
+// liveWithInstances has an Ingress come and go that needs all there is: its targets are Nodes,
+// which are of no interest otherwise, and the Secret that it names is missing.
 func liveWithInstances(t *testing.T, c *kube.Cluster) {
 	t.Helper()
 	ctx, namespace := t.Context(), c.Namespace(t)

@@ -18,8 +18,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file runs the operator of one namespace on AWS: it has no right in any other namespace, and none in AWS
-// but for its own installation.
+// This file runs the operator of one namespace on AWS: it has no right in any other namespace, and
+// none in AWS but for its own installation.
 
 func TestOperatorOfOneNamespaceOnAWS(t *testing.T) {
 	const shop, team = "shop", "team-shop"

@@ -18,7 +18,8 @@ import (
 
 // This file does what the guide to AWS tells people to do, as far as that goes without AWS.
 
-// TestGuideToAWS builds the guide's kustomization and renders its release: they are the same objects.
+// TestGuideToAWS builds the guide's kustomization and renders its release: they are the same
+// objects.
 func TestGuideToAWS(t *testing.T) {
 	const guide = "../../docs/aws/README.md"
 	written := documented(t, guide, "(?s)```yaml\n(.*?)```")
@@ -55,7 +56,8 @@ func TestGuideToAWS(t *testing.T) {
 	}
 }
 
-// TestGuidePlansItsIngress runs the guide's plan: there is something to do, and nothing to complain about.
+// TestGuidePlansItsIngress runs the guide's plan: there is something to do, and nothing to complain
+// about.
 func TestGuidePlansItsIngress(t *testing.T) {
 	t.Chdir("../..")
 	command := documented(t, "docs/aws/README.md", `(?m)^go run \. (plan .*)$`)
@@ -65,8 +67,8 @@ func TestGuidePlansItsIngress(t *testing.T) {
 	}
 }
 
-// TestMigrationGuideLooksFirst runs what the guide has people run before anything is changed, on what they
-// have: an Ingress of another controller.
+// TestMigrationGuideLooksFirst runs what the guide has people run before anything is changed, on
+// what they have: an Ingress of another controller.
 func TestMigrationGuideLooksFirst(t *testing.T) {
 	const guide = "../../docs/aws/migrating.md"
 	plan := documented(t, guide, `(?m)^ +fairlead (plan .*)$`)

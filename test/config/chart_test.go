@@ -17,8 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// This file renders the Helm chart with helm itself, and holds what comes out against what kustomize
-// builds: who installs with the one gets what the other would have given.
+// This file renders the Helm chart with helm itself, and holds what comes out against what
+// kustomize builds: who installs with the one gets what the other would have given.
 
 const chart = root + "/chart/fairlead"
 

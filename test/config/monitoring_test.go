@@ -21,8 +21,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file has the API server judge what config/prometheus says, by the schemas that the Prometheus
-// operator installs: they refuse what Go types let pass.
+// This file has the API server judge what config/prometheus says, by the schemas that the
+// Prometheus operator installs: they refuse what Go types let pass.
 
 // monitoring are the resources of that operator which we write.
 var monitoring = []string{"servicemonitors", "prometheusrules"}

@@ -257,8 +257,9 @@ var classes = map[string]verdict{
 	`{targetPorts: ["http"]}`:                       refused,
 }
 
-// fieldsOfClasses are the good and bad values of the fields of classes that the table of settings has. The schema takes
-// ranges that have host bits set or too long a prefix: only the compiler refuses them.
+// fieldsOfClasses are the good and bad values of the fields of classes that the table of settings
+// has. The schema takes ranges that have host bits set or too long a prefix: only the compiler
+// refuses them.
 func fieldsOfClasses() map[string]verdict {
 	out := map[string]verdict{}
 	for _, s := range settings.Table {
@@ -281,7 +282,8 @@ func fieldsOfClasses() map[string]verdict {
 	return out
 }
 
-// specOfClass is the spec of a class that says a value; "" for a value that its field has no form for.
+// specOfClass is the spec of a class that says a value; "" for a value that its field has no form
+// for.
 func specOfClass(s settings.Setting, value string) string {
 	text := fmt.Sprintf("%q", value)
 	switch {

@@ -10,7 +10,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// TestOperatingGuide runs every command of docs/operating.md, in a cluster in which Fairlead serves.
+// TestOperatingGuide runs every command of docs/operating.md, in a cluster in which Fairlead
+// serves.
 func TestOperatingGuide(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/operating.md")
 	if err != nil {

@@ -51,8 +51,9 @@ func (l *logs) String() string {
 	return l.Buffer.String()
 }
 
-// deployed are the arguments with which a Deployment runs the operator: with no rights but those of its service
-// account, with what a pod knows by itself, and at no fixed ports of a machine that may use them.
+// deployed are the arguments with which a Deployment runs the operator: with no rights but those of
+// its service account, with what a pod knows by itself, and at no fixed ports of a machine that may
+// use them.
 func deployed(t *testing.T, c *kube.Cluster, d *appsv1.Deployment) []string {
 	t.Helper()
 	config, err := clientcmd.LoadFromFile(c.Kubeconfig)
@@ -261,8 +262,8 @@ func followSecret(t *testing.T, c *kube.Cluster, namespace, name string, labels 
 	})
 }
 
-// followIngress makes an Ingress, waits for all that the operator writes, and deletes it. The scope is
-// the namespace that the operator looks after, or "".
+// followIngress makes an Ingress, waits for all that the operator writes, and deletes it. The scope
+// is the namespace that the operator looks after, or "".
 func followIngress(t *testing.T, c *kube.Cluster, namespace, scope string) {
 	t.Helper()
 	api, ctx := clientOf(t, c), t.Context()

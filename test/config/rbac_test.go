@@ -62,8 +62,8 @@ func TestSecretsByChoice(t *testing.T) {
 	}
 }
 
-// TestPodsAreWrittenForGatesAlone: Pods are watched, since they say which endpoints are theirs, and their status is
-// written only where gates are kept.
+// TestPodsAreWrittenForGatesAlone: Pods are watched, since they say which endpoints are theirs, and
+// their status is written only where gates are kept.
 func TestPodsAreWrittenForGatesAlone(t *testing.T) {
 	for name, components := range choices {
 		got := map[string][]string{}
@@ -147,7 +147,8 @@ func TestNobodyChangesAClass(t *testing.T) {
 	}
 }
 
-// TestOneNamespaceIsOne: an operator of one namespace has no right in all of them but to what has none.
+// TestOneNamespaceIsOne: an operator of one namespace has no right in all of them but to what has
+// none.
 func TestOneNamespaceIsOne(t *testing.T) {
 	for name, c := range map[string]struct {
 		components []string

@@ -1,6 +1,6 @@
 // Package config tests what is deployed: that each file says what its kind understands, that every
-// choice of components builds, that nobody may do more than needed, and that a real API server takes
-// all of it.
+// choice of components builds, that nobody may do more than needed, and that a real API server
+// takes all of it.
 package config
 
 import (
@@ -124,8 +124,8 @@ func with(t *testing.T, components ...string) []object {
 	return compose(t, k)
 }
 
-// namespaced is what kustomize makes of a copy of config/namespaced that names more components, where its
-// comments say.
+// namespaced is what kustomize makes of a copy of config/namespaced that names more components,
+// where its comments say.
 func namespaced(t *testing.T, components ...string) []object {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, "namespaced", "kustomization.yaml"))
@@ -145,7 +145,8 @@ func namespaced(t *testing.T, components ...string) []object {
 	return compose(t, k)
 }
 
-// compose is what kustomize makes of a file of somebody's own, whose paths are of what is below config/.
+// compose is what kustomize makes of a file of somebody's own, whose paths are of what is below
+// config/.
 func compose(t *testing.T, k types.Kustomization) []object {
 	t.Helper()
 	dir := t.TempDir()

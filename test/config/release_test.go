@@ -48,8 +48,8 @@ func namespacesOf(objects []object) []object {
 	return out
 }
 
-// TestInstallGuide runs what the guide tells people to run of Helm, in that order, on a cluster that
-// has never seen us.
+// TestInstallGuide runs what the guide tells people to run of Helm, in that order, on a cluster
+// that has never seen us.
 func TestInstallGuide(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/install.md")
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 // This file installs what config/default builds on a real API server, and asks it what the operator
 // may do then.
 
-// install applies the objects as `kubectl apply --server-side` does: fields that the API server does
-// not know are refused.
+// install applies the objects as `kubectl apply --server-side` does: fields that the API server
+// does not know are refused.
 func install(t *testing.T, c *kube.Cluster, objects []object) {
 	t.Helper()
 	apply(t, c, objects, metav1.ApplyOptions{FieldManager: "test", Force: true})

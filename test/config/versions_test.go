@@ -8,7 +8,8 @@ import (
 
 // This file holds what is said of versions of Kubernetes against what is tested.
 
-// TestVersionsAreSaidAlike: the oldest API server, by its minor version, is written in more than one place.
+// TestVersionsAreSaidAlike: the oldest API server, by its minor version, is written in more than
+// one place.
 func TestVersionsAreSaidAlike(t *testing.T) {
 	const guide, version = "../../docs/compatibility.md", "../../cli/version.go"
 	oldest := found(t, "../oldest/apiserver/go.mod", `k8s.io/kubernetes v1\.(\d+)\.`)

@@ -20,8 +20,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// command is a variable with the path of a provider that serves in the place of the fake cloud, with the flags of
-// examples/caddy.
+// command is a variable with the path of a provider that serves in the place of the fake cloud,
+// with the flags of examples/caddy.
 const command = "PROVIDER_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -61,8 +61,8 @@ func (f *feature) deploy(t *testing.T, services ...string) {
 	}
 }
 
-// expose makes the Ingress "web" and waits until it says where it is reached. From then on everything works:
-// no request is sent twice.
+// expose makes the Ingress "web" and waits until it says where it is reached. From then on
+// everything works: no request is sent twice.
 func (f *feature) expose(t *testing.T, spec string) {
 	t.Helper()
 	f.cluster.CreateIngress(t, f.namespace, "web", kube.Class, spec)
@@ -75,8 +75,8 @@ type answer struct {
 	kube.Echo
 }
 
-// send asks the load balancer for a URL, over a connection of its own. A URL without a host is asked
-// for by address.
+// send asks the load balancer for a URL, over a connection of its own. A URL without a host is
+// asked for by address.
 func (f *feature) send(t *testing.T, method, text string) answer {
 	t.Helper()
 	at, err := url.Parse(text)
@@ -115,8 +115,8 @@ func (f *feature) send(t *testing.T, method, text string) answer {
 	return got
 }
 
-// A scenario is one request and the Service that has to answer it. Where that is empty it is nobody,
-// and the answer 404.
+// A scenario is one request and the Service that has to answer it. Where that is empty it is
+// nobody, and the answer 404.
 type scenario struct{ name, url, service string }
 
 func (f *feature) run(t *testing.T, scenarios []scenario) {

@@ -45,8 +45,8 @@ func (f *feature) spread(t *testing.T, requests int) map[string]int {
 	return answered
 }
 
-// lateness is how long Pods that are ready may get no requests. The fake cloud sends them some at once. Caddy checks them
-// first, and then takes some tenths of a second for another configuration.
+// lateness is how long Pods that are ready may get no requests. The fake cloud sends them some at
+// once. Caddy checks them first, and then takes some tenths of a second for another configuration.
 func lateness() time.Duration {
 	if os.Getenv(command) != "" {
 		return 5 * time.Second

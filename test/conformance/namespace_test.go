@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// TestANamespaceGoesWithItsIngress is how a suite cleans up: what an Ingress needs is deleted in any
-// order, nothing can be made there any more, and nobody may hold it up.
+// TestANamespaceGoesWithItsIngress is how a suite cleans up: what an Ingress needs is deleted in
+// any order, nothing can be made there any more, and nobody may hold it up.
 func TestANamespaceGoesWithItsIngress(t *testing.T) {
 	f := newFeature(t)
 	f.cluster.Deploy(t, f.namespace, "web", 1, func(pod *corev1.PodSpec) {

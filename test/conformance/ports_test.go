@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// TestTheOperatorLeavesItsPortsToOthers has the operator's own ports, of other addresses, be those of a
-// load balancer and of the Pods behind it.
+// TestTheOperatorLeavesItsPortsToOthers has the operator's own ports, of other addresses, be those
+// of a load balancer and of the Pods behind it.
 func TestTheOperatorLeavesItsPortsToOthers(t *testing.T) {
 	f := newFeature(t)
 	f.cluster.Deploy(t, f.namespace, "web", 1, func(p *corev1.PodSpec) {

@@ -1,5 +1,5 @@
-// Package failover is two replicas of `fairlead run` over one cloud, of which any may be killed at any
-// time. Clients are told what they were told before, by whoever is left.
+// Package failover is two replicas of `fairlead run` over one cloud, of which any may be killed at
+// any time. Clients are told what they were told before, by whoever is left.
 package failover
 
 import (

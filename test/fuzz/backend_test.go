@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// FuzzBackend has an Ingress lead to a Backend of any spec. What the schema of the kind refuses gets here too, as an
-// object that an older schema let in does.
+// FuzzBackend has an Ingress lead to a Backend of any spec. What the schema of the kind refuses
+// gets here too, as an object that an older schema let in does.
 func FuzzBackend(f *testing.F) {
 	for _, spec := range []string{
 		`{"redirect": {"host": "#{host}", "path": "/#{path}", "statusCode": 301}}`,

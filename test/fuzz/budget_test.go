@@ -7,16 +7,17 @@ import (
 	"time"
 )
 
-// This file bounds what one input may cost. docs/security.md promises 2 s of CPU and 256 MiB for one
-// Ingress; what is allocated in all is more than what is held at once, so the bound on it is the stricter one.
+// This file bounds what one input may cost. docs/security.md promises 2 s of CPU and 256 MiB for
+// one Ingress; what is allocated in all is more than what is held at once, so the bound on it is
+// the stricter one.
 
 const (
 	mostCPU       = 2 * time.Second
 	mostAllocated = 256 << 20
 )
 
-// within runs a function and fails the test where it takes more CPU time or allocates more memory than one
-// Ingress may.
+// within runs a function and fails the test where it takes more CPU time or allocates more memory
+// than one Ingress may.
 func within(t *testing.T, run func()) {
 	t.Helper()
 	var before, after runtime.MemStats

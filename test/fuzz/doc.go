@@ -1,6 +1,7 @@
-// Package fuzz has the fuzz targets of what tenants write: annotations, conditions, hosts and paths, regular
-// expressions, Backends, certificates, manifests, and whole Ingresses of two namespaces in one group. Each input is
-// compiled as it would be in the operator, within a budget of CPU time and memory.
+// Package fuzz has the fuzz targets of what tenants write: annotations, conditions, hosts and
+// paths, regular expressions, Backends, certificates, manifests, and whole Ingresses of two
+// namespaces in one group. Each input is compiled as it would be in the operator, within a budget
+// of CPU time and memory.
 //
 //	go test ./test/fuzz -run '^$' -fuzz '^FuzzAnnotation$' -fuzztime 10m
 //

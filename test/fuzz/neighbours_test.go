@@ -19,11 +19,12 @@ import (
 	"fairlead.dev/fairlead/test/objects"
 )
 
-// This file composes Ingresses of two namespaces in one group. The class permits nothing that lets one reach into
-// the other, and the Ingresses of alice are older; misses stay with a host, or go on to less specific ones. Whatever
-// bob adds, edits or removes:
+// This file composes Ingresses of two namespaces in one group. The class permits nothing that lets
+// one reach into the other, and the Ingresses of alice are older; misses stay with a host, or go on
+// to less specific ones. Whatever bob adds, edits or removes:
 //
-//   - a request for a host that alice names is answered as without him, over the same protocol, to the same clients;
+//   - a request for a host that alice names is answered as without him, over the same protocol, to
+//     the same clients;
 //   - no certificate that only he brings is on a port for a name that she serves there.
 
 var (
@@ -202,8 +203,9 @@ func (w *world) shared(t *testing.T) compiled {
 	return compiled{}
 }
 
-// hostsOf are hosts that clients can ask for and that Ingresses name: of a wildcard, one below it. Those of no name
-// in particular are left out: a host that another namespace names is that namespace's.
+// hostsOf are hosts that clients can ask for and that Ingresses name: of a wildcard, one below it.
+// Those of no name in particular are left out: a host that another namespace names is that
+// namespace's.
 func hostsOf(ingresses []*networkingv1.Ingress) []string {
 	var out []string
 	for _, ing := range ingresses {
@@ -267,7 +269,8 @@ func serves(c compiled, port int32, host string) bool {
 	return slices.ContainsFunc(c.Table.Names, func(n routing.Name) bool { return slices.Contains(levels, n.Host) })
 }
 
-// checkPresented holds the certificates that only bob brings to names that alice does not serve on their port.
+// checkPresented holds the certificates that only bob brings to names that alice does not serve on
+// their port.
 func checkPresented(t *testing.T, alone, together compiled) {
 	t.Helper()
 	for _, l := range together.LoadBalancer.Listeners {

@@ -45,7 +45,8 @@ func FuzzHostAndPath(f *testing.F) {
 	})
 }
 
-// requestsFor are requests for every host and path that can be sent, wildcards replaced by a label or a text.
+// requestsFor are requests for every host and path that can be sent, wildcards replaced by a label
+// or a text.
 func requestsFor(hosts, paths []string) []routing.Request {
 	var out []routing.Request
 	for _, host := range hosts {

@@ -20,8 +20,8 @@ import (
 	"fairlead.dev/fairlead/test/objects"
 )
 
-// This file is the cluster that inputs are put into: a class with a group for every namespace, and the namespaces
-// alice and bob with Services that work.
+// This file is the cluster that inputs are put into: a class with a group for every namespace, and
+// the namespaces alice and bob with Services that work.
 
 const (
 	class = "fairlead"
@@ -68,7 +68,8 @@ func day(n int) metav1.Time {
 	return metav1.NewTime(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, n))
 }
 
-// newIngress is an Ingress of the class that sends host and path to the Service web of its namespace.
+// newIngress is an Ingress of the class that sends host and path to the Service web of its
+// namespace.
 func newIngress(namespace, host, path string, pathType networkingv1.PathType) *networkingv1.Ingress {
 	return &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web", CreationTimestamp: day(0)},
@@ -110,8 +111,8 @@ func (w *world) compileAs(options ingress.Options) ([]compiled, []diag.Diagnosti
 	return out, diagnostics
 }
 
-// check holds a compilation to what is promised of every input: each diagnostic is short, and rules answer as
-// the table does for the requests.
+// check holds a compilation to what is promised of every input: each diagnostic is short, and rules
+// answer as the table does for the requests.
 func check(t *testing.T, built []compiled, diagnostics []diag.Diagnostic, requests []routing.Request) {
 	t.Helper()
 	const longest = 4096 // an event's message is cut at 1,024 characters, and a diagnostic lists a few things
@@ -141,7 +142,8 @@ func acceptable(ing *networkingv1.Ingress) bool {
 	return len(ingress.Validate(ing)) == 0 && isText(ing.Annotations)
 }
 
-// isText reports whether annotations can be sent as JSON and are no longer than the API server lets them be.
+// isText reports whether annotations can be sent as JSON and are no longer than the API server lets
+// them be.
 func isText(annotations map[string]string) bool {
 	total := 0
 	for k, v := range annotations {

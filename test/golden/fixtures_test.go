@@ -16,8 +16,8 @@ import (
 
 // This file adds the objects that a story takes for granted.
 
-// addService adds the Service that "shop/web:80" stands for, with one pod. Services of one story have different
-// addresses.
+// addService adds the Service that "shop/web:80" stands for, with one pod. Services of one story
+// have different addresses.
 func addService(o *ingress.Objects, spelt string, index int) error {
 	made, err := objects.Service(spelt, index)
 	if err != nil {

@@ -162,8 +162,8 @@ func settled(told telling) map[lb.Key]*lb.Observed {
 	return seen
 }
 
-// remembered is what the operator knows then: the certificates that the cloud has, the owners of hosts and, where
-// the story says so, what was accepted.
+// remembered is what the operator knows then: the certificates that the cloud has, the owners of
+// hosts and, where the story says so, what was accepted.
 func remembered(s *story, told telling, seen map[lb.Key]*lb.Observed) map[lb.Key]ingress.Memory {
 	memories := map[lb.Key]ingress.Memory{}
 	for _, c := range told.loadBalancers {

@@ -27,11 +27,12 @@ import (
 	"fairlead.dev/fairlead/providers/fake"
 )
 
-// This file holds everything that the commands print to one promise: text of objects does not get to a terminal as
-// it is. Each field of each object of the stories is replaced by hostile text, one at a time.
+// This file holds everything that the commands print to one promise: text of objects does not get
+// to a terminal as it is. Each field of each object of the stories is replaced by hostile text, one
+// at a time.
 
-// hostile is a text that moves a terminal's cursor, changes its title, breaks lines, reads from right to left and
-// has characters of no width.
+// hostile is a text that moves a terminal's cursor, changes its title, breaks lines, reads from
+// right to left and has characters of no width.
 const hostile = "/h\x1b[2J\x1b]0;title\a\r\nforged line\vx\f\u009b2J\u0085\u202etxt\u2066\u200b\ufeff\u2028\t\x00\x7f\U000e0041"
 
 // TestTextOfObjectsIsPrintedEscaped runs the commands over the objects of all stories.
@@ -98,8 +99,8 @@ func run(ctx context.Context, stdin []byte, args ...string) string {
 	return out.String()
 }
 
-// checkPrintable checks that text has no character that does not show as itself, and no line that hostile text
-// began.
+// checkPrintable checks that text has no character that does not show as itself, and no line that
+// hostile text began.
 func checkPrintable(t *testing.T, what, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {

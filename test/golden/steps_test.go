@@ -6,7 +6,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// TestStoriesAreFarFromTooComplex counts what the paths of every story take: no Ingress comes near what it has.
+// TestStoriesAreFarFromTooComplex counts what the paths of every story take: no Ingress comes near
+// what it has.
 func TestStoriesAreFarFromTooComplex(t *testing.T) {
 	const margin = 20
 	mostRead, mostAsked := 0, 0

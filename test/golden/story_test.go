@@ -32,7 +32,8 @@ import (
 //	routes, rules, plan, diagnostics
 //	               what the compiler prints, written by -update
 //
-// Lines between "# repeat 100 times:" and "# end of repeat" are written out that often, with 1 to 100 for $N.
+// Lines between "# repeat 100 times:" and "# end of repeat" are written out that often, with 1 to
+// 100 for $N.
 type story struct {
 	file    string
 	archive *txtar.Archive
@@ -50,8 +51,8 @@ type options struct {
 	// Services are ready-made: "shop/web:80" is a Service with that port, called http, and one
 	// endpoint.
 	Services []string `json:"services"`
-	// Pods says which there are. Made, unless it says otherwise, are those that its EndpointSlices name;
-	// Given are those of the story, and there are no others; Unknown are all.
+	// Pods says which there are. Made, unless it says otherwise, are those that its EndpointSlices
+	// name; Given are those of the story, and there are no others; Unknown are all.
 	Pods string `json:"pods"`
 	// Secrets are ready-made TLS Secrets with a certificate for the hosts.
 	Secrets map[string][]string `json:"secrets"`
@@ -77,11 +78,11 @@ type options struct {
 	// without an IngressClass.
 	WithoutClass string `json:"withoutClass"`
 	Literal      string `json:"literal"`
-	// NoClassAssumed says that the classes are those among the objects. Else "fairlead" is one of ours,
-	// unless it is among them.
+	// NoClassAssumed says that the classes are those among the objects. Else "fairlead" is one of
+	// ours, unless it is among them.
 	NoClassAssumed bool `json:"noClassAssumed"`
-	// Remembered says that the operator remembers what it accepted of the objects before, and Departed how
-	// long ago it saw that Ingresses were not its own any more, by namespace/name.
+	// Remembered says that the operator remembers what it accepted of the objects before, and Departed
+	// how long ago it saw that Ingresses were not its own any more, by namespace/name.
 	Remembered bool                       `json:"remembered"`
 	Departed   map[string]metav1.Duration `json:"departed"`
 	// Rules and ValuesPerCondition lower the limits of the capability sets.

@@ -14,8 +14,8 @@ func coversAny(names []string, host string) bool {
 	return slices.ContainsFunc(names, func(n string) bool { return routing.Host(n).Covers(routing.Host(host)) })
 }
 
-// discovered is "discovered" for a certificate of the cloud that is found for a host, as a plan without a cloud names
-// it, and the certificate's own name for one that an Ingress names.
+// discovered is "discovered" for a certificate of the cloud that is found for a host, as a plan
+// without a cloud names it, and the certificate's own name for one that an Ingress names.
 func discovered(id, host string) []string {
 	found, placeholder := strings.CutPrefix(id, "acm:discovered:")
 	switch {

@@ -111,7 +111,8 @@ func planOf(t *testing.T, command string, o options, of cluster) *commands {
 	return w
 }
 
-// run runs a command over the objects. It has to end within the bounds, and with no more than something to do.
+// run runs a command over the objects. It has to end within the bounds, and with no more than
+// something to do.
 func (w *commands) run(name string, args ...string) ([]byte, error) {
 	flags := []string{name, "-f", w.file, "--provider=" + w.options.provider(), "--class-name=" + w.options.class()}
 	if w.options.WithoutClass {
@@ -136,8 +137,8 @@ func (w *commands) run(name string, args ...string) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// checkUsage holds a process to the bounds. What Linux counts as its memory is never less than that of the process
-// that started it, which is well within them.
+// checkUsage holds a process to the bounds. What Linux counts as its memory is never less than that
+// of the process that started it, which is well within them.
 func (w *commands) checkUsage(name string, state *os.ProcessState) {
 	if cpu := state.UserTime() + state.SystemTime(); cpu > mostCPU {
 		w.Errorf("fairlead %s takes %s of CPU, of at most %s", name, cpu, mostCPU)
@@ -147,7 +148,8 @@ func (w *commands) checkUsage(name string, state *os.ProcessState) {
 	}
 }
 
-// checkSummary holds `explain --all` to what `plan` says: all is not well where something is refused.
+// checkSummary holds `explain --all` to what `plan` says: all is not well where something is
+// refused.
 func (w *commands) checkSummary() {
 	out, err := w.run("explain", "--all")
 	if err != nil {
@@ -208,7 +210,8 @@ func (w *commands) told() ([]string, error) {
 	return all, nil
 }
 
-// presented reads which Secrets the certificates are from, and for which hosts, in the steps that import them.
+// presented reads which Secrets the certificates are from, and for which hosts, in the steps that
+// import them.
 func (w *commands) presented(port int32, host string) ([]string, error) {
 	imported := map[string]string{}
 	for _, s := range w.plan.Steps {

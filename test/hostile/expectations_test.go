@@ -21,9 +21,9 @@ import (
 //	printed "/x\u001b"
 //	not printed "\x1b"
 //
-// A request becomes what test/request says, or nothing where no load balancer has anything for its host. A quoted
-// text is a Go string. An address is the ports that the status of an Ingress says it is reached on, which only an operator
-// writes.
+// A request becomes what test/request says, or nothing where no load balancer has anything for its
+// host. A quoted text is a Go string. An address is the ports that the status of an Ingress says it
+// is reached on, which only an operator writes.
 
 // An expectation is one line.
 type expectation struct {
@@ -70,7 +70,8 @@ func isAnswered(line string) (func(world) (string, bool, error), error) {
 	}, err
 }
 
-// isTold is that a diagnostic of a reason is about an object of a name, whatever its kind and field.
+// isTold is that a diagnostic of a reason is about an object of a name, whatever its kind and
+// field.
 func isTold(text string) (func(world) (string, bool, error), error) {
 	object, reason, found := strings.Cut(text, " ")
 	if !found || strings.Contains(reason, " ") {

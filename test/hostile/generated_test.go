@@ -79,7 +79,8 @@ func rule(host string, paths ...string) networkingv1.IngressRule {
 	return out
 }
 
-// hostsAndPaths is an Ingress of alice in a group, with so many hosts of one path and so many paths for any host.
+// hostsAndPaths is an Ingress of alice in a group, with so many hosts of one path and so many paths
+// for any host.
 func hostsAndPaths(hosts, paths int) client.Object {
 	ing := evil()
 	ing.Namespace, ing.Name, ing.CreationTimestamp = "alice", "a", metav1.NewTime(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC))
@@ -162,8 +163,8 @@ func emptyTLS(n int) *networkingv1.Ingress {
 	return ing
 }
 
-// chain is a Secret of so many certificates, each issued by the next, in an order that tries most pairs, and an
-// Ingress that is served with it. All issuers have one name.
+// chain is a Secret of so many certificates, each issued by the next, in an order that tries most
+// pairs, and an Ingress that is served with it. All issuers have one name.
 func chain(n int) ([]client.Object, error) {
 	var certificates [][]byte
 	var first *ecdsa.PrivateKey

@@ -30,7 +30,8 @@ import (
 	"fairlead.dev/fairlead/test/request"
 )
 
-// This file runs cases through the operator, a process of its own, on a real API server and the simulator of AWS.
+// This file runs cases through the operator, a process of its own, on a real API server and the
+// simulator of AWS.
 
 // operatorMemory is the limit of the chart.
 const operatorMemory = 512 << 20

@@ -11,7 +11,8 @@ import (
 
 // This file tries attacks on the class that docs/security.md recommends.
 
-// recommended are the objects of the class in the document, beside the namespaces of two tenants and what Alice has.
+// recommended are the objects of the class in the document, beside the namespaces of two tenants
+// and what Alice has.
 func recommended(t *testing.T) cluster {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/security.md")

@@ -8,15 +8,16 @@ import (
 	"fairlead.dev/fairlead/test/request"
 )
 
-// This file is what an expectation can ask of a cluster. The compiler, the command line and the operator each answer
-// it in their way.
+// This file is what an expectation can ask of a cluster. The compiler, the command line and the
+// operator each answer it in their way.
 
 type world interface {
 	// answer is what becomes of a request, as request.Request spells it, or nothing.
 	answer(r request.Request) (string, error)
 	// told are the diagnostics, as "error HostTaken Ingress bob/b spec.rules[0].host".
 	told() ([]string, error)
-	// presented are the Secrets with a certificate on a port that fits a host, and "discovered" for those of the cloud.
+	// presented are the Secrets with a certificate on a port that fits a host, and "discovered" for
+	// those of the cloud.
 	presented(port int32, host string) ([]string, error)
 	// targets are the addresses that requests for a Service's port are sent to.
 	targets(service string) ([]string, error)
@@ -43,7 +44,8 @@ func check(t *testing.T, w world, holds []expectation) {
 	}
 }
 
-// ofOffline checks a case in a world for each of its stages, made of the objects that there are then.
+// ofOffline checks a case in a world for each of its stages, made of the objects that there are
+// then.
 func ofOffline(t *testing.T, c *hostile, open func(t *testing.T, of cluster) world) {
 	t.Helper()
 	var there cluster

@@ -99,8 +99,8 @@ func build(t *testing.T, dir, arch string) string {
 	return binary
 }
 
-// TestBinaries compiles for each platform once, which takes minutes, and links the one for this machine
-// twice.
+// TestBinaries compiles for each platform once, which takes minutes, and links the one for this
+// machine twice.
 func TestBinaries(t *testing.T) {
 	here := sources(t)
 	for arch, machine := range machines {

@@ -1,5 +1,5 @@
-// Package image tests what the Dockerfile makes, without docker: the file is read as docker reads it,
-// its build is run as it stands, and the binary runs where there is nothing else.
+// Package image tests what the Dockerfile makes, without docker: the file is read as docker reads
+// it, its build is run as it stands, and the binary runs where there is nothing else.
 package image
 
 import (
@@ -88,7 +88,8 @@ func TestBuildIsOnTheGoThatTheModuleAsksFor(t *testing.T) {
 	}
 }
 
-// TestBuildTakesNothingThatIsNotPinned: Go would fetch another version of itself, and other modules, by itself.
+// TestBuildTakesNothingThatIsNotPinned: Go would fetch another version of itself, and other
+// modules, by itself.
 func TestBuildTakesNothingThatIsNotPinned(t *testing.T) {
 	build, _ := final(t)
 	got := environment(build)

@@ -28,8 +28,8 @@ func New(hosts ...string) (*routing.KeyPair, error) {
 	return signed(self, key, self, key)
 }
 
-// Issued is a new certificate for hosts, and its key. The authority that has signed it stands behind it in the
-// chain.
+// Issued is a new certificate for hosts, and its key. The authority that has signed it stands
+// behind it in the chain.
 func Issued(t testing.TB, hosts ...string) *routing.KeyPair {
 	t.Helper()
 	var keys [2]*ecdsa.PrivateKey

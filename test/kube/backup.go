@@ -20,8 +20,8 @@ func (c *Cluster) Backup(t testing.TB) Backup {
 	return b
 }
 
-// Restore has the API server know what it knew when the copy was made, and nothing that came after. The API server is
-// away meanwhile.
+// Restore has the API server know what it knew when the copy was made, and nothing that came after.
+// The API server is away meanwhile.
 func (c *Cluster) Restore(t testing.TB, b Backup) {
 	t.Helper()
 	c.offline(t, func() error {
@@ -32,8 +32,8 @@ func (c *Cluster) Restore(t testing.TB, b Backup) {
 	})
 }
 
-// Clone starts another control plane, whose API server knows what that of this one knew when the copy was made. Its
-// operators are the same command.
+// Clone starts another control plane, whose API server knows what that of this one knew when the
+// copy was made. Its operators are the same command.
 func (c *Cluster) Clone(t testing.TB, b Backup) *Cluster {
 	t.Helper()
 	o := c.options

@@ -41,8 +41,8 @@ func firstFile(folders []string, name string) string {
 	return ""
 }
 
-// moduleRoot is the folder of the main module, in which main.go stands. A test runs in the folder of its
-// package, which may be in a nested module.
+// moduleRoot is the folder of the main module, in which main.go stands. A test runs in the folder
+// of its package, which may be in a nested module.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -46,8 +46,8 @@ type Options struct {
 	// Operator is the flags of `fairlead run`, with which the operator is built and started. Without
 	// any it is not.
 	Operator []string
-	// Provider is the path of a provider that is run beside the operator, with the flags of examples/caddy. The operator
-	// uses that one then, whatever its flags say.
+	// Provider is the path of a provider that is run beside the operator, with the flags of
+	// examples/caddy. The operator uses that one then, whatever its flags say.
 	Provider string
 	// Flags are more flags for kube-apiserver, and win over ours.
 	Flags []string

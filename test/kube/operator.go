@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
 
-	// The operator is made of these. What a test found out about it is so until one of them changes, and go test
-	// knows of no other way to be told.
+	// The operator is made of these. What a test found out about it is so until one of them changes,
+	// and go test knows of no other way to be told.
 	_ "fairlead.dev/fairlead/cli"
 	_ "fairlead.dev/fairlead/providers/aws"
 	_ "fairlead.dev/fairlead/providers/fake"
@@ -91,8 +91,8 @@ func (c *Cluster) StartReplica(t testing.TB, flags ...string) *Replica {
 	return c.StartReplicaIn(t, filepath.Join(c.dir, operator+".log"), nil, flags...)
 }
 
-// StartReplicaIn starts an operator that finds more in its environment than this test, and has a log of
-// its own.
+// StartReplicaIn starts an operator that finds more in its environment than this test, and has a
+// log of its own.
 func (c *Cluster) StartReplicaIn(t testing.TB, log string, environment []string, flags ...string) *Replica {
 	t.Helper()
 	p, err := startProcess(c.Command(t), log, environment, c.operatorFlags(flags))

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// This file stands in for the kubelet, where a test writes EndpointSlices itself: endpoints are targets if there is a
-// Pod whose status has their address.
+// This file stands in for the kubelet, where a test writes EndpointSlices itself: endpoints are
+// targets if there is a Pod whose status has their address.
 
 // Pod makes a Pod that runs at an address, or moves the one that has its name there.
 func Pod(t testing.TB, c client.Client, namespace, name, address string) *corev1.Pod {

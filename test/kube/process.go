@@ -58,8 +58,9 @@ func startProcess(path, log string, environment, flags []string) (*process, erro
 }
 
 // guard ends the process when the test dies without a word, of a timeout or a signal: its end of
-// the pipe closes then, whatever happens, and the shell behind it has been waiting for that. It outlives a
-// signal to all of them, for an API server that is asked to end waits for ever for an etcd that has ended.
+// the pipe closes then, whatever happens, and the shell behind it has been waiting for that. It
+// outlives a signal to all of them, for an API server that is asked to end waits for ever for an
+// etcd that has ended.
 func (p *process) guard(ctx context.Context, pid int) (err error) {
 	p.watchdog = exec.CommandContext(ctx, "sh", "-c", `trap "" TERM INT HUP; read -r _; kill -9 "$0"`, strconv.Itoa(pid))
 	if p.leash, err = p.watchdog.StdinPipe(); err != nil {

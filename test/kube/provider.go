@@ -10,8 +10,9 @@ import (
 
 // This file runs a provider that is out of the tree beside the operator.
 
-// startProvider starts the provider of the options, and returns the flags of an operator that uses it. Its load balancers
-// are at the addresses at which those of the fake cloud would be, on the ports that Ingresses ask for.
+// startProvider starts the provider of the options, and returns the flags of an operator that uses
+// it. Its load balancers are at the addresses at which those of the fake cloud would be, on the
+// ports that Ingresses ask for.
 func (c *Cluster) startProvider(ctx context.Context) (flags []string, err error) {
 	socket := filepath.Join(c.dir, "provider.sock")
 	c.commands[provider] = c.options.Provider

@@ -9,8 +9,8 @@ import (
 
 // Alive is a control plane on which everything comes alive: Deployments have Pods that echo, and
 // Ingresses are served by the operator and the fake cloud, on the ports that they ask for, at
-// addresses that nobody needs a route to. The operator's own ports are on loopback alone, for any port
-// of another address may be a Pod's.
+// addresses that nobody needs a route to. The operator's own ports are on loopback alone, for any
+// port of another address may be a Pod's.
 var Alive = Options{
 	Pods: true,
 	Controllers: []string{
@@ -22,8 +22,8 @@ var Alive = Options{
 // balancerNetwork is where load balancers have their addresses.
 const balancerNetwork = "10.244.255.0/24"
 
-// Run is a control plane for as long as a command runs, which finds it by KUBECONFIG. It returns how
-// the command ended.
+// Run is a control plane for as long as a command runs, which finds it by KUBECONFIG. It returns
+// how the command ended.
 func Run(o Options, command ...string) (code int, err error) {
 	if o.Pods {
 		if code, outside, err := enterNamespace(); outside || err != nil {

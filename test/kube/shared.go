@@ -42,8 +42,8 @@ func Main(m *testing.M, o Options) {
 	os.Exit(code)
 }
 
-// IsInside reports whether a variable of the environment marks what runs in that namespace. A command
-// that is started without it makes one of its own.
+// IsInside reports whether a variable of the environment marks what runs in that namespace. A
+// command that is started without it makes one of its own.
 func IsInside(variable string) bool { return strings.HasPrefix(variable, inside+"=") }
 
 // Shared is the control plane of the package. It is for tests that keep to their own namespaces,
@@ -66,7 +66,8 @@ func Shared(t testing.TB) *Cluster {
 	return shared.cluster
 }
 
-// skipShort skips a test where only those are asked for that need no control plane: `go test -short`.
+// skipShort skips a test where only those are asked for that need no control plane: `go test
+// -short`.
 func skipShort(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

@@ -16,8 +16,9 @@ import (
 	"fairlead.dev/fairlead/test/objects"
 )
 
-// What the Ingresses of one namespace may take together of plan, of a load balancer that it shares with others. On a
-// quiet machine the longest row takes 3 s of CPU, and on one whose cores are all busy up to 5 s.
+// What the Ingresses of one namespace may take together of plan, of a load balancer that it shares
+// with others. On a quiet machine the longest row takes 3 s of CPU, and on one whose cores are all
+// busy up to 5 s.
 const (
 	mostMemoryTogether = 512 << 20
 	mostTimeTogether   = 6 * time.Second

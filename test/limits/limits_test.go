@@ -1,5 +1,5 @@
-// Package limits runs the command line on what one hostile Ingress can ask for, as a process of its own, and holds it to
-// the memory and the time that one Ingress may take.
+// Package limits runs the command line on what one hostile Ingress can ask for, as a process of its
+// own, and holds it to the memory and the time that one Ingress may take.
 package limits
 
 import (
@@ -92,7 +92,8 @@ func TestOneIngressTakesLittle(t *testing.T) {
 
 func cpu(s *os.ProcessState) time.Duration { return s.UserTime() + s.SystemTime() }
 
-// memoryOf is the most memory that a process had. Linux counts it in KiB, and others in bytes: getrusage(2).
+// memoryOf is the most memory that a process had. Linux counts it in KiB, and others in bytes:
+// getrusage(2).
 func memoryOf(s *os.ProcessState) int64 {
 	usage, ok := s.SysUsage().(*syscall.Rusage)
 	switch {
@@ -104,7 +105,8 @@ func memoryOf(s *os.ProcessState) int64 {
 	return usage.Maxrss
 }
 
-// TestPlanEndsWhenItIsTold sends plan the signal of a user, or of a system that shuts down, while it waits for manifests.
+// TestPlanEndsWhenItIsTold sends plan the signal of a user, or of a system that shuts down, while
+// it waits for manifests.
 func TestPlanEndsWhenItIsTold(t *testing.T) {
 	fairlead := binary(t)
 	for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
@@ -118,7 +120,8 @@ func TestPlanEndsWhenItIsTold(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- command.Wait() }()
-		// More than a pipe holds: when all of it is written the process has started to read, and waits for more.
+		// More than a pipe holds: when all of it is written the process has started to read, and waits
+		// for more.
 		if _, err := manifests.Write(bytes.Repeat([]byte("# nothing\n"), 1<<17)); err != nil {
 			t.Fatal(err)
 		}

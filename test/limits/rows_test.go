@@ -10,9 +10,10 @@ type row struct {
 	name, manifests, says string
 }
 
-// rows are what was found to take most, in memory or in time, before it was bounded. Each is within what the API server
-// accepts: 1.5 MiB for an object, and 256 KiB for its annotations. The certificates are Secrets of
-// namespace shop: t for *.a.com, other for 2,400 hosts, and wild for 2,400 wildcards.
+// rows are what was found to take most, in memory or in time, before it was bounded. Each is within
+// what the API server accepts: 1.5 MiB for an object, and 256 KiB for its annotations. The
+// certificates are Secrets of namespace shop: t for *.a.com, other for 2,400 hosts, and wild for
+// 2,400 wildcards.
 func rows(certificate, other, wild string) []row {
 	const specific = "ImplementationSpecific"
 	letter := func(i int) string { return string(rune('a' + i%26)) }

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// This file lists what moto does otherwise than AWS where it matters to the tests of this package. Each
-// line is looked at: one that is no longer so fails, and what was done for its sake can go.
+// This file lists what moto does otherwise than AWS where it matters to the tests of this package.
+// Each line is looked at: one that is no longer so fails, and what was done for its sake can go.
 
 // A deviation is something that moto does and AWS does not.
 type deviation struct {
@@ -151,7 +151,8 @@ func TestDeviationsAreStillThere(t *testing.T) {
 	}
 }
 
-// An inside is an account with a load balancer, called one, a listener and a target group, as moto has them.
+// An inside is an account with a load balancer, called one, a listener and a target group, as moto
+// has them.
 type inside struct {
 	*testing.T
 	*Account

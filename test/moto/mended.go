@@ -12,8 +12,9 @@ import (
 )
 
 // This file makes three calls do what they do in AWS, on their way out of the SDK, where moto does
-// otherwise and a load balancer's life hangs on it: what is there already is not made a second time,
-// and another default certificate leaves the others alone. Everything else goes to moto as it is.
+// otherwise and a load balancer's life hangs on it: what is there already is not made a second
+// time, and another default certificate leaves the others alone. Everything else goes to moto as it
+// is.
 
 // Mended is the configuration of who is to find AWS's behaviour.
 func (a *Account) Mended() aws.Config {

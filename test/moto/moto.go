@@ -1,6 +1,6 @@
 // Package moto runs moto, an emulator of AWS that this project did not write, and holds the AWS
-// provider to its contract against it. moto takes the whole life of a load balancer over the wire and
-// forgives much: deviations_test.go lists what it does otherwise than AWS. What AWS refuses is
+// provider to its contract against it. moto takes the whole life of a load balancer over the wire
+// and forgives much: deviations_test.go lists what it does otherwise than AWS. What AWS refuses is
 // test/albsim's to say.
 package moto
 
@@ -134,8 +134,9 @@ func (s *Server) Default(t testing.TB) *Account {
 	return a
 }
 
-// config is how the SDK reaches moto. What moto answers is a test's to see, so nothing of it is tried
-// again; only a connection that breaks is, as everywhere, for its server drops one now and then.
+// config is how the SDK reaches moto. What moto answers is a test's to see, so nothing of it is
+// tried again; only a connection that breaks is, as everywhere, for its server drops one now and
+// then.
 func (s *Server) config() aws.Config {
 	return aws.Config{
 		Region:       Region,

@@ -15,7 +15,8 @@ const refused = "refused"
 // fixed is a fixed response.
 func fixed(status int, body string) string { return fmt.Sprintf("%d %q", status, body) }
 
-// received is one with the body that a data plane sends. Where the response has none, it can be the status in words.
+// received is one with the body that a data plane sends. Where the response has none, it can be the
+// status in words.
 func received(status int, body string) string {
 	if body == fmt.Sprintf("%d %s\n", status, http.StatusText(status)) {
 		body = ""
@@ -23,8 +24,8 @@ func received(status int, body string) string {
 	return fixed(status, body)
 }
 
-// redirected is a redirect. The case of a host makes no difference (RFC 3986, section 6.2.2.1), and is as it was sent with
-// some.
+// redirected is a redirect. The case of a host makes no difference (RFC 3986, section 6.2.2.1), and
+// is as it was sent with some.
 func redirected(status int, location string) string {
 	scheme, rest, _ := strings.Cut(location, "://")
 	host, path, _ := strings.Cut(rest, "/")
@@ -56,8 +57,8 @@ func (s shares) reduce() int {
 	return sum / common
 }
 
-// forward is that a request goes to these Services, as the host and the target of the request line say, and that the
-// client stays for some seconds with the one that it got.
+// forward is that a request goes to these Services, as the host and the target of the request line
+// say, and that the client stays for some seconds with the one that it got.
 func (s shares) forward(host, target string, sticky int) string {
 	if s.reduce() == 0 {
 		return fixed(http.StatusServiceUnavailable, "")

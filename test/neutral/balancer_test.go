@@ -25,7 +25,8 @@ type balancer struct {
 	name     string
 	provider providers.Provider
 	plane    plane
-	// real are the addresses at which Services really answer; nil where the endpoints of the cluster will do.
+	// real are the addresses at which Services really answer; nil where the endpoints of the cluster
+	// will do.
 	real map[string]lb.Target
 	// killed says that the provider is killed now and then.
 	killed bool
@@ -35,8 +36,8 @@ type balancer struct {
 	seen     *lb.Observed
 }
 
-// A plane answers requests as a load balancer does: in words, and "refused" where nothing listens. A request that is
-// spread over Services is made as often as the weights take until they are over.
+// A plane answers requests as a load balancer does: in words, and "refused" where nothing listens.
+// A request that is spread over Services is made as often as the weights take until they are over.
 type plane interface {
 	ask(b *balancer, r request, times int) (string, error)
 }
@@ -125,7 +126,8 @@ func (b *balancer) refusals() map[string]string {
 	return out
 }
 
-// wanted is what the Ingresses say of a request, in words, and how often it is made until its weights are over.
+// wanted is what the Ingresses say of a request, in words, and how often it is made until its
+// weights are over.
 func (b *balancer) wanted(r request) (said string, times int) {
 	at := slices.IndexFunc(b.built.Table.Listeners, func(l routing.Listener) bool { return l.Port == r.port })
 	if at < 0 {

@@ -96,7 +96,8 @@ func (p *process) kill() {
 	}
 }
 
-// folder is one for sockets. The path of a socket has at most 108 bytes (unix(7)), which t.TempDir can exceed.
+// folder is one for sockets. The path of a socket has at most 108 bytes (unix(7)), which t.TempDir
+// can exceed.
 func folder(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "caddy")
@@ -107,7 +108,8 @@ func folder(t *testing.T) string {
 	return dir
 }
 
-// startCaddy starts a provider that knows nothing, with a Caddy in its process, and returns its URL.
+// startCaddy starts a provider that knows nothing, with a Caddy in its process, and returns its
+// URL.
 func startCaddy(t *testing.T, flags ...string) string {
 	t.Helper()
 	dir := folder(t)
@@ -135,7 +137,8 @@ func caddy(t *testing.T, flags ...string) *remote.Provider {
 	return reach(t, startCaddy(t, flags...))
 }
 
-// reach reaches a provider as the operator does. A call that is answered with 500 is repeated for a while.
+// reach reaches a provider as the operator does. A call that is answered with 500 is repeated for a
+// while.
 func reach(t *testing.T, url string) *remote.Provider {
 	t.Helper()
 	p, err := remote.Open(t.Context(), remote.Endpoint{Name: "caddy", URL: url, Call: 10 * time.Second, Log: logr.Discard()})

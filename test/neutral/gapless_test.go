@@ -22,8 +22,9 @@ import (
 
 var lasting = flag.Duration("lasting", 10*time.Second, "`HOW LONG` Ingresses change under requests")
 
-// A client can use a connection again that was idle for no longer than idle. Caddy has ending to tell it that it ends one,
-// which is longer than usual here: a machine that is busy with other tests holds both up.
+// A client can use a connection again that was idle for no longer than idle. Caddy has ending to
+// tell it that it ends one, which is longer than usual here: a machine that is busy with other
+// tests holds both up.
 const (
 	idle   = 50 * time.Millisecond
 	ending = "400ms"
@@ -32,8 +33,8 @@ const (
 // slow is a header that has a backend take its time for the second half of an answer.
 const slow = "X-Slow"
 
-// A history is what the Ingresses said, one after the other. A request is answered as one of those say that were in
-// force from its beginning to its end.
+// A history is what the Ingresses said, one after the other. A request is answered as one of those
+// say that were in force from its beginning to its end.
 type history struct {
 	mu    sync.Mutex
 	said  []model.Built
@@ -94,15 +95,16 @@ type client struct {
 	asked   *atomic.Int64
 }
 
-// TestNoRequestGoesAstray changes the Ingresses while clients make requests: on connections that are kept, on new ones,
-// and ones with slow answers. Each answer is complete, and the old one or the new one. A slow answer that began before a
-// change does not say that its connection ends, so the next request is made on another one.
+// TestNoRequestGoesAstray changes the Ingresses while clients make requests: on connections that
+// are kept, on new ones, and ones with slow answers. Each answer is complete, and the old one or
+// the new one. A slow answer that began before a change does not say that its connection ends, so
+// the next request is made on another one.
 func TestNoRequestGoesAstray(t *testing.T) {
 	changesUnderRequests(t, caddy(t, "--shutdown-delay", ending), nil)
 }
 
-// TestNoRequestGoesAstrayWhileTheProviderIsKilled kills the provider again and again in the midst of changes, and starts it
-// anew. Caddy is another process, and goes on.
+// TestNoRequestGoesAstrayWhileTheProviderIsKilled kills the provider again and again in the midst
+// of changes, and starts it anew. Caddy is another process, and goes on.
 func TestNoRequestGoesAstrayWhileTheProviderIsKilled(t *testing.T) {
 	process, url := startBeside(t, "--shutdown-delay", ending)
 	provider := reach(t, url)
@@ -132,7 +134,8 @@ func TestNoRequestGoesAstrayWhileTheProviderIsKilled(t *testing.T) {
 	changesUnderRequests(t, provider, func() { killer.Go(kill) })
 }
 
-// changesUnderRequests changes Ingresses of a provider. kill has it killed from then on; nil where it is not.
+// changesUnderRequests changes Ingresses of a provider. kill has it killed from then on; nil where
+// it is not.
 func changesUnderRequests(t *testing.T, provider providers.Provider, kill func()) {
 	t.Helper()
 	seed := *seed

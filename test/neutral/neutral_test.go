@@ -31,9 +31,10 @@ func seeds() []uint64 {
 	return []uint64{1, 2, rand.Uint64()}
 }
 
-// TestIngressesMeanTheSameEverywhere has the same Ingresses served by the fake, by the simulator of AWS and by Caddy.
-// Each answers every request as the Ingresses say. Where these say something else with one provider than with another,
-// because its capabilities leave something out, that is refused by name.
+// TestIngressesMeanTheSameEverywhere has the same Ingresses served by the fake, by the simulator of
+// AWS and by Caddy. Each answers every request as the Ingresses say. Where these say something else
+// with one provider than with another, because its capabilities leave something out, that is
+// refused by name.
 func TestIngressesMeanTheSameEverywhere(t *testing.T) {
 	for _, seed := range seeds() {
 		t.Logf("-seed %d", seed)
@@ -97,8 +98,8 @@ func (b *balancer) asks(t *testing.T, r request, tally map[string]int) string {
 	return said
 }
 
-// refusedByName reports whether an Ingress that is about a request's host has something refused by one provider and not
-// by another.
+// refusedByName reports whether an Ingress that is about a request's host has something refused by
+// one provider and not by another.
 func refusedByName(ingresses []*networkingv1.Ingress, r request, a, b *balancer) bool {
 	refused := map[string]bool{}
 	for _, pair := range [][2]*balancer{{a, b}, {b, a}} {
@@ -131,7 +132,8 @@ func kindOf(said string) string {
 	return "forwarded"
 }
 
-// threeProviders are the fake, the simulator of AWS, and Caddy, each with a load balancer that is not there yet.
+// threeProviders are the fake, the simulator of AWS, and Caddy, each with a load balancer that is
+// not there yet.
 func threeProviders(t *testing.T) []*balancer {
 	t.Helper()
 	cloud, err := fake.New(fake.Options{Serve: true, CheckEvery: 10 * time.Millisecond, Drain: time.Millisecond})

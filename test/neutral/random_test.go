@@ -15,7 +15,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file makes random Ingresses and requests. The hosts and paths are those of test/alb's exactness.
+// This file makes random Ingresses and requests. The hosts and paths are those of test/alb's
+// exactness.
 
 var (
 	hosts = []string{"", "a.example.com", "b.example.com", "*.example.com", "*.a.example.com", "single", "with.digit1", "x-1.example.com",
@@ -84,7 +85,8 @@ func anyIngress(name string, rng *rand.Rand) *networkingv1.Ingress {
 	return ing
 }
 
-// leadsTo reports whether conditions on a Service are about paths of an Ingress, and about these only.
+// leadsTo reports whether conditions on a Service are about paths of an Ingress, and about these
+// only.
 func leadsTo(ing *networkingv1.Ingress, service string) bool {
 	if to := ing.Spec.DefaultBackend; to != nil && to.Service != nil && to.Service.Name == service {
 		return false
@@ -186,7 +188,8 @@ func (r request) target() string {
 	return r.path + "?" + r.query
 }
 
-// anyRequest comes near what Ingresses ask for: to their own hosts and paths, and to those that almost match.
+// anyRequest comes near what Ingresses ask for: to their own hosts and paths, and to those that
+// almost match.
 func anyRequest(rng *rand.Rand) request {
 	r := request{
 		port: pick(rng, int32(80), 80, 80, 443, 8080), method: pick(rng, "GET", "GET", "GET", "POST", "PUT", "DELETE"),

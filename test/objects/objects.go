@@ -1,6 +1,6 @@
-// Package objects makes the objects that stories and cases take for granted: Services that work, with their pods,
-// and Secrets that hold a certificate. They follow from their names, so that what is printed of them is the same on
-// every run and no key is ever stored.
+// Package objects makes the objects that stories and cases take for granted: Services that work,
+// with their pods, and Secrets that hold a certificate. They follow from their names, so that what
+// is printed of them is the same on every run and no key is ever stored.
 package objects
 
 import (
@@ -77,7 +77,8 @@ func Service(spelt string, index int) (Served, error) {
 	}, nil
 }
 
-// Secret makes the TLS Secret namespace/name, whose certificate is for the hosts. Its key follows from its name.
+// Secret makes the TLS Secret namespace/name, whose certificate is for the hosts. Its key follows
+// from its name.
 func Secret(spelt string, hosts []string) (*corev1.Secret, error) {
 	namespace, name, found := strings.Cut(spelt, "/")
 	if !found || len(hosts) == 0 {

@@ -70,8 +70,8 @@ func (w *witness) note(r *http.Request, sent []byte, answered *httptest.Response
 	}
 }
 
-// TestALifeIsSpokenAsTheDocumentSays makes, changes and deletes load balancers: with the contract of a provider, and
-// what else the protocol has.
+// TestALifeIsSpokenAsTheDocumentSays makes, changes and deletes load balancers: with the contract
+// of a provider, and what else the protocol has.
 func TestALifeIsSpokenAsTheDocumentSays(t *testing.T) {
 	w := &witness{t: t, document: load(t), seen: map[string]int{}}
 	providertest.Test(t, func(t *testing.T) providers.Provider {
@@ -116,7 +116,8 @@ func TestALifeIsSpokenAsTheDocumentSays(t *testing.T) {
 // messages are those that are compared with what version 1 of the protocol is to others.
 const messages = "../../providers/wire/testdata"
 
-// TestGoldenMessagesAreAsTheDocumentSays holds each op and each answer to the document, with something in each field.
+// TestGoldenMessagesAreAsTheDocumentSays holds each op and each answer to the document, with
+// something in each field.
 func TestGoldenMessagesAreAsTheDocumentSays(t *testing.T) {
 	d := load(t)
 	schemas := map[string]string{
@@ -200,7 +201,8 @@ func TestTheServerRefusesWhatTheDocumentDoes(t *testing.T) {
 	}
 }
 
-// changes are a value with something changed in it, by what and where. The value itself is among them.
+// changes are a value with something changed in it, by what and where. The value itself is among
+// them.
 func changes(value any) map[string]any {
 	out := map[string]any{"as it is": value, "null": nil}
 	switch value := value.(type) {

@@ -45,7 +45,8 @@ func (w *world) balancers(t *testing.T) int {
 	return len(out.LoadBalancers)
 }
 
-// rules are those of the listener on port 80, the last of them its default; none where nobody listens.
+// rules are those of the listener on port 80, the last of them its default; none where nobody
+// listens.
 func (w *world) rules(t *testing.T) []elb.Rule {
 	t.Helper()
 	for _, l := range w.listeners(t) {

@@ -8,8 +8,9 @@ import (
 
 // This file has a cluster cloned from a copy of etcd, which has the UID of its kube-system.
 
-// A clone that has an installation of its own makes a load balancer of its own, although its records name that of the first
-// cluster. The first one's is changed by neither: each request to it is answered as before.
+// A clone that has an installation of its own makes a load balancer of its own, although its
+// records name that of the first cluster. The first one's is changed by neither: each request to it
+// is answered as before.
 func TestACloneWithItsOwnInstallationLeavesTheFirstClusterAlone(t *testing.T) {
 	t.Parallel()
 	cluster := kube.Start(t, kube.Options{})

@@ -16,14 +16,14 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file counts what the operator asks of AWS, as test/alb counts what the provider does: the same work,
-// on a real API server and over the wire, with all that an operator does besides.
+// This file counts what the operator asks of AWS, as test/alb counts what the provider does: the
+// same work, on a real API server and over the wire, with all that an operator does besides.
 
 // sizes are how many Ingresses the group has.
 var sizes = flag.String("sizes", "5,20", "how many `Ingresses` a group has whose cost is counted, one after another")
 
-// rest is how long nobody calls AWS before work counts as done: longer than the operator waits before it looks
-// again for what is pending.
+// rest is how long nobody calls AWS before work counts as done: longer than the operator waits
+// before it looks again for what is pending.
 const rest = 3 * time.Second
 
 func TestCost(t *testing.T) {
@@ -71,7 +71,8 @@ func cost(t *testing.T, n int) {
 	}
 }
 
-// TestCostOnMoto counts against an API that this project did not write, with the rules that it understands.
+// TestCostOnMoto counts against an API that this project did not write, with the rules that it
+// understands.
 func TestCostOnMoto(t *testing.T) {
 	t.Parallel()
 	const n = 20
@@ -135,7 +136,8 @@ func (w *world) begin(t *testing.T) {
 	kube.Eventually(t, "the operator has nothing to do", func() bool { return w.proxy.asked() && w.proxy.quiet() > rest })
 }
 
-// looked reports whether an operator that was started anew has read what there is, the members of n target groups last.
+// looked reports whether an operator that was started anew has read what there is, the members of n
+// target groups last.
 func (w *world) looked(n int) func() bool {
 	return func() bool { return w.proxy.count("DescribeTargetHealth") >= n }
 }
@@ -254,8 +256,8 @@ func (w *world) backendsFirst(t *testing.T, n int) {
 	}
 }
 
-// served reports whether so many Ingresses say where they are reached, and there is a rule for each, and so many
-// target groups.
+// served reports whether so many Ingresses say where they are reached, and there is a rule for
+// each, and so many target groups.
 func (w *world) served(t *testing.T, ingresses, groups int) bool {
 	t.Helper()
 	var list networkingv1.IngressList

@@ -8,10 +8,11 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file has two clusters that look after one load balancer: a clone runs with the installation of the first cluster.
+// This file has two clusters that look after one load balancer: a clone runs with the installation
+// of the first cluster.
 
-// Each of them repairs what the other one changes, until one finds its change undone twice in a row and leaves it. No request is
-// answered by anything but what one of the clusters asks for.
+// Each of them repairs what the other one changes, until one finds its change undone twice in a row
+// and leaves it. No request is answered by anything but what one of the clusters asks for.
 func TestTwoClustersWithOneInstallationEndTheirDispute(t *testing.T) {
 	t.Parallel()
 	const looks, longest = 3 * time.Second, 8 * time.Minute

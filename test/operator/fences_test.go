@@ -17,8 +17,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file looks at security groups: those of a load balancer and of the nodes behind it, where the operator is
-// told the cluster's name, and an account where it is to leave all of them alone.
+// This file looks at security groups: those of a load balancer and of the nodes behind it, where
+// the operator is told the cluster's name, and an account where it is to leave all of them alone.
 
 // admitted are who gets through a security group, and to which port.
 func (w *world) admitted(t *testing.T, group string) []string {
@@ -46,8 +46,8 @@ func (w *world) admitted(t *testing.T, group string) []string {
 	return out
 }
 
-// expectFenced expects that everybody gets through to a load balancer's port, and only the load balancer to that
-// of the pods.
+// expectFenced expects that everybody gets through to a load balancer's port, and only the load
+// balancer to that of the pods.
 func (w *world) expectFenced(t *testing.T, b elb.LoadBalancer) {
 	t.Helper()
 	if len(b.SecurityGroups) != 2 {

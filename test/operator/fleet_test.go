@@ -11,8 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// This file is the Ingresses whose cost is counted: one group, each with its own host and four paths to its
-// own Service of two pods.
+// This file is the Ingresses whose cost is counted: one group, each with its own host and four
+// paths to its own Service of two pods.
 
 // site is the name of one of the Ingresses, and backend of its Service.
 func site(i int) string    { return fmt.Sprintf("site-%03d", i) }

@@ -14,7 +14,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file is about Pods that are ready once an ALB finds them healthy, and what it costs to find out.
+// This file is about Pods that are ready once an ALB finds them healthy, and what it costs to find
+// out.
 
 func TestAPodIsReadyOnceAWSFindsItHealthy(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file serves from an API that does not understand regular expressions, and nobody has said so.
+// This file serves from an API that does not understand regular expressions, and nobody has said
+// so.
 
 func TestRegularExpressionsAreNotUnderstood(t *testing.T) {
 	t.Parallel()

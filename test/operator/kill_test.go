@@ -14,7 +14,8 @@ import (
 
 // This file kills the operator in the middle of its work, again and again.
 
-// TestKilledAtAnyMoment has each operator work for a moment only, until the work is done all the same.
+// TestKilledAtAnyMoment has each operator work for a moment only, until the work is done all the
+// same.
 func TestKilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	const n = 12

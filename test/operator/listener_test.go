@@ -13,11 +13,11 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 )
 
-// This file reads listeners and rules over the API and does with a request what AWS says that they do. It
-// shares nothing with the compiler or the simulator.
+// This file reads listeners and rules over the API and does with a request what AWS says that they
+// do. It shares nothing with the compiler or the simulator.
 
-// A listening is the listeners of a load balancer by port, with their rules in order, and where the requests
-// for a target group go.
+// A listening is the listeners of a load balancer by port, with their rules in order, and where the
+// requests for a target group go.
 type listening struct {
 	rules   map[int32][]elb.Rule
 	targets map[string]string
@@ -69,7 +69,8 @@ func priority(r elb.Rule) int {
 	return 1 << 20
 }
 
-// answer is what becomes of a request: the address it goes to, a status, a redirect, or that nobody listens.
+// answer is what becomes of a request: the address it goes to, a status, a redirect, or that nobody
+// listens.
 func (l listening) answer(r request) string {
 	rules, listens := l.rules[r.port]
 	if !listens {
@@ -120,7 +121,8 @@ func anyRegex(values []string, text string) bool {
 	return slices.ContainsFunc(values, func(v string) bool { return regexp.MustCompile(v).MatchString(text) })
 }
 
-// wildcards reports whether a text is a value in which a star is any text and a question mark any character.
+// wildcards reports whether a text is a value in which a star is any text and a question mark any
+// character.
 func wildcards(value, text string) bool {
 	switch {
 	case value == "":

@@ -26,7 +26,8 @@ func (w *world) installation(t *testing.T) string {
 	return string(system.UID) + "/" + w.namespace
 }
 
-// move makes in another cluster what kubectl get and kubectl apply take there: no status, and nothing of the API server's.
+// move makes in another cluster what kubectl get and kubectl apply take there: no status, and
+// nothing of the API server's.
 func (w *world) move(t *testing.T, to *world) {
 	t.Helper()
 	var ingresses networkingv1.IngressList
@@ -58,8 +59,8 @@ func (w *world) condition(t *testing.T, kind string) string {
 	return ""
 }
 
-// A cluster takes over the load balancer of another one by the name of its installation. The load balancer keeps its
-// address, and each request is answered by a pod of one of the two clusters.
+// A cluster takes over the load balancer of another one by the name of its installation. The load
+// balancer keeps its address, and each request is answered by a pod of one of the two clusters.
 func TestALoadBalancerMovesToAnotherCluster(t *testing.T) {
 	t.Parallel()
 	const n = 3

@@ -61,7 +61,8 @@ func TestANameThatIsTakenIsLeftToItsOwner(t *testing.T) {
 	kube.Eventually(t, "it gets the name once that is free", func() bool { return w.hostname(t, "next") != "" })
 }
 
-// refusal is why the LoadBalancer of the namespace has not accepted all that it was asked for; "" if it has.
+// refusal is why the LoadBalancer of the namespace has not accepted all that it was asked for; ""
+// if it has.
 func (w *world) refusal(t *testing.T) string {
 	t.Helper()
 	var list v1alpha1.LoadBalancerList

@@ -1,5 +1,5 @@
-// Package operator runs the operator as a process, on a real API server and against AWS as two others
-// imitate it: the simulator of this project, which is strict, and moto, which others wrote.
+// Package operator runs the operator as a process, on a real API server and against AWS as two
+// others imitate it: the simulator of this project, which is strict, and moto, which others wrote.
 package operator
 
 import (

@@ -11,11 +11,11 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file has the leader paused in the middle of a plan, as a node that is overloaded or a machine that is moved does,
-// for longer than its lease lasts.
+// This file has the leader paused in the middle of a plan, as a node that is overloaded or a
+// machine that is moved does, for longer than its lease lasts.
 
-// A leader that is paused changes nothing when it goes on. The one that took over has changed the routes meanwhile: what
-// was under way in the old one would lead hosts to other Services.
+// A leader that is paused changes nothing when it goes on. The one that took over has changed the
+// routes meanwhile: what was under way in the old one would lead hosts to other Services.
 func TestAPausedLeaderChangesNothingWhenItGoesOn(t *testing.T) {
 	t.Parallel()
 	const n = 10

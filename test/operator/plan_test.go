@@ -16,7 +16,8 @@ import (
 
 // This file asks what the operator would do, where nothing can be written.
 
-// TestPlanLiveWritesNothing plans an Ingress that is new, one that is served, and one that has changed.
+// TestPlanLiveWritesNothing plans an Ingress that is new, one that is served, and one that has
+// changed.
 func TestPlanLiveWritesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, emulated(t))
@@ -45,8 +46,8 @@ func TestPlanLiveWritesNothing(t *testing.T) {
 	}
 }
 
-// TestPlanLiveRemembersWhatTheOperatorDoes plans an Ingress that is refused, and one whose Secret has turned bad.
-// That both are served as they were neither they nor the cloud say.
+// TestPlanLiveRemembersWhatTheOperatorDoes plans an Ingress that is refused, and one whose Secret
+// has turned bad. That both are served as they were neither they nor the cloud say.
 func TestPlanLiveRemembersWhatTheOperatorDoes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulated(t))

@@ -85,8 +85,9 @@ func operation(r *http.Request, body []byte) string {
 	return r.URL.Path
 }
 
-// pass counts a call, and reports whether it may go on. An attempt is not counted that repeats a call which was
-// answered: its connection broke under the answer, which is no cost of the operator's making.
+// pass counts a call, and reports whether it may go on. An attempt is not counted that repeats a
+// call which was answered: its connection broke under the answer, which is no cost of the
+// operator's making.
 func (p *proxy) pass(r *http.Request, body []byte) bool {
 	operation := operation(r, body)
 	p.mu.Lock()
@@ -98,8 +99,8 @@ func (p *proxy) pass(r *http.Request, body []byte) bool {
 	return !p.readOnly || looking.MatchString(operation)
 }
 
-// The SDK sends the same ID with each attempt of a call (its aws/middleware/middleware.go sets it in the Build step, of
-// which there is one for all attempts).
+// The SDK sends the same ID with each attempt of a call (its aws/middleware/middleware.go sets it
+// in the Build step, of which there is one for all attempts).
 const invocation = "Amz-Sdk-Invocation-Id"
 
 // answers remembers a call that is answered without an error.
@@ -187,7 +188,8 @@ func (p *proxy) cost() (total, writes int, which string) {
 	return total, writes, strings.Join(list, ", ")
 }
 
-// TestAProxyCountsCalls repeats a call after an error, which counts, and after an answer, which does not.
+// TestAProxyCountsCalls repeats a call after an error, which counts, and after an answer, which
+// does not.
 func TestAProxyCountsCalls(t *testing.T) {
 	status := http.StatusServiceUnavailable
 	behind := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, _ *http.Request) { answer.WriteHeader(status) }))

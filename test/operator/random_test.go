@@ -25,8 +25,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file puts random Ingresses into the cluster, a group each, and reads the listener rules that become of
-// them over the API: request by request they do what the specification says.
+// This file puts random Ingresses into the cluster, a group each, and reads the listener rules that
+// become of them over the API: request by request they do what the specification says.
 
 // sets is how many groups there are; an account has room for fifty load balancers.
 const sets = 40
@@ -142,8 +142,8 @@ func requests() []request {
 	return out
 }
 
-// anyIngress is a member of a set. Those that are served over TLS have no default backend, of which the
-// specification does not say whether it is.
+// anyIngress is a member of a set. Those that are served over TLS have no default backend, of which
+// the specification does not say whether it is.
 func (w *world) anyIngress(rng *rand.Rand, set, i int) *networkingv1.Ingress {
 	ing := w.ingress(fmt.Sprintf("set-%02d-%d", set, i), "")
 	ing.Annotations["fairlead.dev/group"] = fmt.Sprintf("set-%02d", set)

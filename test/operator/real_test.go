@@ -18,9 +18,10 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file runs the operator in accounts as AWS may be: reads and the index of tags lag behind writes, rights are those
-// of docs/iam-policy.json, and what AWS leaves undocumented turns out as the seed says. Requests are judged after each
-// call, before the operator starts again or looks deeply.
+// This file runs the operator in accounts as AWS may be: reads and the index of tags lag behind
+// writes, rights are those of docs/iam-policy.json, and what AWS leaves undocumented turns out as
+// the seed says. Requests are judged after each call, before the operator starts again or looks
+// deeply.
 
 var (
 	seed = flag.Uint64("seed", 0, "the `seed` of what AWS leaves undocumented; 0 draws one")
@@ -123,8 +124,8 @@ func (v *vigil) served(address, host, pod string) bool {
 	return address != "" && v.answers(address, host, false) == pod && v.answers(address, host, true) == pod
 }
 
-// expect waits until a host is served by a pod where its Ingress says, and until then has everything else answered as
-// it was.
+// expect waits until a host is served by a pod where its Ingress says, and until then has
+// everything else answered as it was.
 func (w *world) expect(t *testing.T, v *vigil, what, name, pod string) {
 	t.Helper()
 	kube.Eventually(t, what, func() bool {
@@ -185,7 +186,8 @@ func TestRealAccountIsServed(t *testing.T) {
 	w.leave(t, v, before)
 }
 
-// TestRealAccountAtARestart moves an Ingress, and ends the operator while what it made is not found.
+// TestRealAccountAtARestart moves an Ingress, and ends the operator while what it made is not
+// found.
 func TestRealAccountAtARestart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, realAccount(t))

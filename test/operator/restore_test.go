@@ -52,7 +52,8 @@ func (r *restoring) make(t *testing.T, from, to int) {
 	}
 }
 
-// An operator that starts after what was made since the copy is there again changes nothing, and no request is lost.
+// An operator that starts after what was made since the copy is there again changes nothing, and no
+// request is lost.
 func TestARestoreChangesNothingOnceTheObjectsAreBack(t *testing.T) {
 	t.Parallel()
 	r := newRestoring(t)

@@ -19,7 +19,8 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file has AWS accept calls and never answer them, as a path through a NAT gateway does that lost its state.
+// This file has AWS accept calls and never answer them, as a path through a NAT gateway does that
+// lost its state.
 
 // alone is an Ingress of a number on a load balancer of its own.
 func (w *world) alone(i int) *networkingv1.Ingress {
@@ -28,7 +29,8 @@ func (w *world) alone(i int) *networkingv1.Ingress {
 	return ing
 }
 
-// answers is what is answered for the host of an Ingress where its status says; "" before it says so.
+// answers is what is answered for the host of an Ingress where its status says; "" before it says
+// so.
 func (w *world) answers(t *testing.T, i int) string {
 	t.Helper()
 	at := w.hostname(t, site(i))
@@ -60,8 +62,9 @@ func (w *world) nameOf(t *testing.T, i int) string {
 	return ""
 }
 
-// An endpoint that answers the calls of some load balancers only holds up none of the others. The log and a metric say
-// what is waited for. A process that is told to stop ends, and once there are answers all is done without a restart.
+// An endpoint that answers the calls of some load balancers only holds up none of the others. The
+// log and a metric say what is waited for. A process that is told to stop ends, and once there are
+// answers all is done without a restart.
 func TestAnEndpointThatNeverAnswersHoldsUpNothingElse(t *testing.T) {
 	t.Parallel()
 	const n = 6 // more than there are workers

@@ -11,10 +11,11 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file has a process lead, lose its lease, and lead again after another one has taken everything away.
+// This file has a process lead, lose its lease, and lead again after another one has taken
+// everything away.
 
-// What a process knew of the account in its first term is gone in its second: the shared security group and the port of
-// the nodes were deleted meanwhile, and are made again.
+// What a process knew of the account in its first term is gone in its second: the shared security
+// group and the port of the nodes were deleted meanwhile, and are made again.
 func TestATermUsesNothingOfTheTermBefore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, simulated(t))

@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/fairlead/test/keypair"
 )
 
-// This file counts what the operator asks of AWS where each Ingress brings a certificate for its host, besides what
-// it asks in the clear.
+// This file counts what the operator asks of AWS where each Ingress brings a certificate for its
+// host, besides what it asks in the clear.
 
 func TestCostOverTLS(t *testing.T) {
 	t.Parallel()
@@ -73,8 +73,8 @@ func (w *world) renew(t *testing.T, name string) {
 	edit(t, w, &corev1.Secret{}, name, func(s *corev1.Secret) { s.Data = keypair.Data(keypair.For(t, name+".example.com")) })
 }
 
-// secured reports whether so many Ingresses are served on both ports, with a certificate each, and there are so many
-// target groups.
+// secured reports whether so many Ingresses are served on both ports, with a certificate each, and
+// there are so many target groups.
 func (w *world) secured(t *testing.T, ingresses, groups int) bool {
 	t.Helper()
 	if !w.served(t, ingresses, groups) {
@@ -119,7 +119,8 @@ func (w *world) holds(t *testing.T, secret string) bool {
 	return false
 }
 
-// securedDeletion deletes one Ingress after the other. What is deleted meanwhile takes its certificate with it.
+// securedDeletion deletes one Ingress after the other. What is deleted meanwhile takes its
+// certificate with it.
 func (w *world) securedDeletion(t *testing.T, n int) work {
 	c := w.deletion(t, n)
 	c.total, c.write = c.total+n, c.write+n

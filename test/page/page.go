@@ -1,5 +1,5 @@
-// Package page keeps the files that are written from code: `make generate` writes them, and a test says
-// when one that is committed is not what the code says any more.
+// Package page keeps the files that are written from code: `make generate` writes them, and a test
+// says when one that is committed is not what the code says any more.
 package page
 
 import (
@@ -12,7 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "write the pages that are generated from code")
 
-// Check compares a committed file with what is generated, or writes it if the test runs with -update.
+// Check compares a committed file with what is generated, or writes it if the test runs with
+// -update.
 func Check(t *testing.T, file, generated string) {
 	t.Helper()
 	if *update {

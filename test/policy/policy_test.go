@@ -18,17 +18,18 @@ import (
 	"fairlead.dev/fairlead/test/page"
 )
 
-// This file writes the policy that the operator's role needs, and the page that explains it, from the
-// calls that the code makes.
+// This file writes the policy that the operator's role needs, and the page that explains it, from
+// the calls that the code makes.
 
-// The tag without which nothing is made, changed or deleted, and the name that what we make begins with.
+// The tag without which nothing is made, changed or deleted, and the name that what we make begins
+// with.
 const (
 	ours  = "fairlead.dev/installation"
 	named = "fl-*"
 )
 
-// A statement is a part of the policy: actions that are allowed for one reason, under one condition.
-// Those that no code takes are left out of what is written.
+// A statement is a part of the policy: actions that are allowed for one reason, under one
+// condition. Those that no code takes are left out of what is written.
 type statement struct {
 	sid, why  string
 	actions   []string
@@ -36,7 +37,8 @@ type statement struct {
 	condition map[string]map[string]albsim.Texts
 }
 
-// tagged is the condition that a request brings, or a resource has, the tag of an installation: of any.
+// tagged is the condition that a request brings, or a resource has, the tag of an installation: of
+// any.
 func tagged(what string) map[string]map[string]albsim.Texts {
 	return map[string]map[string]albsim.Texts{"StringLike": {"aws:" + what + "Tag/" + ours: {"*"}}}
 }
@@ -256,7 +258,8 @@ How a role gets the policy: [IAM](../aws/iam.md).
 	return b.Bytes()
 }
 
-// called are the actions of all calls of AWS that the code of the provider makes, by what its types say.
+// called are the actions of all calls of AWS that the code of the provider makes, by what its types
+// say.
 func called(t *testing.T) map[string]bool {
 	t.Helper()
 	loaded, err := packages.Load(&packages.Config{
@@ -280,8 +283,9 @@ func called(t *testing.T) map[string]bool {
 	return out
 }
 
-// actions are those that a function takes: one where it is a call of the SDK itself, which has a context
-// and an input; and where it is handed a client, as paginators and waiters are, those of the client.
+// actions are those that a function takes: one where it is a call of the SDK itself, which has a
+// context and an input; and where it is handed a client, as paginators and waiters are, those of
+// the client.
 func actions(of *types.Signature) map[string]bool {
 	out := map[string]bool{}
 	if of.Params().Len() > 1 {

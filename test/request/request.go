@@ -19,9 +19,9 @@ import (
 //	GET http://a.com/foo on fairlead/shop/web/internal -> 404
 //	GET http://a.com/foo?v=2 with X-Canary: always from 10.0.0.1 -> shop/canary:80
 //
-// The right side is the backend, and as what host and URL it is reached if that is rewritten, a status, a redirect with its location, or "refused" where
-// nothing listens on the port. A story with several load balancers says on which. A line that
-// starts with # is for the reader.
+// The right side is the backend, and as what host and URL it is reached if that is rewritten, a
+// status, a redirect with its location, or "refused" where nothing listens on the port. A story
+// with several load balancers says on which. A line that starts with # is for the reader.
 
 // A Request is one line.
 type Request struct {

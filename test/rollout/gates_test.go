@@ -18,12 +18,14 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file replaces Pods behind a load balancer that takes its time to get to know a new target: for
-// warmUp it sends none any requests. Kubernetes knows nothing of that, unless the Pods have a gate.
+// This file replaces Pods behind a load balancer that takes its time to get to know a new target:
+// for warmUp it sends none any requests. Kubernetes knows nothing of that, unless the Pods have a
+// gate.
 
 const warmUp = 4 * time.Second
 
-// slow are the flags of an operator whose load balancers are. It runs beside the one that tests share.
+// slow are the flags of an operator whose load balancers are. It runs beside the one that tests
+// share.
 func slow(more ...string) []string {
 	return append([]string{
 		"--provider=fake", "--fake-addresses=10.244.254.0/24", "--fake-warm-up=" + warmUp.String(), "--readiness-gates",
@@ -36,8 +38,8 @@ func gated(pod *corev1.PodSpec) {
 	pod.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: v1alpha1.TargetHealthGate}}
 }
 
-// allAtOnce replaces Pods as quickly as it goes: all new ones come, and once they are ready all old ones
-// go.
+// allAtOnce replaces Pods as quickly as it goes: all new ones come, and once they are ready all old
+// ones go.
 const allAtOnce = `"strategy": {"rollingUpdate": {"maxSurge": "100%", "maxUnavailable": 0}}`
 
 func TestARolloutWaitsForALoadBalancerThatIsSlow(t *testing.T) {

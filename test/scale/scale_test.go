@@ -45,8 +45,8 @@ const (
 // mostDelay is how long one change may take.
 const mostDelay = 200 * time.Millisecond
 
-// patience is how long to wait for anything at all, or for 2,000 Ingresses. A busy machine is slow, not
-// broken.
+// patience is how long to wait for anything at all, or for 2,000 Ingresses. A busy machine is slow,
+// not broken.
 const patience = 5 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -107,7 +107,8 @@ func (w *world) coldStart(t *testing.T, made time.Duration) {
 		}
 		delete(asked, kind)
 	}
-	// Eight kinds are compared with the caches, 500 objects a page; there are as many Services and EndpointSlices as Ingresses at the most.
+	// Eight kinds are compared with the caches, 500 objects a page; there are as many Services and
+	// EndpointSlices as Ingresses at the most.
 	compared := 8 + 3*w.ingresses/500
 	if asked.writes() > 0 || asked.count("get", "list") > 10+compared {
 		t.Errorf("the API server was also asked for %s", asked)

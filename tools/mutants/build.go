@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// This file compiles tests of a package with all its mutants in it. The tree stays as it is: the compiler is told to read
-// other files in place of some (go help build, -overlay).
+// This file compiles tests of a package with all its mutants in it. The tree stays as it is: the
+// compiler is told to read other files in place of some (go help build, -overlay).
 
 // A nest is a package with its mutants, outside of the tree.
 type nest struct {
@@ -25,8 +25,8 @@ type nest struct {
 	overlay   string
 }
 
-// breed rewrites the files of a package, and builds a test binary for each package of tests. What does not compile is
-// left out, line by line.
+// breed rewrites the files of a package, and builds a test binary for each package of tests. What
+// does not compile is left out, line by line.
 func breed(ctx context.Context, tree, pkg, dir string, tests []string) (*nest, []string, error) {
 	n := &nest{tree: tree, pkg: pkg, dir: dir, overlay: filepath.Join(dir, "overlay.json")}
 	refused := map[string]map[int]bool{}

@@ -55,10 +55,12 @@ type hunt struct {
 	log   io.Writer
 }
 
-// slack is what a test may take beyond ten times what it takes without a mutant, which may have it wait for ever.
+// slack is what a test may take beyond ten times what it takes without a mutant, which may have it
+// wait for ever.
 const slack = 10 * time.Second
 
-// scout runs each test without a mutant, and notes which ones it comes by. A test that fails so is left out.
+// scout runs each test without a mutant, and notes which ones it comes by. A test that fails so is
+// left out.
 func (h *hunt) scout(ctx context.Context, tests []*test, met string) error {
 	h.tests = map[int][]*test{}
 	for _, t := range tests {
@@ -114,8 +116,8 @@ func (h *hunt) kills(ctx context.Context, n int) (bool, error) {
 	return false, nil
 }
 
-// all runs the tests on as many mutants at a time as there are processors, and returns of each whether it lives. Each that
-// does is told at once: the whole takes long.
+// all runs the tests on as many mutants at a time as there are processors, and returns of each
+// whether it lives. Each that does is told at once: the whole takes long.
 func (h *hunt) all(ctx context.Context, mutants int, wanted func(int) bool, told func(int)) ([]bool, error) {
 	lives, errs := make([]bool, mutants), make([]error, mutants)
 	var telling sync.Mutex
@@ -160,7 +162,8 @@ func (t *test) run(ctx context.Context, limit time.Duration, tests []*test, vari
 
 func (t *test) String() string { return strings.TrimSuffix(t.name+"/"+t.sub, "/") }
 
-// testsOf are the tests of a binary. Of a package whose other tests need a cluster, only those that are in it.
+// testsOf are the tests of a binary. Of a package whose other tests need a cluster, only those that
+// are in it.
 func testsOf(ctx context.Context, tree, pkg, binary string, s suite) ([]*test, error) {
 	dir := filepath.Join(tree, pkg)
 	list := exec.CommandContext(ctx, binary, "-test.list", "^Test")

@@ -1,10 +1,11 @@
-// Command mutants changes the code of a package, one place at a time, and runs tests on each change. A change that no test
-// fails on is a survivor: the tests do not say that the code is to be as it is.
+// Command mutants changes the code of a package, one place at a time, and runs tests on each
+// change. A change that no test fails on is a survivor: the tests do not say that the code is to be
+// as it is.
 //
 //	mutants -tree . -survivors docs/mutants.md model/plan providers
 //
-// Survivors that docs/mutants.md explains are known. Any other makes the command fail, as does an explanation of one that
-// does not survive any more.
+// Survivors that docs/mutants.md explains are known. Any other makes the command fail, as does an
+// explanation of one that does not survive any more.
 package main
 
 import (
@@ -28,7 +29,8 @@ type suite struct {
 	inside bool
 	// split are tests whose subtests are run each by itself: most mutants fail in one of them.
 	split []string
-	// files are those of which each survivor is known; all if it is nil. The others are tried where -all says so.
+	// files are those of which each survivor is known; all if it is nil. The others are tried where
+	// -all says so.
 	files []string
 }
 
@@ -166,7 +168,8 @@ func survive(ctx context.Context, tree, pkg string, c choice, s suite, out io.Wr
 	return survivors, nil
 }
 
-// numbered are the names of mutants. Of those that are alike in a function, the later ones have a number.
+// numbered are the names of mutants. Of those that are alike in a function, the later ones have a
+// number.
 func numbered(mutants []mutant) []string {
 	names, seen := make([]string, len(mutants)), map[string]int{}
 	for n, m := range mutants {
@@ -178,7 +181,8 @@ func numbered(mutants []mutant) []string {
 	return names
 }
 
-// tell says which survivors are not explained, and which explanations are of none. It reports whether there are any.
+// tell says which survivors are not explained, and which explanations are of none. It reports
+// whether there are any.
 func tell(out io.Writer, survivors, explained []string) (news bool) {
 	for _, s := range survivors {
 		if !slices.Contains(explained, s) {

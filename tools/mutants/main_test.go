@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The code has a place for each kind of mutant. Its test says something of the first function, and comes by the second.
+// The code has a place for each kind of mutant. Its test says something of the first function, and
+// comes by the second.
 const code = `package shop
 
 const limit = 2 + 1

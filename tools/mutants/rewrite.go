@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// This file makes mutants of a file. All of them are in one text, which is compiled once: each stands behind a question
-// that is answered when the tests run. No edit adds a line, so that errors of the compiler name lines of the original.
+// This file makes mutants of a file. All of them are in one text, which is compiled once: each
+// stands behind a question that is answered when the tests run. No edit adds a line, so that errors
+// of the compiler name lines of the original.
 
 // A mutant is one change of the code.
 type mutant struct {
@@ -42,7 +43,8 @@ type rewriter struct {
 	edits    []edit
 }
 
-// rewrite returns a file with all its mutants, which are numbered from first on. The lines that are refused have none.
+// rewrite returns a file with all its mutants, which are numbered from first on. The lines that are
+// refused have none.
 func rewrite(name string, text []byte, first int, refused map[int]bool) ([]byte, []mutant, error) {
 	r := &rewriter{file: name, text: text, files: token.NewFileSet(), refused: refused, first: first}
 	file, err := parser.ParseFile(r.files, name, text, parser.ParseComments|parser.SkipObjectResolution)
@@ -79,7 +81,8 @@ func nameOf(f *ast.FuncDecl) string {
 	}
 }
 
-// apply makes the edits. Of those at one offset, what ends comes before what begins, and the inner end before the outer one.
+// apply makes the edits. Of those at one offset, what ends comes before what begins, and the inner
+// end before the outer one.
 func (r *rewriter) apply() []byte {
 	slices.SortStableFunc(r.edits, func(a, b edit) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order)) })
 	var out []byte
@@ -102,7 +105,8 @@ func (r *rewriter) add(at token.Pos, change string) (int, bool) {
 	return r.first + len(r.mutants) - 1, true
 }
 
-// around puts texts before and behind a node. A node's edits are made before those of what is in it.
+// around puts texts before and behind a node. A node's edits are made before those of what is in
+// it.
 func (r *rewriter) around(n ast.Node, before, behind string) {
 	from, to := r.offset(n.Pos()), r.offset(n.End())
 	r.edits = append(r.edits, edit{at: from, text: before, order: 1<<20 + from - to}, edit{at: to, text: behind, order: -len(r.edits) - 1})
@@ -331,8 +335,8 @@ func called(c *ast.CallExpr) string {
 	return ""
 }
 
-// helpers is a file that a package with mutants has besides. It asks the environment which mutant is to live, and notes
-// in a file which of them were asked for.
+// helpers is a file that a package with mutants has besides. It asks the environment which mutant
+// is to live, and notes in a file which of them were asked for.
 const helpers = `package %s
 
 import (

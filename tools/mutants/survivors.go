@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// This file reads the page that explains survivors: an item of a list each, with the name of the mutant, two dashes
-// with spaces around them, and why it may live.
+// This file reads the page that explains survivors: an item of a list each, with the name of the
+// mutant, two dashes with spaces around them, and why it may live.
 
 // explanations are the names of the survivors of a package that a page explains.
 func explanations(page, pkg string) ([]string, error) {

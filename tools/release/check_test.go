@@ -118,7 +118,8 @@ func TestNotesAreTheSectionOfTheVersion(t *testing.T) {
 	}
 }
 
-// TestTheChangelogCanBeReleased: what a maintainer has to do is to turn Unreleased into the version.
+// TestTheChangelogCanBeReleased: what a maintainer has to do is to turn Unreleased into the
+// version.
 func TestTheChangelogCanBeReleased(t *testing.T) {
 	text, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil {

@@ -63,7 +63,8 @@ func helm(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// TestAChartWithoutALineForTheVersionIsRefused: it would be packed under a version that is not its own.
+// TestAChartWithoutALineForTheVersionIsRefused: it would be packed under a version that is not its
+// own.
 func TestAChartWithoutALineForTheVersionIsRefused(t *testing.T) {
 	r := trial()
 	r.tree = repository(t, map[string]string{chartDir + "/Chart.yaml": "name: fairlead\nversion: 0.2.0\n"})
@@ -72,7 +73,8 @@ func TestAChartWithoutALineForTheVersionIsRefused(t *testing.T) {
 	}
 }
 
-// TestSBOMListsWhatABinaryLinks reads this test's own binary, whose modules the Go tool records, too.
+// TestSBOMListsWhatABinaryLinks reads this test's own binary, whose modules the Go tool records,
+// too.
 func TestSBOMListsWhatABinaryLinks(t *testing.T) {
 	data, err := os.ReadFile(os.Args[0])
 	if err != nil {
@@ -115,8 +117,9 @@ func readSBOM(t *testing.T, sbom file) *cyclonedx.BOM {
 	return bom
 }
 
-// TestTwoReleasesOfACommitAreEqual makes a whole release for this machine's platform twice: of a copy
-// of this tree, and of a clone of that copy in another directory, whose files have other modes.
+// TestTwoReleasesOfACommitAreEqual makes a whole release for this machine's platform twice: of a
+// copy of this tree, and of a clone of that copy in another directory, whose files have other
+// modes.
 func TestTwoReleasesOfACommitAreEqual(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it compiles the operator")

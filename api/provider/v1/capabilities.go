@@ -2,8 +2,8 @@ package v1
 
 import "encoding/json"
 
-// Capabilities are what a provider's load balancers can express, and how much of it. The operator writes rules within
-// them, and refuses by name what they leave out. A limit of zero is no limit.
+// Capabilities are what a provider's load balancers can express, and how much of it. The operator
+// writes rules within them, and refuses by name what they leave out. A limit of zero is no limit.
 type Capabilities struct {
 	// Name is that of the kind of load balancer, in messages to people: "caddy".
 	Name string `json:"name"`
@@ -24,7 +24,8 @@ type Capabilities struct {
 
 // ConditionCapabilities are what conditions of rules can say.
 type ConditionCapabilities struct {
-	// Fields are those that a condition can look at: host and path, and any of header, method, query and source.
+	// Fields are those that a condition can look at: host and path, and any of header, method, query
+	// and source.
 	Fields []string `json:"fields"`
 	// Regex says that values can be regular expressions, of hosts and of paths.
 	Regex bool `json:"regex,omitempty"`
@@ -43,9 +44,9 @@ type ConditionCapabilities struct {
 	ValuesPerRule      int `json:"valuesPerRule,omitempty"`
 	WildcardsPerRule   int `json:"wildcardsPerRule,omitempty"`
 
-	// HostPortMatched, HostCaseMatched and PathDecoded say that the port of the Host header takes part in matching, that
-	// regular expressions see the host as it was sent, and that paths are decoded first; or that this is not known.
-	// Rules are then right either way.
+	// HostPortMatched, HostCaseMatched and PathDecoded say that the port of the Host header takes part
+	// in matching, that regular expressions see the host as it was sent, and that paths are decoded
+	// first; or that this is not known. Rules are then right either way.
 	HostPortMatched bool `json:"hostPortMatched,omitempty"`
 	HostCaseMatched bool `json:"hostCaseMatched,omitempty"`
 	PathDecoded     bool `json:"pathDecoded,omitempty"`
@@ -64,7 +65,8 @@ type ActionCapabilities struct {
 	ContentTypes           []string `json:"contentTypes,omitempty"` // of fixed responses; none: any
 	// NoFixed3xx says that a fixed response cannot have a status of 300 to 399.
 	NoFixed3xx bool `json:"noFixed3xx,omitempty"`
-	// StrictRedirects says that a redirect has to change more than the query, and cannot lead from HTTPS to HTTP.
+	// StrictRedirects says that a redirect has to change more than the query, and cannot lead from
+	// HTTPS to HTTP.
 	StrictRedirects bool `json:"strictRedirects,omitempty"`
 }
 
@@ -96,11 +98,13 @@ type GroupCapabilities struct {
 	StickyAttribute string `json:"stickyAttribute,omitempty"`
 	HTTP2NeedsTLS   bool   `json:"http2NeedsTLS,omitempty"` // HTTP2 and GRPC can be had on HTTPS listeners only
 	AddressesOnly   bool   `json:"addressesOnly,omitempty"` // targets are IP addresses, not names
-	// InstanceIDs says that targets of type instance go by what the cloud calls the node, not by its address.
+	// InstanceIDs says that targets of type instance go by what the cloud calls the node, not by its
+	// address.
 	InstanceIDs bool `json:"instanceIDs,omitempty"`
 }
 
-// An Attribute is what values an attribute can have: any text, one of a few, or a number of a range.
+// An Attribute is what values an attribute can have: any text, one of a few, or a number of a
+// range.
 type Attribute struct {
 	Values []string `json:"values,omitempty"`
 	Least  int      `json:"least,omitempty"`
@@ -134,13 +138,15 @@ type CallCapabilities struct {
 	StepsPerApply int `json:"stepsPerApply,omitempty"`
 	// RequestBytes is the length of the longest request that the provider takes; 0: MaxRequest.
 	RequestBytes int `json:"requestBytes,omitempty"`
-	// SettleMilliseconds is how long a deleted reference may linger before what it referred to can be deleted.
+	// SettleMilliseconds is how long a deleted reference may linger before what it referred to can be
+	// deleted.
 	SettleMilliseconds int64 `json:"settleMilliseconds,omitempty"`
 	// GatherMilliseconds is how long a change waits for others that come with it.
 	GatherMilliseconds int64 `json:"gatherMilliseconds,omitempty"`
 }
 
-// SettingsSchemas are JSON Schemas (2020-12) of what spec.provider may be. References lead within a schema only.
+// SettingsSchemas are JSON Schemas (2020-12) of what spec.provider may be. References lead within a
+// schema only.
 type SettingsSchemas struct {
 	LoadBalancer json.RawMessage `json:"loadBalancer,omitempty"` // of a LoadBalancerClass
 	TargetGroup  json.RawMessage `json:"targetGroup,omitempty"`  // of a Backend

@@ -1,9 +1,11 @@
-// Package v1 is the wire format of Fairlead's provider protocol, version 1. A provider is a process that makes load
-// balancers in one kind of cloud; the operator calls it over HTTP. docs/providers/protocol.md describes the calls.
+// Package v1 is the wire format of Fairlead's provider protocol, version 1. A provider is a process
+// that makes load balancers in one kind of cloud; the operator calls it over HTTP.
+// docs/providers/protocol.md describes the calls.
 //
-// The package imports nothing of Fairlead: a provider that is written in Go needs it and nothing else. Its types are not
-// those that the operator computes with. They change only as docs/providers/README.md promises. The tag enum has the values
-// that a field can have, with commas between.
+// The package imports nothing of Fairlead: a provider that is written in Go needs it and nothing
+// else. Its types are not those that the operator computes with. They change only as
+// docs/providers/README.md promises. The tag enum has the values that a field can have, with commas
+// between.
 package v1
 
 // MediaType is that of every request and every answer but problems. The version is in it.
@@ -26,20 +28,21 @@ const (
 
 // The headers of the protocol that HTTP does not define.
 const (
-	// HeaderTimeout is how many milliseconds the operator waits for the answer of this attempt. A provider does not begin
-	// a step after that.
+	// HeaderTimeout is how many milliseconds the operator waits for the answer of this attempt. A
+	// provider does not begin a step after that.
 	HeaderTimeout = "Fairlead-Timeout"
-	// HeaderRequestID is the operator's name for the call, the same in each attempt. A provider writes it into its log,
-	// and into its answer.
+	// HeaderRequestID is the operator's name for the call, the same in each attempt. A provider writes
+	// it into its log, and into its answer.
 	HeaderRequestID = "Request-Id"
 )
 
-// PriorityUrgent is the header Priority (https://www.rfc-editor.org/rfc/rfc9218) of steps that restrict or repair what is
-// served. A provider that calls its cloud only so often calls it for these first.
+// PriorityUrgent is the header Priority (https://www.rfc-editor.org/rfc/rfc9218) of steps that
+// restrict or repair what is served. A provider that calls its cloud only so often calls it for
+// these first.
 const PriorityUrgent = "u=1"
 
-// The limits of a message, in bytes, before compression. A provider that cannot take a request of this size says so
-// with its Capabilities; the operator takes no answer that is longer.
+// The limits of a message, in bytes, before compression. A provider that cannot take a request of
+// this size says so with its Capabilities; the operator takes no answer that is longer.
 const (
 	MaxRequest = 16 << 20
 	MaxAnswer  = 32 << 20

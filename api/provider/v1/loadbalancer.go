@@ -14,11 +14,12 @@ type Settings struct {
 	Provider json.RawMessage `json:"provider,omitempty"`
 }
 
-// A LoadBalancer is what a step makes of a load balancer. Listeners and all else come with steps of their own.
+// A LoadBalancer is what a step makes of a load balancer. Listeners and all else come with steps of
+// their own.
 type LoadBalancer struct {
 	Settings Settings `json:"settings"`
-	// Digest stands for the settings. A provider keeps it with the load balancer and tells it when it is asked what is
-	// there, unless it tells the settings themselves.
+	// Digest stands for the settings. A provider keeps it with the load balancer and tells it when it
+	// is asked what is there, unless it tells the settings themselves.
 	Digest string `json:"digest,omitempty"`
 	// Protected says that the cloud has to refuse to delete the load balancer.
 	Protected bool `json:"protected,omitempty"`
@@ -65,8 +66,9 @@ type Rule struct {
 type Condition struct {
 	Field string `json:"field" enum:"host,path,header,method,query,source"`
 	Name  string `json:"name,omitempty"` // of the header or of the query parameter
-	// Values are texts in which "*" is any text and "?" any one character; of the field source, ranges of addresses.
-	// Whether "*" in a host stands for one label only is for the provider to say, in its Capabilities.
+	// Values are texts in which "*" is any text and "?" any one character; of the field source, ranges
+	// of addresses. Whether "*" in a host stands for one label only is for the provider to say, in its
+	// Capabilities.
 	Values []string `json:"values,omitempty"`
 	// Regex are regular expressions in the syntax of RE2, each of which has to match the whole text.
 	Regex []string `json:"regex,omitempty"`
@@ -89,7 +91,8 @@ type Action struct {
 // A Forward sends requests to target groups, by their weights.
 type Forward struct {
 	Targets []Weighted `json:"targetGroups"`
-	// StickySeconds is how long a client stays with the target group that answered it first; 0: not at all.
+	// StickySeconds is how long a client stays with the target group that answered it first; 0: not at
+	// all.
 	StickySeconds int32 `json:"stickySeconds,omitempty"`
 }
 
@@ -106,8 +109,9 @@ type Fixed struct {
 	Body        string `json:"body,omitempty"`
 }
 
-// A Redirect sends the client elsewhere. A part of the URL that is not there stays as it is. #{protocol}, #{host},
-// #{port}, #{path} and #{query} in a part stand for those of the request; #{path} is without its first slash.
+// A Redirect sends the client elsewhere. A part of the URL that is not there stays as it is.
+// #{protocol}, #{host}, #{port}, #{path} and #{query} in a part stand for those of the request;
+// #{path} is without its first slash.
 type Redirect struct {
 	Status int    `json:"status"`
 	Scheme string `json:"scheme,omitempty"`
@@ -117,8 +121,8 @@ type Redirect struct {
 	Query  string `json:"query,omitempty"`
 }
 
-// A Rewrite replaces the first match of an expression, in the syntax of RE2. $1 to $9 in a replacement stand for
-// groups. What does not match stays as it is.
+// A Rewrite replaces the first match of an expression, in the syntax of RE2. $1 to $9 in a
+// replacement stand for groups. What does not match stays as it is.
 type Rewrite struct {
 	URL             string `json:"url,omitempty"` // of the path and, behind a question mark, the query
 	URLReplacement  string `json:"urlReplacement,omitempty"`
@@ -168,8 +172,8 @@ type TargetGroup struct {
 	Protocol   string `json:"protocol,omitempty" enum:"HTTP,HTTPS"` // towards targets
 	Version    string `json:"version,omitempty" enum:"HTTP1,HTTP2,GRPC"`
 	Family     string `json:"family,omitempty" enum:"ipv4,ipv6"`
-	// Provider is spec.provider of the Backend: settings that only this provider understands. A target group of other
-	// settings is another one, with an ID of its own.
+	// Provider is spec.provider of the Backend: settings that only this provider understands. A target
+	// group of other settings is another one, with an ID of its own.
 	Provider json.RawMessage `json:"provider,omitempty"`
 	Settings GroupSettings   `json:"settings"`
 	Digest   string          `json:"digest,omitempty"` // stands for Settings

@@ -1,7 +1,7 @@
 package v1
 
-// Questions are what the operator has to know before it makes rules. A provider that has nothing to look up answers with
-// empty Facts.
+// Questions are what the operator has to know before it makes rules. A provider that has nothing to
+// look up answers with empty Facts.
 type Questions struct {
 	// CertificateHosts are host names, wildcards too, for which no Secret is named.
 	CertificateHosts []string `json:"certificateHosts,omitempty"`
@@ -26,7 +26,8 @@ type Network struct {
 
 // Facts answer Questions.
 type Facts struct {
-	// Certificates are, for each host that was asked for, the IDs of those that the cloud holds, the best first.
+	// Certificates are, for each host that was asked for, the IDs of those that the cloud holds, the
+	// best first.
 	Certificates map[string][]string `json:"certificates,omitempty"`
 	// Names are the names in each certificate that was asked for or found.
 	Names          map[string][]string `json:"names,omitempty"`
@@ -49,6 +50,7 @@ type Facts struct {
 	Stale []string `json:"stale,omitempty"`
 	// ExpiredRefused says that a certificate cannot be imported that has expired.
 	ExpiredRefused bool `json:"expiredRefused,omitempty"`
-	// CapabilitiesETag is the entity tag of the Capabilities as they are now. Limits among them can change.
+	// CapabilitiesETag is the entity tag of the Capabilities as they are now. Limits among them can
+	// change.
 	CapabilitiesETag string `json:"capabilitiesETag,omitempty"`
 }

@@ -1,7 +1,7 @@
 package v1
 
-// Observed is what a cloud has under a key. A load balancer that does not exist is an Observed whose Exists is false;
-// target groups, certificates and a firewall can be there without it.
+// Observed is what a cloud has under a key. A load balancer that does not exist is an Observed
+// whose Exists is false; target groups, certificates and a firewall can be there without it.
 type Observed struct {
 	Key    string `json:"key"`
 	Exists bool   `json:"exists"`
@@ -10,8 +10,8 @@ type Observed struct {
 	Address *Address `json:"address,omitempty"`
 	Handle  string   `json:"handle,omitempty"`
 
-	// A provider tells the settings of an object, or the digest that came with them. If it tells the settings, the digest
-	// does not count.
+	// A provider tells the settings of an object, or the digest that came with them. If it tells the
+	// settings, the digest does not count.
 	Settings *Settings `json:"settings,omitempty"`
 	Digest   string    `json:"digest,omitempty"`
 
@@ -23,7 +23,8 @@ type Observed struct {
 	Shield    string `json:"shield,omitempty"`
 	Protected string `json:"protected,omitempty"` // class or others: by whose wish the cloud refuses to delete it
 	Firewall  string `json:"firewall,omitempty"`
-	// Unread are the reasons why settings could not be read. The operator takes these settings for what it wrote.
+	// Unread are the reasons why settings could not be read. The operator takes these settings for
+	// what it wrote.
 	Unread []string `json:"unread,omitempty"`
 }
 
@@ -72,7 +73,8 @@ type ObservedTargetGroup struct {
 	Family     string         `json:"family,omitempty"`
 	Settings   *GroupSettings `json:"settings,omitempty"`
 	Digest     string         `json:"digest,omitempty"`
-	// Ready says that a rule names the group and one of its targets is healthy, or that AwaitTargets was done for it.
+	// Ready says that a rule names the group and one of its targets is healthy, or that AwaitTargets
+	// was done for it.
 	Ready      bool   `json:"ready,omitempty"`
 	Registered bool   `json:"registered,omitempty"` // RegisterTargets was done for it
 	Handle     string `json:"handle,omitempty"`
@@ -98,7 +100,8 @@ type LoadBalancerList struct {
 	Keys []string `json:"keys"`
 }
 
-// TargetList is the members of a target group: with their states in an answer, without them in a request.
+// TargetList is the members of a target group: with their states in an answer, without them in a
+// request.
 type TargetList struct {
 	Targets []TargetHealth `json:"targets"`
 }

@@ -20,8 +20,9 @@ import (
 	"fairlead.dev/fairlead/test/page"
 )
 
-// This file writes docs/providers/openapi.yaml from the types and comments of the package, and checks that the committed
-// document is the same. test/openapi holds real requests and answers to it.
+// This file writes docs/providers/openapi.yaml from the types and comments of the package, and
+// checks that the committed document is the same. test/openapi holds real requests and answers to
+// it.
 
 //go:generate go test . -run ^TestOpenAPI$ -update
 

@@ -12,10 +12,11 @@ type Problem struct {
 	Status int         `json:"status,omitempty"`
 	// Detail is shown to the people whose Ingress it concerns.
 	Detail string `json:"detail,omitempty"`
-	// RetryAfterSeconds is when it makes sense to ask again, if it is known. Of a call it stands in the header
-	// Retry-After, too.
+	// RetryAfterSeconds is when it makes sense to ask again, if it is known. Of a call it stands in
+	// the header Retry-After, too.
 	RetryAfterSeconds int `json:"retryAfterSeconds,omitempty"`
-	// Versions are those of the protocol that the provider speaks, where it does not speak the one that it was called in.
+	// Versions are those of the protocol that the provider speaks, where it does not speak the one
+	// that it was called in.
 	Versions []int `json:"versions,omitempty"`
 }
 

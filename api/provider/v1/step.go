@@ -3,13 +3,13 @@ package v1
 // Op is what a step does.
 type Op string
 
-// The ops, in the order in which a new load balancer needs them. A provider refuses one that it does not know with
-// ProblemUnknown.
+// The ops, in the order in which a new load balancer needs them. A provider refuses one that it
+// does not know with ProblemUnknown.
 const (
 	CreateLoadBalancer Op = "createLoadBalancer" // loadBalancer
 	ModifyLoadBalancer Op = "modifyLoadBalancer" // loadBalancer
-	// DeleteLoadBalancer deletes it with its listeners and rules. Target groups, certificates and the firewall stay for
-	// steps of their own.
+	// DeleteLoadBalancer deletes it with its listeners and rules. Target groups, certificates and the
+	// firewall stay for steps of their own.
 	DeleteLoadBalancer Op = "deleteLoadBalancer"
 	SetWebACL          Op = "setWebACL" // webACL
 	SetShield          Op = "setShield" // shield
@@ -17,8 +17,8 @@ const (
 	DeleteFirewall Op = "deleteFirewall"
 
 	ImportCertificate Op = "importCertificate" // certificate
-	// ReplaceCertificate makes the certificate of certificateID into another one: whatever serves the one serves the
-	// other from now on.
+	// ReplaceCertificate makes the certificate of certificateID into another one: whatever serves the
+	// one serves the other from now on.
 	ReplaceCertificate Op = "replaceCertificate" // certificateID, certificate
 	ModifyCertificate  Op = "modifyCertificate"  // certificate, without chain and key
 	DeleteCertificate  Op = "deleteCertificate"  // certificateID
@@ -27,7 +27,8 @@ const (
 	ModifyTargetGroup Op = "modifyTargetGroup" // targetGroup
 	// RegisterTargets registers a target group's first targets.
 	RegisterTargets Op = "registerTargets" // targetGroupID, targets
-	// AwaitTargets holds once the target group has a healthy target, and is pending until then. It changes nothing.
+	// AwaitTargets holds once the target group has a healthy target, and is pending until then. It
+	// changes nothing.
 	AwaitTargets      Op = "awaitTargets"      // targetGroupID
 	DeleteTargetGroup Op = "deleteTargetGroup" // targetGroupID
 
@@ -45,7 +46,8 @@ const (
 	RenumberRules Op = "renumberRules" // port, priorities
 )
 
-// A Step is one change to one load balancer. Of the fields behind Op there are those that the op names.
+// A Step is one change to one load balancer. Of the fields behind Op there are those that the op
+// names.
 type Step struct {
 	Op Op `json:"op"`
 
@@ -75,8 +77,8 @@ type Apply struct {
 	Steps []Requested `json:"steps"`
 }
 
-// Requested is a step under an ID. A provider carries out the step of an ID once: asked again, it gives the same result,
-// for at least ten minutes and as long as its process lasts.
+// Requested is a step under an ID. A provider carries out the step of an ID once: asked again, it
+// gives the same result, for at least ten minutes and as long as its process lasts.
 type Requested struct {
 	ID   string `json:"id"`
 	Step Step   `json:"step"`

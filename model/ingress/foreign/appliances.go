@@ -22,7 +22,8 @@ var citrix = controller{
 	},
 }
 
-// clientCertificates are asked for by profiles that have clientauth, and by those that exist already, which may have it.
+// clientCertificates are asked for by profiles that have clientauth, and by those that exist
+// already, which may have it.
 func clientCertificates(u use) Effect { return unless(empty(u.value), Restricts) }
 
 var bigIP = controller{

@@ -1,7 +1,7 @@
 package foreign
 
-// This file is the annotations of the AWS Load Balancer Controller, and of the ALB Ingress controller of
-// Alibaba Cloud, which has the same prefix.
+// This file is the annotations of the AWS Load Balancer Controller, and of the ALB Ingress
+// controller of Alibaba Cloud, which has the same prefix.
 
 var awsALB = controller{
 	name:     "the AWS Load Balancer Controller and the ALB Ingress controller of Alibaba Cloud",
@@ -14,7 +14,8 @@ var awsALB = controller{
 	onServices: `auth-* jwt-validation backend-protocol* healthcheck-* healthy-* unhealthy-* success-codes tags target-*
 		multi-cluster-target-group`,
 	settings: []settings{
-		// auth-type is none, cognito or oidc, and with any other the Ingress is not served: pkg/ingress/auth_config_builder.go.
+		// auth-type is none, cognito or oidc, and with any other the Ingress is not served:
+		// pkg/ingress/auth_config_builder.go.
 		{Restricts, asSignIn, &judgement{"unless it is empty or none", func(u use) Effect { return unless(u.value == "" || u.value == "none", Restricts) }}, "auth-type"},
 		{Restricts, asSignIn, conditional, "jwt-validation"},
 		{Restricts, asSignIn, beside("auth-type", func(value string) bool { return value == "none" }), `auth-idp-cognito auth-idp-oidc auth-on-unauthenticated-request auth-scope

@@ -1,6 +1,7 @@
 package foreign
 
-// This file is the annotations of the Ingress controllers of further clouds: IBM, Oracle, Yandex, Huawei, Tencent and Volcengine.
+// This file is the annotations of the Ingress controllers of further clouds: IBM, Oracle, Yandex,
+// Huawei, Tencent and Volcengine.
 
 var ibm = controller{
 	name:     "the Ingress controller of IBM Cloud",

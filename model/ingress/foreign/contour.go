@@ -1,6 +1,7 @@
 package foreign
 
-// This file is the annotations of the controllers that drive Envoy: Contour, Ambassador and Cilium; and that of ngrok.
+// This file is the annotations of the controllers that drive Envoy: Contour, Ambassador and Cilium;
+// and that of ngrok.
 
 var contour = controller{
 	name:     "Contour",

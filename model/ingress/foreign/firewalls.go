@@ -1,6 +1,7 @@
 package foreign
 
-// This file is the annotations of what stands before an Ingress controller, or is one for the sake of what it keeps away.
+// This file is the annotations of what stands before an Ingress controller, or is one for the sake
+// of what it keeps away.
 
 // openAppsec is a firewall that is added to the controllers of others.
 var openAppsec = controller{
@@ -12,7 +13,8 @@ var openAppsec = controller{
 	},
 }
 
-// bunkerWeb takes all of its settings as annotations, with names in capitals. Most of them keep requests away.
+// bunkerWeb takes all of its settings as annotations, with names in capitals. Most of them keep
+// requests away.
 var bunkerWeb = controller{
 	name:     "BunkerWeb",
 	prefixes: []string{"bunkerweb.io"},
@@ -23,7 +25,8 @@ var bunkerWeb = controller{
 	},
 }
 
-// tailscale is reached by the devices of a private network only, unless an Ingress asks for a funnel.
+// tailscale is reached by the devices of a private network only, unless an Ingress asks for a
+// funnel.
 var tailscale = controller{
 	name:     "the Tailscale operator",
 	prefixes: []string{"tailscale.com"},

@@ -1,6 +1,6 @@
 // Package foreign is what the annotations of other Ingress controllers mean. Fairlead does not read
-// them, so it has to know which of them it must not leave out in silence: to serve an Ingress without
-// an annotation that restricts who is answered would expose more than its author asked for.
+// them, so it has to know which of them it must not leave out in silence: to serve an Ingress
+// without an annotation that restricts who is answered would expose more than its author asked for.
 //
 // The package is a table and the functions that look things up in it. There is a file for the
 // controllers of each maker, which names the documents that its annotations are taken from.
@@ -44,8 +44,8 @@ type Setting struct {
 	// an unknown one resembles.
 	Known bool
 	Meant string
-	// More is of how many annotations that are not looked up the setting is the first: any of them may restrict, so
-	// it does. It is 0 for all others.
+	// More is of how many annotations that are not looked up the setting is the first: any of them may
+	// restrict, so it does. It is 0 for all others.
 	More int
 
 	key string // the annotation as it is written
@@ -75,17 +75,18 @@ type Served struct {
 	Annotations map[string]string
 }
 
-// OnIngress are the settings of the annotations of an Ingress, sorted by key, without harmless ones.
+// OnIngress are the settings of the annotations of an Ingress, sorted by key, without harmless
+// ones.
 func OnIngress(annotations map[string]string, as Served) []Setting {
 	return read(annotations, len(annotations), func(*controller, string) bool { return true }).Settings(as)
 }
 
-// MostOnService is how many annotations of other controllers are looked up on a Service. It may have thousands, and
-// thousands of Ingresses may name it.
+// MostOnService is how many annotations of other controllers are looked up on a Service. It may
+// have thousands, and thousands of Ingresses may name it.
 const MostOnService = 200
 
-// Annotations are those of an object that other controllers read there, looked up: what they do depends on how it is
-// served.
+// Annotations are those of an object that other controllers read there, looked up: what they do
+// depends on how it is served.
 type Annotations struct {
 	all  map[string]string
 	rows []looked
@@ -154,7 +155,8 @@ func Restricting(key string, annotations map[string]string) bool {
 }
 
 // Find is what an annotation of any other controller by this name does, if there is one: the one of
-// the controller that comes first in the table. Patterns count where they restrict, after the names.
+// the controller that comes first in the table. Patterns count where they restrict, after the
+// names.
 func Find(name string) (Setting, bool) {
 	for _, c := range controllers {
 		if r := c.named[strings.ToLower(name)]; r != nil && !c.others {
@@ -167,8 +169,8 @@ func Find(name string) (Setting, bool) {
 	return Setting{}, false
 }
 
-// A looked is an annotation with what the table has for its name: its row, or else the row that was meant, or whether it
-// sounds as if it restricted.
+// A looked is an annotation with what the table has for its name: its row, or else the row that was
+// meant, or whether it sounds as if it restricted.
 type looked struct {
 	*controller
 
@@ -222,8 +224,8 @@ func (c *controller) meant(name string) *row {
 	return nil
 }
 
-// resembledBy reports whether a name is the row's, misspelt. Of a pattern its beginning is compared with as many words of the
-// name.
+// resembledBy reports whether a name is the row's, misspelt. Of a pattern its beginning is compared
+// with as many words of the name.
 func (r *row) resembledBy(name, squeezed string) bool {
 	if !r.pattern() {
 		return spelling.Resembles(squeezed, r.squeezed)
@@ -259,8 +261,8 @@ var restrictingWords = map[string]bool{
 	"waf": true, "whitelist": true,
 }
 
-// SoundsRestricting reports whether a word of a name says that the annotation restricts, or two words that stand side by
-// side, such as white and list; and its value is not off.
+// SoundsRestricting reports whether a word of a name says that the annotation restricts, or two
+// words that stand side by side, such as white and list; and its value is not off.
 func SoundsRestricting(name, value string) bool {
 	if off(value) {
 		return false

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// open is how an Ingress is served that asks Fairlead for nothing, by a class that faces the internet.
+// open is how an Ingress is served that asks Fairlead for nothing, by a class that faces the
+// internet.
 var open = Served{Ports: []Port{{"HTTP", 80}}, Wider: true}
 
 func TestTheTableIsInOrder(t *testing.T) {

@@ -1,6 +1,7 @@
 package foreign
 
-// This file is the annotations of API gateways that take what they do to requests from an object beside the Ingress.
+// This file is the annotations of API gateways that take what they do to requests from an object
+// beside the Ingress.
 
 var tyk = controller{
 	name:     "the Tyk Operator",

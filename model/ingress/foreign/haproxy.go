@@ -1,7 +1,7 @@
 package foreign
 
-// This file is the annotations of the two controllers of HAProxy: the one of HAProxy Technologies, and
-// the one of the community.
+// This file is the annotations of the two controllers of HAProxy: the one of HAProxy Technologies,
+// and the one of the community.
 
 var haproxyTechnologiesSettings = []settings{
 	// Only basic-auth counts, and nothing without it: pkg/annotations/ingress/basicAuth.go.

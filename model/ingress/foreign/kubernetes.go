@@ -23,8 +23,8 @@ var kubernetes = controller{
 	}, huaweiSettings, tencentSettings),
 }
 
-// olderControllers are those that have or had annotations under ingress.kubernetes.io. What restricts for one of
-// them counts.
+// olderControllers are those that have or had annotations under ingress.kubernetes.io. What
+// restricts for one of them counts.
 var olderControllers = controller{
 	name:       "older controllers: NGINX, HAProxy, Traefik 1, Voyager, Contour, Kong, F5, GKE",
 	prefixes:   []string{"ingress.kubernetes.io"},
@@ -37,8 +37,8 @@ var olderControllers = controller{
 	}, nginxSettings, haproxyTechnologiesSettings, haproxyIngressSettings, traefik1Settings, voyagerSettings),
 }
 
-// serviceLoadBalancers are those that are for Services of type LoadBalancer. On an Ingress they are a mistake, or are
-// handed on to such a Service by the controller.
+// serviceLoadBalancers are those that are for Services of type LoadBalancer. On an Ingress they are
+// a mistake, or are handed on to such a Service by the controller.
 var serviceLoadBalancers = controller{
 	name:     "controllers of Services of type LoadBalancer",
 	prefixes: []string{"service.beta.kubernetes.io", "service.kubernetes.io", "service.alpha.kubernetes.io"},
@@ -50,8 +50,9 @@ var serviceLoadBalancers = controller{
 	settings: []settings{
 		{Restricts, asInbound, allowedRanges, `load-balancer-source-ranges aws-load-balancer-source-ranges azure-allowed-ip-ranges azure-allowed-service-tags
 			aws-load-balancer-security-group-prefix-lists`},
-		// docs.digitalocean.com/products/kubernetes/how-to/add-load-balancers, lists of cidr:RANGE and ip:ADDRESS; and
-		// github.com/linode/linode-cloud-controller-manager cloud/annotations/annotations.go.
+		// docs.digitalocean.com/products/kubernetes/how-to/add-load-balancers, lists of cidr:RANGE and
+		// ip:ADDRESS; and github.com/linode/linode-cloud-controller-manager
+		// cloud/annotations/annotations.go.
 		{Restricts, asInbound, nil, "do-loadbalancer-allow-rules do-loadbalancer-deny-rules linode-loadbalancer-firewall-acl linode-loadbalancer-firewall-id"},
 		{Restricts, asGroups, grouping, "aws-load-balancer-security-groups aws-load-balancer-extra-security-groups"},
 		{Restricts, asInternal, private("true", "internal", "0.0.0.0/0"), `aws-load-balancer-internal azure-load-balancer-internal oci-load-balancer-internal openstack-internal-load-balancer

@@ -4,8 +4,9 @@ package foreign
 
 // nginxSettings are those of ingress-nginx, which others have taken over.
 var nginxSettings = []settings{
-	// An auth-type that is not basic or digest, and an auth-url that is none, keep everybody out, since the location is
-	// denied then: internal/ingress/annotations/auth/main.go, authreq/main.go and annotations.go.
+	// An auth-type that is not basic or digest, and an auth-url that is none, keep everybody out,
+	// since the location is denied then: internal/ingress/annotations/auth/main.go, authreq/main.go
+	// and annotations.go.
 	{Restricts, asSignIn, nil, `auth-type auth-realm auth-secret auth-secret-type auth-url auth-signin auth-signin-redirect-param
 		auth-method auth-snippet auth-response-headers auth-request-redirect auth-proxy-set-headers auth-cache-key
 		auth-cache-duration`},

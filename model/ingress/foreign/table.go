@@ -17,11 +17,12 @@ type controller struct {
 	// onServices are the names that are read on Services, too, separated by spaces, with a star as in
 	// settings; "" for none.
 	onServices string
-	// others says that many kinds of programs use the prefixes, so that a name that is not in the table
-	// is none of the controller's.
+	// others says that many kinds of programs use the prefixes, so that a name that is not in the
+	// table is none of the controller's.
 	others   bool
 	settings []settings
-	// stem is what all names begin with, where the names of another annotation are looked up behind it; "" for nothing.
+	// stem is what all names begin with, where the names of another annotation are looked up behind
+	// it; "" for nothing.
 	stem string
 
 	// Made of settings: the rows in the order of their names, and where each is.
@@ -33,11 +34,12 @@ type controller struct {
 type settings struct {
 	effect  Effect
 	instead equivalent
-	// judge is the effect where the value matters. Nil: it is effect, unless the value is empty. A value such as
-	// none or off can be the name of a Secret or of a policy, or is refused by the controller.
+	// judge is the effect where the value matters. Nil: it is effect, unless the value is empty. A
+	// value such as none or off can be the name of a Secret or of a policy, or is refused by the
+	// controller.
 	judge *judgement
-	// names are what stands behind the prefix, separated by spaces. One that ends with a star stands for
-	// all names that begin so.
+	// names are what stands behind the prefix, separated by spaces. One that ends with a star stands
+	// for all names that begin so.
 	names string
 }
 
@@ -58,7 +60,8 @@ type use struct {
 // sibling is the value of another annotation of the same prefix; "" for none.
 func (u use) sibling(name string) string { return u.annotations[u.stem+name] }
 
-// used is an annotation of the controller on an object. What others it looks at beside have a slash.
+// used is an annotation of the controller on an object. What others it looks at beside have a
+// slash.
 func (c *controller) used(key, prefix, name string, annotations map[string]string, as Served) use {
 	return use{annotations[key], prefix + "/" + name[:min(len(c.stem), len(name))], annotations, as}
 }
@@ -99,8 +102,8 @@ func (c *controller) readsOnServices(name string) bool {
 	return false
 }
 
-// find is the row of a name, or nil. A row of the name itself goes before patterns, and of these the
-// longest.
+// find is the row of a name, or nil. A row of the name itself goes before patterns, and of these
+// the longest.
 func (c *controller) find(name string) *row {
 	if r := c.named[name]; r != nil {
 		return r
@@ -134,8 +137,8 @@ var byPrefix = func() map[string]*controller {
 	return out
 }()
 
-// indexed completes controllers. Of two rows of one name the one that restricts more counts, so that a
-// prefix that several controllers share can be made of the settings of each.
+// indexed completes controllers. Of two rows of one name the one that restricts more counts, so
+// that a prefix that several controllers share can be made of the settings of each.
 func indexed(all []*controller) []*controller {
 	for _, c := range all {
 		seen := map[string]int{}
@@ -161,8 +164,8 @@ func indexed(all []*controller) []*controller {
 	return all
 }
 
-// beneath is the controller of a prefix that a prefix is a subdomain of, as custom.nginx.org is of nginx.org; nil for none.
-// Prefixes of Kubernetes' own domain are looked up in all tables instead.
+// beneath is the controller of a prefix that a prefix is a subdomain of, as custom.nginx.org is of
+// nginx.org; nil for none. Prefixes of Kubernetes' own domain are looked up in all tables instead.
 func beneath(prefix string) *controller {
 	for rest := prefix; ; {
 		_, parent, found := strings.Cut(rest, ".")

@@ -4,8 +4,8 @@ import "strings"
 
 // This file is the annotations of Traefik, version 1 included.
 
-// traefikEntryPoints are judged by the names that Traefik's documents give to entry points: web and http are
-// those without TLS, websecure and https those with TLS.
+// traefikEntryPoints are judged by the names that Traefik's documents give to entry points: web and
+// http are those without TLS, websecure and https those with TLS.
 var traefikEntryPoints = &judgement{"if they are websecure or https, and the Ingress is served on an HTTP port here; if one is called internal or private, or none has a name of these, and the load balancer faces the internet here; otherwise others are a change",
 	func(u use) Effect {
 		if u.value == "" {
@@ -35,7 +35,8 @@ var traefikEntryPoints = &judgement{"if they are websecure or https, and the Ing
 		}
 	}}
 
-// traefik1Settings are those of Traefik 1, with the prefix of their own and with ingress.kubernetes.io.
+// traefik1Settings are those of Traefik 1, with the prefix of their own and with
+// ingress.kubernetes.io.
 var traefik1Settings = []settings{
 	{Restricts, asSignIn, nil, "auth-type auth-secret auth-remove-header auth-url auth-tls-secret auth-realm auth-response-headers"},
 	{Restricts, asSignIn, unlessOff, "auth-trust-headers auth-tls-insecure"},
@@ -47,7 +48,8 @@ var traefik1Settings = []settings{
 	{Changes, asSecureRedirect, switched, "ssl-redirect force-ssl-redirect ssl-temporary-redirect"},
 	{Changes, asRedirect, nil, "redirect-entry-point redirect-permanent redirect-regex redirect-replacement app-root"},
 	{Changes, asRewrite, nil, "rewrite-target request-modifier"},
-	// Path and PathStrip match a path alone, and the others what begins with it: docs/configuration/backends/kubernetes.md.
+	// Path and PathStrip match a path alone, and the others what begins with it:
+	// docs/configuration/backends/kubernetes.md.
 	{Restricts, asExact, exactly("path", "pathstrip"), "rule-type"},
 	{Restricts, asSecurePorts, traefikEntryPoints, "frontend-entry-points"},
 	{Changes, asWeights, nil, "service-weights"},
@@ -78,7 +80,8 @@ var traefik = controller{
 		{Restricts, asSecurePorts, onlySecure("if it is true or empty", func(u use) bool { return u.value == "" || isBool(true)(u) }), "router.tls"},
 		{Restricts, asMutual, nil, "router.tls.options"},
 		{Restricts, asSecurePorts, onlySecure("if it is there", func(use) bool { return true }), "router.tls.certresolver router.tls.domains.*"},
-		// With Path a path of type ImplementationSpecific is matched alone: pkg/provider/kubernetes/ingress/kubernetes.go, loadRouter.
+		// With Path a path of type ImplementationSpecific is matched alone:
+		// pkg/provider/kubernetes/ingress/kubernetes.go, loadRouter.
 		{Restricts, asExact, exactly("path"), "router.pathmatcher"},
 		{Changes, asRegex, nil, "router.rulesyntax"},
 		{Changes, nothing, nil, "router.priority"},

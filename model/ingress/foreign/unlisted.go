@@ -7,9 +7,9 @@ import (
 	"fairlead.dev/fairlead/model/ingress/spelling"
 )
 
-// This file is about annotations that no controller of the table has, and that are plainly meant for an Ingress
-// controller: because of the prefix, or of a name that only Ingress controllers have. Their names are looked up in the
-// tables of all controllers.
+// This file is about annotations that no controller of the table has, and that are plainly meant
+// for an Ingress controller: because of the prefix, or of a name that only Ingress controllers
+// have. Their names are looked up in the tables of all controllers.
 
 // unlisted are the names of all controllers.
 var unlisted = unlistedController("")
@@ -17,8 +17,9 @@ var unlisted = unlistedController("")
 // unlistedUnderKubernetes are the same behind kubernetes.io/ingress., as GKE writes its own.
 var unlistedUnderKubernetes = unlistedController("ingress.")
 
-// unlistedController has the rows of all controllers, those that restrict going first. Those of Pomerium are left out:
-// there all annotations restrict, since without one nobody is let in. Of patterns it has those that restrict.
+// unlistedController has the rows of all controllers, those that restrict going first. Those of
+// Pomerium are left out: there all annotations restrict, since without one nobody is let in. Of
+// patterns it has those that restrict.
 func unlistedController(stem string) *controller {
 	c := &controller{name: "a controller that is not known", stem: stem, onServices: "*"}
 	for _, other := range controllers {
@@ -39,8 +40,8 @@ func unlistedController(stem string) *controller {
 	return indexed([]*controller{c})[0]
 }
 
-// unlistedOf is the controller for a prefix and a name in lower case that no controller of the table has; nil if they
-// are not meant for an Ingress controller.
+// unlistedOf is the controller for a prefix and a name in lower case that no controller of the
+// table has; nil if they are not meant for an Ingress controller.
 func unlistedOf(prefix, name string) *controller {
 	labels := strings.Split(prefix, ".")
 	switch {
@@ -58,8 +59,8 @@ func unlistedOf(prefix, name string) *controller {
 	return nil
 }
 
-// guardingNames are the names of all controllers, of which only those count that restrict: the prefix tells less of what
-// they are for.
+// guardingNames are the names of all controllers, of which only those count that restrict: the
+// prefix tells less of what they are for.
 var guardingNames = func() *controller {
 	c := unlistedController("")
 	c.others = true
@@ -73,7 +74,8 @@ var guardingNames = func() *controller {
 	return c
 }()
 
-// distinctive are the names that restrict and that are known well enough to mean the same under any prefix.
+// distinctive are the names that restrict and that are known well enough to mean the same under any
+// prefix.
 var distinctive = func() map[string]bool {
 	out := map[string]bool{}
 	for _, s := range slices.Concat(nginxSettings, haproxyIngressSettings, haproxyTechnologiesSettings, awsALB.settings) {
@@ -86,8 +88,9 @@ var distinctive = func() map[string]bool {
 	return out
 }()
 
-// unslashed are the prefix and the name of a key without a slash: a prefix of the table that something other than a slash
-// stands behind, or a key that a controller reads so. The names are "" for all others.
+// unslashed are the prefix and the name of a key without a slash: a prefix of the table that
+// something other than a slash stands behind, or a key that a controller reads so. The names are ""
+// for all others.
 func unslashed(key string) (prefix, name string) {
 	lower := strings.ToLower(key)
 	if as := withoutSlash[lower]; as != "" {
@@ -102,8 +105,8 @@ func unslashed(key string) (prefix, name string) {
 	return prefix, name
 }
 
-// withoutSlash are the keys that controllers read without a slash: the Kong Ingress Controller before 0.8,
-// docs/references/annotations.md.
+// withoutSlash are the keys that controllers read without a slash: the Kong Ingress Controller
+// before 0.8, docs/references/annotations.md.
 var withoutSlash = map[string]string{
 	"plugins.konghq.com": "konghq.com/plugins", "configuration.konghq.com": "konghq.com/override",
 }

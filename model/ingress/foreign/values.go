@@ -29,8 +29,8 @@ func unless(harmless bool, effect Effect) Effect {
 // switched are settings that change something where they are switched on.
 var switched = &judgement{"unless it is off", func(u use) Effect { return unless(off(u.value), Changes) }}
 
-// unlessOff are settings that restrict where they are switched on: booleans, modes of which one is off, and limits, of
-// which 0 is none.
+// unlessOff are settings that restrict where they are switched on: booleans, modes of which one is
+// off, and limits, of which 0 is none.
 var unlessOff = &judgement{"unless it is empty or off", func(u use) Effect { return unless(off(u.value), Restricts) }}
 
 // byItsName are the names that are left of a prefix: what they do is not in the table.
@@ -42,8 +42,8 @@ var allowedRanges = &judgement{
 	func(u use) Effect { return u.allowing(u.value) },
 }
 
-// nginxRanges are those of ingress-nginx, which denies a location to everybody where the list is empty or cannot be
-// read: internal/ingress/annotations/ipallowlist/main.go.
+// nginxRanges are those of ingress-nginx, which denies a location to everybody where the list is
+// empty or cannot be read: internal/ingress/annotations/ipallowlist/main.go.
 var nginxRanges = &judgement{
 	"unless the list has everybody in it, or all who may connect here",
 	func(u use) Effect {
@@ -83,7 +83,8 @@ func listed(value string) []string {
 	})
 }
 
-// isSource reports whether an entry of a list of who may connect is a range, an address, or a prefix list of AWS.
+// isSource reports whether an entry of a list of who may connect is a range, an address, or a
+// prefix list of AWS.
 func isSource(entry string) bool {
 	_, notRange := netip.ParsePrefix(entry)
 	_, notAddress := netip.ParseAddr(entry)
@@ -110,8 +111,8 @@ func (s Served) plain() bool {
 	return slices.ContainsFunc(s.Ports, func(p Port) bool { return p.Protocol == "HTTP" })
 }
 
-// onlySecure are settings that leave no HTTP port where their value says so: requests would be answered in
-// the clear that their author wanted encrypted.
+// onlySecure are settings that leave no HTTP port where their value says so: requests would be
+// answered in the clear that their author wanted encrypted.
 func onlySecure(says string, of func(use) bool) *judgement {
 	return &judgement{says + ", and the Ingress is served on an HTTP port here", func(u use) Effect { return unless(!of(u) || !u.served.plain(), Restricts) }}
 }
@@ -121,8 +122,9 @@ func valued(values ...string) func(use) bool {
 	return func(u use) bool { return slices.Contains(values, strings.ToLower(strings.TrimSpace(u.value))) }
 }
 
-// isBool are settings that keep to HTTPS with one of the values that strconv.ParseBool reads as want. The
-// controllers read their booleans with it: 1, t, T, TRUE, true, True, and 0, f, F, FALSE, false, False. That is so in
+// isBool are settings that keep to HTTPS with one of the values that strconv.ParseBool reads as
+// want. The controllers read their booleans with it: 1, t, T, TRUE, true, True, and 0, f, F, FALSE,
+// false, False. That is so in
 //   - ingress-nginx, internal/ingress/annotations/parser/main.go, parseBool,
 //   - ingress-gce, pkg/annotations/ingress.go, AllowHTTP and SuppressFirewallXPNError,
 //   - HAProxy Ingress, pkg/converters/ingress/annotations/mapper.go, Bool,
@@ -154,8 +156,8 @@ func private(values ...string) *judgement {
 // guarding are settings that switch a web application firewall on.
 var guarding = &judgement{"unless it is off, or a web ACL stands before the load balancer here", func(u use) Effect { return unless(off(u.value) || u.served.WebACL != "", Restricts) }}
 
-// guardedBy are settings that name a web ACL of AWS. Another one may let through what this one keeps away. In an account
-// and a region no two have the same name.
+// guardedBy are settings that name a web ACL of AWS. Another one may let through what this one
+// keeps away. In an account and a region no two have the same name.
 var guardedBy = &judgement{"unless it is off, or is the web ACL that stands before the load balancer here", func(u use) Effect {
 	return unless(off(u.value) || sameWebACL(strings.TrimSpace(u.value), u.served.WebACL), Restricts)
 }}
@@ -174,7 +176,8 @@ func sameWebACL(a, b string) bool {
 	return bARN && slices.Contains(namesInARN(b), a)
 }
 
-// namesInARN are the name and the ID in the ARN of a web ACL: arn:aws:wafv2:REGION:ACCOUNT:regional/webacl/NAME/ID.
+// namesInARN are the name and the ID in the ARN of a web ACL:
+// arn:aws:wafv2:REGION:ACCOUNT:regional/webacl/NAME/ID.
 func namesInARN(arn string) []string {
 	if parts := strings.Split(arn, "/"); len(parts) == 4 {
 		return parts[2:]
@@ -190,7 +193,8 @@ var wallarm = &judgement{"if it is block or safe_blocking, or another that is no
 	return unless(valued("monitoring")(u) || guarding.of(u) == Harmless, Restricts)
 }}
 
-// grouping are settings that name security groups, which say themselves who may connect: each lets in more.
+// grouping are settings that name security groups, which say themselves who may connect: each lets
+// in more.
 var grouping = &judgement{"unless all security groups of the class are among those that it names", func(u use) Effect {
 	asked := listed(u.value)
 	missing := slices.ContainsFunc(u.served.SecurityGroups, func(g string) bool { return !slices.Contains(asked, g) })
@@ -205,12 +209,13 @@ func beside(name string, off func(string) bool) *judgement {
 	}}
 }
 
-// besideVerify are settings of client certificates of ingress-nginx. It reads none of them where auth-tls-secret is not
-// there. Of auth-tls-verify-client it reads any value but on, off, optional and optional_no_ca as on, and an
-// auth-tls-secret without it, too (internal/ingress/annotations/authtls/main.go, authVerifyClientRegex and
-// defaultAuthVerifyClient). With optional a certificate that is sent is verified, and with optional_no_ca it is handed
-// to the pods, which decide. HAProxy Ingress reads them likewise (pkg/converters/ingress/annotations/host.go,
-// setAuthTLSConfig).
+// besideVerify are settings of client certificates of ingress-nginx. It reads none of them where
+// auth-tls-secret is not there. Of auth-tls-verify-client it reads any value but on, off, optional
+// and optional_no_ca as on, and an auth-tls-secret without it, too
+// (internal/ingress/annotations/authtls/main.go, authVerifyClientRegex and
+// defaultAuthVerifyClient). With optional a certificate that is sent is verified, and with
+// optional_no_ca it is handed to the pods, which decide. HAProxy Ingress reads them likewise
+// (pkg/converters/ingress/annotations/host.go, setAuthTLSConfig).
 var besideVerify = beside("auth-tls-verify-client", func(value string) bool { return value == "off" })
 
 // list are the parts of a value that has commas between them, in lower case.
@@ -233,7 +238,8 @@ func empty(value string) bool {
 
 var conditional = &judgement{"unless it is empty", func(u use) Effect { return unless(empty(u.value), Restricts) }}
 
-// albListens are the ports of the AWS Load Balancer Controller: docs/guide/ingress/annotations.md, listen-ports.
+// albListens are the ports of the AWS Load Balancer Controller: docs/guide/ingress/annotations.md,
+// listen-ports.
 var albListens = &judgement{"if the Ingress is served on a port here that is not listed; otherwise it is a change, or nothing", func(u use) Effect {
 	if strings.TrimSpace(u.value) == "" {
 		return Harmless
@@ -292,9 +298,9 @@ var nginxListens = &judgement{"if the Ingress is served on an HTTP port here tha
 	return unless(!slices.ContainsFunc(asked, func(number string) bool { return !slices.Contains(served, number) }), Changes)
 }}
 
-// albCertificate is a certificate, without listen-ports beside it a reason to listen at HTTPS 443 only:
-// docs/guide/ingress/annotations.md, "defaults to '[{"HTTP": 80}]' or '[{"HTTPS": 443}]' depending on
-// whether certificate-arn is specified".
+// albCertificate is a certificate, without listen-ports beside it a reason to listen at HTTPS 443
+// only: docs/guide/ingress/annotations.md, "defaults to '[{"HTTP": 80}]' or '[{"HTTPS": 443}]'
+// depending on whether certificate-arn is specified".
 var albCertificate = &judgement{"if listen-ports is not there and the Ingress is served on an HTTP port here; otherwise it is a change", func(u use) Effect {
 	switch {
 	case strings.TrimSpace(u.value) == "":

@@ -12,8 +12,8 @@ var punctuation = strings.NewReplacer("-", "", "_", "", ".", "")
 // Squeezed is a name without its case and punctuation.
 func Squeezed(name string) string { return strings.ToLower(punctuation.Replace(name)) }
 
-// Words are the words of a name in lower case. They are parted by punctuation, or begin with a capital letter, as those
-// of allowSourceRange and of OIDCProvider do.
+// Words are the words of a name in lower case. They are parted by punctuation, or begin with a
+// capital letter, as those of allowSourceRange and of OIDCProvider do.
 func Words(name string) []string {
 	var out []string
 	runes := []rune(name)
@@ -47,8 +47,8 @@ func Within(a, b string, most int) bool {
 	if len(b)-len(a) > most {
 		return false
 	}
-	// The rows of the table of distances between beginnings of a and of b: the one before the last, the
-	// last and the current. What is further than most from the diagonal cannot count.
+	// The rows of the table of distances between beginnings of a and of b: the one before the last,
+	// the last and the current. What is further than most from the diagonal cannot count.
 	far := most + 1
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -86,8 +86,8 @@ func Within(a, b string, most int) bool {
 	return last[len(b)] <= most
 }
 
-// Resembles reports whether a name is another one, misspelt: both are squeezed, and they are the same
-// or two edits apart. Of short names fewer edits count, since short names resemble by chance.
+// Resembles reports whether a name is another one, misspelt: both are squeezed, and they are the
+// same or two edits apart. Of short names fewer edits count, since short names resemble by chance.
 func Resembles(a, b string) bool {
 	if a == b {
 		return true

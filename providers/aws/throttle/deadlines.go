@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file ends calls that AWS does not answer, and keeps those from being sent that this process may not make any
-// more. The SDK's own client waits without end for an answer
+// This file ends calls that AWS does not answer, and keeps those from being sent that this process
+// may not make any more. The SDK's own client waits without end for an answer
 // (https://docs.aws.amazon.com/sdk-for-go/v2/developer-guide/configure-http.html).
 
 // Deadlines are how long AWS may take. The wait for a turn is not part of either.
@@ -33,7 +33,8 @@ func (d Deadlines) Usual() Deadlines {
 	return d
 }
 
-// An unanswered is the error of a call that AWS did not answer in time. It may have been carried out.
+// An unanswered is the error of a call that AWS did not answer in time. It may have been carried
+// out.
 type unanswered struct {
 	operation string
 	within    time.Duration
@@ -53,7 +54,8 @@ func Late(err error) bool {
 	return is
 }
 
-// Into puts the deadline of a call around all of it, and that of an attempt behind the wait for its turn.
+// Into puts the deadline of a call around all of it, and that of an attempt behind the wait for its
+// turn.
 func (d Deadlines) Into(stack *middleware.Stack) error {
 	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("CallDeadline", d.call), middleware.Before); err != nil { //nolint:misspell // the SDK names it so
 		return err
@@ -75,8 +77,8 @@ func (d Deadlines) call(ctx context.Context, in middleware.InitializeInput, next
 	return out, metadata, err
 }
 
-// attempt ends an attempt that takes too long, and does not begin one that changes something for an operator that
-// may not change anything any more.
+// attempt ends an attempt that takes too long, and does not begin one that changes something for an
+// operator that may not change anything any more.
 func (d Deadlines) attempt(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 	operation := awsmiddleware.GetOperationName(ctx)
 	if !reads(operation) {
@@ -93,7 +95,8 @@ func (d Deadlines) attempt(ctx context.Context, in middleware.FinalizeInput, nex
 	return out, metadata, err
 }
 
-// A watch runs while a call does, and stands still while the call waits for its turn. One call at a time uses it.
+// A watch runs while a call does, and stands still while the call waits for its turn. One call at a
+// time uses it.
 type watch struct {
 	timer *time.Timer
 	left  time.Duration

@@ -16,15 +16,18 @@ import (
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
-// This file keeps calls within the rates that AWS grants an account, counts them, and slows down where AWS
-// says that it is too fast after all: an account's rates are shared with whoever else works in it.
+// This file keeps calls within the rates that AWS grants an account, counts them, and slows down
+// where AWS says that it is too fast after all: an account's rates are shared with whoever else
+// works in it.
 //
-// Load balancers whose calls wait take turns, and what restricts or repairs goes first: see providers.Turns.
+// Load balancers whose calls wait take turns, and what restricts or repairs goes first: see
+// providers.Turns.
 
-// Published are the rates of classes of calls. Those of Elastic Load Balancing are AWS's published ones for
-// reads, changes and targets, and those of WAF for web ACLs of load balancers. Of Certificate Manager they are the least
-// of the operations in a class (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), none of which is said to
-// take more at once. Where AWS publishes none they are careful guesses.
+// Published are the rates of classes of calls. Those of Elastic Load Balancing are AWS's published
+// ones for reads, changes and targets, and those of WAF for web ACLs of load balancers. Of
+// Certificate Manager they are the least of the operations in a class
+// (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), none of which is said to take
+// more at once. Where AWS publishes none they are careful guesses.
 func Published() providers.Rates {
 	return providers.Rates{
 		"read":       {PerSecond: 50, Burst: 200},
@@ -141,8 +144,8 @@ type bucket struct {
 	slowed time.Time
 }
 
-// The least that is left of a rate, how long one refusal stands for all that come with it, and how many
-// calls that are granted make up for a rate that was lost.
+// The least that is left of a rate, how long one refusal stands for all that come with it, and how
+// many calls that are granted make up for a rate that was lost.
 const (
 	leastShare = 10
 	oneRefusal = time.Second

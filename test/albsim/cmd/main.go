@@ -1,11 +1,11 @@
-// Command cmd serves the simulated AWS account of package albsim over HTTP, so that an operator, a CLI or an
-// SDK in another process works against it:
+// Command cmd serves the simulated AWS account of package albsim over HTTP, so that an operator, a
+// CLI or an SDK in another process works against it:
 //
 //	go run ./test/albsim/cmd -listen 127.0.0.1:4566
 //	export AWS_ENDPOINT_URL=http://127.0.0.1:4566 AWS_REGION=eu-west-1 AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any
 //
-// It answers every call that is signed, whoever signed it; it is for loopback addresses only. What it keeps is
-// gone when it ends.
+// It answers every call that is signed, whoever signed it; it is for loopback addresses only. What
+// it keeps is gone when it ends.
 package main
 
 import (
