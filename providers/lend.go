@@ -9,17 +9,15 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file takes a cloud from an operator that may no longer change it.
+// This file ends the changes of an operator that may no longer change a cloud: it has lost its
+// lease, or was told to stop.
 
-// A Loan is a provider for as long as an operator may change what is there.
+// A Loan is a provider for as long as an operator may change the cloud.
 type Loan struct {
 	Provider
-	may func() error // why nothing may be changed at the moment
+	may func() error // returns why nothing may be changed at the moment
 
 	mu      sync.Mutex
 	called  bool
@@ -33,25 +31,40 @@ type change struct {
 	end   context.CancelCauseFunc
 }
 
-// Lend lends a provider until it is called back. It is changed only while may returns nil; nil is
-// always.
+// Lend lends a provider until it is called back. Changes are made only while may returns nil. A nil
+// may permits them always.
 func Lend(p Provider, may func() error) *Loan {
 	if may == nil {
 		may = func() error { return nil }
 	}
-	return &Loan{Provider: p, may: may, changes: map[*change]bool{}, idle: make(chan struct{})}
+	l := &Loan{may: may, changes: map[*change]bool{}, idle: make(chan struct{})}
+	l.Provider = Intercept(p, l.intercept)
+	return l
 }
 
-// CallBack lets no further change begin, and waits for those that are under way. After patience
-// they are ended, and CallBack returns which they were without waiting for them.
-func (l *Loan) CallBack(patience time.Duration) error {
+// intercept registers the call while it is under way, if it changes something.
+func (l *Loan) intercept(ctx context.Context, call Call, next Next) error {
+	if !call.Changes() {
+		return next(ctx)
+	}
+	ctx, end, err := l.begin(ctx, fmt.Sprintf("%s of %s", call.Change(), call.Key))
+	if err != nil {
+		return err
+	}
+	defer end()
+	return next(ctx)
+}
+
+// CallBack refuses further changes, and waits for those that are under way. After a timeout it ends
+// them, and returns which they were without waiting for them.
+func (l *Loan) CallBack(timeout time.Duration) error {
 	l.mu.Lock()
 	if !l.called {
 		l.called = true
-		l.settle()
+		l.closeIfIdle()
 	}
 	l.mu.Unlock()
-	late := time.NewTimer(patience)
+	late := time.NewTimer(timeout)
 	defer late.Stop()
 	select {
 	case <-l.idle:
@@ -69,21 +82,25 @@ func (l *Loan) CallBack(patience time.Duration) error {
 		return nil
 	}
 	slices.Sort(about)
-	return fmt.Errorf("changes that took longer than %s were ended: %s", patience, strings.Join(about, ", "))
+	all := strings.Join(about, ", ")
+	return fmt.Errorf("changes that took longer than %s were ended: %s", timeout, all)
 }
 
-// errEnded is why a change was ended that took too long.
+// errEnded is the cause that the context of a change ends with when the change took too long.
 var errEnded = errors.New("the operator was told to stop, and the change took too long")
 
-// settle closes idle once nothing is under way any more. The lock is held.
-func (l *Loan) settle() {
+// closeIfIdle closes idle where the loan is called back and no change is under way. The lock is
+// held.
+func (l *Loan) closeIfIdle() {
 	if l.called && len(l.changes) == 0 {
 		close(l.idle)
 	}
 }
 
-// begin begins a change, if it may.
-func (l *Loan) begin(ctx context.Context, about string) (context.Context, func(), error) {
+// begin registers a change, or returns why it may not be made.
+func (l *Loan) begin(
+	ctx context.Context, about string,
+) (during context.Context, end func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.called {
@@ -92,15 +109,15 @@ func (l *Loan) begin(ctx context.Context, about string) (context.Context, func()
 	if err := l.may(); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", about, err)
 	}
-	ctx, end := context.WithCancelCause(context.WithValue(ctx, mayKey{}, l.may))
-	c := &change{about, end}
+	during, cancel := context.WithCancelCause(context.WithValue(ctx, mayKey{}, l.may))
+	c := &change{about, cancel}
 	l.changes[c] = true
-	return ctx, func() {
-		end(nil)
+	return during, func() {
+		cancel(nil)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		delete(l.changes, c)
-		l.settle()
+		l.closeIfIdle()
 	}, nil
 }
 
@@ -110,30 +127,10 @@ type mayKey struct{}
 
 // MayWrite returns why nothing may be changed for a context at the moment. A provider that makes
 // several calls for one change asks before each of them: the process may have been paused, and
-// another one may have the lease.
+// another process may hold the lease.
 func MayWrite(ctx context.Context) error {
 	if may, ok := ctx.Value(mayKey{}).(func() error); ok {
 		return may()
 	}
 	return nil
-}
-
-// Apply is for the Provider interface.
-func (l *Loan) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
-	ctx, end, err := l.begin(ctx, fmt.Sprintf("%s %s of %s", step.Op(), step.ID(), seen.Key))
-	if err != nil {
-		return plan.Result{}, err
-	}
-	defer end()
-	return l.Provider.Apply(ctx, seen, step)
-}
-
-// SetTargets is for the Provider interface.
-func (l *Loan) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
-	ctx, end, err := l.begin(ctx, fmt.Sprintf("changing the targets of %s of %s", group, key))
-	if err != nil {
-		return err
-	}
-	defer end()
-	return l.Provider.SetTargets(ctx, key, group, want)
 }

@@ -5,84 +5,31 @@ import (
 	"fmt"
 	"sync"
 	"time"
-
-	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
 )
 
 // This file keeps the calls of all load balancers to one rate, and shares it out.
 
-// InTurns is a provider with at most so many calls a second, and burst at once where there were
-// fewer before. Load balancers that wait take turns, a call each, so that a plan of hundreds of
+// InTurns limits a provider to so many calls a second, and burst at once where there were fewer
+// before. Load balancers whose calls wait take turns, a call each, so that a plan of hundreds of
 // steps does not hold up one of a few, and urgent steps go before others. A rate of zero is no
 // limit.
 func InTurns(cloud Provider, rate float64, burst int) Provider {
 	if rate <= 0 {
 		return cloud
 	}
-	return &inTurns{cloud, NewTurns(rate, burst)}
+	return Intercept(cloud, NewTurns(rate, burst).intercept)
 }
 
-// Capabilities makes no calls and waits for nothing.
-type inTurns struct {
-	Provider
-	turns *Turns
-}
-
-func (c *inTurns) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
-	if err := c.wait(About(ctx, "")); err != nil {
-		return lb.Facts{}, err
+// intercept waits for the turn of a call. A change of targets is urgent.
+func (t *Turns) intercept(ctx context.Context, call Call, next Next) error {
+	turn := About(ctx, call.Key)
+	if call.Method == "SetTargets" {
+		turn = Urgently(turn, true)
 	}
-	return c.Provider.Lookup(ctx, q)
-}
-
-func (c *inTurns) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
-	if err := c.wait(About(ctx, key)); err != nil {
-		return nil, err
-	}
-	return c.Provider.Observe(ctx, key, deep)
-}
-
-func (c *inTurns) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
-	if err := c.wait(About(ctx, seen.Key)); err != nil {
-		return false, err
-	}
-	return c.Provider.Active(ctx, seen)
-}
-
-func (c *inTurns) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
-	if err := c.wait(About(ctx, seen.Key)); err != nil {
-		return plan.Result{}, err
-	}
-	return c.Provider.Apply(ctx, seen, step)
-}
-
-func (c *inTurns) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
-	if err := c.wait(About(ctx, key)); err != nil {
-		return nil, err
-	}
-	return c.Provider.Targets(ctx, key, group)
-}
-
-func (c *inTurns) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
-	if err := c.wait(Urgently(About(ctx, key), true)); err != nil {
-		return err
-	}
-	return c.Provider.SetTargets(ctx, key, group, want)
-}
-
-func (c *inTurns) List(ctx context.Context) ([]lb.Key, error) {
-	if err := c.wait(About(ctx, "")); err != nil {
-		return nil, err
-	}
-	return c.Provider.List(ctx)
-}
-
-func (c *inTurns) wait(ctx context.Context) error {
-	if err := c.turns.Wait(ctx); err != nil {
+	if err := t.Wait(turn); err != nil {
 		return fmt.Errorf("waiting for a turn to call the cloud: %w", err)
 	}
-	return nil
+	return next(ctx)
 }
 
 // Turns are given out at a steady pace, as a queue says. While there are no calls up to burst of
