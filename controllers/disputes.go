@@ -29,7 +29,7 @@ const (
 // groups: those have keys with a target group.
 type disputes struct {
 	mu sync.Mutex
-	of map[groupKey]dispute
+	of map[lb.GroupKey]dispute
 	// writes is when each step of a load balancer was carried out first, of those that a look may not
 	// find yet. A step that is carried out once more since a look did not find it keeps its time.
 	writes map[lb.Key]map[string]time.Time
@@ -44,7 +44,7 @@ type dispute struct {
 
 // found notes what a look finds undone of what was complete before it, and reports whether it is to
 // be left as it is.
-func (d *disputes) found(k groupKey, undone []string, now time.Time) bool {
+func (d *disputes) found(k lb.GroupKey, undone []string, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	was := d.of[k]
@@ -60,7 +60,7 @@ func (d *disputes) found(k groupKey, undone []string, now time.Time) bool {
 		next.until = now.Add(min(disputeFirst<<min(next.times-undoneMost, 6), disputeMost))
 	}
 	if d.of == nil {
-		d.of = map[groupKey]dispute{}
+		d.of = map[lb.GroupKey]dispute{}
 	}
 	d.of[k] = next
 	return next.until.After(now)
@@ -72,7 +72,7 @@ func (d *disputes) open(key lb.Key, now time.Time) *dispute {
 	defer d.mu.Unlock()
 	var first *dispute
 	for k, found := range d.of {
-		if k.key == key && found.until.After(now) && (first == nil || found.until.Before(first.until)) {
+		if k.Key == key && found.until.After(now) && (first == nil || found.until.Before(first.until)) {
 			first = &found
 		}
 	}
@@ -84,7 +84,7 @@ func (d *disputes) forget(key lb.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for k := range d.of {
-		if k.key == key {
+		if k.Key == key {
 			delete(d.of, k)
 		}
 	}
@@ -104,7 +104,7 @@ func (d *dispute) String() string {
 }
 
 // left is for how long what is undone is left as it is; zero if it is not.
-func (d *disputes) left(k groupKey, now time.Time) time.Duration {
+func (d *disputes) left(k lb.GroupKey, now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return max(0, d.of[k].until.Sub(now))
@@ -125,10 +125,10 @@ func undoneSince(before *lb.Observed, o outcome) []string {
 // undone; nil if nothing is. A look counts that could be compared with one before it.
 func (r *reconciler) judgeDispute(compared bool, key lb.Key, undone []string) *dispute {
 	now := time.Now()
-	if compared && r.disputes.left(groupKey{key: key}, now) == 0 {
+	if compared && r.disputes.left(lb.GroupKey{Key: key}, now) == 0 {
 		certain := r.disputes.written(key, undone, now)
 		if len(certain) > 0 || len(undone) == 0 {
-			r.disputes.found(groupKey{key: key}, certain, now)
+			r.disputes.found(lb.GroupKey{Key: key}, certain, now)
 		}
 	}
 	return r.disputes.open(key, now)
@@ -177,15 +177,15 @@ func stepsOf(p plan.Plan) []string {
 // leave is for how long the members of a target group are left as they are, which others have
 // changed: they are those that are present, not those that were set. What the Service asks for anew
 // is written all the same, as under a pause.
-func (r *registrar) leave(ctx context.Context, k groupKey, t tracked, present, want []lb.Target) time.Duration {
+func (r *registrar) leave(ctx context.Context, k lb.GroupKey, t tracked, present, want []lb.Target) time.Duration {
 	now := time.Now()
 	if t.doubted && r.disputes.left(k, now) == 0 {
 		var undone []string
 		if !sameTargets(t.members, present) {
-			undone = []string{"the targets of " + string(k.id)}
+			undone = []string{"the targets of " + string(k.ID)}
 		}
 		if r.disputes.found(k, undone, now) {
-			r.disputed(ctx, k.key)
+			r.disputed(ctx, k.Key)
 		}
 		r.book.note(k, func(known *tracked) { known.doubted = false }) // once
 	}

@@ -40,8 +40,8 @@ func TestWhatIsUndoneTwiceIsLeft(t *testing.T) {
 			var d disputes
 			now := time.Unix(0, 0)
 			for i, undone := range c.found {
-				d.found(groupKey{key: benchKey}, undone, now)
-				if left := d.left(groupKey{key: benchKey}, now); left != c.waits[i] {
+				d.found(lb.GroupKey{Key: benchKey}, undone, now)
+				if left := d.left(lb.GroupKey{Key: benchKey}, now); left != c.waits[i] {
 					t.Errorf("after look %d it is left for %s, want %s", i, left, c.waits[i])
 				}
 				if open := d.open(benchKey, now); (open != nil) != (c.waits[i] > 0) {
@@ -89,7 +89,7 @@ func TestARuleThatIsUndoneTwiceIsLeft(t *testing.T) {
 	if n := b.rules(); n != rules-1 {
 		t.Errorf("meanwhile there are %d rules, want %d", n, rules-1)
 	}
-	b.disputes.of[groupKey{key: benchKey}] = dispute{undone: b.disputes.of[groupKey{key: benchKey}].undone, times: 2}
+	b.disputes.of[lb.GroupKey{Key: benchKey}] = dispute{undone: b.disputes.of[lb.GroupKey{Key: benchKey}].undone, times: 2}
 	b.reconciles()
 	if n := b.rules(); n != rules {
 		t.Errorf("after the wait there are %d rules, want %d", n, rules)
@@ -97,7 +97,7 @@ func TestARuleThatIsUndoneTwiceIsLeft(t *testing.T) {
 	b.undo()
 	b.later()
 	b.reconciles()
-	if left := b.disputes.left(groupKey{key: benchKey}, time.Now()); left < 15*time.Minute {
+	if left := b.disputes.left(lb.GroupKey{Key: benchKey}, time.Now()); left < 15*time.Minute {
 		t.Errorf("the second wait is %s, want 20m", left)
 	}
 }
@@ -272,15 +272,15 @@ func (b *bench) says(kind, reason string) {
 
 // Members that others change twice in a row stay as they are. Pods come and go all the same.
 func TestMembersThatAreUndoneTwiceAreLeft(t *testing.T) {
-	k := groupKey{benchKey, "shop/web:80"}
+	k := lb.GroupKey{Key: benchKey, ID: "shop/web:80"}
 	told := 0
 	r := &registrar{book: newTargetBook(), disputes: &disputes{}, disputed: func(context.Context, lb.Key) { told++ }}
 	ours, theirs := []lb.Target{{Address: "10.0.0.1", Port: 80}}, []lb.Target{{Address: "10.9.9.9", Port: 80}}
 	group := tracked{members: ours, known: true, set: time.Now().Add(-time.Hour)}
 	look := func(present, want []lb.Target) time.Duration {
 		r.book.groups[k] = &group
-		r.book.wake = make(chan event.TypedGenericEvent[groupKey], 1)
-		r.book.doubt(t.Context(), k.key)
+		r.book.wake = make(chan event.TypedGenericEvent[lb.GroupKey], 1)
+		r.book.doubt(t.Context(), k.Key)
 		now, _ := r.book.look(k)
 		left := r.leave(t.Context(), k, now, present, want)
 		group.known = true

@@ -93,8 +93,8 @@ func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 	for _, s := range services {
 		for _, key := range g.directory.On(s) {
 			for _, id := range g.targets.expected(key, s) {
-				state, err := g.state(ctx, pod, groupKey{key, id})
-				v.findings, errs = append(v.findings, finding{groupKey{key, id}, state}), append(errs, err)
+				state, err := g.state(ctx, pod, lb.GroupKey{Key: key, ID: id})
+				v.findings, errs = append(v.findings, finding{lb.GroupKey{Key: key, ID: id}, state}), append(errs, err)
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func (g *gatekeeper) named(ctx context.Context, ing *networkingv1.Ingress) (map[
 
 // state is how a Pod is as a target of a group. The cloud is asked only about those that are
 // registered.
-func (g *gatekeeper) state(ctx context.Context, pod *corev1.Pod, k groupKey) (string, error) {
+func (g *gatekeeper) state(ctx context.Context, pod *corev1.Pod, k lb.GroupKey) (string, error) {
 	t, ok := g.targets.look(k)
 	if !ok {
 		return stateMissing, nil
@@ -205,7 +205,7 @@ func (g *gatekeeper) sources(from cache.Cache) []source.TypedSource[types.Namesp
 // share the answer.
 type inquiries struct {
 	mu sync.Mutex
-	of map[groupKey]*inquiry
+	of map[lb.GroupKey]*inquiry
 }
 
 // An inquiry is one answer, good for a while.
@@ -217,25 +217,25 @@ type inquiry struct {
 }
 
 // ask asks no more often than once in a while.
-func (i *inquiries) ask(ctx context.Context, cloud providers.Provider, k groupKey) ([]lb.TargetHealth, error) {
+func (i *inquiries) ask(ctx context.Context, cloud providers.Provider, k lb.GroupKey) ([]lb.TargetHealth, error) {
 	q := i.about(k)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if time.Since(q.at) >= soonest {
-		q.said, q.err = cloud.Targets(ctx, k.key, k.id)
+		q.said, q.err = cloud.Targets(ctx, k.Key, k.ID)
 		q.at = time.Now()
 	}
 	return q.said, q.err
 }
 
 // about is the answer of a group. Those that nobody has asked for lately are dropped.
-func (i *inquiries) about(k groupKey) *inquiry {
+func (i *inquiries) about(k lb.GroupKey) *inquiry {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.of[k] == nil {
-		maps.DeleteFunc(i.of, func(_ groupKey, q *inquiry) bool { return q.old() })
+		maps.DeleteFunc(i.of, func(_ lb.GroupKey, q *inquiry) bool { return q.old() })
 		if i.of == nil {
-			i.of = map[groupKey]*inquiry{}
+			i.of = map[lb.GroupKey]*inquiry{}
 		}
 		i.of[k] = &inquiry{}
 	}

@@ -32,7 +32,7 @@ import (
 type gauges struct {
 	*gatherer
 	backlog    *queue.Backlog[lb.Key]
-	late       *queue.Backlog[groupKey]
+	late       *queue.Backlog[lb.GroupKey]
 	counters   *counters
 	waiting    *waitings
 	unassigned *unassignedReconciler

@@ -176,7 +176,7 @@ func (w *wiring) reconciler(ctx context.Context) *reconciler {
 		finalizers: &finalizers{writer: w.GetClient()},
 		events:     events.NewRecorder(w.GetClient(), w.GetAPIReader()),
 		targets:    newTargetBook(),
-		late:       &queue.Backlog[groupKey]{},
+		late:       &queue.Backlog[lb.GroupKey]{},
 		ended:      ctx.Done(),
 		wake:       make(chan event.TypedGenericEvent[lb.Key], 1024),
 		unassigned: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
@@ -203,10 +203,10 @@ func (w *wiring) addTargets(ctx context.Context, r *reconciler) error {
 		waiting: &r.waiting, waits: r.waitsLong, backlog: r.late, took: r.metrics.Took(queue.TargetsLoop),
 		registered: r.registered, crowded: r.crowded,
 	}
-	return queue.Controller[groupKey]{
+	return queue.Controller[lb.GroupKey]{
 		Liveness: w.liveness, Caches: w.caches,
 		Name: queue.TargetsLoop, Parallel: cmp.Or(w.TargetWorkers, 4), Reconciler: targets, Sources: targets.sources(w.GetCache()),
-		About: func(k groupKey) []any { return []any{"loadBalancer", k.key, "targetGroup", k.id} },
+		About: func(k lb.GroupKey) []any { return []any{"loadBalancer", k.Key, "targetGroup", k.ID} },
 	}.AddTo(ctx, w, w.Logger)
 }
 

@@ -58,7 +58,7 @@ func TestAServiceThatIsMissingIsNotWaitedForLong(t *testing.T) {
 		"it lacks the port, so that no pod can listen on it":   {services: service(corev1.ServicePort{Port: 81}), port: "80", waited: absentTimeout, over: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &reconciler{waits: waits{of: map[groupKey]*await{{key, group}: {waited: c.waited, last: time.Now()}}}}
+			r := &reconciler{waits: waits{of: map[lb.GroupKey]*await{{Key: key, ID: group}: {waited: c.waited, last: time.Now()}}}}
 			seen := &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: group, Service: "shop/web", Port: c.port}}}}
 			snap := &gathering{Snapshot: ingress.Snapshot{Key: key, Objects: ingress.Objects{Services: c.services, EndpointSlices: c.slices}}}
 			r.assumeWarm(t.Context(), snap, seen)
@@ -109,7 +109,7 @@ func TestDue(t *testing.T) {
 
 func TestWaitsEnd(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	web, api := groupKey{"a", "web"}, groupKey{"a", "api"}
+	web, api := lb.GroupKey{Key: "a", ID: "web"}, lb.GroupKey{Key: "a", ID: "api"}
 	await := func(groups ...lb.GroupID) (pending []plan.Step) {
 		for _, g := range groups {
 			pending = append(pending, plan.AwaitTargets{Group: g})
@@ -120,31 +120,31 @@ func TestWaitsEnd(t *testing.T) {
 	seen := func(key lb.Key) *lb.Observed {
 		return &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "api"}}, {TargetGroup: lb.TargetGroup{ID: "web"}}}}
 	}
-	over := func(when string, now time.Time, want map[groupKey]bool) {
+	over := func(when string, now time.Time, want map[lb.GroupKey]bool) {
 		t.Helper()
 		for k, want := range want {
 			if got := w.over(k, time.Minute, now); got != want {
-				t.Errorf("%s: the wait for %s is over: %v, want %v", when, k.id, got, want)
+				t.Errorf("%s: the wait for %s is over: %v, want %v", when, k.ID, got, want)
 			}
 		}
 	}
 	w.note(seen("a"), await("web"), false, at)
 	w.note(seen("a"), await("web", "api"), false, at.Add(30*time.Second))
-	over("before a minute", at.Add(59*time.Second), map[groupKey]bool{web: false, api: false})
-	over("after a minute", at.Add(time.Minute), map[groupKey]bool{web: true, api: false, {"b", "web"}: false})
+	over("before a minute", at.Add(59*time.Second), map[lb.GroupKey]bool{web: false, api: false})
+	over("after a minute", at.Add(time.Minute), map[lb.GroupKey]bool{web: true, api: false, {Key: "b", ID: "web"}: false})
 	w.note(seen("a"), nil, false, at.Add(time.Minute))
-	over("after a plan that failed elsewhere", at.Add(time.Minute), map[groupKey]bool{web: true})
+	over("after a plan that failed elsewhere", at.Add(time.Minute), map[lb.GroupKey]bool{web: true})
 	w.note(seen("b"), nil, true, at.Add(time.Minute))
-	over("after another load balancer's plan", at.Add(time.Minute), map[groupKey]bool{web: true})
+	over("after another load balancer's plan", at.Add(time.Minute), map[lb.GroupKey]bool{web: true})
 	w.note(seen("a"), nil, true, at.Add(time.Minute))
-	over("after the plan", at.Add(time.Hour), map[groupKey]bool{web: false, api: false})
+	over("after the plan", at.Add(time.Hour), map[lb.GroupKey]bool{web: false, api: false})
 }
 
 // What passes while nothing was waited for is no patience: a load balancer that is paused, plans
 // that fail, a process that stands still.
 func TestPatienceCountsOnlyWaiting(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	web := groupKey{"a", "web"}
+	web := lb.GroupKey{Key: "a", ID: "web"}
 	pending := []plan.Step{plan.AwaitTargets{Group: "web"}}
 	cold := &lb.Observed{Key: "a", TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "web"}}}}
 	warm := cold.Clone()
@@ -180,7 +180,7 @@ func TestPatienceCountsOnlyWaiting(t *testing.T) {
 // not counted.
 func TestAGroupThatTookOverIsNotWaitedForAgain(t *testing.T) {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	web := groupKey{"a", "web"}
+	web := lb.GroupKey{Key: "a", ID: "web"}
 	pending := []plan.Step{plan.AwaitTargets{Group: "web"}}
 	cold := &lb.Observed{Key: "a", TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "web"}}}}
 	warm := cold.Clone()

@@ -32,7 +32,7 @@ const mostBetween = 30 * time.Second
 // waits holds how long target groups have been waited for.
 type waits struct {
 	mu sync.Mutex
-	of map[groupKey]*await
+	of map[lb.GroupKey]*await
 }
 
 // An await is how long a target group has been waited for.
@@ -48,11 +48,11 @@ func (w *waits) note(seen *lb.Observed, pending []plan.Step, done bool, now time
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.of == nil {
-		w.of = map[groupKey]*await{}
+		w.of = map[lb.GroupKey]*await{}
 	}
 	for k, a := range w.of {
-		group := seen.TargetGroup(k.id)
-		if k.key == seen.Key && (done || group == nil || group.Ready && !a.lost) {
+		group := seen.TargetGroup(k.ID)
+		if k.Key == seen.Key && (done || group == nil || group.Ready && !a.lost) {
 			delete(w.of, k)
 		}
 	}
@@ -61,7 +61,7 @@ func (w *waits) note(seen *lb.Observed, pending []plan.Step, done bool, now time
 		if !ok {
 			continue
 		}
-		k := groupKey{seen.Key, step.Group}
+		k := lb.GroupKey{Key: seen.Key, ID: step.Group}
 		a := w.of[k]
 		if a == nil {
 			a = &await{last: now}
@@ -79,7 +79,7 @@ func (w *waits) first(key lb.Key) time.Time {
 	defer w.mu.Unlock()
 	var out time.Time
 	for k, a := range w.of {
-		if since := a.last.Add(-a.waited); k.key == key && (out.IsZero() || since.Before(out)) {
+		if since := a.last.Add(-a.waited); k.Key == key && (out.IsZero() || since.Before(out)) {
 			out = since
 		}
 	}
@@ -87,7 +87,7 @@ func (w *waits) first(key lb.Key) time.Time {
 }
 
 // over reports whether a group has been waited for long enough.
-func (w *waits) over(k groupKey, limit time.Duration, now time.Time) bool {
+func (w *waits) over(k lb.GroupKey, limit time.Duration, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a := w.of[k]
@@ -106,7 +106,7 @@ func (r *reconciler) assumeWarm(ctx context.Context, g *gathering, seen *lb.Obse
 		if !g.expects(group.TargetGroup) {
 			limit = min(limit, absentTimeout)
 		}
-		if !group.Ready && r.waits.over(groupKey{g.Key, group.ID}, limit, time.Now()) {
+		if !group.Ready && r.waits.over(lb.GroupKey{Key: g.Key, ID: group.ID}, limit, time.Now()) {
 			log.FromContext(ctx).Info("a target group takes over without a healthy target, for it was waited for long enough", "group", group.ID)
 			plan.AwaitTargets{Group: group.ID}.Do(seen, plan.Result{})
 		}

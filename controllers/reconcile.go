@@ -38,7 +38,7 @@ type reconciler struct {
 	// backlog is the changes of load balancers that the cloud does not have yet, and late those of
 	// their targets.
 	backlog queue.Backlog[lb.Key]
-	late    *queue.Backlog[groupKey]
+	late    *queue.Backlog[lb.GroupKey]
 	waits   waits
 	rules   foreignRules
 	// readOnly says that plans are reported, and nothing else is written.

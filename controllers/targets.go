@@ -28,14 +28,6 @@ import (
 // This file keeps the members of target groups, in a loop of its own: pods come and go without any
 // load balancer being reconciled, and go on doing so while a configuration is broken.
 
-// A groupKey is a target group of a load balancer.
-type groupKey struct {
-	key lb.Key
-	id  lb.GroupID
-}
-
-func (k groupKey) String() string { return string(k.key) + " " + string(k.id) }
-
 // A tracked group is one that exists in the cloud.
 type tracked struct {
 	class   *ingress.Class
@@ -65,10 +57,10 @@ type expectation struct {
 // A targetBook is the target groups that exist, as the plans that made them left them.
 type targetBook struct {
 	mu     sync.Mutex
-	groups map[groupKey]*tracked
-	by     map[cluster.Ref]map[groupKey]bool // Service
+	groups map[lb.GroupKey]*tracked
+	by     map[cluster.Ref]map[lb.GroupKey]bool // Service
 	wanted map[lb.Key]expectation
-	wake   chan event.TypedGenericEvent[groupKey]
+	wake   chan event.TypedGenericEvent[lb.GroupKey]
 	ended  <-chan struct{} // closed when the operator is to end, and nothing reads wake any more
 	// instances is closed once a group has had Nodes for targets.
 	instances chan struct{}
@@ -77,8 +69,8 @@ type targetBook struct {
 
 func newTargetBook() *targetBook {
 	return &targetBook{
-		groups: map[groupKey]*tracked{}, by: map[cluster.Ref]map[groupKey]bool{}, wanted: map[lb.Key]expectation{},
-		wake:      make(chan event.TypedGenericEvent[groupKey], 1024),
+		groups: map[lb.GroupKey]*tracked{}, by: map[cluster.Ref]map[lb.GroupKey]bool{}, wanted: map[lb.Key]expectation{},
+		wake:      make(chan event.TypedGenericEvent[lb.GroupKey], 1024),
 		instances: make(chan struct{}),
 	}
 }
@@ -87,11 +79,11 @@ func newTargetBook() *targetBook {
 // targets than before, are looked after at once.
 func (b *targetBook) track(ctx context.Context, key lb.Key, class *ingress.Class, caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
 	b.mu.Lock()
-	var fresh []groupKey
+	var fresh []lb.GroupKey
 	there := map[lb.GroupID]bool{}
 	for _, g := range groups {
 		there[g.ID] = true
-		k := groupKey{key, g.ID}
+		k := lb.GroupKey{Key: key, ID: g.ID}
 		if b.groups[k] == nil {
 			b.groups[k] = &tracked{}
 			fresh = append(fresh, k)
@@ -107,7 +99,7 @@ func (b *targetBook) track(ctx context.Context, key lb.Key, class *ingress.Class
 		}
 	}
 	for k, t := range b.groups {
-		if k.key == key && !there[k.id] {
+		if k.Key == key && !there[k.ID] {
 			delete(b.groups, k)
 			multimap.Remove(b.by, cluster.RefFrom(cluster.KindService, t.backend.Service), k)
 		}
@@ -117,10 +109,10 @@ func (b *targetBook) track(ctx context.Context, key lb.Key, class *ingress.Class
 }
 
 // awaken has the members of target groups looked after.
-func (b *targetBook) awaken(ctx context.Context, groups ...groupKey) {
+func (b *targetBook) awaken(ctx context.Context, groups ...lb.GroupKey) {
 	for _, k := range groups {
 		select {
-		case b.wake <- event.TypedGenericEvent[groupKey]{Object: k}:
+		case b.wake <- event.TypedGenericEvent[lb.GroupKey]{Object: k}:
 		case <-ctx.Done(): // the operator is about to end
 			return
 		case <-b.ended:
@@ -133,9 +125,9 @@ func (b *targetBook) awaken(ctx context.Context, groups ...groupKey) {
 // the load balancer was looked at anew, and what was seen of them then is not asked for again.
 func (b *targetBook) doubt(ctx context.Context, key lb.Key) {
 	b.mu.Lock()
-	var doubted []groupKey
+	var doubted []lb.GroupKey
 	for k, t := range b.groups {
-		if k.key == key && t.known {
+		if k.Key == key && t.known {
 			t.known, t.doubted = false, time.Since(t.set) > lagged
 			doubted = append(doubted, k)
 		}
@@ -145,7 +137,7 @@ func (b *targetBook) doubt(ctx context.Context, key lb.Key) {
 }
 
 // doubtOne does so for one target group.
-func (b *targetBook) doubtOne(ctx context.Context, k groupKey) {
+func (b *targetBook) doubtOne(ctx context.Context, k lb.GroupKey) {
 	b.note(k, func(t *tracked) { t.known = false })
 	b.awaken(ctx, k)
 }
@@ -189,19 +181,19 @@ func (b *targetBook) expected(key lb.Key, service cluster.Ref) []lb.GroupID {
 }
 
 // leaves reports whether a group is there that its load balancer is not going to have.
-func (b *targetBook) leaves(k groupKey) bool {
+func (b *targetBook) leaves(k lb.GroupKey) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	next, known := b.wanted[k.key]
-	_, wanted := next.groups[k.id]
+	next, known := b.wanted[k.Key]
+	_, wanted := next.groups[k.ID]
 	return known && !wanted
 }
 
 // of are the target groups of a Service.
-func (b *targetBook) of(service cluster.Ref) []groupKey {
+func (b *targetBook) of(service cluster.Ref) []lb.GroupKey {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var out []groupKey
+	var out []lb.GroupKey
 	for k := range b.by[service] {
 		out = append(out, k)
 	}
@@ -209,10 +201,10 @@ func (b *targetBook) of(service cluster.Ref) []groupKey {
 }
 
 // onInstances are the target groups that have Nodes for targets.
-func (b *targetBook) onInstances() []groupKey {
+func (b *targetBook) onInstances() []lb.GroupKey {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var out []groupKey
+	var out []lb.GroupKey
 	for k, t := range b.groups {
 		if t.backend.TargetType == v1alpha1.TargetTypeInstance {
 			out = append(out, k)
@@ -222,7 +214,7 @@ func (b *targetBook) onInstances() []groupKey {
 }
 
 // look is a copy of what is known of a group.
-func (b *targetBook) look(k groupKey) (tracked, bool) {
+func (b *targetBook) look(k lb.GroupKey) (tracked, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.groups[k]
@@ -233,12 +225,12 @@ func (b *targetBook) look(k groupKey) (tracked, bool) {
 }
 
 // elsewhere is how many targets the other groups of a load balancer have, as far as is known.
-func (b *targetBook) elsewhere(k groupKey) int {
+func (b *targetBook) elsewhere(k lb.GroupKey) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := 0
 	for other, t := range b.groups {
-		if other.key == k.key && other != k {
+		if other.Key == k.Key && other != k {
 			n += len(t.members)
 		}
 	}
@@ -247,7 +239,7 @@ func (b *targetBook) elsewhere(k groupKey) int {
 
 // portsBeside are the ports that the other groups of a load balancer that belong to the same
 // namespace have targets on, and health checks.
-func (b *targetBook) portsBeside(k groupKey) map[int32]bool {
+func (b *targetBook) portsBeside(k lb.GroupKey) map[int32]bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := map[int32]bool{}
@@ -256,13 +248,13 @@ func (b *targetBook) portsBeside(k groupKey) map[int32]bool {
 	}
 	namespace := cluster.RefFrom(cluster.KindService, b.groups[k].backend.Service).Namespace
 	for other, t := range b.groups {
-		if other.key == k.key && other != k && cluster.RefFrom(cluster.KindService, t.backend.Service).Namespace == namespace {
+		if other.Key == k.Key && other != k && cluster.RefFrom(cluster.KindService, t.backend.Service).Namespace == namespace {
 			for _, m := range t.members {
 				out[m.Port] = true
 			}
 		}
 	}
-	for _, g := range b.wanted[k.key].groups {
+	for _, g := range b.wanted[k.Key].groups {
 		if port, err := strconv.ParseInt(g.Health.Port, 10, 32); err == nil && cluster.RefFrom(cluster.KindService, g.Service).Namespace == namespace {
 			out[int32(port)] = true
 		}
@@ -271,7 +263,7 @@ func (b *targetBook) portsBeside(k groupKey) map[int32]bool {
 }
 
 // note changes what is known of a group.
-func (b *targetBook) note(k groupKey, change func(*tracked)) {
+func (b *targetBook) note(k lb.GroupKey, change func(*tracked)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.groups[k]; t != nil {
@@ -292,7 +284,7 @@ type registrar struct {
 	waiting *waitings
 	waits   func(ctx context.Context, key lb.Key)
 	// backlog is the changes that the cloud does not have yet, and took is told how long one took.
-	backlog *queue.Backlog[groupKey]
+	backlog *queue.Backlog[lb.GroupKey]
 	took    func(time.Duration)
 	// registered is told when a target group has got its first members, or lost its last.
 	registered func(ctx context.Context, key lb.Key, group lb.GroupID, some bool)
@@ -302,7 +294,7 @@ type registrar struct {
 }
 
 // Reconcile brings one target group up to date, and measures how long its changes took.
-func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result, error) {
+func (r *registrar) Reconcile(ctx context.Context, k lb.GroupKey) (reconcile.Result, error) {
 	r.backlog.Begin(k)
 	result, err := r.update(ctx, k)
 	if t, _ := r.book.look(k); err != nil || !t.waiting.IsZero() {
@@ -316,19 +308,19 @@ func (r *registrar) Reconcile(ctx context.Context, k groupKey) (reconcile.Result
 
 // update brings one target group up to date. Additions are gathered while more are coming, removals
 // do not wait, unless nobody is left; the provider adds before it removes.
-func (r *registrar) update(ctx context.Context, k groupKey) (reconcile.Result, error) {
+func (r *registrar) update(ctx context.Context, k lb.GroupKey) (reconcile.Result, error) {
 	t, ok := r.book.look(k)
 	if !ok {
 		return reconcile.Result{}, nil // deleted since
 	}
-	ctx = r.waiting.asker(ctx, k.key)
+	ctx = r.waiting.asker(ctx, k.Key)
 	found, outlook, err := r.want(ctx, t)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	if found.Left != t.left {
 		r.book.note(k, func(known *tracked) { known.left = found.Left })
-		r.crowded(ctx, k.key)
+		r.crowded(ctx, k.Key)
 	}
 	if outlook == deserted && r.book.leaves(k) {
 		return reconcile.Result{RequeueAfter: mourning}, nil // it goes whole, unless it is wanted again
@@ -349,7 +341,7 @@ func (r *registrar) update(ctx context.Context, k groupKey) (reconcile.Result, e
 	crowded := len(fits) < len(want)
 	if want = fits; crowded != t.crowded {
 		r.book.note(k, func(known *tracked) { known.crowded = crowded })
-		r.crowded(ctx, k.key)
+		r.crowded(ctx, k.Key)
 	}
 	later := whenLess(crowded)
 	if found.Doubted {
@@ -368,22 +360,22 @@ func (r *registrar) update(ctx context.Context, k groupKey) (reconcile.Result, e
 		})
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	if r.waiting.long(k.key) {
-		r.waits(ctx, k.key)
+	if r.waiting.long(k.Key) {
+		r.waits(ctx, k.Key)
 	}
-	if err := r.cloud.SetTargets(ctx, k.key, k.id, want); err != nil {
+	if err := r.cloud.SetTargets(ctx, k.Key, k.ID, want); err != nil {
 		r.book.note(k, func(known *tracked) { known.known = false })
 		if errors.Is(err, providers.ErrNoRoom) {
 			err = fmt.Errorf("%w: %w", queue.ErrCrowded, err)
 		}
-		return reconcile.Result{}, fmt.Errorf("setting the targets of %s in %s: %w", k.id, k.key, err)
+		return reconcile.Result{}, fmt.Errorf("setting the targets of %s in %s: %w", k.ID, k.Key, err)
 	}
 	r.book.note(k, func(known *tracked) {
 		known.members, known.known, known.waiting, known.set = want, true, time.Time{}, time.Now()
 	})
 	r.backlog.Worked(k)
 	if (len(t.members) == 0) != (len(want) == 0) {
-		r.registered(ctx, k.key, k.id, len(want) > 0)
+		r.registered(ctx, k.Key, k.ID, len(want) > 0)
 	}
 	return later, nil
 }
@@ -452,10 +444,10 @@ func (r *registrar) want(ctx context.Context, t tracked) (found endpoints.Found,
 }
 
 // present is what the cloud has.
-func (r *registrar) present(ctx context.Context, k groupKey) ([]lb.Target, error) {
-	healths, err := r.cloud.Targets(ctx, k.key, k.id)
+func (r *registrar) present(ctx context.Context, k lb.GroupKey) ([]lb.Target, error) {
+	healths, err := r.cloud.Targets(ctx, k.Key, k.ID)
 	if err != nil {
-		return nil, fmt.Errorf("reading the targets of %s in %s: %w", k.id, k.key, err)
+		return nil, fmt.Errorf("reading the targets of %s in %s: %w", k.ID, k.Key, err)
 	}
 	var out []lb.Target
 	for _, h := range healths {

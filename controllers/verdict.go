@@ -29,7 +29,7 @@ type visit struct {
 
 // A finding is how a Pod is as a target of one group, in the cloud's words or ours.
 type finding struct {
-	group groupKey
+	group lb.GroupKey
 	state string
 }
 
@@ -73,7 +73,7 @@ func (v visit) verdict() corev1.PodCondition {
 func (v visit) waiting() string {
 	for _, f := range v.findings {
 		if f.state != healthy {
-			return fmt.Sprintf("%s of %s: %s", f.group.id, f.group.key, f.state)
+			return fmt.Sprintf("%s of %s: %s", f.group.ID, f.group.Key, f.state)
 		}
 	}
 	if !v.settled || len(v.findings) == 0 && v.waited < unclaimed {
@@ -85,7 +85,7 @@ func (v visit) waiting() string {
 func (v visit) groups() string {
 	var out []string
 	for _, f := range v.findings {
-		out = append(out, fmt.Sprintf("%s of %s", f.group.id, f.group.key))
+		out = append(out, fmt.Sprintf("%s of %s", f.group.ID, f.group.Key))
 	}
 	return strings.Join(out, ", ")
 }

@@ -15,7 +15,7 @@ func TestVerdictsOnPodsThatWait(t *testing.T) {
 	in := func(states ...string) []finding {
 		var out []finding
 		for i, s := range states {
-			out = append(out, finding{groupKey{lb.Key([]string{"a", "b"}[i]), "shop/web:80"}, s})
+			out = append(out, finding{lb.GroupKey{Key: lb.Key([]string{"a", "b"}[i]), ID: "shop/web:80"}, s})
 		}
 		return out
 	}

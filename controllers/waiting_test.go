@@ -278,7 +278,7 @@ func TestNothingIsSentForGoodWhenTheOperatorEnds(t *testing.T) {
 		defer cancel()
 		r.awaken(ctx, []lb.Key{"a", "b"})
 		r.lookAfter(ctx, []string{"shop/a"})
-		r.targets.awaken(ctx, groupKey{"a", "g"})
+		r.targets.awaken(ctx, lb.GroupKey{Key: "a", ID: "g"})
 		if took := time.Since(began); took > 0 {
 			t.Errorf("it takes %s", took)
 		}

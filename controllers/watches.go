@@ -59,17 +59,17 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 }
 
 // sources are what the registrar of targets is woken by.
-func (r *registrar) sources(from cache.Cache) []source.TypedSource[groupKey] {
-	return []source.TypedSource[groupKey]{
-		queue.Watch(from, &discoveryv1.EndpointSlice{}, queue.ChangedAtAll, queue.Recording(r.backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []groupKey {
+func (r *registrar) sources(from cache.Cache) []source.TypedSource[lb.GroupKey] {
+	return []source.TypedSource[lb.GroupKey]{
+		queue.Watch(from, &discoveryv1.EndpointSlice{}, queue.ChangedAtAll, queue.Recording(r.backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []lb.GroupKey {
 			return r.book.of(cluster.RefTo(cluster.KindService, s.Namespace, s.Labels[discoveryv1.LabelServiceName]))
 		})),
-		queue.Watch(from, &corev1.Service{}, changedPorts, queue.Recording(r.backlog, func(_ context.Context, s *corev1.Service) []groupKey {
+		queue.Watch(from, &corev1.Service{}, changedPorts, queue.Recording(r.backlog, func(_ context.Context, s *corev1.Service) []lb.GroupKey {
 			return r.book.of(cluster.RefOf(cluster.KindService, s))
 		})),
 		r.watchNodes(from),
 		r.watchPods(from),
-		source.TypedChannel(r.book.wake, &handler.TypedFuncs[groupKey, groupKey]{GenericFunc: queue.EnqueueItself[groupKey]}),
+		source.TypedChannel(r.book.wake, &handler.TypedFuncs[lb.GroupKey, lb.GroupKey]{GenericFunc: queue.EnqueueItself[lb.GroupKey]}),
 	}
 }
 
@@ -206,17 +206,17 @@ func changedPorts(before, after client.Object) bool {
 
 // watchPods wakes the target groups of a Pod that may be a target from now on, or may not any more,
 // by its address or though it is not ready: its endpoints do not change for that.
-func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
+func (r *registrar) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey] {
 	return queue.Watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
 		was, is := before.(*corev1.Pod), after.(*corev1.Pod)
 		return endpoints.WaitsForGate(was) != endpoints.WaitsForGate(is) || endpoints.Ended(was) != endpoints.Ended(is) ||
 			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)
-	}, queue.Recording(r.backlog, func(ctx context.Context, pod *corev1.Pod) []groupKey {
+	}, queue.Recording(r.backlog, func(ctx context.Context, pod *corev1.Pod) []lb.GroupKey {
 		services, err := r.pods.ServicesListing(ctx, pod)
 		if err != nil {
 			return nil // the cache is being stopped
 		}
-		var out []groupKey
+		var out []lb.GroupKey
 		for s := range services {
 			out = append(out, r.book.of(s)...)
 		}
@@ -225,9 +225,9 @@ func (r *registrar) watchPods(from cache.Cache) source.TypedSource[groupKey] {
 }
 
 // watchNodes wakes the target groups that have Nodes for targets, from when there is one.
-func (r *registrar) watchNodes(from cache.Cache) source.TypedSource[groupKey] {
-	nodes := queue.Watch(from, &corev1.Node{}, cluster.ChangedAddresses, queue.Recording(r.backlog, func(context.Context, *corev1.Node) []groupKey { return r.book.onInstances() }))
-	return source.TypedFunc[groupKey](func(ctx context.Context, q queue.Queue[groupKey]) error {
+func (r *registrar) watchNodes(from cache.Cache) source.TypedSource[lb.GroupKey] {
+	nodes := queue.Watch(from, &corev1.Node{}, cluster.ChangedAddresses, queue.Recording(r.backlog, func(context.Context, *corev1.Node) []lb.GroupKey { return r.book.onInstances() }))
+	return source.TypedFunc[lb.GroupKey](func(ctx context.Context, q queue.Queue[lb.GroupKey]) error {
 		go func() {
 			select {
 			case <-r.book.instances:
