@@ -24,6 +24,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers/fake"
+
+	"fairlead.dev/fairlead/controllers/disputes"
 )
 
 // This file is a reconciler without a manager, for tests of single decisions: the API server and
@@ -111,6 +113,7 @@ func (b *bench) succeed() {
 		finalizers: &finalizers{writer: b.Client},
 		events:     events.NewRecorder(b.Client, b.Client),
 		targets:    newTargetBook(),
+		disputes:   &disputes.Disputes{},
 		wake:       make(chan event.TypedGenericEvent[lb.Key], 1024),
 		unassigned: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 		metrics:    metrics.NewRecorder(metrics.NewRequests(), "", nil),

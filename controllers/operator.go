@@ -30,6 +30,8 @@ import (
 	"fairlead.dev/fairlead/providers"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/controllers/disputes"
 )
 
 // This file wires the operator.
@@ -176,6 +178,7 @@ func (w *wiring) reconciler(ctx context.Context) *reconciler {
 		finalizers: &finalizers{writer: w.GetClient()},
 		events:     events.NewRecorder(w.GetClient(), w.GetAPIReader()),
 		targets:    newTargetBook(),
+		disputes:   &disputes.Disputes{},
 		late:       &queue.Backlog[lb.GroupKey]{},
 		ended:      ctx.Done(),
 		wake:       make(chan event.TypedGenericEvent[lb.Key], 1024),
@@ -199,7 +202,7 @@ func (w *wiring) addLoadBalancers(ctx context.Context, r *reconciler) error {
 
 func (w *wiring) addTargets(ctx context.Context, r *reconciler) error {
 	targets := &registrar{
-		cache: w.GetClient(), pods: w.pods, cloud: r.cloud, book: r.targets, disputes: &r.disputes, disputed: r.crowded,
+		cache: w.GetClient(), pods: w.pods, cloud: r.cloud, book: r.targets, disputes: r.disputes, disputed: r.crowded,
 		waiting: &r.waiting, waits: r.waitsLong, backlog: r.late, took: r.metrics.Took(queue.TargetsLoop),
 		registered: r.registered, crowded: r.crowded,
 	}

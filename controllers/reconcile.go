@@ -19,6 +19,8 @@ import (
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/model/ingress"
+
+	"fairlead.dev/fairlead/controllers/disputes"
 )
 
 // A reconciler reconciles one load balancer at a time: from the objects that ask for it to the
@@ -33,8 +35,10 @@ type reconciler struct {
 	metrics    *metrics.Recorder
 	counters   counters
 	// disputes are the steps that another writer undoes.
-	disputes disputes
-	waiting  waitings
+	disputes *disputes.Disputes
+	// writes are the steps that an observation may not find yet.
+	writes  writes
+	waiting waitings
 	// backlog is the changes of load balancers that the cloud does not have yet, and late those of
 	// their targets.
 	backlog queue.Backlog[lb.Key]
@@ -103,7 +107,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 		r.carryOut(ctx, &o)
 		if !todo.Empty() {
 			r.wrote(key)
-			r.disputes.wrote(key, stepsOf(todo), undone, time.Now())
+			r.writes.add(key, stepsOf(todo), undone, time.Now())
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportFor)

@@ -30,6 +30,8 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/printable"
+
+	"fairlead.dev/fairlead/controllers/disputes"
 )
 
 // This file tells people what came of a reconcile, lets go of what is done with, and says when to
@@ -47,7 +49,7 @@ type outcome struct {
 	// withheld is why the plan was not carried out; "" if it was
 	withheld string
 	// dispute is what another writer undoes; nil if none does.
-	dispute *dispute
+	dispute *disputes.Dispute
 	// unread says that something that compiling needs could not be read, and was taken for what it
 	// was.
 	unread bool
@@ -97,14 +99,15 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		wait = queue.Sooner(wait, max(left, queue.AfterConflict))
 	}
 	if o.dispute != nil {
-		wait = queue.Sooner(wait, max(time.Until(o.dispute.until), queue.AfterConflict))
+		wait = queue.Sooner(wait, max(time.Until(o.dispute.Until), queue.AfterConflict))
 	}
 	if slices.ContainsFunc(waits, func(w reasonToWait) bool { return w.reason == v1alpha1.ReasonRateLimited }) {
 		wait = queue.Sooner(wait, untilSeenOver)
 	}
 	if o.finished(&next) && err == nil {
 		r.gone(key)
-		r.disputes.forget(key)
+		r.disputes.Forget(key)
+		r.writes.forget(key)
 		r.events.Forget(key)
 		r.targets.forget(key)
 		r.rules.forget(key)

@@ -23,6 +23,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
+
+	"fairlead.dev/fairlead/controllers/disputes"
 )
 
 // This file keeps the members of target groups, in a loop of its own: pods come and go without any
@@ -278,7 +280,7 @@ type registrar struct {
 	cloud providers.Provider
 	book  *targetBook
 	// disputes are what others undo, and disputed is told when they have done so too often.
-	disputes *disputes
+	disputes *disputes.Disputes
 	disputed func(ctx context.Context, key lb.Key)
 	// waiting is what load balancers wait for, and waits is told when they have for long.
 	waiting *waitings
@@ -489,4 +491,29 @@ func due(have, want []lb.Target, next outlook, waiting, now time.Time) (wait tim
 		return patience, true
 	}
 	return max(0, waiting.Add(patience).Sub(now)), true
+}
+
+// leave is for how long the members of a target group are left as they are, which others have
+// changed: they are those that are present, not those that were set. What the Service asks for anew
+// is written all the same, as under a pause.
+func (r *registrar) leave(ctx context.Context, k lb.GroupKey, t tracked, present, want []lb.Target) time.Duration {
+	now := time.Now()
+	if t.doubted && r.disputes.Left(k, now) == 0 {
+		var undone []string
+		if !sameTargets(t.members, present) {
+			undone = []string{"the targets of " + string(k.ID)}
+		}
+		if r.disputes.Add(k, undone, now) {
+			r.disputed(ctx, k.Key)
+		}
+		r.book.note(k, func(known *tracked) { known.doubted = false }) // once
+	}
+	if !sameTargets(t.members, want) {
+		return 0
+	}
+	return r.disputes.Left(k, now)
+}
+
+func sameTargets(a, b []lb.Target) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(t lb.Target) bool { return !slices.Contains(b, t) })
 }

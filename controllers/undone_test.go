@@ -14,92 +14,54 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+
+	"fairlead.dev/fairlead/controllers/disputes"
 )
 
 // This file tests what is done where another writer undoes what this operator writes.
 
-func TestWhatIsUndoneTwiceIsLeft(t *testing.T) {
-	a, b, both := []string{"create rule 80/1"}, []string{"modify listener 80"}, []string{"modify listener 80", "create rule 80/1"}
-	cases := map[string]struct {
-		found [][]string // by one look after the other, each an hour after the wait before it
-		waits []time.Duration
-	}{
-		"once":                         {[][]string{a}, []time.Duration{0}},
-		"twice":                        {[][]string{a, a}, []time.Duration{0, 10 * time.Minute}},
-		"something else":               {[][]string{a, b}, []time.Duration{0, 0}},
-		"the same with something else": {[][]string{a, both}, []time.Duration{0, 10 * time.Minute}},
-		"not in a row":                 {[][]string{a, nil, a}, []time.Duration{0, 0, 0}},
-		"again and again":              {[][]string{a, a, a, a, a}, []time.Duration{0, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, 80 * time.Minute}},
-		"until it ends":                {[][]string{a, a, nil, a}, []time.Duration{0, 10 * time.Minute, 0, 0}},
-		"no more than the longest wait": {[][]string{a, a, a, a, a, a, a, a, a, a}, []time.Duration{
-			0, 10 * time.Minute, 20 * time.Minute, 40 * time.Minute, 80 * time.Minute, 160 * time.Minute, 320 * time.Minute, 10 * time.Hour, 10 * time.Hour, 10 * time.Hour,
-		}},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			var d disputes
-			now := time.Unix(0, 0)
-			for i, undone := range c.found {
-				d.found(lb.GroupKey{Key: benchKey}, undone, now)
-				if left := d.left(lb.GroupKey{Key: benchKey}, now); left != c.waits[i] {
-					t.Errorf("after look %d it is left for %s, want %s", i, left, c.waits[i])
-				}
-				if open := d.open(benchKey, now); (open != nil) != (c.waits[i] > 0) {
-					t.Errorf("after look %d the dispute is %v", i, open)
-				}
-				now = now.Add(c.waits[i] + time.Hour)
-				if d.open(benchKey, now) != nil {
-					t.Errorf("after look %d it never ends", i)
-				}
-			}
-			d.forget(benchKey)
-			if len(d.of) > 0 {
-				t.Errorf("what is left is %v", d.of)
-			}
-		})
-	}
-}
-
 // The operator makes a rule again that another writer deleted. When the rule is deleted a second
 // time in a row, the operator leaves it for a while, and the LoadBalancer says so.
 func TestARuleThatIsUndoneTwiceIsLeft(t *testing.T) {
-	b := newBench(t, ask("shop.example", "www.example"), service())
-	b.place()
-	b.settle()
-	rules := b.rules()
-	for round, want := range []struct {
-		rules  int
-		reason string
-	}{
-		{rules, v1alpha1.ReasonAsExpected},
-		{rules - 1, v1alpha1.ReasonDisputed},
-	} {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, ask("shop.example", "www.example"), service())
+		b.place()
+		b.settle()
+		rules := b.rules()
+		for round, want := range []struct {
+			rules  int
+			reason string
+		}{
+			{rules, v1alpha1.ReasonAsExpected},
+			{rules - 1, v1alpha1.ReasonDisputed},
+		} {
+			b.undo()
+			b.later()
+			b.reconciles()
+			if n := b.rules(); n != want.rules {
+				t.Errorf("after round %d there are %d rules, want %d", round, n, want.rules)
+			}
+			b.says(v1alpha1.ConditionDegraded, want.reason)
+		}
+		b.says(v1alpha1.ConditionProgrammed, v1alpha1.ReasonDisputed)
+
+		b.later() // a look finds what the last one found, which is no news
+		b.reconciles()
+		if n := b.rules(); n != rules-1 {
+			t.Errorf("meanwhile there are %d rules, want %d", n, rules-1)
+		}
+		time.Sleep(10 * time.Minute)
+		b.reconciles()
+		if n := b.rules(); n != rules {
+			t.Errorf("after the wait there are %d rules, want %d", n, rules)
+		}
 		b.undo()
 		b.later()
 		b.reconciles()
-		if n := b.rules(); n != want.rules {
-			t.Errorf("after round %d there are %d rules, want %d", round, n, want.rules)
+		if left := b.disputes.Left(lb.GroupKey{Key: benchKey}, time.Now()); left < 15*time.Minute {
+			t.Errorf("the second wait is %s, want 20m", left)
 		}
-		b.says(v1alpha1.ConditionDegraded, want.reason)
-	}
-	b.says(v1alpha1.ConditionProgrammed, v1alpha1.ReasonDisputed)
-
-	b.later() // a look finds what the last one found, which is no news
-	b.reconciles()
-	if n := b.rules(); n != rules-1 {
-		t.Errorf("meanwhile there are %d rules, want %d", n, rules-1)
-	}
-	b.disputes.of[lb.GroupKey{Key: benchKey}] = dispute{undone: b.disputes.of[lb.GroupKey{Key: benchKey}].undone, times: 2}
-	b.reconciles()
-	if n := b.rules(); n != rules {
-		t.Errorf("after the wait there are %d rules, want %d", n, rules)
-	}
-	b.undo()
-	b.later()
-	b.reconciles()
-	if left := b.disputes.left(lb.GroupKey{Key: benchKey}, time.Now()); left < 15*time.Minute {
-		t.Errorf("the second wait is %s, want 20m", left)
-	}
+	})
 }
 
 // Two operators that repair each other's writes at each look, which come faster than reads may lag,
@@ -113,7 +75,7 @@ func TestADisputeIsFoundWhereLooksAreFrequent(t *testing.T) {
 		rules := b.rules()
 		for began := time.Now(); time.Since(began) < 7*time.Minute; time.Sleep(2 * time.Second) {
 			b.reconciles()
-			if b.disputes.open(benchKey, time.Now()) != nil {
+			if b.disputes.First(benchKey, time.Now()) != nil {
 				b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonDisputed)
 				return
 			}
@@ -171,9 +133,9 @@ func TestALateReadIsNoDispute(t *testing.T) {
 	b.settle()
 	for range 4 {
 		b.undo()
-		writes := maps.Clone(b.disputes.writes[benchKey])
+		written := maps.Clone(b.writes.of[benchKey])
 		b.later()
-		b.disputes.writes = map[lb.Key]map[string]time.Time{benchKey: writes}
+		b.writes.of = map[lb.Key]map[string]time.Time{benchKey: written}
 		b.reconciles()
 		b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonAsExpected)
 	}
@@ -206,23 +168,23 @@ func TestFromWhenAStepIsCertainToBeUndone(t *testing.T) {
 		"found, and undone then": {writes: []write{{0, []string{rule}, nil}}, looks: map[time.Duration][]string{lagged: nil}, at: 3 * time.Minute, want: []string{rule}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var d disputes
+			var d writes
 			began := time.Unix(0, 0)
 			for at := time.Duration(0); at < c.at; at += time.Second {
 				for _, w := range c.writes {
 					if w.at == at {
-						d.wrote(benchKey, w.steps, w.again, began.Add(at))
+						d.add(benchKey, w.steps, w.again, began.Add(at))
 					}
 				}
 				if found, looked := c.looks[at]; looked {
-					d.written(benchKey, found, began.Add(at))
+					d.findable(benchKey, found, began.Add(at))
 				}
 			}
-			if got := d.written(benchKey, []string{rule}, began.Add(c.at)); !slices.Equal(got, c.want) || len(d.writes[benchKey]) != c.kept {
-				t.Errorf("certain to be undone is %q, want %q; %d writes are kept, want %d", got, c.want, len(d.writes[benchKey]), c.kept)
+			if got := d.findable(benchKey, []string{rule}, began.Add(c.at)); !slices.Equal(got, c.want) || len(d.of[benchKey]) != c.kept {
+				t.Errorf("certain to be undone is %q, want %q; %d writes are kept, want %d", got, c.want, len(d.of[benchKey]), c.kept)
 			}
 			d.forget(benchKey)
-			if len(d.writes) > 0 {
+			if len(d.of) > 0 {
 				t.Error("what is gone is kept")
 			}
 		})
@@ -251,7 +213,7 @@ func (b *bench) later() {
 	s.until, s.early = time.Time{}, false
 	b.kept[benchKey] = s
 	b.quiet[benchKey] = time.Time{}
-	clear(b.disputes.writes)
+	clear(b.writes.of)
 }
 
 func (b *bench) reconciles() {
@@ -274,7 +236,7 @@ func (b *bench) says(kind, reason string) {
 func TestMembersThatAreUndoneTwiceAreLeft(t *testing.T) {
 	k := lb.GroupKey{Key: benchKey, ID: "shop/web:80"}
 	told := 0
-	r := &registrar{book: newTargetBook(), disputes: &disputes{}, disputed: func(context.Context, lb.Key) { told++ }}
+	r := &registrar{book: newTargetBook(), disputes: &disputes.Disputes{}, disputed: func(context.Context, lb.Key) { told++ }}
 	ours, theirs := []lb.Target{{Address: "10.0.0.1", Port: 80}}, []lb.Target{{Address: "10.9.9.9", Port: 80}}
 	group := tracked{members: ours, known: true, set: time.Now().Add(-time.Hour)}
 	look := func(present, want []lb.Target) time.Duration {
@@ -295,7 +257,7 @@ func TestMembersThatAreUndoneTwiceAreLeft(t *testing.T) {
 	if left := look(theirs, theirs); left > 0 {
 		t.Errorf("another Pod is left for %s", left)
 	}
-	r.disputes.forget(benchKey)
+	r.disputes.Forget(benchKey)
 	for range 3 {
 		group.set = time.Now()
 		if left := look(theirs, ours); left > 0 {
