@@ -20,6 +20,7 @@ import (
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -114,6 +115,7 @@ func (b *bench) succeed() {
 		events:     events.NewRecorder(b.Client, b.Client),
 		targets:    newTargetBook(),
 		disputes:   &disputes.Disputes{},
+		waiting:    &waits.Waits{},
 		wake:       make(chan event.TypedGenericEvent[lb.Key], 1024),
 		unassigned: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 		metrics:    metrics.NewRecorder(metrics.NewRequests(), "", nil),

@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -35,7 +36,7 @@ func emptying(key lb.Key) (*lb.Observed, plan.Plan) {
 func TestADoubtEndsWithTheReadingThatDoesNotShareIt(t *testing.T) {
 	const key = lb.Key("fairlead/shop/web/internal")
 	seen, p := emptying(key)
-	r := &reconciler{gatherer: &gatherer{doubts: &doubts{}}}
+	r := &reconciler{disputes: &disputes.Disputes{}, gatherer: &gatherer{doubts: &doubts{}}}
 	g := &gathering{Snapshot: ingress.Snapshot{Key: key}}
 	for i, step := range []struct {
 		plan plan.Plan

@@ -19,6 +19,7 @@ import (
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -34,7 +35,7 @@ type gauges struct {
 	backlog    *queue.Backlog[lb.Key]
 	late       *queue.Backlog[lb.GroupKey]
 	counters   *counters
-	waiting    *waitings
+	waiting    *waits.Waits
 	unassigned *unassignedReconciler
 }
 
@@ -67,7 +68,11 @@ func (c gauges) take(emit emitter) {
 	for by, n := range held {
 		emit(metrics.OrphansHeldGauge, float64(n), by)
 	}
-	c.waiting.emit(emit)
+	count, longest := c.waiting.Longest()
+	for _, reason := range waits.Reasons() {
+		emit(metrics.WaitingGauge, float64(count[reason]), reason)
+		emit(metrics.WaitingSecondsGauge, longest[reason].Seconds(), reason)
+	}
 	emit(metrics.UnmetGauge, c.backlog.Oldest().Seconds(), queue.BalancersLoop)
 	emit(metrics.UnmetGauge, c.late.Oldest().Seconds(), queue.TargetsLoop)
 	ofFeatures(records, emit)

@@ -9,6 +9,7 @@ import (
 	clientevents "k8s.io/client-go/tools/events"
 
 	"fairlead.dev/fairlead/controllers/defaultclass"
+	"fairlead.dev/fairlead/controllers/waits"
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
@@ -97,7 +98,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	w := newWiring(m, o)
 	r := w.reconciler(ctx)
 	unassigned := &unassignedReconciler{gatherer: r.gatherer, events: r.events, finalizers: r.finalizers, wake: r.unassigned}
-	r.metrics = metrics.NewRecorder(w.Requests, w.Version, gauges{r.gatherer, &r.backlog, r.late, &r.counters, &r.waiting, unassigned}.take)
+	r.metrics = metrics.NewRecorder(w.Requests, w.Version, gauges{r.gatherer, &r.backlog, r.late, &r.counters, r.waiting, unassigned}.take)
 	r.cloud = metrics.Metered(w.Cloud, r.metrics)
 	if err := m.Add(metrics.NewExposition(r.metrics, w.Metrics)); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
@@ -179,6 +180,7 @@ func (w *wiring) reconciler(ctx context.Context) *reconciler {
 		events:     events.NewRecorder(w.GetClient(), w.GetAPIReader()),
 		targets:    newTargetBook(),
 		disputes:   &disputes.Disputes{},
+		waiting:    &waits.Waits{},
 		late:       &queue.Backlog[lb.GroupKey]{},
 		ended:      ctx.Done(),
 		wake:       make(chan event.TypedGenericEvent[lb.Key], 1024),
@@ -203,7 +205,7 @@ func (w *wiring) addLoadBalancers(ctx context.Context, r *reconciler) error {
 func (w *wiring) addTargets(ctx context.Context, r *reconciler) error {
 	targets := &registrar{
 		cache: w.GetClient(), pods: w.pods, cloud: r.cloud, book: r.targets, disputes: r.disputes, disputed: r.crowded,
-		waiting: &r.waiting, waits: r.waitsLong, backlog: r.late, took: r.metrics.Took(queue.TargetsLoop),
+		waiting: r.waiting, waits: r.waitsLong, backlog: r.late, took: r.metrics.Took(queue.TargetsLoop),
 		registered: r.registered, crowded: r.crowded,
 	}
 	return queue.Controller[lb.GroupKey]{

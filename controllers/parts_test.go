@@ -58,7 +58,7 @@ func TestAServiceThatIsMissingIsNotWaitedForLong(t *testing.T) {
 		"it lacks the port, so that no pod can listen on it":   {services: service(corev1.ServicePort{Port: 81}), port: "80", waited: absentTimeout, over: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &reconciler{waits: waits{of: map[lb.GroupKey]*await{{Key: key, ID: group}: {waited: c.waited, last: time.Now()}}}}
+			r := &reconciler{warmups: warmups{of: map[lb.GroupKey]*await{{Key: key, ID: group}: {waited: c.waited, last: time.Now()}}}}
 			seen := &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: group, Service: "shop/web", Port: c.port}}}}
 			snap := &gathering{Snapshot: ingress.Snapshot{Key: key, Objects: ingress.Objects{Services: c.services, EndpointSlices: c.slices}}}
 			r.assumeWarm(t.Context(), snap, seen)
@@ -116,7 +116,7 @@ func TestWaitsEnd(t *testing.T) {
 		}
 		return pending
 	}
-	var w waits
+	var w warmups
 	seen := func(key lb.Key) *lb.Observed {
 		return &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "api"}}, {TargetGroup: lb.TargetGroup{ID: "web"}}}}
 	}
@@ -128,15 +128,15 @@ func TestWaitsEnd(t *testing.T) {
 			}
 		}
 	}
-	w.note(seen("a"), await("web"), false, at)
-	w.note(seen("a"), await("web", "api"), false, at.Add(30*time.Second))
+	w.add(seen("a"), await("web"), false, at)
+	w.add(seen("a"), await("web", "api"), false, at.Add(30*time.Second))
 	over("before a minute", at.Add(59*time.Second), map[lb.GroupKey]bool{web: false, api: false})
 	over("after a minute", at.Add(time.Minute), map[lb.GroupKey]bool{web: true, api: false, {Key: "b", ID: "web"}: false})
-	w.note(seen("a"), nil, false, at.Add(time.Minute))
+	w.add(seen("a"), nil, false, at.Add(time.Minute))
 	over("after a plan that failed elsewhere", at.Add(time.Minute), map[lb.GroupKey]bool{web: true})
-	w.note(seen("b"), nil, true, at.Add(time.Minute))
+	w.add(seen("b"), nil, true, at.Add(time.Minute))
 	over("after another load balancer's plan", at.Add(time.Minute), map[lb.GroupKey]bool{web: true})
-	w.note(seen("a"), nil, true, at.Add(time.Minute))
+	w.add(seen("a"), nil, true, at.Add(time.Minute))
 	over("after the plan", at.Add(time.Hour), map[lb.GroupKey]bool{web: false, api: false})
 }
 
@@ -150,26 +150,26 @@ func TestPatienceCountsOnlyWaiting(t *testing.T) {
 	warm := cold.Clone()
 	warm.TargetGroups[0].Ready = true
 
-	var w waits
-	w.note(cold, pending, false, at)
+	var w warmups
+	w.add(cold, pending, false, at)
 	at = at.Add(10 * time.Minute) // nobody was at work, or the plans failed before they came to the group
-	w.note(cold, pending, false, at)
+	w.add(cold, pending, false, at)
 	if w.over(web, time.Minute, at) {
 		t.Error("ten minutes of pause are counted")
 	}
 	for range 3 {
 		at = at.Add(10 * time.Second)
-		w.note(cold, pending, false, at)
+		w.add(cold, pending, false, at)
 	}
 	if !w.over(web, time.Minute, at) {
 		t.Error("a minute of waiting is not counted")
 	}
 
-	w = waits{}
-	w.note(cold, pending, false, at)
-	w.note(cold, pending, false, at.Add(29*time.Second))
-	w.note(warm, nil, false, at.Add(30*time.Second)) // it is healthy, and another step fails
-	w.note(cold, pending, false, at.Add(40*time.Second))
+	w = warmups{}
+	w.add(cold, pending, false, at)
+	w.add(cold, pending, false, at.Add(29*time.Second))
+	w.add(warm, nil, false, at.Add(30*time.Second)) // it is healthy, and another step fails
+	w.add(cold, pending, false, at.Add(40*time.Second))
 	if w.over(web, 30*time.Second, at.Add(50*time.Second)) {
 		t.Error("what was waited for before the group was healthy is counted once more")
 	}
@@ -186,26 +186,26 @@ func TestAGroupThatTookOverIsNotWaitedForAgain(t *testing.T) {
 	warm := cold.Clone()
 	warm.TargetGroups[0].Ready = true
 
-	var w waits
-	w.note(cold, pending, false, at)
+	var w warmups
+	w.add(cold, pending, false, at)
 	if !w.over(web, 20*time.Second, at.Add(20*time.Second)) {
 		t.Error("it is not over after its limit")
 	}
-	w.note(warm, nil, false, at.Add(21*time.Second))
+	w.add(warm, nil, false, at.Add(21*time.Second))
 	if !w.over(web, time.Hour, at.Add(22*time.Second)) {
 		t.Error("a group that took over is waited for again")
 	}
 
-	w = waits{}
-	w.note(cold, pending, false, at)
-	w.note(&lb.Observed{Key: "a"}, nil, false, at.Add(20*time.Second))
-	w.note(cold, pending, false, at.Add(25*time.Second))
+	w = warmups{}
+	w.add(cold, pending, false, at)
+	w.add(&lb.Observed{Key: "a"}, nil, false, at.Add(20*time.Second))
+	w.add(cold, pending, false, at.Add(25*time.Second))
 	if w.over(web, 30*time.Second, at.Add(40*time.Second)) {
 		t.Error("the time before the group was gone is counted")
 	}
 
-	w = waits{}
-	w.note(cold, []plan.Step{plan.CreateRule{}}, false, at)
+	w = warmups{}
+	w.add(cold, []plan.Step{plan.CreateRule{}}, false, at)
 	if since := w.first("a"); !since.IsZero() {
 		t.Errorf("a rule that waits is counted as a group, since %s", since)
 	}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -38,12 +39,12 @@ type reconciler struct {
 	disputes *disputes.Disputes
 	// writes are the steps that an observation may not find yet.
 	writes  writes
-	waiting waitings
+	waiting *waits.Waits
 	// backlog is the changes of load balancers that the cloud does not have yet, and late those of
 	// their targets.
 	backlog queue.Backlog[lb.Key]
 	late    *queue.Backlog[lb.GroupKey]
-	waits   waits
+	warmups warmups
 	rules   foreignRules
 	// readOnly says that plans are reported, and nothing else is written.
 	readOnly bool
@@ -60,7 +61,7 @@ const reportFor = time.Minute
 
 // Reconcile reads from top to bottom.
 func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
-	ctx = r.waiting.asker(ctx, key)
+	ctx = r.waiting.OfCalls(ctx, key)
 	r.backlog.Begin(key)
 	snap, err := r.gather(ctx, key) // the objects, read once, with the record of this load balancer
 	if err != nil {

@@ -62,7 +62,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	key := o.snap.Key
 	o.log(ctx)
 	r.account(o)
-	r.waits.note(o.seen, o.run.Pending, o.err == nil, time.Now())
+	r.warmups.add(o.seen, o.run.Pending, o.err == nil, time.Now())
 	if r.readOnly {
 		return r.preview(ctx, o)
 	}
@@ -73,8 +73,8 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	r.targets.track(ctx, key, &o.snap.Class, o.caps, o.seen.TargetGroups)
 	next := o.record(time.Now())
 	o.learn(&next, time.Now())
-	waits := r.waitsFor(o, &next, time.Now())
-	setWaiting(&next, waits, time.Now())
+	waitsNow := r.waitsFor(o, &next, time.Now())
+	setWaiting(&next, waitsNow, time.Now())
 	rejected := o.rejected(&next)
 	var err error
 	if len(rejected) > 0 {
@@ -101,7 +101,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	if o.dispute != nil {
 		wait = queue.Sooner(wait, max(time.Until(o.dispute.Until), queue.AfterConflict))
 	}
-	if slices.ContainsFunc(waits, func(w reasonToWait) bool { return w.reason == v1alpha1.ReasonRateLimited }) {
+	if slices.ContainsFunc(waitsNow, func(w reasonToWait) bool { return w.reason == v1alpha1.ReasonRateLimited }) {
 		wait = queue.Sooner(wait, untilSeenOver)
 	}
 	if o.finished(&next) && err == nil {
@@ -111,7 +111,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		r.events.Forget(key)
 		r.targets.forget(key)
 		r.rules.forget(key)
-		r.waiting.forget(key)
+		r.waiting.Forget(key)
 		r.doubts.forget(key)
 		err := r.memories.Drop(ctx, key)
 		if err == nil {

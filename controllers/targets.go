@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/multimap"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -283,7 +284,7 @@ type registrar struct {
 	disputes *disputes.Disputes
 	disputed func(ctx context.Context, key lb.Key)
 	// waiting is what load balancers wait for, and waits is told when they have for long.
-	waiting *waitings
+	waiting *waits.Waits
 	waits   func(ctx context.Context, key lb.Key)
 	// backlog is the changes that the cloud does not have yet, and took is told how long one took.
 	backlog *queue.Backlog[lb.GroupKey]
@@ -315,7 +316,7 @@ func (r *registrar) update(ctx context.Context, k lb.GroupKey) (reconcile.Result
 	if !ok {
 		return reconcile.Result{}, nil // deleted since
 	}
-	ctx = r.waiting.asker(ctx, k.Key)
+	ctx = r.waiting.OfCalls(ctx, k.Key)
 	found, outlook, err := r.want(ctx, t)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -362,7 +363,7 @@ func (r *registrar) update(ctx context.Context, k lb.GroupKey) (reconcile.Result
 		})
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	if r.waiting.long(k.Key) {
+	if r.waiting.NewlyLong(k.Key) {
 		r.waits(ctx, k.Key)
 	}
 	if err := r.cloud.SetTargets(ctx, k.Key, k.ID, want); err != nil {

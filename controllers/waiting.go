@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -27,157 +26,9 @@ import (
 // This file tells what load balancers wait for: in a condition, once a wait is long, and in a
 // metric.
 
-const (
-	tellAfter = 15 * time.Second // a wait that is longer is told
-	lull      = 2 * time.Second  // waits that follow each other within so long are one
-
-	// untilSeenOver is when to see whether calls wait no longer that are made for the targets of a
-	// load balancer.
-	untilSeenOver = 10 * time.Second
-)
-
-// reasonsToWait are those of the condition Waiting, the first one before the others.
-var reasonsToWait = []string{
-	v1alpha1.ReasonQueued, v1alpha1.ReasonRateLimited, v1alpha1.ReasonThrottled, v1alpha1.ReasonTargetHealth, v1alpha1.ReasonCloud, v1alpha1.ReasonQuota,
-}
-
-// waitings are what load balancers wait for, since when.
-type waitings struct {
-	mu sync.Mutex
-	of map[lb.Key]map[string]*waiting // by reason
-}
-
-// A waiting is one wait.
-type waiting struct {
-	since, over time.Time
-	underWay    int  // how often it has begun and is not over
-	told        bool // long has said so
-}
-
-// goesOn reports whether a wait is under way, or was a moment ago.
-func (w *waiting) goesOn(now time.Time) bool { return w.underWay > 0 || now.Sub(w.over) < lull }
-
-// begin notes that something waits. What it returns notes that it waits no longer.
-func (w *waitings) begin(key lb.Key, reason string) (over func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	one := w.wait(key, reason)
-	now := time.Now()
-	if !one.goesOn(now) {
-		one.since, one.told = now, false
-	}
-	one.underWay++
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		one.underWay--
-		one.over = time.Now()
-	}
-}
-
-func (w *waitings) wait(key lb.Key, reason string) *waiting {
-	if w.of == nil {
-		w.of = map[lb.Key]map[string]*waiting{}
-	}
-	if w.of[key] == nil {
-		w.of[key] = map[string]*waiting{}
-	}
-	if w.of[key][reason] == nil {
-		w.of[key][reason] = &waiting{}
-	}
-	return w.of[key][reason]
-}
-
-// hold notes whether a load balancer waits for something from one reconcile to the next: since a
-// time, or not for the zero time.
-func (w *waitings) hold(key lb.Key, reason string, since time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if since.IsZero() {
-		delete(w.of[key], reason)
-		return
-	}
-	*w.wait(key, reason) = waiting{since: since, underWay: 1}
-}
-
-// since is since when a load balancer has been waiting; the zero time if it does not.
-func (w *waitings) since(key lb.Key, reason string) time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if one := w.of[key][reason]; one != nil && one.goesOn(time.Now()) {
-		return one.since
-	}
-	return time.Time{}
-}
-
-// underWay reports whether a wait has begun and is not over.
-func (w *waitings) underWay(key lb.Key, reason string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	one := w.of[key][reason]
-	return one != nil && one.underWay > 0
-}
-
-// long reports whether calls have waited for long for the cloud's rate, so that it is to be told:
-// once for each wait.
-func (w *waitings) long(key lb.Key) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	one := w.of[key][v1alpha1.ReasonRateLimited]
-	now := time.Now()
-	if one == nil || one.told || !one.goesOn(now) || now.Sub(one.since) < tellAfter {
-		return false
-	}
-	one.told = true
-	return true
-}
-
-func (w *waitings) forget(key lb.Key) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.of, key)
-}
-
-// longest are, by reason, how many load balancers wait, and how long the one has that has waited
-// longest.
-func (w *waitings) longest() (count map[string]int, longest map[string]time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	now := time.Now()
-	count, longest = map[string]int{}, map[string]time.Duration{}
-	for _, of := range w.of {
-		for reason, one := range of {
-			if one.goesOn(now) {
-				count[reason]++
-				longest[reason] = max(longest[reason], now.Sub(one.since))
-			}
-		}
-	}
-	return count, longest
-}
-
-// emit counts for the metrics.
-func (w *waitings) emit(emit emitter) {
-	count, longest := w.longest()
-	for _, reason := range reasonsToWait {
-		emit(metrics.WaitingGauge, float64(count[reason]), reason)
-		emit(metrics.WaitingSecondsGauge, longest[reason].Seconds(), reason)
-	}
-}
-
-// asker has the calls of a context wait for a load balancer. Work that waits for a turn gives its
-// slot away.
-func (w *waitings) asker(ctx context.Context, key lb.Key) context.Context {
-	slot, _ := ctx.Value(queue.WorkKey{}).(*queue.Work)
-	return providers.WithAsker(ctx, providers.Asker{Key: key, Waits: func() func() {
-		over := w.begin(key, v1alpha1.ReasonRateLimited)
-		slot.Slower(1)
-		return func() {
-			slot.Slower(-1)
-			over()
-		}
-	}})
-}
+// untilSeenOver is when to see whether calls wait no longer that are made for the targets of a load
+// balancer.
+const untilSeenOver = 10 * time.Second
 
 // A reasonToWait is why a load balancer waits, since when, and what there is to say of it. The text
 // is the same for as long as the wait lasts.
@@ -202,7 +53,7 @@ func (r *reconciler) reportingWait(ctx context.Context, g *gathering, text func(
 // queued tells, once a load balancer has waited for long, that others are worked on. What it
 // returns is told that its turn has come.
 func (r *reconciler) queued(ctx context.Context, key lb.Key) (over func()) {
-	begun := r.waiting.begin(key, v1alpha1.ReasonQueued)
+	begun := r.waiting.Begin(key, v1alpha1.ReasonQueued)
 	end := r.tellOfWaits(ctx, key, v1alpha1.ReasonQueued, func(time.Time) string { return "other load balancers are worked on" })
 	return func() {
 		end()
@@ -215,7 +66,7 @@ func (r *reconciler) queued(ctx context.Context, key lb.Key) (over func()) {
 func (r *reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string, text func(now time.Time) string) (end func() *metav1.Condition) {
 	over, told := make(chan struct{}), make(chan *metav1.Condition, 1)
 	go func() {
-		timer := time.NewTimer(tellAfter)
+		timer := time.NewTimer(waits.LongWait)
 		defer timer.Stop()
 		for {
 			select {
@@ -223,11 +74,11 @@ func (r *reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string,
 				told <- nil
 				return
 			case now := <-timer.C:
-				if since := r.waiting.since(key, reason); !since.IsZero() && now.Sub(since) >= tellAfter {
+				if since := r.waiting.Since(key, reason); !since.IsZero() && now.Sub(since) >= waits.LongWait {
 					told <- r.writeWaiting(ctx, key, reasonToWait{reason, text(now), since})
 					return
 				}
-				timer.Reset(lull)
+				timer.Reset(waits.Lull)
 			}
 		}
 	}()
@@ -257,7 +108,7 @@ func (r *reconciler) writeWaiting(ctx context.Context, key lb.Key, why reasonToW
 // waited for there is none.
 func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 	before := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
-	why = slices.DeleteFunc(slices.Clone(why), func(w reasonToWait) bool { return now.Sub(w.since) < tellAfter })
+	why = slices.DeleteFunc(slices.Clone(why), func(w reasonToWait) bool { return now.Sub(w.since) < waits.LongWait })
 	if len(why) == 0 {
 		if before != nil && before.Status == metav1.ConditionTrue {
 			c := condition(v1alpha1.ConditionWaiting, false, v1alpha1.ReasonNotWaiting, "")
@@ -267,7 +118,7 @@ func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 		return
 	}
 	slices.SortStableFunc(why, func(a, b reasonToWait) int {
-		return cmp.Compare(slices.Index(reasonsToWait, a.reason), slices.Index(reasonsToWait, b.reason))
+		return cmp.Compare(slices.Index(waits.Reasons(), a.reason), slices.Index(waits.Reasons(), b.reason))
 	})
 	var texts []string
 	for _, w := range why {
@@ -291,14 +142,14 @@ func putCondition(r *records.Record, c metav1.Condition) {
 func (r *reconciler) waitsFor(o outcome, next *records.Record, now time.Time) []reasonToWait {
 	key := o.snap.Key
 	texts := map[string]string{
-		v1alpha1.ReasonTargetHealth: o.awaitedTargets(r.waits.first(key)),
+		v1alpha1.ReasonTargetHealth: o.awaitedTargets(r.warmups.first(key)),
 		v1alpha1.ReasonCloud:        o.awaitedCloud(),
 		v1alpha1.ReasonQuota:        o.awaitedQuota(next),
 		v1alpha1.ReasonThrottled:    throttled(o.err),
 	}
 	out := r.held(o.snap, texts, now)
-	if r.waiting.underWay(key, v1alpha1.ReasonRateLimited) || o.err != nil {
-		if since := r.waiting.since(key, v1alpha1.ReasonRateLimited); !since.IsZero() {
+	if r.waiting.UnderWay(key, v1alpha1.ReasonRateLimited) || o.err != nil {
+		if since := r.waiting.Since(key, v1alpha1.ReasonRateLimited); !since.IsZero() {
 			out = append(out, reasonToWait{v1alpha1.ReasonRateLimited, waitsForRate, since})
 		}
 	}
@@ -319,8 +170,8 @@ func (r *reconciler) waitsBlindly(g *gathering, failure error, now time.Time) []
 func (r *reconciler) held(g *gathering, texts map[string]string, now time.Time) []reasonToWait {
 	var out []reasonToWait
 	for reason, text := range texts {
-		since := sinceFor(&g.record, reason, r.waiting.since(g.Key, reason), text != "", now)
-		r.waiting.hold(g.Key, reason, since)
+		since := sinceFor(&g.record, reason, r.waiting.Since(g.Key, reason), text != "", now)
+		r.waiting.Set(g.Key, reason, since)
 		if text != "" {
 			out = append(out, reasonToWait{reason, text, since})
 		}

@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -55,7 +56,7 @@ func pacedRun(t *testing.T, steps int) (saved []records.Record, told *metav1.Con
 	const key = lb.Key("fairlead/shop/web/internal")
 	before := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web"}}}}
 	kept := &countingKeeper{known: map[lb.Key]records.Record{key: before}}
-	r := &reconciler{gatherer: &gatherer{memories: records.NewCache(kept, false)}}
+	r := &reconciler{waiting: &waits.Waits{}, gatherer: &gatherer{memories: records.NewCache(kept, false)}}
 	if err := r.memories.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +66,7 @@ func pacedRun(t *testing.T, steps int) (saved []records.Record, told *metav1.Con
 	for range steps {
 		o.todo.Steps = append(o.todo.Steps, plan.Planned{Step: plan.CreateTargetGroup{}})
 	}
-	r.carryOut(r.waiting.asker(t.Context(), key), &o)
+	r.carryOut(r.waiting.OfCalls(t.Context(), key), &o)
 	if o.err != nil {
 		t.Fatal(o.err)
 	}
@@ -105,14 +106,14 @@ func TestAShortWaitIsNotTold(t *testing.T) {
 func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const key = lb.Key("fairlead/shop/web/internal")
-		r := &reconciler{}
+		r := &reconciler{waiting: &waits.Waits{}}
 		g := &gathering{}
 		g.Key = key
 		var changes []string
 		reconcile := func(err error, pending ...plan.Step) {
 			o := outcome{snap: g, seen: &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "shop/web:80"}}}}, err: err, run: providers.Outcome{Pending: pending}}
 			next := *g.record.DeepCopy()
-			r.waits.note(o.seen, pending, err == nil, time.Now())
+			r.warmups.add(o.seen, pending, err == nil, time.Now())
 			setWaiting(&next, r.waitsFor(o, &next, time.Now()), time.Now())
 			if !equality.Semantic.DeepEqual(g.record, next) {
 				c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionWaiting)
@@ -124,10 +125,10 @@ func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 			reconcile(providers.ErrPending, plan.AwaitTargets{Group: "shop/web:80"})
 			time.Sleep(time.Second)
 		}
-		if _, longest := r.waiting.longest(); longest[v1alpha1.ReasonTargetHealth] != time.Minute {
+		if _, longest := r.waiting.Longest(); longest[v1alpha1.ReasonTargetHealth] != time.Minute {
 			t.Errorf("the longest waits are %v", longest)
 		}
-		r.waiting, r.waits.of = waitings{}, nil // another process goes on
+		r.waiting, r.warmups.of = &waits.Waits{}, nil // another process goes on
 		for range 60 {
 			reconcile(providers.ErrPending, plan.DeleteTargetGroup{Group: "shop/web:80"})
 			time.Sleep(time.Second)
@@ -143,7 +144,7 @@ func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 		if got := strings.Join(changes, ", "); got != want {
 			t.Errorf("the condition becomes %s; want %s", got, want)
 		}
-		if count, _ := r.waiting.longest(); len(count) > 0 {
+		if count, _ := r.waiting.Longest(); len(count) > 0 {
 			t.Errorf("in the end %v are waited for", count)
 		}
 	})
@@ -165,7 +166,7 @@ func TestAWaitOutlivesTheProcess(t *testing.T) {
 // A load balancer for which there is no slot is queued.
 func TestAQueuedReconcileIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &reconciler{gatherer: &gatherer{memories: records.NewCache(&countingKeeper{}, false)}}
+		r := &reconciler{waiting: &waits.Waits{}, gatherer: &gatherer{memories: records.NewCache(&countingKeeper{}, false)}}
 		long := working(func(context.Context, string) error { time.Sleep(time.Minute); return nil })
 		b := queue.NewBounded(long, 1, queue.NewLiveness(time.Hour), "loadbalancers", func(ctx context.Context, key string) func() {
 			return r.queued(ctx, lb.Key(key))
@@ -175,11 +176,11 @@ func TestAQueuedReconcileIsSeen(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(30 * time.Second)
-		if count, longest := r.waiting.longest(); count[v1alpha1.ReasonQueued] != 1 || longest[v1alpha1.ReasonQueued] != 30*time.Second {
+		if count, longest := r.waiting.Longest(); count[v1alpha1.ReasonQueued] != 1 || longest[v1alpha1.ReasonQueued] != 30*time.Second {
 			t.Errorf("%v wait, for %v; want one, for 30 s", count, longest)
 		}
 		time.Sleep(2 * time.Minute)
-		if count, _ := r.waiting.longest(); count[v1alpha1.ReasonQueued] != 0 {
+		if count, _ := r.waiting.Longest(); count[v1alpha1.ReasonQueued] != 0 {
 			t.Errorf("%v wait", count)
 		}
 	})
@@ -189,7 +190,7 @@ func TestAQueuedReconcileIsSeen(t *testing.T) {
 // each wait is.
 func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &reconciler{}
+		r := &reconciler{waiting: &waits.Waits{}}
 		turns := providers.NewTurns(2, 1)
 		var took time.Duration
 		began := time.Now()
@@ -198,7 +199,7 @@ func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 				took = time.Since(began)
 				return nil
 			}
-			ctx = r.waiting.asker(ctx, lb.Key(key))
+			ctx = r.waiting.OfCalls(ctx, lb.Key(key))
 			for range 100 {
 				if err := turns.Wait(ctx); err != nil {
 					return err

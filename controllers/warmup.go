@@ -29,8 +29,8 @@ const absentTimeout = 30 * time.Second
 // passed, the load balancer was paused, its plans failed, or this process stood still.
 const mostBetween = 30 * time.Second
 
-// waits holds how long target groups have been waited for.
-type waits struct {
+// warmups holds how long target groups have been waited for.
+type warmups struct {
 	mu sync.Mutex
 	of map[lb.GroupKey]*await
 }
@@ -42,9 +42,9 @@ type await struct {
 	lost   bool      // it was waited for long enough, and takes over as it is
 }
 
-// note counts for the groups that a plan waits for. A group that has become healthy, or is gone, is
+// add counts for the groups that a plan waits for. A group that has become healthy, or is gone, is
 // waited for anew the next time, and so are all once a plan is done.
-func (w *waits) note(seen *lb.Observed, pending []plan.Step, done bool, now time.Time) {
+func (w *warmups) add(seen *lb.Observed, pending []plan.Step, done bool, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.of == nil {
@@ -74,7 +74,7 @@ func (w *waits) note(seen *lb.Observed, pending []plan.Step, done bool, now time
 
 // first is since when the first group of a load balancer has been waited for, without what does not
 // count.
-func (w *waits) first(key lb.Key) time.Time {
+func (w *warmups) first(key lb.Key) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out time.Time
@@ -87,7 +87,7 @@ func (w *waits) first(key lb.Key) time.Time {
 }
 
 // over reports whether a group has been waited for long enough.
-func (w *waits) over(k lb.GroupKey, limit time.Duration, now time.Time) bool {
+func (w *warmups) over(k lb.GroupKey, limit time.Duration, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a := w.of[k]
@@ -106,7 +106,7 @@ func (r *reconciler) assumeWarm(ctx context.Context, g *gathering, seen *lb.Obse
 		if !g.expects(group.TargetGroup) {
 			limit = min(limit, absentTimeout)
 		}
-		if !group.Ready && r.waits.over(lb.GroupKey{Key: g.Key, ID: group.ID}, limit, time.Now()) {
+		if !group.Ready && r.warmups.over(lb.GroupKey{Key: g.Key, ID: group.ID}, limit, time.Now()) {
 			log.FromContext(ctx).Info("a target group takes over without a healthy target, for it was waited for long enough", "group", group.ID)
 			plan.AwaitTargets{Group: group.ID}.Do(seen, plan.Result{})
 		}

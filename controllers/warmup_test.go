@@ -48,13 +48,13 @@ func TestTargetsAreExpectedOfTheirOwnService(t *testing.T) {
 
 // A load balancer has waited since its first group began to, whatever others wait for.
 func TestALoadBalancerHasWaitedSinceItsFirstGroup(t *testing.T) {
-	w, began := &waits{}, time.Unix(1000, 0)
+	w, began := &warmups{}, time.Unix(1000, 0)
 	for i, of := range []lb.GroupKey{{Key: "other", ID: "x"}, {Key: "k", ID: "b"}, {Key: "k", ID: "a"}, {Key: "k", ID: "c"}} {
 		seen := &lb.Observed{Key: of.Key}
 		for _, id := range []lb.GroupID{"a", "b", "c", "x"} {
 			seen.TargetGroups = append(seen.TargetGroups, lb.ObservedTargetGroup{TargetGroup: lb.TargetGroup{ID: id}})
 		}
-		w.note(seen, []plan.Step{plan.AwaitTargets{Group: of.ID}}, false, began.Add(time.Duration(i)*time.Minute))
+		w.add(seen, []plan.Step{plan.AwaitTargets{Group: of.ID}}, false, began.Add(time.Duration(i)*time.Minute))
 	}
 	for range 50 { // groups are in no order
 		for key, want := range map[lb.Key]time.Time{"other": began, "k": began.Add(time.Minute), "none": {}} {
