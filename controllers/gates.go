@@ -149,11 +149,11 @@ func (g *gatekeeper) named(ctx context.Context, ing *networkingv1.Ingress) (map[
 // state is how a Pod is as a target of a group. The cloud is asked only about those that are
 // registered.
 func (g *gatekeeper) state(ctx context.Context, pod *corev1.Pod, k lb.GroupKey) (string, error) {
-	t, ok := g.targets.look(k)
-	if !ok {
+	registered, exists := g.targets.targetsOf(k)
+	if !exists {
 		return stateMissing, nil
 	}
-	if !slices.ContainsFunc(t.members, func(m lb.Target) bool { return hasAddress(pod, m.Address) }) {
+	if !slices.ContainsFunc(registered, func(m lb.Target) bool { return hasAddress(pod, m.Address) }) {
 		return stateUnregistered, nil
 	}
 	said, err := g.inquiries.ask(ctx, g.cloud, k)

@@ -28,10 +28,6 @@ type observer struct {
 	quiet map[lb.Key]time.Time // when all that was written is in what a look finds
 }
 
-// lagged is how long a look may not find what was written before it. Clouds publish no bound; AWS's
-// reads are taken to lag by two minutes at most.
-const lagged = 2 * time.Minute
-
 // A sight is what was seen and until when to believe it.
 type sight struct {
 	seen  *lb.Observed
@@ -81,11 +77,11 @@ func (o *observer) keep(key lb.Key, seen *lb.Observed) {
 	now := time.Now()
 	quiet, known := o.quiet[key]
 	if !known {
-		quiet = now.Add(lagged)
+		quiet = now.Add(providers.ReadLag)
 		o.quiet[key] = quiet
 	}
 	if early := now.Before(quiet); early {
-		soon := min(o.jittered(), lagged+rand.N(lagged/2)) //nolint:gosec // nothing is guarded by it
+		soon := min(o.jittered(), providers.ReadLag+rand.N(providers.ReadLag/2)) //nolint:gosec // nothing is guarded by it
 		o.kept[key] = sight{seen: seen, early: true, until: now.Add(soon)}
 		return
 	}
@@ -99,13 +95,13 @@ func (o *observer) wrote(key lb.Key) {
 	if o.quiet == nil {
 		o.quiet = map[lb.Key]time.Time{}
 	}
-	o.quiet[key] = time.Now().Add(lagged)
+	o.quiet[key] = time.Now().Add(providers.ReadLag)
 }
 
 // due is until when to believe what was seen. An early look is repeated once all that was written
 // since is found, too.
 func (o *observer) due(key lb.Key, s sight) time.Time {
-	if quiet := o.quiet[key]; s.early && quiet.After(s.until) && o.every > lagged {
+	if quiet := o.quiet[key]; s.early && quiet.After(s.until) && o.every > providers.ReadLag {
 		return quiet
 	}
 	return s.until

@@ -159,7 +159,7 @@ func TestUntilWhenALookIsBelieved(t *testing.T) {
 				t.Errorf("%s is repeated in %s, want %s", name, got, c.want)
 			}
 		}
-		soon := &observer{every: lagged, quiet: map[lb.Key]time.Time{"k": now.Add(time.Hour)}}
+		soon := &observer{every: providers.ReadLag, quiet: map[lb.Key]time.Time{"k": now.Add(time.Hour)}}
 		if got := soon.due("k", sight{until: now.Add(time.Minute), early: true}).Sub(now); got != time.Minute {
 			t.Errorf("where looks are repeated that soon anyway, an early one is believed for %s", got)
 		}

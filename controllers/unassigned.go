@@ -85,7 +85,7 @@ func (s *unassignedReconciler) news(name types.NamespacedName, found []diag.Diag
 
 func (s *unassignedReconciler) sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
 	return []source.TypedSource[types.NamespacedName]{
-		queue.Watch(from, &networkingv1.Ingress{}, asksForMore, func(_ context.Context, ing *networkingv1.Ingress) []types.NamespacedName {
+		queue.Watch(from, &networkingv1.Ingress{}, cluster.ChangedIngress, func(_ context.Context, ing *networkingv1.Ingress) []types.NamespacedName {
 			return []types.NamespacedName{client.ObjectKeyFromObject(ing)}
 		}),
 		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, onAny[*networkingv1.IngressClass](s)),

@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file finds steps that another writer has undone since they were carried out.
@@ -75,7 +76,7 @@ func (w *writes) forget(key lb.Key) {
 func (w *writes) findable(key lb.Key, undone []string, now time.Time) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	recent := func(s string) bool { return now.Sub(w.of[key][s]) < lagged }
+	recent := func(s string) bool { return now.Sub(w.of[key][s]) < providers.ReadLag }
 	certain := slices.DeleteFunc(slices.Clone(undone), recent)
 	maps.DeleteFunc(w.of[key], func(s string, _ time.Time) bool { return !recent(s) && !slices.Contains(undone, s) })
 	if len(w.of[key]) == 0 {

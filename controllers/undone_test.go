@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"testing"
@@ -9,13 +8,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-
-	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file tests what is done where another writer undoes what this operator writes.
@@ -159,13 +156,13 @@ func TestFromWhenAStepIsCertainToBeUndone(t *testing.T) {
 	}{
 		"nothing was written":    {at: time.Second, want: []string{rule}},
 		"a moment ago":           {writes: []write{{0, []string{rule}, nil}}, at: time.Second, kept: 1},
-		"two minutes ago":        {writes: []write{{0, []string{rule}, nil}}, at: lagged, want: []string{rule}, kept: 1},
-		"once more":              {writes: []write{{0, []string{rule}, nil}, {time.Minute, []string{rule}, []string{rule}}}, at: lagged, want: []string{rule}, kept: 1},
-		"asked for anew":         {writes: []write{{0, []string{rule}, nil}, {time.Minute, []string{rule}, nil}}, at: lagged, kept: 1},
-		"another step waits":     {writes: []write{{0, []string{rule, group}, nil}, {time.Minute, []string{group}, nil}}, at: lagged, want: []string{rule}, kept: 2},
-		"found at once":          {writes: []write{{0, []string{rule}, nil}}, looks: map[time.Duration][]string{time.Minute: nil}, at: lagged, want: []string{rule}, kept: 1},
-		"found, and asked anew":  {writes: []write{{0, []string{rule}, nil}, {3 * time.Minute, []string{rule}, []string{rule}}}, looks: map[time.Duration][]string{lagged: nil}, at: 4 * time.Minute, kept: 1},
-		"found, and undone then": {writes: []write{{0, []string{rule}, nil}}, looks: map[time.Duration][]string{lagged: nil}, at: 3 * time.Minute, want: []string{rule}},
+		"two minutes ago":        {writes: []write{{0, []string{rule}, nil}}, at: providers.ReadLag, want: []string{rule}, kept: 1},
+		"once more":              {writes: []write{{0, []string{rule}, nil}, {time.Minute, []string{rule}, []string{rule}}}, at: providers.ReadLag, want: []string{rule}, kept: 1},
+		"asked for anew":         {writes: []write{{0, []string{rule}, nil}, {time.Minute, []string{rule}, nil}}, at: providers.ReadLag, kept: 1},
+		"another step waits":     {writes: []write{{0, []string{rule, group}, nil}, {time.Minute, []string{group}, nil}}, at: providers.ReadLag, want: []string{rule}, kept: 2},
+		"found at once":          {writes: []write{{0, []string{rule}, nil}}, looks: map[time.Duration][]string{time.Minute: nil}, at: providers.ReadLag, want: []string{rule}, kept: 1},
+		"found, and asked anew":  {writes: []write{{0, []string{rule}, nil}, {3 * time.Minute, []string{rule}, []string{rule}}}, looks: map[time.Duration][]string{providers.ReadLag: nil}, at: 4 * time.Minute, kept: 1},
+		"found, and undone then": {writes: []write{{0, []string{rule}, nil}}, looks: map[time.Duration][]string{providers.ReadLag: nil}, at: 3 * time.Minute, want: []string{rule}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var d writes
@@ -229,46 +226,5 @@ func (b *bench) says(kind, reason string) {
 	c := meta.FindStatusCondition(b.memories.Get(benchKey).Conditions, kind)
 	if c == nil || c.Reason != reason {
 		b.Errorf("%s is %+v, want the reason %s", kind, c, reason)
-	}
-}
-
-// Members that others change twice in a row stay as they are. Pods come and go all the same.
-func TestMembersThatAreUndoneTwiceAreLeft(t *testing.T) {
-	k := lb.GroupKey{Key: benchKey, ID: "shop/web:80"}
-	told := 0
-	r := &registrar{book: newTargetBook(), disputes: &disputes.Disputes{}, disputed: func(context.Context, lb.Key) { told++ }}
-	ours, theirs := []lb.Target{{Address: "10.0.0.1", Port: 80}}, []lb.Target{{Address: "10.9.9.9", Port: 80}}
-	group := tracked{members: ours, known: true, set: time.Now().Add(-time.Hour)}
-	look := func(present, want []lb.Target) time.Duration {
-		r.book.groups[k] = &group
-		r.book.wake = make(chan event.TypedGenericEvent[lb.GroupKey], 1)
-		r.book.doubt(t.Context(), k.Key)
-		now, _ := r.book.look(k)
-		left := r.leave(t.Context(), k, now, present, want)
-		group.known = true
-		return left
-	}
-	if left := look(theirs, ours); left > 0 || told > 0 {
-		t.Errorf("what is undone once is left for %s, told %d times", left, told)
-	}
-	if left := look(theirs, ours); left < 9*time.Minute || told != 1 {
-		t.Errorf("what is undone twice is left for %s, told %d times", left, told)
-	}
-	if left := look(theirs, theirs); left > 0 {
-		t.Errorf("another Pod is left for %s", left)
-	}
-	r.disputes.Forget(benchKey)
-	for range 3 {
-		group.set = time.Now()
-		if left := look(theirs, ours); left > 0 {
-			t.Errorf("what was set a moment before, and is not found yet, is left for %s", left)
-		}
-	}
-	for range 2 {
-		group.set = time.Time{}
-		look(theirs, ours)
-		if left := look(ours, ours); left > 0 {
-			t.Errorf("what is not undone in a row is left for %s", left)
-		}
 	}
 }

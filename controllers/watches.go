@@ -2,14 +2,11 @@ package controllers
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,12 +15,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/queue"
-	"fairlead.dev/fairlead/model/endpoints"
 )
 
 // This file turns a change of an object into the keys of the load balancers that depend on it. A
@@ -32,7 +27,7 @@ import (
 // sources are what the reconciler of load balancers is woken by.
 func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 	all := []source.TypedSource[lb.Key]{
-		queue.Watch(from, &networkingv1.Ingress{}, r.asksForMore, queue.Recording(&r.backlog, r.onIngress)),
+		queue.Watch(from, &networkingv1.Ingress{}, r.changedIngress, queue.Recording(&r.backlog, r.onIngress)),
 		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, queue.Recording(&r.backlog, func(ctx context.Context, c *networkingv1.IngressClass) []lb.Key {
 			return r.onClasses(ctx, []string{c.Name})
 		})),
@@ -44,7 +39,7 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 		})),
 		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels, queue.Recording(&r.backlog, r.onNamespace)),
 		queue.Watch(from, &v1alpha1.Backend{}, queue.ChangedSpec, queue.Recording(&r.backlog, onNamed[*v1alpha1.Backend](r, cluster.KindBackend))),
-		queue.Watch(from, &corev1.Service{}, changedService, queue.Recording(&r.backlog, onNamed[*corev1.Service](r, cluster.KindService))),
+		queue.Watch(from, &corev1.Service{}, cluster.ChangedService, queue.Recording(&r.backlog, onNamed[*corev1.Service](r, cluster.KindService))),
 		queue.Watch(from, cluster.ReportMetadata(), queue.ChangedAtAll, queue.Recording(&r.backlog, r.onReport)),
 		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: queue.EnqueueItself[lb.Key]}),
 		source.TypedFunc[lb.Key](r.enqueueRemembered),
@@ -56,21 +51,6 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 		all = append(all, queue.Watch(from, cluster.SecretMetadata(), queue.ChangedAtAll, queue.Recording(&r.backlog, onNamed[*metav1.PartialObjectMetadata](r, cluster.KindSecret))))
 	}
 	return all
-}
-
-// sources are what the registrar of targets is woken by.
-func (r *registrar) sources(from cache.Cache) []source.TypedSource[lb.GroupKey] {
-	return []source.TypedSource[lb.GroupKey]{
-		queue.Watch(from, &discoveryv1.EndpointSlice{}, queue.ChangedAtAll, queue.Recording(r.backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []lb.GroupKey {
-			return r.book.of(cluster.RefTo(cluster.KindService, s.Namespace, s.Labels[discoveryv1.LabelServiceName]))
-		})),
-		queue.Watch(from, &corev1.Service{}, changedPorts, queue.Recording(r.backlog, func(_ context.Context, s *corev1.Service) []lb.GroupKey {
-			return r.book.of(cluster.RefOf(cluster.KindService, s))
-		})),
-		r.watchNodes(from),
-		r.watchPods(from),
-		source.TypedChannel(r.book.wake, &handler.TypedFuncs[lb.GroupKey, lb.GroupKey]{GenericFunc: queue.EnqueueItself[lb.GroupKey]}),
-	}
 }
 
 // enqueueRemembered wakes every load balancer that is remembered: its Ingresses may have gone while
@@ -177,67 +157,4 @@ func (r *reconciler) onIngresses(ctx context.Context, matters func(before, after
 // onNamed leads to what depends on an object by its name.
 func onNamed[T client.Object](r *reconciler, kind string) func(context.Context, T) []lb.Key {
 	return func(_ context.Context, o T) []lb.Key { return r.directory.On(cluster.RefOf(kind, o)) }
-}
-
-// asksForMore, for Ingresses: what Fairlead reads of it changed, an annotation of another
-// controller did that its owner is told about, or it is about to go. Its status and the marks of
-// others are no reason.
-func asksForMore(before, after client.Object) bool {
-	return before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() ||
-		before.GetGeneration() != after.GetGeneration() || !maps.Equal(heeded(before), heeded(after))
-}
-
-// heeded are the annotations of an Ingress or a Service that matter.
-func heeded(o client.Object) map[string]string {
-	out := maps.Clone(o.GetAnnotations())
-	maps.DeleteFunc(out, func(key, _ string) bool { return !ingress.Heeds(key) })
-	return out
-}
-
-// changedService reports whether a Service changed in a way that Ingresses have to know of.
-func changedService(before, after client.Object) bool {
-	return changedPorts(before, after) || !maps.Equal(heeded(before), heeded(after))
-}
-
-// changedPorts, for Services, which the API server gives no generation.
-func changedPorts(before, after client.Object) bool {
-	return !equality.Semantic.DeepEqual(before.(*corev1.Service).Spec, after.(*corev1.Service).Spec)
-}
-
-// watchPods wakes the target groups of a Pod that may be a target from now on, or may not any more,
-// by its address or though it is not ready: its endpoints do not change for that.
-func (r *registrar) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey] {
-	return queue.Watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
-		was, is := before.(*corev1.Pod), after.(*corev1.Pod)
-		return endpoints.WaitsForGate(was) != endpoints.WaitsForGate(is) || endpoints.Ended(was) != endpoints.Ended(is) ||
-			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)
-	}, queue.Recording(r.backlog, func(ctx context.Context, pod *corev1.Pod) []lb.GroupKey {
-		services, err := r.pods.ServicesListing(ctx, pod)
-		if err != nil {
-			return nil // the cache is being stopped
-		}
-		var out []lb.GroupKey
-		for s := range services {
-			out = append(out, r.book.of(s)...)
-		}
-		return out
-	}))
-}
-
-// watchNodes wakes the target groups that have Nodes for targets, from when there is one.
-func (r *registrar) watchNodes(from cache.Cache) source.TypedSource[lb.GroupKey] {
-	nodes := queue.Watch(from, &corev1.Node{}, cluster.ChangedAddresses, queue.Recording(r.backlog, func(context.Context, *corev1.Node) []lb.GroupKey { return r.book.onInstances() }))
-	return source.TypedFunc[lb.GroupKey](func(ctx context.Context, q queue.Queue[lb.GroupKey]) error {
-		go func() {
-			select {
-			case <-r.book.instances:
-			case <-ctx.Done():
-				return
-			}
-			if err := nodes.Start(ctx, q); err != nil {
-				log.FromContext(ctx).Error(err, "watching Nodes")
-			}
-		}()
-		return nil
-	})
 }

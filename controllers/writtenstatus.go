@@ -95,8 +95,8 @@ func (m *writtenStatus) changedByOthers(ing *networkingv1.Ingress) bool {
 		known.published && !equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, known.entries))
 }
 
-// asksForMore reports whether a change of an Ingress needs a reconcile: it asks for something else,
+// changedIngress reports whether a change of an Ingress needs a reconcile: it asks for something else,
 // or another writer has changed what this operator has written.
-func (r *reconciler) asksForMore(before, after client.Object) bool {
-	return asksForMore(before, after) || r.finalizers.written.changedByOthers(after.(*networkingv1.Ingress))
+func (r *reconciler) changedIngress(before, after client.Object) bool {
+	return cluster.ChangedIngress(before, after) || r.finalizers.written.changedByOthers(after.(*networkingv1.Ingress))
 }

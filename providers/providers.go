@@ -6,10 +6,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 )
+
+// ReadLag is for how long Observe may not find what was written before it. Clouds publish no bound;
+// AWS's reads are taken to lag by two minutes at most.
+const ReadLag = 2 * time.Minute
 
 // A Provider is one kind of cloud load balancer. It never compares desired with observed,
 // never orders rules and never decides what to delete: package plan has done so.

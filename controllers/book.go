@@ -1,0 +1,270 @@
+package controllers
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/multimap"
+	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+)
+
+// This file holds the target groups that exist, and what is known of their targets.
+
+// A tracked group is one that exists in the cloud.
+type tracked struct {
+	class   *ingress.Class
+	caps    lb.Capabilities
+	backend routing.Backend
+	// members are those that were last set; known says whether that is known at all.
+	members []lb.Target
+	known   bool
+	// doubted says that others may have changed them, and set when they were set last.
+	doubted bool
+	set     time.Time
+	// left is what is left out of the targets, and why.
+	left string
+	// waiting is since when there has been a change that can wait.
+	waiting time.Time
+	// crowded says that there are more than the cloud takes, or on more ports than the namespace may
+	// have.
+	crowded bool
+}
+
+// An expectation is what a load balancer is going to have, by when it was compiled last.
+type expectation struct {
+	from   []cluster.Ref // the objects that it was compiled from
+	groups map[lb.GroupID]lb.TargetGroup
+}
+
+// A targetBook is the target groups that exist, as the plans that made them left them.
+type targetBook struct {
+	mu     sync.Mutex
+	groups map[lb.GroupKey]*tracked
+	by     map[cluster.Ref]map[lb.GroupKey]bool // Service
+	wanted map[lb.Key]expectation
+	wake   chan event.TypedGenericEvent[lb.GroupKey]
+	ended  <-chan struct{} // closed when the operator is to end, and nothing reads wake any more
+	// instances is closed once a group has had Nodes for targets.
+	instances chan struct{}
+	needed    sync.Once
+}
+
+func newTargetBook() *targetBook {
+	return &targetBook{
+		groups: map[lb.GroupKey]*tracked{}, by: map[cluster.Ref]map[lb.GroupKey]bool{}, wanted: map[lb.Key]expectation{},
+		wake:      make(chan event.TypedGenericEvent[lb.GroupKey], 1024),
+		instances: make(chan struct{}),
+	}
+}
+
+// track notes the target groups of a load balancer. Those that are new, or whose class allows other
+// targets than before, are looked after at once.
+func (b *targetBook) track(ctx context.Context, key lb.Key, class *ingress.Class, caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
+	b.mu.Lock()
+	var fresh []lb.GroupKey
+	there := map[lb.GroupID]bool{}
+	for _, g := range groups {
+		there[g.ID] = true
+		k := lb.GroupKey{Key: key, ID: g.ID}
+		if b.groups[k] == nil {
+			b.groups[k] = &tracked{}
+			fresh = append(fresh, k)
+		}
+		if was := b.groups[k].class; was != nil && !endpoints.SameTargets(&was.LoadBalancerClassSpec, &class.LoadBalancerClassSpec) {
+			fresh = append(fresh, k)
+		}
+		b.groups[k].class, b.groups[k].caps = class, caps
+		b.groups[k].backend = routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
+		multimap.Add(b.by, cluster.RefFrom(cluster.KindService, g.Service), k)
+		if g.TargetType == v1alpha1.TargetTypeInstance {
+			b.needed.Do(func() { close(b.instances) })
+		}
+	}
+	for k, t := range b.groups {
+		if k.Key == key && !there[k.ID] {
+			delete(b.groups, k)
+			multimap.Remove(b.by, cluster.RefFrom(cluster.KindService, t.backend.Service), k)
+		}
+	}
+	b.mu.Unlock()
+	b.awaken(ctx, fresh...)
+}
+
+// awaken has the members of target groups looked after.
+func (b *targetBook) awaken(ctx context.Context, groups ...lb.GroupKey) {
+	for _, k := range groups {
+		select {
+		case b.wake <- event.TypedGenericEvent[lb.GroupKey]{Object: k}:
+		case <-ctx.Done(): // the operator is about to end
+			return
+		case <-b.ended:
+			return
+		}
+	}
+}
+
+// doubt has the members of a load balancer's target groups compared with those that the cloud has:
+// the load balancer was looked at anew, and what was seen of them then is not asked for again.
+func (b *targetBook) doubt(ctx context.Context, key lb.Key) {
+	b.mu.Lock()
+	var doubted []lb.GroupKey
+	for k, t := range b.groups {
+		if k.Key == key && t.known {
+			t.known, t.doubted = false, time.Since(t.set) > providers.ReadLag
+			doubted = append(doubted, k)
+		}
+	}
+	b.mu.Unlock()
+	b.awaken(ctx, doubted...)
+}
+
+// doubtOne does so for one target group.
+func (b *targetBook) doubtOne(ctx context.Context, k lb.GroupKey) {
+	b.note(k, func(t *tracked) { t.known = false })
+	b.awaken(ctx, k)
+}
+
+// expect notes which target groups a load balancer is going to have, before it has them.
+func (b *targetBook) expect(key lb.Key, from []cluster.Ref, groups []lb.TargetGroup) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	next := expectation{from, map[lb.GroupID]lb.TargetGroup{}}
+	for _, g := range groups {
+		next.groups[g.ID] = g
+	}
+	b.wanted[key] = next
+}
+
+// forget forgets a load balancer that is no more.
+func (b *targetBook) forget(key lb.Key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.wanted, key)
+}
+
+// settled reports whether it is known what a load balancer is going to have of a Service.
+func (b *targetBook) settled(key lb.Key, service cluster.Ref) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Contains(b.wanted[key].from, service)
+}
+
+// expected are the groups of a Service's Pods that a load balancer is going to have.
+func (b *targetBook) expected(key lb.Key, service cluster.Ref) []lb.GroupID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []lb.GroupID
+	for id, g := range b.wanted[key].groups {
+		if g.TargetType != v1alpha1.TargetTypeInstance && cluster.RefFrom(cluster.KindService, g.Service) == service {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// leaves reports whether a group is there that its load balancer is not going to have.
+func (b *targetBook) leaves(k lb.GroupKey) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	next, known := b.wanted[k.Key]
+	_, wanted := next.groups[k.ID]
+	return known && !wanted
+}
+
+// of are the target groups of a Service.
+func (b *targetBook) of(service cluster.Ref) []lb.GroupKey {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []lb.GroupKey
+	for k := range b.by[service] {
+		out = append(out, k)
+	}
+	return out
+}
+
+// onInstances are the target groups that have Nodes for targets.
+func (b *targetBook) onInstances() []lb.GroupKey {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []lb.GroupKey
+	for k, t := range b.groups {
+		if t.backend.TargetType == v1alpha1.TargetTypeInstance {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// look is a copy of what is known of a group.
+func (b *targetBook) look(k lb.GroupKey) (tracked, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := b.groups[k]
+	if t == nil {
+		return tracked{}, false
+	}
+	return *t, true
+}
+
+// targetsOf returns the targets of a group, as far as they are known, and whether the group exists.
+func (b *targetBook) targetsOf(k lb.GroupKey) (targets []lb.Target, exists bool) {
+	t, exists := b.look(k)
+	return t.members, exists
+}
+
+// elsewhere is how many targets the other groups of a load balancer have, as far as is known.
+func (b *targetBook) elsewhere(k lb.GroupKey) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := 0
+	for other, t := range b.groups {
+		if other.Key == k.Key && other != k {
+			n += len(t.members)
+		}
+	}
+	return n
+}
+
+// portsBeside are the ports that the other groups of a load balancer that belong to the same
+// namespace have targets on, and health checks.
+func (b *targetBook) portsBeside(k lb.GroupKey) map[int32]bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := map[int32]bool{}
+	if b.groups[k] == nil {
+		return out
+	}
+	namespace := cluster.RefFrom(cluster.KindService, b.groups[k].backend.Service).Namespace
+	for other, t := range b.groups {
+		if other.Key == k.Key && other != k && cluster.RefFrom(cluster.KindService, t.backend.Service).Namespace == namespace {
+			for _, m := range t.members {
+				out[m.Port] = true
+			}
+		}
+	}
+	for _, g := range b.wanted[k.Key].groups {
+		if port, err := strconv.ParseInt(g.Health.Port, 10, 32); err == nil && cluster.RefFrom(cluster.KindService, g.Service).Namespace == namespace {
+			out[int32(port)] = true
+		}
+	}
+	return out
+}
+
+// note changes what is known of a group.
+func (b *targetBook) note(k lb.GroupKey, change func(*tracked)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if t := b.groups[k]; t != nil {
+		change(t)
+	}
+}

@@ -1,0 +1,52 @@
+package controllers
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/model/lb"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+)
+
+// Members that others change twice in a row stay as they are. Pods come and go all the same.
+func TestMembersThatAreUndoneTwiceAreLeft(t *testing.T) {
+	k := lb.GroupKey{Key: benchKey, ID: "shop/web:80"}
+	told := 0
+	r := &registrar{book: newTargetBook(), disputes: &disputes.Disputes{}, disputed: func(context.Context, lb.Key) { told++ }}
+	ours, theirs := []lb.Target{{Address: "10.0.0.1", Port: 80}}, []lb.Target{{Address: "10.9.9.9", Port: 80}}
+	group := tracked{members: ours, known: true, set: time.Now().Add(-time.Hour)}
+	look := func(present, want []lb.Target) time.Duration {
+		r.book.groups[k] = &group
+		r.book.wake = make(chan event.TypedGenericEvent[lb.GroupKey], 1)
+		r.book.doubt(t.Context(), k.Key)
+		now, _ := r.book.look(k)
+		left := r.leave(t.Context(), k, now, present, want)
+		group.known = true
+		return left
+	}
+	if left := look(theirs, ours); left > 0 || told > 0 {
+		t.Errorf("what is undone once is left for %s, told %d times", left, told)
+	}
+	if left := look(theirs, ours); left < 9*time.Minute || told != 1 {
+		t.Errorf("what is undone twice is left for %s, told %d times", left, told)
+	}
+	if left := look(theirs, theirs); left > 0 {
+		t.Errorf("another Pod is left for %s", left)
+	}
+	r.disputes.Forget(benchKey)
+	for range 3 {
+		group.set = time.Now()
+		if left := look(theirs, ours); left > 0 {
+			t.Errorf("what was set a moment before, and is not found yet, is left for %s", left)
+		}
+	}
+	for range 2 {
+		group.set = time.Time{}
+		look(theirs, ours)
+		if left := look(ours, ours); left > 0 {
+			t.Errorf("what is not undone in a row is left for %s", left)
+		}
+	}
+}
