@@ -27,6 +27,7 @@ import (
 	"fairlead.dev/fairlead/providers/fake"
 
 	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/targets"
 )
 
 // This file is a reconciler without a manager, for tests of single decisions: the API server and
@@ -113,7 +114,7 @@ func (b *bench) succeed() {
 		writer:     b.Client,
 		finalizers: &finalizers{writer: b.Client},
 		events:     events.NewRecorder(b.Client, b.Client),
-		targets:    newTargetBook(),
+		targets:    targets.NewBook(nil),
 		disputes:   &disputes.Disputes{},
 		waiting:    &waits.Waits{},
 		wake:       make(chan event.TypedGenericEvent[lb.Key], 1024),

@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -37,7 +38,7 @@ import (
 type gatekeeper struct {
 	*gatherer
 	events    *events.Recorder
-	targets   *targetBook
+	targets   *targets.Book
 	writer    client.Client
 	cloud     providers.Provider
 	limit     time.Duration // how long a Pod waits at the most
@@ -92,7 +93,7 @@ func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 	var errs []error
 	for _, s := range services {
 		for _, key := range g.directory.On(s) {
-			for _, id := range g.targets.expected(key, s) {
+			for _, id := range g.targets.Expected(key, s) {
 				state, err := g.state(ctx, pod, lb.GroupKey{Key: key, ID: id})
 				v.findings, errs = append(v.findings, finding{lb.GroupKey{Key: key, ID: id}, state}), append(errs, err)
 			}
@@ -123,7 +124,7 @@ func (g *gatekeeper) settled(ctx context.Context, namespace string, services []c
 				return false, err
 			}
 			for _, key := range place.homes {
-				if !g.targets.settled(key, s) {
+				if !g.targets.Compiled(key, s) {
 					return false, nil
 				}
 			}
@@ -149,7 +150,7 @@ func (g *gatekeeper) named(ctx context.Context, ing *networkingv1.Ingress) (map[
 // state is how a Pod is as a target of a group. The cloud is asked only about those that are
 // registered.
 func (g *gatekeeper) state(ctx context.Context, pod *corev1.Pod, k lb.GroupKey) (string, error) {
-	registered, exists := g.targets.targetsOf(k)
+	registered, exists := g.targets.TargetsOf(k)
 	if !exists {
 		return stateMissing, nil
 	}
@@ -162,7 +163,7 @@ func (g *gatekeeper) state(ctx context.Context, pod *corev1.Pod, k lb.GroupKey) 
 	}
 	state := stateOf(pod, said)
 	if state == stateUnregistered {
-		g.targets.doubtOne(ctx, k) // it was taken out by another hand
+		g.targets.RecheckOne(ctx, k) // it was taken out by another hand
 	}
 	return state, nil
 }

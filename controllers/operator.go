@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/targets"
 )
 
 // This file wires the operator.
@@ -178,7 +179,7 @@ func (w *wiring) reconciler(ctx context.Context) *reconciler {
 		writer:     w.GetClient(),
 		finalizers: &finalizers{writer: w.GetClient()},
 		events:     events.NewRecorder(w.GetClient(), w.GetAPIReader()),
-		targets:    newTargetBook(),
+		targets:    targets.NewBook(ctx.Done()),
 		disputes:   &disputes.Disputes{},
 		waiting:    &waits.Waits{},
 		late:       &queue.Backlog[lb.GroupKey]{},
@@ -186,9 +187,8 @@ func (w *wiring) reconciler(ctx context.Context) *reconciler {
 		wake:       make(chan event.TypedGenericEvent[lb.Key], 1024),
 		unassigned: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 	}
-	r.targets.ended = ctx.Done()
 	if !w.ReadOnly {
-		r.looked = r.targets.doubt
+		r.looked = r.targets.Recheck
 	}
 	return r
 }
@@ -203,14 +203,14 @@ func (w *wiring) addLoadBalancers(ctx context.Context, r *reconciler) error {
 }
 
 func (w *wiring) addTargets(ctx context.Context, r *reconciler) error {
-	targets := &registrar{
-		cache: w.GetClient(), pods: w.pods, cloud: r.cloud, book: r.targets, disputes: r.disputes, disputed: r.crowded,
-		waiting: r.waiting, waits: r.waitsLong, backlog: r.late, took: r.metrics.Took(queue.TargetsLoop),
-		registered: r.registered, crowded: r.crowded,
+	targets := &targets.Reconciler{
+		Cache: w.GetClient(), Pods: w.pods, Cloud: r.cloud, Book: r.targets, Disputes: r.disputes, Waiting: r.waiting, Backlog: r.late,
+		ObserveTook: r.metrics.Took(queue.TargetsLoop), SetRegistered: r.registered,
+		ReconcileLater: func(ctx context.Context, key lb.Key) { r.awaken(ctx, []lb.Key{key}) },
 	}
 	return queue.Controller[lb.GroupKey]{
 		Liveness: w.liveness, Caches: w.caches,
-		Name: queue.TargetsLoop, Parallel: cmp.Or(w.TargetWorkers, 4), Reconciler: targets, Sources: targets.sources(w.GetCache()),
+		Name: queue.TargetsLoop, Parallel: cmp.Or(w.TargetWorkers, 4), Reconciler: targets, Sources: targets.Sources(w.GetCache()),
 		About: func(k lb.GroupKey) []any { return []any{"loadBalancer", k.Key, "targetGroup", k.ID} },
 	}.AddTo(ctx, w, w.Logger)
 }

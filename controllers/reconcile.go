@@ -22,6 +22,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 
 	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/targets"
 )
 
 // A reconciler reconciles one load balancer at a time: from the objects that ask for it to the
@@ -32,7 +33,7 @@ type reconciler struct {
 	writer     client.Client
 	events     *events.Recorder
 	finalizers *finalizers
-	targets    *targetBook
+	targets    *targets.Book
 	metrics    *metrics.Recorder
 	counters   counters
 	// disputes are the steps that another writer undoes.
@@ -97,7 +98,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	undone := undoneSince(before, o)
 	o.dispute = r.judgeDispute(before != nil && before != seen, key, undone) // steps that another writer undoes
 	o.withheld = r.withheld(o)
-	r.targets.expect(key, r.directory.Of(key), o.groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
+	r.targets.Expect(key, r.directory.Of(key), o.groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
 	if o.withheld == "" && !todo.Empty() {
 		if err := r.memories.Keeper.Claim(ctx, key); err != nil { // where another operator has the lease, the plan ends here
 			r.forget(key)

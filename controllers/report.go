@@ -70,7 +70,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	if !queue.OnlyPending(o.err) || unconfirmed {
 		r.forget(key) // a step may have been half done
 	}
-	r.targets.track(ctx, key, &o.snap.Class, o.caps, o.seen.TargetGroups)
+	r.targets.Track(ctx, key, &o.snap.Class, o.caps, o.seen.TargetGroups)
 	next := o.record(time.Now())
 	o.learn(&next, time.Now())
 	waitsNow := r.waitsFor(o, &next, time.Now())
@@ -109,7 +109,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		r.disputes.Forget(key)
 		r.writes.forget(key)
 		r.events.Forget(key)
-		r.targets.forget(key)
+		r.targets.Forget(key)
 		r.rules.forget(key)
 		r.waiting.Forget(key)
 		r.doubts.forget(key)
@@ -495,14 +495,6 @@ func (r *reconciler) registered(ctx context.Context, key lb.Key, group lb.GroupI
 	r.tell(key, group, some)
 	r.awaken(ctx, []lb.Key{key})
 }
-
-// crowded has a load balancer reconciled of which a target group has come to have more targets than
-// the cloud takes, or no more: that is for the owners of its Ingresses to know.
-func (r *reconciler) crowded(ctx context.Context, key lb.Key) { r.awaken(ctx, []lb.Key{key}) }
-
-// waitsLong has a load balancer reconciled whose targets wait for the cloud's rate, so that it is
-// told.
-func (r *reconciler) waitsLong(ctx context.Context, key lb.Key) { r.awaken(ctx, []lb.Key{key}) }
 
 // awaken makes other load balancers reconcile.
 func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {

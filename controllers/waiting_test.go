@@ -272,14 +272,13 @@ func TestWithoutTheRightToReadNodesNoWorkerIsHeld(t *testing.T) {
 func TestNothingIsSentForGoodWhenTheOperatorEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
-		r := &reconciler{ended: ended, targets: &targetBook{ended: ended}} // the channels take nothing
+		r := &reconciler{ended: ended} // the channels take nothing
 		close(ended)
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), reportFor)
 		defer cancel()
 		r.awaken(ctx, []lb.Key{"a", "b"})
 		r.lookAfter(ctx, []string{"shop/a"})
-		r.targets.awaken(ctx, lb.GroupKey{Key: "a", ID: "g"})
 		if took := time.Since(began); took > 0 {
 			t.Errorf("it takes %s", took)
 		}

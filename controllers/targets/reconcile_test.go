@@ -1,4 +1,4 @@
-package controllers
+package targets
 
 import (
 	"context"
@@ -12,16 +12,17 @@ import (
 
 // Members that others change twice in a row stay as they are. Pods come and go all the same.
 func TestMembersThatAreUndoneTwiceAreLeft(t *testing.T) {
-	k := lb.GroupKey{Key: benchKey, ID: "shop/web:80"}
+	const key = lb.Key("fairlead/shop/web/internal")
+	k := lb.GroupKey{Key: key, ID: "shop/web:80"}
 	told := 0
-	r := &registrar{book: newTargetBook(), disputes: &disputes.Disputes{}, disputed: func(context.Context, lb.Key) { told++ }}
+	r := &Reconciler{Book: NewBook(nil), Disputes: &disputes.Disputes{}, ReconcileLater: func(context.Context, lb.Key) { told++ }}
 	ours, theirs := []lb.Target{{Address: "10.0.0.1", Port: 80}}, []lb.Target{{Address: "10.9.9.9", Port: 80}}
 	group := tracked{members: ours, known: true, set: time.Now().Add(-time.Hour)}
 	look := func(present, want []lb.Target) time.Duration {
-		r.book.groups[k] = &group
-		r.book.wake = make(chan event.TypedGenericEvent[lb.GroupKey], 1)
-		r.book.doubt(t.Context(), k.Key)
-		now, _ := r.book.look(k)
+		r.Book.groups[k] = &group
+		r.Book.wake = make(chan event.TypedGenericEvent[lb.GroupKey], 1)
+		r.Book.Recheck(t.Context(), k.Key)
+		now, _ := r.Book.look(k)
 		left := r.leave(t.Context(), k, now, present, want)
 		group.known = true
 		return left
@@ -35,7 +36,7 @@ func TestMembersThatAreUndoneTwiceAreLeft(t *testing.T) {
 	if left := look(theirs, theirs); left > 0 {
 		t.Errorf("another Pod is left for %s", left)
 	}
-	r.disputes.Forget(benchKey)
+	r.Disputes.Forget(key)
 	for range 3 {
 		group.set = time.Now()
 		if left := look(theirs, ours); left > 0 {

@@ -1,4 +1,4 @@
-package controllers
+package targets
 
 import (
 	"context"
@@ -33,7 +33,7 @@ type tracked struct {
 	set     time.Time
 	// left is what is left out of the targets, and why.
 	left string
-	// waiting is since when there has been a change that can wait.
+	// Waiting is since when there has been a change that can wait.
 	waiting time.Time
 	// crowded says that there are more than the cloud takes, or on more ports than the namespace may
 	// have.
@@ -47,7 +47,7 @@ type expectation struct {
 }
 
 // A targetBook is the target groups that exist, as the plans that made them left them.
-type targetBook struct {
+type Book struct {
 	mu     sync.Mutex
 	groups map[lb.GroupKey]*tracked
 	by     map[cluster.Ref]map[lb.GroupKey]bool // Service
@@ -59,17 +59,18 @@ type targetBook struct {
 	needed    sync.Once
 }
 
-func newTargetBook() *targetBook {
-	return &targetBook{
-		groups: map[lb.GroupKey]*tracked{}, by: map[cluster.Ref]map[lb.GroupKey]bool{}, wanted: map[lb.Key]expectation{},
+// NewBook returns a book without target groups. ended is closed when the operator ends.
+func NewBook(ended <-chan struct{}) *Book {
+	return &Book{
+		ended: ended, groups: map[lb.GroupKey]*tracked{}, by: map[cluster.Ref]map[lb.GroupKey]bool{}, wanted: map[lb.Key]expectation{},
 		wake:      make(chan event.TypedGenericEvent[lb.GroupKey], 1024),
 		instances: make(chan struct{}),
 	}
 }
 
-// track notes the target groups of a load balancer. Those that are new, or whose class allows other
+// Track notes the target groups of a load balancer. Those that are new, or whose class allows other
 // targets than before, are looked after at once.
-func (b *targetBook) track(ctx context.Context, key lb.Key, class *ingress.Class, caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
+func (b *Book) Track(ctx context.Context, key lb.Key, class *ingress.Class, caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
 	b.mu.Lock()
 	var fresh []lb.GroupKey
 	there := map[lb.GroupID]bool{}
@@ -101,7 +102,7 @@ func (b *targetBook) track(ctx context.Context, key lb.Key, class *ingress.Class
 }
 
 // awaken has the members of target groups looked after.
-func (b *targetBook) awaken(ctx context.Context, groups ...lb.GroupKey) {
+func (b *Book) awaken(ctx context.Context, groups ...lb.GroupKey) {
 	for _, k := range groups {
 		select {
 		case b.wake <- event.TypedGenericEvent[lb.GroupKey]{Object: k}:
@@ -113,9 +114,9 @@ func (b *targetBook) awaken(ctx context.Context, groups ...lb.GroupKey) {
 	}
 }
 
-// doubt has the members of a load balancer's target groups compared with those that the cloud has:
+// Recheck has the members of a load balancer's target groups compared with those that the cloud has:
 // the load balancer was looked at anew, and what was seen of them then is not asked for again.
-func (b *targetBook) doubt(ctx context.Context, key lb.Key) {
+func (b *Book) Recheck(ctx context.Context, key lb.Key) {
 	b.mu.Lock()
 	var doubted []lb.GroupKey
 	for k, t := range b.groups {
@@ -128,14 +129,14 @@ func (b *targetBook) doubt(ctx context.Context, key lb.Key) {
 	b.awaken(ctx, doubted...)
 }
 
-// doubtOne does so for one target group.
-func (b *targetBook) doubtOne(ctx context.Context, k lb.GroupKey) {
+// RecheckOne does so for one target group.
+func (b *Book) RecheckOne(ctx context.Context, k lb.GroupKey) {
 	b.note(k, func(t *tracked) { t.known = false })
 	b.awaken(ctx, k)
 }
 
-// expect notes which target groups a load balancer is going to have, before it has them.
-func (b *targetBook) expect(key lb.Key, from []cluster.Ref, groups []lb.TargetGroup) {
+// Expect notes which target groups a load balancer is going to have, before it has them.
+func (b *Book) Expect(key lb.Key, from []cluster.Ref, groups []lb.TargetGroup) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	next := expectation{from, map[lb.GroupID]lb.TargetGroup{}}
@@ -145,22 +146,22 @@ func (b *targetBook) expect(key lb.Key, from []cluster.Ref, groups []lb.TargetGr
 	b.wanted[key] = next
 }
 
-// forget forgets a load balancer that is no more.
-func (b *targetBook) forget(key lb.Key) {
+// Forget forgets a load balancer that is no more.
+func (b *Book) Forget(key lb.Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.wanted, key)
 }
 
-// settled reports whether it is known what a load balancer is going to have of a Service.
-func (b *targetBook) settled(key lb.Key, service cluster.Ref) bool {
+// Compiled reports whether it is known what a load balancer is going to have of a Service.
+func (b *Book) Compiled(key lb.Key, service cluster.Ref) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Contains(b.wanted[key].from, service)
 }
 
-// expected are the groups of a Service's Pods that a load balancer is going to have.
-func (b *targetBook) expected(key lb.Key, service cluster.Ref) []lb.GroupID {
+// Expected are the groups of a Service's Pods that a load balancer is going to have.
+func (b *Book) Expected(key lb.Key, service cluster.Ref) []lb.GroupID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []lb.GroupID
@@ -173,7 +174,7 @@ func (b *targetBook) expected(key lb.Key, service cluster.Ref) []lb.GroupID {
 }
 
 // leaves reports whether a group is there that its load balancer is not going to have.
-func (b *targetBook) leaves(k lb.GroupKey) bool {
+func (b *Book) leaves(k lb.GroupKey) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	next, known := b.wanted[k.Key]
@@ -182,7 +183,7 @@ func (b *targetBook) leaves(k lb.GroupKey) bool {
 }
 
 // of are the target groups of a Service.
-func (b *targetBook) of(service cluster.Ref) []lb.GroupKey {
+func (b *Book) of(service cluster.Ref) []lb.GroupKey {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []lb.GroupKey
@@ -193,7 +194,7 @@ func (b *targetBook) of(service cluster.Ref) []lb.GroupKey {
 }
 
 // onInstances are the target groups that have Nodes for targets.
-func (b *targetBook) onInstances() []lb.GroupKey {
+func (b *Book) onInstances() []lb.GroupKey {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []lb.GroupKey
@@ -206,7 +207,7 @@ func (b *targetBook) onInstances() []lb.GroupKey {
 }
 
 // look is a copy of what is known of a group.
-func (b *targetBook) look(k lb.GroupKey) (tracked, bool) {
+func (b *Book) look(k lb.GroupKey) (tracked, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.groups[k]
@@ -216,14 +217,14 @@ func (b *targetBook) look(k lb.GroupKey) (tracked, bool) {
 	return *t, true
 }
 
-// targetsOf returns the targets of a group, as far as they are known, and whether the group exists.
-func (b *targetBook) targetsOf(k lb.GroupKey) (targets []lb.Target, exists bool) {
+// TargetsOf returns the targets of a group, as far as they are known, and whether the group exists.
+func (b *Book) TargetsOf(k lb.GroupKey) (targets []lb.Target, exists bool) {
 	t, exists := b.look(k)
 	return t.members, exists
 }
 
 // elsewhere is how many targets the other groups of a load balancer have, as far as is known.
-func (b *targetBook) elsewhere(k lb.GroupKey) int {
+func (b *Book) elsewhere(k lb.GroupKey) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := 0
@@ -237,7 +238,7 @@ func (b *targetBook) elsewhere(k lb.GroupKey) int {
 
 // portsBeside are the ports that the other groups of a load balancer that belong to the same
 // namespace have targets on, and health checks.
-func (b *targetBook) portsBeside(k lb.GroupKey) map[int32]bool {
+func (b *Book) portsBeside(k lb.GroupKey) map[int32]bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := map[int32]bool{}
@@ -261,7 +262,7 @@ func (b *targetBook) portsBeside(k lb.GroupKey) map[int32]bool {
 }
 
 // note changes what is known of a group.
-func (b *targetBook) note(k lb.GroupKey, change func(*tracked)) {
+func (b *Book) note(k lb.GroupKey, change func(*tracked)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.groups[k]; t != nil {

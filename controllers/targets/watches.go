@@ -1,4 +1,4 @@
-package controllers
+package targets
 
 import (
 	"context"
@@ -20,48 +20,48 @@ import (
 
 // This file turns a change of an object into the target groups whose targets it decides.
 
-// sources are what the registrar of targets is woken by.
-func (r *registrar) sources(from cache.Cache) []source.TypedSource[lb.GroupKey] {
+// Sources are what the registrar of targets is woken by.
+func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.GroupKey] {
 	return []source.TypedSource[lb.GroupKey]{
-		queue.Watch(from, &discoveryv1.EndpointSlice{}, queue.ChangedAtAll, queue.Recording(r.backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []lb.GroupKey {
-			return r.book.of(cluster.RefTo(cluster.KindService, s.Namespace, s.Labels[discoveryv1.LabelServiceName]))
+		queue.Watch(from, &discoveryv1.EndpointSlice{}, queue.ChangedAtAll, queue.Recording(r.Backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []lb.GroupKey {
+			return r.Book.of(cluster.RefTo(cluster.KindService, s.Namespace, s.Labels[discoveryv1.LabelServiceName]))
 		})),
-		queue.Watch(from, &corev1.Service{}, cluster.ChangedServiceSpec, queue.Recording(r.backlog, func(_ context.Context, s *corev1.Service) []lb.GroupKey {
-			return r.book.of(cluster.RefOf(cluster.KindService, s))
+		queue.Watch(from, &corev1.Service{}, cluster.ChangedServiceSpec, queue.Recording(r.Backlog, func(_ context.Context, s *corev1.Service) []lb.GroupKey {
+			return r.Book.of(cluster.RefOf(cluster.KindService, s))
 		})),
 		r.watchNodes(from),
 		r.watchPods(from),
-		source.TypedChannel(r.book.wake, &handler.TypedFuncs[lb.GroupKey, lb.GroupKey]{GenericFunc: queue.EnqueueItself[lb.GroupKey]}),
+		source.TypedChannel(r.Book.wake, &handler.TypedFuncs[lb.GroupKey, lb.GroupKey]{GenericFunc: queue.EnqueueItself[lb.GroupKey]}),
 	}
 }
 
 // watchPods wakes the target groups of a Pod that may be a target from now on, or may not any more,
 // by its address or though it is not ready: its endpoints do not change for that.
-func (r *registrar) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey] {
+func (r *Reconciler) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey] {
 	return queue.Watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
 		was, is := before.(*corev1.Pod), after.(*corev1.Pod)
 		return endpoints.WaitsForGate(was) != endpoints.WaitsForGate(is) || endpoints.Ended(was) != endpoints.Ended(is) ||
 			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)
-	}, queue.Recording(r.backlog, func(ctx context.Context, pod *corev1.Pod) []lb.GroupKey {
-		services, err := r.pods.ServicesListing(ctx, pod)
+	}, queue.Recording(r.Backlog, func(ctx context.Context, pod *corev1.Pod) []lb.GroupKey {
+		services, err := r.Pods.ServicesListing(ctx, pod)
 		if err != nil {
 			return nil // the cache is being stopped
 		}
 		var out []lb.GroupKey
 		for s := range services {
-			out = append(out, r.book.of(s)...)
+			out = append(out, r.Book.of(s)...)
 		}
 		return out
 	}))
 }
 
 // watchNodes wakes the target groups that have Nodes for targets, from when there is one.
-func (r *registrar) watchNodes(from cache.Cache) source.TypedSource[lb.GroupKey] {
-	nodes := queue.Watch(from, &corev1.Node{}, cluster.ChangedAddresses, queue.Recording(r.backlog, func(context.Context, *corev1.Node) []lb.GroupKey { return r.book.onInstances() }))
+func (r *Reconciler) watchNodes(from cache.Cache) source.TypedSource[lb.GroupKey] {
+	nodes := queue.Watch(from, &corev1.Node{}, cluster.ChangedAddresses, queue.Recording(r.Backlog, func(context.Context, *corev1.Node) []lb.GroupKey { return r.Book.onInstances() }))
 	return source.TypedFunc[lb.GroupKey](func(ctx context.Context, q queue.Queue[lb.GroupKey]) error {
 		go func() {
 			select {
-			case <-r.book.instances:
+			case <-r.Book.instances:
 			case <-ctx.Done():
 				return
 			}
