@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/events"
+	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/waits"
@@ -112,7 +113,7 @@ func (b *bench) succeed() {
 		},
 		observer:   observer{cloud: b.cloud, every: 10 * time.Hour},
 		writer:     b.Client,
-		finalizers: &finalizers{writer: b.Client},
+		ingresses:  ingresses.NewWriter(b.Client),
 		events:     events.NewRecorder(b.Client, b.Client),
 		targets:    targets.NewBook(nil),
 		disputes:   &disputes.Disputes{},

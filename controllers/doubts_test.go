@@ -174,7 +174,7 @@ func TestAnIngressThatAnotherLeaderHasLetGoOfIsNotServedAgain(t *testing.T) {
 	named := func(finalizers ...string) *networkingv1.Ingress {
 		return &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Finalizers: finalizers}}
 	}
-	deleted := named(finalizer)
+	deleted := named(v1alpha1.IngressFinalizer)
 	now := metav1.Now()
 	deleted.DeletionTimestamp = &now
 	for name, c := range map[string]struct {
@@ -183,12 +183,12 @@ func TestAnIngressThatAnotherLeaderHasLetGoOfIsNotServedAgain(t *testing.T) {
 		asked         int
 		want          *networkingv1.Ingress
 	}{
-		"it is let go of":                           {cached: named(finalizer), asked: 1},
-		"it is being deleted":                       {cached: named(finalizer), there: deleted, asked: 1, want: deleted},
-		"it is there, and the record is lost":       {cached: named(finalizer), there: named(finalizer), asked: 1, want: named(finalizer)},
+		"it is let go of":                           {cached: named(v1alpha1.IngressFinalizer), asked: 1},
+		"it is being deleted":                       {cached: named(v1alpha1.IngressFinalizer), there: deleted, asked: 1, want: deleted},
+		"it is there, and the record is lost":       {cached: named(v1alpha1.IngressFinalizer), there: named(v1alpha1.IngressFinalizer), asked: 1, want: named(v1alpha1.IngressFinalizer)},
 		"it is new":                                 {cached: named(), there: named(), want: named()},
-		"it is remembered":                          {cached: named(finalizer), there: named(finalizer), remembered: true, want: named(finalizer)},
-		"it is remembered, and the cache is behind": {there: named(finalizer), remembered: true, asked: 1, want: named(finalizer)},
+		"it is remembered":                          {cached: named(v1alpha1.IngressFinalizer), there: named(v1alpha1.IngressFinalizer), remembered: true, want: named(v1alpha1.IngressFinalizer)},
+		"it is remembered, and the cache is behind": {there: named(v1alpha1.IngressFinalizer), remembered: true, asked: 1, want: named(v1alpha1.IngressFinalizer)},
 		"it is gone, and not remembered":            {},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -319,7 +319,7 @@ func (g *gatherer) ingresses(ctx context.Context, names []string) (map[string]*n
 func (g *gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.Ingress, memory ingress.Memory) (err error) {
 	for n, ing := range known {
 		_, remembered := memory.Members[n]
-		held := ing != nil && ing.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(ing, finalizer)
+		held := ing != nil && ing.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer)
 		if remembered && ing != nil || !remembered && !held {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
@@ -210,7 +211,7 @@ func takenBy(ing *networkingv1.Ingress, foreign bool, addresses []string) string
 	if foreign {
 		return "class"
 	}
-	if len(without(ing.Status.LoadBalancer.Ingress, addresses)) > 0 {
+	if len(ingresses.WithoutAddresses(ing.Status.LoadBalancer.Ingress, addresses)) > 0 {
 		return "status"
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	clientevents "k8s.io/client-go/tools/events"
 
 	"fairlead.dev/fairlead/controllers/defaultclass"
+	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/waits"
 
 	"github.com/go-logr/logr"
@@ -98,7 +99,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	w := newWiring(m, o)
 	r := w.reconciler(ctx)
-	unassigned := &unassignedReconciler{gatherer: r.gatherer, events: r.events, finalizers: r.finalizers, wake: r.unassigned}
+	unassigned := &unassignedReconciler{gatherer: r.gatherer, events: r.events, ingresses: r.ingresses, wake: r.unassigned}
 	r.metrics = metrics.NewRecorder(w.Requests, w.Version, gauges{r.gatherer, &r.backlog, r.late, &r.counters, r.waiting, unassigned}.take)
 	r.cloud = metrics.Metered(w.Cloud, r.metrics)
 	if err := m.Add(metrics.NewExposition(r.metrics, w.Metrics)); err != nil {
@@ -177,7 +178,7 @@ func (w *wiring) reconciler(ctx context.Context) *reconciler {
 		observer:   observer{every: w.DriftInterval},
 		readOnly:   w.ReadOnly,
 		writer:     w.GetClient(),
-		finalizers: &finalizers{writer: w.GetClient()},
+		ingresses:  ingresses.NewWriter(w.GetClient()),
 		events:     events.NewRecorder(w.GetClient(), w.GetAPIReader()),
 		targets:    targets.NewBook(ctx.Done()),
 		disputes:   &disputes.Disputes{},

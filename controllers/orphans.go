@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -95,7 +96,7 @@ func (o orphans) log(ctx context.Context) {
 	const most = 10
 	few := func(keys []lb.Key) []lb.Key { return keys[:min(most, len(keys))] }
 	if keys := o.held[heldByIngress]; len(keys) > 0 {
-		l.Info("orphans are not collected: Ingresses with the finalizer "+finalizer+" belong to no load balancer, and may be served by one of these; "+
+		l.Info("orphans are not collected: Ingresses with the finalizer "+v1alpha1.IngressFinalizer+" belong to no load balancer, and may be served by one of these; "+
 			"the events of the Ingresses say what is wrong with them, and deleting them lets the orphans go",
 			"orphans", few(keys), "count", len(keys), "ingresses", o.lost[:min(most, len(o.lost))])
 	}
@@ -154,7 +155,7 @@ func (c *collector) lost(ctx context.Context) (names []string, err error) {
 	}
 	for i := range list.Items {
 		who := cluster.RefOf(cluster.KindIngress, &list.Items[i])
-		if controllerutil.ContainsFinalizer(&list.Items[i], finalizer) && len(c.directory.On(who)) == 0 {
+		if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.IngressFinalizer) && len(c.directory.On(who)) == 0 {
 			names = append(names, who.String())
 		}
 	}

@@ -257,6 +257,6 @@ func (b *bench) remember(key lb.Key) {
 // held is an Ingress with our finalizer.
 func held(namespace, name string) *networkingv1.Ingress {
 	ing := ask()
-	ing.Namespace, ing.Name, ing.Finalizers = namespace, name, []string{finalizer}
+	ing.Namespace, ing.Name, ing.Finalizers = namespace, name, []string{v1alpha1.IngressFinalizer}
 	return ing
 }

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
@@ -219,7 +220,7 @@ func TestWithout(t *testing.T) {
 		"nothing":                           {records.Record{}, all},
 	}
 	for name, c := range cases {
-		if diff := cmp.Diff(c.want, without(all, addressesOf(&c.of))); diff != "" {
+		if diff := cmp.Diff(c.want, ingresses.WithoutAddresses(all, addressesOf(&c.of))); diff != "" {
 			t.Errorf("without %s: %s", name, diff)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model"
@@ -30,12 +31,12 @@ import (
 type reconciler struct {
 	*gatherer
 	observer
-	writer     client.Client
-	events     *events.Recorder
-	finalizers *finalizers
-	targets    *targets.Book
-	metrics    *metrics.Recorder
-	counters   counters
+	writer    client.Client
+	events    *events.Recorder
+	ingresses *ingresses.Writer
+	targets   *targets.Book
+	metrics   *metrics.Recorder
+	counters  counters
 	// disputes are the steps that another writer undoes.
 	disputes *disputes.Disputes
 	// writes are the steps that an observation may not find yet.

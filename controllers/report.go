@@ -4,16 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -285,9 +282,9 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *records.Recor
 		ing := o.snap.actual[m.Owner.String()]
 		switch {
 		case !reach.serves(m) && (gone || served):
-			errs = append(errs, r.unpublish(ctx, ing, slices.Concat(addressesOf(&o.snap.record), addressesOf(next))))
+			errs = append(errs, r.ingresses.Unpublish(ctx, ing, slices.Concat(addressesOf(&o.snap.record), addressesOf(next))))
 		case reach.serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
-			err := r.writeStatus(ctx, ing, reach.statusOf(m))
+			err := r.ingresses.Publish(ctx, ing, reach.statusOf(m))
 			if err == nil && known.PublishedAt == nil {
 				known.PublishedAt = now()
 			}
@@ -301,28 +298,6 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *records.Recor
 func now() *metav1.Time {
 	t := metav1.Now().Rfc3339Copy()
 	return &t
-}
-
-func (r *reconciler) writeStatus(ctx context.Context, ing *networkingv1.Ingress, want []networkingv1.IngressLoadBalancerIngress) error {
-	who := cluster.RefOf(cluster.KindIngress, ing).String()
-	right := equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, want)
-	if !right && !r.finalizers.written.repair(who, want) {
-		return fmt.Errorf("%w: the status of Ingress %s", queue.ErrDisputed, who)
-	}
-	r.finalizers.written.publish(who, want)
-	if right {
-		return nil
-	}
-	return r.patchStatus(ctx, ing, want)
-}
-
-func (r *reconciler) patchStatus(ctx context.Context, ing *networkingv1.Ingress, want []networkingv1.IngressLoadBalancerIngress) error {
-	to := ing.DeepCopy()
-	to.Status.LoadBalancer.Ingress = want
-	if err := r.writer.Status().Patch(ctx, to, client.MergeFrom(ing)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("writing the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
-	}
-	return nil
 }
 
 // part ends what ties the Ingresses that have departed to the load balancer, once nothing is routed
@@ -368,7 +343,7 @@ func (r *reconciler) partWith(ctx context.Context, o outcome, who cluster.Ref, i
 	if !ing.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	return r.unpublish(ctx, ing, addressesOf(&o.snap.record))
+	return r.ingresses.Unpublish(ctx, ing, addressesOf(&o.snap.record))
 }
 
 // elsewhere reports whether other load balancers have an Ingress, too.
@@ -389,34 +364,15 @@ func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*ne
 			continue
 		}
 		if free[name] == nil {
-			r.finalizers.written.drop(name)
+			r.ingresses.Forget(name)
 			continue
 		}
-		if err := r.finalizers.remove(ctx, free[name]); err != nil {
+		if err := r.ingresses.RemoveFinalizer(ctx, free[name]); err != nil {
 			r.directory.Place(who, []lb.Key{o.snap.Key})
 			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// unpublish takes the addresses of a load balancer out of an Ingress's status. Another controller
-// may be writing there, so what it has written since the Ingress was read stays: the API server
-// refuses the write then.
-func (r *reconciler) unpublish(ctx context.Context, ing *networkingv1.Ingress, addresses []string) error {
-	r.finalizers.written.unpublish(cluster.RefOf(cluster.KindIngress, ing).String())
-	left := without(ing.Status.LoadBalancer.Ingress, addresses)
-	if len(left) == len(ing.Status.LoadBalancer.Ingress) {
-		return nil
-	}
-	to := ing.DeepCopy()
-	to.Status.LoadBalancer.Ingress = left
-	err := r.writer.Status().Patch(ctx, to, client.MergeFromWithOptions(ing, client.MergeFromWithOptimisticLock{}))
-	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("taking the address out of the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
-	}
-	ing.ResourceVersion = to.ResourceVersion // the finalizer goes next
-	return nil
 }
 
 // routed reports whether a plan that is not done takes routes away, so that some may still be

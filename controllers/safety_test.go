@@ -41,7 +41,7 @@ func TestAnIngressIsHeldUntilItsRoutesAreGone(t *testing.T) {
 				if _, err := b.reconcile(); !errors.Is(err, failure) {
 					t.Errorf("the error is %v", err)
 				}
-				if ing := b.ingress(); ing == nil || !controllerutil.ContainsFinalizer(ing, finalizer) {
+				if ing := b.ingress(); ing == nil || !controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
 					t.Fatalf("%d rules are there, and the Ingress was let go", b.rules())
 				}
 			}

@@ -118,11 +118,3 @@ func worse(d, before diag.Diagnostic) bool {
 	}
 	return d.Ports != "" && before.Ports == ""
 }
-
-// without is a status without the entries that have one of some addresses, which are a load
-// balancer's.
-func without(entries []networkingv1.IngressLoadBalancerIngress, addresses []string) []networkingv1.IngressLoadBalancerIngress {
-	return slices.DeleteFunc(slices.Clone(entries), func(e networkingv1.IngressLoadBalancerIngress) bool {
-		return e.Hostname != "" && slices.Contains(addresses, e.Hostname) || e.Hostname == "" && e.IP != "" && slices.Contains(addresses, e.IP)
-	})
-}

@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/events"
+	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/diag"
 
@@ -29,9 +30,9 @@ import (
 // An unassignedReconciler reconciles one Ingress at a time.
 type unassignedReconciler struct {
 	*gatherer
-	events     *events.Recorder
-	finalizers *finalizers
-	wake       chan event.TypedGenericEvent[types.NamespacedName]
+	events    *events.Recorder
+	ingresses *ingresses.Writer
+	wake      chan event.TypedGenericEvent[types.NamespacedName]
 
 	mu   sync.Mutex
 	told map[types.NamespacedName][]diag.Diagnostic
@@ -66,7 +67,7 @@ func (s *unassignedReconciler) Reconcile(ctx context.Context, name types.Namespa
 	if len(place.homes) > 0 || len(s.directory.On(who)) > 0 || frozen {
 		return reconcile.Result{}, nil
 	}
-	return reconcile.Result{}, s.finalizers.remove(ctx, ing)
+	return reconcile.Result{}, s.ingresses.RemoveFinalizer(ctx, ing)
 }
 
 // news returns the diagnostics that were not there the last time.

@@ -24,6 +24,12 @@ import (
 // This file turns a change of an object into the keys of the load balancers that depend on it. A
 // change of anything else enqueues nothing.
 
+// changedIngress reports whether a change of an Ingress needs a reconcile: it asks for something
+// else, or another writer has changed what this operator has written.
+func (r *reconciler) changedIngress(before, after client.Object) bool {
+	return cluster.ChangedIngress(before, after) || r.ingresses.ChangedByOthers(after.(*networkingv1.Ingress))
+}
+
 // sources are what the reconciler of load balancers is woken by.
 func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 	all := []source.TypedSource[lb.Key]{

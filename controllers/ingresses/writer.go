@@ -1,0 +1,124 @@
+// Package ingresses writes on Ingresses: the finalizer, which keeps an Ingress from being removed
+// while the cloud has resources for it, and the addresses in its status.
+package ingresses
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/queue"
+)
+
+// A Writer writes on Ingresses, and remembers what it has written.
+type Writer struct {
+	client    client.Client
+	published published
+}
+
+// NewWriter returns a Writer that has written nothing.
+func NewWriter(c client.Client) *Writer { return &Writer{client: c} }
+
+// AddFinalizer adds the finalizer to an Ingress, if it is missing.
+func (w *Writer) AddFinalizer(ctx context.Context, ing *networkingv1.Ingress) error {
+	w.published.hold(nameOf(ing))
+	if controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
+		return nil
+	}
+	held := ing.DeepCopy()
+	controllerutil.AddFinalizer(held, v1alpha1.IngressFinalizer)
+	if err := w.patchFinalizers(ctx, ing, held); err != nil {
+		return fmt.Errorf("holding Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+	}
+	return nil
+}
+
+// RemoveFinalizer removes the finalizer from an Ingress, if it is there.
+func (w *Writer) RemoveFinalizer(ctx context.Context, ing *networkingv1.Ingress) error {
+	w.published.forget(nameOf(ing))
+	if !controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
+		return nil
+	}
+	free := ing.DeepCopy()
+	controllerutil.RemoveFinalizer(free, v1alpha1.IngressFinalizer)
+	if err := w.patchFinalizers(ctx, ing, free); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("letting go of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+	}
+	return nil
+}
+
+// patchFinalizers replaces the list of finalizers. With the optimistic lock it fails where another
+// writer has changed the object since it was read, whose finalizer would be lost.
+func (w *Writer) patchFinalizers(ctx context.Context, from, to *networkingv1.Ingress) error {
+	return w.client.Patch(ctx, to, client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}))
+}
+
+// Publish makes entries the status of an Ingress. Where another writer changes the status as often
+// as this one, it fails.
+func (w *Writer) Publish(ctx context.Context, ing *networkingv1.Ingress, entries []networkingv1.IngressLoadBalancerIngress) error {
+	name := nameOf(ing)
+	right := equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, entries)
+	if !right && !w.published.mayRepair(name, entries) {
+		return fmt.Errorf("%w: the status of Ingress %s", queue.ErrDisputed, name)
+	}
+	w.published.set(name, entries)
+	if right {
+		return nil
+	}
+	to := ing.DeepCopy()
+	to.Status.LoadBalancer.Ingress = entries
+	if err := w.client.Status().Patch(ctx, to, client.MergeFrom(ing)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("writing the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+	}
+	return nil
+}
+
+// Unpublish removes the entries with some addresses from the status of an Ingress. Another
+// controller may be writing there: what it has written since the Ingress was read stays, for the
+// API server refuses the write then.
+func (w *Writer) Unpublish(ctx context.Context, ing *networkingv1.Ingress, addresses []string) error {
+	w.StopRepairing(nameOf(ing))
+	left := WithoutAddresses(ing.Status.LoadBalancer.Ingress, addresses)
+	if len(left) == len(ing.Status.LoadBalancer.Ingress) {
+		return nil
+	}
+	to := ing.DeepCopy()
+	to.Status.LoadBalancer.Ingress = left
+	err := w.client.Status().Patch(ctx, to, client.MergeFromWithOptions(ing, client.MergeFromWithOptimisticLock{}))
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("taking the address out of the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+	}
+	ing.ResourceVersion = to.ResourceVersion // the finalizer goes next
+	return nil
+}
+
+// WithoutAddresses returns the entries that have none of some addresses.
+func WithoutAddresses(entries []networkingv1.IngressLoadBalancerIngress, addresses []string) []networkingv1.IngressLoadBalancerIngress {
+	return slices.DeleteFunc(slices.Clone(entries), func(e networkingv1.IngressLoadBalancerIngress) bool {
+		return e.Hostname != "" && slices.Contains(addresses, e.Hostname) ||
+			e.Hostname == "" && e.IP != "" && slices.Contains(addresses, e.IP)
+	})
+}
+
+// StopRepairing has the status of an Ingress, by namespace/name, stay as others write it.
+func (w *Writer) StopRepairing(name string) { w.published.unset(name) }
+
+// Forget forgets an Ingress, by namespace/name, that is gone.
+func (w *Writer) Forget(name string) { w.published.forget(name) }
+
+// ChangedByOthers reports whether another writer has changed the finalizer or the status of an
+// Ingress since they were written.
+func (w *Writer) ChangedByOthers(ing *networkingv1.Ingress) bool {
+	return w.published.differs(nameOf(ing), ing)
+}
+
+func nameOf(ing *networkingv1.Ingress) string {
+	return cluster.RefOf(cluster.KindIngress, ing).String()
+}
