@@ -105,11 +105,12 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 // succeed has another process take over, which knows nothing but what is in the cluster and in the
 // cloud.
 func (b *bench) succeed() {
+	unconfirmed := &doubts{}
 	b.reconciler = &reconciler{
 		gatherer: &gatherer{
 			cache: b.Client, server: b.Client, secrets: cluster.NewSecretReader(cluster.SecretsMode(""), b.Client, b.Client), directory: cluster.NewDependencies(),
 			pods: cluster.NewPodReader(b.Client, false), memories: records.NewCache(records.NewStore(b.Client, b.Client, ""), false),
-			judged: &cluster.CertificateCache{}, doubts: &doubts{},
+			judged: &cluster.CertificateCache{}, unconfirmed: unconfirmed.about,
 		},
 		observer:   observer{cloud: b.cloud, every: 10 * time.Hour},
 		writer:     b.Client,
@@ -117,6 +118,7 @@ func (b *bench) succeed() {
 		events:     events.NewRecorder(b.Client, b.Client),
 		targets:    targets.NewBook(nil),
 		disputes:   &disputes.Disputes{},
+		doubts:     unconfirmed,
 		waiting:    &waits.Waits{},
 		wake:       make(chan event.TypedGenericEvent[lb.Key], 1024),
 		unassigned: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),

@@ -58,7 +58,7 @@ func (b *foreignRules) find(g *gathering, seen *lb.Observed, want lb.LoadBalance
 		case known:
 			ours = plan.Among(last.ours())
 		case len(g.Memory.Rules) > 0:
-		case g.changed() || plan.Lacks(seen, want): // rules that are not wanted may be left over from an earlier plan
+		case changed(g) || plan.Lacks(seen, want): // rules that are not wanted may be left over from an earlier plan
 			ours = func(_ int32, r lb.Rule) bool { return ownGroups(seen, r) }
 		}
 		found, news = plan.Strangers(seen, want, ours), true

@@ -4,23 +4,18 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/multimap"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/printable"
 )
@@ -58,7 +53,7 @@ type gathering struct {
 // time.
 func (g *gathering) ask() lb.Questions {
 	q := model.Ask(g.Snapshot)
-	q.Limits = rejecting(&g.record)
+	q.Limits = records.HasRejections(&g.record)
 	return q
 }
 
@@ -74,14 +69,16 @@ type gatherer struct {
 	scope     string   // the namespace that the operator looks after, or "" for all
 	paused    []string // load balancers that a setting pauses, by key
 	options   ingress.Options
-	doubts    *doubts
+	// unconfirmed reports whether the last plan of a load balancer has to be confirmed by a second
+	// reading, which asks the API server itself.
+	unconfirmed func(lb.Key) bool
 	// grace is for how long an Ingress that has vanished is served; 0 lets it go at once.
 	grace time.Duration
 }
 
 // gather makes the snapshot of a load balancer. One that nobody asks for any more has no members.
 func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
-	if g.doubts.about(key) {
+	if g.unconfirmed(key) {
 		g = g.anew()
 	}
 	if err := g.memories.Ready(ctx); err != nil {
@@ -230,223 +227,4 @@ func (g *gathering) names() []string {
 		out = append(out, m.Owner.String())
 	}
 	return out
-}
-
-// A placement is the load balancers that an Ingress belongs to, and what is to be said if there are
-// none.
-type placement struct {
-	homes []lb.Key
-	// refusedAt are those that it asks for as it is, and that refuse it.
-	refusedAt []lb.Key
-	homeless  []diag.Diagnostic
-}
-
-// placeOf finds the load balancers of an Ingress. One that is being deleted still belongs where it
-// did.
-func (g *gatherer) placeOf(ctx context.Context, ing *networkingv1.Ingress) (placement, error) {
-	if err := g.memories.Ready(ctx); err != nil {
-		return placement{}, fmt.Errorf("reading what is remembered: %w", err)
-	}
-	objects, err := g.classes(ctx)
-	if err != nil {
-		return placement{}, err
-	}
-	alive := *ing
-	alive.DeletionTimestamp = nil
-	objects.Ingresses = []*networkingv1.Ingress{&alive}
-	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses); err != nil {
-		return placement{}, err
-	}
-	who := cluster.RefOf(cluster.KindIngress, ing)
-	objects.Memories = g.memories.About([]string{who.String()}, time.Now())
-	g.memories.AddPinned(g.options.Literal, objects.Memories)
-	snapshots, homeless := ingress.Split(objects, g.options)
-	out, found := placement{homes: g.memories.Holding(who.String())}, homeless
-	for _, s := range snapshots {
-		out.homes, found = append(out.homes, s.Key), slices.Concat(found, s.Diagnostics)
-	}
-	slices.Sort(out.homes)
-	out.homes = slices.Compact(out.homes)
-	out.homeless = slices.DeleteFunc(homeless, func(d diag.Diagnostic) bool {
-		return d.Source.Kind != cluster.KindIngress // of classes, which are not this one's to report
-	})
-	if slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
-		out.refusedAt = slices.Sorted(maps.Keys(ingress.RefusedBy(objects, g.options)))
-	}
-	return out, nil
-}
-
-// classes are all classes and their parameters: few, and any of them may matter.
-func (g *gatherer) classes(ctx context.Context) (ingress.Objects, error) {
-	var o ingress.Objects
-	var classes networkingv1.IngressClassList
-	var clusterwide v1alpha1.ClusterLoadBalancerClassList
-	var namespaced v1alpha1.LoadBalancerClassList
-	for _, list := range []client.ObjectList{&classes, &clusterwide, &namespaced} {
-		if err := g.cache.List(ctx, list); err != nil {
-			return o, fmt.Errorf("listing classes: %w", err)
-		}
-	}
-	o.IngressClasses = cluster.Pointers(classes.Items)
-	o.ClusterLoadBalancerClasses = cluster.Pointers(clusterwide.Items)
-	o.LoadBalancerClasses = cluster.Pointers(namespaced.Items)
-	return o, nil
-}
-
-// ingresses are those of the given names; nil where there is none any more.
-func (g *gatherer) ingresses(ctx context.Context, names []string) (map[string]*networkingv1.Ingress, error) {
-	out := map[string]*networkingv1.Ingress{}
-	for _, n := range names {
-		ing, err := cluster.Get[networkingv1.Ingress](ctx, g.cache, cluster.RefFrom(cluster.KindIngress, n))
-		if err != nil {
-			return nil, err
-		}
-		out[n] = ing
-	}
-	return out, nil
-}
-
-// askAgain asks the API server itself about Ingresses of which the cache and the record say
-// different things.
-//
-// One that is remembered and seems to be gone: an Ingress that we hold is seen being deleted, so
-// one that is not there was let go by force, or, after a start, the cache was filled by an API
-// server that lags behind the others.
-//
-// One that is not remembered and has our finalizer: each is remembered before it gets the
-// finalizer, and forgotten before it loses it, so the operator that led before may have let go of
-// it, and the watch of this one's cache was broken then.
-func (g *gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.Ingress, memory ingress.Memory) (err error) {
-	for n, ing := range known {
-		_, remembered := memory.Members[n]
-		held := ing != nil && ing.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer)
-		if remembered && ing != nil || !remembered && !held {
-			continue
-		}
-		if known[n], err = cluster.Get[networkingv1.Ingress](ctx, g.server, cluster.RefFrom(cluster.KindIngress, n)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// references reads what Ingresses refer to, as they are and as they were last accepted, and has the
-// directory note each name before it is looked up.
-func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[string]*networkingv1.Ingress, memory ingress.Memory, o *ingress.Objects) error {
-	named := references{}
-	for n, ing := range ingresses {
-		if ing != nil {
-			named.add(ing.Namespace, &ing.Spec)
-		}
-		if accepted := memory.Members[n].LastAccepted; accepted != nil {
-			named.add(cluster.RefFrom(cluster.KindIngress, n).Namespace, &accepted.Spec)
-		}
-	}
-	g.directory.SetReferences(key, named.all())
-	var err error
-	if o.Backends, err = cluster.GetAll(ctx, g.cache, named[cluster.KindBackend], o.Backends); err != nil {
-		return err
-	}
-	for _, b := range o.Backends {
-		named.addBackend(b)
-	}
-	g.directory.SetReferences(key, named.all())
-	if o.Services, err = cluster.GetAll(ctx, g.cache, named[cluster.KindService], o.Services); err != nil {
-		return err
-	}
-	for _, s := range o.Services {
-		found, err := cluster.EndpointsOf(ctx, g.cache, cluster.RefOf(cluster.KindService, s))
-		if err != nil {
-			return err
-		}
-		o.EndpointSlices = append(o.EndpointSlices, found...)
-	}
-	o.PodsKnown = true
-	if o.Pods, o.Awaited, err = g.pods.PodsOf(ctx, o.EndpointSlices); err != nil {
-		return err
-	}
-	o.SecretsWithheld = g.secrets.Withheld()
-	if o.Secrets, o.SecretsUnread = g.secrets.Read(ctx, named[cluster.KindSecret]); ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	for i, s := range o.Secrets {
-		o.Secrets[i] = ingress.Shorten(s)
-	}
-	o.Judged = g.judged.Of(o.Secrets)
-	return nil
-}
-
-// references are the objects that Ingresses name, by kind.
-type references map[string]map[cluster.Ref]bool
-
-func (r references) note(kind, namespace, name string) {
-	multimap.Add(r, kind, cluster.RefTo(kind, namespace, name))
-}
-
-// add notes what an Ingress names.
-func (r references) add(namespace string, spec *networkingv1.IngressSpec) {
-	for _, t := range spec.TLS {
-		if t.SecretName != "" {
-			r.note(cluster.KindSecret, namespace, t.SecretName)
-		}
-	}
-	r.addTo(namespace, spec.DefaultBackend)
-	for _, rule := range spec.Rules {
-		if rule.HTTP == nil {
-			continue
-		}
-		for i := range rule.HTTP.Paths {
-			r.addTo(namespace, &rule.HTTP.Paths[i].Backend)
-		}
-	}
-}
-
-func (r references) addTo(namespace string, b *networkingv1.IngressBackend) {
-	switch {
-	case b == nil:
-	case b.Service != nil:
-		r.note(cluster.KindService, namespace, b.Service.Name)
-	case b.Resource != nil && b.Resource.Kind == v1alpha1.KindBackend:
-		r.note(cluster.KindBackend, namespace, b.Resource.Name)
-	}
-}
-
-// addBackend notes the Services that a Backend shares requests among, and the Secret that it needs.
-func (r references) addBackend(b *v1alpha1.Backend) {
-	for _, s := range b.Spec.Services {
-		r.note(cluster.KindService, b.Namespace, s.Name)
-	}
-	if secret := ingress.SecretOf(b); secret != "" {
-		r.note(cluster.KindSecret, b.Namespace, secret)
-	}
-}
-
-func (r references) all() []cluster.Ref {
-	var out []cluster.Ref
-	for _, refs := range r {
-		out = slices.AppendSeq(out, maps.Keys(refs))
-	}
-	return out
-}
-
-// namespaces reads those of Ingresses, and some more, as far as they exist.
-func (g *gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ingress, more ...string) ([]*corev1.Namespace, error) {
-	refs := map[cluster.Ref]bool{}
-	for _, ing := range ingresses {
-		refs[cluster.RefTo(cluster.KindNamespace, "", ing.Namespace)] = true
-	}
-	for _, namespace := range more {
-		refs[cluster.RefTo(cluster.KindNamespace, "", namespace)] = true
-	}
-	return cluster.GetAll[corev1.Namespace](ctx, g.cache, refs, nil)
-}
-
-// anew is a gatherer that reads from the API server what decides whether there is a rule for what
-// an Ingress asks: the Ingresses, their classes, their namespaces, and the Backends and Services
-// that they name. Endpoints, Pods and Nodes decide where requests are sent, and a rule stays where
-// there are none.
-func (g *gatherer) anew() *gatherer {
-	again := *g
-	again.cache = &cluster.FreshReader{Reader: g.cache, Server: g.server, Scope: g.scope, Read: map[reflect.Type]map[client.ObjectKey]client.Object{}}
-	return &again
 }

@@ -44,13 +44,13 @@ type gauges struct {
 type emitter = func(m metrics.Metric, value float64, labels ...string)
 
 func (c gauges) take(emit emitter) {
-	records := c.memories.All()
-	if records == nil {
+	all := c.memories.All()
+	if all == nil {
 		return
 	}
-	c.ofRecords(records, emit)
+	c.ofRecords(all, emit)
 	found := map[[2]string]int{}
-	for _, r := range records {
+	for _, r := range all {
 		for _, d := range r.Diagnostics {
 			found[[2]string{d.Severity, d.Reason}]++
 		}
@@ -76,12 +76,12 @@ func (c gauges) take(emit emitter) {
 	}
 	emit(metrics.UnmetGauge, c.backlog.Oldest().Seconds(), queue.BalancersLoop)
 	emit(metrics.UnmetGauge, c.late.Oldest().Seconds(), queue.TargetsLoop)
-	ofFeatures(records, emit)
-	c.ofIngresses(records, emit)
+	ofFeatures(all, emit)
+	c.ofIngresses(all, emit)
 }
 
 // ofRecords counts what is remembered of load balancers.
-func (c gauges) ofRecords(records map[lb.Key]records.Record, emit emitter) {
+func (c gauges) ofRecords(all map[lb.Key]records.Record, emit emitter) {
 	conditions := map[[2]string]int{}
 	for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionProgrammed, v1alpha1.ConditionDegraded, v1alpha1.ConditionWaiting} {
 		for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse} {
@@ -89,7 +89,7 @@ func (c gauges) ofRecords(records map[lb.Key]records.Record, emit emitter) {
 		}
 	}
 	members := map[bool]int{true: 0, false: 0}
-	for key, r := range records {
+	for key, r := range all {
 		for _, condition := range r.Conditions {
 			conditions[[2]string{condition.Type, string(condition.Status)}]++
 			if condition.Type == v1alpha1.ConditionDegraded && condition.Status == metav1.ConditionTrue {
@@ -123,7 +123,7 @@ func (c gauges) ofRecords(records map[lb.Key]records.Record, emit emitter) {
 }
 
 // ofIngresses counts those that name no class, and those that are not ours alone.
-func (c gauges) ofIngresses(records map[lb.Key]records.Record, emit emitter) {
+func (c gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
 	ctx := context.Background() // of a scrape, which has none; caches answer at once
 	var list networkingv1.IngressList
 	err := c.cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
@@ -153,13 +153,13 @@ func (c gauges) ofIngresses(records map[lb.Key]records.Record, emit emitter) {
 		name := cluster.RefOf(cluster.KindIngress, ing).String()
 		holders := c.memories.Holding(name)
 		graced := func(k lb.Key) bool {
-			since := departedAt(records[k], name)
+			since := departedAt(all[k], name)
 			return since != nil && time.Since(since.Time) < c.grace(k, objects)
 		}
 		if slices.ContainsFunc(holders, graced) {
 			continue // it is served until the grace of its class is over
 		}
-		if by := takenBy(ing, foreign[class], publishedBy(records, holders)); by != "" && len(holders) > 0 {
+		if by := takenBy(ing, foreign[class], publishedBy(all, holders)); by != "" && len(holders) > 0 {
 			taken[[2]string{string(holders[0]), by}]++
 		}
 	}
@@ -173,11 +173,11 @@ func (c gauges) ofIngresses(records map[lb.Key]records.Record, emit emitter) {
 }
 
 // publishedBy is what load balancers may have written into an Ingress's status.
-func publishedBy(records map[lb.Key]records.Record, keys []lb.Key) []string {
+func publishedBy(all map[lb.Key]records.Record, keys []lb.Key) []string {
 	var out []string
 	for _, key := range keys {
-		r := records[key]
-		out = append(out, addressesOf(&r)...)
+		r := all[key]
+		out = append(out, records.AddressesOf(&r)...)
 	}
 	return out
 }

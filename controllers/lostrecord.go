@@ -50,7 +50,8 @@ func (r *reconciler) lost(g *gathering, now time.Time) time.Duration {
 	return max(0, g.record.Memory.LostAt.Add(r.grace).Sub(now))
 }
 
-func (g *gathering) lossMessage() string {
+// lossMessage says that nothing is changed, and until when.
+func lossMessage(g *gathering) string {
 	at := g.record.Memory.LostAt.UTC().Format(time.RFC3339)
 	return fmt.Sprintf("the LoadBalancer was gone while the load balancer existed, and a pause with it: nothing is changed for --vanished-grace, "+
 		"or until the annotation %s=%s, or a later time that is over, confirms it", v1alpha1.ConfirmVanishedAnnotation, at)

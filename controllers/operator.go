@@ -168,12 +168,13 @@ func (w *wiring) reconciler(ctx context.Context) *reconciler {
 	if w.ReadOnly {
 		keeper = records.NewPlannedStore(w.GetAPIReader(), w.GetClient(), w.Namespace)
 	}
+	unconfirmed := &doubts{}
 	r := &reconciler{
 		gatherer: &gatherer{
 			cache: w.GetClient(), server: w.GetAPIReader(), directory: cluster.NewDependencies(),
 			secrets: cluster.NewSecretReader(w.Secrets, w.GetAPIReader(), w.GetClient()),
 			pods:    w.pods, memories: records.NewCache(keeper, w.ReadOnly), scope: w.Namespace, options: w.Classes, paused: w.Paused, grace: w.VanishedGrace,
-			judged: &cluster.CertificateCache{}, doubts: &doubts{},
+			judged: &cluster.CertificateCache{}, unconfirmed: unconfirmed.about,
 		},
 		observer:   observer{every: w.DriftInterval},
 		readOnly:   w.ReadOnly,
@@ -182,6 +183,7 @@ func (w *wiring) reconciler(ctx context.Context) *reconciler {
 		events:     events.NewRecorder(w.GetClient(), w.GetAPIReader()),
 		targets:    targets.NewBook(ctx.Done()),
 		disputes:   &disputes.Disputes{},
+		doubts:     unconfirmed,
 		waiting:    &waits.Waits{},
 		late:       &queue.Backlog[lb.GroupKey]{},
 		ended:      ctx.Done(),

@@ -39,6 +39,7 @@ type reconciler struct {
 	counters  counters
 	// disputes are the steps that another writer undoes.
 	disputes *disputes.Disputes
+	doubts   *doubts
 	// writes are the steps that an observation may not find yet.
 	writes  writes
 	waiting *waits.Waits

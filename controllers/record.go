@@ -63,14 +63,6 @@ func addressOf(a lb.Address) string {
 	return a.Hostname
 }
 
-// addressesOf are all that the entries of a status may have that are this load balancer's.
-func addressesOf(r *records.Record) []string {
-	if r.Address == "" || slices.Contains(r.IPs, r.Address) {
-		return r.IPs
-	}
-	return append([]string{r.Address}, r.IPs...)
-}
-
 // diagnostics are all that there is to say.
 func (o outcome) diagnostics() []diag.Diagnostic {
 	return slices.Concat(o.built.Diagnostics, o.todo.Diagnostics, o.unrelieved(), o.unparked())

@@ -224,12 +224,6 @@ func (o outcome) keepPreviousDiagnostics(next *records.Record) {
 	next.Conditions, next.Diagnostics, next.OmittedDiagnostics = before.Conditions, before.Diagnostics, before.OmittedDiagnostics
 }
 
-// rejecting reports whether there is something that the cloud might take once it can do more.
-func rejecting(r *records.Record) bool {
-	return slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return len(m.Rejections) > 0 }) ||
-		slices.ContainsFunc(r.Diagnostics, func(d v1alpha1.Diagnostic) bool { return d.Reason == string(diag.QuotaExceeded) })
-}
-
 // untilTried is how long it is until something that was rejected is worth trying again.
 func untilTried(r *records.Record, now time.Time) time.Duration {
 	wait := queue.AfterRejected

@@ -131,7 +131,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		return reconcile.Result{RequeueAfter: queue.AfterConflict}, nil
 	case err == nil && o.err == nil && o.seen.Exists && !o.seen.Active:
 		return reconcile.Result{RequeueAfter: queue.AfterPending}, nil
-	case err == nil && o.err == nil && (rejecting(&next) || o.lacking()):
+	case err == nil && o.err == nil && (records.HasRejections(&next) || o.lacking()):
 		return reconcile.Result{RequeueAfter: queue.Sooner(wait, untilTried(&next, time.Now()))}, nil
 	case err == nil && o.err == nil:
 		return reconcile.Result{RequeueAfter: queue.Sooner(wait, r.again(key))}, nil // to see whether the cloud has drifted
@@ -266,7 +266,7 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *records.Recor
 	if !gone && !served && !refused {
 		return nil
 	}
-	if !slices.Equal(addressesOf(next), addressesOf(&o.snap.record)) {
+	if !slices.Equal(records.AddressesOf(next), records.AddressesOf(&o.snap.record)) {
 		// An address that is published before it is remembered could never be taken back.
 		if err := r.keep(ctx, o.snap.Key, next); err != nil {
 			return err
@@ -282,7 +282,7 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *records.Recor
 		ing := o.snap.actual[m.Owner.String()]
 		switch {
 		case !reach.serves(m) && (gone || served):
-			errs = append(errs, r.ingresses.Unpublish(ctx, ing, slices.Concat(addressesOf(&o.snap.record), addressesOf(next))))
+			errs = append(errs, r.ingresses.Unpublish(ctx, ing, slices.Concat(records.AddressesOf(&o.snap.record), records.AddressesOf(next))))
 		case reach.serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
 			err := r.ingresses.Publish(ctx, ing, reach.statusOf(m))
 			if err == nil && known.PublishedAt == nil {
@@ -343,7 +343,7 @@ func (r *reconciler) partWith(ctx context.Context, o outcome, who cluster.Ref, i
 	if !ing.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	return r.ingresses.Unpublish(ctx, ing, addressesOf(&o.snap.record))
+	return r.ingresses.Unpublish(ctx, ing, records.AddressesOf(&o.snap.record))
 }
 
 // elsewhere reports whether other load balancers have an Ingress, too.

@@ -236,7 +236,7 @@ func (o outcome) awaitedTargets(since time.Time) string {
 		more = fmt.Sprintf(" and %d more", len(groups)-3)
 		groups = groups[:3]
 	}
-	latest := since.Add(o.snap.warmTimeout()).UTC().Format(time.RFC3339)
+	latest := since.Add(warmTimeout(o.snap)).UTC().Format(time.RFC3339)
 	return fmt.Sprintf("target groups have no healthy target yet: %s%s; the first one takes over at %s at the latest", strings.Join(groups, ", "), more, latest)
 }
 

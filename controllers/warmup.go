@@ -100,10 +100,10 @@ func (w *warmups) over(k lb.GroupKey, limit time.Duration, now time.Time) bool {
 
 // assumeWarm has plans take target groups for healthy that they have waited for long enough.
 func (r *reconciler) assumeWarm(ctx context.Context, g *gathering, seen *lb.Observed) {
-	limit := g.warmTimeout()
+	limit := warmTimeout(g)
 	for _, group := range seen.TargetGroups {
 		limit := limit
-		if !g.expects(group.TargetGroup) {
+		if !expects(g, group.TargetGroup) {
 			limit = min(limit, absentTimeout)
 		}
 		if !group.Ready && r.warmups.over(lb.GroupKey{Key: g.Key, ID: group.ID}, limit, time.Now()) {
@@ -114,7 +114,7 @@ func (r *reconciler) assumeWarm(ctx context.Context, g *gathering, seen *lb.Obse
 }
 
 // warmTimeout returns how long the class has target groups waited for.
-func (g *gathering) warmTimeout() time.Duration {
+func warmTimeout(g *gathering) time.Duration {
 	if t := g.Class.WarmTimeout; t != nil {
 		return t.Duration
 	}
@@ -123,16 +123,16 @@ func (g *gathering) warmTimeout() time.Duration {
 
 // expects reports whether anything may be on its way to being healthy in a target group: there is
 // the Service and its port, and endpoints, or a selector by which they are going to be found.
-func (g *gathering) expects(group lb.TargetGroup) bool {
+func expects(g *gathering, group lb.TargetGroup) bool {
 	return slices.ContainsFunc(g.Services, func(s *corev1.Service) bool {
 		return s.Namespace+"/"+s.Name == group.Service && slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
 			return strconv.Itoa(int(p.Port)) == string(group.Port) || p.Name == string(group.Port)
-		}) && (len(s.Spec.Selector) > 0 || !g.objectsOf(s).HasNoEndpoints())
+		}) && (len(s.Spec.Selector) > 0 || !objectsOf(g, s).HasNoEndpoints())
 	})
 }
 
 // objectsOf returns a Service with its EndpointSlices.
-func (g *gathering) objectsOf(s *corev1.Service) endpoints.Objects {
+func objectsOf(g *gathering, s *corev1.Service) endpoints.Objects {
 	now := endpoints.Objects{Service: s}
 	for _, e := range g.EndpointSlices {
 		if e.Namespace == s.Namespace && slices.Contains(cluster.ServiceOfSlice(e), s.Name) {

@@ -37,11 +37,11 @@ func TestTargetsAreExpectedOfTheirOwnService(t *testing.T) {
 		service, port string
 		want          bool
 	}{{"shop/api", "80", true}, {"shop/api", "http", true}, {"shop/api", "81", false}, {"office/web", "80", true}, {"shop/web", "80", false}, {"shop/none", "80", false}} {
-		if got := g.expects(lb.TargetGroup{Service: c.service, Port: routing.ServicePort(c.port)}); got != c.want {
+		if got := expects(g, lb.TargetGroup{Service: c.service, Port: routing.ServicePort(c.port)}); got != c.want {
 			t.Errorf("of %s:%s targets are expected: %t, want %t", c.service, c.port, got, c.want)
 		}
 	}
-	if n := len(g.objectsOf(g.Services[0]).Slices); n != 1 {
+	if n := len(objectsOf(g, g.Services[0]).Slices); n != 1 {
 		t.Errorf("%d EndpointSlices are behind shop/web", n)
 	}
 }

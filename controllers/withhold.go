@@ -25,7 +25,7 @@ func (r *reconciler) withheld(o outcome) string {
 		why = v1alpha1.ReasonDisputed
 	case o.snap.unserved():
 		why = v1alpha1.ReasonVanished
-	case plan.Suspicious(o.todo, o.seen) && !o.snap.changed():
+	case plan.Suspicious(o.todo, o.seen) && !changed(o.snap):
 		if r.doubts.confirm(o.todo) {
 			return ""
 		}
@@ -41,7 +41,7 @@ func (o outcome) withholding() string {
 	case v1alpha1.ReasonReadOnly:
 		return "this operator only plans"
 	case v1alpha1.ReasonRecordLost:
-		return o.snap.lossMessage()
+		return lossMessage(o.snap)
 	case v1alpha1.ReasonDisputed:
 		return o.dispute.String()
 	case v1alpha1.ReasonVanished:
@@ -70,6 +70,6 @@ func retained(g *gathering) bool {
 }
 
 // changed reports whether an Ingress came, went or asks for something else since the last plan.
-func (g *gathering) changed() bool {
+func changed(g *gathering) bool {
 	return len(g.departed) > 0 || len(g.Changes()) > 0
 }

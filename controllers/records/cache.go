@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/multimap"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -290,6 +291,15 @@ func MemoryOf(r Record, now time.Time) ingress.Memory {
 	return out
 }
 
+// AddressesOf returns the host name and the addresses by which the status of an Ingress may name a
+// load balancer.
+func AddressesOf(r *Record) []string {
+	if r.Address == "" || slices.Contains(r.IPs, r.Address) {
+		return r.IPs
+	}
+	return append([]string{r.Address}, r.IPs...)
+}
+
 // MemberOf returns what a record has of an Ingress; nil for nothing.
 func MemberOf(r *Record, member string) *v1alpha1.MemberMemory {
 	at, found := slices.BinarySearchFunc(r.Memory.Members, member, func(m v1alpha1.MemberMemory, member string) int {
@@ -304,6 +314,12 @@ func MemberOf(r *Record, member string) *v1alpha1.MemberMemory {
 // SortMembers makes the members of a record ready to be searched, as those of every record are.
 func SortMembers(r *Record) {
 	slices.SortFunc(r.Memory.Members, func(a, b v1alpha1.MemberMemory) int { return cmp.Compare(a.Ingress, b.Ingress) })
+}
+
+// HasRejections reports whether a record has something that the cloud may take once it can do more.
+func HasRejections(r *Record) bool {
+	return slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return len(m.Rejections) > 0 }) ||
+		slices.ContainsFunc(r.Diagnostics, func(d v1alpha1.Diagnostic) bool { return d.Reason == string(diag.QuotaExceeded) })
 }
 
 // HasEnded reports whether a rejection has ended.

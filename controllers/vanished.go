@@ -14,7 +14,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
@@ -215,15 +214,4 @@ func (g *gathering) vanishedMessage() string {
 		return told + "; they are let go of when the vanished grace is over"
 	}
 	return told + fmt.Sprintf("; %d of them are let go of once the annotation %s=%s confirms it", unconfirmed, v1alpha1.ConfirmVanishedAnnotation, last.UTC().Format(time.RFC3339))
-}
-
-// untilVanishedGo is when the grace of the first member ends that has vanished; 0 if there is none
-// that has one.
-func (r *reconciler) untilVanishedGo(next *records.Record, now time.Time) (wait time.Duration) {
-	for _, m := range next.Memory.Members {
-		if m.VanishedAt != nil && !m.Unconfirmed {
-			wait = queue.Sooner(wait, max(m.VanishedAt.Add(r.grace).Sub(now), queue.AfterConflict))
-		}
-	}
-	return wait
 }

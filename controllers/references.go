@@ -1,0 +1,116 @@
+package controllers
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/multimap"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file finds and reads the objects that Ingresses name.
+
+// references reads what Ingresses refer to, as they are and as they were last accepted, and has the
+// directory note each name before it is looked up.
+func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[string]*networkingv1.Ingress, memory ingress.Memory, o *ingress.Objects) error {
+	named := references{}
+	for n, ing := range ingresses {
+		if ing != nil {
+			named.add(ing.Namespace, &ing.Spec)
+		}
+		if accepted := memory.Members[n].LastAccepted; accepted != nil {
+			named.add(cluster.RefFrom(cluster.KindIngress, n).Namespace, &accepted.Spec)
+		}
+	}
+	g.directory.SetReferences(key, named.all())
+	var err error
+	if o.Backends, err = cluster.GetAll(ctx, g.cache, named[cluster.KindBackend], o.Backends); err != nil {
+		return err
+	}
+	for _, b := range o.Backends {
+		named.addBackend(b)
+	}
+	g.directory.SetReferences(key, named.all())
+	if o.Services, err = cluster.GetAll(ctx, g.cache, named[cluster.KindService], o.Services); err != nil {
+		return err
+	}
+	for _, s := range o.Services {
+		found, err := cluster.EndpointsOf(ctx, g.cache, cluster.RefOf(cluster.KindService, s))
+		if err != nil {
+			return err
+		}
+		o.EndpointSlices = append(o.EndpointSlices, found...)
+	}
+	o.PodsKnown = true
+	if o.Pods, o.Awaited, err = g.pods.PodsOf(ctx, o.EndpointSlices); err != nil {
+		return err
+	}
+	o.SecretsWithheld = g.secrets.Withheld()
+	if o.Secrets, o.SecretsUnread = g.secrets.Read(ctx, named[cluster.KindSecret]); ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	for i, s := range o.Secrets {
+		o.Secrets[i] = ingress.Shorten(s)
+	}
+	o.Judged = g.judged.Of(o.Secrets)
+	return nil
+}
+
+// references are the objects that Ingresses name, by kind.
+type references map[string]map[cluster.Ref]bool
+
+func (r references) note(kind, namespace, name string) {
+	multimap.Add(r, kind, cluster.RefTo(kind, namespace, name))
+}
+
+// add notes what an Ingress names.
+func (r references) add(namespace string, spec *networkingv1.IngressSpec) {
+	for _, t := range spec.TLS {
+		if t.SecretName != "" {
+			r.note(cluster.KindSecret, namespace, t.SecretName)
+		}
+	}
+	r.addTo(namespace, spec.DefaultBackend)
+	for _, rule := range spec.Rules {
+		if rule.HTTP == nil {
+			continue
+		}
+		for i := range rule.HTTP.Paths {
+			r.addTo(namespace, &rule.HTTP.Paths[i].Backend)
+		}
+	}
+}
+
+func (r references) addTo(namespace string, b *networkingv1.IngressBackend) {
+	switch {
+	case b == nil:
+	case b.Service != nil:
+		r.note(cluster.KindService, namespace, b.Service.Name)
+	case b.Resource != nil && b.Resource.Kind == v1alpha1.KindBackend:
+		r.note(cluster.KindBackend, namespace, b.Resource.Name)
+	}
+}
+
+// addBackend notes the Services that a Backend shares requests among, and the Secret that it needs.
+func (r references) addBackend(b *v1alpha1.Backend) {
+	for _, s := range b.Spec.Services {
+		r.note(cluster.KindService, b.Namespace, s.Name)
+	}
+	if secret := ingress.SecretOf(b); secret != "" {
+		r.note(cluster.KindSecret, b.Namespace, secret)
+	}
+}
+
+func (r references) all() []cluster.Ref {
+	var out []cluster.Ref
+	for _, refs := range r {
+		out = slices.AppendSeq(out, maps.Keys(refs))
+	}
+	return out
+}
