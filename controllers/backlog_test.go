@@ -12,6 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
@@ -93,7 +94,7 @@ func TestAChangeIsMeasuredUntilTheCloudHasIt(t *testing.T) {
 				r := &reconciler{metrics: metrics.NewRecorder(metrics.NewRequests(), "", nil)}
 				c.run(func(o outcome) {
 					r.backlog.Begin(key)
-					o.snap = &gathering{}
+					o.snap = &gather.Snapshot{}
 					o.snap.Key = key
 					if o.seen == nil {
 						o.seen = &lb.Observed{}

@@ -28,6 +28,7 @@ import (
 	"fairlead.dev/fairlead/providers/fake"
 
 	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/targets"
 )
 
@@ -107,10 +108,10 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 func (b *bench) succeed() {
 	unconfirmed := &doubts{}
 	b.reconciler = &reconciler{
-		gatherer: &gatherer{
-			cache: b.Client, server: b.Client, secrets: cluster.NewSecretReader(cluster.SecretsMode(""), b.Client, b.Client), directory: cluster.NewDependencies(),
-			pods: cluster.NewPodReader(b.Client, false), memories: records.NewCache(records.NewStore(b.Client, b.Client, ""), false),
-			judged: &cluster.CertificateCache{}, unconfirmed: unconfirmed.about,
+		Gatherer: &gather.Gatherer{
+			Cache: b.Client, Server: b.Client, Secrets: cluster.NewSecretReader(cluster.SecretsMode(""), b.Client, b.Client), Directory: cluster.NewDependencies(),
+			Pods: cluster.NewPodReader(b.Client, false), Memories: records.NewCache(records.NewStore(b.Client, b.Client, ""), false),
+			Judged: &cluster.CertificateCache{}, Unconfirmed: unconfirmed.about,
 		},
 		observer:   observer{cloud: b.cloud, every: 10 * time.Hour},
 		writer:     b.Client,
@@ -188,11 +189,11 @@ func (b *bench) settle() {
 		if _, err := b.reconcile(); err != nil {
 			b.Fatal(err)
 		}
-		if p := b.memories.Get(benchKey).LastPlan; p != nil && int(p.Done) == len(p.Steps)+int(p.OmittedSteps) {
+		if p := b.Memories.Get(benchKey).LastPlan; p != nil && int(p.Done) == len(p.Steps)+int(p.OmittedSteps) {
 			return
 		}
 	}
-	b.Fatalf("it does not settle: %+v", b.memories.Get(benchKey))
+	b.Fatalf("it does not settle: %+v", b.Memories.Get(benchKey))
 }
 
 // rules is how many rules the cloud has.

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 )
@@ -18,7 +19,7 @@ func TestAWallClockThatIsMoved(t *testing.T) {
 	written := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	at := &metav1.Time{Time: written}
 	for name, c := range map[string]struct {
-		moved            time.Duration
+		moved      time.Duration
 		ends, over bool
 	}{
 		"not":              {0, false, false},
@@ -26,7 +27,7 @@ func TestAWallClockThatIsMoved(t *testing.T) {
 		"ahead by an hour": {time.Hour, true, true},
 	} {
 		now := written.Add(c.moved)
-		o := outcome{snap: &gathering{}}
+		o := outcome{snap: &gather.Snapshot{}}
 		next := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web", Previous: "before", PublishedAt: at}}}}
 		if ended, _ := o.endMoves(&next, now); len(ended) > 0 != c.ends {
 			t.Errorf("%s: a move ends: %t", name, !c.ends)

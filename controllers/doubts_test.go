@@ -5,6 +5,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -23,8 +24,8 @@ func emptying(key lb.Key) (*lb.Observed, plan.Plan) {
 func TestADoubtEndsWithTheReadingThatDoesNotShareIt(t *testing.T) {
 	const key = lb.Key("fairlead/shop/web/internal")
 	seen, p := emptying(key)
-	r := &reconciler{disputes: &disputes.Disputes{}, doubts: &doubts{}, gatherer: &gatherer{}}
-	g := &gathering{Snapshot: ingress.Snapshot{Key: key}}
+	r := &reconciler{disputes: &disputes.Disputes{}, doubts: &doubts{}, Gatherer: &gather.Gatherer{}}
+	g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: key}}
 	for i, step := range []struct {
 		plan plan.Plan
 		want string

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/records"
 )
 
@@ -11,7 +12,7 @@ import (
 
 // addFinalizers remembers every member, and adds our finalizer to it, before anything of it exists
 // in the cloud: wherever this process ends, the next one knows what to delete.
-func (r *reconciler) addFinalizers(ctx context.Context, g *gathering) error {
+func (r *reconciler) addFinalizers(ctx context.Context, g *gather.Snapshot) error {
 	if r.readOnly {
 		return nil
 	}
@@ -36,9 +37,9 @@ func (r *reconciler) addFinalizers(ctx context.Context, g *gathering) error {
 
 // enrol remembers the members that are new, or come back, and from which load balancer; and since
 // when a member has left.
-func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
-	next := *g.record.DeepCopy()
-	next.Members = g.names()
+func (r *reconciler) enrol(ctx context.Context, g *gather.Snapshot) error {
+	next := *g.Record.DeepCopy()
+	next.Members = g.MemberNames()
 	next.MemberCount = int32(len(next.Members))
 	changed, fresh := false, []v1alpha1.MemberMemory(nil)
 	for _, m := range g.Members {
@@ -62,12 +63,12 @@ func (r *reconciler) enrol(ctx context.Context, g *gathering) error {
 			changed = true
 		}
 	}
-	changed = g.noteVanished(&next) || changed
+	changed = g.NoteVanished(&next) || changed
 	if !changed && fresh == nil {
 		return nil
 	}
 	next.Memory.Members = append(next.Memory.Members, fresh...)
 	records.SortMembers(&next)
-	g.record = next
-	return r.memories.Save(ctx, g.Key, next)
+	g.Record = next
+	return r.Memories.Save(ctx, g.Key, next)
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -31,7 +32,7 @@ type ruleView struct {
 
 // applyForeignRulePolicy reports foreign rules. Where the class keeps them, it adds them to the
 // load balancer that is wanted.
-func (r *reconciler) applyForeignRulePolicy(ctx context.Context, g *gathering, seen *lb.Observed, built *model.Built) []plan.Stranger {
+func (r *reconciler) applyForeignRulePolicy(ctx context.Context, g *gather.Snapshot, seen *lb.Observed, built *model.Built) []plan.Stranger {
 	foreign, news := r.rules.find(g, seen, built.LoadBalancer)
 	stay := g.Class.UnknownRules == v1alpha1.UnknownRulesKeep
 	for _, s := range foreign {
@@ -48,7 +49,7 @@ func (r *reconciler) applyForeignRulePolicy(ctx context.Context, g *gathering, s
 }
 
 // find returns the foreign rules of a load balancer, and whether they were found just now.
-func (b *foreignRules) find(g *gathering, seen *lb.Observed, want lb.LoadBalancer) (found []plan.Stranger, news bool) {
+func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed, want lb.LoadBalancer) (found []plan.Stranger, news bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last, known := b.views[g.Key]

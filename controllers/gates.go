@@ -23,6 +23,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/events"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/model/endpoints"
@@ -36,7 +37,7 @@ import (
 
 // A gatekeeper takes one Pod at a time, for as long as it waits.
 type gatekeeper struct {
-	*gatherer
+	*gather.Gatherer
 	events    *events.Recorder
 	targets   *targets.Book
 	writer    client.Client
@@ -50,7 +51,7 @@ type gatekeeper struct {
 // Reconcile says of a Pod that waits what it waits for, until its gate is open. What is open is
 // nobody's business any more: health is the load balancer's from then on.
 func (g *gatekeeper) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
-	pod, err := cluster.Get[corev1.Pod](ctx, g.cache, cluster.RefTo(cluster.KindPod, name.Namespace, name.Name))
+	pod, err := cluster.Get[corev1.Pod](ctx, g.Cache, cluster.RefTo(cluster.KindPod, name.Namespace, name.Name))
 	if err != nil || pod == nil || !atGate(pod) {
 		return reconcile.Result{}, err
 	}
@@ -83,7 +84,7 @@ func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 		since = g.since
 	}
 	v := visit{waited: time.Since(since), limit: g.limit}
-	services, err := g.pods.ServicesOf(ctx, pod)
+	services, err := g.Pods.ServicesOf(ctx, pod)
 	if err != nil {
 		return v, err
 	}
@@ -92,7 +93,7 @@ func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 	}
 	var errs []error
 	for _, s := range services {
-		for _, key := range g.directory.On(s) {
+		for _, key := range g.Directory.On(s) {
 			for _, id := range g.targets.Expected(key, s) {
 				state, err := g.state(ctx, pod, lb.GroupKey{Key: key, ID: id})
 				v.findings, errs = append(v.findings, finding{lb.GroupKey{Key: key, ID: id}, state}), append(errs, err)
@@ -107,7 +108,7 @@ func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 // Services.
 func (g *gatekeeper) settled(ctx context.Context, namespace string, services []cluster.Ref) (bool, error) {
 	var list networkingv1.IngressList
-	if err := g.cache.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := g.Cache.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("listing Ingresses of %s: %w", namespace, err)
 	}
 	for i := range list.Items {
@@ -119,11 +120,11 @@ func (g *gatekeeper) settled(ctx context.Context, namespace string, services []c
 			if !named[s] {
 				continue
 			}
-			place, err := g.placeOf(ctx, &list.Items[i])
+			place, err := g.PlaceOf(ctx, &list.Items[i])
 			if err != nil {
 				return false, err
 			}
-			for _, key := range place.homes {
+			for _, key := range place.Homes {
 				if !g.targets.Compiled(key, s) {
 					return false, nil
 				}
@@ -135,14 +136,14 @@ func (g *gatekeeper) settled(ctx context.Context, namespace string, services []c
 
 // named are the Services that an Ingress sends requests to, by itself or by a Backend.
 func (g *gatekeeper) named(ctx context.Context, ing *networkingv1.Ingress) (map[cluster.Ref]bool, error) {
-	named := references{}
-	named.add(ing.Namespace, &ing.Spec)
-	backends, err := cluster.GetAll[v1alpha1.Backend](ctx, g.cache, named[cluster.KindBackend], nil)
+	named := gather.References{}
+	named.Add(ing.Namespace, &ing.Spec)
+	backends, err := cluster.GetAll[v1alpha1.Backend](ctx, g.Cache, named[cluster.KindBackend], nil)
 	if err != nil {
 		return nil, err
 	}
 	for _, b := range backends {
-		named.addBackend(b)
+		named.AddBackend(b)
 	}
 	return named[cluster.KindService], nil
 }

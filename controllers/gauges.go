@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
@@ -32,7 +33,7 @@ import (
 
 // gauges counts for the leader. A replica without the lease has no records, and no gauges.
 type gauges struct {
-	*gatherer
+	*gather.Gatherer
 	backlog    *queue.Backlog[lb.Key]
 	late       *queue.Backlog[lb.GroupKey]
 	counters   *counters
@@ -44,7 +45,7 @@ type gauges struct {
 type emitter = func(m metrics.Metric, value float64, labels ...string)
 
 func (c gauges) take(emit emitter) {
-	all := c.memories.All()
+	all := c.Memories.All()
 	if all == nil {
 		return
 	}
@@ -126,8 +127,8 @@ func (c gauges) ofRecords(all map[lb.Key]records.Record, emit emitter) {
 func (c gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
 	ctx := context.Background() // of a scrape, which has none; caches answer at once
 	var list networkingv1.IngressList
-	err := c.cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
-	objects, classErr := c.classes(ctx)
+	err := c.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
+	objects, classErr := c.Classes(ctx)
 	if err != nil || classErr != nil {
 		log.Log.V(1).Info("Ingresses cannot be counted", "error", err, "classError", classErr)
 		return
@@ -141,7 +142,7 @@ func (c gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
 	taken := map[[2]string]int{}
 	for i := range list.Items {
 		ing := &list.Items[i]
-		class := cmp.Or(ingress.ClassName(ing), c.options.WithoutClass)
+		class := cmp.Or(ingress.ClassName(ing), c.Options.WithoutClass)
 		if ingress.ClassName(ing) == "" && (class == "" || foreign[class]) {
 			n, created := without[ing.Namespace], ing.CreationTimestamp.Unix()
 			if n.count == 0 || created < n.oldest {
@@ -151,7 +152,7 @@ func (c gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
 			without[ing.Namespace] = n
 		}
 		name := cluster.RefOf(cluster.KindIngress, ing).String()
-		holders := c.memories.Holding(name)
+		holders := c.Memories.Holding(name)
 		graced := func(k lb.Key) bool {
 			since := departedAt(all[k], name)
 			return since != nil && time.Since(since.Time) < c.grace(k, objects)
@@ -193,10 +194,10 @@ func departedAt(r records.Record, member string) *metav1.Time {
 
 // grace is how long a load balancer serves a member that is not ours any more.
 func (c gauges) grace(key lb.Key, objects ingress.Objects) time.Duration {
-	class := ingress.FindClass(objects, c.options, key.Class())
+	class := ingress.FindClass(objects, c.Options, key.Class())
 	if class == nil {
 		class = &ingress.Class{}
-		if spec := c.memories.Get(key).Memory.Class; spec != nil {
+		if spec := c.Memories.Get(key).Memory.Class; spec != nil {
 			class.LoadBalancerClassSpec = *spec
 		}
 	}

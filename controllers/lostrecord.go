@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -18,17 +19,17 @@ import (
 // noteLostRecord records when the record of a load balancer that exists was lost. Every plan begins
 // with a write of the record: a load balancer without one was not begun by an operator with this
 // record.
-func (r *reconciler) noteLostRecord(ctx context.Context, g *gathering, seen *lb.Observed, now time.Time) error {
-	known := &g.record.Memory
-	missing := r.memories.Keeper.Missing(g.Key, g.record.Term == "" && g.record.Address == "" && g.record.LastPlan == nil)
+func (r *reconciler) noteLostRecord(ctx context.Context, g *gather.Snapshot, seen *lb.Observed, now time.Time) error {
+	known := &g.Record.Memory
+	missing := r.Memories.Keeper.Missing(g.Key, g.Record.Term == "" && g.Record.Address == "" && g.Record.LastPlan == nil)
 	switch {
-	case r.grace <= 0 || r.readOnly || !seen.Exists:
+	case r.Grace <= 0 || r.readOnly || !seen.Exists:
 		known.LostAt = nil
 	case known.LostAt == nil && missing:
 		at := metav1.NewTime(now).Rfc3339Copy()
 		known.LostAt = &at
 	case known.LostAt != nil && r.lost(g, now) > 0:
-		confirmed, err := r.confirmed(ctx, g.Key)
+		confirmed, err := r.VanishingConfirmed(ctx, g.Key)
 		if err != nil {
 			return err
 		}
@@ -43,16 +44,16 @@ func (r *reconciler) noteLostRecord(ctx context.Context, g *gathering, seen *lb.
 
 // lost returns for how long a load balancer is left as it is because its record was lost; zero if
 // it is not.
-func (r *reconciler) lost(g *gathering, now time.Time) time.Duration {
-	if g.record.Memory.LostAt == nil {
+func (r *reconciler) lost(g *gather.Snapshot, now time.Time) time.Duration {
+	if g.Record.Memory.LostAt == nil {
 		return 0
 	}
-	return max(0, g.record.Memory.LostAt.Add(r.grace).Sub(now))
+	return max(0, g.Record.Memory.LostAt.Add(r.Grace).Sub(now))
 }
 
 // lossMessage says that nothing is changed, and until when.
-func lossMessage(g *gathering) string {
-	at := g.record.Memory.LostAt.UTC().Format(time.RFC3339)
+func lossMessage(g *gather.Snapshot) string {
+	at := g.Record.Memory.LostAt.UTC().Format(time.RFC3339)
 	return fmt.Sprintf("the LoadBalancer was gone while the load balancer existed, and a pause with it: nothing is changed for --vanished-grace, "+
 		"or until the annotation %s=%s, or a later time that is over, confirms it", v1alpha1.ConfirmVanishedAnnotation, at)
 }

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
 )
 
 // This file tests that a load balancer whose LoadBalancer is gone is not changed, as it may have
@@ -18,19 +19,19 @@ func TestALoadBalancerWithoutItsRecordIsOnlyPlanned(t *testing.T) {
 		"before it starts": func(b *bench) {
 			b.loseRecord()
 			b.succeed()
-			b.grace = time.Hour
+			b.Grace = time.Hour
 			b.place()
 		},
 	}
 	ends := map[string]func(*bench){
 		"it is confirmed":   func(b *bench) { b.confirm(time.Now()) },
-		"the grace is over": func(b *bench) { b.grace = time.Nanosecond },
+		"the grace is over": func(b *bench) { b.Grace = time.Nanosecond },
 	}
 	for when, lose := range gone {
 		for how, end := range ends {
 			t.Run(when+", until "+how, func(t *testing.T) {
 				b := newBench(t, ask("shop.example"), service())
-				b.grace = time.Hour
+				b.Grace = time.Hour
 				b.place()
 				b.settle()
 				rules := b.rules()
@@ -63,12 +64,12 @@ func TestALoadBalancerWithoutItsRecordIsOnlyPlanned(t *testing.T) {
 // lost.
 func TestANewLoadBalancerHasNotLostItsRecord(t *testing.T) {
 	b := newBench(t, ask("shop.example"), service())
-	b.grace = time.Hour
+	b.Grace = time.Hour
 	b.place()
 	if err := b.addFinalizers(b.Context(), b.gathered()); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.memories.Keeper.Claim(b.Context(), benchKey); err != nil {
+	if err := b.Memories.Keeper.Claim(b.Context(), benchKey); err != nil {
 		t.Fatal(err)
 	}
 	other := newBench(t, ask("shop.example"), service()) // which makes what this one's cloud gets
@@ -76,7 +77,7 @@ func TestANewLoadBalancerHasNotLostItsRecord(t *testing.T) {
 	other.settle()
 	b.cloud = other.cloud
 	b.succeed() // after a plan that was cut off
-	b.grace = time.Hour
+	b.Grace = time.Hour
 	b.place()
 	b.change()
 	for range 3 {
@@ -88,9 +89,9 @@ func TestANewLoadBalancerHasNotLostItsRecord(t *testing.T) {
 	}
 }
 
-func (b *bench) gathered() *gathering {
+func (b *bench) gathered() *gather.Snapshot {
 	b.Helper()
-	g, err := b.gather(b.Context(), benchKey)
+	g, err := b.Gather(b.Context(), benchKey)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func (b *bench) loseRecord() {
 		b.Fatal(err)
 	}
 	report.ResourceVersion = "later"
-	b.memories.Keeper.KeyOfChanged(report)
+	b.Memories.Keeper.KeyOfChanged(report)
 }
 
 // confirm annotates the LoadBalancer.
@@ -133,5 +134,5 @@ func (b *bench) confirm(at time.Time) {
 	if err := b.Update(b.Context(), report); err != nil {
 		b.Fatal(err)
 	}
-	b.memories.Keeper.KeyOfChanged(report)
+	b.Memories.Keeper.KeyOfChanged(report)
 }

@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/targets"
 )
 
@@ -99,8 +100,8 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	w := newWiring(m, o)
 	r := w.reconciler(ctx)
-	unassigned := &unassignedReconciler{gatherer: r.gatherer, events: r.events, ingresses: r.ingresses, wake: r.unassigned}
-	r.metrics = metrics.NewRecorder(w.Requests, w.Version, gauges{r.gatherer, &r.backlog, r.late, &r.counters, r.waiting, unassigned}.take)
+	unassigned := &unassignedReconciler{Gatherer: r.Gatherer, events: r.events, ingresses: r.ingresses, wake: r.unassigned}
+	r.metrics = metrics.NewRecorder(w.Requests, w.Version, gauges{r.Gatherer, &r.backlog, r.late, &r.counters, r.waiting, unassigned}.take)
 	r.cloud = metrics.Metered(w.Cloud, r.metrics)
 	if err := m.Add(metrics.NewExposition(r.metrics, w.Metrics)); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
@@ -170,11 +171,11 @@ func (w *wiring) reconciler(ctx context.Context) *reconciler {
 	}
 	unconfirmed := &doubts{}
 	r := &reconciler{
-		gatherer: &gatherer{
-			cache: w.GetClient(), server: w.GetAPIReader(), directory: cluster.NewDependencies(),
-			secrets: cluster.NewSecretReader(w.Secrets, w.GetAPIReader(), w.GetClient()),
-			pods:    w.pods, memories: records.NewCache(keeper, w.ReadOnly), scope: w.Namespace, options: w.Classes, paused: w.Paused, grace: w.VanishedGrace,
-			judged: &cluster.CertificateCache{}, unconfirmed: unconfirmed.about,
+		Gatherer: &gather.Gatherer{
+			Cache: w.GetClient(), Server: w.GetAPIReader(), Directory: cluster.NewDependencies(),
+			Secrets: cluster.NewSecretReader(w.Secrets, w.GetAPIReader(), w.GetClient()),
+			Pods:    w.pods, Memories: records.NewCache(keeper, w.ReadOnly), Scope: w.Namespace, Options: w.Classes, Paused: w.Paused, Grace: w.VanishedGrace,
+			Judged: &cluster.CertificateCache{}, Unconfirmed: unconfirmed.about,
 		},
 		observer:   observer{every: w.DriftInterval},
 		readOnly:   w.ReadOnly,
@@ -230,7 +231,7 @@ func (w *wiring) addGates(ctx context.Context, r *reconciler) error {
 	if !w.ReadinessGates {
 		return nil
 	}
-	gates := &gatekeeper{gatherer: r.gatherer, events: r.events, targets: r.targets, writer: r.writer, cloud: r.cloud, limit: cmp.Or(w.ReadinessTimeout, 10*time.Minute)}
+	gates := &gatekeeper{Gatherer: r.Gatherer, events: r.events, targets: r.targets, writer: r.writer, cloud: r.cloud, limit: cmp.Or(w.ReadinessTimeout, 10*time.Minute)}
 	return queue.Controller[types.NamespacedName]{
 		Liveness: w.liveness, Caches: w.caches,
 		Name: "gates", Parallel: cmp.Or(w.TargetWorkers, 4), Reconciler: gates, Sources: gates.sources(w.GetCache()),
@@ -261,7 +262,7 @@ func (w *wiring) addClass(ctx context.Context, r *reconciler) error {
 	if w.Namespace == "" {
 		recorder = w.GetEventRecorder("fairlead")
 	}
-	class, sources := defaultclass.New(w.ManageClass, w.GetCache(), w.GetClient(), recorder, r.memories)
+	class, sources := defaultclass.New(w.ManageClass, w.GetCache(), w.GetClient(), recorder, r.Memories)
 	return queue.Controller[string]{
 		Liveness: w.liveness, Caches: w.caches,
 		Name: "ingressclass", Parallel: 1, Reconciler: class, Sources: sources,

@@ -15,6 +15,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -26,7 +27,7 @@ import (
 
 // A collector looks for orphans. It runs while this replica is the leader.
 type collector struct {
-	*gatherer
+	*gather.Gatherer
 	cloud     providers.Provider
 	counters  *counters
 	reconcile func(context.Context, []lb.Key)
@@ -37,7 +38,7 @@ type collector struct {
 
 func newCollector(r *reconciler, every time.Duration, scope string, found *sightings) *collector {
 	return &collector{
-		gatherer: r.gatherer, cloud: r.cloud, counters: &r.counters, reconcile: r.awaken,
+		Gatherer: r.Gatherer, cloud: r.cloud, counters: &r.counters, reconcile: r.awaken,
 		every: every, scope: scope, sightings: found,
 	}
 }
@@ -113,10 +114,10 @@ func (c *collector) orphans(ctx context.Context) (out orphans, err error) {
 		return out, err
 	}
 	out.unlisted = err
-	if err := c.memories.Ready(ctx); err != nil {
+	if err := c.Memories.Ready(ctx); err != nil {
 		return out, err
 	}
-	objects, err := c.classes(ctx)
+	objects, err := c.Classes(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -127,14 +128,14 @@ func (c *collector) orphans(ctx context.Context) (out orphans, err error) {
 	if out.lost, err = c.lost(ctx); err != nil {
 		return out, err
 	}
-	remembered := c.memories.Keys()
+	remembered := c.Memories.Keys()
 	out.held = map[string][]lb.Key{}
 	for _, k := range keys {
 		class, rest, _ := strings.Cut(string(k), "/")
 		namespace, _, _ := strings.Cut(rest, "/")
 		elsewhere := c.scope != "" && namespace != c.scope
 		switch {
-		case elsewhere || slices.Contains(remembered, k) || len(c.directory.MembersOf(k)) > 0:
+		case elsewhere || slices.Contains(remembered, k) || len(c.Directory.MembersOf(k)) > 0:
 		case !usable[class]:
 			out.held[heldByClass] = append(out.held[heldByClass], k)
 		case len(out.lost) > 0:
@@ -150,12 +151,12 @@ func (c *collector) orphans(ctx context.Context) (out orphans, err error) {
 // version of it is remembered. What serves it looks just like an orphan.
 func (c *collector) lost(ctx context.Context) (names []string, err error) {
 	var list networkingv1.IngressList
-	if err := c.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	if err := c.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing Ingresses: %w", err)
 	}
 	for i := range list.Items {
 		who := cluster.RefOf(cluster.KindIngress, &list.Items[i])
-		if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.IngressFinalizer) && len(c.directory.On(who)) == 0 {
+		if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.IngressFinalizer) && len(c.Directory.On(who)) == 0 {
 			names = append(names, who.String())
 		}
 	}

@@ -70,12 +70,12 @@ func TestAnOrphanIsCollectedByTheSecondPass(t *testing.T) {
 	if got, _ := collects(t, c); !slices.Equal(got, []lb.Key{orphan}) {
 		t.Errorf("the first pass of the next leader collects %v", got)
 	}
-	records, err := b.memories.Keeper.Load(t.Context())
+	records, err := b.Memories.Keeper.Load(t.Context())
 	if err != nil || len(records) > 0 {
 		t.Errorf("a sighting is taken for the record %v, error %v", records, err)
 	}
 
-	c.directory.Place(cluster.RefTo(cluster.KindIngress, "shop", "orphan"), []lb.Key{orphan})
+	c.Directory.Place(cluster.RefTo(cluster.KindIngress, "shop", "orphan"), []lb.Key{orphan})
 	if got, _ := collects(t, c); len(got) > 0 {
 		t.Errorf("with an Ingress, %v are collected", got)
 	}
@@ -83,7 +83,7 @@ func TestAnOrphanIsCollectedByTheSecondPass(t *testing.T) {
 	if err := b.List(t.Context(), &left); err != nil || len(left.Items) > 0 {
 		t.Errorf("%d sightings are left, error %v", len(left.Items), err)
 	}
-	c.directory.Release(cluster.RefTo(cluster.KindIngress, "shop", "orphan"), orphan)
+	c.Directory.Release(cluster.RefTo(cluster.KindIngress, "shop", "orphan"), orphan)
 	if got, _ := collects(t, c); len(got) > 0 {
 		t.Errorf("found again, %v are collected by the first pass", got)
 	}
@@ -98,14 +98,14 @@ func TestWhatStandsForALoadBalancer(t *testing.T) {
 	}{
 		"nothing": {func(*bench, *collector) {}, true},
 		"an Ingress": {func(b *bench, _ *collector) {
-			b.directory.Place(cluster.RefTo(cluster.KindIngress, "shop", "a"), []lb.Key{orphan})
+			b.Directory.Place(cluster.RefTo(cluster.KindIngress, "shop", "a"), []lb.Key{orphan})
 		}, false},
 		"a record":                     {func(b *bench, _ *collector) { b.remember(orphan) }, false},
 		"another operator's namespace": {func(_ *bench, c *collector) { c.scope = "office" }, false},
 		"our only namespace":           {func(_ *bench, c *collector) { c.scope = "shop" }, true},
 		"an Ingress, held, of another": {func(b *bench, _ *collector) {
 			b.create(held("shop", "a"))
-			b.directory.Place(cluster.RefTo(cluster.KindIngress, "shop", "a"), []lb.Key{benchKey})
+			b.Directory.Place(cluster.RefTo(cluster.KindIngress, "shop", "a"), []lb.Key{benchKey})
 		}, true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func (o outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 	}
 	until := &metav1.Time{Time: now.Add(o.snap.Class.Grace()).Truncate(time.Second)}
 	for _, h := range before {
-		if owned[h.Host] || records.IsFree(h, o.snap.at) {
+		if owned[h.Host] || records.IsFree(h, o.snap.ReadAt) {
 			continue
 		}
 		if h.Until == nil {

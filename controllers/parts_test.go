@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/endpoints"
@@ -59,7 +60,7 @@ func TestAServiceThatIsMissingIsNotWaitedForLong(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := &reconciler{warmups: warmups{of: map[lb.GroupKey]*await{{Key: key, ID: group}: {waited: c.waited, last: time.Now()}}}}
 			seen := &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: group, Service: "shop/web", Port: c.port}}}}
-			snap := &gathering{Snapshot: ingress.Snapshot{Key: key, Objects: ingress.Objects{Services: c.services, EndpointSlices: c.slices}}}
+			snap := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: key, Objects: ingress.Objects{Services: c.services, EndpointSlices: c.slices}}}
 			r.assumeWarm(t.Context(), snap, seen)
 			if got := seen.TargetGroups[0].Ready; got != c.over {
 				t.Errorf("taken for healthy: %t, want %t", got, c.over)

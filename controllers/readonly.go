@@ -19,10 +19,10 @@ import (
 // onWorker leads to the load balancer of a report of the operator that does what it plans, if that
 // one remembers something else by now: here it is planned with that.
 func (r *reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []lb.Key {
-	if records.IsPlanned(o) || o.Labels[records.ScopeLabel] != r.scope {
+	if records.IsPlanned(o) || o.Labels[records.ScopeLabel] != r.Scope {
 		return nil
 	}
-	now, err := cluster.Get[v1alpha1.LoadBalancer](ctx, r.cache, cluster.RefOf(v1alpha1.KindLoadBalancer, o))
+	now, err := cluster.Get[v1alpha1.LoadBalancer](ctx, r.Cache, cluster.RefOf(v1alpha1.KindLoadBalancer, o))
 	if err != nil {
 		return nil // the cache is being stopped
 	}
@@ -31,7 +31,7 @@ func (r *reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []l
 		records.SortMembers(&now.Status)
 		known = now.Status.Memory
 	}
-	if key := lb.Key(o.Spec.Key); r.memories.Follow(key, known) {
+	if key := lb.Key(o.Spec.Key); r.Memories.Follow(key, known) {
 		return []lb.Key{key}
 	}
 	return nil
@@ -42,19 +42,19 @@ func (r *reconciler) preview(ctx context.Context, o outcome) (reconcile.Result, 
 	key := o.snap.Key
 	r.forget(key) // nobody keeps it true here: others may be at work
 	next := o.record(time.Now())
-	for name := range o.snap.departed {
+	for name := range o.snap.Departed {
 		if records.MemberOf(&next, name) == nil {
-			r.directory.Release(cluster.RefFrom(cluster.KindIngress, name), key)
-			delete(o.snap.departed, name)
+			r.Directory.Release(cluster.RefFrom(cluster.KindIngress, name), key)
+			delete(o.snap.Departed, name)
 		}
 	}
 	if o.finished(&next) {
-		return reconcile.Result{}, r.memories.Drop(ctx, key)
+		return reconcile.Result{}, r.Memories.Drop(ctx, key)
 	}
 	if _, err := next.Trim(v1alpha1.MaxSize); err != nil {
 		return reconcile.Result{}, err
 	}
-	if err := r.memories.Save(ctx, key, next); err != nil {
+	if err := r.Memories.Save(ctx, key, next); err != nil {
 		return reconcile.Result{}, err
 	}
 	return reconcile.Result{RequeueAfter: r.jittered()}, nil

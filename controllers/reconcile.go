@@ -23,13 +23,14 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 
 	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/targets"
 )
 
 // A reconciler reconciles one load balancer at a time: from the objects that ask for it to the
 // cloud, and back to their status.
 type reconciler struct {
-	*gatherer
+	*gather.Gatherer
 	observer
 	writer    client.Client
 	events    *events.Recorder
@@ -66,7 +67,7 @@ const reportFor = time.Minute
 func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
 	ctx = r.waiting.OfCalls(ctx, key)
 	r.backlog.Begin(key)
-	snap, err := r.gather(ctx, key) // the objects, read once, with the record of this load balancer
+	snap, err := r.Gather(ctx, key) // the objects, read once, with the record of this load balancer
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -74,7 +75,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	var facts lb.Facts
-	r.reportingWait(ctx, snap, atAll, func() { facts, err = r.cloud.Lookup(ctx, snap.ask()) }) // facts that compiling needs: certificates, subnets, web ACLs
+	r.reportingWait(ctx, snap, atAll, func() { facts, err = r.cloud.Lookup(ctx, snap.Ask()) }) // facts that compiling needs: certificates, subnets, web ACLs
 	if err != nil {
 		return r.reportUnreadableCloud(ctx, snap, err)
 	}
@@ -100,9 +101,9 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	undone := undoneSince(before, o)
 	o.dispute = r.judgeDispute(before != nil && before != seen, key, undone) // steps that another writer undoes
 	o.withheld = r.withheld(o)
-	r.targets.Expect(key, r.directory.Of(key), o.groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
+	r.targets.Expect(key, r.Directory.Of(key), o.groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
 	if o.withheld == "" && !todo.Empty() {
-		if err := r.memories.Keeper.Claim(ctx, key); err != nil { // where another operator has the lease, the plan ends here
+		if err := r.Memories.Keeper.Claim(ctx, key); err != nil { // where another operator has the lease, the plan ends here
 			r.forget(key)
 			return reconcile.Result{}, err
 		}
@@ -132,7 +133,7 @@ func (r *reconciler) carryOut(ctx context.Context, o *outcome) {
 // forgetIfOvertaken drops what was observed of a load balancer that another operator has worked on
 // since.
 func (r *reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
-	taken, err := r.memories.Keeper.Overtaken(ctx, key)
+	taken, err := r.Memories.Keeper.Overtaken(ctx, key)
 	if taken {
 		r.forget(key)
 	}

@@ -25,8 +25,8 @@ import (
 
 // record is the report; its memory is that of the record before.
 func (o outcome) record(now time.Time) records.Record {
-	next := *o.snap.record.DeepCopy()
-	next.Members = o.snap.names()
+	next := *o.snap.Record.DeepCopy()
+	next.Members = o.snap.MemberNames()
 	next.MemberCount = int32(len(next.Members))
 	if o.seen.Exists {
 		next.Address, next.IPs = addressOf(o.seen.Address), o.seen.Address.IPs
@@ -75,7 +75,7 @@ func reported(d diag.Diagnostic) v1alpha1.Diagnostic {
 // lastPlan is the plan that was run, or withheld, if it had steps. One that went as the last one
 // did, which is what waiting looks like, is not news.
 func (o outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
-	before := o.snap.record.LastPlan
+	before := o.snap.Record.LastPlan
 	if o.todo.Empty() {
 		return before
 	}
@@ -114,7 +114,7 @@ func (o outcome) conditions() []metav1.Condition {
 	if o.dispute != nil && rest[1].Status == metav1.ConditionFalse {
 		rest[1] = condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonDisputed, o.dispute.String())
 	}
-	if told := o.snap.vanishedMessage(); told != "" && rest[1].Status == metav1.ConditionFalse {
+	if told := o.snap.VanishedMessage(); told != "" && rest[1].Status == metav1.ConditionFalse {
 		rest[1] = condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonVanished, told)
 	}
 	if o.withheld != "" {
@@ -295,5 +295,5 @@ func (o outcome) lacking() bool {
 
 // reportedBefore reports whether the record has a diagnostic already.
 func (o outcome) reportedBefore(d diag.Diagnostic) bool {
-	return slices.Contains(o.snap.record.Diagnostics, reported(d))
+	return slices.Contains(o.snap.Record.Diagnostics, reported(d))
 }

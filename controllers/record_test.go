@@ -11,6 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/events"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
@@ -24,7 +25,7 @@ func TestStatusesAndEventsArePrintable(t *testing.T) {
 	const hostile = "/a\x1b[2J\n\r\u202e\u009b\u200b\xff"
 	d := diag.Diagnostic{Severity: diag.Error, Reason: diag.Invalid, Source: diag.Source{Kind: cluster.KindIngress, Name: hostile, Field: hostile}, Message: hostile}
 	o := outcome{
-		snap:  &gathering{Snapshot: ingress.Snapshot{Key: "k"}},
+		snap:  &gather.Snapshot{Snapshot: ingress.Snapshot{Key: "k"}},
 		built: model.Built{Diagnostics: []diag.Diagnostic{d}},
 		seen:  &lb.Observed{},
 		todo: plan.Plan{Key: "k", Steps: []plan.Planned{{Step: plan.CreateTargetGroup{Group: lb.TargetGroup{ID: hostile, Protocol: hostile}}}}, Diagnostics: []diag.Diagnostic{

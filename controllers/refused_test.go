@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
@@ -38,10 +39,10 @@ func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 		})
 		o.run.Rejections[i].Origin = append(o.run.Rejections[i].Origin, m.Source().At(fmt.Sprintf("spec.tls[%d].secretName", i)))
 	}
-	o.snap = &gathering{Snapshot: ingress.Snapshot{Members: []ingress.Member{m}}, at: now}
-	o.snap.record.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/web"}}
+	o.snap = &gather.Snapshot{Snapshot: ingress.Snapshot{Members: []ingress.Member{m}}, ReadAt: now}
+	o.snap.Record.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/web"}}
 
-	next := *o.snap.record.DeepCopy()
+	next := *o.snap.Record.DeepCopy()
 	o.learnRejections(m, &next.Memory.Members[0], now)
 	if learned := next.Memory.Members[0].Rejections; len(learned) != many {
 		t.Fatalf("%d of %d are remembered", len(learned), many)
@@ -58,14 +59,14 @@ func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 		}
 	}
 
-	o.snap.record = *next.DeepCopy()
+	o.snap.Record = *next.DeepCopy()
 	o.learnRejections(m, &next.Memory.Members[0], now.Add(time.Minute))
 	if len(o.rejected(&next)) > 0 {
 		t.Error("what is refused while it is known to be is news")
 	}
-	o.snap.at = now.Add(11 * time.Minute)
-	o.learnRejections(m, &next.Memory.Members[0], o.snap.at)
-	if len(o.rejected(&next)) != 1 || untilTried(&next, o.snap.at) != 10*time.Minute {
+	o.snap.ReadAt = now.Add(11 * time.Minute)
+	o.learnRejections(m, &next.Memory.Members[0], o.snap.ReadAt)
+	if len(o.rejected(&next)) != 1 || untilTried(&next, o.snap.ReadAt) != 10*time.Minute {
 		t.Error("what is refused when it is tried again does not wait as long again")
 	}
 }

@@ -129,14 +129,14 @@ func secured(seen *lb.Observed, m ingress.Member, next lb.Certificate) bool {
 // asBefore is a message in the words in which it was told before, if it was: requests have other
 // IDs each time.
 func (o outcome) asBefore(m ingress.Member, source diag.Source, message string) string {
-	if known := records.MemberOf(&o.snap.record, m.Owner.String()); known != nil {
+	if known := records.MemberOf(&o.snap.Record, m.Owner.String()); known != nil {
 		for _, r := range known.Rejections {
 			if queue.SameFailure(r.Message, message) {
 				return r.Message
 			}
 		}
 	}
-	for _, d := range o.snap.record.Diagnostics {
+	for _, d := range o.snap.Record.Diagnostics {
 		if d.Reason == string(diag.Rejected) && d.Source == source.String() && queue.SameFailure(d.Message, message) {
 			return d.Message
 		}
@@ -181,7 +181,7 @@ func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory,
 	most := 5 + len(m.Spec.TLS) // an author who tries more versions has seen the message; and all of the certificates
 	for _, r := range o.refusals(m) {
 		at := slices.IndexFunc(known.Rejections, func(k v1alpha1.Rejection) bool { return k.Version == r.of })
-		if r.of == "" || at >= 0 && !records.HasEnded(known.Rejections[at], o.snap.at) {
+		if r.of == "" || at >= 0 && !records.HasEnded(known.Rejections[at], o.snap.ReadAt) {
 			continue
 		}
 		if at >= 0 {
@@ -198,7 +198,7 @@ func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory,
 
 // lasting are the rejections that had not ended when it was looked.
 func (o outcome) lasting(all []v1alpha1.Rejection) []v1alpha1.Rejection {
-	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool { return records.HasEnded(r, o.snap.at) })
+	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool { return records.HasEnded(r, o.snap.ReadAt) })
 }
 
 // rejected are the members of which other things are refused from now on than were until now. The
@@ -207,7 +207,7 @@ func (o outcome) rejected(next *records.Record) []string {
 	var out []string
 	for _, m := range next.Memory.Members {
 		var before []v1alpha1.Rejection
-		if known := records.MemberOf(&o.snap.record, m.Ingress); known != nil {
+		if known := records.MemberOf(&o.snap.Record, m.Ingress); known != nil {
 			before = o.lasting(known.Rejections)
 		}
 		if !equality.Semantic.DeepEqual(before, o.lasting(m.Rejections)) {
@@ -220,7 +220,7 @@ func (o outcome) rejected(next *records.Record) []string {
 // keepPreviousDiagnostics leaves what is said of a load balancer as it was: a compilation that goes
 // by what has just been learnt follows at once, and has all to say.
 func (o outcome) keepPreviousDiagnostics(next *records.Record) {
-	before := &o.snap.record
+	before := &o.snap.Record
 	next.Conditions, next.Diagnostics, next.OmittedDiagnostics = before.Conditions, before.Diagnostics, before.OmittedDiagnostics
 }
 

@@ -29,6 +29,7 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 
 	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/gather"
 )
 
 // This file tells people what came of a reconcile, lets go of what is done with, and says when to
@@ -36,7 +37,7 @@ import (
 
 // An outcome is a reconcile, as far as it went.
 type outcome struct {
-	snap  *gathering
+	snap  *gather.Snapshot
 	caps  lb.Capabilities
 	built model.Built
 	seen  *lb.Observed // what is there now
@@ -77,7 +78,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	if len(rejected) > 0 {
 		o.keepPreviousDiagnostics(&next)
 	} else {
-		err = r.events.SendNew(ctx, key, o.diagnostics(), o.reportedBefore, o.snap.addressee)
+		err = r.events.SendNew(ctx, key, o.diagnostics(), o.reportedBefore, o.snap.Addressee)
 	}
 	err = errors.Join(err, r.publish(ctx, o, &next))
 	free, failure := r.releaseDeparted(ctx, o, &next)
@@ -110,14 +111,14 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		r.rules.forget(key)
 		r.waiting.Forget(key)
 		r.doubts.forget(key)
-		err := r.memories.Drop(ctx, key)
+		err := r.Memories.Drop(ctx, key)
 		if err == nil {
 			err = r.release(ctx, o, free)
 		}
-		r.awaken(ctx, append(ended, r.memories.SameName(key)...)) // the name is free
+		r.awaken(ctx, append(ended, r.Memories.SameName(key)...)) // the name is free
 		return reconcile.Result{}, err
 	}
-	if !o.seen.Exists && len(o.snap.departed) == 0 && (len(o.snap.Members) == 0 || o.complete() && err == nil) {
+	if !o.seen.Exists && len(o.snap.Departed) == 0 && (len(o.snap.Members) == 0 || o.complete() && err == nil) {
 		next.Address, next.IPs = "", nil // no Ingress has it in its status any more
 	}
 	forgotten := r.keep(ctx, key, &next)
@@ -175,8 +176,8 @@ func (o outcome) result() string {
 }
 
 // reportUnreadableCloud reports that the cloud could not be read. All else is as it was.
-func (r *reconciler) reportUnreadableCloud(ctx context.Context, snap *gathering, failure error) (reconcile.Result, error) {
-	next := snap.record
+func (r *reconciler) reportUnreadableCloud(ctx context.Context, snap *gather.Snapshot, failure error) (reconcile.Result, error) {
+	next := snap.Record
 	if ctx.Err() != nil || len(snap.Members) == 0 && len(next.Memory.Members) == 0 {
 		return reconcile.Result{}, failure // it was told to stop, or there is nobody to tell
 	}
@@ -193,7 +194,7 @@ func (r *reconciler) keep(ctx context.Context, key lb.Key, next *records.Record)
 	if len(lost) > 0 {
 		log.FromContext(ctx).Info("the record is full: last accepted versions were dropped", "ingresses", lost)
 	}
-	return errors.Join(err, r.memories.Save(ctx, key, *next.DeepCopy()))
+	return errors.Join(err, r.Memories.Save(ctx, key, *next.DeepCopy()))
 }
 
 // lookAfter has Ingresses told, where no load balancer has them, why that is.
@@ -266,7 +267,7 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *records.Recor
 	if !gone && !served && !refused {
 		return nil
 	}
-	if !slices.Equal(records.AddressesOf(next), records.AddressesOf(&o.snap.record)) {
+	if !slices.Equal(records.AddressesOf(next), records.AddressesOf(&o.snap.Record)) {
 		// An address that is published before it is remembered could never be taken back.
 		if err := r.keep(ctx, o.snap.Key, next); err != nil {
 			return err
@@ -279,10 +280,10 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *records.Recor
 		if m.Leaving || m.Vanished || known == nil {
 			continue
 		}
-		ing := o.snap.actual[m.Owner.String()]
+		ing := o.snap.Actual[m.Owner.String()]
 		switch {
 		case !reach.serves(m) && (gone || served):
-			errs = append(errs, r.ingresses.Unpublish(ctx, ing, slices.Concat(records.AddressesOf(&o.snap.record), records.AddressesOf(next))))
+			errs = append(errs, r.ingresses.Unpublish(ctx, ing, slices.Concat(records.AddressesOf(&o.snap.Record), records.AddressesOf(next))))
 		case reach.serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
 			err := r.ingresses.Publish(ctx, ing, reach.statusOf(m))
 			if err == nil && known.PublishedAt == nil {
@@ -305,19 +306,19 @@ func now() *metav1.Time {
 // to be let go of once the record has forgotten them, too: one that is remembered when its
 // finalizer goes would be taken for one that has vanished.
 func (r *reconciler) releaseDeparted(ctx context.Context, o outcome, next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
-	if len(o.snap.departed) == 0 || !retained(o.snap) && routed(plan.Diff(o.seen, o.built.LoadBalancer, o.caps)) {
+	if len(o.snap.Departed) == 0 || !retained(o.snap) && routed(plan.Diff(o.seen, o.built.LoadBalancer, o.caps)) {
 		return nil, nil
 	}
 	var errs []error
 	free = map[string]*networkingv1.Ingress{}
-	for _, name := range slices.Sorted(maps.Keys(o.snap.departed)) {
-		ing := o.snap.departed[name]
+	for _, name := range slices.Sorted(maps.Keys(o.snap.Departed)) {
+		ing := o.snap.Departed[name]
 		if err := r.partWith(ctx, o, cluster.RefFrom(cluster.KindIngress, name), ing); err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		next.Memory.Members = slices.DeleteFunc(next.Memory.Members, func(m v1alpha1.MemberMemory) bool { return m.Ingress == name })
-		delete(o.snap.departed, name)
+		delete(o.snap.Departed, name)
 		free[name] = ing
 	}
 	return free, errors.Join(errs...)
@@ -327,7 +328,7 @@ func (r *reconciler) releaseDeparted(ctx context.Context, o outcome, next *recor
 // permit that any more, and takes the address from its status, unless another load balancer of ours
 // has it.
 func (r *reconciler) partWith(ctx context.Context, o outcome, who cluster.Ref, ing *networkingv1.Ingress) error {
-	if ing == nil || r.elsewhere(o, who) && !o.snap.disowned[who.String()] {
+	if ing == nil || r.elsewhere(o, who) && !o.snap.Disowned[who.String()] {
 		return nil
 	}
 	if d := o.protected(); d != nil {
@@ -335,7 +336,7 @@ func (r *reconciler) partWith(ctx context.Context, o outcome, who cluster.Ref, i
 			return err
 		}
 	}
-	if d, told := o.snap.withdrawn[who.String()]; told {
+	if d, told := o.snap.ConsentWithdrawn[who.String()]; told {
 		if err := r.events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, d)); err != nil {
 			return err
 		}
@@ -343,12 +344,12 @@ func (r *reconciler) partWith(ctx context.Context, o outcome, who cluster.Ref, i
 	if !ing.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	return r.ingresses.Unpublish(ctx, ing, records.AddressesOf(&o.snap.record))
+	return r.ingresses.Unpublish(ctx, ing, records.AddressesOf(&o.snap.Record))
 }
 
 // elsewhere reports whether other load balancers have an Ingress, too.
 func (r *reconciler) elsewhere(o outcome, who cluster.Ref) bool {
-	return slices.ContainsFunc(r.directory.On(who), func(k lb.Key) bool { return k != o.snap.Key })
+	return slices.ContainsFunc(r.Directory.On(who), func(k lb.Key) bool { return k != o.snap.Key })
 }
 
 // release takes our finalizer from Ingresses that the record has forgotten, unless another load
@@ -357,8 +358,8 @@ func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*ne
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(free)) {
 		who := cluster.RefFrom(cluster.KindIngress, name)
-		if !o.snap.waiting[name] {
-			r.directory.Release(who, o.snap.Key) // first: of two that release it at a time, the last one finds nobody else
+		if !o.snap.AwaitingRoom[name] {
+			r.Directory.Release(who, o.snap.Key) // first: of two that release it at a time, the last one finds nobody else
 		}
 		if r.elsewhere(o, who) {
 			continue
@@ -368,7 +369,7 @@ func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*ne
 			continue
 		}
 		if err := r.ingresses.RemoveFinalizer(ctx, free[name]); err != nil {
-			r.directory.Place(who, []lb.Key{o.snap.Key})
+			r.Directory.Place(who, []lb.Key{o.snap.Key})
 			errs = append(errs, err)
 		}
 	}
@@ -404,7 +405,7 @@ func takesAway(s plan.Step) bool {
 // for itself.
 func (o outcome) endMoves(next *records.Record, now time.Time) (ended []lb.Key, wait time.Duration) {
 	grace := o.snap.Class.Grace()
-	for _, m := range o.snap.record.Memory.Members {
+	for _, m := range o.snap.Record.Memory.Members {
 		if m.Previous != "" && records.MemberOf(next, m.Ingress) == nil {
 			ended = append(ended, left(m)...)
 		}
@@ -465,6 +466,6 @@ func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {
 
 // finished reports whether there is nothing left of a load balancer, here or in the cloud.
 func (o outcome) finished(next *records.Record) bool {
-	return o.complete() && len(o.snap.Members) == 0 && len(o.snap.departed) == 0 && len(next.Memory.Members) == 0 && len(next.Memory.Hosts) == 0 &&
+	return o.complete() && len(o.snap.Members) == 0 && len(o.snap.Departed) == 0 && len(next.Memory.Members) == 0 && len(next.Memory.Hosts) == 0 &&
 		!o.seen.Exists && len(o.seen.TargetGroups) == 0 && len(o.seen.Certificates) == 0 && o.seen.Firewall == ""
 }

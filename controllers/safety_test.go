@@ -118,7 +118,7 @@ func TestAPlanThatTakesMostWaitsForASecondReading(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := meta.FindStatusCondition(b.memories.Get(benchKey).Conditions, v1alpha1.ConditionProgrammed)
+	c := meta.FindStatusCondition(b.Memories.Get(benchKey).Conditions, v1alpha1.ConditionProgrammed)
 	if b.rules() < 25 || c == nil || c.Reason != v1alpha1.ReasonUnconfirmed || result.RequeueAfter != queue.AfterConflict {
 		t.Errorf("after one reading %d rules are there, it says %+v, and comes back in %s", b.rules(), c, result.RequeueAfter)
 	}
@@ -169,15 +169,15 @@ func TestARecordThatAnotherOperatorHasWrittenStays(t *testing.T) {
 // has vanished, and serve it.
 func TestARecordThatAnotherLeaderDeletedStaysDeleted(t *testing.T) {
 	for name, late := range map[string]func(*bench, records.Record) error{
-		"a record is written": func(b *bench, r records.Record) error { return b.memories.Save(b.Context(), benchKey, r) },
-		"a plan begins":       func(b *bench, _ records.Record) error { return b.memories.Keeper.Claim(b.Context(), benchKey) },
+		"a record is written": func(b *bench, r records.Record) error { return b.Memories.Save(b.Context(), benchKey, r) },
+		"a plan begins":       func(b *bench, _ records.Record) error { return b.Memories.Keeper.Claim(b.Context(), benchKey) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, ask("shop.example"), service())
 			b.place()
 			b.settle()
-			paused, remembered := b.reconciler, b.memories.Get(benchKey)
-			paused.memories.Keeper.(*records.Store).InTerm("", func() error { return errors.New("the lease was last renewed 25s ago") })
+			paused, remembered := b.reconciler, b.Memories.Get(benchKey)
+			paused.Memories.Keeper.(*records.Store).InTerm("", func() error { return errors.New("the lease was last renewed 25s ago") })
 			if len(remembered.Memory.Members) != 1 {
 				t.Fatalf("it remembers %+v", remembered.Memory)
 			}

@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/diag"
 
+	"fairlead.dev/fairlead/controllers/gather"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
@@ -29,7 +30,7 @@ import (
 
 // An unassignedReconciler reconciles one Ingress at a time.
 type unassignedReconciler struct {
-	*gatherer
+	*gather.Gatherer
 	events    *events.Recorder
 	ingresses *ingresses.Writer
 	wake      chan event.TypedGenericEvent[types.NamespacedName]
@@ -41,7 +42,7 @@ type unassignedReconciler struct {
 // Reconcile does nothing for an Ingress of a load balancer.
 func (s *unassignedReconciler) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
 	who := cluster.RefTo(cluster.KindIngress, name.Namespace, name.Name)
-	ing, err := cluster.Get[networkingv1.Ingress](ctx, s.cache, who)
+	ing, err := cluster.Get[networkingv1.Ingress](ctx, s.Cache, who)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -49,11 +50,11 @@ func (s *unassignedReconciler) Reconcile(ctx context.Context, name types.Namespa
 		s.news(name, nil)
 		return reconcile.Result{}, nil
 	}
-	place, err := s.placeOf(ctx, ing)
+	place, err := s.PlaceOf(ctx, ing)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	for _, d := range s.news(name, place.homeless) {
+	for _, d := range s.news(name, place.Homeless) {
 		if s.events.SentBefore(ctx, ing, d) {
 			continue
 		}
@@ -63,8 +64,8 @@ func (s *unassignedReconciler) Reconcile(ctx context.Context, name types.Namespa
 		}
 	}
 	// While its class is missing, the cloud may have something of it.
-	frozen := ing.DeletionTimestamp.IsZero() && slices.ContainsFunc(place.homeless, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
-	if len(place.homes) > 0 || len(s.directory.On(who)) > 0 || frozen {
+	frozen := ing.DeletionTimestamp.IsZero() && slices.ContainsFunc(place.Homeless, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
+	if len(place.Homes) > 0 || len(s.Directory.On(who)) > 0 || frozen {
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{}, s.ingresses.RemoveFinalizer(ctx, ing)
@@ -108,7 +109,7 @@ func onAny[T client.Object](s *unassignedReconciler) func(context.Context, T) []
 // and the labels of a namespace decide which groups its Ingresses may join.
 func (s *unassignedReconciler) all(ctx context.Context, in ...client.ListOption) []types.NamespacedName {
 	var list networkingv1.IngressList
-	if err := s.cache.List(ctx, &list, append(in, client.UnsafeDisableDeepCopy)...); err != nil {
+	if err := s.Cache.List(ctx, &list, append(in, client.UnsafeDisableDeepCopy)...); err != nil {
 		return nil // the cache is being stopped
 	}
 	var out []types.NamespacedName

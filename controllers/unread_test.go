@@ -45,14 +45,14 @@ func (u unreadable) List(ctx context.Context, list client.ObjectList, with ...cl
 // unread has the API server refuse to read something.
 func (b *bench) unread(u unreadable) {
 	u.Reader = b.Client
-	b.secrets.From, b.gatherer.cache = u, u
+	b.Secrets.From, b.Gatherer.Cache = u, u
 }
 
 // found are the reasons of what is said of the load balancer's members.
 func (b *bench) found() []diag.Reason {
 	b.Helper()
 	var out []diag.Reason
-	for _, d := range b.memories.Get(benchKey).Diagnostics {
+	for _, d := range b.Memories.Get(benchKey).Diagnostics {
 		out = append(out, diag.Reason(d.Reason))
 	}
 	return out
@@ -91,7 +91,7 @@ func TestASecretThatCannotBeReadCostsNothingThatIsServed(t *testing.T) {
 				t.Fatal("port 443 is closed")
 			}
 			anew(b)
-			b.secrets.ForgetAll() // a minute later
+			b.Secrets.ForgetAll() // a minute later
 			b.unread(unreadable{object: "tls"})
 			b.change()
 			result, err := b.reconcile()

@@ -14,7 +14,7 @@ import (
 func (r *reconciler) untilVanishedGo(next *records.Record, now time.Time) (wait time.Duration) {
 	for _, m := range next.Memory.Members {
 		if m.VanishedAt != nil && !m.Unconfirmed {
-			wait = queue.Sooner(wait, max(m.VanishedAt.Add(r.grace).Sub(now), queue.AfterConflict))
+			wait = queue.Sooner(wait, max(m.VanishedAt.Add(r.Grace).Sub(now), queue.AfterConflict))
 		}
 	}
 	return wait

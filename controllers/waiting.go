@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/waits"
@@ -39,12 +40,12 @@ type reasonToWait struct {
 
 // reportingWait does something for a load balancer. Once its calls have waited for the cloud's rate
 // for long, that is told.
-func (r *reconciler) reportingWait(ctx context.Context, g *gathering, text func(now time.Time) string, do func()) {
+func (r *reconciler) reportingWait(ctx context.Context, g *gather.Snapshot, text func(now time.Time) string, do func()) {
 	end := r.tellOfWaits(ctx, g.Key, v1alpha1.ReasonRateLimited, text)
 	defer func() {
 		if told := end(); told != nil {
-			g.record.Conditions = slices.Clone(g.record.Conditions)
-			putCondition(&g.record, *told)
+			g.Record.Conditions = slices.Clone(g.Record.Conditions)
+			putCondition(&g.Record, *told)
 		}
 	}()
 	do()
@@ -91,7 +92,7 @@ func (r *reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string,
 // writeWaiting writes that a load balancer waits into its record, if it has one; nil if it could
 // not.
 func (r *reconciler) writeWaiting(ctx context.Context, key lb.Key, why reasonToWait) *metav1.Condition {
-	before := r.memories.Get(key)
+	before := r.Memories.Get(key)
 	if r.readOnly || len(before.Memory.Members) == 0 {
 		return nil
 	}
@@ -157,7 +158,7 @@ func (r *reconciler) waitsFor(o outcome, next *records.Record, now time.Time) []
 }
 
 // waitsBlindly is what a load balancer waits for of which the cloud could not be read.
-func (r *reconciler) waitsBlindly(g *gathering, failure error, now time.Time) []reasonToWait {
+func (r *reconciler) waitsBlindly(g *gather.Snapshot, failure error, now time.Time) []reasonToWait {
 	texts := map[string]string{v1alpha1.ReasonCloud: "", v1alpha1.ReasonThrottled: throttled(failure)}
 	if queue.OnlyPending(failure) {
 		texts[v1alpha1.ReasonCloud] = fmt.Sprintf("the cloud is not ready to say what there is: it is asked again every %s", queue.LongestPending)
@@ -167,10 +168,10 @@ func (r *reconciler) waitsBlindly(g *gathering, failure error, now time.Time) []
 
 // held notes what a load balancer waits for from one reconcile to the next, and for what it does
 // not, by reason.
-func (r *reconciler) held(g *gathering, texts map[string]string, now time.Time) []reasonToWait {
+func (r *reconciler) held(g *gather.Snapshot, texts map[string]string, now time.Time) []reasonToWait {
 	var out []reasonToWait
 	for reason, text := range texts {
-		since := sinceFor(&g.record, reason, r.waiting.Since(g.Key, reason), text != "", now)
+		since := sinceFor(&g.Record, reason, r.waiting.Since(g.Key, reason), text != "", now)
 		r.waiting.Set(g.Key, reason, since)
 		if text != "" {
 			out = append(out, reasonToWait{reason, text, since})

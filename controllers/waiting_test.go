@@ -23,6 +23,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 )
@@ -56,12 +57,12 @@ func pacedRun(t *testing.T, steps int) (saved []records.Record, told *metav1.Con
 	const key = lb.Key("fairlead/shop/web/internal")
 	before := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web"}}}}
 	kept := &countingKeeper{known: map[lb.Key]records.Record{key: before}}
-	r := &reconciler{waiting: &waits.Waits{}, gatherer: &gatherer{memories: records.NewCache(kept, false)}}
-	if err := r.memories.Ready(t.Context()); err != nil {
+	r := &reconciler{waiting: &waits.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(kept, false)}}
+	if err := r.Memories.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	r.cloud = providers.InTurns(clerk{}, 1, 1)
-	o := outcome{snap: &gathering{record: before}, seen: &lb.Observed{Key: key}}
+	o := outcome{snap: &gather.Snapshot{Record: before}, seen: &lb.Observed{Key: key}}
 	o.snap.Key = key
 	for range steps {
 		o.todo.Steps = append(o.todo.Steps, plan.Planned{Step: plan.CreateTargetGroup{}})
@@ -70,7 +71,7 @@ func pacedRun(t *testing.T, steps int) (saved []records.Record, told *metav1.Con
 	if o.err != nil {
 		t.Fatal(o.err)
 	}
-	return kept.saved, meta.FindStatusCondition(o.snap.record.Conditions, v1alpha1.ConditionWaiting)
+	return kept.saved, meta.FindStatusCondition(o.snap.Record.Conditions, v1alpha1.ConditionWaiting)
 }
 
 // 104 s of waiting for the cloud's rate are told once, with since when and about how long.
@@ -107,19 +108,19 @@ func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const key = lb.Key("fairlead/shop/web/internal")
 		r := &reconciler{waiting: &waits.Waits{}}
-		g := &gathering{}
+		g := &gather.Snapshot{}
 		g.Key = key
 		var changes []string
 		reconcile := func(err error, pending ...plan.Step) {
 			o := outcome{snap: g, seen: &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "shop/web:80"}}}}, err: err, run: providers.Outcome{Pending: pending}}
-			next := *g.record.DeepCopy()
+			next := *g.Record.DeepCopy()
 			r.warmups.add(o.seen, pending, err == nil, time.Now())
 			setWaiting(&next, r.waitsFor(o, &next, time.Now()), time.Now())
-			if !equality.Semantic.DeepEqual(g.record, next) {
+			if !equality.Semantic.DeepEqual(g.Record, next) {
 				c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionWaiting)
 				changes = append(changes, string(c.Status)+" "+c.Reason)
 			}
-			g.record = next
+			g.Record = next
 		}
 		for range 60 {
 			reconcile(providers.ErrPending, plan.AwaitTargets{Group: "shop/web:80"})
@@ -166,7 +167,7 @@ func TestAWaitOutlivesTheProcess(t *testing.T) {
 // A load balancer for which there is no slot is queued.
 func TestAQueuedReconcileIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &reconciler{waiting: &waits.Waits{}, gatherer: &gatherer{memories: records.NewCache(&countingKeeper{}, false)}}
+		r := &reconciler{waiting: &waits.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(&countingKeeper{}, false)}}
 		long := working(func(context.Context, string) error { time.Sleep(time.Minute); return nil })
 		b := queue.NewBounded(long, 1, queue.NewLiveness(time.Hour), "loadbalancers", func(ctx context.Context, key string) func() {
 			return r.queued(ctx, lb.Key(key))
@@ -233,7 +234,7 @@ func (f *forgetful) Load(context.Context) (map[lb.Key]records.Record, error) {
 
 func TestAFirstReadOfRecordsThatFailsIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &reconciler{gatherer: &gatherer{memories: records.NewCache(&forgetful{times: 3}, false)}}
+		r := &reconciler{Gatherer: &gather.Gatherer{Memories: records.NewCache(&forgetful{times: 3}, false)}}
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[lb.Key]())
 		defer q.ShutDown()
 		ctx, stop := context.WithCancel(t.Context())

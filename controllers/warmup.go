@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -99,7 +100,7 @@ func (w *warmups) over(k lb.GroupKey, limit time.Duration, now time.Time) bool {
 }
 
 // assumeWarm has plans take target groups for healthy that they have waited for long enough.
-func (r *reconciler) assumeWarm(ctx context.Context, g *gathering, seen *lb.Observed) {
+func (r *reconciler) assumeWarm(ctx context.Context, g *gather.Snapshot, seen *lb.Observed) {
 	limit := warmTimeout(g)
 	for _, group := range seen.TargetGroups {
 		limit := limit
@@ -114,7 +115,7 @@ func (r *reconciler) assumeWarm(ctx context.Context, g *gathering, seen *lb.Obse
 }
 
 // warmTimeout returns how long the class has target groups waited for.
-func warmTimeout(g *gathering) time.Duration {
+func warmTimeout(g *gather.Snapshot) time.Duration {
 	if t := g.Class.WarmTimeout; t != nil {
 		return t.Duration
 	}
@@ -123,7 +124,7 @@ func warmTimeout(g *gathering) time.Duration {
 
 // expects reports whether anything may be on its way to being healthy in a target group: there is
 // the Service and its port, and endpoints, or a selector by which they are going to be found.
-func expects(g *gathering, group lb.TargetGroup) bool {
+func expects(g *gather.Snapshot, group lb.TargetGroup) bool {
 	return slices.ContainsFunc(g.Services, func(s *corev1.Service) bool {
 		return s.Namespace+"/"+s.Name == group.Service && slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
 			return strconv.Itoa(int(p.Port)) == string(group.Port) || p.Name == string(group.Port)
@@ -132,7 +133,7 @@ func expects(g *gathering, group lb.TargetGroup) bool {
 }
 
 // objectsOf returns a Service with its EndpointSlices.
-func objectsOf(g *gathering, s *corev1.Service) endpoints.Objects {
+func objectsOf(g *gather.Snapshot, s *corev1.Service) endpoints.Objects {
 	now := endpoints.Objects{Service: s}
 	for _, e := range g.EndpointSlices {
 		if e.Namespace == s.Namespace && slices.Contains(cluster.ServiceOfSlice(e), s.Name) {

@@ -8,6 +8,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -29,7 +30,7 @@ func TestTargetsAreExpectedOfTheirOwnService(t *testing.T) {
 		}}
 	}
 	pods := map[string]string{"app": "web"}
-	g := &gathering{Snapshot: ingress.Snapshot{Objects: ingress.Objects{
+	g := &gather.Snapshot{Snapshot: ingress.Snapshot{Objects: ingress.Objects{
 		Services:       []*corev1.Service{service("shop", "web", nil), service("shop", "api", pods), service("office", "web", pods)},
 		EndpointSlices: []*discoveryv1.EndpointSlice{slice("shop", "web"), slice("shop", "api"), slice("office", "web")},
 	}}}

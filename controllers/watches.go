@@ -53,7 +53,7 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 	if r.readOnly {
 		all = append(all, queue.Watch(from, &v1alpha1.LoadBalancer{}, queue.ChangedAtAll, r.onWorker))
 	}
-	if r.secrets.Mode != cluster.SecretsNone {
+	if r.Secrets.Mode != cluster.SecretsNone {
 		all = append(all, queue.Watch(from, cluster.SecretMetadata(), queue.ChangedAtAll, queue.Recording(&r.backlog, onNamed[*metav1.PartialObjectMetadata](r, cluster.KindSecret))))
 	}
 	return all
@@ -65,7 +65,7 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 func (r *reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key]) error {
 	go func() {
 		for wait := queue.FirstRetry; ; wait = min(2*wait, queue.LastRetry) {
-			err := r.memories.Ready(ctx)
+			err := r.Memories.Ready(ctx)
 			if err == nil {
 				break
 			}
@@ -76,7 +76,7 @@ func (r *reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key
 				return
 			}
 		}
-		for _, key := range r.memories.Keys() {
+		for _, key := range r.Memories.Keys() {
 			q.Add(key)
 		}
 	}()
@@ -86,7 +86,7 @@ func (r *reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key
 // onReport leads to the load balancer of a report that somebody else has written to: it may be
 // paused from now on, or not any more.
 func (r *reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata) []lb.Key {
-	if key, ok := r.memories.Keeper.KeyOfChanged(o); ok {
+	if key, ok := r.Memories.Keeper.KeyOfChanged(o); ok {
 		return []lb.Key{key}
 	}
 	return nil
@@ -94,11 +94,11 @@ func (r *reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata
 
 // onIngress leads to where an Ingress belongs, to where it did, and to where it is refused.
 func (r *reconciler) onIngress(ctx context.Context, ing *networkingv1.Ingress) []lb.Key {
-	place, err := r.placeOf(ctx, ing)
+	place, err := r.PlaceOf(ctx, ing)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "finding the load balancer of an Ingress", "ingress", client.ObjectKeyFromObject(ing))
 	}
-	return r.directory.Place(cluster.RefOf(cluster.KindIngress, ing), slices.Concat(place.homes, place.refusedAt))
+	return r.Directory.Place(cluster.RefOf(cluster.KindIngress, ing), slices.Concat(place.Homes, place.RefusedAt))
 }
 
 // onClasses leads to the load balancers of some classes, and to those that Ingresses come to or go
@@ -110,8 +110,8 @@ func (r *reconciler) onClasses(ctx context.Context, names []string) []lb.Key {
 	keys := r.onIngresses(ctx, func(before, after []lb.Key) bool {
 		return !slices.Equal(before, after) || slices.ContainsFunc(after, among)
 	})
-	for _, k := range r.memories.Keys() {
-		if among(k) && len(r.directory.MembersOf(k)) == 0 { // its class alone keeps it
+	for _, k := range r.Memories.Keys() {
+		if among(k) && len(r.Directory.MembersOf(k)) == 0 { // its class alone keeps it
 			keys = append(keys, k)
 		}
 	}
@@ -120,7 +120,7 @@ func (r *reconciler) onClasses(ctx context.Context, names []string) []lb.Key {
 
 // onParameters leads to what the classes lead to that refer to an object.
 func (r *reconciler) onParameters(ctx context.Context, kind string, o client.Object) []lb.Key {
-	objects, err := r.classes(ctx)
+	objects, err := r.Classes(ctx)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "finding the classes of parameters", "kind", kind, "name", o.GetName())
 		return nil
@@ -145,13 +145,13 @@ func (r *reconciler) onNamespace(ctx context.Context, n *corev1.Namespace) []lb.
 // onIngresses places Ingresses anew and leads to the load balancers of those that matter.
 func (r *reconciler) onIngresses(ctx context.Context, matters func(before, after []lb.Key) bool, which ...client.ListOption) []lb.Key {
 	var list networkingv1.IngressList // read, and not changed
-	if err := r.cache.List(ctx, &list, append(which, client.UnsafeDisableDeepCopy)...); err != nil {
+	if err := r.Cache.List(ctx, &list, append(which, client.UnsafeDisableDeepCopy)...); err != nil {
 		log.FromContext(ctx).Error(err, "listing Ingresses")
 		return nil
 	}
 	var out []lb.Key
 	for i := range list.Items {
-		before := r.directory.On(cluster.RefOf(cluster.KindIngress, &list.Items[i]))
+		before := r.Directory.On(cluster.RefOf(cluster.KindIngress, &list.Items[i]))
 		if after := r.onIngress(ctx, &list.Items[i]); matters(before, after) {
 			out = append(out, after...)
 		}
@@ -162,5 +162,5 @@ func (r *reconciler) onIngresses(ctx context.Context, matters func(before, after
 
 // onNamed leads to what depends on an object by its name.
 func onNamed[T client.Object](r *reconciler, kind string) func(context.Context, T) []lb.Key {
-	return func(_ context.Context, o T) []lb.Key { return r.directory.On(cluster.RefOf(kind, o)) }
+	return func(_ context.Context, o T) []lb.Key { return r.Directory.On(cluster.RefOf(kind, o)) }
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/model/plan"
 )
 
@@ -17,13 +18,13 @@ func (r *reconciler) withheld(o outcome) string {
 	case o.todo.Empty():
 	case r.readOnly:
 		why = v1alpha1.ReasonReadOnly
-	case o.snap.pausedBy != "":
+	case o.snap.PausedBy != "":
 		why = v1alpha1.ReasonPaused
 	case r.lost(o.snap, time.Now()) > 0:
 		why = v1alpha1.ReasonRecordLost
 	case o.dispute != nil:
 		why = v1alpha1.ReasonDisputed
-	case o.snap.unserved():
+	case o.snap.Unserved():
 		why = v1alpha1.ReasonVanished
 	case plan.Suspicious(o.todo, o.seen) && !changed(o.snap):
 		if r.doubts.confirm(o.todo) {
@@ -47,7 +48,7 @@ func (o outcome) withholding() string {
 	case v1alpha1.ReasonVanished:
 		return "an Ingress has vanished of which no version is remembered that could be served on"
 	case v1alpha1.ReasonPaused:
-		return o.snap.pausedBy + " says that nothing is to be changed"
+		return o.snap.PausedBy + " says that nothing is to be changed"
 	default:
 		return "so much would be deleted that a second reading has to confirm it"
 	}
@@ -55,7 +56,7 @@ func (o outcome) withholding() string {
 
 // unlessRetained is a plan, or an empty one for a load balancer that nobody asks for any more and
 // that is to stay as it is.
-func unlessRetained(g *gathering, p plan.Plan) plan.Plan {
+func unlessRetained(g *gather.Snapshot, p plan.Plan) plan.Plan {
 	if retained(g) {
 		return plan.Plan{Key: p.Key}
 	}
@@ -65,11 +66,11 @@ func unlessRetained(g *gathering, p plan.Plan) plan.Plan {
 // retained reports whether a load balancer that nobody asks for any more is to stay as it is. Its
 // class decides, as it is now; one that is gone, as it was. What the class does not permit any more
 // does not stay.
-func retained(g *gathering) bool {
+func retained(g *gather.Snapshot) bool {
 	return len(g.Members) == 0 && !g.Withdrawn && g.Class.Retains()
 }
 
 // changed reports whether an Ingress came, went or asks for something else since the last plan.
-func changed(g *gathering) bool {
-	return len(g.departed) > 0 || len(g.Changes()) > 0
+func changed(g *gather.Snapshot) bool {
+	return len(g.Departed) > 0 || len(g.Changes()) > 0
 }

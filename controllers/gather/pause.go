@@ -1,4 +1,4 @@
-package controllers
+package gather
 
 import (
 	"context"
@@ -16,21 +16,21 @@ import (
 // This file says which load balancers are paused. Their pods go on coming and going: that is no
 // plan.
 
-// pausedBy is what pauses a load balancer; "" if nothing does. The annotation of a LoadBalancer is
+// PausedBy is what pauses a load balancer; "" if nothing does. The annotation of a LoadBalancer is
 // lost where that object is: the setting and the annotation of the IngressClass are not.
-func (g *gatherer) pausedBy(ctx context.Context, key lb.Key, from client.Reader) (string, error) {
-	if slices.Contains(g.paused, string(key)) {
+func (g *Gatherer) pausedBy(ctx context.Context, key lb.Key, from client.Reader) (string, error) {
+	if slices.Contains(g.Paused, string(key)) {
 		return "the setting --paused", nil
 	}
 	report := cluster.ReportMetadata()
-	if err := from.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.scope)}, report); client.IgnoreNotFound(err) != nil {
+	if err := from.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.Scope)}, report); client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("reading whether %s is paused: %w", key, err)
 	}
 	if pauses(report) {
 		return "the annotation " + v1alpha1.PausedAnnotation, nil
 	}
 	class := &networkingv1.IngressClass{}
-	if err := g.cache.Get(ctx, client.ObjectKey{Name: key.Class()}, class); client.IgnoreNotFound(err) != nil {
+	if err := g.Cache.Get(ctx, client.ObjectKey{Name: key.Class()}, class); client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("reading whether %s is paused by its class: %w", key, err)
 	}
 	if pauses(class) {

@@ -1,4 +1,4 @@
-package controllers
+package gather
 
 import (
 	"context"
@@ -16,61 +16,61 @@ import (
 
 // This file finds and reads the objects that Ingresses name.
 
-// references reads what Ingresses refer to, as they are and as they were last accepted, and has the
-// directory note each name before it is looked up.
-func (g *gatherer) references(ctx context.Context, key lb.Key, ingresses map[string]*networkingv1.Ingress, memory ingress.Memory, o *ingress.Objects) error {
-	named := references{}
+// References reads what Ingresses refer to, as they are and as they were last accepted, and has the
+// Directory note each name before it is looked up.
+func (g *Gatherer) references(ctx context.Context, key lb.Key, ingresses map[string]*networkingv1.Ingress, memory ingress.Memory, o *ingress.Objects) error {
+	named := References{}
 	for n, ing := range ingresses {
 		if ing != nil {
-			named.add(ing.Namespace, &ing.Spec)
+			named.Add(ing.Namespace, &ing.Spec)
 		}
 		if accepted := memory.Members[n].LastAccepted; accepted != nil {
-			named.add(cluster.RefFrom(cluster.KindIngress, n).Namespace, &accepted.Spec)
+			named.Add(cluster.RefFrom(cluster.KindIngress, n).Namespace, &accepted.Spec)
 		}
 	}
-	g.directory.SetReferences(key, named.all())
+	g.Directory.SetReferences(key, named.all())
 	var err error
-	if o.Backends, err = cluster.GetAll(ctx, g.cache, named[cluster.KindBackend], o.Backends); err != nil {
+	if o.Backends, err = cluster.GetAll(ctx, g.Cache, named[cluster.KindBackend], o.Backends); err != nil {
 		return err
 	}
 	for _, b := range o.Backends {
-		named.addBackend(b)
+		named.AddBackend(b)
 	}
-	g.directory.SetReferences(key, named.all())
-	if o.Services, err = cluster.GetAll(ctx, g.cache, named[cluster.KindService], o.Services); err != nil {
+	g.Directory.SetReferences(key, named.all())
+	if o.Services, err = cluster.GetAll(ctx, g.Cache, named[cluster.KindService], o.Services); err != nil {
 		return err
 	}
 	for _, s := range o.Services {
-		found, err := cluster.EndpointsOf(ctx, g.cache, cluster.RefOf(cluster.KindService, s))
+		found, err := cluster.EndpointsOf(ctx, g.Cache, cluster.RefOf(cluster.KindService, s))
 		if err != nil {
 			return err
 		}
 		o.EndpointSlices = append(o.EndpointSlices, found...)
 	}
 	o.PodsKnown = true
-	if o.Pods, o.Awaited, err = g.pods.PodsOf(ctx, o.EndpointSlices); err != nil {
+	if o.Pods, o.Awaited, err = g.Pods.PodsOf(ctx, o.EndpointSlices); err != nil {
 		return err
 	}
-	o.SecretsWithheld = g.secrets.Withheld()
-	if o.Secrets, o.SecretsUnread = g.secrets.Read(ctx, named[cluster.KindSecret]); ctx.Err() != nil {
+	o.SecretsWithheld = g.Secrets.Withheld()
+	if o.Secrets, o.SecretsUnread = g.Secrets.Read(ctx, named[cluster.KindSecret]); ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	for i, s := range o.Secrets {
 		o.Secrets[i] = ingress.Shorten(s)
 	}
-	o.Judged = g.judged.Of(o.Secrets)
+	o.Judged = g.Judged.Of(o.Secrets)
 	return nil
 }
 
-// references are the objects that Ingresses name, by kind.
-type references map[string]map[cluster.Ref]bool
+// References are the objects that Ingresses name, by kind.
+type References map[string]map[cluster.Ref]bool
 
-func (r references) note(kind, namespace, name string) {
+func (r References) note(kind, namespace, name string) {
 	multimap.Add(r, kind, cluster.RefTo(kind, namespace, name))
 }
 
-// add notes what an Ingress names.
-func (r references) add(namespace string, spec *networkingv1.IngressSpec) {
+// Add notes what an Ingress names.
+func (r References) Add(namespace string, spec *networkingv1.IngressSpec) {
 	for _, t := range spec.TLS {
 		if t.SecretName != "" {
 			r.note(cluster.KindSecret, namespace, t.SecretName)
@@ -87,7 +87,7 @@ func (r references) add(namespace string, spec *networkingv1.IngressSpec) {
 	}
 }
 
-func (r references) addTo(namespace string, b *networkingv1.IngressBackend) {
+func (r References) addTo(namespace string, b *networkingv1.IngressBackend) {
 	switch {
 	case b == nil:
 	case b.Service != nil:
@@ -97,8 +97,8 @@ func (r references) addTo(namespace string, b *networkingv1.IngressBackend) {
 	}
 }
 
-// addBackend notes the Services that a Backend shares requests among, and the Secret that it needs.
-func (r references) addBackend(b *v1alpha1.Backend) {
+// AddBackend notes the Services that a Backend shares requests among, and the Secret that it needs.
+func (r References) AddBackend(b *v1alpha1.Backend) {
 	for _, s := range b.Spec.Services {
 		r.note(cluster.KindService, b.Namespace, s.Name)
 	}
@@ -107,7 +107,7 @@ func (r references) addBackend(b *v1alpha1.Backend) {
 	}
 }
 
-func (r references) all() []cluster.Ref {
+func (r References) all() []cluster.Ref {
 	var out []cluster.Ref
 	for _, refs := range r {
 		out = slices.AppendSeq(out, maps.Keys(refs))

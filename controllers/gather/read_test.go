@@ -1,11 +1,12 @@
-package controllers
+package gather
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	corev1 "k8s.io/api/core/v1"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
@@ -71,23 +72,23 @@ func TestTheSecondReadingIsTheAPIServers(t *testing.T) {
 	named := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: "shop", Name: name} }
 	cache := &countingReader{objects: []client.Object{&corev1.Service{ObjectMeta: named("stale")}, &discoveryv1.EndpointSlice{ObjectMeta: named("web-1")}}}
 	server := &countingReader{objects: []client.Object{&corev1.Service{ObjectMeta: named("web")}, &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "public"}}}}
-	g := &gatherer{cache: cache, server: server, scope: "shop"}
+	g := &Gatherer{Cache: cache, Server: server, Scope: "shop"}
 	again := g.anew()
 
 	for name, there := range map[string]bool{"web": true, "stale": false} {
-		found, err := cluster.Get[corev1.Service](ctx, again.cache, cluster.RefTo(cluster.KindService, "shop", name))
+		found, err := cluster.Get[corev1.Service](ctx, again.Cache, cluster.RefTo(cluster.KindService, "shop", name))
 		if err != nil || (found != nil) != there {
 			t.Errorf("of Service %s there is %v, %v", name, found, err)
 		}
 	}
-	if o, err := again.classes(ctx); err != nil || len(o.IngressClasses) != 1 {
+	if o, err := again.Classes(ctx); err != nil || len(o.IngressClasses) != 1 {
 		t.Errorf("the classes are %v, %v", o.IngressClasses, err)
 	}
-	if _, err := cluster.Get[corev1.Namespace](ctx, again.cache, cluster.RefTo(cluster.KindNamespace, "", "shop")); err != nil {
+	if _, err := cluster.Get[corev1.Namespace](ctx, again.Cache, cluster.RefTo(cluster.KindNamespace, "", "shop")); err != nil {
 		t.Error(err)
 	}
 	slice := &discoveryv1.EndpointSlice{}
-	if err := again.cache.Get(ctx, client.ObjectKey{Namespace: "shop", Name: "web-1"}, slice); err != nil || apierrors.IsNotFound(err) {
+	if err := again.Cache.Get(ctx, client.ObjectKey{Namespace: "shop", Name: "web-1"}, slice); err != nil || apierrors.IsNotFound(err) {
 		t.Errorf("what the API server is not asked for is not the cache's: %v", err)
 	}
 	want := []string{
@@ -104,13 +105,13 @@ func TestADoubtIsReadAnew(t *testing.T) {
 	const key = lb.Key("fairlead/shop/web/internal")
 	cache, server := &countingReader{}, &countingReader{}
 	doubted := false
-	g := &gatherer{
-		cache: cache, server: server, unconfirmed: func(lb.Key) bool { return doubted }, judged: &cluster.CertificateCache{}, directory: cluster.NewDependencies(),
-		memories: records.NewCache(nothing{}, false), pods: cluster.NewPodReader(cache, false), secrets: cluster.NewSecretReader(cluster.SecretsNone, server, cache),
+	g := &Gatherer{
+		Cache: cache, Server: server, Unconfirmed: func(lb.Key) bool { return doubted }, Judged: &cluster.CertificateCache{}, Directory: cluster.NewDependencies(),
+		Memories: records.NewCache(nothing{}, false), Pods: cluster.NewPodReader(cache, false), Secrets: cluster.NewSecretReader(cluster.SecretsNone, server, cache),
 	}
 	for i, doubts := range []bool{false, true, false} {
 		server.lists, doubted = nil, doubts
-		_, err := g.gather(t.Context(), key)
+		_, err := g.Gather(t.Context(), key)
 		if asked := len(server.lists) > 0; asked != doubted {
 			t.Errorf("reading %d asks the API server for %q: %v", i, server.lists, err)
 		}
@@ -148,7 +149,7 @@ func TestAnIngressThatAnotherLeaderHasLetGoOfIsNotServedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := &oneIngress{there: c.there}
-			g := &gatherer{cache: &countingReader{}, server: server}
+			g := &Gatherer{Cache: &countingReader{}, Server: server}
 			known, memory := map[string]*networkingv1.Ingress{"shop/web": c.cached}, ingress.Memory{Members: map[string]ingress.Remembered{}}
 			if c.remembered {
 				memory.Members["shop/web"] = ingress.Remembered{Served: true}

@@ -1,4 +1,4 @@
-package controllers
+package gather
 
 import (
 	"context"
@@ -19,19 +19,19 @@ import (
 // A placement is the load balancers that an Ingress belongs to, and what is to be said if there are
 // none.
 type placement struct {
-	homes []lb.Key
-	// refusedAt are those that it asks for as it is, and that refuse it.
-	refusedAt []lb.Key
-	homeless  []diag.Diagnostic
+	Homes []lb.Key
+	// RefusedAt are those that it asks for as it is, and that refuse it.
+	RefusedAt []lb.Key
+	Homeless  []diag.Diagnostic
 }
 
-// placeOf finds the load balancers of an Ingress. One that is being deleted still belongs where it
+// PlaceOf finds the load balancers of an Ingress. One that is being deleted still belongs where it
 // did.
-func (g *gatherer) placeOf(ctx context.Context, ing *networkingv1.Ingress) (placement, error) {
-	if err := g.memories.Ready(ctx); err != nil {
+func (g *Gatherer) PlaceOf(ctx context.Context, ing *networkingv1.Ingress) (placement, error) {
+	if err := g.Memories.Ready(ctx); err != nil {
 		return placement{}, fmt.Errorf("reading what is remembered: %w", err)
 	}
-	objects, err := g.classes(ctx)
+	objects, err := g.Classes(ctx)
 	if err != nil {
 		return placement{}, err
 	}
@@ -42,20 +42,20 @@ func (g *gatherer) placeOf(ctx context.Context, ing *networkingv1.Ingress) (plac
 		return placement{}, err
 	}
 	who := cluster.RefOf(cluster.KindIngress, ing)
-	objects.Memories = g.memories.About([]string{who.String()}, time.Now())
-	g.memories.AddPinned(g.options.Literal, objects.Memories)
-	snapshots, homeless := ingress.Split(objects, g.options)
-	out, found := placement{homes: g.memories.Holding(who.String())}, homeless
+	objects.Memories = g.Memories.About([]string{who.String()}, time.Now())
+	g.Memories.AddPinned(g.Options.Literal, objects.Memories)
+	snapshots, homeless := ingress.Split(objects, g.Options)
+	out, found := placement{Homes: g.Memories.Holding(who.String())}, homeless
 	for _, s := range snapshots {
-		out.homes, found = append(out.homes, s.Key), slices.Concat(found, s.Diagnostics)
+		out.Homes, found = append(out.Homes, s.Key), slices.Concat(found, s.Diagnostics)
 	}
-	slices.Sort(out.homes)
-	out.homes = slices.Compact(out.homes)
-	out.homeless = slices.DeleteFunc(homeless, func(d diag.Diagnostic) bool {
+	slices.Sort(out.Homes)
+	out.Homes = slices.Compact(out.Homes)
+	out.Homeless = slices.DeleteFunc(homeless, func(d diag.Diagnostic) bool {
 		return d.Source.Kind != cluster.KindIngress // of classes, which are not this one's to report
 	})
 	if slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
-		out.refusedAt = slices.Sorted(maps.Keys(ingress.RefusedBy(objects, g.options)))
+		out.RefusedAt = slices.Sorted(maps.Keys(ingress.RefusedBy(objects, g.Options)))
 	}
 	return out, nil
 }

@@ -1,4 +1,4 @@
-package controllers
+package gather
 
 import (
 	"context"
@@ -27,12 +27,12 @@ import (
 
 // vanished are the Ingresses of a load balancer that have vanished and are still served. Those of
 // them that are known to be there, or to be gone, are so by the API server's word.
-func (g *gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress, now time.Time) (map[string]ingress.Vanishing, error) {
-	if g.grace <= 0 {
+func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress, now time.Time) (map[string]ingress.Vanishing, error) {
+	if g.Grace <= 0 {
 		return nil, nil
 	}
 	here, gone := ingress.Absence{}, []v1alpha1.MemberMemory(nil)
-	for _, m := range g.memories.Get(key).Memory.Members {
+	for _, m := range g.Memories.Get(key).Memory.Members {
 		if !stillServed(m) {
 			continue
 		}
@@ -43,7 +43,7 @@ func (g *gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*n
 	if here.Vanished = len(gone); gone == nil {
 		return nil, nil
 	}
-	confirmed, err := g.confirmed(ctx, key)
+	confirmed, err := g.VanishingConfirmed(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (g *gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*n
 	out := map[string]ingress.Vanishing{}
 	for _, m := range gone {
 		v := vanishing(m, confirmed, now)
-		if v.Unconfirmed = v.Unconfirmed || here.Grave() || all.Grave(); v.Stays(g.grace) {
+		if v.Unconfirmed = v.Unconfirmed || here.Grave() || all.Grave(); v.Stays(g.Grace) {
 			out[m.Ingress] = v
 		}
 	}
@@ -64,11 +64,11 @@ func (g *gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*n
 // skew is by how much the clock of the one that confirms may be ahead.
 const skew = time.Minute
 
-// confirmed is the time by which it was right that Ingresses of a load balancer vanished; zero for
+// VanishingConfirmed is the time by which it was right that Ingresses of a load balancer vanished; zero for
 // none.
-func (g *gatherer) confirmed(ctx context.Context, key lb.Key) (time.Time, error) {
+func (g *Gatherer) VanishingConfirmed(ctx context.Context, key lb.Key) (time.Time, error) {
 	report := cluster.ReportMetadata()
-	err := g.cache.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.scope)}, report)
+	err := g.Cache.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.Scope)}, report)
 	if client.IgnoreNotFound(err) != nil {
 		return time.Time{}, fmt.Errorf("reading what is confirmed of %s: %w", key, err)
 	}
@@ -93,9 +93,9 @@ func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) ingress.Vanish
 
 // absence is how many members of all load balancers have vanished. The cache may not have seen all
 // that are there, which makes them too many rather than too few.
-func (g *gatherer) absence(ctx context.Context) (ingress.Absence, error) {
+func (g *Gatherer) absence(ctx context.Context) (ingress.Absence, error) {
 	var list networkingv1.IngressList // read, and not changed
-	if err := g.cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+	if err := g.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return ingress.Absence{}, fmt.Errorf("listing Ingresses: %w", err)
 	}
 	there := make(map[string]bool, len(list.Items))
@@ -103,7 +103,7 @@ func (g *gatherer) absence(ctx context.Context) (ingress.Absence, error) {
 		there[cluster.RefOf(cluster.KindIngress, &list.Items[i]).String()] = true
 	}
 	members := map[string]bool{}
-	for _, r := range g.memories.All() {
+	for _, r := range g.Memories.All() {
 		for _, m := range r.Memory.Members {
 			if stillServed(m) {
 				members[m.Ingress] = there[m.Ingress]
@@ -143,28 +143,28 @@ func namespacesOf(vanished map[string]ingress.Vanishing) []string {
 	return out
 }
 
-// noteVanished notes since when members have been gone, and reports whether that is news.
-func (g *gathering) noteVanished(next *records.Record) bool {
+// NoteVanished notes since when members have been gone, and reports whether that is news.
+func (g *Snapshot) NoteVanished(next *records.Record) bool {
 	news := false
 	for i := range next.Memory.Members {
 		m := &next.Memory.Members[i]
 		v, gone := g.vanished[m.Ingress]
 		switch {
 		case gone && m.VanishedAt == nil:
-			at := metav1.NewTime(g.at).Rfc3339Copy()
+			at := metav1.NewTime(g.ReadAt).Rfc3339Copy()
 			m.VanishedAt, m.Unconfirmed, news = &at, v.Unconfirmed, true
 		case gone && m.Unconfirmed != v.Unconfirmed:
 			m.Unconfirmed, news = v.Unconfirmed, true
-		case !gone && m.VanishedAt != nil && g.actual[m.Ingress] != nil:
+		case !gone && m.VanishedAt != nil && g.Actual[m.Ingress] != nil:
 			m.VanishedAt, m.Unconfirmed, news = nil, false, true
 		}
 	}
 	return news
 }
 
-// unserved reports whether an Ingress has vanished of which there is no version to serve: its
+// Unserved reports whether an Ingress has vanished of which there is no version to serve: its
 // routes are only in the cloud.
-func (g *gathering) unserved() bool {
+func (g *Snapshot) Unserved() bool {
 	for name := range g.vanished {
 		if !g.Memory.Members[name].Memorable() {
 			return true
@@ -173,11 +173,11 @@ func (g *gathering) unserved() bool {
 	return false
 }
 
-// addressee is the Ingress to tell a diagnostic; nil if there is none. Of one that has vanished,
+// Addressee is the Ingress to tell a diagnostic; nil if there is none. Of one that has vanished,
 // only that is told.
-func (g *gathering) addressee(d diag.Diagnostic) *networkingv1.Ingress {
+func (g *Snapshot) Addressee(d diag.Diagnostic) *networkingv1.Ingress {
 	name := d.Source.Object()
-	if ing := g.actual[name]; ing != nil || d.Reason != diag.Vanished {
+	if ing := g.Actual[name]; ing != nil || d.Reason != diag.Vanished {
 		return ing
 	}
 	for _, m := range g.Members {
@@ -188,8 +188,8 @@ func (g *gathering) addressee(d diag.Diagnostic) *networkingv1.Ingress {
 	return nil
 }
 
-// vanishedMessage says which Ingresses have vanished, and what is to be done; "" if none has.
-func (g *gathering) vanishedMessage() string {
+// VanishedMessage says which Ingresses have vanished, and what is to be done; "" if none has.
+func (g *Snapshot) VanishedMessage() string {
 	if len(g.vanished) == 0 {
 		return ""
 	}
@@ -197,7 +197,7 @@ func (g *gathering) vanishedMessage() string {
 	names := slices.Sorted(maps.Keys(g.vanished))
 	last, unconfirmed := time.Time{}, 0
 	for _, name := range names {
-		known := records.MemberOf(&g.record, name)
+		known := records.MemberOf(&g.Record, name)
 		if known != nil && known.VanishedAt != nil && known.VanishedAt.After(last) {
 			last = known.VanishedAt.Time
 		}

@@ -1,4 +1,4 @@
-package controllers
+package gather
 
 import (
 	"context"
@@ -25,73 +25,73 @@ import (
 // remembered and not in the cache: what we hold does not go without a word.
 
 // A gathering is the snapshot of a load balancer and whom it has to let go of.
-type gathering struct {
+type Snapshot struct {
 	ingress.Snapshot
-	record records.Record // what is remembered
-	// actual are the members' Ingresses as they are, by namespace/name.
-	actual map[string]*networkingv1.Ingress
-	// departed are Ingresses that this load balancer holds and that are no members any more:
+	Record records.Record // what is remembered
+	// Actual are the members' Ingresses as they are, by namespace/name.
+	Actual map[string]*networkingv1.Ingress
+	// Departed are Ingresses that this load balancer holds and that are no members any more:
 	// deleted, or somebody else's. One that is gone already is nil.
-	departed map[string]*networkingv1.Ingress
-	// disowned are those of the departed that no other load balancer of ours has either.
-	disowned map[string]bool
-	// withdrawn is what the disowned are told whose class does not permit any more what was served of
+	Departed map[string]*networkingv1.Ingress
+	// Disowned are those of the departed that no other load balancer of ours has either.
+	Disowned map[string]bool
+	// ConsentWithdrawn is what the disowned are told whose class does not permit any more what was served of
 	// them.
-	withdrawn map[string]diag.Diagnostic
-	// waiting are those that become members once there is room.
-	waiting map[string]bool
+	ConsentWithdrawn map[string]diag.Diagnostic
+	// AwaitingRoom are those that become members once there is room.
+	AwaitingRoom map[string]bool
 	// vanished are the members that are gone without having been let go of, and are served on, by
 	// namespace/name.
 	vanished map[string]ingress.Vanishing
-	// pausedBy is what pauses the load balancer; "" if nothing does.
-	pausedBy string
-	// at is when it was read: what had ended by then is tried again.
-	at time.Time
+	// PausedBy is what pauses the load balancer; "" if nothing does.
+	PausedBy string
+	// ReadAt is when it was read: what had ended by then is tried again.
+	ReadAt time.Time
 }
 
-// ask is what compiling needs to know about the cloud, its limits too if they were in the way last
+// Ask is what compiling needs to know about the cloud, its limits too if they were in the way last
 // time.
-func (g *gathering) ask() lb.Questions {
+func (g *Snapshot) Ask() lb.Questions {
 	q := model.Ask(g.Snapshot)
-	q.Limits = records.HasRejections(&g.record)
+	q.Limits = records.HasRejections(&g.Record)
 	return q
 }
 
 // A gatherer reads.
-type gatherer struct {
-	cache     client.Reader // everything that is watched
-	server    client.Reader // what the cache may be behind of
-	secrets   cluster.SecretReader
-	judged    *cluster.CertificateCache
-	pods      cluster.PodReader
-	directory *cluster.Dependencies
-	memories  *records.Cache
-	scope     string   // the namespace that the operator looks after, or "" for all
-	paused    []string // load balancers that a setting pauses, by key
-	options   ingress.Options
-	// unconfirmed reports whether the last plan of a load balancer has to be confirmed by a second
+type Gatherer struct {
+	Cache     client.Reader // everything that is watched
+	Server    client.Reader // what the cache may be behind of
+	Secrets   cluster.SecretReader
+	Judged    *cluster.CertificateCache
+	Pods      cluster.PodReader
+	Directory *cluster.Dependencies
+	Memories  *records.Cache
+	Scope     string   // the namespace that the operator looks after, or "" for all
+	Paused    []string // load balancers that a setting pauses, by key
+	Options   ingress.Options
+	// Unconfirmed reports whether the last plan of a load balancer has to be confirmed by a second
 	// reading, which asks the API server itself.
-	unconfirmed func(lb.Key) bool
-	// grace is for how long an Ingress that has vanished is served; 0 lets it go at once.
-	grace time.Duration
+	Unconfirmed func(lb.Key) bool
+	// Grace is for how long an Ingress that has vanished is served; 0 lets it go at once.
+	Grace time.Duration
 }
 
-// gather makes the snapshot of a load balancer. One that nobody asks for any more has no members.
-func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
-	if g.unconfirmed(key) {
+// Gather makes the snapshot of a load balancer. One that nobody asks for any more has no members.
+func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
+	if g.Unconfirmed(key) {
 		g = g.anew()
 	}
-	if err := g.memories.Ready(ctx); err != nil {
+	if err := g.Memories.Ready(ctx); err != nil {
 		return nil, fmt.Errorf("reading what is remembered: %w", err)
 	}
 	now := time.Now()
-	record, memory := g.memories.Get(key), g.memories.Memory(key, now)
-	pausedBy, err := g.pausedBy(ctx, key, g.cache)
+	record, memory := g.Memories.Get(key), g.Memories.Memory(key, now)
+	pausedBy, err := g.pausedBy(ctx, key, g.Cache)
 	if err != nil {
 		return nil, err
 	}
-	names := slices.Concat(g.directory.MembersOf(key), slices.Collect(maps.Keys(memory.Members)))
-	objects, err := g.classes(ctx)
+	names := slices.Concat(g.Directory.MembersOf(key), slices.Collect(maps.Keys(memory.Members)))
+	objects, err := g.Classes(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if err != nil {
 		return nil, err
 	}
-	beside, err := g.ingresses(ctx, g.directory.MembersBeside(key))
+	beside, err := g.ingresses(ctx, g.Directory.MembersBeside(key))
 	if err != nil {
 		return nil, err
 	}
@@ -119,63 +119,63 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses, slices.Concat(slices.Collect(maps.Values(memory.Hosts)), namespacesOf(vanished))...); err != nil {
 		return nil, err
 	}
-	objects.Memories = g.memories.About(names, now)
+	objects.Memories = g.Memories.About(names, now)
 	memory.Members = maps.Clone(memory.Members)
 	objects.Memories[key] = memory
 	serveOn(vanished, known, objects.Memories)
-	g.memories.AddPinned(g.options.Literal, objects.Memories)
+	g.Memories.AddPinned(g.Options.Literal, objects.Memories)
 
-	out := &gathering{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, record: record, departed: known, vanished: vanished, pausedBy: pausedBy, at: now}
+	out := &Snapshot{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, Record: record, Departed: known, vanished: vanished, PausedBy: pausedBy, ReadAt: now}
 	out.Class.Name = key.Class()
-	snapshots, homeless := ingress.Split(objects, g.options)
+	snapshots, homeless := ingress.Split(objects, g.Options)
 	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == key }); at >= 0 {
 		out.Snapshot = snapshots[at]
-	} else if class := ingress.FindClass(objects, g.options, out.Class.Name); class != nil {
+	} else if class := ingress.FindClass(objects, g.Options, out.Class.Name); class != nil {
 		out.Class = *class // what the cloud can do depends on it
 	} else if memory.Class != nil {
 		out.Class.LoadBalancerClassSpec = *memory.Class // and whether the load balancer is protected
 	}
 	if out.NeedsNodes() {
-		if out.Nodes, err = cluster.NodesIn(ctx, g.cache); err != nil && ctx.Err() == nil {
+		if out.Nodes, err = cluster.NodesIn(ctx, g.Cache); err != nil && ctx.Err() == nil {
 			out.NodesUnread, err = printable.Shorten(err.Error()), nil
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	out.actual = map[string]*networkingv1.Ingress{}
+	out.Actual = map[string]*networkingv1.Ingress{}
 	for _, ing := range slices.Concat(out.Ingresses, out.LeftOut) {
-		out.actual[cluster.RefOf(cluster.KindIngress, ing).String()] = ing
+		out.Actual[cluster.RefOf(cluster.KindIngress, ing).String()] = ing
 	}
 	for _, m := range out.Members {
-		delete(out.departed, m.Owner.String())
+		delete(out.Departed, m.Owner.String())
 	}
 	for name := range vanished { // of which there may be no version to serve
-		delete(out.departed, name)
+		delete(out.Departed, name)
 	}
-	out.waiting = map[string]bool{}
+	out.AwaitingRoom = map[string]bool{}
 	for _, ing := range out.LeftOut {
 		name := cluster.RefOf(cluster.KindIngress, ing).String()
-		if out.waiting[name] = true; !remembers(memory, name) {
-			delete(out.departed, name)
+		if out.AwaitingRoom[name] = true; !remembers(memory, name) {
+			delete(out.Departed, name)
 		}
 	}
-	out.keepRefused(objects, g.options)
-	maps.DeleteFunc(out.departed, func(name string, ing *networkingv1.Ingress) bool {
-		return rejected(ing, memory.Members[name]) && !slices.ContainsFunc(ingress.LeftAlone(objects, g.options, snapshots), func(d diag.Diagnostic) bool {
+	out.keepRefused(objects, g.Options)
+	maps.DeleteFunc(out.Departed, func(name string, ing *networkingv1.Ingress) bool {
+		return rejected(ing, memory.Members[name]) && !slices.ContainsFunc(ingress.LeftAlone(objects, g.Options, snapshots), func(d diag.Diagnostic) bool {
 			return d.Source.Object() == name
 		})
 	})
-	if len(out.departed) > 0 && out.pausedBy == "" { // a pause that was asked for just before may not be in the cache yet
-		if out.pausedBy, err = g.pausedBy(ctx, key, g.server); err != nil {
+	if len(out.Departed) > 0 && out.PausedBy == "" { // a pause that was asked for just before may not be in the cache yet
+		if out.PausedBy, err = g.pausedBy(ctx, key, g.Server); err != nil {
 			return nil, err
 		}
 	}
-	out.disowned = disowned(out.departed, snapshots)
-	out.withdrawn = map[string]diag.Diagnostic{}
+	out.Disowned = disowned(out.Departed, snapshots)
+	out.ConsentWithdrawn = map[string]diag.Diagnostic{}
 	for _, d := range homeless {
 		if d.Reason == diag.ConsentWithdrawn {
-			out.withdrawn[d.Source.Object()] = d
+			out.ConsentWithdrawn[d.Source.Object()] = d
 		}
 	}
 	return out, nil
@@ -183,20 +183,20 @@ func (g *gatherer) gather(ctx context.Context, key lb.Key) (*gathering, error) {
 
 // keepRefused has those of the departed stay in the directory that ask for the load balancer and
 // are refused: the hosts that they name are theirs.
-func (g *gathering) keepRefused(o ingress.Objects, options ingress.Options) {
-	o.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(g.departed)), func(i *networkingv1.Ingress) bool { return i == nil })
+func (g *Snapshot) keepRefused(o ingress.Objects, options ingress.Options) {
+	o.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(g.Departed)), func(i *networkingv1.Ingress) bool { return i == nil })
 	if len(o.Ingresses) == 0 {
 		return // classes are validated once more otherwise, at each reconcile
 	}
 	for _, m := range ingress.RefusedBy(o, options)[g.Key] {
 		if name := m.Owner.String(); !remembers(g.Memory, name) {
-			delete(g.departed, name)
-			g.actual[name] = m.Ingress
+			delete(g.Departed, name)
+			g.Actual[name] = m.Ingress
 		}
 	}
 }
 
-// disowned are those of some Ingresses that none of the snapshots has.
+// Disowned are those of some Ingresses that none of the snapshots has.
 func disowned(departed map[string]*networkingv1.Ingress, snapshots []ingress.Snapshot) map[string]bool {
 	out := map[string]bool{}
 	for name := range departed {
@@ -220,8 +220,8 @@ func rejected(ing *networkingv1.Ingress, known ingress.Remembered) bool {
 		slices.ContainsFunc(known.Rejections, func(r ingress.Rejection) bool { return r.Version == ingress.Version(ing) })
 }
 
-// names are those of the members, oldest first.
-func (g *gathering) names() []string {
+// MemberNames are those of the members, oldest first.
+func (g *Snapshot) MemberNames() []string {
 	var out []string
 	for _, m := range g.Members {
 		out = append(out, m.Owner.String())
