@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/cli/cluster"
-	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
@@ -213,7 +213,7 @@ func reach(config *rest.Config, as string) (cluster.Live, error) {
 	if err != nil {
 		return cluster.Live{}, fmt.Errorf("reaching the cluster: %w", err)
 	}
-	out, err := client.New(config, client.Options{Scheme: controllers.Scheme()})
+	out, err := client.New(config, client.Options{Scheme: scheme.New()})
 	if err != nil {
 		return cluster.Live{}, fmt.Errorf("reaching the cluster: %w", err)
 	}

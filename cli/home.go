@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/providers/clouds"
 )
@@ -49,7 +49,7 @@ func (h home) client() (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := client.New(config, client.Options{Scheme: controllers.Scheme()})
+	out, err := client.New(config, client.Options{Scheme: scheme.New()})
 	if err != nil {
 		return nil, fmt.Errorf("reaching the cluster: %w", err)
 	}

@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/metrics"
+	"fairlead.dev/fairlead/controllers/scheme"
 )
 
 // This file is the operator's command line.
@@ -128,7 +128,7 @@ func untilTold(ctx context.Context, run func(context.Context) error, filled func
 // manager is what runs the controllers.
 func (o *running) manager(logger logr.Logger) manager.Options {
 	return manager.Options{
-		Scheme:                        controllers.Scheme(),
+		Scheme:                        scheme.New(),
 		Logger:                        logger,
 		LeaderElection:                o.leaderElect,
 		LeaseDuration:                 &o.leaseLasts,

@@ -17,19 +17,19 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/controllers/scheme"
+	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers/fake"
-
-	"fairlead.dev/fairlead/controllers/disputes"
-	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/targets"
 )
 
 // This file is a reconciler without a manager, for tests of single decisions: the API server and
@@ -93,7 +93,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 		&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: ingress.Controller}},
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}},
 	)
-	server := apiserver.NewClientBuilder().WithScheme(Scheme()).
+	server := apiserver.NewClientBuilder().WithScheme(scheme.New()).
 		WithStatusSubresource(&v1alpha1.LoadBalancer{}, &networkingv1.Ingress{}).
 		WithIndex(&discoveryv1.EndpointSlice{}, cluster.SliceService, cluster.ServiceOfSlice).
 		WithIndex(&discoveryv1.EndpointSlice{}, cluster.SlicePods, cluster.PodsOfSlice).

@@ -6,36 +6,33 @@ import (
 	"fmt"
 	"time"
 
-	clientevents "k8s.io/client-go/tools/events"
-
-	"fairlead.dev/fairlead/controllers/defaultclass"
-	"fairlead.dev/fairlead/controllers/ingresses"
-	"fairlead.dev/fairlead/controllers/waits"
-
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	clientevents "k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/defaultclass"
+	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
+	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/readiness"
 	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/controllers/targets"
+	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"fairlead.dev/fairlead/controllers/disputes"
-	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/targets"
 )
 
 // This file wires the operator.
@@ -231,10 +228,10 @@ func (w *wiring) addGates(ctx context.Context, r *reconciler) error {
 	if !w.ReadinessGates {
 		return nil
 	}
-	gates := &gatekeeper{Gatherer: r.Gatherer, events: r.events, targets: r.targets, writer: r.writer, cloud: r.cloud, limit: cmp.Or(w.ReadinessTimeout, 10*time.Minute)}
+	gates := &readiness.Reconciler{Gatherer: r.Gatherer, Events: r.events, Targets: r.targets, Writer: r.writer, Cloud: r.cloud, Limit: cmp.Or(w.ReadinessTimeout, 10*time.Minute)}
 	return queue.Controller[types.NamespacedName]{
 		Liveness: w.liveness, Caches: w.caches,
-		Name: "gates", Parallel: cmp.Or(w.TargetWorkers, 4), Reconciler: gates, Sources: gates.sources(w.GetCache()),
+		Name: "gates", Parallel: cmp.Or(w.TargetWorkers, 4), Reconciler: gates, Sources: gates.Sources(w.GetCache()),
 		About: func(name types.NamespacedName) []any { return []any{"pod", name.String()} },
 	}.AddTo(ctx, w, w.Logger)
 }

@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/readiness"
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
@@ -57,7 +58,7 @@ func TestOfAPodWithTheGateWhatIsReadIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := o.(*corev1.Pod)
-	if !endpoints.WaitsForGate(kept) || !hasAddress(kept, "10.0.0.1") || kept.Labels["app"] != "web" {
+	if !endpoints.WaitsForGate(kept) || !readiness.HasAddress(kept, "10.0.0.1") || kept.Labels["app"] != "web" {
 		t.Errorf("what is left is %+v", kept)
 	}
 	if kept.Spec.Containers != nil || kept.Annotations != nil || kept.ManagedFields != nil || kept.Status.ContainerStatuses != nil {

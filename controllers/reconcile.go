@@ -10,21 +10,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/events"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
+	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
-
-	"fairlead.dev/fairlead/controllers/events"
-	"fairlead.dev/fairlead/controllers/metrics"
-	"fairlead.dev/fairlead/model/ingress"
-
-	"fairlead.dev/fairlead/controllers/disputes"
-	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/targets"
 )
 
 // A reconciler reconciles one load balancer at a time: from the objects that ask for it to the

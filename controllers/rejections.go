@@ -13,16 +13,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-
-	"fairlead.dev/fairlead/controllers/queue"
-	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file is what becomes of steps that the cloud rejected. What can be left out is remembered as

@@ -16,20 +16,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model"
-	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/providers"
-
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/printable"
-
-	"fairlead.dev/fairlead/controllers/disputes"
-	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file tells people what came of a reconcile, lets go of what is done with, and says when to

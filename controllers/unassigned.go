@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -17,12 +18,10 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/events"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/diag"
-
-	"fairlead.dev/fairlead/controllers/gather"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
 // This file reconciles Ingresses of no load balancer: it sends events that say why, and removes

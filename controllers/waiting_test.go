@@ -13,19 +13,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
-
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/queue"
-	"fairlead.dev/fairlead/controllers/records"
 )
 
 // A countingKeeper is a keeper that counts what it is given.

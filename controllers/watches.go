@@ -15,10 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/lb"
-
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/model/lb"
 )
 
 // This file turns a change of an object into the keys of the load balancers that depend on it. A

@@ -18,24 +18,23 @@ import (
 	"testing"
 	"time"
 
-	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/client-go/rest"
-
-	"fairlead.dev/fairlead/api/v1alpha1"
-
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -76,7 +75,7 @@ func newWorld(t *testing.T) *world {
 // emptyWorld is a world whose operator has yet to run.
 func emptyWorld(t *testing.T, cluster *kube.Cluster, edits ...func(*fake.Options)) *world {
 	t.Helper()
-	c, err := client.New(cluster.Config, client.Options{Scheme: controllers.Scheme()})
+	c, err := client.New(cluster.Config, client.Options{Scheme: scheme.New()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +124,7 @@ func (w *world) start(ctx context.Context, edits ...func(*settings)) <-chan erro
 	w.Helper()
 	s := settings{
 		manager: manager.Options{
-			Scheme:  controllers.Scheme(),
+			Scheme:  scheme.New(),
 			Logger:  logr.Discard(),
 			Metrics: metricsserver.Options{BindAddress: "0"},
 			Cache:   cluster.Cache(cluster.SecretsAll, w.namespace),

@@ -10,13 +10,12 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-
-	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/printable"
 )
 

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"time"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	networkingv1 "k8s.io/api/networking/v1"
 )
 
 // This file finds the load balancers of an Ingress.

@@ -7,18 +7,18 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/ingress"
-	"fairlead.dev/fairlead/model/lb"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
 )
 
 // This file tests what is read from the API server, and not from the cache.

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/multimap"
@@ -15,7 +17,6 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
 // This file holds the target groups that exist, and what is known of their targets.

@@ -4,11 +4,12 @@ import (
 	"slices"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
 // This file decides when the targets of a group change.

@@ -13,14 +13,13 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-
-	"fairlead.dev/fairlead/controllers/disputes"
 )
 
 // This file keeps the members of target groups, in a loop of its own: pods come and go without any

@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
 	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/model/lb"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
 // Members that others change twice in a row stay as they are. Pods come and go all the same.

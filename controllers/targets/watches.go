@@ -6,16 +6,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-
-	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/queue"
-	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/lb"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/lb"
 )
 
 // This file turns a change of an object into the target groups whose targets it decides.

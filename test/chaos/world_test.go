@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/kube"
@@ -51,7 +51,7 @@ type world struct {
 func newWorld(t *testing.T, seed uint64) *world {
 	t.Helper()
 	cluster := kube.Shared(t)
-	c, err := client.New(cluster.Config, client.Options{Scheme: controllers.Scheme()})
+	c, err := client.New(cluster.Config, client.Options{Scheme: scheme.New()})
 	if err != nil {
 		t.Fatal(err)
 	}

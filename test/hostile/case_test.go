@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/test/objects"
 )
 
@@ -146,7 +146,7 @@ func lines(text []byte) []string {
 	return all
 }
 
-var decoder = serializer.NewCodecFactory(controllers.Scheme(), serializer.EnableStrict).UniversalDeserializer()
+var decoder = serializer.NewCodecFactory(scheme.New(), serializer.EnableStrict).UniversalDeserializer()
 
 func decodeAll(text []byte) ([]client.Object, error) {
 	var all []client.Object

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/kube"
@@ -114,7 +114,7 @@ func newWorld(t *testing.T, a account) *world {
 // worldIn is a namespace of a cluster as it is.
 func worldIn(t *testing.T, cluster *kube.Cluster, namespace string, a account) *world {
 	t.Helper()
-	c, err := client.New(cluster.Config, client.Options{Scheme: controllers.Scheme()})
+	c, err := client.New(cluster.Config, client.Options{Scheme: scheme.New()})
 	if err != nil {
 		t.Fatal(err)
 	}

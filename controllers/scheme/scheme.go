@@ -1,4 +1,5 @@
-package controllers
+// Package scheme lists the kinds that the operator reads and writes.
+package scheme
 
 import (
 	"k8s.io/apimachinery/pkg/runtime"
@@ -8,10 +9,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
-// This file is the kinds that the operator reads and writes.
-
-// Scheme knows every kind that the operator reads and writes.
-func Scheme() *runtime.Scheme {
+// New returns a scheme with every kind that the operator reads and writes.
+func New() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
 	utilruntime.Must(v1alpha1.AddToScheme(s))

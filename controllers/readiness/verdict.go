@@ -1,4 +1,4 @@
-package controllers
+package readiness
 
 import (
 	"fmt"
@@ -11,7 +11,6 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
-
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -120,7 +119,7 @@ func gate(open bool, reason, message string) corev1.PodCondition {
 func stateOf(pod *corev1.Pod, among []lb.TargetHealth) string {
 	state := stateUnregistered
 	for _, t := range among {
-		if t.State == "draining" || !hasAddress(pod, t.Address) {
+		if t.State == "draining" || !HasAddress(pod, t.Address) {
 			continue
 		}
 		if state = t.State; state != healthy {
@@ -130,7 +129,7 @@ func stateOf(pod *corev1.Pod, among []lb.TargetHealth) string {
 	return state
 }
 
-func hasAddress(pod *corev1.Pod, address string) bool {
+func HasAddress(pod *corev1.Pod, address string) bool {
 	for _, ip := range pod.Status.PodIPs {
 		if ip.IP == address {
 			return true

@@ -1,4 +1,4 @@
-package controllers
+package readiness
 
 import (
 	"cmp"
@@ -36,13 +36,13 @@ import (
 // before; the cloud is asked only while somebody waits. See docs/decisions/0008.
 
 // A gatekeeper takes one Pod at a time, for as long as it waits.
-type gatekeeper struct {
+type Reconciler struct {
 	*gather.Gatherer
-	events    *events.Recorder
-	targets   *targets.Book
-	writer    client.Client
-	cloud     providers.Provider
-	limit     time.Duration // how long a Pod waits at the most
+	Events    *events.Recorder
+	Targets   *targets.Book
+	Writer    client.Client
+	Cloud     providers.Provider
+	Limit     time.Duration // how long a Pod waits at the most
 	inquiries inquiries
 	// since is when this replica began to work: a Pod that nobody looked after meanwhile waits anew.
 	since time.Time
@@ -50,7 +50,7 @@ type gatekeeper struct {
 
 // Reconcile says of a Pod that waits what it waits for, until its gate is open. What is open is
 // nobody's business any more: health is the load balancer's from then on.
-func (g *gatekeeper) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
+func (g *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
 	pod, err := cluster.Get[corev1.Pod](ctx, g.Cache, cluster.RefTo(cluster.KindPod, name.Namespace, name.Name))
 	if err != nil || pod == nil || !atGate(pod) {
 		return reconcile.Result{}, err
@@ -64,7 +64,7 @@ func (g *gatekeeper) Reconcile(ctx context.Context, name types.NamespacedName) (
 	}
 	switch {
 	case verdict.Reason == v1alpha1.ReasonTimedOut:
-		return reconcile.Result{}, g.events.Send(ctx, events.GateTimedOut(pod, verdict))
+		return reconcile.Result{}, g.Events.Send(ctx, events.GateTimedOut(pod, verdict))
 	case verdict.Status == corev1.ConditionTrue:
 		return reconcile.Result{}, nil
 	case failure != nil:
@@ -78,12 +78,12 @@ func atGate(pod *corev1.Pod) bool { return endpoints.WaitsForGate(pod) && !endpo
 
 // visit finds out how a Pod is as a target of each group that has it, or will have. The error is of
 // what could not be found out.
-func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) {
+func (g *Reconciler) visit(ctx context.Context, pod *corev1.Pod) (visit, error) {
 	since := endpoints.WaitsForGateSince(pod)
 	if since.Before(g.since) {
 		since = g.since
 	}
-	v := visit{waited: time.Since(since), limit: g.limit}
+	v := visit{waited: time.Since(since), limit: g.Limit}
 	services, err := g.Pods.ServicesOf(ctx, pod)
 	if err != nil {
 		return v, err
@@ -94,7 +94,7 @@ func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 	var errs []error
 	for _, s := range services {
 		for _, key := range g.Directory.On(s) {
-			for _, id := range g.targets.Expected(key, s) {
+			for _, id := range g.Targets.Expected(key, s) {
 				state, err := g.state(ctx, pod, lb.GroupKey{Key: key, ID: id})
 				v.findings, errs = append(v.findings, finding{lb.GroupKey{Key: key, ID: id}, state}), append(errs, err)
 			}
@@ -106,7 +106,7 @@ func (g *gatekeeper) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 
 // settled reports whether all load balancers have been compiled whose Ingresses name any of some
 // Services.
-func (g *gatekeeper) settled(ctx context.Context, namespace string, services []cluster.Ref) (bool, error) {
+func (g *Reconciler) settled(ctx context.Context, namespace string, services []cluster.Ref) (bool, error) {
 	var list networkingv1.IngressList
 	if err := g.Cache.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("listing Ingresses of %s: %w", namespace, err)
@@ -125,7 +125,7 @@ func (g *gatekeeper) settled(ctx context.Context, namespace string, services []c
 				return false, err
 			}
 			for _, key := range place.Homes {
-				if !g.targets.Compiled(key, s) {
+				if !g.Targets.Compiled(key, s) {
 					return false, nil
 				}
 			}
@@ -135,7 +135,7 @@ func (g *gatekeeper) settled(ctx context.Context, namespace string, services []c
 }
 
 // named are the Services that an Ingress sends requests to, by itself or by a Backend.
-func (g *gatekeeper) named(ctx context.Context, ing *networkingv1.Ingress) (map[cluster.Ref]bool, error) {
+func (g *Reconciler) named(ctx context.Context, ing *networkingv1.Ingress) (map[cluster.Ref]bool, error) {
 	named := gather.References{}
 	named.Add(ing.Namespace, &ing.Spec)
 	backends, err := cluster.GetAll[v1alpha1.Backend](ctx, g.Cache, named[cluster.KindBackend], nil)
@@ -150,27 +150,27 @@ func (g *gatekeeper) named(ctx context.Context, ing *networkingv1.Ingress) (map[
 
 // state is how a Pod is as a target of a group. The cloud is asked only about those that are
 // registered.
-func (g *gatekeeper) state(ctx context.Context, pod *corev1.Pod, k lb.GroupKey) (string, error) {
-	registered, exists := g.targets.TargetsOf(k)
+func (g *Reconciler) state(ctx context.Context, pod *corev1.Pod, k lb.GroupKey) (string, error) {
+	registered, exists := g.Targets.TargetsOf(k)
 	if !exists {
 		return stateMissing, nil
 	}
-	if !slices.ContainsFunc(registered, func(m lb.Target) bool { return hasAddress(pod, m.Address) }) {
+	if !slices.ContainsFunc(registered, func(m lb.Target) bool { return HasAddress(pod, m.Address) }) {
 		return stateUnregistered, nil
 	}
-	said, err := g.inquiries.ask(ctx, g.cloud, k)
+	said, err := g.inquiries.ask(ctx, g.Cloud, k)
 	if err != nil {
 		return stateUnknown, fmt.Errorf("asking how the targets of %s are: %w", k, err)
 	}
 	state := stateOf(pod, said)
 	if state == stateUnregistered {
-		g.targets.RecheckOne(ctx, k) // it was taken out by another hand
+		g.Targets.RecheckOne(ctx, k) // it was taken out by another hand
 	}
 	return state, nil
 }
 
 // say writes the one condition of a Pod that is ours.
-func (g *gatekeeper) say(ctx context.Context, pod *corev1.Pod, c corev1.PodCondition) error {
+func (g *Reconciler) say(ctx context.Context, pod *corev1.Pod, c corev1.PodCondition) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID}, // and not of one that has its name since
 		"status":   map[string]any{"conditions": []corev1.PodCondition{c}},
@@ -179,14 +179,14 @@ func (g *gatekeeper) say(ctx context.Context, pod *corev1.Pod, c corev1.PodCondi
 		return fmt.Errorf("writing the condition of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	to := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
-	if err := g.writer.Status().Patch(ctx, to, client.RawPatch(types.StrategicMergePatchType, patch)); client.IgnoreNotFound(err) != nil {
+	if err := g.Writer.Status().Patch(ctx, to, client.RawPatch(types.StrategicMergePatchType, patch)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("writing the condition of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
 }
 
-// sources are what the gatekeeper is woken by.
-func (g *gatekeeper) sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
+// Sources are what the gatekeeper is woken by.
+func (g *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
 	return []source.TypedSource[types.NamespacedName]{
 		source.TypedFunc[types.NamespacedName](func(context.Context, queue.Queue[types.NamespacedName]) error {
 			g.since = time.Now()
