@@ -8,11 +8,8 @@ import (
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -22,58 +19,6 @@ import (
 // This file reads what a load balancer depends on, once. Everything comes from caches but the
 // contents of Secrets, of which just those are read that an Ingress names, and Ingresses that are
 // remembered and not in the cache: what we hold does not go without a word.
-
-// A gathering is the snapshot of a load balancer and whom it has to let go of.
-type Snapshot struct {
-	ingress.Snapshot
-	Record records.Record // what is remembered
-	// Actual are the members' Ingresses as they are, by namespace/name.
-	Actual map[string]*networkingv1.Ingress
-	// Departed are Ingresses that this load balancer holds and that are no members any more:
-	// deleted, or somebody else's. One that is gone already is nil.
-	Departed map[string]*networkingv1.Ingress
-	// Disowned are those of the departed that no other load balancer of ours has either.
-	Disowned map[string]bool
-	// ConsentWithdrawn is what the disowned are told whose class does not permit any more what was served of
-	// them.
-	ConsentWithdrawn map[string]diag.Diagnostic
-	// AwaitingRoom are those that become members once there is room.
-	AwaitingRoom map[string]bool
-	// vanished are the members that are gone without having been let go of, and are served on, by
-	// namespace/name.
-	vanished map[string]ingress.Vanishing
-	// PausedBy is what pauses the load balancer; "" if nothing does.
-	PausedBy string
-	// ReadAt is when it was read: what had ended by then is tried again.
-	ReadAt time.Time
-}
-
-// Ask is what compiling needs to know about the cloud, its limits too if they were in the way last
-// time.
-func (g *Snapshot) Ask() lb.Questions {
-	q := model.Ask(g.Snapshot)
-	q.Limits = records.HasRejections(&g.Record)
-	return q
-}
-
-// A gatherer reads.
-type Gatherer struct {
-	Cache     client.Reader // everything that is watched
-	Server    client.Reader // what the cache may be behind of
-	Secrets   cluster.SecretReader
-	Judged    *cluster.CertificateCache
-	Pods      cluster.PodReader
-	Directory *cluster.Dependencies
-	Memories  *records.Cache
-	Scope     string   // the namespace that the operator looks after, or "" for all
-	Paused    []string // load balancers that a setting pauses, by key
-	Options   ingress.Options
-	// Unconfirmed reports whether the last plan of a load balancer has to be confirmed by a second
-	// reading, which asks the API server itself.
-	Unconfirmed func(lb.Key) bool
-	// Grace is for how long an Ingress that has vanished is served; 0 lets it go at once.
-	Grace time.Duration
-}
 
 // Gather makes the snapshot of a load balancer. One that nobody asks for any more has no members.
 func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
@@ -217,13 +162,4 @@ func remembers(m ingress.Memory, name string) bool {
 func rejected(ing *networkingv1.Ingress, known ingress.Remembered) bool {
 	return ing != nil && ing.DeletionTimestamp.IsZero() && !known.Served &&
 		slices.ContainsFunc(known.Rejections, func(r ingress.Rejection) bool { return r.Version == ingress.Version(ing) })
-}
-
-// MemberNames are those of the members, oldest first.
-func (g *Snapshot) MemberNames() []string {
-	var out []string
-	for _, m := range g.Members {
-		out = append(out, m.Owner.String())
-	}
-	return out
 }

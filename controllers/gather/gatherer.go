@@ -1,0 +1,30 @@
+package gather
+
+import (
+	"time"
+
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// A gatherer reads.
+type Gatherer struct {
+	Cache     client.Reader // everything that is watched
+	Server    client.Reader // what the cache may be behind of
+	Secrets   cluster.SecretReader
+	Judged    *cluster.CertificateCache
+	Pods      cluster.PodReader
+	Directory *cluster.Dependencies
+	Memories  *records.Cache
+	Scope     string   // the namespace that the operator looks after, or "" for all
+	Paused    []string // load balancers that a setting pauses, by key
+	Options   ingress.Options
+	// Unconfirmed reports whether the last plan of a load balancer has to be confirmed by a second
+	// reading, which asks the API server itself.
+	Unconfirmed func(lb.Key) bool
+	// Grace is for how long an Ingress that has vanished is served; 0 lets it go at once.
+	Grace time.Duration
+}
