@@ -1,35 +1,26 @@
 package controllers
 
 import (
-	"context"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	apiserver "sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/controllertest"
 	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
-	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/metrics"
-	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/controllers/waits"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/providers/fake"
 )
 
 // This file is a reconciler without a manager, for tests of single decisions: the API server and
@@ -42,63 +33,13 @@ type bench struct {
 	*testing.T
 	client.Client
 	*reconciler
-	cloud *benchCloud
-}
-
-// benchCloud refuses and lists what a test says, and counts looks.
-type benchCloud struct {
-	*fake.Cloud
-	refuses func(plan.Step) error // before a step is done
-	list    func() ([]lb.Key, error)
-	shields bool // can be put before load balancers
-	looks   int
-}
-
-func (c *benchCloud) Capabilities(class lb.Class) lb.Capabilities {
-	out := c.Cloud.Capabilities(class)
-	out.Shields = c.shields
-	return out
-}
-
-func (c *benchCloud) List(ctx context.Context) ([]lb.Key, error) {
-	if c.list != nil {
-		return c.list()
-	}
-	return c.Cloud.List(ctx)
-}
-
-func (c *benchCloud) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
-	c.looks++
-	return c.Cloud.Observe(ctx, key, deep)
-}
-
-func (c *benchCloud) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
-	if c.refuses != nil {
-		if err := c.refuses(step); err != nil {
-			return plan.Result{}, err
-		}
-	}
-	return c.Cloud.Apply(ctx, seen, step)
+	cloud *controllertest.Cloud
 }
 
 // newBench is a bench with the class fairlead, the namespace shop and some objects.
 func newBench(t *testing.T, objects ...client.Object) *bench {
 	t.Helper()
-	cloud, err := fake.New(fake.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(cloud.Close)
-	objects = append(objects,
-		&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: ingress.Controller}},
-		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}},
-	)
-	server := apiserver.NewClientBuilder().WithScheme(scheme.New()).
-		WithStatusSubresource(&v1alpha1.LoadBalancer{}, &networkingv1.Ingress{}).
-		WithIndex(&discoveryv1.EndpointSlice{}, cluster.SliceService, cluster.ServiceOfSlice).
-		WithIndex(&discoveryv1.EndpointSlice{}, cluster.SlicePods, cluster.PodsOfSlice).
-		WithObjects(objects...).Build()
-	b := &bench{T: t, Client: server, cloud: &benchCloud{Cloud: cloud}}
+	b := &bench{T: t, Client: controllertest.NewClient(t, objects...), cloud: controllertest.NewCloud(t)}
 	b.succeed()
 	return b
 }
@@ -108,11 +49,7 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 func (b *bench) succeed() {
 	unconfirmed := &doubts{}
 	b.reconciler = &reconciler{
-		Gatherer: &gather.Gatherer{
-			Cache: b.Client, Server: b.Client, Secrets: cluster.NewSecretReader(cluster.SecretsMode(""), b.Client, b.Client), Directory: cluster.NewDependencies(),
-			Pods: cluster.NewPodReader(b.Client, false), Memories: records.NewCache(records.NewStore(b.Client, b.Client, ""), false),
-			Judged: &cluster.CertificateCache{}, Unconfirmed: unconfirmed.about,
-		},
+		Gatherer:   controllertest.NewGatherer(b.Client),
 		observer:   observer{cloud: b.cloud, every: 10 * time.Hour},
 		writer:     b.Client,
 		ingresses:  ingresses.NewWriter(b.Client),
@@ -125,6 +62,7 @@ func (b *bench) succeed() {
 		unassigned: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 		metrics:    metrics.NewRecorder(metrics.NewRequests(), "", nil),
 	}
+	b.Unconfirmed = unconfirmed.about
 }
 
 // ask is the Ingress shop/web, with a path for each host.

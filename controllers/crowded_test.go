@@ -5,10 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/fake"

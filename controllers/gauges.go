@@ -22,7 +22,6 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/waits"
-	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -244,26 +243,15 @@ func (t *counters) ran(key lb.Key, pending []plan.Step) {
 	}
 }
 
-// looked records how many orphans there are, and what keeps some of them from being deleted.
-func (t *counters) looked(found orphans) {
+// setOrphans records how many orphans there are, and what keeps some of them from being deleted.
+func (t *counters) setOrphans(all int, kept map[string]int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.orphans, t.held = len(found.loose), map[string]int{}
-	for by, keys := range found.held {
-		t.orphans += len(keys)
-		t.held[by] = len(keys)
-	}
+	t.orphans, t.held = all, kept
 }
 
 func (t *counters) read() (awaited map[lb.Key]int, orphans int, held map[string]int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return maps.Clone(t.awaited), t.orphans, maps.Clone(t.held)
-}
-
-// diagnostics returns the diagnostics of Ingresses without a load balancer.
-func (s *unassignedReconciler) diagnostics() []diag.Diagnostic {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Concat(slices.Collect(maps.Values(s.told))...)
 }

@@ -25,6 +25,7 @@ import (
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/metrics"
+	"fairlead.dev/fairlead/controllers/orphans"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/readiness"
 	"fairlead.dev/fairlead/controllers/records"
@@ -244,8 +245,12 @@ func (w *wiring) addSweeper(context.Context, *reconciler) error {
 }
 
 func (w *wiring) addOrphans(_ context.Context, r *reconciler) error {
-	found := &sightings{reader: w.GetAPIReader(), writer: w.GetClient(), scope: w.Namespace}
-	if err := w.Add(newCollector(r, w.OrphanInterval, w.Namespace, found)); err != nil {
+	collector := &orphans.Collector{
+		Gatherer: r.Gatherer, Cloud: r.cloud, Every: w.OrphanInterval,
+		Sightings: orphans.NewSightings(w.GetAPIReader(), w.GetClient(), w.Namespace),
+		Count:     r.counters.setOrphans, Reconcile: r.awaken,
+	}
+	if err := w.Add(collector); err != nil {
 		return fmt.Errorf("adding the collector of orphans: %w", err)
 	}
 	return nil

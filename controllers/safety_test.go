@@ -31,7 +31,7 @@ func TestAnIngressIsHeldUntilItsRoutesAreGone(t *testing.T) {
 			if err := b.Delete(t.Context(), b.ingress()); err != nil {
 				t.Fatal(err)
 			}
-			b.cloud.refuses = func(s plan.Step) error {
+			b.cloud.Refuses = func(s plan.Step) error {
 				if takesAway(s) {
 					return failure
 				}
@@ -45,7 +45,7 @@ func TestAnIngressIsHeldUntilItsRoutesAreGone(t *testing.T) {
 					t.Fatalf("%d rules are there, and the Ingress was let go", b.rules())
 				}
 			}
-			b.cloud.refuses = nil
+			b.cloud.Refuses = nil
 			if _, err := b.reconcile(); err != nil {
 				t.Fatal(err)
 			}
@@ -70,7 +70,7 @@ func TestAfterAFailedStepTheCloudIsLookedAtAnew(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, ask("shop.example"), service())
 			b.place()
-			b.cloud.refuses = func(s plan.Step) error {
+			b.cloud.Refuses = func(s plan.Step) error {
 				if _, ok := s.(plan.CreateRule); ok {
 					return c.failure
 				}
@@ -79,8 +79,8 @@ func TestAfterAFailedStepTheCloudIsLookedAtAnew(t *testing.T) {
 			for range 2 {
 				_, _ = b.reconcile()
 			}
-			if b.cloud.looks != c.looks {
-				t.Errorf("it is looked at %d times, want %d", b.cloud.looks, c.looks)
+			if b.cloud.Observations != c.looks {
+				t.Errorf("it is looked at %d times, want %d", b.cloud.Observations, c.looks)
 			}
 		})
 	}

@@ -25,8 +25,8 @@ func TestARefusedShieldIsToldToThoseWhoAskForIt(t *testing.T) {
 				ing.Annotations = map[string]string{v1alpha1.Group + "/shield-advanced": "true"}
 			}
 			b := newBench(t, ing, service())
-			b.cloud.shields = true
-			b.cloud.refuses = func(step plan.Step) error {
+			b.cloud.Shields = true
+			b.cloud.Refuses = func(step plan.Step) error {
 				if _, shield := step.(plan.ShieldLoadBalancer); shield {
 					return fmt.Errorf("LimitsExceededException: 1,000 resources are protected: %w", providers.ErrRejected)
 				}

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -116,4 +117,11 @@ func (s *unassignedReconciler) all(ctx context.Context, in ...client.ListOption)
 		out = append(out, client.ObjectKeyFromObject(&list.Items[i]))
 	}
 	return out
+}
+
+// diagnostics returns the diagnostics of Ingresses without a load balancer.
+func (s *unassignedReconciler) diagnostics() []diag.Diagnostic {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Concat(slices.Collect(maps.Values(s.told))...)
 }

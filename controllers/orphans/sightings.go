@@ -1,4 +1,4 @@
-package controllers
+package orphans
 
 import (
 	"context"
@@ -13,17 +13,16 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file keeps which orphans a pass has found, until the next one: in objects of the kind
-// LoadBalancer, because the next pass may be another replica's. These are no records, and have no
-// label of records: an operator of an earlier version would take them for some, and collect the
-// orphans at once.
+// This file keeps the orphans that a pass has found until the next one: in LoadBalancers, for the
+// next pass may be another replica's. These are no records, and have no label of records: an
+// operator of an earlier version would take them for some, and collect the orphans at once.
 
 // orphanMark is a label, with the namespace that the operator looks after or "" for all, and an
-// annotation, which says what the object is.
+// annotation, which says what the object is for.
 const orphanMark = v1alpha1.Group + "/orphan"
 
-// sightings are the orphans that the pass before found.
-type sightings struct {
+// Sightings are the orphans that the last pass has found.
+type Sightings struct {
 	reader client.Reader
 	writer client.Writer
 	scope  string
@@ -31,9 +30,14 @@ type sightings struct {
 	known map[lb.Key]*v1alpha1.LoadBalancer // nil before they are read
 }
 
-// note keeps what a pass has found, and nothing else. It returns those that the pass before found
-// too.
-func (s *sightings) note(ctx context.Context, found []lb.Key) (twice []lb.Key, err error) {
+// NewSightings returns those that are stored for an operator of a namespace, or of all.
+func NewSightings(reader client.Reader, writer client.Writer, scope string) *Sightings {
+	return &Sightings{reader: reader, writer: writer, scope: scope}
+}
+
+// replace stores the orphans that a pass has found, in place of those of the pass before it, and
+// returns those that both have found.
+func (s *Sightings) replace(ctx context.Context, found []lb.Key) (twice []lb.Key, err error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
 	}
@@ -61,7 +65,7 @@ func (s *sightings) note(ctx context.Context, found []lb.Key) (twice []lb.Key, e
 }
 
 // read reads the sightings of the leader before this one, once.
-func (s *sightings) read(ctx context.Context) error {
+func (s *Sightings) read(ctx context.Context) error {
 	if s.known != nil {
 		return nil
 	}
@@ -76,7 +80,7 @@ func (s *sightings) read(ctx context.Context) error {
 	return nil
 }
 
-func (s *sightings) sighting(key lb.Key) *v1alpha1.LoadBalancer {
+func (s *Sightings) sighting(key lb.Key) *v1alpha1.LoadBalancer {
 	return &v1alpha1.LoadBalancer{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: v1alpha1.Name(string(key), s.scope) + ".orphan", Labels: map[string]string{orphanMark: s.scope},

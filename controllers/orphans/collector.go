@@ -1,4 +1,7 @@
-package controllers
+// Package orphans collects load balancers of which there is no Ingress and no record: a crash or a
+// lost record left them behind. A load balancer is an orphan once two passes have found it, and its
+// class can be used: where the class is missing, its Ingresses may only have become unreadable.
+package orphans
 
 import (
 	"context"
@@ -21,26 +24,19 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file collects load balancers that nobody asks for and nobody remembers: what a crash or a
-// lost record left behind. It takes two passes to believe it, and a class that can be used: where
-// that is missing, its Ingresses may only have become unreadable.
-
-// A collector looks for orphans. It runs while this replica is the leader.
-type collector struct {
+// A Collector finds orphans, and has those collected that two passes have found. It runs while this
+// replica is the leader.
+type Collector struct {
 	*gather.Gatherer
-	cloud     providers.Provider
-	counters  *counters
-	reconcile func(context.Context, []lb.Key)
-	every     time.Duration
-	scope     string // the only namespace to look after, or ""
-	sightings *sightings
-}
-
-func newCollector(r *reconciler, every time.Duration, scope string, found *sightings) *collector {
-	return &collector{
-		Gatherer: r.Gatherer, cloud: r.cloud, counters: &r.counters, reconcile: r.awaken,
-		every: every, scope: scope, sightings: found,
-	}
+	Cloud     providers.Provider
+	Sightings *Sightings
+	// Every is how much time is between two passes.
+	Every time.Duration
+	// Count is called with how many orphans there are, and how many of them are kept, by what keeps
+	// them.
+	Count func(orphans int, kept map[string]int)
+	// Reconcile has load balancers reconciled: one without members is deleted.
+	Reconcile func(context.Context, []lb.Key)
 }
 
 // What keeps orphans from being collected, as the metric says it.
@@ -49,8 +45,8 @@ const (
 	heldByClass   = "class"
 )
 
-// orphans are the load balancers of a pass that nothing here stands for.
-type orphans struct {
+// found are the load balancers of a pass that have no Ingress and no record.
+type found struct {
 	loose []lb.Key            // those to collect, if the pass before found them too
 	held  map[string][]lb.Key // the others, by what keeps them from being collected
 	lost  []string            // the Ingresses that keep them
@@ -58,9 +54,9 @@ type orphans struct {
 	unlisted error
 }
 
-// Start looks until the context ends.
-func (c *collector) Start(ctx context.Context) error {
-	tick := time.NewTicker(c.every)
+// Start makes passes until the context ends.
+func (c *Collector) Start(ctx context.Context) error {
+	tick := time.NewTicker(c.Every)
 	defer tick.Stop()
 	for {
 		select {
@@ -74,42 +70,52 @@ func (c *collector) Start(ctx context.Context) error {
 	}
 }
 
-// pass looks once, and has collected what the pass before found too, although another replica may
-// have made it.
-func (c *collector) pass(ctx context.Context) error {
-	found, err := c.orphans(ctx)
+// pass makes one pass, and has those orphans collected that the pass before it has found too. The
+// leader before this one may have made that.
+func (c *Collector) pass(ctx context.Context) error {
+	now, err := c.find(ctx)
 	if err != nil {
 		return err
 	}
-	c.counters.looked(found)
-	found.log(ctx)
-	twice, err := c.sightings.note(ctx, found.loose)
+	c.Count(now.total())
+	now.log(ctx)
+	twice, err := c.Sightings.replace(ctx, now.loose)
 	if err != nil {
 		return err
 	}
-	c.reconcile(ctx, twice)
-	return found.unlisted
+	c.Reconcile(ctx, twice)
+	return now.unlisted
+}
+
+// total returns how many orphans there are, and how many of them are kept, by what keeps them.
+func (f found) total() (all int, kept map[string]int) {
+	all, kept = len(f.loose), map[string]int{}
+	for by, keys := range f.held {
+		all += len(keys)
+		kept[by] = len(keys)
+	}
+	return all, kept
 }
 
 // log says what keeps orphans from being collected.
-func (o orphans) log(ctx context.Context) {
+func (f found) log(ctx context.Context) {
 	l := log.FromContext(ctx)
 	const most = 10
 	few := func(keys []lb.Key) []lb.Key { return keys[:min(most, len(keys))] }
-	if keys := o.held[heldByIngress]; len(keys) > 0 {
+	if keys := f.held[heldByIngress]; len(keys) > 0 {
 		l.Info("orphans are not collected: Ingresses with the finalizer "+v1alpha1.IngressFinalizer+" belong to no load balancer, and may be served by one of these; "+
 			"the events of the Ingresses say what is wrong with them, and deleting them lets the orphans go",
-			"orphans", few(keys), "count", len(keys), "ingresses", o.lost[:min(most, len(o.lost))])
+			"orphans", few(keys), "count", len(keys), "ingresses", f.lost[:min(most, len(f.lost))])
 	}
-	if keys := o.held[heldByClass]; len(keys) > 0 {
+	if keys := f.held[heldByClass]; len(keys) > 0 {
 		l.Info("orphans are not collected: their IngressClass is missing or names another controller; with the class back they are collected",
 			"orphans", few(keys), "count", len(keys))
 	}
 }
 
-// orphans are the keys that the cloud has and that nothing here stands for.
-func (c *collector) orphans(ctx context.Context) (out orphans, err error) {
-	keys, err := c.cloud.List(ctx)
+// find returns the load balancers in the cloud that have no Ingress and no record.
+func (c *Collector) find(ctx context.Context) (out found, err error) {
+	keys, err := c.Cloud.List(ctx)
 	if _, others := errors.AsType[*providers.Unlisted](err); err != nil && !others {
 		return out, err
 	}
@@ -133,7 +139,7 @@ func (c *collector) orphans(ctx context.Context) (out orphans, err error) {
 	for _, k := range keys {
 		class, rest, _ := strings.Cut(string(k), "/")
 		namespace, _, _ := strings.Cut(rest, "/")
-		elsewhere := c.scope != "" && namespace != c.scope
+		elsewhere := c.Scope != "" && namespace != c.Scope
 		switch {
 		case elsewhere || slices.Contains(remembered, k) || len(c.Directory.MembersOf(k)) > 0:
 		case !usable[class]:
@@ -147,17 +153,17 @@ func (c *collector) orphans(ctx context.Context) (out orphans, err error) {
 	return out, nil
 }
 
-// lost are the Ingresses with our finalizer that belong nowhere: each is refused, and no good
-// version of it is remembered. What serves it looks just like an orphan.
-func (c *collector) lost(ctx context.Context) (names []string, err error) {
+// lost returns the Ingresses with the finalizer that belong to no load balancer: each is refused, and
+// no record has an accepted version of it. The load balancer that serves it looks like an orphan.
+func (c *Collector) lost(ctx context.Context) (names []string, err error) {
 	var list networkingv1.IngressList
 	if err := c.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing Ingresses: %w", err)
 	}
 	for i := range list.Items {
-		who := cluster.RefOf(cluster.KindIngress, &list.Items[i])
-		if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.IngressFinalizer) && len(c.Directory.On(who)) == 0 {
-			names = append(names, who.String())
+		ref := cluster.RefOf(cluster.KindIngress, &list.Items[i])
+		if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.IngressFinalizer) && len(c.Directory.On(ref)) == 0 {
+			names = append(names, ref.String())
 		}
 	}
 	slices.Sort(names)
