@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/controllers/unassigned"
 	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -37,7 +38,7 @@ type gauges struct {
 	late       *queue.Backlog[lb.GroupKey]
 	counters   *counters
 	waiting    *waits.Waits
-	unassigned *unassignedReconciler
+	unassigned *unassigned.Reconciler
 }
 
 // emitter takes a value of a gauge.
@@ -55,7 +56,7 @@ func (c gauges) take(emit emitter) {
 			found[[2]string{d.Severity, d.Reason}]++
 		}
 	}
-	for _, d := range c.unassigned.diagnostics() {
+	for _, d := range c.unassigned.Diagnostics() {
 		found[[2]string{string(d.Severity), string(d.Reason)}]++
 	}
 	for labels, n := range found {

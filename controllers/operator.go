@@ -30,6 +30,7 @@ import (
 	"fairlead.dev/fairlead/controllers/readiness"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/targets"
+	"fairlead.dev/fairlead/controllers/unassigned"
 	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -98,8 +99,8 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	w := newWiring(m, o)
 	r := w.reconciler(ctx)
-	unassigned := &unassignedReconciler{Gatherer: r.Gatherer, events: r.events, ingresses: r.ingresses, wake: r.unassigned}
-	r.metrics = metrics.NewRecorder(w.Requests, w.Version, gauges{r.Gatherer, &r.backlog, r.late, &r.counters, r.waiting, unassigned}.take)
+	leftOver := &unassigned.Reconciler{Gatherer: r.Gatherer, Events: r.events, Ingresses: r.ingresses, Queue: r.unassigned}
+	r.metrics = metrics.NewRecorder(w.Requests, w.Version, gauges{r.Gatherer, &r.backlog, r.late, &r.counters, r.waiting, leftOver}.take)
 	r.cloud = metrics.Metered(w.Cloud, r.metrics)
 	if err := m.Add(metrics.NewExposition(r.metrics, w.Metrics)); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
@@ -115,7 +116,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 			return err
 		}
 	}
-	return w.addUnassigned(ctx, unassigned)
+	return w.addUnassigned(ctx, leftOver)
 }
 
 // A wiring is what the controllers of one operator share.
@@ -217,10 +218,10 @@ func (w *wiring) addTargets(ctx context.Context, r *reconciler) error {
 	}.AddTo(ctx, w, w.Logger)
 }
 
-func (w *wiring) addUnassigned(ctx context.Context, u *unassignedReconciler) error {
+func (w *wiring) addUnassigned(ctx context.Context, u *unassigned.Reconciler) error {
 	return queue.Controller[types.NamespacedName]{
 		Liveness: w.liveness, Caches: w.caches,
-		Name: "unassigned", Parallel: 1, Reconciler: u, Sources: u.sources(w.GetCache()),
+		Name: "unassigned", Parallel: 1, Reconciler: u, Sources: u.Sources(w.GetCache()),
 		About: func(name types.NamespacedName) []any { return []any{"ingress", name.String()} },
 	}.AddTo(ctx, w, w.Logger)
 }
