@@ -25,7 +25,6 @@ import (
 	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
 )
 
 // This file counts gauges when metrics are scraped, from the records and the cache: so no count is
@@ -34,9 +33,9 @@ import (
 // gauges counts for the leader. A replica without the lease has no records, and no gauges.
 type gauges struct {
 	*gather.Gatherer
-	backlog    *queue.Backlog[lb.Key]
+	balancers  *reconciler
 	late       *queue.Backlog[lb.GroupKey]
-	counters   *counters
+	orphans    *orphanCounts
 	waiting    *waits.Waits
 	unassigned *unassigned.Reconciler
 }
@@ -62,12 +61,12 @@ func (c gauges) take(emit emitter) {
 	for labels, n := range found {
 		emit(metrics.DiagnosticsGauge, float64(n), labels[:]...)
 	}
-	awaited, orphans, held := c.counters.read()
-	for key, n := range awaited {
+	for key, n := range c.balancers.awaitedGroups() {
 		emit(metrics.ParkedGauge, float64(n), string(key))
 	}
+	orphans, kept := c.orphans.get()
 	emit(metrics.OrphansGauge, float64(orphans))
-	for by, n := range held {
+	for by, n := range kept {
 		emit(metrics.OrphansHeldGauge, float64(n), by)
 	}
 	count, longest := c.waiting.Longest()
@@ -75,7 +74,7 @@ func (c gauges) take(emit emitter) {
 		emit(metrics.WaitingGauge, float64(count[reason]), reason)
 		emit(metrics.WaitingSecondsGauge, longest[reason].Seconds(), reason)
 	}
-	emit(metrics.UnmetGauge, c.backlog.Oldest().Seconds(), queue.BalancersLoop)
+	emit(metrics.UnmetGauge, c.balancers.backlog.Oldest().Seconds(), queue.BalancersLoop)
 	emit(metrics.UnmetGauge, c.late.Oldest().Seconds(), queue.TargetsLoop)
 	ofFeatures(all, emit)
 	c.ofIngresses(all, emit)
@@ -218,41 +217,21 @@ func takenBy(ing *networkingv1.Ingress, foreign bool, addresses []string) string
 	return ""
 }
 
-// counters are numbers that stand in no record.
-type counters struct {
-	mu      sync.Mutex
-	awaited map[lb.Key]int // target groups that have to be healthy first
-	orphans int
-	held    map[string]int // of the orphans, by what keeps them from being collected
+// orphanCounts holds how many orphans the last pass has found.
+type orphanCounts struct {
+	mu   sync.Mutex
+	all  int
+	kept map[string]int // of these, by what keeps them from being collected
 }
 
-// ran records how many target groups a plan waits for.
-func (t *counters) ran(key lb.Key, pending []plan.Step) {
-	n := 0
-	for _, s := range pending {
-		if _, waits := s.(plan.AwaitTargets); waits {
-			n++
-		}
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.awaited == nil {
-		t.awaited = map[lb.Key]int{}
-	}
-	if t.awaited[key] = n; n == 0 {
-		delete(t.awaited, key)
-	}
+func (c *orphanCounts) set(all int, kept map[string]int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all, c.kept = all, kept
 }
 
-// setOrphans records how many orphans there are, and what keeps some of them from being deleted.
-func (t *counters) setOrphans(all int, kept map[string]int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.orphans, t.held = all, kept
-}
-
-func (t *counters) read() (awaited map[lb.Key]int, orphans int, held map[string]int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return maps.Clone(t.awaited), t.orphans, maps.Clone(t.held)
+func (c *orphanCounts) get() (all int, kept map[string]int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.all, maps.Clone(c.kept)
 }

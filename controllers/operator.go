@@ -100,7 +100,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	w := newWiring(m, o)
 	r := w.reconciler(ctx)
 	leftOver := &unassigned.Reconciler{Gatherer: r.Gatherer, Events: r.events, Ingresses: r.ingresses, Queue: r.unassigned}
-	r.metrics = metrics.NewRecorder(w.Requests, w.Version, gauges{r.Gatherer, &r.backlog, r.late, &r.counters, r.waiting, leftOver}.take)
+	r.metrics = metrics.NewRecorder(w.Requests, w.Version, gauges{r.Gatherer, r, r.late, &w.orphans, r.waiting, leftOver}.take)
 	r.cloud = metrics.Metered(w.Cloud, r.metrics)
 	if err := m.Add(metrics.NewExposition(r.metrics, w.Metrics)); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
@@ -126,6 +126,7 @@ type wiring struct {
 	pods     cluster.PodReader
 	liveness *queue.Liveness
 	caches   *cluster.CatchUp
+	orphans  orphanCounts
 }
 
 func newWiring(m manager.Manager, o Options) *wiring {
@@ -249,7 +250,7 @@ func (w *wiring) addOrphans(_ context.Context, r *reconciler) error {
 	collector := &orphans.Collector{
 		Gatherer: r.Gatherer, Cloud: r.cloud, Every: w.OrphanInterval,
 		Sightings: orphans.NewSightings(w.GetAPIReader(), w.GetClient(), w.Namespace),
-		Count:     r.counters.setOrphans, Reconcile: r.awaken,
+		Count:     w.orphans.set, Reconcile: r.awaken,
 	}
 	if err := w.Add(collector); err != nil {
 		return fmt.Errorf("adding the collector of orphans: %w", err)

@@ -1,7 +1,6 @@
 package controllers
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -9,14 +8,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -172,37 +168,6 @@ func TestAGroupThatTookOverIsNotWaitedForAgain(t *testing.T) {
 	}
 }
 
-func TestDirectory(t *testing.T) {
-	d := cluster.NewDependencies()
-	shop := cluster.RefTo(cluster.KindIngress, "ns", "shop")
-	secret, service := cluster.RefTo(cluster.KindSecret, "ns", "tls"), cluster.RefTo(cluster.KindService, "ns", "web")
-	want := func(what string, got, want []lb.Key) {
-		t.Helper()
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", what, diff)
-		}
-	}
-	want("a new Ingress", d.Place(shop, []lb.Key{"a"}), []lb.Key{"a"})
-	want("one that moves concerns both", d.Place(shop, []lb.Key{"b"}), []lb.Key{"a", "b"})
-	d.Release(shop, "a")
-	want("until it is let go of", d.On(shop), []lb.Key{"b"})
-	want("one that is not there", d.Place(cluster.RefTo(cluster.KindIngress, "ns", "other"), nil), nil)
-
-	d.SetReferences("b", []cluster.Ref{secret, service})
-	d.SetReferences("c", []cluster.Ref{service})
-	want("a Service of two", d.On(service), []lb.Key{"b", "c"})
-	want("a Secret of one", d.On(secret), []lb.Key{"b"})
-	want("another namespace's", d.On(cluster.RefTo(cluster.KindService, "other", "web")), nil)
-	d.SetReferences("b", []cluster.Ref{service})
-	want("a Secret that is not named any more", d.On(secret), nil)
-	d.SetReferences("b", nil)
-	d.SetReferences("c", nil)
-	d.Release(shop, "b")
-	if len(d.Dependents)+len(d.Members)+len(d.Refs) > 0 {
-		t.Errorf("what nobody depends on is kept: %+v", d)
-	}
-}
-
 func TestWithout(t *testing.T) {
 	entry := func(hostname, ip string) networkingv1.IngressLoadBalancerIngress {
 		return networkingv1.IngressLoadBalancerIngress{Hostname: hostname, IP: ip}
@@ -221,74 +186,5 @@ func TestWithout(t *testing.T) {
 		if diff := cmp.Diff(c.want, ingresses.WithoutAddresses(all, records.AddressesOf(&c.of))); diff != "" {
 			t.Errorf("without %s: %s", name, diff)
 		}
-	}
-}
-
-func TestBeside(t *testing.T) {
-	d := cluster.NewDependencies()
-	const key, elsewhere lb.Key = "fairlead/ns/@all/internal", "fairlead/ns/@some/internal=edge"
-	for ing, in := range map[string]lb.Key{
-		"own": key, "facing": "fairlead/ns/@all/internet-facing", "named": "fairlead/ns/@all/internal=edge", "other": elsewhere,
-	} {
-		d.Place(cluster.RefTo(cluster.KindIngress, "ns", ing), []lb.Key{in})
-	}
-	want := func(what string, of lb.Key, want ...string) {
-		t.Helper()
-		if diff := cmp.Diff(want, slices.Sorted(slices.Values(d.MembersBeside(of)))); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
-	}
-	want("those that ask for another scheme or name", key, "ns/facing", "ns/named")
-	want("nobody", elsewhere)
-	d.Release(cluster.RefTo(cluster.KindIngress, "ns", "named"), "fairlead/ns/@all/internal=edge")
-	want("without those that were let go of", key, "ns/facing")
-}
-
-func TestChangedReach(t *testing.T) {
-	node := func(edits ...func(*corev1.Node)) *corev1.Node {
-		n := &corev1.Node{Status: corev1.NodeStatus{
-			Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
-			Addresses:  []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: "10.1.0.1"}},
-			Images:     []corev1.ContainerImage{{Names: []string{"echo"}}},
-		}}
-		for _, edit := range edits {
-			edit(n)
-		}
-		return n
-	}
-	cases := map[string]struct {
-		edit    func(*corev1.Node)
-		matters bool
-	}{
-		"a heartbeat":         {edit: func(n *corev1.Node) { n.Status.Conditions[0].LastHeartbeatTime = metav1.Unix(1, 0) }},
-		"another image":       {edit: func(n *corev1.Node) { n.Status.Images = nil }},
-		"a label of somebody": {edit: func(n *corev1.Node) { n.Labels = map[string]string{"team": "a"} }},
-		"cordoned":            {edit: func(n *corev1.Node) { n.Spec.Unschedulable = true }},
-		"not ready":           {edit: func(n *corev1.Node) { n.Status.Conditions[0].Status = corev1.ConditionUnknown }, matters: true},
-		"left out":            {edit: func(n *corev1.Node) { n.Labels = map[string]string{corev1.LabelNodeExcludeBalancers: ""} }, matters: true},
-		"another address":     {edit: func(n *corev1.Node) { n.Status.Addresses[0].Address = "10.1.0.2" }, matters: true},
-		"being deleted":       {edit: func(n *corev1.Node) { n.DeletionTimestamp = new(metav1.Unix(1, 0)) }, matters: true},
-		"known to the cloud":  {edit: func(n *corev1.Node) { n.Spec.ProviderID = "cloud:///zone/i-1" }, matters: true},
-		"shut down": {edit: func(n *corev1.Node) {
-			n.Spec.Taints = []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/shutdown"}}
-		}, matters: true},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := cluster.ChangedAddresses(node(), node(c.edit)); got != c.matters {
-				t.Errorf("it matters: %v, want %v", got, c.matters)
-			}
-			slim, err := cluster.SlimNode(node(c.edit))
-			if err != nil || endpoints.AddressesOf(slim.(*corev1.Node)) != endpoints.AddressesOf(node(c.edit)) {
-				t.Errorf("in the cache it is another node: %v, error %v", slim, err)
-			}
-		})
-	}
-}
-
-func TestAClusterWithoutOurKindsSaysWhatToInstall(t *testing.T) {
-	err := installed(meta.NewDefaultRESTMapper(nil))
-	if want := `looking for the kinds that config/crd installs: no matches for kind "Backend" in version "fairlead.dev/v1alpha1"`; err == nil || err.Error() != want {
-		t.Errorf("told %v, want %s", err, want)
 	}
 }

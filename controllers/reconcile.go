@@ -35,7 +35,7 @@ type reconciler struct {
 	ingresses *ingresses.Writer
 	targets   *targets.Book
 	metrics   *metrics.Recorder
-	counters  counters
+	awaited   awaited
 	// disputes are the steps that another writer undoes.
 	disputes *disputes.Disputes
 	doubts   *doubts

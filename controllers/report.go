@@ -142,7 +142,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 // withheld for is not late.
 func (r *reconciler) account(o outcome) {
 	key := o.snap.Key
-	r.counters.ran(key, o.run.Pending)
+	r.awaited.set(key, o.run.Pending)
 	if !o.todo.Empty() {
 		r.metrics.Plans.WithLabelValues(o.result()).Inc()
 	}

@@ -155,7 +155,7 @@ func (g *Reconciler) state(ctx context.Context, pod *corev1.Pod, k lb.GroupKey) 
 	if !exists {
 		return stateMissing, nil
 	}
-	if !slices.ContainsFunc(registered, func(m lb.Target) bool { return HasAddress(pod, m.Address) }) {
+	if !slices.ContainsFunc(registered, func(m lb.Target) bool { return hasAddress(pod, m.Address) }) {
 		return stateUnregistered, nil
 	}
 	said, err := g.inquiries.ask(ctx, g.Cloud, k)

@@ -119,7 +119,7 @@ func gate(open bool, reason, message string) corev1.PodCondition {
 func stateOf(pod *corev1.Pod, among []lb.TargetHealth) string {
 	state := stateUnregistered
 	for _, t := range among {
-		if t.State == "draining" || !HasAddress(pod, t.Address) {
+		if t.State == "draining" || !hasAddress(pod, t.Address) {
 			continue
 		}
 		if state = t.State; state != healthy {
@@ -129,7 +129,7 @@ func stateOf(pod *corev1.Pod, among []lb.TargetHealth) string {
 	return state
 }
 
-func HasAddress(pod *corev1.Pod, address string) bool {
+func hasAddress(pod *corev1.Pod, address string) bool {
 	for _, ip := range pod.Status.PodIPs {
 		if ip.IP == address {
 			return true

@@ -1,4 +1,4 @@
-package controllers
+package cluster
 
 import (
 	"testing"
@@ -9,8 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/readiness"
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
@@ -36,7 +34,7 @@ func aPod(gates ...corev1.PodConditionType) *corev1.Pod {
 
 func TestOfAPodWithoutTheGateOnlyTheNameAndTheAddressesAreKept(t *testing.T) {
 	for name, p := range map[string]*corev1.Pod{"no gate": aPod(), "somebody else's": aPod("example.com/warm")} {
-		kept, err := cluster.SlimPod(p)
+		kept, err := SlimPod(p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,19 +51,19 @@ func TestOfAPodWithoutTheGateOnlyTheNameAndTheAddressesAreKept(t *testing.T) {
 func TestOfAPodWithTheGateWhatIsReadIsKept(t *testing.T) {
 	p := aPod("example.com/warm", v1alpha1.TargetHealthGate)
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "example.com/warm", Status: corev1.ConditionTrue})
-	o, err := cluster.SlimPod(p)
+	o, err := SlimPod(p)
 	if err != nil {
 		t.Fatal(err)
 	}
 	kept := o.(*corev1.Pod)
-	if !endpoints.WaitsForGate(kept) || !readiness.HasAddress(kept, "10.0.0.1") || kept.Labels["app"] != "web" {
+	if !endpoints.WaitsForGate(kept) || len(kept.Status.PodIPs) != 1 || kept.Status.PodIPs[0].IP != "10.0.0.1" || kept.Labels["app"] != "web" {
 		t.Errorf("what is left is %+v", kept)
 	}
 	if kept.Spec.Containers != nil || kept.Annotations != nil || kept.ManagedFields != nil || kept.Status.ContainerStatuses != nil {
 		t.Errorf("more is left than is read: %+v", kept)
 	}
 	p.DeletionTimestamp = new(metav1.Now())
-	if o, err = cluster.SlimPod(p); err != nil || endpoints.WaitsForGate(o.(*corev1.Pod)) {
+	if o, err = SlimPod(p); err != nil || endpoints.WaitsForGate(o.(*corev1.Pod)) {
 		t.Errorf("that it is about to go is lost: %v", err)
 	}
 }
