@@ -87,7 +87,7 @@ func TestAChangeIsMeasuredUntilTheCloudHasIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := &reconciler{metrics: metrics.NewRecorder(metrics.NewRequests(), "", nil)}
+				r := &reconciler{Parts: Parts{Metrics: metrics.NewRecorder(metrics.NewRequests(), "", nil)}}
 				c.run(func(o outcome) {
 					r.backlog.Begin(key)
 					o.snap = &gather.Snapshot{}
@@ -97,7 +97,7 @@ func TestAChangeIsMeasuredUntilTheCloudHasIt(t *testing.T) {
 					}
 					r.account(o)
 				}, func() { r.backlog.Heard(key) })
-				if count, took := observed(t, r.metrics, queue.BalancersLoop); count != c.count || took != c.took {
+				if count, took := observed(t, r.Metrics, queue.BalancersLoop); count != c.count || took != c.took {
 					t.Errorf("%d changes were measured that took %s, want %d that took %s", count, took, c.count, c.took)
 				}
 				if oldest := r.backlog.Oldest(); oldest != c.oldest {

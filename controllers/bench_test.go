@@ -47,22 +47,16 @@ func newBench(t *testing.T, objects ...client.Object) *bench {
 // succeed has another process take over, which knows nothing but what is in the cluster and in the
 // cloud.
 func (b *bench) succeed() {
-	unconfirmed := &doubts{}
-	b.reconciler = &reconciler{
-		Gatherer:   controllertest.NewGatherer(b.Client),
-		observer:   observer{cloud: b.cloud, every: 10 * time.Hour},
-		writer:     b.Client,
-		ingresses:  ingresses.NewWriter(b.Client),
-		events:     events.NewRecorder(b.Client, b.Client),
-		targets:    targets.NewBook(nil),
-		disputes:   &disputes.Disputes{},
-		doubts:     unconfirmed,
-		waiting:    &waits.Waits{},
-		wake:       make(chan event.TypedGenericEvent[lb.Key], 1024),
-		unassigned: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
-		metrics:    metrics.NewRecorder(metrics.NewRequests(), "", nil),
-	}
-	b.Unconfirmed = unconfirmed.about
+	b.reconciler = newReconciler(Parts{
+		Gatherer: controllertest.NewGatherer(b.Client), Cloud: b.cloud, DriftInterval: 10 * time.Hour,
+		Events:     events.NewRecorder(b.Client, b.Client),
+		Ingresses:  ingresses.NewWriter(b.Client),
+		Targets:    targets.NewBook(nil),
+		Disputes:   &disputes.Disputes{},
+		Waits:      &waits.Waits{},
+		Metrics:    metrics.NewRecorder(metrics.NewRequests(), "", nil),
+		Unassigned: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
+	})
 }
 
 // ask is the Ingress shop/web, with a path for each host.

@@ -24,7 +24,7 @@ func emptying(key lb.Key) (*lb.Observed, plan.Plan) {
 func TestADoubtEndsWithTheReadingThatDoesNotShareIt(t *testing.T) {
 	const key = lb.Key("fairlead/shop/web/internal")
 	seen, p := emptying(key)
-	r := &reconciler{disputes: &disputes.Disputes{}, doubts: &doubts{}, Gatherer: &gather.Gatherer{}}
+	r := &reconciler{Parts: Parts{Disputes: &disputes.Disputes{}, Gatherer: &gather.Gatherer{}}}
 	g := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: key}}
 	for i, step := range []struct {
 		plan plan.Plan

@@ -13,7 +13,7 @@ import (
 // addFinalizers remembers every member, and adds our finalizer to it, before anything of it exists
 // in the cloud: wherever this process ends, the next one knows what to delete.
 func (r *reconciler) addFinalizers(ctx context.Context, g *gather.Snapshot) error {
-	if r.readOnly {
+	if r.ReadOnly {
 		return nil
 	}
 	if err := r.enrol(ctx, g); err != nil {
@@ -21,14 +21,14 @@ func (r *reconciler) addFinalizers(ctx context.Context, g *gather.Snapshot) erro
 	}
 	for _, m := range g.Members {
 		if m.Departing {
-			r.ingresses.StopRepairing(m.Owner.String())
+			r.Ingresses.StopRepairing(m.Owner.String())
 		}
 	}
 	for _, ing := range g.Ingresses {
 		if !ing.DeletionTimestamp.IsZero() {
 			continue
 		}
-		if err := r.ingresses.AddFinalizer(ctx, ing); err != nil {
+		if err := r.Ingresses.AddFinalizer(ctx, ing); err != nil {
 			return err
 		}
 	}

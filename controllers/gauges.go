@@ -33,17 +33,18 @@ import (
 // gauges counts for the leader. A replica without the lease has no records, and no gauges.
 type gauges struct {
 	*gather.Gatherer
-	balancers  *reconciler
-	late       *queue.Backlog[lb.GroupKey]
-	orphans    *orphanCounts
-	waiting    *waits.Waits
+	balancers *reconciler
+	// late is the changes of targets that the cloud does not have yet.
+	late       queue.Backlog[lb.GroupKey]
+	orphans    orphanCounts
+	waits      *waits.Waits
 	unassigned *unassigned.Reconciler
 }
 
 // emitter takes a value of a gauge.
 type emitter = func(m metrics.Metric, value float64, labels ...string)
 
-func (c gauges) take(emit emitter) {
+func (c *gauges) take(emit emitter) {
 	all := c.Memories.All()
 	if all == nil {
 		return
@@ -69,19 +70,19 @@ func (c gauges) take(emit emitter) {
 	for by, n := range kept {
 		emit(metrics.OrphansHeldGauge, float64(n), by)
 	}
-	count, longest := c.waiting.Longest()
+	count, longest := c.waits.Longest()
 	for _, reason := range waits.Reasons() {
 		emit(metrics.WaitingGauge, float64(count[reason]), reason)
 		emit(metrics.WaitingSecondsGauge, longest[reason].Seconds(), reason)
 	}
-	emit(metrics.UnmetGauge, c.balancers.backlog.Oldest().Seconds(), queue.BalancersLoop)
+	emit(metrics.UnmetGauge, c.balancers.oldestChange().Seconds(), queue.BalancersLoop)
 	emit(metrics.UnmetGauge, c.late.Oldest().Seconds(), queue.TargetsLoop)
 	ofFeatures(all, emit)
 	c.ofIngresses(all, emit)
 }
 
 // ofRecords counts what is remembered of load balancers.
-func (c gauges) ofRecords(all map[lb.Key]records.Record, emit emitter) {
+func (c *gauges) ofRecords(all map[lb.Key]records.Record, emit emitter) {
 	conditions := map[[2]string]int{}
 	for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionProgrammed, v1alpha1.ConditionDegraded, v1alpha1.ConditionWaiting} {
 		for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse} {
@@ -123,7 +124,7 @@ func (c gauges) ofRecords(all map[lb.Key]records.Record, emit emitter) {
 }
 
 // ofIngresses counts those that name no class, and those that are not ours alone.
-func (c gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
+func (c *gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
 	ctx := context.Background() // of a scrape, which has none; caches answer at once
 	var list networkingv1.IngressList
 	err := c.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
@@ -192,7 +193,7 @@ func departedAt(r records.Record, member string) *metav1.Time {
 }
 
 // grace is how long a load balancer serves a member that is not ours any more.
-func (c gauges) grace(key lb.Key, objects ingress.Objects) time.Duration {
+func (c *gauges) grace(key lb.Key, objects ingress.Objects) time.Duration {
 	class := ingress.FindClass(objects, c.Options, key.Class())
 	if class == nil {
 		class = &ingress.Class{}

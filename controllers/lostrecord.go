@@ -23,7 +23,7 @@ func (r *reconciler) noteLostRecord(ctx context.Context, g *gather.Snapshot, see
 	known := &g.Record.Memory
 	missing := r.Memories.Keeper.Missing(g.Key, g.Record.Term == "" && g.Record.Address == "" && g.Record.LastPlan == nil)
 	switch {
-	case r.Grace <= 0 || r.readOnly || !seen.Exists:
+	case r.Grace <= 0 || r.ReadOnly || !seen.Exists:
 		known.LostAt = nil
 	case known.LostAt == nil && missing:
 		at := metav1.NewTime(now).Rfc3339Copy()

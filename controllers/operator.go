@@ -97,22 +97,21 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := indexed(ctx, m.GetFieldIndexer()); err != nil {
 		return err
 	}
-	w := newWiring(m, o)
-	r := w.reconciler(ctx)
-	leftOver := &unassigned.Reconciler{Gatherer: r.Gatherer, Events: r.events, Ingresses: r.ingresses, Queue: r.unassigned}
-	r.metrics = metrics.NewRecorder(w.Requests, w.Version, gauges{r.Gatherer, r, r.late, &w.orphans, r.waiting, leftOver}.take)
-	r.cloud = metrics.Metered(w.Cloud, r.metrics)
-	if err := m.Add(metrics.NewExposition(r.metrics, w.Metrics)); err != nil {
+	w := newWiring(ctx, m, o)
+	balancers := newReconciler(w.Parts)
+	leftOver := &unassigned.Reconciler{Gatherer: w.Gatherer, Events: w.Events, Ingresses: w.Ingresses, Queue: w.Unassigned}
+	w.gauges.balancers, w.gauges.unassigned = balancers, leftOver
+	if err := m.Add(metrics.NewExposition(w.Metrics, o.Metrics)); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
 	}
 	if err := m.AddHealthzCheck("workers", w.liveness.Check); err != nil {
 		return fmt.Errorf("adding the health probe: %w", err)
 	}
-	if err := w.addLoadBalancers(ctx, r); err != nil || w.ReadOnly {
+	if err := w.addLoadBalancers(ctx, balancers); err != nil || o.ReadOnly {
 		return err
 	}
 	for _, add := range []func(context.Context, *reconciler) error{w.addTargets, w.addGates, w.addSweeper, w.addOrphans, w.addClass} {
-		if err := add(ctx, r); err != nil {
+		if err := add(ctx, balancers); err != nil {
 			return err
 		}
 	}
@@ -122,14 +121,34 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 // A wiring is what the controllers of one operator share.
 type wiring struct {
 	manager.Manager
-	Options
-	pods     cluster.PodReader
+	Parts
+	options  Options
 	liveness *queue.Liveness
 	caches   *cluster.CatchUp
-	orphans  orphanCounts
+	gauges   *gauges
 }
 
-func newWiring(m manager.Manager, o Options) *wiring {
+func newWiring(ctx context.Context, m manager.Manager, o Options) *wiring {
+	o = o.withDefaults(m)
+	w := &wiring{
+		Manager: m, options: o,
+		liveness: queue.NewLiveness(cmp.Or(o.ReconcileTimeout, 10*time.Minute)),
+		caches:   cluster.NewCatchUp(m.GetCache(), m.GetAPIReader(), o.Namespace, m.GetScheme(), o.Logger),
+		Parts: Parts{
+			Gatherer: newGatherer(m, o), Events: events.NewRecorder(m.GetClient(), m.GetAPIReader()),
+			Ingresses: ingresses.NewWriter(m.GetClient()), Targets: targets.NewBook(ctx.Done()),
+			Disputes: &disputes.Disputes{}, Waits: &waits.Waits{},
+			Unassigned:    make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
+			DriftInterval: o.DriftInterval, ReadOnly: o.ReadOnly, Ended: ctx.Done(),
+		},
+	}
+	w.gauges = &gauges{Gatherer: w.Gatherer, waits: w.Waits}
+	w.Parts.Metrics = metrics.NewRecorder(o.Requests, o.Version, w.gauges.take)
+	w.Cloud = metrics.Metered(o.Cloud, w.Metrics)
+	return w
+}
+
+func (o Options) withDefaults(m manager.Manager) Options {
 	o.DriftInterval = cmp.Or(o.DriftInterval, 10*time.Hour)
 	o.OrphanInterval = cmp.Or(o.OrphanInterval, 10*time.Minute)
 	if o.Logger.IsZero() {
@@ -144,11 +163,21 @@ func newWiring(m manager.Manager, o Options) *wiring {
 	if o.ReadOnly {
 		o.Cloud = providers.ReadOnly(o.Cloud)
 	}
-	return &wiring{
-		Manager: m, Options: o,
-		pods:     cluster.NewPodReader(m.GetClient(), o.ReadinessGates),
-		liveness: queue.NewLiveness(cmp.Or(o.ReconcileTimeout, 10*time.Minute)),
-		caches:   cluster.NewCatchUp(m.GetCache(), m.GetAPIReader(), o.Namespace, m.GetScheme(), o.Logger),
+	return o
+}
+
+// newGatherer returns what reads the cluster, and the records.
+func newGatherer(m manager.Manager, o Options) *gather.Gatherer {
+	var keeper records.Keeper = records.NewStore(m.GetAPIReader(), m.GetClient(), o.Namespace).InTerm(o.Term, o.May)
+	if o.ReadOnly {
+		keeper = records.NewPlannedStore(m.GetAPIReader(), m.GetClient(), o.Namespace)
+	}
+	return &gather.Gatherer{
+		Cache: m.GetClient(), Server: m.GetAPIReader(), Directory: cluster.NewDependencies(),
+		Secrets:  cluster.NewSecretReader(o.Secrets, m.GetAPIReader(), m.GetClient()),
+		Pods:     cluster.NewPodReader(m.GetClient(), o.ReadinessGates),
+		Memories: records.NewCache(keeper, o.ReadOnly), Judged: &cluster.CertificateCache{},
+		Scope: o.Namespace, Options: o.Classes, Paused: o.Paused, Grace: o.VanishedGrace,
 	}
 }
 
@@ -163,60 +192,26 @@ func indexed(ctx context.Context, by client.FieldIndexer) error {
 	return nil
 }
 
-// reconciler makes the reconciler of load balancers, without a cloud and metrics.
-func (w *wiring) reconciler(ctx context.Context) *reconciler {
-	var keeper records.Keeper = records.NewStore(w.GetAPIReader(), w.GetClient(), w.Namespace).InTerm(w.Term, w.May)
-	if w.ReadOnly {
-		keeper = records.NewPlannedStore(w.GetAPIReader(), w.GetClient(), w.Namespace)
-	}
-	unconfirmed := &doubts{}
-	r := &reconciler{
-		Gatherer: &gather.Gatherer{
-			Cache: w.GetClient(), Server: w.GetAPIReader(), Directory: cluster.NewDependencies(),
-			Secrets: cluster.NewSecretReader(w.Secrets, w.GetAPIReader(), w.GetClient()),
-			Pods:    w.pods, Memories: records.NewCache(keeper, w.ReadOnly), Scope: w.Namespace, Options: w.Classes, Paused: w.Paused, Grace: w.VanishedGrace,
-			Judged: &cluster.CertificateCache{}, Unconfirmed: unconfirmed.about,
-		},
-		observer:   observer{every: w.DriftInterval},
-		readOnly:   w.ReadOnly,
-		writer:     w.GetClient(),
-		ingresses:  ingresses.NewWriter(w.GetClient()),
-		events:     events.NewRecorder(w.GetClient(), w.GetAPIReader()),
-		targets:    targets.NewBook(ctx.Done()),
-		disputes:   &disputes.Disputes{},
-		doubts:     unconfirmed,
-		waiting:    &waits.Waits{},
-		late:       &queue.Backlog[lb.GroupKey]{},
-		ended:      ctx.Done(),
-		wake:       make(chan event.TypedGenericEvent[lb.Key], 1024),
-		unassigned: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
-	}
-	if !w.ReadOnly {
-		r.looked = r.targets.Recheck
-	}
-	return r
-}
-
 func (w *wiring) addLoadBalancers(ctx context.Context, r *reconciler) error {
 	return queue.Controller[lb.Key]{
 		Liveness: w.liveness, Caches: w.caches,
-		Name: queue.BalancersLoop, Parallel: cmp.Or(w.Workers, 4), Reconciler: r, Sources: r.sources(w.GetCache()),
+		Name: queue.BalancersLoop, Parallel: cmp.Or(w.options.Workers, 4), Reconciler: r, Sources: r.sources(w.GetCache()),
 		About:  func(key lb.Key) []any { return []any{"loadBalancer", key} },
 		Gather: w.Cloud.Capabilities(lb.Class{}).Gather, Queued: r.queued,
-	}.AddTo(ctx, w, w.Logger)
+	}.AddTo(ctx, w, w.options.Logger)
 }
 
 func (w *wiring) addTargets(ctx context.Context, r *reconciler) error {
 	targets := &targets.Reconciler{
-		Cache: w.GetClient(), Pods: w.pods, Cloud: r.cloud, Book: r.targets, Disputes: r.disputes, Waiting: r.waiting, Backlog: r.late,
-		ObserveTook: r.metrics.Took(queue.TargetsLoop), SetRegistered: r.registered,
-		ReconcileLater: func(ctx context.Context, key lb.Key) { r.awaken(ctx, []lb.Key{key}) },
+		Cache: w.GetClient(), Pods: w.Pods, Cloud: w.Cloud, Book: w.Targets, Disputes: w.Disputes, Waiting: w.Waits, Backlog: &w.gauges.late,
+		ObserveTook: w.Metrics.Took(queue.TargetsLoop), SetRegistered: r.registered,
+		ReconcileLater: r.reconcileOne,
 	}
 	return queue.Controller[lb.GroupKey]{
 		Liveness: w.liveness, Caches: w.caches,
-		Name: queue.TargetsLoop, Parallel: cmp.Or(w.TargetWorkers, 4), Reconciler: targets, Sources: targets.Sources(w.GetCache()),
+		Name: queue.TargetsLoop, Parallel: cmp.Or(w.options.TargetWorkers, 4), Reconciler: targets, Sources: targets.Sources(w.GetCache()),
 		About: func(k lb.GroupKey) []any { return []any{"loadBalancer", k.Key, "targetGroup", k.ID} },
-	}.AddTo(ctx, w, w.Logger)
+	}.AddTo(ctx, w, w.options.Logger)
 }
 
 func (w *wiring) addUnassigned(ctx context.Context, u *unassigned.Reconciler) error {
@@ -224,23 +219,23 @@ func (w *wiring) addUnassigned(ctx context.Context, u *unassigned.Reconciler) er
 		Liveness: w.liveness, Caches: w.caches,
 		Name: "unassigned", Parallel: 1, Reconciler: u, Sources: u.Sources(w.GetCache()),
 		About: func(name types.NamespacedName) []any { return []any{"ingress", name.String()} },
-	}.AddTo(ctx, w, w.Logger)
+	}.AddTo(ctx, w, w.options.Logger)
 }
 
 func (w *wiring) addGates(ctx context.Context, r *reconciler) error {
-	if !w.ReadinessGates {
+	if !w.options.ReadinessGates {
 		return nil
 	}
-	gates := &readiness.Reconciler{Gatherer: r.Gatherer, Events: r.events, Targets: r.targets, Writer: r.writer, Cloud: r.cloud, Limit: cmp.Or(w.ReadinessTimeout, 10*time.Minute)}
+	gates := &readiness.Reconciler{Gatherer: w.Gatherer, Events: w.Events, Targets: w.Targets, Writer: w.GetClient(), Cloud: w.Cloud, Limit: cmp.Or(w.options.ReadinessTimeout, 10*time.Minute)}
 	return queue.Controller[types.NamespacedName]{
 		Liveness: w.liveness, Caches: w.caches,
-		Name: "gates", Parallel: cmp.Or(w.TargetWorkers, 4), Reconciler: gates, Sources: gates.Sources(w.GetCache()),
+		Name: "gates", Parallel: cmp.Or(w.options.TargetWorkers, 4), Reconciler: gates, Sources: gates.Sources(w.GetCache()),
 		About: func(name types.NamespacedName) []any { return []any{"pod", name.String()} },
-	}.AddTo(ctx, w, w.Logger)
+	}.AddTo(ctx, w, w.options.Logger)
 }
 
 func (w *wiring) addSweeper(context.Context, *reconciler) error {
-	if err := w.Add(records.NewSweeper(w.GetAPIReader(), w.GetClient(), w.Namespace)); err != nil {
+	if err := w.Add(records.NewSweeper(w.GetAPIReader(), w.GetClient(), w.options.Namespace)); err != nil {
 		return fmt.Errorf("adding the sweeper of plans: %w", err)
 	}
 	return nil
@@ -248,9 +243,9 @@ func (w *wiring) addSweeper(context.Context, *reconciler) error {
 
 func (w *wiring) addOrphans(_ context.Context, r *reconciler) error {
 	collector := &orphans.Collector{
-		Gatherer: r.Gatherer, Cloud: r.cloud, Every: w.OrphanInterval,
-		Sightings: orphans.NewSightings(w.GetAPIReader(), w.GetClient(), w.Namespace),
-		Count:     w.orphans.set, Reconcile: r.awaken,
+		Gatherer: w.Gatherer, Cloud: w.Cloud, Every: w.options.OrphanInterval,
+		Sightings: orphans.NewSightings(w.GetAPIReader(), w.GetClient(), w.options.Namespace),
+		Count:     w.gauges.orphans.set, Reconcile: r.awaken,
 	}
 	if err := w.Add(collector); err != nil {
 		return fmt.Errorf("adding the collector of orphans: %w", err)
@@ -259,19 +254,19 @@ func (w *wiring) addOrphans(_ context.Context, r *reconciler) error {
 }
 
 func (w *wiring) addClass(ctx context.Context, r *reconciler) error {
-	if w.ManageClass == "" {
+	if w.options.ManageClass == "" {
 		return nil
 	}
 	var recorder clientevents.EventRecorder
-	if w.Namespace == "" {
+	if w.options.Namespace == "" {
 		recorder = w.GetEventRecorder("fairlead")
 	}
-	class, sources := defaultclass.New(w.ManageClass, w.GetCache(), w.GetClient(), recorder, r.Memories)
+	class, sources := defaultclass.New(w.options.ManageClass, w.GetCache(), w.GetClient(), recorder, w.Memories)
 	return queue.Controller[string]{
 		Liveness: w.liveness, Caches: w.caches,
 		Name: "ingressclass", Parallel: 1, Reconciler: class, Sources: sources,
 		About: func(name string) []any { return []any{"ingressClass", name} },
-	}.AddTo(ctx, w, w.Logger)
+	}.AddTo(ctx, w, w.options.Logger)
 }
 
 // installed checks that the cluster has our kinds. Without them nothing starts, for reasons that do

@@ -5,19 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"fairlead.dev/fairlead/controllers/disputes"
-	"fairlead.dev/fairlead/controllers/events"
-	"fairlead.dev/fairlead/controllers/gather"
-	"fairlead.dev/fairlead/controllers/ingresses"
-	"fairlead.dev/fairlead/controllers/metrics"
-	"fairlead.dev/fairlead/controllers/queue"
-	"fairlead.dev/fairlead/controllers/targets"
-	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -25,45 +14,13 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// A reconciler reconciles one load balancer at a time: from the objects that ask for it to the
-// cloud, and back to their status.
-type reconciler struct {
-	*gather.Gatherer
-	observer
-	writer    client.Client
-	events    *events.Recorder
-	ingresses *ingresses.Writer
-	targets   *targets.Book
-	metrics   *metrics.Recorder
-	awaited   awaited
-	// disputes are the steps that another writer undoes.
-	disputes *disputes.Disputes
-	doubts   *doubts
-	// writes are the steps that an observation may not find yet.
-	writes  writes
-	waiting *waits.Waits
-	// backlog is the changes of load balancers that the cloud does not have yet, and late those of
-	// their targets.
-	backlog queue.Backlog[lb.Key]
-	late    *queue.Backlog[lb.GroupKey]
-	warmups warmups
-	rules   foreignRules
-	// readOnly says that plans are reported, and nothing else is written.
-	readOnly bool
-	// ended is closed when the operator is to end.
-	ended <-chan struct{}
-	// wake makes other load balancers reconcile.
-	wake chan event.TypedGenericEvent[lb.Key]
-	// unassigned has Ingresses reconciled that may belong to no load balancer from now on.
-	unassigned chan event.TypedGenericEvent[types.NamespacedName]
-}
-
 // reportFor is how long it may take to report, even where the reconcile was ended.
 const reportFor = time.Minute
 
-// Reconcile reads from top to bottom.
+// Reconcile reconciles one load balancer: from the objects that ask for it to the cloud, and back to
+// their status. It reads from top to bottom.
 func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
-	ctx = r.waiting.OfCalls(ctx, key)
+	ctx = r.Waits.OfCalls(ctx, key)
 	r.backlog.Begin(key)
 	snap, err := r.Gather(ctx, key) // the objects, read once, with the record of this load balancer
 	if err != nil {
@@ -73,7 +30,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	var facts lb.Facts
-	r.reportingWait(ctx, snap, atAll, func() { facts, err = r.cloud.Lookup(ctx, snap.Ask()) }) // facts that compiling needs: certificates, subnets, web ACLs
+	r.reportingWait(ctx, snap, atAll, func() { facts, err = r.Cloud.Lookup(ctx, snap.Ask()) }) // facts that compiling needs: certificates, subnets, web ACLs
 	if err != nil {
 		return r.reportUnreadableCloud(ctx, snap, err)
 	}
@@ -90,7 +47,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	r.assumeWarm(ctx, snap, seen) // target groups that were waited for long enough count as healthy
-	caps := r.cloud.Capabilities(model.ClassOf(snap.Snapshot))
+	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
 	built := r.compile(snap.Snapshot, facts, seen, caps)                    // the load balancer that is wanted, and diagnostics; cannot fail
 	foreign := r.applyForeignRulePolicy(ctx, snap, seen, &built)            // rules that another writer has made
 	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // the steps, in a safe order
@@ -99,7 +56,7 @@ func (r *reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	undone := undoneSince(before, o)
 	o.dispute = r.judgeDispute(before != nil && before != seen, key, undone) // steps that another writer undoes
 	o.withheld = r.withheld(o)
-	r.targets.Expect(key, r.Directory.Of(key), o.groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
+	r.Targets.Expect(key, r.Directory.Of(key), o.groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
 	if o.withheld == "" && !todo.Empty() {
 		if err := r.Memories.Keeper.Claim(ctx, key); err != nil { // where another operator has the lease, the plan ends here
 			r.forget(key)
@@ -124,7 +81,7 @@ func (r *reconciler) carryOut(ctx context.Context, o *outcome) {
 	began := time.Now()
 	text := func(now time.Time) string { return untilDone(began, now, int(done.Load()), len(o.todo.Steps)) }
 	r.reportingWait(ctx, o.snap, text, func() {
-		o.run, o.err = providers.Run(ctx, r.cloud, o.seen, o.todo, providers.Options{Done: func() { done.Add(1) }})
+		o.run, o.err = providers.Run(ctx, r.Cloud, o.seen, o.todo, providers.Options{Done: func() { done.Add(1) }})
 	})
 }
 
@@ -143,6 +100,6 @@ func (r *reconciler) compile(snap ingress.Snapshot, facts lb.Facts, seen *lb.Obs
 	begin := time.Now()
 	facts.Know(seen)
 	built := model.Compile(snap, facts, caps)
-	r.metrics.Compiles.Observe(time.Since(begin).Seconds())
+	r.Metrics.Compiles.Observe(time.Since(begin).Seconds())
 	return built
 }

@@ -59,14 +59,14 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	o.log(ctx)
 	r.account(o)
 	r.warmups.add(o.seen, o.run.Pending, o.err == nil, time.Now())
-	if r.readOnly {
+	if r.ReadOnly {
 		return r.preview(ctx, o)
 	}
 	unconfirmed := o.withheld == v1alpha1.ReasonUnconfirmed
 	if !queue.OnlyPending(o.err) || unconfirmed {
 		r.forget(key) // a step may have been half done
 	}
-	r.targets.Track(ctx, key, &o.snap.Class, o.caps, o.seen.TargetGroups)
+	r.Targets.Track(ctx, key, &o.snap.Class, o.caps, o.seen.TargetGroups)
 	next := o.record(time.Now())
 	o.learn(&next, time.Now())
 	waitsNow := r.waitsFor(o, &next, time.Now())
@@ -76,7 +76,7 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	if len(rejected) > 0 {
 		o.keepPreviousDiagnostics(&next)
 	} else {
-		err = r.events.SendNew(ctx, key, o.diagnostics(), o.reportedBefore, o.snap.Addressee)
+		err = r.Events.SendNew(ctx, key, o.diagnostics(), o.reportedBefore, o.snap.Addressee)
 	}
 	err = errors.Join(err, r.publish(ctx, o, &next))
 	free, failure := r.releaseDeparted(ctx, o, &next)
@@ -102,12 +102,12 @@ func (r *reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	}
 	if o.finished(&next) && err == nil {
 		r.gone(key)
-		r.disputes.Forget(key)
+		r.Disputes.Forget(key)
 		r.writes.forget(key)
-		r.events.Forget(key)
-		r.targets.Forget(key)
+		r.Events.Forget(key)
+		r.Targets.Forget(key)
 		r.rules.forget(key)
-		r.waiting.Forget(key)
+		r.Waits.Forget(key)
 		r.doubts.forget(key)
 		err := r.Memories.Drop(ctx, key)
 		if err == nil {
@@ -144,7 +144,7 @@ func (r *reconciler) account(o outcome) {
 	key := o.snap.Key
 	r.awaited.set(key, o.run.Pending)
 	if !o.todo.Empty() {
-		r.metrics.Plans.WithLabelValues(o.result()).Inc()
+		r.Metrics.Plans.WithLabelValues(o.result()).Inc()
 	}
 	if !o.todo.Empty() && o.withheld == "" {
 		r.backlog.Worked(key)
@@ -153,7 +153,7 @@ func (r *reconciler) account(o outcome) {
 		return
 	}
 	if took, worked := r.backlog.Met(key); worked && o.withheld == "" {
-		r.metrics.Took(queue.BalancersLoop)(took)
+		r.Metrics.Took(queue.BalancersLoop)(took)
 	}
 }
 
@@ -200,9 +200,9 @@ func (r *reconciler) lookAfter(ctx context.Context, ingresses []string) {
 	for _, i := range ingresses {
 		who := cluster.RefFrom(cluster.KindIngress, i)
 		select {
-		case r.unassigned <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: who.Namespace, Name: who.Name}}:
+		case r.Unassigned <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: who.Namespace, Name: who.Name}}:
 		case <-ctx.Done():
-		case <-r.ended: // the operator ends, and its queue is not read
+		case <-r.Ended: // the operator ends, and its queue is not read
 		}
 	}
 }
@@ -281,9 +281,9 @@ func (r *reconciler) publish(ctx context.Context, o outcome, next *records.Recor
 		ing := o.snap.Actual[m.Owner.String()]
 		switch {
 		case !reach.serves(m) && (gone || served):
-			errs = append(errs, r.ingresses.Unpublish(ctx, ing, slices.Concat(records.AddressesOf(&o.snap.Record), records.AddressesOf(next))))
+			errs = append(errs, r.Ingresses.Unpublish(ctx, ing, slices.Concat(records.AddressesOf(&o.snap.Record), records.AddressesOf(next))))
 		case reach.serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
-			err := r.ingresses.Publish(ctx, ing, reach.statusOf(m))
+			err := r.Ingresses.Publish(ctx, ing, reach.statusOf(m))
 			if err == nil && known.PublishedAt == nil {
 				known.PublishedAt = now()
 			}
@@ -330,19 +330,19 @@ func (r *reconciler) partWith(ctx context.Context, o outcome, who cluster.Ref, i
 		return nil
 	}
 	if d := o.protected(); d != nil {
-		if err := r.events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, *d)); err != nil {
+		if err := r.Events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, *d)); err != nil {
 			return err
 		}
 	}
 	if d, told := o.snap.ConsentWithdrawn[who.String()]; told {
-		if err := r.events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, d)); err != nil {
+		if err := r.Events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, d)); err != nil {
 			return err
 		}
 	}
 	if !ing.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	return r.ingresses.Unpublish(ctx, ing, records.AddressesOf(&o.snap.Record))
+	return r.Ingresses.Unpublish(ctx, ing, records.AddressesOf(&o.snap.Record))
 }
 
 // elsewhere reports whether other load balancers have an Ingress, too.
@@ -363,10 +363,10 @@ func (r *reconciler) release(ctx context.Context, o outcome, free map[string]*ne
 			continue
 		}
 		if free[name] == nil {
-			r.ingresses.Forget(name)
+			r.Ingresses.Forget(name)
 			continue
 		}
-		if err := r.ingresses.RemoveFinalizer(ctx, free[name]); err != nil {
+		if err := r.Ingresses.RemoveFinalizer(ctx, free[name]); err != nil {
 			r.Directory.Place(who, []lb.Key{o.snap.Key})
 			errs = append(errs, err)
 		}
@@ -457,7 +457,7 @@ func (r *reconciler) awaken(ctx context.Context, keys []lb.Key) {
 		select {
 		case r.wake <- event.TypedGenericEvent[lb.Key]{Object: key}:
 		case <-ctx.Done():
-		case <-r.ended: // the operator ends, and its queue is not read
+		case <-r.Ended: // the operator ends, and its queue is not read
 		}
 	}
 }

@@ -38,13 +38,13 @@ func undoneSince(before *lb.Observed, o outcome) []string {
 // it with.
 func (r *reconciler) judgeDispute(compared bool, key lb.Key, undone []string) *disputes.Dispute {
 	now := time.Now()
-	if compared && r.disputes.Left(lb.GroupKey{Key: key}, now) == 0 {
+	if compared && r.Disputes.Left(lb.GroupKey{Key: key}, now) == 0 {
 		certain := r.writes.findable(key, undone, now)
 		if len(certain) > 0 || len(undone) == 0 {
-			r.disputes.Add(lb.GroupKey{Key: key}, certain, now)
+			r.Disputes.Add(lb.GroupKey{Key: key}, certain, now)
 		}
 	}
-	return r.disputes.First(key, now)
+	return r.Disputes.First(key, now)
 }
 
 // add records the steps that were carried out, some of them once more.

@@ -54,7 +54,7 @@ func (r *reconciler) reportingWait(ctx context.Context, g *gather.Snapshot, text
 // queued tells, once a load balancer has waited for long, that others are worked on. What it
 // returns is told that its turn has come.
 func (r *reconciler) queued(ctx context.Context, key lb.Key) (over func()) {
-	begun := r.waiting.Begin(key, v1alpha1.ReasonQueued)
+	begun := r.Waits.Begin(key, v1alpha1.ReasonQueued)
 	end := r.tellOfWaits(ctx, key, v1alpha1.ReasonQueued, func(time.Time) string { return "other load balancers are worked on" })
 	return func() {
 		end()
@@ -75,7 +75,7 @@ func (r *reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string,
 				told <- nil
 				return
 			case now := <-timer.C:
-				if since := r.waiting.Since(key, reason); !since.IsZero() && now.Sub(since) >= waits.LongWait {
+				if since := r.Waits.Since(key, reason); !since.IsZero() && now.Sub(since) >= waits.LongWait {
 					told <- r.writeWaiting(ctx, key, reasonToWait{reason, text(now), since})
 					return
 				}
@@ -93,7 +93,7 @@ func (r *reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string,
 // not.
 func (r *reconciler) writeWaiting(ctx context.Context, key lb.Key, why reasonToWait) *metav1.Condition {
 	before := r.Memories.Get(key)
-	if r.readOnly || len(before.Memory.Members) == 0 {
+	if r.ReadOnly || len(before.Memory.Members) == 0 {
 		return nil
 	}
 	next := *before.DeepCopy()
@@ -149,8 +149,8 @@ func (r *reconciler) waitsFor(o outcome, next *records.Record, now time.Time) []
 		v1alpha1.ReasonThrottled:    throttled(o.err),
 	}
 	out := r.held(o.snap, texts, now)
-	if r.waiting.UnderWay(key, v1alpha1.ReasonRateLimited) || o.err != nil {
-		if since := r.waiting.Since(key, v1alpha1.ReasonRateLimited); !since.IsZero() {
+	if r.Waits.UnderWay(key, v1alpha1.ReasonRateLimited) || o.err != nil {
+		if since := r.Waits.Since(key, v1alpha1.ReasonRateLimited); !since.IsZero() {
 			out = append(out, reasonToWait{v1alpha1.ReasonRateLimited, waitsForRate, since})
 		}
 	}
@@ -171,8 +171,8 @@ func (r *reconciler) waitsBlindly(g *gather.Snapshot, failure error, now time.Ti
 func (r *reconciler) held(g *gather.Snapshot, texts map[string]string, now time.Time) []reasonToWait {
 	var out []reasonToWait
 	for reason, text := range texts {
-		since := sinceFor(&g.Record, reason, r.waiting.Since(g.Key, reason), text != "", now)
-		r.waiting.Set(g.Key, reason, since)
+		since := sinceFor(&g.Record, reason, r.Waits.Since(g.Key, reason), text != "", now)
+		r.Waits.Set(g.Key, reason, since)
 		if text != "" {
 			out = append(out, reasonToWait{reason, text, since})
 		}

@@ -55,17 +55,17 @@ func pacedRun(t *testing.T, steps int) (saved []records.Record, told *metav1.Con
 	const key = lb.Key("fairlead/shop/web/internal")
 	before := records.Record{Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{{Ingress: "shop/web"}}}}
 	kept := &countingKeeper{known: map[lb.Key]records.Record{key: before}}
-	r := &reconciler{waiting: &waits.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(kept, false)}}
+	r := &reconciler{Parts: Parts{Waits: &waits.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(kept, false)}}}
 	if err := r.Memories.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.cloud = providers.InTurns(clerk{}, 1, 1)
+	r.Cloud = providers.InTurns(clerk{}, 1, 1)
 	o := outcome{snap: &gather.Snapshot{Record: before}, seen: &lb.Observed{Key: key}}
 	o.snap.Key = key
 	for range steps {
 		o.todo.Steps = append(o.todo.Steps, plan.Planned{Step: plan.CreateTargetGroup{}})
 	}
-	r.carryOut(r.waiting.OfCalls(t.Context(), key), &o)
+	r.carryOut(r.Waits.OfCalls(t.Context(), key), &o)
 	if o.err != nil {
 		t.Fatal(o.err)
 	}
@@ -105,7 +105,7 @@ func TestAShortWaitIsNotTold(t *testing.T) {
 func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const key = lb.Key("fairlead/shop/web/internal")
-		r := &reconciler{waiting: &waits.Waits{}}
+		r := &reconciler{Parts: Parts{Waits: &waits.Waits{}}}
 		g := &gather.Snapshot{}
 		g.Key = key
 		var changes []string
@@ -124,10 +124,10 @@ func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 			reconcile(providers.ErrPending, plan.AwaitTargets{Group: "shop/web:80"})
 			time.Sleep(time.Second)
 		}
-		if _, longest := r.waiting.Longest(); longest[v1alpha1.ReasonTargetHealth] != time.Minute {
+		if _, longest := r.Waits.Longest(); longest[v1alpha1.ReasonTargetHealth] != time.Minute {
 			t.Errorf("the longest waits are %v", longest)
 		}
-		r.waiting, r.warmups.of = &waits.Waits{}, nil // another process goes on
+		r.Waits, r.warmups.of = &waits.Waits{}, nil // another process goes on
 		for range 60 {
 			reconcile(providers.ErrPending, plan.DeleteTargetGroup{Group: "shop/web:80"})
 			time.Sleep(time.Second)
@@ -143,7 +143,7 @@ func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 		if got := strings.Join(changes, ", "); got != want {
 			t.Errorf("the condition becomes %s; want %s", got, want)
 		}
-		if count, _ := r.waiting.Longest(); len(count) > 0 {
+		if count, _ := r.Waits.Longest(); len(count) > 0 {
 			t.Errorf("in the end %v are waited for", count)
 		}
 	})
@@ -165,7 +165,7 @@ func TestAWaitOutlivesTheProcess(t *testing.T) {
 // A load balancer for which there is no slot is queued.
 func TestAQueuedReconcileIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &reconciler{waiting: &waits.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(&countingKeeper{}, false)}}
+		r := &reconciler{Parts: Parts{Waits: &waits.Waits{}, Gatherer: &gather.Gatherer{Memories: records.NewCache(&countingKeeper{}, false)}}}
 		long := working(func(context.Context, string) error { time.Sleep(time.Minute); return nil })
 		b := queue.NewBounded(long, 1, queue.NewLiveness(time.Hour), "loadbalancers", func(ctx context.Context, key string) func() {
 			return r.queued(ctx, lb.Key(key))
@@ -175,11 +175,11 @@ func TestAQueuedReconcileIsSeen(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(30 * time.Second)
-		if count, longest := r.waiting.Longest(); count[v1alpha1.ReasonQueued] != 1 || longest[v1alpha1.ReasonQueued] != 30*time.Second {
+		if count, longest := r.Waits.Longest(); count[v1alpha1.ReasonQueued] != 1 || longest[v1alpha1.ReasonQueued] != 30*time.Second {
 			t.Errorf("%v wait, for %v; want one, for 30 s", count, longest)
 		}
 		time.Sleep(2 * time.Minute)
-		if count, _ := r.waiting.Longest(); count[v1alpha1.ReasonQueued] != 0 {
+		if count, _ := r.Waits.Longest(); count[v1alpha1.ReasonQueued] != 0 {
 			t.Errorf("%v wait", count)
 		}
 	})
@@ -189,7 +189,7 @@ func TestAQueuedReconcileIsSeen(t *testing.T) {
 // each wait is.
 func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &reconciler{waiting: &waits.Waits{}}
+		r := &reconciler{Parts: Parts{Waits: &waits.Waits{}}}
 		turns := providers.NewTurns(2, 1)
 		var took time.Duration
 		began := time.Now()
@@ -198,7 +198,7 @@ func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 				took = time.Since(began)
 				return nil
 			}
-			ctx = r.waiting.OfCalls(ctx, lb.Key(key))
+			ctx = r.Waits.OfCalls(ctx, lb.Key(key))
 			for range 100 {
 				if err := turns.Wait(ctx); err != nil {
 					return err
@@ -232,7 +232,7 @@ func (f *forgetful) Load(context.Context) (map[lb.Key]records.Record, error) {
 
 func TestAFirstReadOfRecordsThatFailsIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &reconciler{Gatherer: &gather.Gatherer{Memories: records.NewCache(&forgetful{times: 3}, false)}}
+		r := &reconciler{Parts: Parts{Gatherer: &gather.Gatherer{Memories: records.NewCache(&forgetful{times: 3}, false)}}}
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[lb.Key]())
 		defer q.ShutDown()
 		ctx, stop := context.WithCancel(t.Context())
@@ -271,7 +271,7 @@ func TestWithoutTheRightToReadNodesNoWorkerIsHeld(t *testing.T) {
 func TestNothingIsSentForGoodWhenTheOperatorEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ended := make(chan struct{})
-		r := &reconciler{ended: ended} // the channels take nothing
+		r := &reconciler{Parts: Parts{Ended: ended}} // the channels take nothing
 		close(ended)
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), reportFor)

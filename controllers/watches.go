@@ -26,7 +26,7 @@ import (
 // changedIngress reports whether a change of an Ingress needs a reconcile: it asks for something
 // else, or another writer has changed what this operator has written.
 func (r *reconciler) changedIngress(before, after client.Object) bool {
-	return cluster.ChangedIngress(before, after) || r.ingresses.ChangedByOthers(after.(*networkingv1.Ingress))
+	return cluster.ChangedIngress(before, after) || r.Ingresses.ChangedByOthers(after.(*networkingv1.Ingress))
 }
 
 // sources are what the reconciler of load balancers is woken by.
@@ -49,7 +49,7 @@ func (r *reconciler) sources(from cache.Cache) []source.TypedSource[lb.Key] {
 		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: queue.EnqueueItself[lb.Key]}),
 		source.TypedFunc[lb.Key](r.enqueueRemembered),
 	}
-	if r.readOnly {
+	if r.ReadOnly {
 		all = append(all, queue.Watch(from, &v1alpha1.LoadBalancer{}, queue.ChangedAtAll, r.onWorker))
 	}
 	if r.Secrets.Mode != cluster.SecretsNone {

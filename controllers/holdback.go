@@ -16,7 +16,7 @@ func (r *reconciler) withheld(o outcome) string {
 	why := ""
 	switch {
 	case o.todo.Empty():
-	case r.readOnly:
+	case r.ReadOnly:
 		why = v1alpha1.ReasonReadOnly
 	case o.snap.PausedBy != "":
 		why = v1alpha1.ReasonPaused
