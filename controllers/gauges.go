@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
+	"fairlead.dev/fairlead/controllers/loadbalancer"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
@@ -33,7 +34,7 @@ import (
 // gauges counts for the leader. A replica without the lease has no records, and no gauges.
 type gauges struct {
 	*gather.Gatherer
-	balancers *reconciler
+	balancers *loadbalancer.Reconciler
 	// late is the changes of targets that the cloud does not have yet.
 	late       queue.Backlog[lb.GroupKey]
 	orphans    orphanCounts
@@ -62,7 +63,7 @@ func (c *gauges) take(emit emitter) {
 	for labels, n := range found {
 		emit(metrics.DiagnosticsGauge, float64(n), labels[:]...)
 	}
-	for key, n := range c.balancers.awaitedGroups() {
+	for key, n := range c.balancers.AwaitedGroups() {
 		emit(metrics.ParkedGauge, float64(n), string(key))
 	}
 	orphans, kept := c.orphans.get()
@@ -75,7 +76,7 @@ func (c *gauges) take(emit emitter) {
 		emit(metrics.WaitingGauge, float64(count[reason]), reason)
 		emit(metrics.WaitingSecondsGauge, longest[reason].Seconds(), reason)
 	}
-	emit(metrics.UnmetGauge, c.balancers.oldestChange().Seconds(), queue.BalancersLoop)
+	emit(metrics.UnmetGauge, c.balancers.OldestChange().Seconds(), queue.BalancersLoop)
 	emit(metrics.UnmetGauge, c.late.Oldest().Seconds(), queue.TargetsLoop)
 	ofFeatures(all, emit)
 	c.ofIngresses(all, emit)

@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
+	"fairlead.dev/fairlead/controllers/loadbalancer"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/orphans"
 	"fairlead.dev/fairlead/controllers/queue"
@@ -98,7 +99,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		return err
 	}
 	w := newWiring(ctx, m, o)
-	balancers := newReconciler(w.Parts)
+	balancers := loadbalancer.New(w.Parts)
 	leftOver := &unassigned.Reconciler{Gatherer: w.Gatherer, Events: w.Events, Ingresses: w.Ingresses, Queue: w.Unassigned}
 	w.gauges.balancers, w.gauges.unassigned = balancers, leftOver
 	if err := m.Add(metrics.NewExposition(w.Metrics, o.Metrics)); err != nil {
@@ -110,7 +111,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := w.addLoadBalancers(ctx, balancers); err != nil || o.ReadOnly {
 		return err
 	}
-	for _, add := range []func(context.Context, *reconciler) error{w.addTargets, w.addGates, w.addSweeper, w.addOrphans, w.addClass} {
+	for _, add := range []func(context.Context, *loadbalancer.Reconciler) error{w.addTargets, w.addGates, w.addSweeper, w.addOrphans, w.addClass} {
 		if err := add(ctx, balancers); err != nil {
 			return err
 		}
@@ -121,7 +122,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 // A wiring is what the controllers of one operator share.
 type wiring struct {
 	manager.Manager
-	Parts
+	loadbalancer.Parts
 	options  Options
 	liveness *queue.Liveness
 	caches   *cluster.CatchUp
@@ -134,7 +135,7 @@ func newWiring(ctx context.Context, m manager.Manager, o Options) *wiring {
 		Manager: m, options: o,
 		liveness: queue.NewLiveness(cmp.Or(o.ReconcileTimeout, 10*time.Minute)),
 		caches:   cluster.NewCatchUp(m.GetCache(), m.GetAPIReader(), o.Namespace, m.GetScheme(), o.Logger),
-		Parts: Parts{
+		Parts: loadbalancer.Parts{
 			Gatherer: newGatherer(m, o), Events: events.NewRecorder(m.GetClient(), m.GetAPIReader()),
 			Ingresses: ingresses.NewWriter(m.GetClient()), Targets: targets.NewBook(ctx.Done()),
 			Disputes: &disputes.Disputes{}, Waits: &waits.Waits{},
@@ -192,20 +193,20 @@ func indexed(ctx context.Context, by client.FieldIndexer) error {
 	return nil
 }
 
-func (w *wiring) addLoadBalancers(ctx context.Context, r *reconciler) error {
+func (w *wiring) addLoadBalancers(ctx context.Context, r *loadbalancer.Reconciler) error {
 	return queue.Controller[lb.Key]{
 		Liveness: w.liveness, Caches: w.caches,
-		Name: queue.BalancersLoop, Parallel: cmp.Or(w.options.Workers, 4), Reconciler: r, Sources: r.sources(w.GetCache()),
+		Name: queue.BalancersLoop, Parallel: cmp.Or(w.options.Workers, 4), Reconciler: r, Sources: r.Sources(w.GetCache()),
 		About:  func(key lb.Key) []any { return []any{"loadBalancer", key} },
-		Gather: w.Cloud.Capabilities(lb.Class{}).Gather, Queued: r.queued,
+		Gather: w.Cloud.Capabilities(lb.Class{}).Gather, Queued: r.Queued,
 	}.AddTo(ctx, w, w.options.Logger)
 }
 
-func (w *wiring) addTargets(ctx context.Context, r *reconciler) error {
+func (w *wiring) addTargets(ctx context.Context, r *loadbalancer.Reconciler) error {
 	targets := &targets.Reconciler{
 		Cache: w.GetClient(), Pods: w.Pods, Cloud: w.Cloud, Book: w.Targets, Disputes: w.Disputes, Waiting: w.Waits, Backlog: &w.gauges.late,
-		ObserveTook: w.Metrics.Took(queue.TargetsLoop), SetRegistered: r.registered,
-		ReconcileLater: r.reconcileOne,
+		ObserveTook: w.Metrics.Took(queue.TargetsLoop), SetRegistered: r.SetRegistered,
+		ReconcileLater: r.ReconcileOne,
 	}
 	return queue.Controller[lb.GroupKey]{
 		Liveness: w.liveness, Caches: w.caches,
@@ -222,7 +223,7 @@ func (w *wiring) addUnassigned(ctx context.Context, u *unassigned.Reconciler) er
 	}.AddTo(ctx, w, w.options.Logger)
 }
 
-func (w *wiring) addGates(ctx context.Context, r *reconciler) error {
+func (w *wiring) addGates(ctx context.Context, r *loadbalancer.Reconciler) error {
 	if !w.options.ReadinessGates {
 		return nil
 	}
@@ -234,18 +235,18 @@ func (w *wiring) addGates(ctx context.Context, r *reconciler) error {
 	}.AddTo(ctx, w, w.options.Logger)
 }
 
-func (w *wiring) addSweeper(context.Context, *reconciler) error {
+func (w *wiring) addSweeper(context.Context, *loadbalancer.Reconciler) error {
 	if err := w.Add(records.NewSweeper(w.GetAPIReader(), w.GetClient(), w.options.Namespace)); err != nil {
 		return fmt.Errorf("adding the sweeper of plans: %w", err)
 	}
 	return nil
 }
 
-func (w *wiring) addOrphans(_ context.Context, r *reconciler) error {
+func (w *wiring) addOrphans(_ context.Context, r *loadbalancer.Reconciler) error {
 	collector := &orphans.Collector{
 		Gatherer: w.Gatherer, Cloud: w.Cloud, Every: w.options.OrphanInterval,
 		Sightings: orphans.NewSightings(w.GetAPIReader(), w.GetClient(), w.options.Namespace),
-		Count:     w.gauges.orphans.set, Reconcile: r.awaken,
+		Count:     w.gauges.orphans.set, Reconcile: r.Awaken,
 	}
 	if err := w.Add(collector); err != nil {
 		return fmt.Errorf("adding the collector of orphans: %w", err)
@@ -253,7 +254,7 @@ func (w *wiring) addOrphans(_ context.Context, r *reconciler) error {
 	return nil
 }
 
-func (w *wiring) addClass(ctx context.Context, r *reconciler) error {
+func (w *wiring) addClass(ctx context.Context, r *loadbalancer.Reconciler) error {
 	if w.options.ManageClass == "" {
 		return nil
 	}

@@ -1,0 +1,74 @@
+package loadbalancer
+
+import (
+	"context"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/records"
+)
+
+// This file keeps Ingresses from being removed while the cloud has resources for them.
+
+// addFinalizers remembers every member, and adds our finalizer to it, before anything of it exists
+// in the cloud: wherever this process ends, the next one knows what to delete.
+func (r *Reconciler) addFinalizers(ctx context.Context, g *gather.Snapshot) error {
+	if r.ReadOnly {
+		return nil
+	}
+	if err := r.enrol(ctx, g); err != nil {
+		return err
+	}
+	for _, m := range g.Members {
+		if m.Departing {
+			r.Ingresses.StopRepairing(m.Owner.String())
+		}
+	}
+	for _, ing := range g.Ingresses {
+		if !ing.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if err := r.Ingresses.AddFinalizer(ctx, ing); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enrol remembers the members that are new, or come back, and from which load balancer; and since
+// when a member has left.
+func (r *Reconciler) enrol(ctx context.Context, g *gather.Snapshot) error {
+	next := *g.Record.DeepCopy()
+	next.Members = g.MemberNames()
+	next.MemberCount = int32(len(next.Members))
+	changed, fresh := false, []v1alpha1.MemberMemory(nil)
+	for _, m := range g.Members {
+		name := m.Owner.String()
+		known := records.MemberOf(&next, name)
+		if known != nil && m.Departing != (known.DepartedAt != nil) {
+			known.DepartedAt, changed = nil, true
+			if m.Departing {
+				known.DepartedAt = now()
+			}
+		}
+		switch {
+		case m.Leaving:
+		case known == nil:
+			fresh = append(fresh, v1alpha1.MemberMemory{Ingress: name, Previous: string(m.From), Move: m.Move})
+		case known.Move < m.Move:
+			known.Previous, known.Earlier, known.Move, known.PublishedAt = string(m.From), nil, m.Move, nil
+			for _, key := range m.Earlier {
+				known.Earlier = append(known.Earlier, string(key))
+			}
+			changed = true
+		}
+	}
+	changed = g.NoteVanished(&next) || changed
+	if !changed && fresh == nil {
+		return nil
+	}
+	next.Memory.Members = append(next.Memory.Members, fresh...)
+	records.SortMembers(&next)
+	g.Record = next
+	return r.Memories.Save(ctx, g.Key, next)
+}

@@ -1,0 +1,106 @@
+package loadbalancer
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// This file finds foreign rules: rules in a load balancer that another writer has made, and not an
+// earlier plan. They are found where the load balancer is observed: in between, nothing is read.
+
+// foreignRules holds what is known of the rules of each load balancer.
+type foreignRules struct {
+	mu    sync.Mutex
+	views map[lb.Key]ruleView
+}
+
+// A ruleView is what was last seen and wanted of a load balancer, and the foreign rules found.
+type ruleView struct {
+	seen    *lb.Observed
+	want    lb.LoadBalancer
+	foreign []plan.Stranger
+}
+
+// applyForeignRulePolicy reports foreign rules. Where the class keeps them, it adds them to the
+// load balancer that is wanted.
+func (r *Reconciler) applyForeignRulePolicy(ctx context.Context, g *gather.Snapshot, seen *lb.Observed, built *model.Built) []plan.Stranger {
+	foreign, news := r.rules.find(g, seen, built.LoadBalancer)
+	stay := g.Class.UnknownRules == v1alpha1.UnknownRulesKeep
+	for _, s := range foreign {
+		d := s.Notice(g.Key, stay)
+		built.Diagnostics = append(built.Diagnostics, d)
+		if news {
+			log.FromContext(ctx).Info("somebody else has made a rule", "what", d.Message)
+		}
+	}
+	if stay {
+		built.LoadBalancer = plan.Keep(built.LoadBalancer, seen, foreign)
+	}
+	return foreign
+}
+
+// find returns the foreign rules of a load balancer, and whether they were found just now.
+func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed, want lb.LoadBalancer) (found []plan.Stranger, news bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last, known := b.views[g.Key]
+	if found = last.foreign; last.seen != seen {
+		ours := plan.Among(g.Memory.Rules)
+		switch {
+		case known:
+			ours = plan.Among(last.ours())
+		case len(g.Memory.Rules) > 0:
+		case changed(g) || plan.Lacks(seen, want): // rules that are not wanted may be left over from an earlier plan
+			ours = func(_ int32, r lb.Rule) bool { return ownGroups(seen, r) }
+		}
+		found, news = plan.Strangers(seen, want, ours), true
+	}
+	if b.views == nil {
+		b.views = map[lb.Key]ruleView{}
+	}
+	b.views[g.Key] = ruleView{seen, want, found}
+	return found, news
+}
+
+// forget drops a load balancer that was deleted.
+func (b *foreignRules) forget(key lb.Key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.views, key)
+}
+
+// ours returns the digests of the rules that exist, or were about to be made, without foreign ones.
+func (l ruleView) ours() []string {
+	var out []string
+	add := func(port int32, r lb.Rule) {
+		if !slices.ContainsFunc(l.foreign, func(s plan.Stranger) bool { return s.Port == port && s.Key() == r.Key() }) {
+			out = append(out, plan.RuleDigest(port, r))
+		}
+	}
+	for _, there := range l.seen.Listeners {
+		for _, r := range there.Rules {
+			add(there.Port, r.Rule)
+		}
+	}
+	for _, wanted := range l.want.Listeners {
+		for _, r := range wanted.Rules {
+			add(wanted.Port, r)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// ownGroups reports whether all that a rule forwards to is ours.
+func ownGroups(seen *lb.Observed, r lb.Rule) bool {
+	return !slices.ContainsFunc(r.Action.Groups(), func(id lb.GroupID) bool { return seen.TargetGroup(id) == nil })
+}

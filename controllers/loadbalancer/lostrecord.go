@@ -1,0 +1,59 @@
+package loadbalancer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file finds load balancers that exist and whose LoadBalancers are gone: deleted, with their
+// kind or by a restore. A pause that a person had set there is lost, too. So nothing of the load
+// balancer is changed until --vanished-grace is over, or a person confirms it.
+
+// noteLostRecord records when the record of a load balancer that exists was lost. Every plan begins
+// with a write of the record: a load balancer without one was not begun by an operator with this
+// record.
+func (r *Reconciler) noteLostRecord(ctx context.Context, g *gather.Snapshot, seen *lb.Observed, now time.Time) error {
+	known := &g.Record.Memory
+	missing := r.Memories.Keeper.Missing(g.Key, g.Record.Term == "" && g.Record.Address == "" && g.Record.LastPlan == nil)
+	switch {
+	case r.Grace <= 0 || r.ReadOnly || !seen.Exists:
+		known.LostAt = nil
+	case known.LostAt == nil && missing:
+		at := metav1.NewTime(now).Rfc3339Copy()
+		known.LostAt = &at
+	case known.LostAt != nil && r.lost(g, now) > 0:
+		confirmed, err := r.VanishingConfirmed(ctx, g.Key)
+		if err != nil {
+			return err
+		}
+		if !known.LostAt.After(confirmed) {
+			known.LostAt = nil
+		}
+	case known.LostAt != nil:
+		known.LostAt = nil
+	}
+	return nil
+}
+
+// lost returns for how long a load balancer is left as it is because its record was lost; zero if
+// it is not.
+func (r *Reconciler) lost(g *gather.Snapshot, now time.Time) time.Duration {
+	if g.Record.Memory.LostAt == nil {
+		return 0
+	}
+	return max(0, g.Record.Memory.LostAt.Add(r.Grace).Sub(now))
+}
+
+// lossMessage says that nothing is changed, and until when.
+func lossMessage(g *gather.Snapshot) string {
+	at := g.Record.Memory.LostAt.UTC().Format(time.RFC3339)
+	return fmt.Sprintf("the LoadBalancer was gone while the load balancer existed, and a pause with it: nothing is changed for --vanished-grace, "+
+		"or until the annotation %s=%s, or a later time that is over, confirms it", v1alpha1.ConfirmVanishedAnnotation, at)
+}

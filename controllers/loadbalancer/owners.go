@@ -1,0 +1,60 @@
+package loadbalancer
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
+)
+
+// This file remembers which namespaces own the hosts of a load balancer. A host that its owner does
+// not name any more stays reserved for the grace of moves, so that no other namespace takes it
+// while an Ingress is deleted and created again.
+
+// learnOwners notes who owns which host. A host that was remembered when the snapshot was read and
+// that no Ingress of its owner names becomes reserved, or stays so.
+func (o outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
+	before := known.Hosts
+	known.Hosts = nil
+	if !o.snap.OwnsHosts() {
+		return
+	}
+	owned := map[string]bool{}
+	for _, h := range o.snap.OwnedHosts() {
+		if h.Named {
+			host := cmp.Or(string(h.Host), records.AnyHost)
+			owned[host] = true
+			known.Hosts = append(known.Hosts, v1alpha1.HostOwner{Host: host, Namespace: h.Namespace})
+		}
+	}
+	until := &metav1.Time{Time: now.Add(o.snap.Class.Grace()).Truncate(time.Second)}
+	for _, h := range before {
+		if owned[h.Host] || records.IsFree(h, o.snap.ReadAt) {
+			continue
+		}
+		if h.Until == nil {
+			h.Until = until
+		}
+		known.Hosts = append(known.Hosts, h)
+	}
+	for i := range known.Hosts {
+		known.Hosts[i].Yields = o.built.Table != nil && slices.Contains(o.built.Table.Yielding, records.HostOf(known.Hosts[i]))
+	}
+	slices.SortFunc(known.Hosts, func(a, b v1alpha1.HostOwner) int { return cmp.Compare(a.Host, b.Host) })
+}
+
+// untilFree is how long it is until the next reservation ends; zero if there is none.
+func untilFree(r *records.Record, now time.Time) time.Duration {
+	var wait time.Duration
+	for _, h := range r.Memory.Hosts {
+		if h.Until != nil {
+			wait = queue.Sooner(wait, max(h.Until.Sub(now), queue.AfterConflict))
+		}
+	}
+	return wait
+}

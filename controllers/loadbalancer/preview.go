@@ -1,0 +1,61 @@
+package loadbalancer
+
+import (
+	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file is the operator that only plans. It writes its reports and nothing else, and it writes
+// them beside those of an operator that does what it plans: that one's are a memory of what has
+// happened, and here nothing has.
+
+// onWorker leads to the load balancer of a report of the operator that does what it plans, if that
+// one remembers something else by now: here it is planned with that.
+func (r *Reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []lb.Key {
+	if records.IsPlanned(o) || o.Labels[records.ScopeLabel] != r.Scope {
+		return nil
+	}
+	now, err := cluster.Get[v1alpha1.LoadBalancer](ctx, r.Cache, cluster.RefOf(v1alpha1.KindLoadBalancer, o))
+	if err != nil {
+		return nil // the cache is being stopped
+	}
+	var known v1alpha1.Memory // of what is deleted, nothing
+	if now != nil {
+		records.SortMembers(&now.Status)
+		known = now.Status.Memory
+	}
+	if key := lb.Key(o.Spec.Key); r.Memories.Follow(key, known) {
+		return []lb.Key{key}
+	}
+	return nil
+}
+
+// preview reports what there would be to do.
+func (r *Reconciler) preview(ctx context.Context, o outcome) (reconcile.Result, error) {
+	key := o.snap.Key
+	r.forget(key) // nobody keeps it true here: others may be at work
+	next := o.record(time.Now())
+	for name := range o.snap.Departed {
+		if records.MemberOf(&next, name) == nil {
+			r.Directory.Release(cluster.RefFrom(cluster.KindIngress, name), key)
+			delete(o.snap.Departed, name)
+		}
+	}
+	if o.finished(&next) {
+		return reconcile.Result{}, r.Memories.Drop(ctx, key)
+	}
+	if _, err := next.Trim(v1alpha1.MaxSize); err != nil {
+		return reconcile.Result{}, err
+	}
+	if err := r.Memories.Save(ctx, key, next); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: r.jittered()}, nil
+}

@@ -1,0 +1,105 @@
+package loadbalancer
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// reportFor is how long it may take to report, even where the reconcile was ended.
+const reportFor = time.Minute
+
+// Reconcile reconciles one load balancer: from the objects that ask for it to the cloud, and back to
+// their status. It reads from top to bottom.
+func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
+	ctx = r.Waits.OfCalls(ctx, key)
+	r.backlog.Begin(key)
+	snap, err := r.Gather(ctx, key) // the objects, read once, with the record of this load balancer
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	if err := r.addFinalizers(ctx, snap); err != nil { // before anything exists in the cloud
+		return reconcile.Result{}, err
+	}
+	var facts lb.Facts
+	r.reportingWait(ctx, snap, atAll, func() { facts, err = r.Cloud.Lookup(ctx, snap.Ask()) }) // facts that compiling needs: certificates, subnets, web ACLs
+	if err != nil {
+		return r.reportUnreadableCloud(ctx, snap, err)
+	}
+	if err := r.forgetIfOvertaken(ctx, key); err != nil { // where another operator has led since, observe again
+		return reconcile.Result{}, err
+	}
+	before := r.has(key)
+	var seen *lb.Observed
+	r.reportingWait(ctx, snap, atAll, func() { seen, err = r.seen(ctx, key) }) // the load balancer in the cloud: observed once, then kept true
+	if err != nil {
+		return r.reportUnreadableCloud(ctx, snap, err)
+	}
+	if err := r.noteLostRecord(ctx, snap, seen, time.Now()); err != nil {
+		return reconcile.Result{}, err
+	}
+	r.assumeWarm(ctx, snap, seen) // target groups that were waited for long enough count as healthy
+	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
+	built := r.compile(snap.Snapshot, facts, seen, caps)                    // the load balancer that is wanted, and diagnostics; cannot fail
+	foreign := r.applyForeignRulePolicy(ctx, snap, seen, &built)            // rules that another writer has made
+	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // the steps, in a safe order
+	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo, strangers: foreign}
+	o.unread = facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
+	undone := undoneSince(before, o)
+	o.dispute = r.judgeDispute(before != nil && before != seen, key, undone) // steps that another writer undoes
+	o.withheld = r.withheld(o)
+	r.Targets.Expect(key, r.Directory.Of(key), o.groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
+	if o.withheld == "" && !todo.Empty() {
+		if err := r.Memories.Keeper.Claim(ctx, key); err != nil { // where another operator has the lease, the plan ends here
+			r.forget(key)
+			return reconcile.Result{}, err
+		}
+	}
+	if o.withheld == "" {
+		r.carryOut(ctx, &o)
+		if !todo.Empty() {
+			r.wrote(key)
+			r.writes.add(key, stepsOf(todo), undone, time.Now())
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportFor)
+	defer cancel()
+	return r.report(ctx, o) // status, events, record, finalizers, and when to reconcile again
+}
+
+// carryOut carries the plan out.
+func (r *Reconciler) carryOut(ctx context.Context, o *outcome) {
+	var done atomic.Int64
+	began := time.Now()
+	text := func(now time.Time) string { return untilDone(began, now, int(done.Load()), len(o.todo.Steps)) }
+	r.reportingWait(ctx, o.snap, text, func() {
+		o.run, o.err = providers.Run(ctx, r.Cloud, o.seen, o.todo, providers.Options{Done: func() { done.Add(1) }})
+	})
+}
+
+// forgetIfOvertaken drops what was observed of a load balancer that another operator has worked on
+// since.
+func (r *Reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
+	taken, err := r.Memories.Keeper.Overtaken(ctx, key)
+	if taken {
+		r.forget(key)
+	}
+	return err
+}
+
+// compile is model.Compile, timed.
+func (r *Reconciler) compile(snap ingress.Snapshot, facts lb.Facts, seen *lb.Observed, caps lb.Capabilities) model.Built {
+	begin := time.Now()
+	facts.Know(seen)
+	built := model.Compile(snap, facts, caps)
+	r.Metrics.Compiles.Observe(time.Since(begin).Seconds())
+	return built
+}

@@ -1,0 +1,243 @@
+package loadbalancer
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file is what becomes of steps that the cloud rejected. What can be left out is remembered as
+// refused: the version of an Ingress, or the certificate of a Secret. The next compilation goes on
+// without it. What cannot, for all members need it or because what is served would go, is told to
+// those behind it and tried again. A refusal for want of room that others can make ends by itself.
+
+// A refusal is a rejected step as one of the members behind it is to know it.
+type refusal struct {
+	source  diag.Source
+	message string
+	// of is what is refused, as v1alpha1.Rejection has it; "" where leaving it out would help nobody.
+	of string
+	// passes says that others can make room.
+	passes bool
+}
+
+// refusals are what was rejected because of a member.
+func (o outcome) refusals(m ingress.Member) []refusal {
+	var out []refusal
+	for _, r := range o.run.Rejections {
+		if source, asks := behind(r, m); asks {
+			out = append(out, refusal{
+				source: source, message: o.asBefore(m, source, printable.Shorten(r.Err.Error())), of: o.refusable(r.Step, m),
+				passes: errors.Is(r.Err, providers.ErrNoRoom),
+			})
+		}
+	}
+	return out
+}
+
+// behind reports whether a member asks for a rejected step, and where.
+func behind(r providers.Rejection, m ingress.Member) (diag.Source, bool) {
+	switch r.Step.(type) {
+	case plan.CreateLoadBalancer, plan.ModifyLoadBalancer: // which all of them need
+		return m.Source(), true
+	case plan.ShieldLoadBalancer:
+		return m.Source(), m.DecidesAboutShield()
+	case plan.GuardLoadBalancer:
+		return m.Source(), m.DecidesAboutWebACL()
+	case plan.ImportCertificate, plan.ReplaceCertificate, plan.AttachCertificate:
+		at := slices.IndexFunc(r.Origin, func(s diag.Source) bool { return s.At("") == m.Source() })
+		if at < 0 {
+			return diag.Source{}, false
+		}
+		return r.Origin[at], true
+	default:
+		return m.Source(), slices.ContainsFunc(r.Origin, func(s diag.Source) bool { return s.At("") == m.Source() })
+	}
+}
+
+// refusable is what of a member the next compilation is to do without, so that a step is not asked
+// for again; "" where that would be of no use, or would take away what is served.
+func (o outcome) refusable(s plan.Step, m ingress.Member) string {
+	switch s := s.(type) {
+	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule, plan.ModifyRule:
+		return ingress.Version(m.Ingress)
+	case plan.ImportCertificate:
+		known := o.snap.Memory.Members[m.Owner.String()]
+		switch accepted := known.LastAccepted; {
+		case !known.Served || !secured(o.seen, m, s.Certificate) || o.succeeds(s.Certificate, m):
+			return string(s.Certificate.ID)
+		case accepted != nil && !equality.Semantic.DeepEqual(*accepted, ingress.Accept(m.Ingress)):
+			return ingress.Version(m.Ingress)
+		}
+	default: // is for all of them, or takes something away
+	}
+	return ""
+}
+
+// succeeds reports whether the load balancer has the certificate that a member's Secret held before
+// this one.
+func (o outcome) succeeds(next lb.Certificate, m ingress.Member) bool {
+	return slices.ContainsFunc(m.Spec.TLS, func(t networkingv1.IngressTLS) bool {
+		secret := m.Namespace + "/" + t.SecretName
+		return slices.Contains(next.Secrets, secret) && o.seen.Certificate(o.snap.Memory.Certificates[secret]) != nil
+	})
+}
+
+// secured reports whether a member may be served over HTTPS with another certificate.
+func secured(seen *lb.Observed, m ingress.Member, next lb.Certificate) bool {
+	hosts := slices.Clone(next.Hosts)
+	for _, r := range m.Spec.Rules {
+		hosts = append(hosts, r.Host)
+	}
+	if m.Spec.DefaultBackend != nil {
+		hosts = append(hosts, string(routing.Any))
+	}
+	serves := func(name string) bool {
+		return slices.ContainsFunc(hosts, func(host string) bool {
+			return routing.Host(name).Covers(routing.Host(host)) || routing.Host(host).Covers(routing.Host(name))
+		})
+	}
+	for _, l := range seen.Listeners {
+		for _, id := range l.Certificates {
+			if c := seen.Certificate(id); c == nil || slices.ContainsFunc(c.Hosts, serves) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// asBefore is a message in the words in which it was told before, if it was: requests have other
+// IDs each time.
+func (o outcome) asBefore(m ingress.Member, source diag.Source, message string) string {
+	if known := records.MemberOf(&o.snap.Record, m.Owner.String()); known != nil {
+		for _, r := range known.Rejections {
+			if queue.SameFailure(r.Message, message) {
+				return r.Message
+			}
+		}
+	}
+	for _, d := range o.snap.Record.Diagnostics {
+		if d.Reason == string(diag.Rejected) && d.Source == source.String() && queue.SameFailure(d.Message, message) {
+			return d.Message
+		}
+	}
+	return message
+}
+
+// unrelieved are the rejections that nothing is left out for.
+func (o outcome) unrelieved() []diag.Diagnostic {
+	var out []diag.Diagnostic
+	for _, m := range o.snap.Members {
+		if m.Leaving {
+			continue
+		}
+		for _, r := range o.refusals(m) {
+			d := diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: r.source, Message: r.message}
+			if r.of == "" && !slices.Contains(out, d) {
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}
+
+// unparked says of the parking rules that were refused that the plan went on without them. No
+// object asked for such a rule, so that none is refused for it.
+func (o outcome) unparked() []diag.Diagnostic {
+	var out []diag.Diagnostic
+	for _, r := range o.run.Unparked {
+		for _, source := range r.Origin {
+			d := diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unparked, Source: source, Message: printable.Shorten("requests go to targets that may not be healthy yet: " + r.Err.Error())}
+			if !slices.Contains(out, d) {
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}
+
+// learnRejections notes what of a member was refused. What is tried again keeps its words.
+func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
+	most := 5 + len(m.Spec.TLS) // an author who tries more versions has seen the message; and all of the certificates
+	for _, r := range o.refusals(m) {
+		at := slices.IndexFunc(known.Rejections, func(k v1alpha1.Rejection) bool { return k.Version == r.of })
+		if r.of == "" || at >= 0 && !records.HasEnded(known.Rejections[at], o.snap.ReadAt) {
+			continue
+		}
+		if at >= 0 {
+			known.Rejections = slices.Delete(known.Rejections, at, at+1)
+		}
+		fresh := v1alpha1.Rejection{Version: r.of, Message: r.message, Capabilities: digestOf(o.caps)}
+		if r.passes {
+			fresh.Until = &metav1.Time{Time: now.Add(queue.AfterRejected).Truncate(time.Second)}
+		}
+		known.Rejections = append(known.Rejections, fresh)
+		known.Rejections = known.Rejections[max(0, len(known.Rejections)-most):]
+	}
+}
+
+// lasting are the rejections that had not ended when it was looked.
+func (o outcome) lasting(all []v1alpha1.Rejection) []v1alpha1.Rejection {
+	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool { return records.HasEnded(r, o.snap.ReadAt) })
+}
+
+// rejected are the members of which other things are refused from now on than were until now. The
+// next compilation goes by these, so that the rest can go on at once.
+func (o outcome) rejected(next *records.Record) []string {
+	var out []string
+	for _, m := range next.Memory.Members {
+		var before []v1alpha1.Rejection
+		if known := records.MemberOf(&o.snap.Record, m.Ingress); known != nil {
+			before = o.lasting(known.Rejections)
+		}
+		if !equality.Semantic.DeepEqual(before, o.lasting(m.Rejections)) {
+			out = append(out, m.Ingress)
+		}
+	}
+	return out
+}
+
+// keepPreviousDiagnostics leaves what is said of a load balancer as it was: a compilation that goes
+// by what has just been learnt follows at once, and has all to say.
+func (o outcome) keepPreviousDiagnostics(next *records.Record) {
+	before := &o.snap.Record
+	next.Conditions, next.Diagnostics, next.OmittedDiagnostics = before.Conditions, before.Diagnostics, before.OmittedDiagnostics
+}
+
+// untilTried is how long it is until something that was rejected is worth trying again.
+func untilTried(r *records.Record, now time.Time) time.Duration {
+	wait := queue.AfterRejected
+	for _, m := range r.Memory.Members {
+		for _, x := range m.Rejections {
+			if x.Until != nil && x.Until.After(now) {
+				wait = min(wait, x.Until.Sub(now))
+			}
+		}
+	}
+	return wait
+}
+
+// digestOf stands for what a cloud can do.
+func digestOf(c lb.Capabilities) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
+	return hex.EncodeToString(sum[:8])
+}

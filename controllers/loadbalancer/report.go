@@ -1,0 +1,469 @@
+package loadbalancer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/events"
+	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/metrics"
+	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file tells people what came of a reconcile, lets go of what is done with, and says when to
+// come back. It writes only what has changed.
+
+// An outcome is a reconcile, as far as it went.
+type outcome struct {
+	snap  *gather.Snapshot
+	caps  lb.Capabilities
+	built model.Built
+	seen  *lb.Observed // what is there now
+	todo  plan.Plan
+	// strangers are the rules there that are not ours
+	strangers []plan.Stranger
+	// withheld is why the plan was not carried out; "" if it was
+	withheld string
+	// dispute is what another writer undoes; nil if none does.
+	dispute *disputes.Dispute
+	// unread says that something that compiling needs could not be read, and was taken for what it
+	// was.
+	unread bool
+	run    providers.Outcome
+	err    error // of the run
+}
+
+// report reports.
+func (r *Reconciler) report(ctx context.Context, o outcome) (reconcile.Result, error) {
+	key := o.snap.Key
+	o.log(ctx)
+	r.account(o)
+	r.warmups.add(o.seen, o.run.Pending, o.err == nil, time.Now())
+	if r.ReadOnly {
+		return r.preview(ctx, o)
+	}
+	unconfirmed := o.withheld == v1alpha1.ReasonUnconfirmed
+	if !queue.OnlyPending(o.err) || unconfirmed {
+		r.forget(key) // a step may have been half done
+	}
+	r.Targets.Track(ctx, key, &o.snap.Class, o.caps, o.seen.TargetGroups)
+	next := o.record(time.Now())
+	o.learn(&next, time.Now())
+	waitsNow := r.waitsFor(o, &next, time.Now())
+	setWaiting(&next, waitsNow, time.Now())
+	rejected := o.rejected(&next)
+	var err error
+	if len(rejected) > 0 {
+		o.keepPreviousDiagnostics(&next)
+	} else {
+		err = r.Events.SendNew(ctx, key, o.diagnostics(), o.reportedBefore, o.snap.Addressee)
+	}
+	err = errors.Join(err, r.publish(ctx, o, &next))
+	free, failure := r.releaseDeparted(ctx, o, &next)
+	err = errors.Join(err, failure)
+	ended, wait := o.endMoves(&next, time.Now())
+	if len(free) > 0 && len(o.snap.LeftOut) > 0 {
+		ended = append(ended, key) // there is room for others now
+	}
+	wait = queue.Sooner(wait, queue.Sooner(o.untilLetGo(&next, time.Now()), untilFree(&next, time.Now())))
+	wait = queue.Sooner(wait, r.untilVanishedGo(&next, time.Now()))
+	wait = queue.Sooner(wait, rereads(o.seen))
+	if o.unread {
+		wait = queue.Sooner(wait, cluster.RetryUnread)
+	}
+	if left := r.lost(o.snap, time.Now()); left > 0 {
+		wait = queue.Sooner(wait, max(left, queue.AfterConflict))
+	}
+	if o.dispute != nil {
+		wait = queue.Sooner(wait, max(time.Until(o.dispute.Until), queue.AfterConflict))
+	}
+	if slices.ContainsFunc(waitsNow, func(w reasonToWait) bool { return w.reason == v1alpha1.ReasonRateLimited }) {
+		wait = queue.Sooner(wait, untilSeenOver)
+	}
+	if o.finished(&next) && err == nil {
+		r.gone(key)
+		r.Disputes.Forget(key)
+		r.writes.forget(key)
+		r.Events.Forget(key)
+		r.Targets.Forget(key)
+		r.rules.forget(key)
+		r.Waits.Forget(key)
+		r.doubts.forget(key)
+		err := r.Memories.Drop(ctx, key)
+		if err == nil {
+			err = r.release(ctx, o, free)
+		}
+		r.Awaken(ctx, append(ended, r.Memories.SameName(key)...)) // the name is free
+		return reconcile.Result{}, err
+	}
+	if !o.seen.Exists && len(o.snap.Departed) == 0 && (len(o.snap.Members) == 0 || o.complete() && err == nil) {
+		next.Address, next.IPs = "", nil // no Ingress has it in its status any more
+	}
+	forgotten := r.keep(ctx, key, &next)
+	if err = errors.Join(err, forgotten); forgotten == nil {
+		err = errors.Join(err, r.release(ctx, o, free))
+	}
+	r.Awaken(ctx, ended) // only now, for they look at what is remembered here
+	r.lookAfter(ctx, rejected)
+	switch {
+	case err == nil && len(rejected) > 0, err == nil && unconfirmed:
+		return reconcile.Result{RequeueAfter: queue.AfterConflict}, nil
+	case err == nil && o.err == nil && o.seen.Exists && !o.seen.Active:
+		return reconcile.Result{RequeueAfter: queue.AfterPending}, nil
+	case err == nil && o.err == nil && (records.HasRejections(&next) || o.lacking()):
+		return reconcile.Result{RequeueAfter: queue.Sooner(wait, untilTried(&next, time.Now()))}, nil
+	case err == nil && o.err == nil:
+		return reconcile.Result{RequeueAfter: queue.Sooner(wait, r.again(key))}, nil // to see whether the cloud has drifted
+	}
+	return reconcile.Result{RequeueAfter: wait}, errors.Join(o.err, err)
+}
+
+// account counts the plan, and how long what changed has taken if the cloud has it. What a plan is
+// withheld for is not late.
+func (r *Reconciler) account(o outcome) {
+	key := o.snap.Key
+	r.awaited.set(key, o.run.Pending)
+	if !o.todo.Empty() {
+		r.Metrics.Plans.WithLabelValues(o.result()).Inc()
+	}
+	if !o.todo.Empty() && o.withheld == "" {
+		r.backlog.Worked(key)
+	}
+	if o.withheld == "" && !(o.served() && o.seen.Active == o.seen.Exists) {
+		return
+	}
+	if took, worked := r.backlog.Met(key); worked && o.withheld == "" {
+		r.Metrics.Took(queue.BalancersLoop)(took)
+	}
+}
+
+// result is what came of a plan.
+func (o outcome) result() string {
+	switch {
+	case o.withheld != "":
+		return "withheld"
+	case queue.OnlyPending(o.err):
+		return metrics.ResultOf(o.err)
+	}
+	for _, err := range queue.JoinedErrors(o.err) {
+		if !errors.Is(err, providers.ErrPending) {
+			return metrics.ResultOf(err)
+		}
+	}
+	return metrics.ResultOf(o.err)
+}
+
+// reportUnreadableCloud reports that the cloud could not be read. All else is as it was.
+func (r *Reconciler) reportUnreadableCloud(ctx context.Context, snap *gather.Snapshot, failure error) (reconcile.Result, error) {
+	next := snap.Record
+	if ctx.Err() != nil || len(snap.Members) == 0 && len(next.Memory.Members) == 0 {
+		return reconcile.Result{}, failure // it was told to stop, or there is nobody to tell
+	}
+	next.Conditions = slices.Clone(next.Conditions)
+	next.LastError = printable.Shorten(failure.Error())
+	setConditions(&next, conditionsAfter(failure), time.Now())
+	setWaiting(&next, r.waitsBlindly(snap, failure, time.Now()), time.Now())
+	return reconcile.Result{}, errors.Join(failure, r.keep(ctx, snap.Key, &next))
+}
+
+// keep has a record outlive this process, no larger than the API server takes it.
+func (r *Reconciler) keep(ctx context.Context, key lb.Key, next *records.Record) error {
+	lost, err := next.Trim(v1alpha1.MaxSize)
+	if len(lost) > 0 {
+		log.FromContext(ctx).Info("the record is full: last accepted versions were dropped", "ingresses", lost)
+	}
+	return errors.Join(err, r.Memories.Save(ctx, key, *next.DeepCopy()))
+}
+
+// lookAfter has Ingresses told, where no load balancer has them, why that is.
+func (r *Reconciler) lookAfter(ctx context.Context, ingresses []string) {
+	for _, i := range ingresses {
+		who := cluster.RefFrom(cluster.KindIngress, i)
+		select {
+		case r.Unassigned <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: who.Namespace, Name: who.Name}}:
+		case <-ctx.Done():
+		case <-r.Ended: // the operator ends, and its queue is not read
+		}
+	}
+}
+
+// complete reports whether the cloud has all that was accepted, and nothing else.
+func (o outcome) complete() bool { return o.err == nil && o.withheld == "" }
+
+// served reports whether the cloud has all that was accepted. What nothing uses any more may be
+// there still: some clouds take a minute to let go of it, and nobody is to wait for that.
+func (o outcome) served() bool {
+	return o.complete() || o.withheld == "" && queue.OnlyPending(o.err) && tidies(plan.Diff(o.seen, o.built.LoadBalancer, o.caps))
+}
+
+// tidies reports whether a plan only deletes what nothing uses any more.
+func tidies(p plan.Plan) bool {
+	return !slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {
+		switch s.Step.(type) {
+		case plan.DeleteTargetGroup, plan.DeleteCertificate, plan.DeleteFirewall:
+			return false
+		default:
+			return true
+		}
+	})
+}
+
+// groups are the target groups that there will be: what a plan that is withheld would add or take
+// away is as it was.
+func (o outcome) groups() []lb.TargetGroup {
+	if o.withheld == "" {
+		return o.built.LoadBalancer.TargetGroups
+	}
+	var out []lb.TargetGroup
+	for _, g := range o.seen.TargetGroups {
+		out = append(out, g.TargetGroup)
+	}
+	return out
+}
+
+func (o outcome) log(ctx context.Context) {
+	if o.withheld != "" {
+		return
+	}
+	l := log.FromContext(ctx)
+	if o.run.Done > 0 {
+		l.Info("changed the load balancer", "plan", o.todo.Counts(), "steps", len(o.todo.Steps), "done", o.run.Done)
+	}
+	for _, s := range o.todo.Print() {
+		l.V(1).Info("step", "op", s.Op, "id", s.ID, "detail", s.Detail)
+	}
+}
+
+// publish writes where each member is reached, once everything that it asks for is there. A member
+// of which nothing is served has no address. Where the cloud refuses a step, members that have an
+// address are told on which of their ports that is.
+func (r *Reconciler) publish(ctx context.Context, o outcome, next *records.Record) error {
+	gone := !o.seen.Exists && o.complete()
+	there := o.seen.Exists && o.seen.Active
+	served := there && o.served()
+	refused := there && o.withheld == "" && !queue.OnlyPending(o.err)
+	if !gone && !served && !refused {
+		return nil
+	}
+	if !slices.Equal(records.AddressesOf(next), records.AddressesOf(&o.snap.Record)) {
+		// An address that is published before it is remembered could never be taken back.
+		if err := r.keep(ctx, o.snap.Key, next); err != nil {
+			return err
+		}
+	}
+	reach := newReach(o.seen.Address, o.built.Table, func(port int32) bool { return o.seen.Listener(port) != nil }, o.diagnostics())
+	var errs []error
+	for _, m := range o.snap.Members {
+		known := records.MemberOf(next, m.Owner.String())
+		if m.Leaving || m.Vanished || known == nil {
+			continue
+		}
+		ing := o.snap.Actual[m.Owner.String()]
+		switch {
+		case !reach.serves(m) && (gone || served):
+			errs = append(errs, r.Ingresses.Unpublish(ctx, ing, slices.Concat(records.AddressesOf(&o.snap.Record), records.AddressesOf(next))))
+		case reach.serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
+			err := r.Ingresses.Publish(ctx, ing, reach.statusOf(m))
+			if err == nil && known.PublishedAt == nil {
+				known.PublishedAt = now()
+			}
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// now is the time as the API stores it.
+func now() *metav1.Time {
+	t := metav1.Now().Rfc3339Copy()
+	return &t
+}
+
+// part ends what ties the Ingresses that have departed to the load balancer, once nothing is routed
+// for them any more, whatever state the others are in, and forgets them. It returns those that are
+// to be let go of once the record has forgotten them, too: one that is remembered when its
+// finalizer goes would be taken for one that has vanished.
+func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome, next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
+	if len(o.snap.Departed) == 0 || !retained(o.snap) && routed(plan.Diff(o.seen, o.built.LoadBalancer, o.caps)) {
+		return nil, nil
+	}
+	var errs []error
+	free = map[string]*networkingv1.Ingress{}
+	for _, name := range slices.Sorted(maps.Keys(o.snap.Departed)) {
+		ing := o.snap.Departed[name]
+		if err := r.partWith(ctx, o, cluster.RefFrom(cluster.KindIngress, name), ing); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		next.Memory.Members = slices.DeleteFunc(next.Memory.Members, func(m v1alpha1.MemberMemory) bool { return m.Ingress == name })
+		delete(o.snap.Departed, name)
+		free[name] = ing
+	}
+	return free, errors.Join(errs...)
+}
+
+// partWith tells an Ingress where what served it goes on doing so, and why where its class does not
+// permit that any more, and takes the address from its status, unless another load balancer of ours
+// has it.
+func (r *Reconciler) partWith(ctx context.Context, o outcome, who cluster.Ref, ing *networkingv1.Ingress) error {
+	if ing == nil || r.elsewhere(o, who) && !o.snap.Disowned[who.String()] {
+		return nil
+	}
+	if d := o.protected(); d != nil {
+		if err := r.Events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, *d)); err != nil {
+			return err
+		}
+	}
+	if d, told := o.snap.ConsentWithdrawn[who.String()]; told {
+		if err := r.Events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, d)); err != nil {
+			return err
+		}
+	}
+	if !ing.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	return r.Ingresses.Unpublish(ctx, ing, records.AddressesOf(&o.snap.Record))
+}
+
+// elsewhere reports whether other load balancers have an Ingress, too.
+func (r *Reconciler) elsewhere(o outcome, who cluster.Ref) bool {
+	return slices.ContainsFunc(r.Directory.On(who), func(k lb.Key) bool { return k != o.snap.Key })
+}
+
+// release takes our finalizer from Ingresses that the record has forgotten, unless another load
+// balancer has them. What fails is tried again, for the directory goes on having it.
+func (r *Reconciler) release(ctx context.Context, o outcome, free map[string]*networkingv1.Ingress) error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(free)) {
+		who := cluster.RefFrom(cluster.KindIngress, name)
+		if !o.snap.AwaitingRoom[name] {
+			r.Directory.Release(who, o.snap.Key) // first: of two that release it at a time, the last one finds nobody else
+		}
+		if r.elsewhere(o, who) {
+			continue
+		}
+		if free[name] == nil {
+			r.Ingresses.Forget(name)
+			continue
+		}
+		if err := r.Ingresses.RemoveFinalizer(ctx, free[name]); err != nil {
+			r.Directory.Place(who, []lb.Key{o.snap.Key})
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// routed reports whether a plan that is not done takes routes away, so that some may still be
+// there. What waits for the health of target groups is about members that are here: they take over.
+func routed(p plan.Plan) bool {
+	waits := make([]bool, len(p.Steps))
+	for i, s := range p.Steps {
+		_, waits[i] = s.Step.(plan.AwaitTargets)
+		waits[i] = waits[i] || slices.ContainsFunc(s.After, func(before int) bool { return waits[before] })
+		if takesAway(s.Step) && !waits[i] {
+			return true
+		}
+	}
+	return false
+}
+
+func takesAway(s plan.Step) bool {
+	switch s.(type) {
+	case plan.DeleteRule, plan.ModifyRule, plan.DeleteListener, plan.ModifyListener, plan.DeleteLoadBalancer:
+		return true
+	default: // creates something, or tidies up
+		return false
+	}
+}
+
+// endMoves forgets where members came from, once clients have had the time to follow. It returns
+// the load balancers that they may leave now, and how long the next one still has. A member that
+// has moved on from here has taken with it, or not, what else it was leaving: that one is to see
+// for itself.
+func (o outcome) endMoves(next *records.Record, now time.Time) (ended []lb.Key, wait time.Duration) {
+	grace := o.snap.Class.Grace()
+	for _, m := range o.snap.Record.Memory.Members {
+		if m.Previous != "" && records.MemberOf(next, m.Ingress) == nil {
+			ended = append(ended, left(m)...)
+		}
+	}
+	for i := range next.Memory.Members {
+		m := &next.Memory.Members[i]
+		if m.Previous == "" || m.PublishedAt == nil {
+			continue
+		}
+		if left := m.PublishedAt.Add(grace).Sub(now); left > 0 {
+			wait = min(left, cmp.Or(wait, left))
+			continue
+		}
+		ended = append(ended, left(*m)...)
+		m.Previous, m.Earlier = "", nil
+	}
+	return ended, wait
+}
+
+// untilLetGo is when the grace of the first member ends that is not ours any more; 0 if there is
+// none.
+func (o outcome) untilLetGo(next *records.Record, now time.Time) (wait time.Duration) {
+	for _, m := range o.snap.Members {
+		if known := records.MemberOf(next, m.Owner.String()); m.Departing && known != nil && known.DepartedAt != nil {
+			left := known.DepartedAt.Add(o.snap.Class.Grace()).Sub(now)
+			wait = queue.Sooner(wait, max(left, queue.AfterConflict))
+		}
+	}
+	return wait
+}
+
+// left are the load balancers that a member has left for this one.
+func left(m v1alpha1.MemberMemory) []lb.Key {
+	out := []lb.Key{lb.Key(m.Previous)}
+	for _, key := range m.Earlier {
+		out = append(out, lb.Key(key))
+	}
+	return out
+}
+
+// SetRegistered has a load balancer reconciled of which a target group has got its first members, or
+// lost its last.
+func (r *Reconciler) SetRegistered(ctx context.Context, key lb.Key, group lb.GroupID, some bool) {
+	r.tell(key, group, some)
+	r.Awaken(ctx, []lb.Key{key})
+}
+
+// Awaken makes other load balancers reconcile.
+func (r *Reconciler) Awaken(ctx context.Context, keys []lb.Key) {
+	for _, key := range keys {
+		select {
+		case r.wake <- event.TypedGenericEvent[lb.Key]{Object: key}:
+		case <-ctx.Done():
+		case <-r.Ended: // the operator ends, and its queue is not read
+		}
+	}
+}
+
+// finished reports whether there is nothing left of a load balancer, here or in the cloud.
+func (o outcome) finished(next *records.Record) bool {
+	return o.complete() && len(o.snap.Members) == 0 && len(o.snap.Departed) == 0 && len(next.Memory.Members) == 0 && len(next.Memory.Hosts) == 0 &&
+		!o.seen.Exists && len(o.seen.TargetGroups) == 0 && len(o.seen.Certificates) == 0 && o.seen.Firewall == ""
+}

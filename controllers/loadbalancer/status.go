@@ -1,0 +1,120 @@
+package loadbalancer
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file is what an Ingress's status says of where it is reached.
+
+// A reach is where the members of a load balancer are reached.
+type reach struct {
+	address lb.Address
+	// ports are those on which something of an owner is served, a host that it only names included.
+	ports map[routing.Owner][]int32
+	// answers are the owners of which some route or default backend is served.
+	answers map[routing.Owner]bool
+	// problems are the diagnostics about Ingresses that keep something from being served.
+	problems map[diag.Source][]diag.Diagnostic
+}
+
+// newReach is where the members of a table are reached on those of its ports that are open.
+func newReach(address lb.Address, table *routing.Table, open func(port int32) bool, found []diag.Diagnostic) reach {
+	out := reach{address: address, ports: map[routing.Owner][]int32{}, answers: map[routing.Owner]bool{}, problems: map[diag.Source][]diag.Diagnostic{}}
+	serve := func(owner routing.Owner, ports []int32) {
+		for _, port := range ports {
+			if open(port) {
+				out.ports[owner] = append(out.ports[owner], port)
+			}
+		}
+	}
+	for _, r := range table.Routes {
+		out.answers[r.Owner] = true
+		serve(r.Owner, r.Ports)
+	}
+	for _, d := range table.Defaults {
+		out.answers[d.Owner] = true
+		serve(d.Owner, d.Ports)
+	}
+	for _, n := range table.Names {
+		serve(n.Owner, n.Ports)
+	}
+	for _, d := range found {
+		if d.Severity == diag.Error || d.Severity == diag.Warning && d.Ports != "" {
+			source := d.Source.At("")
+			out.problems[source] = append(out.problems[source], d)
+		}
+	}
+	return out
+}
+
+// serves reports whether anything of a member is served. One of which nothing is has no address,
+// and its status no entry of ours: external-dns would publish an address, and Argo CD reports an
+// Ingress with one as healthy (https://argo-cd.readthedocs.io/en/stable/operator-manual/health/,
+// Ingress). What keeps it from being served is told in events and in the LoadBalancer.
+func (r reach) serves(m ingress.Member) bool {
+	asksOnlyForNames := m.Spec.DefaultBackend == nil &&
+		!slices.ContainsFunc(m.Spec.Rules, func(rule networkingv1.IngressRule) bool { return rule.HTTP != nil })
+	return len(r.ports[m.Owner]) > 0 && (r.answers[m.Owner] || asksOnlyForNames)
+}
+
+// statusOf is the status of a member of which something is served: the address, and its ports with
+// what keeps something from being served there. Ports that it asks for and does not have are listed
+// with the reason.
+func (r reach) statusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngress {
+	problems := map[int32]diag.Diagnostic{}
+	for _, d := range r.problems[m.Source()] {
+		ports := d.Ports.List()
+		if d.Ports == "" {
+			ports = m.AskedPorts()
+		}
+		for _, port := range ports {
+			if before, found := problems[port]; !found || worse(d, before) {
+				problems[port] = d
+			}
+		}
+	}
+	ports := slices.AppendSeq(slices.Clone(r.ports[m.Owner]), maps.Keys(problems))
+	slices.Sort(ports)
+	var statuses []networkingv1.IngressPortStatus
+	for _, port := range slices.Compact(ports) {
+		s := networkingv1.IngressPortStatus{Port: port, Protocol: corev1.ProtocolTCP}
+		if d, found := problems[port]; found {
+			reason := errorOf(d.Reason)
+			s.Error = &reason
+		}
+		statuses = append(statuses, s)
+	}
+	entry := networkingv1.IngressLoadBalancerIngress{Hostname: r.address.Hostname, Ports: statuses}
+	if len(r.address.IPs) == 0 {
+		return []networkingv1.IngressLoadBalancerIngress{entry}
+	}
+	var out []networkingv1.IngressLoadBalancerIngress
+	for _, ip := range r.address.IPs {
+		entry.IP = ip
+		out = append(out, entry)
+	}
+	return out
+}
+
+// errorOf is a reason in the form that the API asks of the error of a port, which is not one of its
+// own: foo.example.com/CamelCase (k8s.io/api/networking/v1, IngressPortStatus).
+func errorOf(r diag.Reason) string { return v1alpha1.Group + "/" + string(r) }
+
+// worse reports whether a port is to show one diagnostic rather than one that comes before it: an
+// error before a warning, and what is about some ports before what is about all.
+func worse(d, before diag.Diagnostic) bool {
+	if d.Severity != before.Severity {
+		return d.Severity == diag.Error
+	}
+	return d.Ports != "" && before.Ports == ""
+}

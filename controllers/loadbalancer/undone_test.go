@@ -1,0 +1,230 @@
+package loadbalancer
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file tests what is done where another writer undoes what this operator writes.
+
+// The operator makes a rule again that another writer deleted. When the rule is deleted a second
+// time in a row, the operator leaves it for a while, and the LoadBalancer says so.
+func TestARuleThatIsUndoneTwiceIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, ask("shop.example", "www.example"), service())
+		b.place()
+		b.settle()
+		rules := b.rules()
+		for round, want := range []struct {
+			rules  int
+			reason string
+		}{
+			{rules, v1alpha1.ReasonAsExpected},
+			{rules - 1, v1alpha1.ReasonDisputed},
+		} {
+			b.undo()
+			b.later()
+			b.reconciles()
+			if n := b.rules(); n != want.rules {
+				t.Errorf("after round %d there are %d rules, want %d", round, n, want.rules)
+			}
+			b.says(v1alpha1.ConditionDegraded, want.reason)
+		}
+		b.says(v1alpha1.ConditionProgrammed, v1alpha1.ReasonDisputed)
+
+		b.later() // a look finds what the last one found, which is no news
+		b.reconciles()
+		if n := b.rules(); n != rules-1 {
+			t.Errorf("meanwhile there are %d rules, want %d", n, rules-1)
+		}
+		time.Sleep(10 * time.Minute)
+		b.reconciles()
+		if n := b.rules(); n != rules {
+			t.Errorf("after the wait there are %d rules, want %d", n, rules)
+		}
+		b.undo()
+		b.later()
+		b.reconciles()
+		if left := b.Disputes.Left(lb.GroupKey{Key: benchKey}, time.Now()); left < 15*time.Minute {
+			t.Errorf("the second wait is %s, want 20m", left)
+		}
+	})
+}
+
+// Two operators that repair each other's writes at each look, which come faster than reads may lag,
+// end that all the same.
+func TestADisputeIsFoundWhereLooksAreFrequent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, ask("shop.example", "www.example"), service())
+		b.every = 2 * time.Second
+		b.place()
+		b.settle()
+		rules := b.rules()
+		for began := time.Now(); time.Since(began) < 7*time.Minute; time.Sleep(2 * time.Second) {
+			b.reconciles()
+			if b.Disputes.First(benchKey, time.Now()) != nil {
+				b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonDisputed)
+				return
+			}
+			if b.rules() == rules {
+				b.undo()
+			}
+		}
+		t.Error("after seven minutes nothing is disputed")
+	})
+}
+
+// A look with which nothing can be compared, as after a plan that failed, neither counts nor ends
+// what was undone before it.
+func TestALookThatHasNothingBeforeItEndsNoDispute(t *testing.T) {
+	b := newBench(t, ask("shop.example", "www.example"), service())
+	b.place()
+	b.settle()
+	b.undo()
+	b.later()
+	b.reconciles()
+	b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonAsExpected)
+	b.undo()
+	b.forget(benchKey)
+	b.reconciles()
+	b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonAsExpected)
+	b.undo()
+	b.later()
+	b.reconciles()
+	b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonDisputed)
+}
+
+// An Ingress that changes to and fro undoes nothing: no dispute begins.
+func TestAChangeToAndFroIsNoDispute(t *testing.T) {
+	b := newBench(t, ask("shop.example"), service())
+	b.place()
+	b.settle()
+	for range 4 {
+		for _, path := range []string{"/ready", "/healthy"} {
+			ing := b.ingress()
+			ing.Annotations = map[string]string{"fairlead.dev/health-check-path": path}
+			if err := b.Update(t.Context(), ing); err != nil {
+				t.Fatal(err)
+			}
+			b.later()
+			b.reconciles()
+			b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonAsExpected)
+		}
+	}
+}
+
+// What a look does not find yet, because it was written a moment before, is not undone.
+func TestALateReadIsNoDispute(t *testing.T) {
+	b := newBench(t, ask("shop.example"), service())
+	b.place()
+	b.settle()
+	for range 4 {
+		b.undo()
+		written := maps.Clone(b.writes.of[benchKey])
+		b.later()
+		b.writes.of = map[lb.Key]map[string]time.Time{benchKey: written}
+		b.reconciles()
+		b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonAsExpected)
+	}
+}
+
+// A step that a look finds undone is certain to be so two minutes after it was carried out first.
+// What is carried out once more since no look finds it does not begin the two minutes anew, and
+// what is asked for anew does.
+func TestFromWhenAStepIsCertainToBeUndone(t *testing.T) {
+	const rule, group = "create rule 80/1", "delete target group web"
+	type write struct {
+		at           time.Duration
+		steps, again []string
+	}
+	for name, c := range map[string]struct {
+		writes []write
+		looks  map[time.Duration][]string // what they find undone
+		at     time.Duration              // of the last look
+		want   []string
+		kept   int
+	}{
+		"nothing was written":    {at: time.Second, want: []string{rule}},
+		"a moment ago":           {writes: []write{{0, []string{rule}, nil}}, at: time.Second, kept: 1},
+		"two minutes ago":        {writes: []write{{0, []string{rule}, nil}}, at: providers.ReadLag, want: []string{rule}, kept: 1},
+		"once more":              {writes: []write{{0, []string{rule}, nil}, {time.Minute, []string{rule}, []string{rule}}}, at: providers.ReadLag, want: []string{rule}, kept: 1},
+		"asked for anew":         {writes: []write{{0, []string{rule}, nil}, {time.Minute, []string{rule}, nil}}, at: providers.ReadLag, kept: 1},
+		"another step waits":     {writes: []write{{0, []string{rule, group}, nil}, {time.Minute, []string{group}, nil}}, at: providers.ReadLag, want: []string{rule}, kept: 2},
+		"found at once":          {writes: []write{{0, []string{rule}, nil}}, looks: map[time.Duration][]string{time.Minute: nil}, at: providers.ReadLag, want: []string{rule}, kept: 1},
+		"found, and asked anew":  {writes: []write{{0, []string{rule}, nil}, {3 * time.Minute, []string{rule}, []string{rule}}}, looks: map[time.Duration][]string{providers.ReadLag: nil}, at: 4 * time.Minute, kept: 1},
+		"found, and undone then": {writes: []write{{0, []string{rule}, nil}}, looks: map[time.Duration][]string{providers.ReadLag: nil}, at: 3 * time.Minute, want: []string{rule}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var d writes
+			began := time.Unix(0, 0)
+			for at := time.Duration(0); at < c.at; at += time.Second {
+				for _, w := range c.writes {
+					if w.at == at {
+						d.add(benchKey, w.steps, w.again, began.Add(at))
+					}
+				}
+				if found, looked := c.looks[at]; looked {
+					d.findable(benchKey, found, began.Add(at))
+				}
+			}
+			if got := d.findable(benchKey, []string{rule}, began.Add(c.at)); !slices.Equal(got, c.want) || len(d.of[benchKey]) != c.kept {
+				t.Errorf("certain to be undone is %q, want %q; %d writes are kept, want %d", got, c.want, len(d.of[benchKey]), c.kept)
+			}
+			d.forget(benchKey)
+			if len(d.of) > 0 {
+				t.Error("what is gone is kept")
+			}
+		})
+	}
+}
+
+// undo deletes the first rule there, as another writer does.
+func (b *bench) undo() {
+	b.Helper()
+	seen, err := b.cloud.Cloud.Observe(b.Context(), benchKey, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := seen.Listener(80)
+	if l == nil || len(l.Rules) == 0 {
+		b.Fatal("there is no rule")
+	}
+	if _, err := b.cloud.Cloud.Apply(b.Context(), seen, plan.DeleteRule{Port: 80, Priority: l.Rules[0].Priority, Rule: l.Rules[0].Rule}); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// later has the next look be a new one, which finds all that was written.
+func (b *bench) later() {
+	s := b.kept[benchKey]
+	s.until, s.early = time.Time{}, false
+	b.kept[benchKey] = s
+	b.quiet[benchKey] = time.Time{}
+	clear(b.writes.of)
+}
+
+func (b *bench) reconciles() {
+	b.Helper()
+	if _, err := b.reconcile(); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// says checks the reason of a condition.
+func (b *bench) says(kind, reason string) {
+	b.Helper()
+	c := meta.FindStatusCondition(b.Memories.Get(benchKey).Conditions, kind)
+	if c == nil || c.Reason != reason {
+		b.Errorf("%s is %+v, want the reason %s", kind, c, reason)
+	}
+}

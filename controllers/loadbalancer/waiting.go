@@ -1,0 +1,267 @@
+package loadbalancer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/controllers/waits"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file tells what load balancers wait for: in a condition, once a wait is long, and in a
+// metric.
+
+// untilSeenOver is when to see whether calls wait no longer that are made for the targets of a load
+// balancer.
+const untilSeenOver = 10 * time.Second
+
+// A reasonToWait is why a load balancer waits, since when, and what there is to say of it. The text
+// is the same for as long as the wait lasts.
+type reasonToWait struct {
+	reason, text string
+	since        time.Time
+}
+
+// reportingWait does something for a load balancer. Once its calls have waited for the cloud's rate
+// for long, that is told.
+func (r *Reconciler) reportingWait(ctx context.Context, g *gather.Snapshot, text func(now time.Time) string, do func()) {
+	end := r.tellOfWaits(ctx, g.Key, v1alpha1.ReasonRateLimited, text)
+	defer func() {
+		if told := end(); told != nil {
+			g.Record.Conditions = slices.Clone(g.Record.Conditions)
+			putCondition(&g.Record, *told)
+		}
+	}()
+	do()
+}
+
+// Queued tells, once a load balancer has waited for long, that others are worked on. What it
+// returns is told that its turn has come.
+func (r *Reconciler) Queued(ctx context.Context, key lb.Key) (over func()) {
+	begun := r.Waits.Begin(key, v1alpha1.ReasonQueued)
+	end := r.tellOfWaits(ctx, key, v1alpha1.ReasonQueued, func(time.Time) string { return "other load balancers are worked on" })
+	return func() {
+		end()
+		begun()
+	}
+}
+
+// tellOfWaits tells, once, that a load balancer waits, when it has waited for long. What it returns
+// ends that, and returns what was written; nil if nothing was.
+func (r *Reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string, text func(now time.Time) string) (end func() *metav1.Condition) {
+	over, told := make(chan struct{}), make(chan *metav1.Condition, 1)
+	go func() {
+		timer := time.NewTimer(waits.LongWait)
+		defer timer.Stop()
+		for {
+			select {
+			case <-over:
+				told <- nil
+				return
+			case now := <-timer.C:
+				if since := r.Waits.Since(key, reason); !since.IsZero() && now.Sub(since) >= waits.LongWait {
+					told <- r.writeWaiting(ctx, key, reasonToWait{reason, text(now), since})
+					return
+				}
+				timer.Reset(waits.Lull)
+			}
+		}
+	}()
+	return func() *metav1.Condition {
+		close(over)
+		return <-told
+	}
+}
+
+// writeWaiting writes that a load balancer waits into its record, if it has one; nil if it could
+// not.
+func (r *Reconciler) writeWaiting(ctx context.Context, key lb.Key, why reasonToWait) *metav1.Condition {
+	before := r.Memories.Get(key)
+	if r.ReadOnly || len(before.Memory.Members) == 0 {
+		return nil
+	}
+	next := *before.DeepCopy()
+	setWaiting(&next, []reasonToWait{why}, time.Now())
+	if err := r.keep(ctx, key, &next); err != nil {
+		log.FromContext(ctx).V(1).Info("a wait could not be told", "error", err)
+		return nil
+	}
+	return meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionWaiting)
+}
+
+// setWaiting sets the condition Waiting to what has been waited for long. Where nothing was ever
+// waited for there is none.
+func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
+	before := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
+	why = slices.DeleteFunc(slices.Clone(why), func(w reasonToWait) bool { return now.Sub(w.since) < waits.LongWait })
+	if len(why) == 0 {
+		if before != nil && before.Status == metav1.ConditionTrue {
+			c := condition(v1alpha1.ConditionWaiting, false, v1alpha1.ReasonNotWaiting, "")
+			c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
+			putCondition(r, c)
+		}
+		return
+	}
+	slices.SortStableFunc(why, func(a, b reasonToWait) int {
+		return cmp.Compare(slices.Index(waits.Reasons(), a.reason), slices.Index(waits.Reasons(), b.reason))
+	})
+	var texts []string
+	for _, w := range why {
+		texts = append(texts, w.text)
+	}
+	c := condition(v1alpha1.ConditionWaiting, true, why[0].reason, strings.Join(texts, "; "))
+	c.LastTransitionTime = metav1.NewTime(why[0].since).Rfc3339Copy()
+	putCondition(r, c)
+}
+
+// putCondition replaces a condition as a whole, with the time that it says.
+func putCondition(r *records.Record, c metav1.Condition) {
+	if before := meta.FindStatusCondition(r.Conditions, c.Type); before != nil {
+		*before = c
+		return
+	}
+	r.Conditions = append(r.Conditions, c)
+}
+
+// waitsFor is what a load balancer waits for after a reconcile, and notes it.
+func (r *Reconciler) waitsFor(o outcome, next *records.Record, now time.Time) []reasonToWait {
+	key := o.snap.Key
+	texts := map[string]string{
+		v1alpha1.ReasonTargetHealth: o.awaitedTargets(r.warmups.first(key)),
+		v1alpha1.ReasonCloud:        o.awaitedCloud(),
+		v1alpha1.ReasonQuota:        o.awaitedQuota(next),
+		v1alpha1.ReasonThrottled:    throttled(o.err),
+	}
+	out := r.held(o.snap, texts, now)
+	if r.Waits.UnderWay(key, v1alpha1.ReasonRateLimited) || o.err != nil {
+		if since := r.Waits.Since(key, v1alpha1.ReasonRateLimited); !since.IsZero() {
+			out = append(out, reasonToWait{v1alpha1.ReasonRateLimited, waitsForRate, since})
+		}
+	}
+	return out
+}
+
+// waitsBlindly is what a load balancer waits for of which the cloud could not be read.
+func (r *Reconciler) waitsBlindly(g *gather.Snapshot, failure error, now time.Time) []reasonToWait {
+	texts := map[string]string{v1alpha1.ReasonCloud: "", v1alpha1.ReasonThrottled: throttled(failure)}
+	if queue.OnlyPending(failure) {
+		texts[v1alpha1.ReasonCloud] = fmt.Sprintf("the cloud is not ready to say what there is: it is asked again every %s", queue.LongestPending)
+	}
+	return r.held(g, texts, now)
+}
+
+// held notes what a load balancer waits for from one reconcile to the next, and for what it does
+// not, by reason.
+func (r *Reconciler) held(g *gather.Snapshot, texts map[string]string, now time.Time) []reasonToWait {
+	var out []reasonToWait
+	for reason, text := range texts {
+		since := sinceFor(&g.Record, reason, r.Waits.Since(g.Key, reason), text != "", now)
+		r.Waits.Set(g.Key, reason, since)
+		if text != "" {
+			out = append(out, reasonToWait{reason, text, since})
+		}
+	}
+	return out
+}
+
+// throttled says that the cloud refuses calls for their rate; "" if it does not.
+func throttled(err error) string {
+	if !errors.Is(err, providers.ErrThrottled) {
+		return ""
+	}
+	return fmt.Sprintf("the cloud refuses calls, for there are too many: they are made again every %s at the latest", queue.LastRetry)
+}
+
+// sinceFor is since when something is waited for: since what this process knows, or what the one
+// before it has written.
+func sinceFor(r *records.Record, reason string, known time.Time, waits bool, now time.Time) time.Time {
+	said := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
+	switch {
+	case !waits:
+		return time.Time{}
+	case !known.IsZero():
+		return known
+	case said != nil && said.Status == metav1.ConditionTrue && said.Reason == reason:
+		return said.LastTransitionTime.Time
+	}
+	return now
+}
+
+// waitsForRate is what is said where calls wait for their turn.
+const waitsForRate = "calls wait for the rate at which the cloud may be asked"
+
+// atAll says of calls without a plan that they wait.
+func atAll(time.Time) string { return waitsForRate }
+
+// untilDone says of a plan that waits for the cloud's rate about when it is done, at the pace at
+// which it goes.
+func untilDone(began, now time.Time, done, steps int) string {
+	if done == 0 {
+		return waitsForRate
+	}
+	left := now.Sub(began) / time.Duration(done) * time.Duration(steps-done)
+	end := now.Add(left).Truncate(time.Minute).Add(time.Minute)
+	return fmt.Sprintf("%s: of %d steps %d were done by %s, and all of them are about %s", waitsForRate, steps, done, now.UTC().Format(time.TimeOnly), end.UTC().Format(time.RFC3339))
+}
+
+// awaitedTargets says which target groups are waited for, and until when at the latest; "" for
+// none.
+func (o outcome) awaitedTargets(since time.Time) string {
+	var groups []string
+	for _, s := range o.run.Pending {
+		if await, ok := s.(plan.AwaitTargets); ok {
+			groups = append(groups, string(await.Group))
+		}
+	}
+	if len(groups) == 0 {
+		return ""
+	}
+	more := ""
+	if len(groups) > 3 {
+		more = fmt.Sprintf(" and %d more", len(groups)-3)
+		groups = groups[:3]
+	}
+	latest := since.Add(warmTimeout(o.snap)).UTC().Format(time.RFC3339)
+	return fmt.Sprintf("target groups have no healthy target yet: %s%s; the first one takes over at %s at the latest", strings.Join(groups, ", "), more, latest)
+}
+
+// awaitedCloud says that the cloud is not ready; "" where it is.
+func (o outcome) awaitedCloud() string {
+	for _, s := range o.run.Pending {
+		if _, await := s.(plan.AwaitTargets); !await {
+			return fmt.Sprintf("the cloud is not ready to %s %s, and does not say when it is: it is asked again every %s", s.Op(), s.ID(), queue.LongestPending)
+		}
+	}
+	if o.err == nil && o.seen.Exists && !o.seen.Active {
+		return fmt.Sprintf("the cloud is setting up the load balancer, and does not say how long it takes: it is asked again every %s", queue.LongestPending)
+	}
+	return ""
+}
+
+// awaitedQuota says that a quota is used up; "" where none is.
+func (o outcome) awaitedQuota(next *records.Record) string {
+	full := slices.ContainsFunc(o.diagnostics(), func(d diag.Diagnostic) bool { return d.Reason == diag.QuotaExceeded })
+	for _, m := range next.Memory.Members {
+		full = full || slices.ContainsFunc(o.lasting(m.Rejections), func(x v1alpha1.Rejection) bool { return x.Until != nil })
+	}
+	if !full {
+		return ""
+	}
+	return fmt.Sprintf("a quota is used up: what does not fit is tried again every %s", queue.AfterRejected)
+}

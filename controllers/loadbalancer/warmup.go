@@ -1,0 +1,144 @@
+package loadbalancer
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file ends waits: a plan waits until target groups are healthy before they take over, but no
+// longer than the class says.
+
+// absentTimeout is how long a target group is waited for of which nothing can become healthy: there
+// is no Service, or no endpoint. It is the time that it takes to apply objects that belong
+// together.
+const absentTimeout = 30 * time.Second
+
+// mostBetween is how much of the time between two plans that wait is counted. Where more has
+// passed, the load balancer was paused, its plans failed, or this process stood still.
+const mostBetween = 30 * time.Second
+
+// warmups holds how long target groups have been waited for.
+type warmups struct {
+	mu sync.Mutex
+	of map[lb.GroupKey]*await
+}
+
+// An await is how long a target group has been waited for.
+type await struct {
+	waited time.Duration
+	last   time.Time // when that was counted
+	lost   bool      // it was waited for long enough, and takes over as it is
+}
+
+// add counts for the groups that a plan waits for. A group that has become healthy, or is gone, is
+// waited for anew the next time, and so are all once a plan is done.
+func (w *warmups) add(seen *lb.Observed, pending []plan.Step, done bool, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.of == nil {
+		w.of = map[lb.GroupKey]*await{}
+	}
+	for k, a := range w.of {
+		group := seen.TargetGroup(k.ID)
+		if k.Key == seen.Key && (done || group == nil || group.Ready && !a.lost) {
+			delete(w.of, k)
+		}
+	}
+	for _, s := range pending {
+		step, ok := s.(plan.AwaitTargets)
+		if !ok {
+			continue
+		}
+		k := lb.GroupKey{Key: seen.Key, ID: step.Group}
+		a := w.of[k]
+		if a == nil {
+			a = &await{last: now}
+			w.of[k] = a
+		}
+		a.waited += min(now.Sub(a.last), mostBetween)
+		a.last = now
+	}
+}
+
+// first is since when the first group of a load balancer has been waited for, without what does not
+// count.
+func (w *warmups) first(key lb.Key) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out time.Time
+	for k, a := range w.of {
+		if since := a.last.Add(-a.waited); k.Key == key && (out.IsZero() || since.Before(out)) {
+			out = since
+		}
+	}
+	return out
+}
+
+// over reports whether a group has been waited for long enough.
+func (w *warmups) over(k lb.GroupKey, limit time.Duration, now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	a := w.of[k]
+	if a == nil || !a.lost && a.waited+min(now.Sub(a.last), mostBetween) < limit {
+		return false
+	}
+	a.lost = true
+	return true
+}
+
+// assumeWarm has plans take target groups for healthy that they have waited for long enough.
+func (r *Reconciler) assumeWarm(ctx context.Context, g *gather.Snapshot, seen *lb.Observed) {
+	limit := warmTimeout(g)
+	for _, group := range seen.TargetGroups {
+		limit := limit
+		if !expects(g, group.TargetGroup) {
+			limit = min(limit, absentTimeout)
+		}
+		if !group.Ready && r.warmups.over(lb.GroupKey{Key: g.Key, ID: group.ID}, limit, time.Now()) {
+			log.FromContext(ctx).Info("a target group takes over without a healthy target, for it was waited for long enough", "group", group.ID)
+			plan.AwaitTargets{Group: group.ID}.Do(seen, plan.Result{})
+		}
+	}
+}
+
+// warmTimeout returns how long the class has target groups waited for.
+func warmTimeout(g *gather.Snapshot) time.Duration {
+	if t := g.Class.WarmTimeout; t != nil {
+		return t.Duration
+	}
+	return settings.DefaultWarmTimeout
+}
+
+// expects reports whether anything may be on its way to being healthy in a target group: there is
+// the Service and its port, and endpoints, or a selector by which they are going to be found.
+func expects(g *gather.Snapshot, group lb.TargetGroup) bool {
+	return slices.ContainsFunc(g.Services, func(s *corev1.Service) bool {
+		return s.Namespace+"/"+s.Name == group.Service && slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
+			return strconv.Itoa(int(p.Port)) == string(group.Port) || p.Name == string(group.Port)
+		}) && (len(s.Spec.Selector) > 0 || !objectsOf(g, s).HasNoEndpoints())
+	})
+}
+
+// objectsOf returns a Service with its EndpointSlices.
+func objectsOf(g *gather.Snapshot, s *corev1.Service) endpoints.Objects {
+	now := endpoints.Objects{Service: s}
+	for _, e := range g.EndpointSlices {
+		if e.Namespace == s.Namespace && slices.Contains(cluster.ServiceOfSlice(e), s.Name) {
+			now.Slices = append(now.Slices, e)
+		}
+	}
+	return now
+}

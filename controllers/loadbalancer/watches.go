@@ -1,0 +1,165 @@
+package loadbalancer
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file turns a change of an object into the keys of the load balancers that depend on it. A
+// change of anything else enqueues nothing.
+
+// changedIngress reports whether a change of an Ingress needs a reconcile: it asks for something
+// else, or another writer has changed what this operator has written.
+func (r *Reconciler) changedIngress(before, after client.Object) bool {
+	return cluster.ChangedIngress(before, after) || r.Ingresses.ChangedByOthers(after.(*networkingv1.Ingress))
+}
+
+// Sources are what the reconciler of load balancers is woken by.
+func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.Key] {
+	all := []source.TypedSource[lb.Key]{
+		queue.Watch(from, &networkingv1.Ingress{}, r.changedIngress, queue.Recording(&r.backlog, r.onIngress)),
+		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, queue.Recording(&r.backlog, func(ctx context.Context, c *networkingv1.IngressClass) []lb.Key {
+			return r.onClasses(ctx, []string{c.Name})
+		})),
+		queue.Watch(from, &v1alpha1.LoadBalancerClass{}, queue.ChangedSpec, queue.Recording(&r.backlog, func(ctx context.Context, c *v1alpha1.LoadBalancerClass) []lb.Key {
+			return r.onParameters(ctx, v1alpha1.KindLoadBalancerClass, c)
+		})),
+		queue.Watch(from, &v1alpha1.ClusterLoadBalancerClass{}, queue.ChangedSpec, queue.Recording(&r.backlog, func(ctx context.Context, c *v1alpha1.ClusterLoadBalancerClass) []lb.Key {
+			return r.onParameters(ctx, v1alpha1.KindClusterLoadBalancerClass, c)
+		})),
+		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels, queue.Recording(&r.backlog, r.onNamespace)),
+		queue.Watch(from, &v1alpha1.Backend{}, queue.ChangedSpec, queue.Recording(&r.backlog, onNamed[*v1alpha1.Backend](r, cluster.KindBackend))),
+		queue.Watch(from, &corev1.Service{}, cluster.ChangedService, queue.Recording(&r.backlog, onNamed[*corev1.Service](r, cluster.KindService))),
+		queue.Watch(from, cluster.ReportMetadata(), queue.ChangedAtAll, queue.Recording(&r.backlog, r.onReport)),
+		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: queue.EnqueueItself[lb.Key]}),
+		source.TypedFunc[lb.Key](r.enqueueRemembered),
+	}
+	if r.ReadOnly {
+		all = append(all, queue.Watch(from, &v1alpha1.LoadBalancer{}, queue.ChangedAtAll, r.onWorker))
+	}
+	if r.Secrets.Mode != cluster.SecretsNone {
+		all = append(all, queue.Watch(from, cluster.SecretMetadata(), queue.ChangedAtAll, queue.Recording(&r.backlog, onNamed[*metav1.PartialObjectMetadata](r, cluster.KindSecret))))
+	}
+	return all
+}
+
+// enqueueRemembered wakes every load balancer that is remembered: its Ingresses may have gone while
+// nobody was looking. Records that cannot be read are read again; a source that fails would end the
+// operator.
+func (r *Reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key]) error {
+	go func() {
+		for wait := queue.FirstRetry; ; wait = min(2*wait, queue.LastRetry) {
+			err := r.Memories.Ready(ctx)
+			if err == nil {
+				break
+			}
+			log.FromContext(ctx).Error(err, "the records of load balancers could not be read", "again", wait.String())
+			select {
+			case <-time.After(wait):
+			case <-ctx.Done():
+				return
+			}
+		}
+		for _, key := range r.Memories.Keys() {
+			q.Add(key)
+		}
+	}()
+	return nil
+}
+
+// onReport leads to the load balancer of a report that somebody else has written to: it may be
+// paused from now on, or not any more.
+func (r *Reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata) []lb.Key {
+	if key, ok := r.Memories.Keeper.KeyOfChanged(o); ok {
+		return []lb.Key{key}
+	}
+	return nil
+}
+
+// onIngress leads to where an Ingress belongs, to where it did, and to where it is refused.
+func (r *Reconciler) onIngress(ctx context.Context, ing *networkingv1.Ingress) []lb.Key {
+	place, err := r.PlaceOf(ctx, ing)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "finding the load balancer of an Ingress", "ingress", client.ObjectKeyFromObject(ing))
+	}
+	return r.Directory.Place(cluster.RefOf(cluster.KindIngress, ing), slices.Concat(place.Homes, place.RefusedAt))
+}
+
+// onClasses leads to the load balancers of some classes, and to those that Ingresses come to or go
+// from because of them.
+func (r *Reconciler) onClasses(ctx context.Context, names []string) []lb.Key {
+	among := func(k lb.Key) bool {
+		return slices.Contains(names, k.Class())
+	}
+	keys := r.onIngresses(ctx, func(before, after []lb.Key) bool {
+		return !slices.Equal(before, after) || slices.ContainsFunc(after, among)
+	})
+	for _, k := range r.Memories.Keys() {
+		if among(k) && len(r.Directory.MembersOf(k)) == 0 { // its class alone keeps it
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// onParameters leads to what the classes lead to that refer to an object.
+func (r *Reconciler) onParameters(ctx context.Context, kind string, o client.Object) []lb.Key {
+	objects, err := r.Classes(ctx)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "finding the classes of parameters", "kind", kind, "name", o.GetName())
+		return nil
+	}
+	var names []string
+	for _, c := range objects.IngressClasses {
+		if p := c.Spec.Parameters; p != nil && p.Kind == kind && p.Name == o.GetName() {
+			names = append(names, c.Name)
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	return r.onClasses(ctx, names)
+}
+
+// onNamespace leads to the load balancers of its Ingresses.
+func (r *Reconciler) onNamespace(ctx context.Context, n *corev1.Namespace) []lb.Key {
+	return r.onIngresses(ctx, func(_, _ []lb.Key) bool { return true }, client.InNamespace(n.Name))
+}
+
+// onIngresses places Ingresses anew and leads to the load balancers of those that matter.
+func (r *Reconciler) onIngresses(ctx context.Context, matters func(before, after []lb.Key) bool, which ...client.ListOption) []lb.Key {
+	var list networkingv1.IngressList // read, and not changed
+	if err := r.Cache.List(ctx, &list, append(which, client.UnsafeDisableDeepCopy)...); err != nil {
+		log.FromContext(ctx).Error(err, "listing Ingresses")
+		return nil
+	}
+	var out []lb.Key
+	for i := range list.Items {
+		before := r.Directory.On(cluster.RefOf(cluster.KindIngress, &list.Items[i]))
+		if after := r.onIngress(ctx, &list.Items[i]); matters(before, after) {
+			out = append(out, after...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// onNamed leads to what depends on an object by its name.
+func onNamed[T client.Object](r *Reconciler, kind string) func(context.Context, T) []lb.Key {
+	return func(_ context.Context, o T) []lb.Key { return r.Directory.On(cluster.RefOf(kind, o)) }
+}
