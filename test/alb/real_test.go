@@ -171,7 +171,7 @@ func cutsOf(n, some int, rng *rand.Rand) []int {
 }
 
 // lookAgain looks once more when all that was written is found, as the operator does after its
-// start and after a step that failed (controllers/seen.go).
+// start and after a step that failed (controllers/loadbalancer/observed.go).
 func (w *world) lookAgain() {
 	w.Helper()
 	time.Sleep(3 * time.Minute)
