@@ -3,11 +3,12 @@ package gather
 import (
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // A gatherer reads.

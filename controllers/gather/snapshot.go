@@ -3,12 +3,14 @@ package gather
 import (
 	"time"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	networkingv1 "k8s.io/api/networking/v1"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file holds what is read of a load balancer.
@@ -53,4 +55,24 @@ func (g *Snapshot) MemberNames() []string {
 		out = append(out, m.Owner.String())
 	}
 	return out
+}
+
+// Retained reports whether a load balancer that has no members any more stays as it is. Its class
+// decides, as it is now; one that is gone, as it was. A load balancer that served something to which
+// its class does not consent any more does not stay.
+func (g *Snapshot) Retained() bool {
+	return len(g.Members) == 0 && !g.Withdrawn && g.Class.Retains()
+}
+
+// HasChanges reports whether an Ingress came, went or asks for something else since the last plan.
+func (g *Snapshot) HasChanges() bool {
+	return len(g.Departed) > 0 || len(g.Changes()) > 0
+}
+
+// WarmTimeout returns for how long the class has plans wait for target groups to be healthy.
+func (g *Snapshot) WarmTimeout() time.Duration {
+	if t := g.Class.WarmTimeout; t != nil {
+		return t.Duration
+	}
+	return settings.DefaultWarmTimeout
 }

@@ -57,9 +57,9 @@ func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed, want lb.LoadB
 		ours := plan.Among(g.Memory.Rules)
 		switch {
 		case known:
-			ours = plan.Among(last.ours())
+			ours = plan.Among(ownRules(last.seen, last.want, last.foreign))
 		case len(g.Memory.Rules) > 0:
-		case changed(g) || plan.Lacks(seen, want): // rules that are not wanted may be left over from an earlier plan
+		case g.HasChanges() || plan.Lacks(seen, want): // rules that are not wanted may be left over from an earlier plan
 			ours = func(_ int32, r lb.Rule) bool { return ownGroups(seen, r) }
 		}
 		found, news = plan.Strangers(seen, want, ours), true
@@ -76,28 +76,6 @@ func (b *foreignRules) forget(key lb.Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.views, key)
-}
-
-// ours returns the digests of the rules that exist, or were about to be made, without foreign ones.
-func (l ruleView) ours() []string {
-	var out []string
-	add := func(port int32, r lb.Rule) {
-		if !slices.ContainsFunc(l.foreign, func(s plan.Stranger) bool { return s.Port == port && s.Key() == r.Key() }) {
-			out = append(out, plan.RuleDigest(port, r))
-		}
-	}
-	for _, there := range l.seen.Listeners {
-		for _, r := range there.Rules {
-			add(there.Port, r.Rule)
-		}
-	}
-	for _, wanted := range l.want.Listeners {
-		for _, r := range wanted.Rules {
-			add(wanted.Port, r)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // ownGroups reports whether all that a rule forwards to is ours.

@@ -2,12 +2,10 @@ package loadbalancer
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -49,11 +47,4 @@ func (r *Reconciler) lost(g *gather.Snapshot, now time.Time) time.Duration {
 		return 0
 	}
 	return max(0, g.Record.Memory.LostAt.Add(r.Grace).Sub(now))
-}
-
-// lossMessage says that nothing is changed, and until when.
-func lossMessage(g *gather.Snapshot) string {
-	at := g.Record.Memory.LostAt.UTC().Format(time.RFC3339)
-	return fmt.Sprintf("the LoadBalancer was gone while the load balancer existed, and a pause with it: nothing is changed for --vanished-grace, "+
-		"or until the annotation %s=%s, or a later time that is over, confirms it", v1alpha1.ConfirmVanishedAnnotation, at)
 }

@@ -48,9 +48,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	}
 	r.assumeWarm(ctx, snap, seen) // target groups that were waited for long enough count as healthy
 	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
-	built := r.compile(snap.Snapshot, facts, seen, caps)                    // the load balancer that is wanted, and diagnostics; cannot fail
-	foreign := r.applyForeignRulePolicy(ctx, snap, seen, &built)            // rules that another writer has made
-	todo := unlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // the steps, in a safe order
+	built := r.compile(snap.Snapshot, facts, seen, caps)                        // the load balancer that is wanted, and diagnostics; cannot fail
+	foreign := r.applyForeignRulePolicy(ctx, snap, seen, &built)                // rules that another writer has made
+	todo := planUnlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // the steps, in a safe order
 	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo, strangers: foreign}
 	o.unread = facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
 	undone := undoneSince(before, o)

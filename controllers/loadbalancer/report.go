@@ -1,7 +1,6 @@
 package loadbalancer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -17,13 +16,11 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/printable"
@@ -33,30 +30,10 @@ import (
 // This file tells people what came of a reconcile, lets go of what is done with, and says when to
 // come back. It writes only what has changed.
 
-// An outcome is a reconcile, as far as it went.
-type outcome struct {
-	snap  *gather.Snapshot
-	caps  lb.Capabilities
-	built model.Built
-	seen  *lb.Observed // what is there now
-	todo  plan.Plan
-	// strangers are the rules there that are not ours
-	strangers []plan.Stranger
-	// withheld is why the plan was not carried out; "" if it was
-	withheld string
-	// dispute is what another writer undoes; nil if none does.
-	dispute *disputes.Dispute
-	// unread says that something that compiling needs could not be read, and was taken for what it
-	// was.
-	unread bool
-	run    providers.Outcome
-	err    error // of the run
-}
-
 // report reports.
 func (r *Reconciler) report(ctx context.Context, o outcome) (reconcile.Result, error) {
 	key := o.snap.Key
-	o.log(ctx)
+	logPlan(ctx, o)
 	r.account(o)
 	r.warmups.add(o.seen, o.run.Pending, o.err == nil, time.Now())
 	if r.ReadOnly {
@@ -144,7 +121,7 @@ func (r *Reconciler) account(o outcome) {
 	key := o.snap.Key
 	r.awaited.set(key, o.run.Pending)
 	if !o.todo.Empty() {
-		r.Metrics.Plans.WithLabelValues(o.result()).Inc()
+		r.Metrics.Plans.WithLabelValues(resultOf(o)).Inc()
 	}
 	if !o.todo.Empty() && o.withheld == "" {
 		r.backlog.Worked(key)
@@ -155,22 +132,6 @@ func (r *Reconciler) account(o outcome) {
 	if took, worked := r.backlog.Met(key); worked && o.withheld == "" {
 		r.Metrics.Took(queue.BalancersLoop)(took)
 	}
-}
-
-// result is what came of a plan.
-func (o outcome) result() string {
-	switch {
-	case o.withheld != "":
-		return "withheld"
-	case queue.OnlyPending(o.err):
-		return metrics.ResultOf(o.err)
-	}
-	for _, err := range queue.JoinedErrors(o.err) {
-		if !errors.Is(err, providers.ErrPending) {
-			return metrics.ResultOf(err)
-		}
-	}
-	return metrics.ResultOf(o.err)
 }
 
 // reportUnreadableCloud reports that the cloud could not be read. All else is as it was.
@@ -207,41 +168,7 @@ func (r *Reconciler) lookAfter(ctx context.Context, ingresses []string) {
 	}
 }
 
-// complete reports whether the cloud has all that was accepted, and nothing else.
-func (o outcome) complete() bool { return o.err == nil && o.withheld == "" }
-
-// served reports whether the cloud has all that was accepted. What nothing uses any more may be
-// there still: some clouds take a minute to let go of it, and nobody is to wait for that.
-func (o outcome) served() bool {
-	return o.complete() || o.withheld == "" && queue.OnlyPending(o.err) && tidies(plan.Diff(o.seen, o.built.LoadBalancer, o.caps))
-}
-
-// tidies reports whether a plan only deletes what nothing uses any more.
-func tidies(p plan.Plan) bool {
-	return !slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {
-		switch s.Step.(type) {
-		case plan.DeleteTargetGroup, plan.DeleteCertificate, plan.DeleteFirewall:
-			return false
-		default:
-			return true
-		}
-	})
-}
-
-// groups are the target groups that there will be: what a plan that is withheld would add or take
-// away is as it was.
-func (o outcome) groups() []lb.TargetGroup {
-	if o.withheld == "" {
-		return o.built.LoadBalancer.TargetGroups
-	}
-	var out []lb.TargetGroup
-	for _, g := range o.seen.TargetGroups {
-		out = append(out, g.TargetGroup)
-	}
-	return out
-}
-
-func (o outcome) log(ctx context.Context) {
+func logPlan(ctx context.Context, o outcome) {
 	if o.withheld != "" {
 		return
 	}
@@ -304,7 +231,7 @@ func now() *metav1.Time {
 // to be let go of once the record has forgotten them, too: one that is remembered when its
 // finalizer goes would be taken for one that has vanished.
 func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome, next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
-	if len(o.snap.Departed) == 0 || !retained(o.snap) && routed(plan.Diff(o.seen, o.built.LoadBalancer, o.caps)) {
+	if len(o.snap.Departed) == 0 || !o.snap.Retained() && routed(plan.Diff(o.seen, o.built.LoadBalancer, o.caps)) {
 		return nil, nil
 	}
 	var errs []error
@@ -397,53 +324,6 @@ func takesAway(s plan.Step) bool {
 	}
 }
 
-// endMoves forgets where members came from, once clients have had the time to follow. It returns
-// the load balancers that they may leave now, and how long the next one still has. A member that
-// has moved on from here has taken with it, or not, what else it was leaving: that one is to see
-// for itself.
-func (o outcome) endMoves(next *records.Record, now time.Time) (ended []lb.Key, wait time.Duration) {
-	grace := o.snap.Class.Grace()
-	for _, m := range o.snap.Record.Memory.Members {
-		if m.Previous != "" && records.MemberOf(next, m.Ingress) == nil {
-			ended = append(ended, left(m)...)
-		}
-	}
-	for i := range next.Memory.Members {
-		m := &next.Memory.Members[i]
-		if m.Previous == "" || m.PublishedAt == nil {
-			continue
-		}
-		if left := m.PublishedAt.Add(grace).Sub(now); left > 0 {
-			wait = min(left, cmp.Or(wait, left))
-			continue
-		}
-		ended = append(ended, left(*m)...)
-		m.Previous, m.Earlier = "", nil
-	}
-	return ended, wait
-}
-
-// untilLetGo is when the grace of the first member ends that is not ours any more; 0 if there is
-// none.
-func (o outcome) untilLetGo(next *records.Record, now time.Time) (wait time.Duration) {
-	for _, m := range o.snap.Members {
-		if known := records.MemberOf(next, m.Owner.String()); m.Departing && known != nil && known.DepartedAt != nil {
-			left := known.DepartedAt.Add(o.snap.Class.Grace()).Sub(now)
-			wait = queue.Sooner(wait, max(left, queue.AfterConflict))
-		}
-	}
-	return wait
-}
-
-// left are the load balancers that a member has left for this one.
-func left(m v1alpha1.MemberMemory) []lb.Key {
-	out := []lb.Key{lb.Key(m.Previous)}
-	for _, key := range m.Earlier {
-		out = append(out, lb.Key(key))
-	}
-	return out
-}
-
 // SetRegistered has a load balancer reconciled of which a target group has got its first members, or
 // lost its last.
 func (r *Reconciler) SetRegistered(ctx context.Context, key lb.Key, group lb.GroupID, some bool) {
@@ -462,8 +342,18 @@ func (r *Reconciler) Awaken(ctx context.Context, keys []lb.Key) {
 	}
 }
 
-// finished reports whether there is nothing left of a load balancer, here or in the cloud.
-func (o outcome) finished(next *records.Record) bool {
-	return o.complete() && len(o.snap.Members) == 0 && len(o.snap.Departed) == 0 && len(next.Memory.Members) == 0 && len(next.Memory.Hosts) == 0 &&
-		!o.seen.Exists && len(o.seen.TargetGroups) == 0 && len(o.seen.Certificates) == 0 && o.seen.Firewall == ""
+// resultOf returns what came of a plan, as the metric says it.
+func resultOf(o outcome) string {
+	switch {
+	case o.withheld != "":
+		return "withheld"
+	case queue.OnlyPending(o.err):
+		return metrics.ResultOf(o.err)
+	}
+	for _, err := range queue.JoinedErrors(o.err) {
+		if !errors.Is(err, providers.ErrPending) {
+			return metrics.ResultOf(err)
+		}
+	}
+	return metrics.ResultOf(o.err)
 }

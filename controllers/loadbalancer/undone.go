@@ -29,7 +29,7 @@ func undoneSince(before *lb.Observed, o outcome) []string {
 	if before == nil || before == o.seen || o.todo.Empty() {
 		return nil
 	}
-	needed := stepsOf(unlessRetained(o.snap, plan.Diff(before, o.built.LoadBalancer, o.caps)))
+	needed := stepsOf(planUnlessRetained(o.snap, plan.Diff(before, o.built.LoadBalancer, o.caps)))
 	return slices.DeleteFunc(stepsOf(o.todo), func(s string) bool { return slices.Contains(needed, s) })
 }
 

@@ -18,9 +18,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/waits"
-	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -218,50 +216,4 @@ func untilDone(began, now time.Time, done, steps int) string {
 	left := now.Sub(began) / time.Duration(done) * time.Duration(steps-done)
 	end := now.Add(left).Truncate(time.Minute).Add(time.Minute)
 	return fmt.Sprintf("%s: of %d steps %d were done by %s, and all of them are about %s", waitsForRate, steps, done, now.UTC().Format(time.TimeOnly), end.UTC().Format(time.RFC3339))
-}
-
-// awaitedTargets says which target groups are waited for, and until when at the latest; "" for
-// none.
-func (o outcome) awaitedTargets(since time.Time) string {
-	var groups []string
-	for _, s := range o.run.Pending {
-		if await, ok := s.(plan.AwaitTargets); ok {
-			groups = append(groups, string(await.Group))
-		}
-	}
-	if len(groups) == 0 {
-		return ""
-	}
-	more := ""
-	if len(groups) > 3 {
-		more = fmt.Sprintf(" and %d more", len(groups)-3)
-		groups = groups[:3]
-	}
-	latest := since.Add(warmTimeout(o.snap)).UTC().Format(time.RFC3339)
-	return fmt.Sprintf("target groups have no healthy target yet: %s%s; the first one takes over at %s at the latest", strings.Join(groups, ", "), more, latest)
-}
-
-// awaitedCloud says that the cloud is not ready; "" where it is.
-func (o outcome) awaitedCloud() string {
-	for _, s := range o.run.Pending {
-		if _, await := s.(plan.AwaitTargets); !await {
-			return fmt.Sprintf("the cloud is not ready to %s %s, and does not say when it is: it is asked again every %s", s.Op(), s.ID(), queue.LongestPending)
-		}
-	}
-	if o.err == nil && o.seen.Exists && !o.seen.Active {
-		return fmt.Sprintf("the cloud is setting up the load balancer, and does not say how long it takes: it is asked again every %s", queue.LongestPending)
-	}
-	return ""
-}
-
-// awaitedQuota says that a quota is used up; "" where none is.
-func (o outcome) awaitedQuota(next *records.Record) string {
-	full := slices.ContainsFunc(o.diagnostics(), func(d diag.Diagnostic) bool { return d.Reason == diag.QuotaExceeded })
-	for _, m := range next.Memory.Members {
-		full = full || slices.ContainsFunc(o.lasting(m.Rejections), func(x v1alpha1.Rejection) bool { return x.Until != nil })
-	}
-	if !full {
-		return ""
-	}
-	return fmt.Sprintf("a quota is used up: what does not fit is tried again every %s", queue.AfterRejected)
 }

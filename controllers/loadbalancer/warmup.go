@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file ends waits: a plan waits until target groups are healthy before they take over, but no
@@ -101,7 +100,7 @@ func (w *warmups) over(k lb.GroupKey, limit time.Duration, now time.Time) bool {
 
 // assumeWarm has plans take target groups for healthy that they have waited for long enough.
 func (r *Reconciler) assumeWarm(ctx context.Context, g *gather.Snapshot, seen *lb.Observed) {
-	limit := warmTimeout(g)
+	limit := g.WarmTimeout()
 	for _, group := range seen.TargetGroups {
 		limit := limit
 		if !expects(g, group.TargetGroup) {
@@ -112,14 +111,6 @@ func (r *Reconciler) assumeWarm(ctx context.Context, g *gather.Snapshot, seen *l
 			plan.AwaitTargets{Group: group.ID}.Do(seen, plan.Result{})
 		}
 	}
-}
-
-// warmTimeout returns how long the class has target groups waited for.
-func warmTimeout(g *gather.Snapshot) time.Duration {
-	if t := g.Class.WarmTimeout; t != nil {
-		return t.Duration
-	}
-	return settings.DefaultWarmTimeout
 }
 
 // expects reports whether anything may be on its way to being healthy in a target group: there is

@@ -1,0 +1,125 @@
+package loadbalancer
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file records what the next compilation needs to know.
+
+// learn notes what the next compilation needs to know. What was rejected by a cloud that could do
+// something else is to be tried again.
+func (o outcome) learn(next *records.Record, now time.Time) {
+	for i := range next.Memory.Members {
+		m := &next.Memory.Members[i]
+		m.Rejections = slices.DeleteFunc(m.Rejections, func(r v1alpha1.Rejection) bool {
+			return r.Capabilities != "" && r.Capabilities != digestOf(o.caps)
+		})
+	}
+	next.Memory.Rules = nil
+	if o.snap.Class.UnknownRules == v1alpha1.UnknownRulesKeep {
+		next.Memory.Rules = ownRules(o.seen, o.built.LoadBalancer, o.strangers)
+	}
+	served := o.served()
+	if served && len(o.snap.Members) > 0 {
+		next.Memory.Class = o.snap.Class.DeepCopy()
+	}
+	o.learnCertificates(&next.Memory)
+	o.learnCloudCertificates(&next.Memory)
+	o.learnClients(&next.Memory)
+	o.learnOwners(&next.Memory, now)
+	refused, ended := o.refused(), o.ended()
+	for _, m := range o.snap.Members {
+		if m.Leaving {
+			continue
+		}
+		known := records.MemberOf(next, m.Owner.String()) // hold enrolled it
+		o.learnRejections(m, known, now)
+		if served {
+			known.Rejections = o.lasting(known.Rejections) // what has ended was tried, and is there
+		}
+		switch {
+		case served && ended[m.Source()] && !slices.ContainsFunc(o.built.Table.Members, func(by routing.Owner) bool { return by.String() == m.Owner.String() }):
+			known.Served, known.LastAccepted = false, nil
+		case !o.seen.Exists && o.complete():
+			known.Served = false // there is no load balancer for it
+		case served && !refused[m.Source()]:
+			learnVersion(m, known, now)
+		}
+	}
+}
+
+// learnCertificates notes which certificates the cloud has of Secrets, even where not all of the
+// plan was done.
+func (o outcome) learnCertificates(known *v1alpha1.Memory) {
+	held := model.Held(o.built.LoadBalancer, o.seen, o.snap.Memory.Certificates)
+	known.Certificates = nil
+	for _, secret := range slices.Sorted(maps.Keys(held)) {
+		known.Certificates = append(known.Certificates, v1alpha1.SecretCertificate{Secret: secret, ID: string(held[secret])})
+	}
+}
+
+// learnCloudCertificates notes which certificates of the cloud's own were chosen for which hosts.
+func (o outcome) learnCloudCertificates(known *v1alpha1.Memory) {
+	shown := model.CloudCertificates(o.built.Table, o.seen)
+	known.CloudCertificates = nil
+	for _, id := range slices.Sorted(maps.Keys(shown)) {
+		known.CloudCertificates = append(known.CloudCertificates, v1alpha1.CloudCertificate{ID: string(id), Hosts: shown[id]})
+	}
+}
+
+// learnClients notes which clients of Secrets the cloud has users sign in with.
+func (o outcome) learnClients(known *v1alpha1.Memory) {
+	held := model.Clients(o.built.LoadBalancer, o.seen, o.snap.Memory.Clients)
+	known.Clients = nil
+	for _, secret := range slices.Sorted(maps.Keys(held)) {
+		known.Clients = append(known.Clients, v1alpha1.SecretClient{Secret: secret, ID: held[secret]})
+	}
+}
+
+// learnVersion notes that a member's present version is served.
+func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
+	known.Served = true
+	version := ingress.Accept(m.Ingress)
+	if known.LastAccepted == nil || !equality.Semantic.DeepEqual(ingress.Accepted{Annotations: known.LastAccepted.Annotations, Spec: known.LastAccepted.Spec}, version) {
+		known.LastAccepted = &v1alpha1.AcceptedVersion{At: metav1.NewTime(now).Rfc3339Copy(), Created: m.CreationTimestamp, Annotations: version.Annotations, Spec: version.Spec}
+		known.Forgotten = false
+	}
+}
+
+// refused are the members whose present version was left out.
+func (o outcome) refused() map[diag.Source]bool {
+	out := map[diag.Source]bool{}
+	for _, d := range o.built.Diagnostics {
+		if d.Reason == diag.QuotaExceeded && d.Severity != diag.Error {
+			continue // it is served, by fewer targets than there are
+		}
+		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing, diag.WebACLDiffers, diag.NameTaken, diag.SettingsRefused}, d.Reason) ||
+			d.Severity == diag.Error && slices.Contains([]diag.Reason{diag.AnnotationForeign, diag.AnnotationMisplaced, diag.NodesUnread}, d.Reason) {
+			out[d.Source.At("")] = true
+		}
+	}
+	return out
+}
+
+// ended are the members of which the class does not permit any more what was served.
+func (o outcome) ended() map[diag.Source]bool {
+	out := map[diag.Source]bool{}
+	for _, d := range o.built.Diagnostics {
+		if d.Reason == diag.ConsentWithdrawn && d.Severity == diag.Error {
+			out[d.Source.At("")] = true
+		}
+	}
+	return out
+}

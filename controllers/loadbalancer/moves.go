@@ -1,0 +1,60 @@
+package loadbalancer
+
+import (
+	"cmp"
+	"time"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file ends the moves of Ingresses from one load balancer to another.
+
+// endMoves forgets where members came from, once clients have had the time to follow. It returns
+// the load balancers that they may leave now, and how long the next one still has. A member that
+// has moved on from here has taken with it, or not, what else it was leaving: that one is to see
+// for itself.
+func (o outcome) endMoves(next *records.Record, now time.Time) (ended []lb.Key, wait time.Duration) {
+	grace := o.snap.Class.Grace()
+	for _, m := range o.snap.Record.Memory.Members {
+		if m.Previous != "" && records.MemberOf(next, m.Ingress) == nil {
+			ended = append(ended, left(m)...)
+		}
+	}
+	for i := range next.Memory.Members {
+		m := &next.Memory.Members[i]
+		if m.Previous == "" || m.PublishedAt == nil {
+			continue
+		}
+		if left := m.PublishedAt.Add(grace).Sub(now); left > 0 {
+			wait = min(left, cmp.Or(wait, left))
+			continue
+		}
+		ended = append(ended, left(*m)...)
+		m.Previous, m.Earlier = "", nil
+	}
+	return ended, wait
+}
+
+// untilLetGo is when the grace of the first member ends that is not ours any more; 0 if there is
+// none.
+func (o outcome) untilLetGo(next *records.Record, now time.Time) (wait time.Duration) {
+	for _, m := range o.snap.Members {
+		if known := records.MemberOf(next, m.Owner.String()); m.Departing && known != nil && known.DepartedAt != nil {
+			left := known.DepartedAt.Add(o.snap.Class.Grace()).Sub(now)
+			wait = queue.Sooner(wait, max(left, queue.AfterConflict))
+		}
+	}
+	return wait
+}
+
+// left are the load balancers that a member has left for this one.
+func left(m v1alpha1.MemberMemory) []lb.Key {
+	out := []lb.Key{lb.Key(m.Previous)}
+	for _, key := range m.Earlier {
+		out = append(out, lb.Key(key))
+	}
+	return out
+}

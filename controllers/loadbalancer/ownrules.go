@@ -1,0 +1,33 @@
+package loadbalancer
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// This file finds the rules of a load balancer that this operator has made.
+
+// ownRules returns the digests of the rules that exist, or were about to be made, without foreign
+// ones.
+func ownRules(seen *lb.Observed, want lb.LoadBalancer, foreign []plan.Stranger) []string {
+	var out []string
+	add := func(port int32, r lb.Rule) {
+		if !slices.ContainsFunc(foreign, func(s plan.Stranger) bool { return s.Port == port && s.Key() == r.Key() }) {
+			out = append(out, plan.RuleDigest(port, r))
+		}
+	}
+	for _, there := range seen.Listeners {
+		for _, r := range there.Rules {
+			add(there.Port, r.Rule)
+		}
+	}
+	for _, wanted := range want.Listeners {
+		for _, r := range wanted.Rules {
+			add(wanted.Port, r)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,36 @@
+package loadbalancer
+
+import (
+	"fmt"
+	"time"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
+)
+
+// This file says what a plan that is not carried out waits for.
+
+// withholding says to people what a plan that is not carried out waits for.
+func (o outcome) withholding() string {
+	switch o.withheld {
+	case v1alpha1.ReasonReadOnly:
+		return "this operator only plans"
+	case v1alpha1.ReasonRecordLost:
+		return lossMessage(o.snap)
+	case v1alpha1.ReasonDisputed:
+		return o.dispute.String()
+	case v1alpha1.ReasonVanished:
+		return "an Ingress has vanished of which no version is remembered that could be served on"
+	case v1alpha1.ReasonPaused:
+		return o.snap.PausedBy + " says that nothing is to be changed"
+	default:
+		return "so much would be deleted that a second reading has to confirm it"
+	}
+}
+
+// lossMessage says that nothing is changed, and until when.
+func lossMessage(g *gather.Snapshot) string {
+	at := g.Record.Memory.LostAt.UTC().Format(time.RFC3339)
+	return fmt.Sprintf("the LoadBalancer was gone while the load balancer existed, and a pause with it: nothing is changed for --vanished-grace, "+
+		"or until the annotation %s=%s, or a later time that is over, confirms it", v1alpha1.ConfirmVanishedAnnotation, at)
+}
