@@ -6,6 +6,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -39,7 +40,7 @@ func TestADoubtEndsWithTheReadingThatDoesNotShareIt(t *testing.T) {
 		{p, v1alpha1.ReasonUnconfirmed},
 	} {
 		before := r.doubts.about(key)
-		if got := r.withheld(outcome{snap: g, seen: seen, todo: step.plan}); got != step.want {
+		if got := r.withheld(outcome.Outcome{Snapshot: g, Observed: seen, Plan: step.plan}); got != step.want {
 			t.Errorf("step %d is withheld for %q, want %q", i, got, step.want)
 		}
 		if before != (i == 1 || i == 3 || i == 5) {

@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -57,7 +58,7 @@ func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed, want lb.LoadB
 		ours := plan.Among(g.Memory.Rules)
 		switch {
 		case known:
-			ours = plan.Among(ownRules(last.seen, last.want, last.foreign))
+			ours = plan.Among(outcome.OwnRules(last.seen, last.want, last.foreign))
 		case len(g.Memory.Rules) > 0:
 		case g.HasChanges() || plan.Lacks(seen, want): // rules that are not wanted may be left over from an earlier plan
 			ours = func(_ int32, r lb.Rule) bool { return ownGroups(seen, r) }

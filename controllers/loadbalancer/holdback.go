@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model/plan"
 )
 
@@ -11,26 +12,26 @@ import (
 
 // withheld is why a plan is not to be carried out, as the condition Programmed gives it; "" if it
 // is.
-func (r *Reconciler) withheld(o outcome) string {
+func (r *Reconciler) withheld(o outcome.Outcome) string {
 	why := ""
 	switch {
-	case o.todo.Empty():
+	case o.Plan.Empty():
 	case r.ReadOnly:
 		why = v1alpha1.ReasonReadOnly
-	case o.snap.PausedBy != "":
+	case o.Snapshot.PausedBy != "":
 		why = v1alpha1.ReasonPaused
-	case r.lost(o.snap, time.Now()) > 0:
+	case r.lost(o.Snapshot, time.Now()) > 0:
 		why = v1alpha1.ReasonRecordLost
-	case o.dispute != nil:
+	case o.Dispute != nil:
 		why = v1alpha1.ReasonDisputed
-	case o.snap.Unserved():
+	case o.Snapshot.Unserved():
 		why = v1alpha1.ReasonVanished
-	case plan.Suspicious(o.todo, o.seen) && !o.snap.HasChanges():
-		if r.doubts.confirm(o.todo) {
+	case plan.Suspicious(o.Plan, o.Observed) && !o.Snapshot.HasChanges():
+		if r.doubts.confirm(o.Plan) {
 			return ""
 		}
 		return v1alpha1.ReasonUnconfirmed
 	}
-	r.doubts.forget(o.snap.Key)
+	r.doubts.forget(o.Snapshot.Key)
 	return why
 }

@@ -8,6 +8,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -38,17 +39,17 @@ func (r *Reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []l
 }
 
 // preview reports what there would be to do.
-func (r *Reconciler) preview(ctx context.Context, o outcome) (reconcile.Result, error) {
-	key := o.snap.Key
+func (r *Reconciler) preview(ctx context.Context, o outcome.Outcome) (reconcile.Result, error) {
+	key := o.Snapshot.Key
 	r.forget(key) // nobody keeps it true here: others may be at work
-	next := o.record(time.Now())
-	for name := range o.snap.Departed {
+	next := o.Record(time.Now())
+	for name := range o.Snapshot.Departed {
 		if records.MemberOf(&next, name) == nil {
 			r.Directory.Release(cluster.RefFrom(cluster.KindIngress, name), key)
-			delete(o.snap.Departed, name)
+			delete(o.Snapshot.Departed, name)
 		}
 	}
-	if o.finished(&next) {
+	if o.Finished(&next) {
 		return reconcile.Result{}, r.Memories.Drop(ctx, key)
 	}
 	if _, err := next.Trim(v1alpha1.MaxSize); err != nil {

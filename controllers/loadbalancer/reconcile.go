@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -48,22 +49,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	}
 	r.assumeWarm(ctx, snap, seen) // target groups that were waited for long enough count as healthy
 	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
-	built := r.compile(snap.Snapshot, facts, seen, caps)                        // the load balancer that is wanted, and diagnostics; cannot fail
-	foreign := r.applyForeignRulePolicy(ctx, snap, seen, &built)                // rules that another writer has made
-	todo := planUnlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // the steps, in a safe order
-	o := outcome{snap: snap, caps: caps, built: built, seen: seen, todo: todo, strangers: foreign}
-	o.unread = facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
+	built := r.compile(snap.Snapshot, facts, seen, caps)                                // the load balancer that is wanted, and diagnostics; cannot fail
+	foreign := r.applyForeignRulePolicy(ctx, snap, seen, &built)                        // rules that another writer has made
+	todo := outcome.PlanUnlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // the steps, in a safe order
+	o := outcome.Outcome{Snapshot: snap, Capabilities: caps, Built: built, Observed: seen, Plan: todo, ForeignRules: foreign}
+	o.Unread = facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
 	undone := undoneSince(before, o)
-	o.dispute = r.judgeDispute(before != nil && before != seen, key, undone) // steps that another writer undoes
-	o.withheld = r.withheld(o)
-	r.Targets.Expect(key, r.Directory.Of(key), o.groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
-	if o.withheld == "" && !todo.Empty() {
+	o.Dispute = r.judgeDispute(before != nil && before != seen, key, undone) // steps that another writer undoes
+	o.Withheld = r.withheld(o)
+	r.Targets.Expect(key, r.Directory.Of(key), o.Groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
+	if o.Withheld == "" && !todo.Empty() {
 		if err := r.Memories.Keeper.Claim(ctx, key); err != nil { // where another operator has the lease, the plan ends here
 			r.forget(key)
 			return reconcile.Result{}, err
 		}
 	}
-	if o.withheld == "" {
+	if o.Withheld == "" {
 		r.carryOut(ctx, &o)
 		if !todo.Empty() {
 			r.wrote(key)
@@ -76,12 +77,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 }
 
 // carryOut carries the plan out.
-func (r *Reconciler) carryOut(ctx context.Context, o *outcome) {
+func (r *Reconciler) carryOut(ctx context.Context, o *outcome.Outcome) {
 	var done atomic.Int64
 	began := time.Now()
-	text := func(now time.Time) string { return untilDone(began, now, int(done.Load()), len(o.todo.Steps)) }
-	r.reportingWait(ctx, o.snap, text, func() {
-		o.run, o.err = providers.Run(ctx, r.Cloud, o.seen, o.todo, providers.Options{Done: func() { done.Add(1) }})
+	text := func(now time.Time) string { return untilDone(began, now, int(done.Load()), len(o.Plan.Steps)) }
+	r.reportingWait(ctx, o.Snapshot, text, func() {
+		o.Run, o.Err = providers.Run(ctx, r.Cloud, o.Observed, o.Plan, providers.Options{Done: func() { done.Add(1) }})
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/metrics"
+	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
@@ -31,53 +32,53 @@ import (
 // come back. It writes only what has changed.
 
 // report reports.
-func (r *Reconciler) report(ctx context.Context, o outcome) (reconcile.Result, error) {
-	key := o.snap.Key
+func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.Result, error) {
+	key := o.Snapshot.Key
 	logPlan(ctx, o)
 	r.account(o)
-	r.warmups.add(o.seen, o.run.Pending, o.err == nil, time.Now())
+	r.warmups.add(o.Observed, o.Run.Pending, o.Err == nil, time.Now())
 	if r.ReadOnly {
 		return r.preview(ctx, o)
 	}
-	unconfirmed := o.withheld == v1alpha1.ReasonUnconfirmed
-	if !queue.OnlyPending(o.err) || unconfirmed {
+	unconfirmed := o.Withheld == v1alpha1.ReasonUnconfirmed
+	if !queue.OnlyPending(o.Err) || unconfirmed {
 		r.forget(key) // a step may have been half done
 	}
-	r.Targets.Track(ctx, key, &o.snap.Class, o.caps, o.seen.TargetGroups)
-	next := o.record(time.Now())
-	o.learn(&next, time.Now())
+	r.Targets.Track(ctx, key, &o.Snapshot.Class, o.Capabilities, o.Observed.TargetGroups)
+	next := o.Record(time.Now())
+	o.Learn(&next, time.Now())
 	waitsNow := r.waitsFor(o, &next, time.Now())
 	setWaiting(&next, waitsNow, time.Now())
-	rejected := o.rejected(&next)
+	rejected := o.Rejected(&next)
 	var err error
 	if len(rejected) > 0 {
-		o.keepPreviousDiagnostics(&next)
+		o.KeepPreviousDiagnostics(&next)
 	} else {
-		err = r.Events.SendNew(ctx, key, o.diagnostics(), o.reportedBefore, o.snap.Addressee)
+		err = r.Events.SendNew(ctx, key, o.Diagnostics(), o.WasReported, o.Snapshot.Addressee)
 	}
 	err = errors.Join(err, r.publish(ctx, o, &next))
 	free, failure := r.releaseDeparted(ctx, o, &next)
 	err = errors.Join(err, failure)
-	ended, wait := o.endMoves(&next, time.Now())
-	if len(free) > 0 && len(o.snap.LeftOut) > 0 {
+	ended, wait := o.EndMoves(&next, time.Now())
+	if len(free) > 0 && len(o.Snapshot.LeftOut) > 0 {
 		ended = append(ended, key) // there is room for others now
 	}
-	wait = queue.Sooner(wait, queue.Sooner(o.untilLetGo(&next, time.Now()), untilFree(&next, time.Now())))
+	wait = queue.Sooner(wait, queue.Sooner(o.UntilLetGo(&next, time.Now()), outcome.UntilFree(&next, time.Now())))
 	wait = queue.Sooner(wait, r.untilVanishedGo(&next, time.Now()))
-	wait = queue.Sooner(wait, rereads(o.seen))
-	if o.unread {
+	wait = queue.Sooner(wait, rereads(o.Observed))
+	if o.Unread {
 		wait = queue.Sooner(wait, cluster.RetryUnread)
 	}
-	if left := r.lost(o.snap, time.Now()); left > 0 {
+	if left := r.lost(o.Snapshot, time.Now()); left > 0 {
 		wait = queue.Sooner(wait, max(left, queue.AfterConflict))
 	}
-	if o.dispute != nil {
-		wait = queue.Sooner(wait, max(time.Until(o.dispute.Until), queue.AfterConflict))
+	if o.Dispute != nil {
+		wait = queue.Sooner(wait, max(time.Until(o.Dispute.Until), queue.AfterConflict))
 	}
 	if slices.ContainsFunc(waitsNow, func(w reasonToWait) bool { return w.reason == v1alpha1.ReasonRateLimited }) {
 		wait = queue.Sooner(wait, untilSeenOver)
 	}
-	if o.finished(&next) && err == nil {
+	if o.Finished(&next) && err == nil {
 		r.gone(key)
 		r.Disputes.Forget(key)
 		r.writes.forget(key)
@@ -93,7 +94,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 		r.Awaken(ctx, append(ended, r.Memories.SameName(key)...)) // the name is free
 		return reconcile.Result{}, err
 	}
-	if !o.seen.Exists && len(o.snap.Departed) == 0 && (len(o.snap.Members) == 0 || o.complete() && err == nil) {
+	if !o.Observed.Exists && len(o.Snapshot.Departed) == 0 && (len(o.Snapshot.Members) == 0 || o.Complete() && err == nil) {
 		next.Address, next.IPs = "", nil // no Ingress has it in its status any more
 	}
 	forgotten := r.keep(ctx, key, &next)
@@ -105,31 +106,31 @@ func (r *Reconciler) report(ctx context.Context, o outcome) (reconcile.Result, e
 	switch {
 	case err == nil && len(rejected) > 0, err == nil && unconfirmed:
 		return reconcile.Result{RequeueAfter: queue.AfterConflict}, nil
-	case err == nil && o.err == nil && o.seen.Exists && !o.seen.Active:
+	case err == nil && o.Err == nil && o.Observed.Exists && !o.Observed.Active:
 		return reconcile.Result{RequeueAfter: queue.AfterPending}, nil
-	case err == nil && o.err == nil && (records.HasRejections(&next) || o.lacking()):
-		return reconcile.Result{RequeueAfter: queue.Sooner(wait, untilTried(&next, time.Now()))}, nil
-	case err == nil && o.err == nil:
+	case err == nil && o.Err == nil && (records.HasRejections(&next) || o.LacksCloudObjects()):
+		return reconcile.Result{RequeueAfter: queue.Sooner(wait, outcome.UntilTried(&next, time.Now()))}, nil
+	case err == nil && o.Err == nil:
 		return reconcile.Result{RequeueAfter: queue.Sooner(wait, r.again(key))}, nil // to see whether the cloud has drifted
 	}
-	return reconcile.Result{RequeueAfter: wait}, errors.Join(o.err, err)
+	return reconcile.Result{RequeueAfter: wait}, errors.Join(o.Err, err)
 }
 
 // account counts the plan, and how long what changed has taken if the cloud has it. What a plan is
 // withheld for is not late.
-func (r *Reconciler) account(o outcome) {
-	key := o.snap.Key
-	r.awaited.set(key, o.run.Pending)
-	if !o.todo.Empty() {
+func (r *Reconciler) account(o outcome.Outcome) {
+	key := o.Snapshot.Key
+	r.awaited.set(key, o.Run.Pending)
+	if !o.Plan.Empty() {
 		r.Metrics.Plans.WithLabelValues(resultOf(o)).Inc()
 	}
-	if !o.todo.Empty() && o.withheld == "" {
+	if !o.Plan.Empty() && o.Withheld == "" {
 		r.backlog.Worked(key)
 	}
-	if o.withheld == "" && !(o.served() && o.seen.Active == o.seen.Exists) {
+	if o.Withheld == "" && !(o.Served() && o.Observed.Active == o.Observed.Exists) {
 		return
 	}
-	if took, worked := r.backlog.Met(key); worked && o.withheld == "" {
+	if took, worked := r.backlog.Met(key); worked && o.Withheld == "" {
 		r.Metrics.Took(queue.BalancersLoop)(took)
 	}
 }
@@ -142,7 +143,7 @@ func (r *Reconciler) reportUnreadableCloud(ctx context.Context, snap *gather.Sna
 	}
 	next.Conditions = slices.Clone(next.Conditions)
 	next.LastError = printable.Shorten(failure.Error())
-	setConditions(&next, conditionsAfter(failure), time.Now())
+	outcome.SetConditions(&next, outcome.ConditionsAfter(failure), time.Now())
 	setWaiting(&next, r.waitsBlindly(snap, failure, time.Now()), time.Now())
 	return reconcile.Result{}, errors.Join(failure, r.keep(ctx, snap.Key, &next))
 }
@@ -168,15 +169,15 @@ func (r *Reconciler) lookAfter(ctx context.Context, ingresses []string) {
 	}
 }
 
-func logPlan(ctx context.Context, o outcome) {
-	if o.withheld != "" {
+func logPlan(ctx context.Context, o outcome.Outcome) {
+	if o.Withheld != "" {
 		return
 	}
 	l := log.FromContext(ctx)
-	if o.run.Done > 0 {
-		l.Info("changed the load balancer", "plan", o.todo.Counts(), "steps", len(o.todo.Steps), "done", o.run.Done)
+	if o.Run.Done > 0 {
+		l.Info("changed the load balancer", "plan", o.Plan.Counts(), "steps", len(o.Plan.Steps), "done", o.Run.Done)
 	}
-	for _, s := range o.todo.Print() {
+	for _, s := range o.Plan.Print() {
 		l.V(1).Info("step", "op", s.Op, "id", s.ID, "detail", s.Detail)
 	}
 }
@@ -184,33 +185,33 @@ func logPlan(ctx context.Context, o outcome) {
 // publish writes where each member is reached, once everything that it asks for is there. A member
 // of which nothing is served has no address. Where the cloud refuses a step, members that have an
 // address are told on which of their ports that is.
-func (r *Reconciler) publish(ctx context.Context, o outcome, next *records.Record) error {
-	gone := !o.seen.Exists && o.complete()
-	there := o.seen.Exists && o.seen.Active
-	served := there && o.served()
-	refused := there && o.withheld == "" && !queue.OnlyPending(o.err)
+func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *records.Record) error {
+	gone := !o.Observed.Exists && o.Complete()
+	there := o.Observed.Exists && o.Observed.Active
+	served := there && o.Served()
+	refused := there && o.Withheld == "" && !queue.OnlyPending(o.Err)
 	if !gone && !served && !refused {
 		return nil
 	}
-	if !slices.Equal(records.AddressesOf(next), records.AddressesOf(&o.snap.Record)) {
+	if !slices.Equal(records.AddressesOf(next), records.AddressesOf(&o.Snapshot.Record)) {
 		// An address that is published before it is remembered could never be taken back.
-		if err := r.keep(ctx, o.snap.Key, next); err != nil {
+		if err := r.keep(ctx, o.Snapshot.Key, next); err != nil {
 			return err
 		}
 	}
-	reach := newReach(o.seen.Address, o.built.Table, func(port int32) bool { return o.seen.Listener(port) != nil }, o.diagnostics())
+	reach := outcome.NewReach(o.Observed.Address, o.Built.Table, func(port int32) bool { return o.Observed.Listener(port) != nil }, o.Diagnostics())
 	var errs []error
-	for _, m := range o.snap.Members {
+	for _, m := range o.Snapshot.Members {
 		known := records.MemberOf(next, m.Owner.String())
 		if m.Leaving || m.Vanished || known == nil {
 			continue
 		}
-		ing := o.snap.Actual[m.Owner.String()]
+		ing := o.Snapshot.Actual[m.Owner.String()]
 		switch {
-		case !reach.serves(m) && (gone || served):
-			errs = append(errs, r.Ingresses.Unpublish(ctx, ing, slices.Concat(records.AddressesOf(&o.snap.Record), records.AddressesOf(next))))
-		case reach.serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
-			err := r.Ingresses.Publish(ctx, ing, reach.statusOf(m))
+		case !reach.Serves(m) && (gone || served):
+			errs = append(errs, r.Ingresses.Unpublish(ctx, ing, slices.Concat(records.AddressesOf(&o.Snapshot.Record), records.AddressesOf(next))))
+		case reach.Serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
+			err := r.Ingresses.Publish(ctx, ing, reach.StatusOf(m))
 			if err == nil && known.PublishedAt == nil {
 				known.PublishedAt = now()
 			}
@@ -230,20 +231,20 @@ func now() *metav1.Time {
 // for them any more, whatever state the others are in, and forgets them. It returns those that are
 // to be let go of once the record has forgotten them, too: one that is remembered when its
 // finalizer goes would be taken for one that has vanished.
-func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome, next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
-	if len(o.snap.Departed) == 0 || !o.snap.Retained() && routed(plan.Diff(o.seen, o.built.LoadBalancer, o.caps)) {
+func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome, next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
+	if len(o.Snapshot.Departed) == 0 || !o.Snapshot.Retained() && routed(plan.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)) {
 		return nil, nil
 	}
 	var errs []error
 	free = map[string]*networkingv1.Ingress{}
-	for _, name := range slices.Sorted(maps.Keys(o.snap.Departed)) {
-		ing := o.snap.Departed[name]
+	for _, name := range slices.Sorted(maps.Keys(o.Snapshot.Departed)) {
+		ing := o.Snapshot.Departed[name]
 		if err := r.partWith(ctx, o, cluster.RefFrom(cluster.KindIngress, name), ing); err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		next.Memory.Members = slices.DeleteFunc(next.Memory.Members, func(m v1alpha1.MemberMemory) bool { return m.Ingress == name })
-		delete(o.snap.Departed, name)
+		delete(o.Snapshot.Departed, name)
 		free[name] = ing
 	}
 	return free, errors.Join(errs...)
@@ -252,16 +253,16 @@ func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome, next *recor
 // partWith tells an Ingress where what served it goes on doing so, and why where its class does not
 // permit that any more, and takes the address from its status, unless another load balancer of ours
 // has it.
-func (r *Reconciler) partWith(ctx context.Context, o outcome, who cluster.Ref, ing *networkingv1.Ingress) error {
-	if ing == nil || r.elsewhere(o, who) && !o.snap.Disowned[who.String()] {
+func (r *Reconciler) partWith(ctx context.Context, o outcome.Outcome, who cluster.Ref, ing *networkingv1.Ingress) error {
+	if ing == nil || r.elsewhere(o, who) && !o.Snapshot.Disowned[who.String()] {
 		return nil
 	}
-	if d := o.protected(); d != nil {
+	if d := o.Protected(); d != nil {
 		if err := r.Events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, *d)); err != nil {
 			return err
 		}
 	}
-	if d, told := o.snap.ConsentWithdrawn[who.String()]; told {
+	if d, told := o.Snapshot.ConsentWithdrawn[who.String()]; told {
 		if err := r.Events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, d)); err != nil {
 			return err
 		}
@@ -269,22 +270,22 @@ func (r *Reconciler) partWith(ctx context.Context, o outcome, who cluster.Ref, i
 	if !ing.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	return r.Ingresses.Unpublish(ctx, ing, records.AddressesOf(&o.snap.Record))
+	return r.Ingresses.Unpublish(ctx, ing, records.AddressesOf(&o.Snapshot.Record))
 }
 
 // elsewhere reports whether other load balancers have an Ingress, too.
-func (r *Reconciler) elsewhere(o outcome, who cluster.Ref) bool {
-	return slices.ContainsFunc(r.Directory.On(who), func(k lb.Key) bool { return k != o.snap.Key })
+func (r *Reconciler) elsewhere(o outcome.Outcome, who cluster.Ref) bool {
+	return slices.ContainsFunc(r.Directory.On(who), func(k lb.Key) bool { return k != o.Snapshot.Key })
 }
 
 // release takes our finalizer from Ingresses that the record has forgotten, unless another load
 // balancer has them. What fails is tried again, for the directory goes on having it.
-func (r *Reconciler) release(ctx context.Context, o outcome, free map[string]*networkingv1.Ingress) error {
+func (r *Reconciler) release(ctx context.Context, o outcome.Outcome, free map[string]*networkingv1.Ingress) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(free)) {
 		who := cluster.RefFrom(cluster.KindIngress, name)
-		if !o.snap.AwaitingRoom[name] {
-			r.Directory.Release(who, o.snap.Key) // first: of two that release it at a time, the last one finds nobody else
+		if !o.Snapshot.AwaitingRoom[name] {
+			r.Directory.Release(who, o.Snapshot.Key) // first: of two that release it at a time, the last one finds nobody else
 		}
 		if r.elsewhere(o, who) {
 			continue
@@ -294,7 +295,7 @@ func (r *Reconciler) release(ctx context.Context, o outcome, free map[string]*ne
 			continue
 		}
 		if err := r.Ingresses.RemoveFinalizer(ctx, free[name]); err != nil {
-			r.Directory.Place(who, []lb.Key{o.snap.Key})
+			r.Directory.Place(who, []lb.Key{o.Snapshot.Key})
 			errs = append(errs, err)
 		}
 	}
@@ -343,17 +344,17 @@ func (r *Reconciler) Awaken(ctx context.Context, keys []lb.Key) {
 }
 
 // resultOf returns what came of a plan, as the metric says it.
-func resultOf(o outcome) string {
+func resultOf(o outcome.Outcome) string {
 	switch {
-	case o.withheld != "":
+	case o.Withheld != "":
 		return "withheld"
-	case queue.OnlyPending(o.err):
-		return metrics.ResultOf(o.err)
+	case queue.OnlyPending(o.Err):
+		return metrics.ResultOf(o.Err)
 	}
-	for _, err := range queue.JoinedErrors(o.err) {
+	for _, err := range queue.JoinedErrors(o.Err) {
 		if !errors.Is(err, providers.ErrPending) {
 			return metrics.ResultOf(err)
 		}
 	}
-	return metrics.ResultOf(o.err)
+	return metrics.ResultOf(o.Err)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -25,12 +26,12 @@ type writes struct {
 // undoneSince returns the steps of a plan that would not be needed if the cloud had what it had
 // before the last observation: another writer has undone them, or the observation does not find
 // them yet. It returns none where nothing was observed anew.
-func undoneSince(before *lb.Observed, o outcome) []string {
-	if before == nil || before == o.seen || o.todo.Empty() {
+func undoneSince(before *lb.Observed, o outcome.Outcome) []string {
+	if before == nil || before == o.Observed || o.Plan.Empty() {
 		return nil
 	}
-	needed := stepsOf(planUnlessRetained(o.snap, plan.Diff(before, o.built.LoadBalancer, o.caps)))
-	return slices.DeleteFunc(stepsOf(o.todo), func(s string) bool { return slices.Contains(needed, s) })
+	needed := stepsOf(outcome.PlanUnlessRetained(o.Snapshot, plan.Diff(before, o.Built.LoadBalancer, o.Capabilities)))
+	return slices.DeleteFunc(stepsOf(o.Plan), func(s string) bool { return slices.Contains(needed, s) })
 }
 
 // judgeDispute returns the dispute about a load balancer, of which an observation has found some

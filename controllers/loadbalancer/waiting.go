@@ -15,6 +15,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/waits"
@@ -110,7 +111,7 @@ func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 	why = slices.DeleteFunc(slices.Clone(why), func(w reasonToWait) bool { return now.Sub(w.since) < waits.LongWait })
 	if len(why) == 0 {
 		if before != nil && before.Status == metav1.ConditionTrue {
-			c := condition(v1alpha1.ConditionWaiting, false, v1alpha1.ReasonNotWaiting, "")
+			c := outcome.Condition(v1alpha1.ConditionWaiting, false, v1alpha1.ReasonNotWaiting, "")
 			c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
 			putCondition(r, c)
 		}
@@ -123,7 +124,7 @@ func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 	for _, w := range why {
 		texts = append(texts, w.text)
 	}
-	c := condition(v1alpha1.ConditionWaiting, true, why[0].reason, strings.Join(texts, "; "))
+	c := outcome.Condition(v1alpha1.ConditionWaiting, true, why[0].reason, strings.Join(texts, "; "))
 	c.LastTransitionTime = metav1.NewTime(why[0].since).Rfc3339Copy()
 	putCondition(r, c)
 }
@@ -138,16 +139,16 @@ func putCondition(r *records.Record, c metav1.Condition) {
 }
 
 // waitsFor is what a load balancer waits for after a reconcile, and notes it.
-func (r *Reconciler) waitsFor(o outcome, next *records.Record, now time.Time) []reasonToWait {
-	key := o.snap.Key
+func (r *Reconciler) waitsFor(o outcome.Outcome, next *records.Record, now time.Time) []reasonToWait {
+	key := o.Snapshot.Key
 	texts := map[string]string{
-		v1alpha1.ReasonTargetHealth: o.awaitedTargets(r.warmups.first(key)),
-		v1alpha1.ReasonCloud:        o.awaitedCloud(),
-		v1alpha1.ReasonQuota:        o.awaitedQuota(next),
-		v1alpha1.ReasonThrottled:    throttled(o.err),
+		v1alpha1.ReasonTargetHealth: o.AwaitedTargets(r.warmups.first(key)),
+		v1alpha1.ReasonCloud:        o.AwaitedCloud(),
+		v1alpha1.ReasonQuota:        o.AwaitedQuota(next),
+		v1alpha1.ReasonThrottled:    throttled(o.Err),
 	}
-	out := r.held(o.snap, texts, now)
-	if r.Waits.UnderWay(key, v1alpha1.ReasonRateLimited) || o.err != nil {
+	out := r.held(o.Snapshot, texts, now)
+	if r.Waits.UnderWay(key, v1alpha1.ReasonRateLimited) || o.Err != nil {
 		if since := r.Waits.Since(key, v1alpha1.ReasonRateLimited); !since.IsZero() {
 			out = append(out, reasonToWait{v1alpha1.ReasonRateLimited, waitsForRate, since})
 		}

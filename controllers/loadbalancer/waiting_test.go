@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/waits"
@@ -60,16 +61,16 @@ func pacedRun(t *testing.T, steps int) (saved []records.Record, told *metav1.Con
 		t.Fatal(err)
 	}
 	r.Cloud = providers.InTurns(clerk{}, 1, 1)
-	o := outcome{snap: &gather.Snapshot{Record: before}, seen: &lb.Observed{Key: key}}
-	o.snap.Key = key
+	o := outcome.Outcome{Snapshot: &gather.Snapshot{Record: before}, Observed: &lb.Observed{Key: key}}
+	o.Snapshot.Key = key
 	for range steps {
-		o.todo.Steps = append(o.todo.Steps, plan.Planned{Step: plan.CreateTargetGroup{}})
+		o.Plan.Steps = append(o.Plan.Steps, plan.Planned{Step: plan.CreateTargetGroup{}})
 	}
 	r.carryOut(r.Waits.OfCalls(t.Context(), key), &o)
-	if o.err != nil {
-		t.Fatal(o.err)
+	if o.Err != nil {
+		t.Fatal(o.Err)
 	}
-	return kept.saved, meta.FindStatusCondition(o.snap.Record.Conditions, v1alpha1.ConditionWaiting)
+	return kept.saved, meta.FindStatusCondition(o.Snapshot.Record.Conditions, v1alpha1.ConditionWaiting)
 }
 
 // 104 s of waiting for the cloud's rate are told once, with since when and about how long.
@@ -110,9 +111,9 @@ func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 		g.Key = key
 		var changes []string
 		reconcile := func(err error, pending ...plan.Step) {
-			o := outcome{snap: g, seen: &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "shop/web:80"}}}}, err: err, run: providers.Outcome{Pending: pending}}
+			o := outcome.Outcome{Snapshot: g, Observed: &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "shop/web:80"}}}}, Err: err, Run: providers.Outcome{Pending: pending}}
 			next := *g.Record.DeepCopy()
-			r.warmups.add(o.seen, pending, err == nil, time.Now())
+			r.warmups.add(o.Observed, pending, err == nil, time.Now())
 			setWaiting(&next, r.waitsFor(o, &next, time.Now()), time.Now())
 			if !equality.Semantic.DeepEqual(g.Record, next) {
 				c := meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionWaiting)

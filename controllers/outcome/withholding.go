@@ -1,4 +1,4 @@
-package loadbalancer
+package outcome
 
 import (
 	"fmt"
@@ -11,18 +11,18 @@ import (
 // This file says what a plan that is not carried out waits for.
 
 // withholding says to people what a plan that is not carried out waits for.
-func (o outcome) withholding() string {
-	switch o.withheld {
+func (o Outcome) withholding() string {
+	switch o.Withheld {
 	case v1alpha1.ReasonReadOnly:
 		return "this operator only plans"
 	case v1alpha1.ReasonRecordLost:
-		return lossMessage(o.snap)
+		return lossMessage(o.Snapshot)
 	case v1alpha1.ReasonDisputed:
-		return o.dispute.String()
+		return o.Dispute.String()
 	case v1alpha1.ReasonVanished:
 		return "an Ingress has vanished of which no version is remembered that could be served on"
 	case v1alpha1.ReasonPaused:
-		return o.snap.PausedBy + " says that nothing is to be changed"
+		return o.Snapshot.PausedBy + " says that nothing is to be changed"
 	default:
 		return "so much would be deleted that a second reading has to confirm it"
 	}

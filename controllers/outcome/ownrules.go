@@ -1,4 +1,4 @@
-package loadbalancer
+package outcome
 
 import (
 	"slices"
@@ -9,9 +9,9 @@ import (
 
 // This file finds the rules of a load balancer that this operator has made.
 
-// ownRules returns the digests of the rules that exist, or were about to be made, without foreign
+// OwnRules returns the digests of the rules that exist, or were about to be made, without foreign
 // ones.
-func ownRules(seen *lb.Observed, want lb.LoadBalancer, foreign []plan.Stranger) []string {
+func OwnRules(seen *lb.Observed, want lb.LoadBalancer, foreign []plan.Stranger) []string {
 	var out []string
 	add := func(port int32, r lb.Rule) {
 		if !slices.ContainsFunc(foreign, func(s plan.Stranger) bool { return s.Port == port && s.Key() == r.Key() }) {

@@ -1,4 +1,4 @@
-package loadbalancer
+package outcome
 
 import (
 	"maps"
@@ -18,29 +18,29 @@ import (
 
 // This file records what the next compilation needs to know.
 
-// learn notes what the next compilation needs to know. What was rejected by a cloud that could do
+// Learn notes what the next compilation needs to know. What was rejected by a cloud that could do
 // something else is to be tried again.
-func (o outcome) learn(next *records.Record, now time.Time) {
+func (o Outcome) Learn(next *records.Record, now time.Time) {
 	for i := range next.Memory.Members {
 		m := &next.Memory.Members[i]
 		m.Rejections = slices.DeleteFunc(m.Rejections, func(r v1alpha1.Rejection) bool {
-			return r.Capabilities != "" && r.Capabilities != digestOf(o.caps)
+			return r.Capabilities != "" && r.Capabilities != digestOf(o.Capabilities)
 		})
 	}
 	next.Memory.Rules = nil
-	if o.snap.Class.UnknownRules == v1alpha1.UnknownRulesKeep {
-		next.Memory.Rules = ownRules(o.seen, o.built.LoadBalancer, o.strangers)
+	if o.Snapshot.Class.UnknownRules == v1alpha1.UnknownRulesKeep {
+		next.Memory.Rules = OwnRules(o.Observed, o.Built.LoadBalancer, o.ForeignRules)
 	}
-	served := o.served()
-	if served && len(o.snap.Members) > 0 {
-		next.Memory.Class = o.snap.Class.DeepCopy()
+	served := o.Served()
+	if served && len(o.Snapshot.Members) > 0 {
+		next.Memory.Class = o.Snapshot.Class.DeepCopy()
 	}
 	o.learnCertificates(&next.Memory)
 	o.learnCloudCertificates(&next.Memory)
 	o.learnClients(&next.Memory)
 	o.learnOwners(&next.Memory, now)
 	refused, ended := o.refused(), o.ended()
-	for _, m := range o.snap.Members {
+	for _, m := range o.Snapshot.Members {
 		if m.Leaving {
 			continue
 		}
@@ -50,9 +50,9 @@ func (o outcome) learn(next *records.Record, now time.Time) {
 			known.Rejections = o.lasting(known.Rejections) // what has ended was tried, and is there
 		}
 		switch {
-		case served && ended[m.Source()] && !slices.ContainsFunc(o.built.Table.Members, func(by routing.Owner) bool { return by.String() == m.Owner.String() }):
+		case served && ended[m.Source()] && !slices.ContainsFunc(o.Built.Table.Members, func(by routing.Owner) bool { return by.String() == m.Owner.String() }):
 			known.Served, known.LastAccepted = false, nil
-		case !o.seen.Exists && o.complete():
+		case !o.Observed.Exists && o.Complete():
 			known.Served = false // there is no load balancer for it
 		case served && !refused[m.Source()]:
 			learnVersion(m, known, now)
@@ -62,8 +62,8 @@ func (o outcome) learn(next *records.Record, now time.Time) {
 
 // learnCertificates notes which certificates the cloud has of Secrets, even where not all of the
 // plan was done.
-func (o outcome) learnCertificates(known *v1alpha1.Memory) {
-	held := model.Held(o.built.LoadBalancer, o.seen, o.snap.Memory.Certificates)
+func (o Outcome) learnCertificates(known *v1alpha1.Memory) {
+	held := model.Held(o.Built.LoadBalancer, o.Observed, o.Snapshot.Memory.Certificates)
 	known.Certificates = nil
 	for _, secret := range slices.Sorted(maps.Keys(held)) {
 		known.Certificates = append(known.Certificates, v1alpha1.SecretCertificate{Secret: secret, ID: string(held[secret])})
@@ -71,8 +71,8 @@ func (o outcome) learnCertificates(known *v1alpha1.Memory) {
 }
 
 // learnCloudCertificates notes which certificates of the cloud's own were chosen for which hosts.
-func (o outcome) learnCloudCertificates(known *v1alpha1.Memory) {
-	shown := model.CloudCertificates(o.built.Table, o.seen)
+func (o Outcome) learnCloudCertificates(known *v1alpha1.Memory) {
+	shown := model.CloudCertificates(o.Built.Table, o.Observed)
 	known.CloudCertificates = nil
 	for _, id := range slices.Sorted(maps.Keys(shown)) {
 		known.CloudCertificates = append(known.CloudCertificates, v1alpha1.CloudCertificate{ID: string(id), Hosts: shown[id]})
@@ -80,8 +80,8 @@ func (o outcome) learnCloudCertificates(known *v1alpha1.Memory) {
 }
 
 // learnClients notes which clients of Secrets the cloud has users sign in with.
-func (o outcome) learnClients(known *v1alpha1.Memory) {
-	held := model.Clients(o.built.LoadBalancer, o.seen, o.snap.Memory.Clients)
+func (o Outcome) learnClients(known *v1alpha1.Memory) {
+	held := model.Clients(o.Built.LoadBalancer, o.Observed, o.Snapshot.Memory.Clients)
 	known.Clients = nil
 	for _, secret := range slices.Sorted(maps.Keys(held)) {
 		known.Clients = append(known.Clients, v1alpha1.SecretClient{Secret: secret, ID: held[secret]})
@@ -99,9 +99,9 @@ func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time)
 }
 
 // refused are the members whose present version was left out.
-func (o outcome) refused() map[diag.Source]bool {
+func (o Outcome) refused() map[diag.Source]bool {
 	out := map[diag.Source]bool{}
-	for _, d := range o.built.Diagnostics {
+	for _, d := range o.Built.Diagnostics {
 		if d.Reason == diag.QuotaExceeded && d.Severity != diag.Error {
 			continue // it is served, by fewer targets than there are
 		}
@@ -114,9 +114,9 @@ func (o outcome) refused() map[diag.Source]bool {
 }
 
 // ended are the members of which the class does not permit any more what was served.
-func (o outcome) ended() map[diag.Source]bool {
+func (o Outcome) ended() map[diag.Source]bool {
 	out := map[diag.Source]bool{}
-	for _, d := range o.built.Diagnostics {
+	for _, d := range o.Built.Diagnostics {
 		if d.Reason == diag.ConsentWithdrawn && d.Severity == diag.Error {
 			out[d.Source.At("")] = true
 		}

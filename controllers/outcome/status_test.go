@@ -1,4 +1,4 @@
-package loadbalancer
+package outcome
 
 import (
 	"regexp"
@@ -66,9 +66,9 @@ func TestPortsSayWhatKeepsThemFromBeingServed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			m, built := memberWith(t, func(i *networkingv1.Ingress) { i.Annotations["fairlead.dev/listen-ports"] = c.ports })
-			reach := newReach(lb.Address{Hostname: "lb.test"}, built.Table, func(int32) bool { return true }, c.found)
+			reach := NewReach(lb.Address{Hostname: "lb.test"}, built.Table, func(int32) bool { return true }, c.found)
 			got := map[int32]string{}
-			for _, p := range reach.statusOf(m)[0].Ports {
+			for _, p := range reach.StatusOf(m)[0].Ports {
 				got[p.Port] = ""
 				if p.Error != nil {
 					got[p.Port] = *p.Error
@@ -112,7 +112,7 @@ func TestWhatIsNotServedHasNoAddress(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			m, built := memberWith(t, c.edit)
-			if got := newReach(lb.Address{}, built.Table, c.open, nil).serves(m); got != c.want {
+			if got := NewReach(lb.Address{}, built.Table, c.open, nil).Serves(m); got != c.want {
 				t.Errorf("it is served: %v", got)
 			}
 		})

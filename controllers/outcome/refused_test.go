@@ -1,4 +1,4 @@
-package loadbalancer
+package outcome
 
 import (
 	"fmt"
@@ -29,28 +29,28 @@ func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 		Ingress: &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}},
 		Owner:   routing.Owner{Namespace: "shop", Name: "web"},
 	}
-	o := outcome{seen: &lb.Observed{}}
+	o := Outcome{Observed: &lb.Observed{}}
 	const many = 9
 	for i := range many {
 		m.Spec.TLS = append(m.Spec.TLS, networkingv1.IngressTLS{SecretName: fmt.Sprint("tls-", i)})
-		o.run.Rejections = append(o.run.Rejections, providers.Rejection{
+		o.Run.Rejections = append(o.Run.Rejections, providers.Rejection{
 			Step: plan.ImportCertificate{Certificate: lb.Certificate{ID: lb.CertificateID(fmt.Sprint("sha256:", i))}},
 			Err:  fmt.Errorf("importing certificate %d: %w", i, providers.ErrNoRoom),
 		})
-		o.run.Rejections[i].Origin = append(o.run.Rejections[i].Origin, m.Source().At(fmt.Sprintf("spec.tls[%d].secretName", i)))
+		o.Run.Rejections[i].Origin = append(o.Run.Rejections[i].Origin, m.Source().At(fmt.Sprintf("spec.tls[%d].secretName", i)))
 	}
-	o.snap = &gather.Snapshot{Snapshot: ingress.Snapshot{Members: []ingress.Member{m}}, ReadAt: now}
-	o.snap.Record.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/web"}}
+	o.Snapshot = &gather.Snapshot{Snapshot: ingress.Snapshot{Members: []ingress.Member{m}}, ReadAt: now}
+	o.Snapshot.Record.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/web"}}
 
-	next := *o.snap.Record.DeepCopy()
+	next := *o.Snapshot.Record.DeepCopy()
 	o.learnRejections(m, &next.Memory.Members[0], now)
 	if learned := next.Memory.Members[0].Rejections; len(learned) != many {
 		t.Fatalf("%d of %d are remembered", len(learned), many)
 	}
-	if len(o.rejected(&next)) != 1 {
+	if len(o.Rejected(&next)) != 1 {
 		t.Error("that is no news")
 	}
-	if got := untilTried(&next, now.Add(3*time.Minute)); got != 7*time.Minute {
+	if got := UntilTried(&next, now.Add(3*time.Minute)); got != 7*time.Minute {
 		t.Errorf("the next attempt is in %s", got)
 	}
 	for when, want := range map[time.Duration]int{9 * time.Minute: many, 10 * time.Minute: 0} {
@@ -59,14 +59,14 @@ func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 		}
 	}
 
-	o.snap.Record = *next.DeepCopy()
+	o.Snapshot.Record = *next.DeepCopy()
 	o.learnRejections(m, &next.Memory.Members[0], now.Add(time.Minute))
-	if len(o.rejected(&next)) > 0 {
+	if len(o.Rejected(&next)) > 0 {
 		t.Error("what is refused while it is known to be is news")
 	}
-	o.snap.ReadAt = now.Add(11 * time.Minute)
-	o.learnRejections(m, &next.Memory.Members[0], o.snap.ReadAt)
-	if len(o.rejected(&next)) != 1 || untilTried(&next, o.snap.ReadAt) != 10*time.Minute {
+	o.Snapshot.ReadAt = now.Add(11 * time.Minute)
+	o.learnRejections(m, &next.Memory.Members[0], o.Snapshot.ReadAt)
+	if len(o.Rejected(&next)) != 1 || UntilTried(&next, o.Snapshot.ReadAt) != 10*time.Minute {
 		t.Error("what is refused when it is tried again does not wait as long again")
 	}
 }
@@ -77,7 +77,7 @@ func TestARefusalOfBeforeStays(t *testing.T) {
 	if got := records.MemoryOf(r, time.Now().Add(time.Hour*24*365)).Members["shop/web"].Rejections; len(got) != 1 {
 		t.Errorf("it is %v after a year", got)
 	}
-	if got := untilTried(&r, time.Now()); got != queue.AfterRejected {
+	if got := UntilTried(&r, time.Now()); got != queue.AfterRejected {
 		t.Errorf("the limits are looked at in %s", got)
 	}
 }

@@ -1,4 +1,4 @@
-package loadbalancer
+package outcome
 
 import (
 	"crypto/sha256"
@@ -40,9 +40,9 @@ type refusal struct {
 }
 
 // refusals are what was rejected because of a member.
-func (o outcome) refusals(m ingress.Member) []refusal {
+func (o Outcome) refusals(m ingress.Member) []refusal {
 	var out []refusal
-	for _, r := range o.run.Rejections {
+	for _, r := range o.Run.Rejections {
 		if source, asks := behind(r, m); asks {
 			out = append(out, refusal{
 				source: source, message: o.asBefore(m, source, printable.Shorten(r.Err.Error())), of: o.refusable(r.Step, m),
@@ -75,14 +75,14 @@ func behind(r providers.Rejection, m ingress.Member) (diag.Source, bool) {
 
 // refusable is what of a member the next compilation is to do without, so that a step is not asked
 // for again; "" where that would be of no use, or would take away what is served.
-func (o outcome) refusable(s plan.Step, m ingress.Member) string {
+func (o Outcome) refusable(s plan.Step, m ingress.Member) string {
 	switch s := s.(type) {
 	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule, plan.ModifyRule:
 		return ingress.Version(m.Ingress)
 	case plan.ImportCertificate:
-		known := o.snap.Memory.Members[m.Owner.String()]
+		known := o.Snapshot.Memory.Members[m.Owner.String()]
 		switch accepted := known.LastAccepted; {
-		case !known.Served || !secured(o.seen, m, s.Certificate) || o.succeeds(s.Certificate, m):
+		case !known.Served || !secured(o.Observed, m, s.Certificate) || o.succeeds(s.Certificate, m):
 			return string(s.Certificate.ID)
 		case accepted != nil && !equality.Semantic.DeepEqual(*accepted, ingress.Accept(m.Ingress)):
 			return ingress.Version(m.Ingress)
@@ -94,10 +94,10 @@ func (o outcome) refusable(s plan.Step, m ingress.Member) string {
 
 // succeeds reports whether the load balancer has the certificate that a member's Secret held before
 // this one.
-func (o outcome) succeeds(next lb.Certificate, m ingress.Member) bool {
+func (o Outcome) succeeds(next lb.Certificate, m ingress.Member) bool {
 	return slices.ContainsFunc(m.Spec.TLS, func(t networkingv1.IngressTLS) bool {
 		secret := m.Namespace + "/" + t.SecretName
-		return slices.Contains(next.Secrets, secret) && o.seen.Certificate(o.snap.Memory.Certificates[secret]) != nil
+		return slices.Contains(next.Secrets, secret) && o.Observed.Certificate(o.Snapshot.Memory.Certificates[secret]) != nil
 	})
 }
 
@@ -127,15 +127,15 @@ func secured(seen *lb.Observed, m ingress.Member, next lb.Certificate) bool {
 
 // asBefore is a message in the words in which it was told before, if it was: requests have other
 // IDs each time.
-func (o outcome) asBefore(m ingress.Member, source diag.Source, message string) string {
-	if known := records.MemberOf(&o.snap.Record, m.Owner.String()); known != nil {
+func (o Outcome) asBefore(m ingress.Member, source diag.Source, message string) string {
+	if known := records.MemberOf(&o.Snapshot.Record, m.Owner.String()); known != nil {
 		for _, r := range known.Rejections {
 			if queue.SameFailure(r.Message, message) {
 				return r.Message
 			}
 		}
 	}
-	for _, d := range o.snap.Record.Diagnostics {
+	for _, d := range o.Snapshot.Record.Diagnostics {
 		if d.Reason == string(diag.Rejected) && d.Source == source.String() && queue.SameFailure(d.Message, message) {
 			return d.Message
 		}
@@ -144,9 +144,9 @@ func (o outcome) asBefore(m ingress.Member, source diag.Source, message string) 
 }
 
 // unrelieved are the rejections that nothing is left out for.
-func (o outcome) unrelieved() []diag.Diagnostic {
+func (o Outcome) unrelieved() []diag.Diagnostic {
 	var out []diag.Diagnostic
-	for _, m := range o.snap.Members {
+	for _, m := range o.Snapshot.Members {
 		if m.Leaving {
 			continue
 		}
@@ -162,9 +162,9 @@ func (o outcome) unrelieved() []diag.Diagnostic {
 
 // unparked says of the parking rules that were refused that the plan went on without them. No
 // object asked for such a rule, so that none is refused for it.
-func (o outcome) unparked() []diag.Diagnostic {
+func (o Outcome) unparked() []diag.Diagnostic {
 	var out []diag.Diagnostic
-	for _, r := range o.run.Unparked {
+	for _, r := range o.Run.Unparked {
 		for _, source := range r.Origin {
 			d := diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unparked, Source: source, Message: printable.Shorten("requests go to targets that may not be healthy yet: " + r.Err.Error())}
 			if !slices.Contains(out, d) {
@@ -176,17 +176,17 @@ func (o outcome) unparked() []diag.Diagnostic {
 }
 
 // learnRejections notes what of a member was refused. What is tried again keeps its words.
-func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
+func (o Outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	most := 5 + len(m.Spec.TLS) // an author who tries more versions has seen the message; and all of the certificates
 	for _, r := range o.refusals(m) {
 		at := slices.IndexFunc(known.Rejections, func(k v1alpha1.Rejection) bool { return k.Version == r.of })
-		if r.of == "" || at >= 0 && !records.HasEnded(known.Rejections[at], o.snap.ReadAt) {
+		if r.of == "" || at >= 0 && !records.HasEnded(known.Rejections[at], o.Snapshot.ReadAt) {
 			continue
 		}
 		if at >= 0 {
 			known.Rejections = slices.Delete(known.Rejections, at, at+1)
 		}
-		fresh := v1alpha1.Rejection{Version: r.of, Message: r.message, Capabilities: digestOf(o.caps)}
+		fresh := v1alpha1.Rejection{Version: r.of, Message: r.message, Capabilities: digestOf(o.Capabilities)}
 		if r.passes {
 			fresh.Until = &metav1.Time{Time: now.Add(queue.AfterRejected).Truncate(time.Second)}
 		}
@@ -196,17 +196,17 @@ func (o outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory,
 }
 
 // lasting are the rejections that had not ended when it was looked.
-func (o outcome) lasting(all []v1alpha1.Rejection) []v1alpha1.Rejection {
-	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool { return records.HasEnded(r, o.snap.ReadAt) })
+func (o Outcome) lasting(all []v1alpha1.Rejection) []v1alpha1.Rejection {
+	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool { return records.HasEnded(r, o.Snapshot.ReadAt) })
 }
 
-// rejected are the members of which other things are refused from now on than were until now. The
+// Rejected are the members of which other things are refused from now on than were until now. The
 // next compilation goes by these, so that the rest can go on at once.
-func (o outcome) rejected(next *records.Record) []string {
+func (o Outcome) Rejected(next *records.Record) []string {
 	var out []string
 	for _, m := range next.Memory.Members {
 		var before []v1alpha1.Rejection
-		if known := records.MemberOf(&o.snap.Record, m.Ingress); known != nil {
+		if known := records.MemberOf(&o.Snapshot.Record, m.Ingress); known != nil {
 			before = o.lasting(known.Rejections)
 		}
 		if !equality.Semantic.DeepEqual(before, o.lasting(m.Rejections)) {
@@ -216,15 +216,15 @@ func (o outcome) rejected(next *records.Record) []string {
 	return out
 }
 
-// keepPreviousDiagnostics leaves what is said of a load balancer as it was: a compilation that goes
+// KeepPreviousDiagnostics leaves what is said of a load balancer as it was: a compilation that goes
 // by what has just been learnt follows at once, and has all to say.
-func (o outcome) keepPreviousDiagnostics(next *records.Record) {
-	before := &o.snap.Record
+func (o Outcome) KeepPreviousDiagnostics(next *records.Record) {
+	before := &o.Snapshot.Record
 	next.Conditions, next.Diagnostics, next.OmittedDiagnostics = before.Conditions, before.Diagnostics, before.OmittedDiagnostics
 }
 
-// untilTried is how long it is until something that was rejected is worth trying again.
-func untilTried(r *records.Record, now time.Time) time.Duration {
+// UntilTried is how long it is until something that was rejected is worth trying again.
+func UntilTried(r *records.Record, now time.Time) time.Duration {
 	wait := queue.AfterRejected
 	for _, m := range r.Memory.Members {
 		for _, x := range m.Rejections {

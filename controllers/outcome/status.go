@@ -1,4 +1,4 @@
-package loadbalancer
+package outcome
 
 import (
 	"maps"
@@ -27,8 +27,8 @@ type reach struct {
 	problems map[diag.Source][]diag.Diagnostic
 }
 
-// newReach is where the members of a table are reached on those of its ports that are open.
-func newReach(address lb.Address, table *routing.Table, open func(port int32) bool, found []diag.Diagnostic) reach {
+// NewReach is where the members of a table are reached on those of its ports that are open.
+func NewReach(address lb.Address, table *routing.Table, open func(port int32) bool, found []diag.Diagnostic) reach {
 	out := reach{address: address, ports: map[routing.Owner][]int32{}, answers: map[routing.Owner]bool{}, problems: map[diag.Source][]diag.Diagnostic{}}
 	serve := func(owner routing.Owner, ports []int32) {
 		for _, port := range ports {
@@ -57,20 +57,20 @@ func newReach(address lb.Address, table *routing.Table, open func(port int32) bo
 	return out
 }
 
-// serves reports whether anything of a member is served. One of which nothing is has no address,
+// Serves reports whether anything of a member is served. One of which nothing is has no address,
 // and its status no entry of ours: external-dns would publish an address, and Argo CD reports an
 // Ingress with one as healthy (https://argo-cd.readthedocs.io/en/stable/operator-manual/health/,
 // Ingress). What keeps it from being served is told in events and in the LoadBalancer.
-func (r reach) serves(m ingress.Member) bool {
+func (r reach) Serves(m ingress.Member) bool {
 	asksOnlyForNames := m.Spec.DefaultBackend == nil &&
 		!slices.ContainsFunc(m.Spec.Rules, func(rule networkingv1.IngressRule) bool { return rule.HTTP != nil })
 	return len(r.ports[m.Owner]) > 0 && (r.answers[m.Owner] || asksOnlyForNames)
 }
 
-// statusOf is the status of a member of which something is served: the address, and its ports with
+// StatusOf is the status of a member of which something is served: the address, and its ports with
 // what keeps something from being served there. Ports that it asks for and does not have are listed
 // with the reason.
-func (r reach) statusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngress {
+func (r reach) StatusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngress {
 	problems := map[int32]diag.Diagnostic{}
 	for _, d := range r.problems[m.Source()] {
 		ports := d.Ports.List()

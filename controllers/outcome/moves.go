@@ -1,4 +1,4 @@
-package loadbalancer
+package outcome
 
 import (
 	"cmp"
@@ -12,13 +12,13 @@ import (
 
 // This file ends the moves of Ingresses from one load balancer to another.
 
-// endMoves forgets where members came from, once clients have had the time to follow. It returns
+// EndMoves forgets where members came from, once clients have had the time to follow. It returns
 // the load balancers that they may leave now, and how long the next one still has. A member that
 // has moved on from here has taken with it, or not, what else it was leaving: that one is to see
 // for itself.
-func (o outcome) endMoves(next *records.Record, now time.Time) (ended []lb.Key, wait time.Duration) {
-	grace := o.snap.Class.Grace()
-	for _, m := range o.snap.Record.Memory.Members {
+func (o Outcome) EndMoves(next *records.Record, now time.Time) (ended []lb.Key, wait time.Duration) {
+	grace := o.Snapshot.Class.Grace()
+	for _, m := range o.Snapshot.Record.Memory.Members {
 		if m.Previous != "" && records.MemberOf(next, m.Ingress) == nil {
 			ended = append(ended, left(m)...)
 		}
@@ -38,12 +38,12 @@ func (o outcome) endMoves(next *records.Record, now time.Time) (ended []lb.Key, 
 	return ended, wait
 }
 
-// untilLetGo is when the grace of the first member ends that is not ours any more; 0 if there is
+// UntilLetGo is when the grace of the first member ends that is not ours any more; 0 if there is
 // none.
-func (o outcome) untilLetGo(next *records.Record, now time.Time) (wait time.Duration) {
-	for _, m := range o.snap.Members {
+func (o Outcome) UntilLetGo(next *records.Record, now time.Time) (wait time.Duration) {
+	for _, m := range o.Snapshot.Members {
 		if known := records.MemberOf(next, m.Owner.String()); m.Departing && known != nil && known.DepartedAt != nil {
-			left := known.DepartedAt.Add(o.snap.Class.Grace()).Sub(now)
+			left := known.DepartedAt.Add(o.Snapshot.Class.Grace()).Sub(now)
 			wait = queue.Sooner(wait, max(left, queue.AfterConflict))
 		}
 	}

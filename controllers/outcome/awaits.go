@@ -1,4 +1,4 @@
-package loadbalancer
+package outcome
 
 import (
 	"fmt"
@@ -15,11 +15,11 @@ import (
 
 // This file says what a load balancer waits for after a reconcile.
 
-// awaitedTargets says which target groups are waited for, and until when at the latest; "" for
+// AwaitedTargets says which target groups are waited for, and until when at the latest; "" for
 // none.
-func (o outcome) awaitedTargets(since time.Time) string {
+func (o Outcome) AwaitedTargets(since time.Time) string {
 	var groups []string
-	for _, s := range o.run.Pending {
+	for _, s := range o.Run.Pending {
 		if await, ok := s.(plan.AwaitTargets); ok {
 			groups = append(groups, string(await.Group))
 		}
@@ -32,26 +32,26 @@ func (o outcome) awaitedTargets(since time.Time) string {
 		more = fmt.Sprintf(" and %d more", len(groups)-3)
 		groups = groups[:3]
 	}
-	latest := since.Add(o.snap.WarmTimeout()).UTC().Format(time.RFC3339)
+	latest := since.Add(o.Snapshot.WarmTimeout()).UTC().Format(time.RFC3339)
 	return fmt.Sprintf("target groups have no healthy target yet: %s%s; the first one takes over at %s at the latest", strings.Join(groups, ", "), more, latest)
 }
 
-// awaitedCloud says that the cloud is not ready; "" where it is.
-func (o outcome) awaitedCloud() string {
-	for _, s := range o.run.Pending {
+// AwaitedCloud says that the cloud is not ready; "" where it is.
+func (o Outcome) AwaitedCloud() string {
+	for _, s := range o.Run.Pending {
 		if _, await := s.(plan.AwaitTargets); !await {
 			return fmt.Sprintf("the cloud is not ready to %s %s, and does not say when it is: it is asked again every %s", s.Op(), s.ID(), queue.LongestPending)
 		}
 	}
-	if o.err == nil && o.seen.Exists && !o.seen.Active {
+	if o.Err == nil && o.Observed.Exists && !o.Observed.Active {
 		return fmt.Sprintf("the cloud is setting up the load balancer, and does not say how long it takes: it is asked again every %s", queue.LongestPending)
 	}
 	return ""
 }
 
-// awaitedQuota says that a quota is used up; "" where none is.
-func (o outcome) awaitedQuota(next *records.Record) string {
-	full := slices.ContainsFunc(o.diagnostics(), func(d diag.Diagnostic) bool { return d.Reason == diag.QuotaExceeded })
+// AwaitedQuota says that a quota is used up; "" where none is.
+func (o Outcome) AwaitedQuota(next *records.Record) string {
+	full := slices.ContainsFunc(o.Diagnostics(), func(d diag.Diagnostic) bool { return d.Reason == diag.QuotaExceeded })
 	for _, m := range next.Memory.Members {
 		full = full || slices.ContainsFunc(o.lasting(m.Rejections), func(x v1alpha1.Rejection) bool { return x.Until != nil })
 	}

@@ -1,4 +1,4 @@
-package loadbalancer
+package outcome
 
 import (
 	"cmp"
@@ -18,23 +18,23 @@ import (
 
 // learnOwners notes who owns which host. A host that was remembered when the snapshot was read and
 // that no Ingress of its owner names becomes reserved, or stays so.
-func (o outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
+func (o Outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 	before := known.Hosts
 	known.Hosts = nil
-	if !o.snap.OwnsHosts() {
+	if !o.Snapshot.OwnsHosts() {
 		return
 	}
 	owned := map[string]bool{}
-	for _, h := range o.snap.OwnedHosts() {
+	for _, h := range o.Snapshot.OwnedHosts() {
 		if h.Named {
 			host := cmp.Or(string(h.Host), records.AnyHost)
 			owned[host] = true
 			known.Hosts = append(known.Hosts, v1alpha1.HostOwner{Host: host, Namespace: h.Namespace})
 		}
 	}
-	until := &metav1.Time{Time: now.Add(o.snap.Class.Grace()).Truncate(time.Second)}
+	until := &metav1.Time{Time: now.Add(o.Snapshot.Class.Grace()).Truncate(time.Second)}
 	for _, h := range before {
-		if owned[h.Host] || records.IsFree(h, o.snap.ReadAt) {
+		if owned[h.Host] || records.IsFree(h, o.Snapshot.ReadAt) {
 			continue
 		}
 		if h.Until == nil {
@@ -43,13 +43,13 @@ func (o outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 		known.Hosts = append(known.Hosts, h)
 	}
 	for i := range known.Hosts {
-		known.Hosts[i].Yields = o.built.Table != nil && slices.Contains(o.built.Table.Yielding, records.HostOf(known.Hosts[i]))
+		known.Hosts[i].Yields = o.Built.Table != nil && slices.Contains(o.Built.Table.Yielding, records.HostOf(known.Hosts[i]))
 	}
 	slices.SortFunc(known.Hosts, func(a, b v1alpha1.HostOwner) int { return cmp.Compare(a.Host, b.Host) })
 }
 
-// untilFree is how long it is until the next reservation ends; zero if there is none.
-func untilFree(r *records.Record, now time.Time) time.Duration {
+// UntilFree is how long it is until the next reservation ends; zero if there is none.
+func UntilFree(r *records.Record, now time.Time) time.Duration {
 	var wait time.Duration
 	for _, h := range r.Memory.Hosts {
 		if h.Until != nil {

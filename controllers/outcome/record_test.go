@@ -1,4 +1,4 @@
-package loadbalancer
+package outcome
 
 import (
 	"errors"
@@ -24,16 +24,16 @@ import (
 func TestStatusesAndEventsArePrintable(t *testing.T) {
 	const hostile = "/a\x1b[2J\n\r\u202e\u009b\u200b\xff"
 	d := diag.Diagnostic{Severity: diag.Error, Reason: diag.Invalid, Source: diag.Source{Kind: cluster.KindIngress, Name: hostile, Field: hostile}, Message: hostile}
-	o := outcome{
-		snap:  &gather.Snapshot{Snapshot: ingress.Snapshot{Key: "k"}},
-		built: model.Built{Diagnostics: []diag.Diagnostic{d}},
-		seen:  &lb.Observed{},
-		todo: plan.Plan{Key: "k", Steps: []plan.Planned{{Step: plan.CreateTargetGroup{Group: lb.TargetGroup{ID: hostile, Protocol: hostile}}}}, Diagnostics: []diag.Diagnostic{
+	o := Outcome{
+		Snapshot: &gather.Snapshot{Snapshot: ingress.Snapshot{Key: "k"}},
+		Built:    model.Built{Diagnostics: []diag.Diagnostic{d}},
+		Observed: &lb.Observed{},
+		Plan: plan.Plan{Key: "k", Steps: []plan.Planned{{Step: plan.CreateTargetGroup{Group: lb.TargetGroup{ID: hostile, Protocol: hostile}}}}, Diagnostics: []diag.Diagnostic{
 			{Severity: diag.Warning, Reason: diag.Protected, Message: hostile},
 		}},
-		err: errors.Join(errors.New(hostile), errors.New("another")),
+		Err: errors.Join(errors.New(hostile), errors.New("another")),
 	}
-	next := o.record(time.Unix(0, 0))
+	next := o.Record(time.Unix(0, 0))
 	said := []string{next.LastError, next.LastPlan.Steps[0].ID, next.LastPlan.Steps[0].Detail}
 	for _, d := range next.Diagnostics {
 		said = append(said, d.Source, d.Message)

@@ -1,4 +1,4 @@
-package loadbalancer
+package outcome
 
 import (
 	"slices"
@@ -17,29 +17,29 @@ import (
 // This file writes down what a reconcile found and did. It is a function of the outcome, the record
 // before and the time: it calls nothing, and equal outcomes leave an equal record.
 
-// record is the report; its memory is that of the record before.
-func (o outcome) record(now time.Time) records.Record {
-	next := *o.snap.Record.DeepCopy()
-	next.Members = o.snap.MemberNames()
+// Record is the report; its memory is that of the record before.
+func (o Outcome) Record(now time.Time) records.Record {
+	next := *o.Snapshot.Record.DeepCopy()
+	next.Members = o.Snapshot.MemberNames()
 	next.MemberCount = int32(len(next.Members))
-	if o.seen.Exists {
-		next.Address, next.IPs = addressOf(o.seen.Address), o.seen.Address.IPs
+	if o.Observed.Exists {
+		next.Address, next.IPs = addressOf(o.Observed.Address), o.Observed.Address.IPs
 	}
 	next.Listeners = nil
-	for _, l := range o.seen.Listeners {
+	for _, l := range o.Observed.Listeners {
 		next.Listeners = append(next.Listeners, v1alpha1.ListenerStatus{Port: l.Port, Protocol: l.Protocol, Rules: int32(len(l.Rules))})
 	}
-	next.Rules, next.RuleLimit = int32(o.seen.RuleCount()), int32(o.caps.Rules)
+	next.Rules, next.RuleLimit = int32(o.Observed.RuleCount()), int32(o.Capabilities.Rules)
 	next.Diagnostics, next.OmittedDiagnostics = nil, 0
-	for _, d := range o.diagnostics() {
+	for _, d := range o.Diagnostics() {
 		next.Diagnostics = append(next.Diagnostics, reported(d))
 	}
 	next.LastError = ""
-	if o.err != nil {
-		next.LastError = printable.Shorten(o.err.Error())
+	if o.Err != nil {
+		next.LastError = printable.Shorten(o.Err.Error())
 	}
 	next.LastPlan = o.lastPlan(now)
-	setConditions(&next, o.conditions(), now)
+	SetConditions(&next, o.conditions(), now)
 	return next
 }
 
@@ -56,16 +56,16 @@ func reported(d diag.Diagnostic) v1alpha1.Diagnostic {
 
 // lastPlan is the plan that was run, or withheld, if it had steps. One that went as the last one
 // did, which is what waiting looks like, is not news.
-func (o outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
-	before := o.snap.Record.LastPlan
-	if o.todo.Empty() {
+func (o Outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
+	before := o.Snapshot.Record.LastPlan
+	if o.Plan.Empty() {
 		return before
 	}
-	p := &v1alpha1.PlanStatus{At: metav1.NewTime(now).Rfc3339Copy(), Summary: o.todo.Counts(), Done: int32(o.run.Done)}
-	for _, s := range o.todo.Print()[:min(len(o.todo.Steps), v1alpha1.MaxSteps)] {
+	p := &v1alpha1.PlanStatus{At: metav1.NewTime(now).Rfc3339Copy(), Summary: o.Plan.Counts(), Done: int32(o.Run.Done)}
+	for _, s := range o.Plan.Print()[:min(len(o.Plan.Steps), v1alpha1.MaxSteps)] {
 		p.Steps = append(p.Steps, v1alpha1.PlanStep{Op: s.Op, ID: printable.Line(s.ID), Detail: printable.Shorten(s.Detail)})
 	}
-	p.OmittedSteps = int32(len(o.todo.Steps) - len(p.Steps))
+	p.OmittedSteps = int32(len(o.Plan.Steps) - len(p.Steps))
 	if before != nil {
 		p.At = before.At
 		if equality.Semantic.DeepEqual(p, before) {
@@ -76,7 +76,7 @@ func (o outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
 	return p
 }
 
-// reportedBefore reports whether the record has a diagnostic already.
-func (o outcome) reportedBefore(d diag.Diagnostic) bool {
-	return slices.Contains(o.snap.Record.Diagnostics, reported(d))
+// WasReported reports whether the record has a diagnostic already.
+func (o Outcome) WasReported(d diag.Diagnostic) bool {
+	return slices.Contains(o.Snapshot.Record.Diagnostics, reported(d))
 }

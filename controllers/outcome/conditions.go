@@ -1,0 +1,100 @@
+package outcome
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/printable"
+)
+
+// This file says what the conditions of a LoadBalancer are.
+
+// conditions are the three, and why they are so.
+func (o Outcome) conditions() []metav1.Condition {
+	accepted := Condition(v1alpha1.ConditionAccepted, true, v1alpha1.ReasonAccepted, "")
+	for _, d := range o.Diagnostics() {
+		if d.Severity == diag.Error {
+			accepted = Condition(v1alpha1.ConditionAccepted, false, v1alpha1.ReasonMembersRefused, d.String())
+			break
+		}
+	}
+	rest := ConditionsAfter(o.Err)
+	if lost := o.Snapshot.ClassLost; lost != "" {
+		lost += "; what is served is frozen until the class is back"
+		accepted = Condition(v1alpha1.ConditionAccepted, false, v1alpha1.ReasonClassMissing, lost)
+		if rest[1].Status == metav1.ConditionFalse {
+			rest[1] = Condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonClassMissing, lost)
+		}
+	}
+	if o.Dispute != nil && rest[1].Status == metav1.ConditionFalse {
+		rest[1] = Condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonDisputed, o.Dispute.String())
+	}
+	if told := o.Snapshot.VanishedMessage(); told != "" && rest[1].Status == metav1.ConditionFalse {
+		rest[1] = Condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonVanished, told)
+	}
+	if o.Withheld != "" {
+		rest[0] = Condition(v1alpha1.ConditionProgrammed, false, o.Withheld, o.Plan.Counts()+": "+o.withholding())
+	}
+	if d := o.Protected(); d != nil {
+		rest[0] = Condition(v1alpha1.ConditionProgrammed, false, v1alpha1.ReasonProtected, d.Message)
+	}
+	return append([]metav1.Condition{accepted}, rest...)
+}
+
+func SetConditions(r *records.Record, conditions []metav1.Condition, now time.Time) {
+	for _, c := range conditions {
+		c.LastTransitionTime = metav1.NewTime(now).Rfc3339Copy()
+		meta.SetStatusCondition(&r.Conditions, c)
+	}
+}
+
+// ConditionsAfter are what the cloud, or its failure, makes of a load balancer: whether it is
+// programmed, and whether that is for somebody to look at.
+func ConditionsAfter(err error) []metav1.Condition {
+	programmed := Condition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonProgrammed, "")
+	degraded := Condition(v1alpha1.ConditionDegraded, false, v1alpha1.ReasonAsExpected, "")
+	if err != nil {
+		reason := reasonOf(err)
+		programmed = Condition(v1alpha1.ConditionProgrammed, false, reason, err.Error())
+		if reason != v1alpha1.ReasonPending && reason != v1alpha1.ReasonProgramming {
+			degraded = Condition(v1alpha1.ConditionDegraded, true, reason, err.Error())
+		}
+	}
+	return []metav1.Condition{programmed, degraded}
+}
+
+func Condition(kind string, holds bool, reason, message string) metav1.Condition {
+	status := metav1.ConditionFalse
+	if holds {
+		status = metav1.ConditionTrue
+	}
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: printable.Shorten(message)}
+}
+
+// reasonOf is the worst of what went wrong.
+func reasonOf(err error) string {
+	worst := v1alpha1.ReasonPending
+	for _, e := range queue.JoinedErrors(err) {
+		switch queue.RetryDelay(e) {
+		case 0:
+			return v1alpha1.ReasonProviderFailed
+		case queue.AfterDenied:
+			worst = v1alpha1.ReasonProviderDenied
+		case queue.AfterRejected:
+			if worst == v1alpha1.ReasonPending {
+				worst = v1alpha1.ReasonProviderRefused
+			}
+		case queue.AfterConflict: // the operator was told to stop
+			if worst == v1alpha1.ReasonPending {
+				worst = v1alpha1.ReasonProgramming
+			}
+		}
+	}
+	return worst
+}

@@ -1,0 +1,107 @@
+package outcome
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file holds what came of a reconcile, as far as it went.
+
+// An outcome is a reconcile, as far as it went.
+type Outcome struct {
+	Snapshot     *gather.Snapshot
+	Capabilities lb.Capabilities
+	Built        model.Built
+	Observed     *lb.Observed // what is there now
+	Plan         plan.Plan
+	// ForeignRules are the rules there that are not ours
+	ForeignRules []plan.Stranger
+	// Withheld is why the plan was not carried out; "" if it was
+	Withheld string
+	// Dispute is what another writer undoes; nil if none does.
+	Dispute *disputes.Dispute
+	// Unread says that something that compiling needs could not be read, and was taken for what it
+	// was.
+	Unread bool
+	Run    providers.Outcome
+	Err    error // of the run
+}
+
+// Complete reports whether the cloud has all that was accepted, and nothing else.
+func (o Outcome) Complete() bool { return o.Err == nil && o.Withheld == "" }
+
+// Served reports whether the cloud has all that was accepted. What nothing uses any more may be
+// there still: some clouds take a minute to let go of it, and nobody is to wait for that.
+func (o Outcome) Served() bool {
+	return o.Complete() || o.Withheld == "" && queue.OnlyPending(o.Err) && tidies(plan.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities))
+}
+
+// tidies reports whether a plan only deletes what nothing uses any more.
+func tidies(p plan.Plan) bool {
+	return !slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {
+		switch s.Step.(type) {
+		case plan.DeleteTargetGroup, plan.DeleteCertificate, plan.DeleteFirewall:
+			return false
+		default:
+			return true
+		}
+	})
+}
+
+// Groups are the target groups that there will be: what a plan that is withheld would add or take
+// away is as it was.
+func (o Outcome) Groups() []lb.TargetGroup {
+	if o.Withheld == "" {
+		return o.Built.LoadBalancer.TargetGroups
+	}
+	var out []lb.TargetGroup
+	for _, g := range o.Observed.TargetGroups {
+		out = append(out, g.TargetGroup)
+	}
+	return out
+}
+
+// Finished reports whether there is nothing left of a load balancer, here or in the cloud.
+func (o Outcome) Finished(next *records.Record) bool {
+	return o.Complete() && len(o.Snapshot.Members) == 0 && len(o.Snapshot.Departed) == 0 && len(next.Memory.Members) == 0 && len(next.Memory.Hosts) == 0 &&
+		!o.Observed.Exists && len(o.Observed.TargetGroups) == 0 && len(o.Observed.Certificates) == 0 && o.Observed.Firewall == ""
+}
+
+// Diagnostics are all that there is to say.
+func (o Outcome) Diagnostics() []diag.Diagnostic {
+	return slices.Concat(o.Built.Diagnostics, o.Plan.Diagnostics, o.unrelieved(), o.unparked())
+}
+
+// Protected is why a load balancer stays that nobody asks for any more; nil if none does.
+func (o Outcome) Protected() *diag.Diagnostic {
+	at := slices.IndexFunc(o.Plan.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == diag.Protected })
+	if at < 0 {
+		return nil
+	}
+	return &o.Plan.Diagnostics[at]
+}
+
+// LacksCloudObjects reports whether there is something that the cloud does not have, and might have soon.
+func (o Outcome) LacksCloudObjects() bool {
+	return slices.ContainsFunc(o.Built.Diagnostics, func(d diag.Diagnostic) bool {
+		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.NameTaken, diag.WebACLMissing, diag.NoShield}, d.Reason)
+	})
+}
+
+// PlanUnlessRetained returns a plan, or an empty one for a load balancer that stays as it is though
+// no Ingress asks for it.
+func PlanUnlessRetained(g *gather.Snapshot, p plan.Plan) plan.Plan {
+	if g.Retained() {
+		return plan.Plan{Key: p.Key}
+	}
+	return p
+}
