@@ -3,6 +3,8 @@ package loadbalancer
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/records"
@@ -71,4 +73,10 @@ func (r *Reconciler) enrol(ctx context.Context, g *gather.Snapshot) error {
 	records.SortMembers(&next)
 	g.Record = next
 	return r.Memories.Save(ctx, g.Key, next)
+}
+
+// now is the time as the API stores it.
+func now() *metav1.Time {
+	t := metav1.Now().Rfc3339Copy()
+	return &t
 }

@@ -33,8 +33,8 @@ type ruleView struct {
 
 // applyForeignRulePolicy reports foreign rules. Where the class keeps them, it adds them to the
 // load balancer that is wanted.
-func (r *Reconciler) applyForeignRulePolicy(ctx context.Context, g *gather.Snapshot, seen *lb.Observed, built *model.Built) []plan.Stranger {
-	foreign, news := r.rules.find(g, seen, built.LoadBalancer)
+func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Snapshot, seen *lb.Observed, built *model.Built) []plan.Stranger {
+	foreign, news := b.find(g, seen, built.LoadBalancer)
 	stay := g.Class.UnknownRules == v1alpha1.UnknownRulesKeep
 	for _, s := range foreign {
 		d := s.Notice(g.Key, stay)

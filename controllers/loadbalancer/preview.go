@@ -10,33 +10,11 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/lb"
 )
 
 // This file is the operator that only plans. It writes its reports and nothing else, and it writes
 // them beside those of an operator that does what it plans: that one's are a memory of what has
 // happened, and here nothing has.
-
-// onWorker leads to the load balancer of a report of the operator that does what it plans, if that
-// one remembers something else by now: here it is planned with that.
-func (r *Reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []lb.Key {
-	if records.IsPlanned(o) || o.Labels[records.ScopeLabel] != r.Scope {
-		return nil
-	}
-	now, err := cluster.Get[v1alpha1.LoadBalancer](ctx, r.Cache, cluster.RefOf(v1alpha1.KindLoadBalancer, o))
-	if err != nil {
-		return nil // the cache is being stopped
-	}
-	var known v1alpha1.Memory // of what is deleted, nothing
-	if now != nil {
-		records.SortMembers(&now.Status)
-		known = now.Status.Memory
-	}
-	if key := lb.Key(o.Spec.Key); r.Memories.Follow(key, known) {
-		return []lb.Key{key}
-	}
-	return nil
-}
 
 // preview reports what there would be to do.
 func (r *Reconciler) preview(ctx context.Context, o outcome.Outcome) (reconcile.Result, error) {

@@ -47,15 +47,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if err := r.noteLostRecord(ctx, snap, seen, time.Now()); err != nil {
 		return reconcile.Result{}, err
 	}
-	r.assumeWarm(ctx, snap, seen) // target groups that were waited for long enough count as healthy
+	r.warmups.assumeWarm(ctx, snap, seen) // target groups that were waited for long enough count as healthy
 	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
 	built := r.compile(snap.Snapshot, facts, seen, caps)                                // the load balancer that is wanted, and diagnostics; cannot fail
-	foreign := r.applyForeignRulePolicy(ctx, snap, seen, &built)                        // rules that another writer has made
+	foreign := r.rules.applyForeignRulePolicy(ctx, snap, seen, &built)                  // rules that another writer has made
 	todo := outcome.PlanUnlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // the steps, in a safe order
 	o := outcome.Outcome{Snapshot: snap, Capabilities: caps, Built: built, Observed: seen, Plan: todo, ForeignRules: foreign}
 	o.Unread = facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
 	undone := undoneSince(before, o)
-	o.Dispute = r.judgeDispute(before != nil && before != seen, key, undone) // steps that another writer undoes
+	o.Dispute = r.writes.judgeDispute(r.Disputes, before != nil && before != seen, key, undone) // steps that another writer undoes
 	o.Withheld = r.withheld(o)
 	r.Targets.Expect(key, r.Directory.Of(key), o.Groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
 	if o.Withheld == "" && !todo.Empty() {

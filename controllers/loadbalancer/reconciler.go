@@ -2,17 +2,22 @@ package loadbalancer
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/lb"
@@ -68,8 +73,50 @@ func New(p Parts) *Reconciler {
 	return r
 }
 
+// AwaitedGroups returns for how many target groups each load balancer waits.
+func (r *Reconciler) AwaitedGroups() map[lb.Key]int { return r.awaited.get() }
+
 // OldestChange returns how old the oldest change is that the cloud does not have yet.
 func (r *Reconciler) OldestChange() time.Duration { return r.backlog.Oldest() }
 
 // ReconcileOne has a load balancer reconciled.
 func (r *Reconciler) ReconcileOne(ctx context.Context, key lb.Key) { r.Awaken(ctx, []lb.Key{key}) }
+
+// Awaken makes other load balancers reconcile.
+func (r *Reconciler) Awaken(ctx context.Context, keys []lb.Key) {
+	for _, key := range keys {
+		select {
+		case r.wake <- event.TypedGenericEvent[lb.Key]{Object: key}:
+		case <-ctx.Done():
+		case <-r.Ended: // the operator ends, and its queue is not read
+		}
+	}
+}
+
+// keep has a record outlive this process, no larger than the API server takes it.
+func (r *Reconciler) keep(ctx context.Context, key lb.Key, next *records.Record) error {
+	lost, err := next.Trim(v1alpha1.MaxSize)
+	if len(lost) > 0 {
+		log.FromContext(ctx).Info("the record is full: last accepted versions were dropped", "ingresses", lost)
+	}
+	return errors.Join(err, r.Memories.Save(ctx, key, *next.DeepCopy()))
+}
+
+// lookAfter has Ingresses told, where no load balancer has them, why that is.
+func (r *Reconciler) lookAfter(ctx context.Context, ingresses []string) {
+	for _, i := range ingresses {
+		who := cluster.RefFrom(cluster.KindIngress, i)
+		select {
+		case r.Unassigned <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: who.Namespace, Name: who.Name}}:
+		case <-ctx.Done():
+		case <-r.Ended: // the operator ends, and its queue is not read
+		}
+	}
+}
+
+// SetRegistered has a load balancer reconciled of which a target group has got its first members, or
+// lost its last.
+func (r *Reconciler) SetRegistered(ctx context.Context, key lb.Key, group lb.GroupID, some bool) {
+	r.tell(key, group, some)
+	r.Awaken(ctx, []lb.Key{key})
+}

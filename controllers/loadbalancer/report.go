@@ -3,27 +3,19 @@ package loadbalancer
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers"
 )
@@ -64,7 +56,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 		ended = append(ended, key) // there is room for others now
 	}
 	wait = queue.Sooner(wait, queue.Sooner(o.UntilLetGo(&next, time.Now()), outcome.UntilFree(&next, time.Now())))
-	wait = queue.Sooner(wait, r.untilVanishedGo(&next, time.Now()))
+	wait = queue.Sooner(wait, outcome.UntilVanishedGo(&next, r.Grace, time.Now()))
 	wait = queue.Sooner(wait, rereads(o.Observed))
 	if o.Unread {
 		wait = queue.Sooner(wait, cluster.RetryUnread)
@@ -148,27 +140,6 @@ func (r *Reconciler) reportUnreadableCloud(ctx context.Context, snap *gather.Sna
 	return reconcile.Result{}, errors.Join(failure, r.keep(ctx, snap.Key, &next))
 }
 
-// keep has a record outlive this process, no larger than the API server takes it.
-func (r *Reconciler) keep(ctx context.Context, key lb.Key, next *records.Record) error {
-	lost, err := next.Trim(v1alpha1.MaxSize)
-	if len(lost) > 0 {
-		log.FromContext(ctx).Info("the record is full: last accepted versions were dropped", "ingresses", lost)
-	}
-	return errors.Join(err, r.Memories.Save(ctx, key, *next.DeepCopy()))
-}
-
-// lookAfter has Ingresses told, where no load balancer has them, why that is.
-func (r *Reconciler) lookAfter(ctx context.Context, ingresses []string) {
-	for _, i := range ingresses {
-		who := cluster.RefFrom(cluster.KindIngress, i)
-		select {
-		case r.Unassigned <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: who.Namespace, Name: who.Name}}:
-		case <-ctx.Done():
-		case <-r.Ended: // the operator ends, and its queue is not read
-		}
-	}
-}
-
 func logPlan(ctx context.Context, o outcome.Outcome) {
 	if o.Withheld != "" {
 		return
@@ -179,167 +150,6 @@ func logPlan(ctx context.Context, o outcome.Outcome) {
 	}
 	for _, s := range o.Plan.Print() {
 		l.V(1).Info("step", "op", s.Op, "id", s.ID, "detail", s.Detail)
-	}
-}
-
-// publish writes where each member is reached, once everything that it asks for is there. A member
-// of which nothing is served has no address. Where the cloud refuses a step, members that have an
-// address are told on which of their ports that is.
-func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *records.Record) error {
-	gone := !o.Observed.Exists && o.Complete()
-	there := o.Observed.Exists && o.Observed.Active
-	served := there && o.Served()
-	refused := there && o.Withheld == "" && !queue.OnlyPending(o.Err)
-	if !gone && !served && !refused {
-		return nil
-	}
-	if !slices.Equal(records.AddressesOf(next), records.AddressesOf(&o.Snapshot.Record)) {
-		// An address that is published before it is remembered could never be taken back.
-		if err := r.keep(ctx, o.Snapshot.Key, next); err != nil {
-			return err
-		}
-	}
-	reach := outcome.NewReach(o.Observed.Address, o.Built.Table, func(port int32) bool { return o.Observed.Listener(port) != nil }, o.Diagnostics())
-	var errs []error
-	for _, m := range o.Snapshot.Members {
-		known := records.MemberOf(next, m.Owner.String())
-		if m.Leaving || m.Vanished || known == nil {
-			continue
-		}
-		ing := o.Snapshot.Actual[m.Owner.String()]
-		switch {
-		case !reach.Serves(m) && (gone || served):
-			errs = append(errs, r.Ingresses.Unpublish(ctx, ing, slices.Concat(records.AddressesOf(&o.Snapshot.Record), records.AddressesOf(next))))
-		case reach.Serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
-			err := r.Ingresses.Publish(ctx, ing, reach.StatusOf(m))
-			if err == nil && known.PublishedAt == nil {
-				known.PublishedAt = now()
-			}
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// now is the time as the API stores it.
-func now() *metav1.Time {
-	t := metav1.Now().Rfc3339Copy()
-	return &t
-}
-
-// part ends what ties the Ingresses that have departed to the load balancer, once nothing is routed
-// for them any more, whatever state the others are in, and forgets them. It returns those that are
-// to be let go of once the record has forgotten them, too: one that is remembered when its
-// finalizer goes would be taken for one that has vanished.
-func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome, next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
-	if len(o.Snapshot.Departed) == 0 || !o.Snapshot.Retained() && routed(plan.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)) {
-		return nil, nil
-	}
-	var errs []error
-	free = map[string]*networkingv1.Ingress{}
-	for _, name := range slices.Sorted(maps.Keys(o.Snapshot.Departed)) {
-		ing := o.Snapshot.Departed[name]
-		if err := r.partWith(ctx, o, cluster.RefFrom(cluster.KindIngress, name), ing); err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		next.Memory.Members = slices.DeleteFunc(next.Memory.Members, func(m v1alpha1.MemberMemory) bool { return m.Ingress == name })
-		delete(o.Snapshot.Departed, name)
-		free[name] = ing
-	}
-	return free, errors.Join(errs...)
-}
-
-// partWith tells an Ingress where what served it goes on doing so, and why where its class does not
-// permit that any more, and takes the address from its status, unless another load balancer of ours
-// has it.
-func (r *Reconciler) partWith(ctx context.Context, o outcome.Outcome, who cluster.Ref, ing *networkingv1.Ingress) error {
-	if ing == nil || r.elsewhere(o, who) && !o.Snapshot.Disowned[who.String()] {
-		return nil
-	}
-	if d := o.Protected(); d != nil {
-		if err := r.Events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, *d)); err != nil {
-			return err
-		}
-	}
-	if d, told := o.Snapshot.ConsentWithdrawn[who.String()]; told {
-		if err := r.Events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, d)); err != nil {
-			return err
-		}
-	}
-	if !ing.DeletionTimestamp.IsZero() {
-		return nil
-	}
-	return r.Ingresses.Unpublish(ctx, ing, records.AddressesOf(&o.Snapshot.Record))
-}
-
-// elsewhere reports whether other load balancers have an Ingress, too.
-func (r *Reconciler) elsewhere(o outcome.Outcome, who cluster.Ref) bool {
-	return slices.ContainsFunc(r.Directory.On(who), func(k lb.Key) bool { return k != o.Snapshot.Key })
-}
-
-// release takes our finalizer from Ingresses that the record has forgotten, unless another load
-// balancer has them. What fails is tried again, for the directory goes on having it.
-func (r *Reconciler) release(ctx context.Context, o outcome.Outcome, free map[string]*networkingv1.Ingress) error {
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(free)) {
-		who := cluster.RefFrom(cluster.KindIngress, name)
-		if !o.Snapshot.AwaitingRoom[name] {
-			r.Directory.Release(who, o.Snapshot.Key) // first: of two that release it at a time, the last one finds nobody else
-		}
-		if r.elsewhere(o, who) {
-			continue
-		}
-		if free[name] == nil {
-			r.Ingresses.Forget(name)
-			continue
-		}
-		if err := r.Ingresses.RemoveFinalizer(ctx, free[name]); err != nil {
-			r.Directory.Place(who, []lb.Key{o.Snapshot.Key})
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// routed reports whether a plan that is not done takes routes away, so that some may still be
-// there. What waits for the health of target groups is about members that are here: they take over.
-func routed(p plan.Plan) bool {
-	waits := make([]bool, len(p.Steps))
-	for i, s := range p.Steps {
-		_, waits[i] = s.Step.(plan.AwaitTargets)
-		waits[i] = waits[i] || slices.ContainsFunc(s.After, func(before int) bool { return waits[before] })
-		if takesAway(s.Step) && !waits[i] {
-			return true
-		}
-	}
-	return false
-}
-
-func takesAway(s plan.Step) bool {
-	switch s.(type) {
-	case plan.DeleteRule, plan.ModifyRule, plan.DeleteListener, plan.ModifyListener, plan.DeleteLoadBalancer:
-		return true
-	default: // creates something, or tidies up
-		return false
-	}
-}
-
-// SetRegistered has a load balancer reconciled of which a target group has got its first members, or
-// lost its last.
-func (r *Reconciler) SetRegistered(ctx context.Context, key lb.Key, group lb.GroupID, some bool) {
-	r.tell(key, group, some)
-	r.Awaken(ctx, []lb.Key{key})
-}
-
-// Awaken makes other load balancers reconcile.
-func (r *Reconciler) Awaken(ctx context.Context, keys []lb.Key) {
-	for _, key := range keys {
-		select {
-		case r.wake <- event.TypedGenericEvent[lb.Key]{Object: key}:
-		case <-ctx.Done():
-		case <-r.Ended: // the operator ends, and its queue is not read
-		}
 	}
 }
 

@@ -37,15 +37,15 @@ func undoneSince(before *lb.Observed, o outcome.Outcome) []string {
 // judgeDispute returns the dispute about a load balancer, of which an observation has found some
 // steps undone; nil if there is none. An observation counts if there was one before it to compare
 // it with.
-func (r *Reconciler) judgeDispute(compared bool, key lb.Key, undone []string) *disputes.Dispute {
+func (w *writes) judgeDispute(d *disputes.Disputes, compared bool, key lb.Key, undone []string) *disputes.Dispute {
 	now := time.Now()
-	if compared && r.Disputes.Left(lb.GroupKey{Key: key}, now) == 0 {
-		certain := r.writes.findable(key, undone, now)
+	if compared && d.Left(lb.GroupKey{Key: key}, now) == 0 {
+		certain := w.findable(key, undone, now)
 		if len(certain) > 0 || len(undone) == 0 {
-			r.Disputes.Add(lb.GroupKey{Key: key}, certain, now)
+			d.Add(lb.GroupKey{Key: key}, certain, now)
 		}
 	}
-	return r.Disputes.First(key, now)
+	return d.First(key, now)
 }
 
 // add records the steps that were carried out, some of them once more.

@@ -2,6 +2,7 @@ package loadbalancer
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -99,14 +100,14 @@ func (w *warmups) over(k lb.GroupKey, limit time.Duration, now time.Time) bool {
 }
 
 // assumeWarm has plans take target groups for healthy that they have waited for long enough.
-func (r *Reconciler) assumeWarm(ctx context.Context, g *gather.Snapshot, seen *lb.Observed) {
+func (w *warmups) assumeWarm(ctx context.Context, g *gather.Snapshot, seen *lb.Observed) {
 	limit := g.WarmTimeout()
 	for _, group := range seen.TargetGroups {
 		limit := limit
 		if !expects(g, group.TargetGroup) {
 			limit = min(limit, absentTimeout)
 		}
-		if !group.Ready && r.warmups.over(lb.GroupKey{Key: g.Key, ID: group.ID}, limit, time.Now()) {
+		if !group.Ready && w.over(lb.GroupKey{Key: g.Key, ID: group.ID}, limit, time.Now()) {
 			log.FromContext(ctx).Info("a target group takes over without a healthy target, for it was waited for long enough", "group", group.ID)
 			plan.AwaitTargets{Group: group.ID}.Do(seen, plan.Result{})
 		}
@@ -132,4 +133,34 @@ func objectsOf(g *gather.Snapshot, s *corev1.Service) endpoints.Objects {
 		}
 	}
 	return now
+}
+
+// awaited holds how many target groups have to be healthy before a plan goes on.
+type awaited struct {
+	mu sync.Mutex
+	of map[lb.Key]int
+}
+
+// set records the steps of a plan that wait.
+func (a *awaited) set(key lb.Key, pending []plan.Step) {
+	n := 0
+	for _, s := range pending {
+		if _, waits := s.(plan.AwaitTargets); waits {
+			n++
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.of == nil {
+		a.of = map[lb.Key]int{}
+	}
+	if a.of[key] = n; n == 0 {
+		delete(a.of, key)
+	}
+}
+
+func (a *awaited) get() map[lb.Key]int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(a.of)
 }

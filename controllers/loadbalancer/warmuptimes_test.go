@@ -56,7 +56,7 @@ func TestAServiceThatIsMissingIsNotWaitedForLong(t *testing.T) {
 			r := &Reconciler{warmups: warmups{of: map[lb.GroupKey]*await{{Key: key, ID: group}: {waited: c.waited, last: time.Now()}}}}
 			seen := &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: group, Service: "shop/web", Port: c.port}}}}
 			snap := &gather.Snapshot{Snapshot: ingress.Snapshot{Key: key, Objects: ingress.Objects{Services: c.services, EndpointSlices: c.slices}}}
-			r.assumeWarm(t.Context(), snap, seen)
+			r.warmups.assumeWarm(t.Context(), snap, seen)
 			if got := seen.TargetGroups[0].Ready; got != c.over {
 				t.Errorf("taken for healthy: %t, want %t", got, c.over)
 			}

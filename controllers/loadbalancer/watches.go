@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -162,4 +163,25 @@ func (r *Reconciler) onIngresses(ctx context.Context, matters func(before, after
 // onNamed leads to what depends on an object by its name.
 func onNamed[T client.Object](r *Reconciler, kind string) func(context.Context, T) []lb.Key {
 	return func(_ context.Context, o T) []lb.Key { return r.Directory.On(cluster.RefOf(kind, o)) }
+}
+
+// onWorker leads to the load balancer of a report of the operator that does what it plans, if that
+// one remembers something else by now: here it is planned with that.
+func (r *Reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []lb.Key {
+	if records.IsPlanned(o) || o.Labels[records.ScopeLabel] != r.Scope {
+		return nil
+	}
+	now, err := cluster.Get[v1alpha1.LoadBalancer](ctx, r.Cache, cluster.RefOf(v1alpha1.KindLoadBalancer, o))
+	if err != nil {
+		return nil // the cache is being stopped
+	}
+	var known v1alpha1.Memory // of what is deleted, nothing
+	if now != nil {
+		records.SortMembers(&now.Status)
+		known = now.Status.Memory
+	}
+	if key := lb.Key(o.Spec.Key); r.Memories.Follow(key, known) {
+		return []lb.Key{key}
+	}
+	return nil
 }

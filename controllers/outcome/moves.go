@@ -58,3 +58,14 @@ func left(m v1alpha1.MemberMemory) []lb.Key {
 	}
 	return out
 }
+
+// UntilVanishedGo returns how long it is until the grace of the first member ends that has vanished;
+// zero if none has a grace that ends by itself.
+func UntilVanishedGo(r *records.Record, grace time.Duration, now time.Time) (wait time.Duration) {
+	for _, m := range r.Memory.Members {
+		if m.VanishedAt != nil && !m.Unconfirmed {
+			wait = queue.Sooner(wait, max(m.VanishedAt.Add(grace).Sub(now), queue.AfterConflict))
+		}
+	}
+	return wait
+}

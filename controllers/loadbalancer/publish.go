@@ -1,0 +1,52 @@
+package loadbalancer
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"fairlead.dev/fairlead/controllers/outcome"
+	"fairlead.dev/fairlead/controllers/queue"
+	"fairlead.dev/fairlead/controllers/records"
+)
+
+// This file writes the addresses of a load balancer to the status of its Ingresses.
+
+// publish writes where each member is reached, once everything that it asks for is there. A member
+// of which nothing is served has no address. Where the cloud refuses a step, members that have an
+// address are told on which of their ports that is.
+func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *records.Record) error {
+	gone := !o.Observed.Exists && o.Complete()
+	there := o.Observed.Exists && o.Observed.Active
+	served := there && o.Served()
+	refused := there && o.Withheld == "" && !queue.OnlyPending(o.Err)
+	if !gone && !served && !refused {
+		return nil
+	}
+	if !slices.Equal(records.AddressesOf(next), records.AddressesOf(&o.Snapshot.Record)) {
+		// An address that is published before it is remembered could never be taken back.
+		if err := r.keep(ctx, o.Snapshot.Key, next); err != nil {
+			return err
+		}
+	}
+	reach := outcome.NewReach(o.Observed.Address, o.Built.Table, func(port int32) bool { return o.Observed.Listener(port) != nil }, o.Diagnostics())
+	var errs []error
+	for _, m := range o.Snapshot.Members {
+		known := records.MemberOf(next, m.Owner.String())
+		if m.Leaving || m.Vanished || known == nil {
+			continue
+		}
+		ing := o.Snapshot.Actual[m.Owner.String()]
+		switch {
+		case !reach.Serves(m) && (gone || served):
+			errs = append(errs, r.Ingresses.Unpublish(ctx, ing, slices.Concat(records.AddressesOf(&o.Snapshot.Record), records.AddressesOf(next))))
+		case reach.Serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
+			err := r.Ingresses.Publish(ctx, ing, reach.StatusOf(m))
+			if err == nil && known.PublishedAt == nil {
+				known.PublishedAt = now()
+			}
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
