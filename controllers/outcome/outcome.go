@@ -8,7 +8,6 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
-	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -74,27 +73,6 @@ func (o Outcome) Groups() []lb.TargetGroup {
 func (o Outcome) Finished(next *records.Record) bool {
 	return o.Complete() && len(o.Snapshot.Members) == 0 && len(o.Snapshot.Departed) == 0 && len(next.Memory.Members) == 0 && len(next.Memory.Hosts) == 0 &&
 		!o.Observed.Exists && len(o.Observed.TargetGroups) == 0 && len(o.Observed.Certificates) == 0 && o.Observed.Firewall == ""
-}
-
-// Diagnostics are all that there is to say.
-func (o Outcome) Diagnostics() []diag.Diagnostic {
-	return slices.Concat(o.Built.Diagnostics, o.Plan.Diagnostics, o.unrelieved(), o.unparked())
-}
-
-// Protected is why a load balancer stays that nobody asks for any more; nil if none does.
-func (o Outcome) Protected() *diag.Diagnostic {
-	at := slices.IndexFunc(o.Plan.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == diag.Protected })
-	if at < 0 {
-		return nil
-	}
-	return &o.Plan.Diagnostics[at]
-}
-
-// LacksCloudObjects reports whether there is something that the cloud does not have, and might have soon.
-func (o Outcome) LacksCloudObjects() bool {
-	return slices.ContainsFunc(o.Built.Diagnostics, func(d diag.Diagnostic) bool {
-		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.NameTaken, diag.WebACLMissing, diag.NoShield}, d.Reason)
-	})
 }
 
 // PlanUnlessRetained returns a plan, or an empty one for a load balancer that stays as it is though

@@ -1,7 +1,6 @@
 package outcome
 
 import (
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -9,7 +8,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
 )
@@ -50,10 +48,6 @@ func addressOf(a lb.Address) string {
 	return a.Hostname
 }
 
-func reported(d diag.Diagnostic) v1alpha1.Diagnostic {
-	return v1alpha1.Diagnostic{Severity: string(d.Severity), Reason: string(d.Reason), Source: printable.Line(d.Source.String()), Message: printable.Line(d.Message)}
-}
-
 // lastPlan is the plan that was run, or withheld, if it had steps. One that went as the last one
 // did, which is what waiting looks like, is not news.
 func (o Outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
@@ -74,9 +68,4 @@ func (o Outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
 		p.At = metav1.NewTime(now).Rfc3339Copy()
 	}
 	return p
-}
-
-// WasReported reports whether the record has a diagnostic already.
-func (o Outcome) WasReported(d diag.Diagnostic) bool {
-	return slices.Contains(o.Snapshot.Record.Diagnostics, reported(d))
 }

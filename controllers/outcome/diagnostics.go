@@ -1,0 +1,41 @@
+package outcome
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/printable"
+)
+
+// This file finds what there is to say of a load balancer.
+
+// Diagnostics are all that there is to say.
+func (o Outcome) Diagnostics() []diag.Diagnostic {
+	return slices.Concat(o.Built.Diagnostics, o.Plan.Diagnostics, o.unrelieved(), o.unparked())
+}
+
+// Protected is why a load balancer stays that nobody asks for any more; nil if none does.
+func (o Outcome) Protected() *diag.Diagnostic {
+	at := slices.IndexFunc(o.Plan.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == diag.Protected })
+	if at < 0 {
+		return nil
+	}
+	return &o.Plan.Diagnostics[at]
+}
+
+// LacksCloudObjects reports whether there is something that the cloud does not have, and might have soon.
+func (o Outcome) LacksCloudObjects() bool {
+	return slices.ContainsFunc(o.Built.Diagnostics, func(d diag.Diagnostic) bool {
+		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.NameTaken, diag.WebACLMissing, diag.NoShield}, d.Reason)
+	})
+}
+
+// WasReported reports whether the record has a diagnostic already.
+func (o Outcome) WasReported(d diag.Diagnostic) bool {
+	return slices.Contains(o.Snapshot.Record.Diagnostics, reported(d))
+}
+
+func reported(d diag.Diagnostic) v1alpha1.Diagnostic {
+	return v1alpha1.Diagnostic{Severity: string(d.Severity), Reason: string(d.Reason), Source: printable.Line(d.Source.String()), Message: printable.Line(d.Message)}
+}
