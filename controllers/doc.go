@@ -1,7 +1,4 @@
 // Package controllers is the operator: it reads Kubernetes, compiles, has plans carried out, and
-// reports.
-//
-// The request of its main reconciler is the key of a load balancer, never the name of an object.
-// Deletion is no second path: a snapshot without members compiles to the empty load balancer.
-// reconcile.go has the whole story on one screen.
+// reports. operator.go wires the reconcilers, each of which is a package of its own; package
+// loadbalancer has the main one.
 package controllers

@@ -1,3 +1,5 @@
+// Package gather reads what a load balancer depends on: its Ingresses, their classes, the objects to
+// which they refer, and its record.
 package gather
 
 import (
@@ -16,11 +18,12 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file reads what a load balancer depends on, once. Everything comes from caches but the
-// contents of Secrets, of which just those are read that an Ingress names, and Ingresses that are
-// remembered and not in the cache: what we hold does not go without a word.
+// This file reads the objects that a load balancer depends on, once. All of them come from caches,
+// with two exceptions: the contents of the Secrets that an Ingress names, and Ingresses that the
+// record has and the cache has not.
 
-// Gather makes the snapshot of a load balancer. One that nobody asks for any more has no members.
+// Gather reads the snapshot of a load balancer. Where no Ingress asks for it any more, the snapshot
+// has no members.
 func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	if g.Unconfirmed(key) {
 		g = g.anew()
@@ -54,12 +57,12 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(beside, known) // one that moves between two of them is among both
+	maps.Copy(beside, known) // an Ingress that moves from one to the other is among both
 	objects.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(beside)), func(i *networkingv1.Ingress) bool { return i == nil })
 	if err := g.references(ctx, key, known, memory, &objects); err != nil {
 		return nil, err
 	}
-	// A reservation counts only while the class lets its namespace serve the host.
+	// A reservation of a host counts only while the class lets its namespace serve the host.
 	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses, slices.Concat(slices.Collect(maps.Values(memory.Hosts)), namespacesOf(vanished))...); err != nil {
 		return nil, err
 	}
@@ -75,9 +78,9 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == key }); at >= 0 {
 		out.Snapshot = snapshots[at]
 	} else if class := ingress.FindClass(objects, g.Options, out.Class.Name); class != nil {
-		out.Class = *class // what the cloud can do depends on it
+		out.Class = *class // the capabilities of the cloud depend on it
 	} else if memory.Class != nil {
-		out.Class.LoadBalancerClassSpec = *memory.Class // and whether the load balancer is protected
+		out.Class.LoadBalancerClassSpec = *memory.Class // whether the load balancer is protected depends on it
 	}
 	if out.NeedsNodes() {
 		if out.Nodes, err = cluster.NodesIn(ctx, g.Cache); err != nil && ctx.Err() == nil {
@@ -94,7 +97,7 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	for _, m := range out.Members {
 		delete(out.Departed, m.Owner.String())
 	}
-	for name := range vanished { // of which there may be no version to serve
+	for name := range vanished { // there may be no version to serve
 		delete(out.Departed, name)
 	}
 	out.AwaitingRoom = map[string]bool{}
@@ -110,7 +113,7 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 			return d.Source.Object() == name
 		})
 	})
-	if len(out.Departed) > 0 && out.PausedBy == "" { // a pause that was asked for just before may not be in the cache yet
+	if len(out.Departed) > 0 && out.PausedBy == "" { // the cache may lack a pause from a moment before
 		if out.PausedBy, err = g.pausedBy(ctx, key, g.Server); err != nil {
 			return nil, err
 		}
@@ -125,12 +128,12 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	return out, nil
 }
 
-// keepRefused has those of the departed stay in the directory that ask for the load balancer and
-// are refused: the hosts that they name are theirs.
+// keepRefused keeps those of the departed in the directory that ask for the load balancer and are
+// refused: they own the hosts that they name.
 func (g *Snapshot) keepRefused(o ingress.Objects, options ingress.Options) {
 	o.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(g.Departed)), func(i *networkingv1.Ingress) bool { return i == nil })
 	if len(o.Ingresses) == 0 {
-		return // classes are validated once more otherwise, at each reconcile
+		return // validating classes costs time at each reconcile
 	}
 	for _, m := range ingress.RefusedBy(o, options)[g.Key] {
 		if name := m.Owner.String(); !remembers(g.Memory, name) {
@@ -140,7 +143,7 @@ func (g *Snapshot) keepRefused(o ingress.Objects, options ingress.Options) {
 	}
 }
 
-// Disowned are those of some Ingresses that none of the snapshots has.
+// disowned returns for each of some Ingresses whether none of the snapshots has it.
 func disowned(departed map[string]*networkingv1.Ingress, snapshots []ingress.Snapshot) map[string]bool {
 	out := map[string]bool{}
 	for name := range departed {
@@ -157,8 +160,8 @@ func remembers(m ingress.Memory, name string) bool {
 	return found
 }
 
-// rejected reports whether an Ingress is kept waiting: the cloud would not have it as it is, and
-// never had anything of it. What was said of it is remembered as long as it stays so.
+// rejected reports whether an Ingress waits: the cloud refused it as it is, and nothing of it was
+// ever served. The record keeps the refusal for as long as the Ingress stays so.
 func rejected(ing *networkingv1.Ingress, known ingress.Remembered) bool {
 	return ing != nil && ing.DeletionTimestamp.IsZero() && !known.Served &&
 		slices.ContainsFunc(known.Rejections, func(r ingress.Rejection) bool { return r.Version == ingress.Version(ing) })

@@ -11,10 +11,10 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// A gatherer reads.
+// A Gatherer reads from the cluster and the records.
 type Gatherer struct {
-	Cache     client.Reader // everything that is watched
-	Server    client.Reader // what the cache may be behind of
+	Cache     client.Reader // the objects that are watched
+	Server    client.Reader // the API server itself, which may be ahead of the cache
 	Secrets   cluster.SecretReader
 	Judged    *cluster.CertificateCache
 	Pods      cluster.PodReader
@@ -26,6 +26,6 @@ type Gatherer struct {
 	// Unconfirmed reports whether the last plan of a load balancer has to be confirmed by a second
 	// reading, which asks the API server itself.
 	Unconfirmed func(lb.Key) bool
-	// Grace is for how long an Ingress that has vanished is served; 0 lets it go at once.
+	// Grace is for how long an Ingress that has vanished is served; zero is not at all.
 	Grace time.Duration
 }

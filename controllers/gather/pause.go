@@ -13,11 +13,11 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file says which load balancers are paused. Their pods go on coming and going: that is no
-// plan.
+// This file says which load balancers are paused. A pause stops plans, and no registration of
+// targets.
 
-// PausedBy is what pauses a load balancer; "" if nothing does. The annotation of a LoadBalancer is
-// lost where that object is: the setting and the annotation of the IngressClass are not.
+// pausedBy returns the setting or the annotation that pauses a load balancer; "" if none does.
+// Deleting a LoadBalancer loses the pause that its annotation holds, and none of the others.
 func (g *Gatherer) pausedBy(ctx context.Context, key lb.Key, from client.Reader) (string, error) {
 	if slices.Contains(g.Paused, string(key)) {
 		return "the setting --paused", nil
@@ -39,5 +39,5 @@ func (g *Gatherer) pausedBy(ctx context.Context, key lb.Key, from client.Reader)
 	return "", nil
 }
 
-// pauses reports whether an object says that nothing is to be changed.
+// pauses reports whether an object has the annotation that pauses.
 func pauses(o client.Object) bool { return o.GetAnnotations()[v1alpha1.PausedAnnotation] == "true" }

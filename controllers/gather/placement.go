@@ -17,43 +17,42 @@ import (
 
 // This file finds the load balancers of an Ingress.
 
-// A placement is the load balancers that an Ingress belongs to, and what is to be said if there are
-// none.
-type placement struct {
+// A Placement is the load balancers of an Ingress, and the diagnostics of one that has none.
+type Placement struct {
 	Homes []lb.Key
-	// RefusedAt are those that it asks for as it is, and that refuse it.
+	// RefusedAt are the load balancers that the Ingress asks for as it is, and that refuse it.
 	RefusedAt []lb.Key
 	Homeless  []diag.Diagnostic
 }
 
-// PlaceOf finds the load balancers of an Ingress. One that is being deleted still belongs where it
-// did.
-func (g *Gatherer) PlaceOf(ctx context.Context, ing *networkingv1.Ingress) (placement, error) {
+// PlaceOf finds the load balancers of an Ingress. An Ingress that is being deleted stays at its
+// load balancers.
+func (g *Gatherer) PlaceOf(ctx context.Context, ing *networkingv1.Ingress) (Placement, error) {
 	if err := g.Memories.Ready(ctx); err != nil {
-		return placement{}, fmt.Errorf("reading what is remembered: %w", err)
+		return Placement{}, fmt.Errorf("reading what is remembered: %w", err)
 	}
 	objects, err := g.Classes(ctx)
 	if err != nil {
-		return placement{}, err
+		return Placement{}, err
 	}
 	alive := *ing
 	alive.DeletionTimestamp = nil
 	objects.Ingresses = []*networkingv1.Ingress{&alive}
 	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses); err != nil {
-		return placement{}, err
+		return Placement{}, err
 	}
 	who := cluster.RefOf(cluster.KindIngress, ing)
 	objects.Memories = g.Memories.About([]string{who.String()}, time.Now())
 	g.Memories.AddPinned(g.Options.Literal, objects.Memories)
 	snapshots, homeless := ingress.Split(objects, g.Options)
-	out, found := placement{Homes: g.Memories.Holding(who.String())}, homeless
+	out, found := Placement{Homes: g.Memories.Holding(who.String())}, homeless
 	for _, s := range snapshots {
 		out.Homes, found = append(out.Homes, s.Key), slices.Concat(found, s.Diagnostics)
 	}
 	slices.Sort(out.Homes)
 	out.Homes = slices.Compact(out.Homes)
 	out.Homeless = slices.DeleteFunc(homeless, func(d diag.Diagnostic) bool {
-		return d.Source.Kind != cluster.KindIngress // of classes, which are not this one's to report
+		return d.Source.Kind != cluster.KindIngress // the diagnostics of classes are reported elsewhere
 	})
 	if slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
 		out.RefusedAt = slices.Sorted(maps.Keys(ingress.RefusedBy(objects, g.Options)))

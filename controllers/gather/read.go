@@ -17,7 +17,7 @@ import (
 
 // This file reads objects from the cache and, where the cache may be behind, from the API server.
 
-// Classes are all classes and their parameters: few, and any of them may matter.
+// Classes returns all classes and their parameters: they are few, and each may matter.
 func (g *Gatherer) Classes(ctx context.Context) (ingress.Objects, error) {
 	var o ingress.Objects
 	var classes networkingv1.IngressClassList
@@ -34,7 +34,7 @@ func (g *Gatherer) Classes(ctx context.Context) (ingress.Objects, error) {
 	return o, nil
 }
 
-// ingresses are those of the given names; nil where there is none any more.
+// ingresses returns the Ingresses of the given names; nil for one that does not exist.
 func (g *Gatherer) ingresses(ctx context.Context, names []string) (map[string]*networkingv1.Ingress, error) {
 	out := map[string]*networkingv1.Ingress{}
 	for _, n := range names {
@@ -47,16 +47,16 @@ func (g *Gatherer) ingresses(ctx context.Context, names []string) (map[string]*n
 	return out, nil
 }
 
-// askAgain asks the API server itself about Ingresses of which the cache and the record say
-// different things.
+// askAgain asks the API server itself about Ingresses that are in the record and not in the cache,
+// or the other way round.
 //
-// One that is remembered and seems to be gone: an Ingress that we hold is seen being deleted, so
-// one that is not there was let go by force, or, after a start, the cache was filled by an API
-// Server that lags behind the others.
+// An Ingress of the record that is not in the cache: the operator sees the deletion of an Ingress
+// that has the finalizer. So the finalizer was removed by force, or the cache was filled, after a
+// start, by an API server that lags behind the others.
 //
-// One that is not remembered and has our finalizer: each is remembered before it gets the
-// finalizer, and forgotten before it loses it, so the operator that led before may have let go of
-// it, and the watch of this one's cache was broken then.
+// An Ingress with the finalizer that is not in the record: the record has each Ingress before the
+// Ingress gets the finalizer, and until after it has lost it. So the last leader may have removed
+// the finalizer while the watch of this cache was broken.
 func (g *Gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.Ingress, memory ingress.Memory) (err error) {
 	for n, ing := range known {
 		_, remembered := memory.Members[n]
@@ -71,7 +71,7 @@ func (g *Gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.
 	return nil
 }
 
-// namespaces reads those of Ingresses, and some more, as far as they exist.
+// namespaces reads the namespaces of Ingresses, and some more, as far as they exist.
 func (g *Gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ingress, more ...string) ([]*corev1.Namespace, error) {
 	refs := map[cluster.Ref]bool{}
 	for _, ing := range ingresses {
@@ -83,10 +83,9 @@ func (g *Gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ing
 	return cluster.GetAll[corev1.Namespace](ctx, g.Cache, refs, nil)
 }
 
-// anew is a gatherer that reads from the API server what decides whether there is a rule for what
-// an Ingress asks: the Ingresses, their classes, their namespaces, and the Backends and Services
-// that they name. Endpoints, Pods and Nodes decide where requests are sent, and a rule stays where
-// there are none.
+// anew returns a Gatherer that reads from the API server the objects that decide which rules there
+// are: Ingresses, classes, namespaces, Backends and Services. Endpoints, Pods and Nodes decide the
+// targets only, and come from the cache.
 func (g *Gatherer) anew() *Gatherer {
 	again := *g
 	again.Cache = &cluster.FreshReader{Reader: g.Cache, Server: g.Server, Scope: g.Scope, Read: map[reflect.Type]map[client.ObjectKey]client.Object{}}

@@ -16,8 +16,8 @@ import (
 
 // This file finds and reads the objects that Ingresses name.
 
-// References reads what Ingresses refer to, as they are and as they were last accepted, and has the
-// Directory note each name before it is looked up.
+// references reads the objects to which Ingresses refer, as they are and as they were last
+// accepted. The directory has each name before the object is read.
 func (g *Gatherer) references(ctx context.Context, key lb.Key, ingresses map[string]*networkingv1.Ingress, memory ingress.Memory, o *ingress.Objects) error {
 	named := References{}
 	for n, ing := range ingresses {
@@ -62,14 +62,14 @@ func (g *Gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 	return nil
 }
 
-// References are the objects that Ingresses name, by kind.
+// References are the names of objects to which Ingresses refer, by kind.
 type References map[string]map[cluster.Ref]bool
 
 func (r References) note(kind, namespace, name string) {
 	multimap.Add(r, kind, cluster.RefTo(kind, namespace, name))
 }
 
-// Add notes what an Ingress names.
+// Add adds the names in the spec of an Ingress.
 func (r References) Add(namespace string, spec *networkingv1.IngressSpec) {
 	for _, t := range spec.TLS {
 		if t.SecretName != "" {
@@ -97,7 +97,7 @@ func (r References) addTo(namespace string, b *networkingv1.IngressBackend) {
 	}
 }
 
-// AddBackend notes the Services that a Backend shares requests among, and the Secret that it needs.
+// AddBackend adds the names in the spec of a Backend: Services, and a Secret.
 func (r References) AddBackend(b *v1alpha1.Backend) {
 	for _, s := range b.Spec.Services {
 		r.note(cluster.KindService, b.Namespace, s.Name)

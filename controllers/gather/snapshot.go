@@ -15,40 +15,41 @@ import (
 
 // This file holds what is read of a load balancer.
 
-// A gathering is the snapshot of a load balancer and whom it has to let go of.
+// A Snapshot is the ingress.Snapshot of a load balancer, its record, and the Ingresses that are to
+// leave it.
 type Snapshot struct {
 	ingress.Snapshot
-	Record records.Record // what is remembered
-	// Actual are the members' Ingresses as they are, by namespace/name.
+	Record records.Record // as it was before this reconcile
+	// Actual are the Ingresses of the members as they are, by namespace/name.
 	Actual map[string]*networkingv1.Ingress
-	// Departed are Ingresses that this load balancer holds and that are no members any more:
-	// deleted, or somebody else's. One that is gone already is nil.
+	// Departed are Ingresses that the load balancer has and that are no members any more: deleted, or
+	// of another load balancer or controller. An Ingress that does not exist is nil.
 	Departed map[string]*networkingv1.Ingress
-	// Disowned are those of the departed that no other load balancer of ours has either.
+	// Disowned says which of the departed no other load balancer has either.
 	Disowned map[string]bool
-	// ConsentWithdrawn is what the disowned are told whose class does not permit any more what was served of
-	// them.
+	// ConsentWithdrawn has the diagnostics of those of the disowned of which the class does not permit
+	// any more what was served.
 	ConsentWithdrawn map[string]diag.Diagnostic
-	// AwaitingRoom are those that become members once there is room.
+	// AwaitingRoom are the Ingresses that become members once there is room.
 	AwaitingRoom map[string]bool
-	// vanished are the members that are gone without having been let go of, and are served on, by
-	// namespace/name.
+	// vanished are the members that are served though their Ingresses were removed without the
+	// operator, by namespace/name.
 	vanished map[string]ingress.Vanishing
-	// PausedBy is what pauses the load balancer; "" if nothing does.
+	// PausedBy is the setting or the annotation that pauses the load balancer; "" if none does.
 	PausedBy string
-	// ReadAt is when it was read: what had ended by then is tried again.
+	// ReadAt is when the snapshot was read. Refusals that had ended by then are tried again.
 	ReadAt time.Time
 }
 
-// Ask is what compiling needs to know about the cloud, its limits too if they were in the way last
-// time.
+// Ask returns what compiling needs to know about the cloud. Limits are asked for if the last plan
+// met one.
 func (g *Snapshot) Ask() lb.Questions {
 	q := model.Ask(g.Snapshot)
 	q.Limits = records.HasRejections(&g.Record)
 	return q
 }
 
-// MemberNames are those of the members, oldest first.
+// MemberNames are the names of the members, oldest first.
 func (g *Snapshot) MemberNames() []string {
 	var out []string
 	for _, m := range g.Members {

@@ -20,13 +20,12 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file finds Ingresses that are gone without having been let go of. A record forgets an
-// Ingress before our finalizer is taken from it, so one that is remembered as served, and is gone,
-// was not deleted in the ordinary way: its finalizer was taken by force, or the API server was
-// restored.
+// This file finds Ingresses that have vanished: removed without the operator. A record forgets an
+// Ingress before the finalizer is removed from it. So where a record has an Ingress as served, and
+// the Ingress does not exist, its finalizer was removed by force, or the API server was restored.
 
-// vanished are the Ingresses of a load balancer that have vanished and are still served. Those of
-// them that are known to be there, or to be gone, are so by the API server's word.
+// vanished returns the Ingresses of a load balancer that have vanished and are still served. For
+// each of known, the API server itself has said whether it exists.
 func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress, now time.Time) (map[string]ingress.Vanishing, error) {
 	if g.Grace <= 0 {
 		return nil, nil
@@ -61,11 +60,11 @@ func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*n
 	return out, nil
 }
 
-// skew is by how much the clock of the one that confirms may be ahead.
+// skew is by how much the clock of the person who confirms may be ahead.
 const skew = time.Minute
 
-// VanishingConfirmed is the time by which it was right that Ingresses of a load balancer vanished; zero for
-// none.
+// VanishingConfirmed returns the time up to which a person has confirmed that Ingresses of a load
+// balancer were to vanish; zero for none.
 func (g *Gatherer) VanishingConfirmed(ctx context.Context, key lb.Key) (time.Time, error) {
 	report := cluster.ReportMetadata()
 	err := g.Cache.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.Scope)}, report)
@@ -79,11 +78,11 @@ func (g *Gatherer) VanishingConfirmed(ctx context.Context, key lb.Key) (time.Tim
 	return confirmed, nil
 }
 
-// stillServed reports whether a member is served and has not begun to leave our classes: it is gone
-// only once it was let go of.
+// stillServed reports whether a member is served and is not leaving the classes of Fairlead: the
+// operator has to release it before it may go.
 func stillServed(m v1alpha1.MemberMemory) bool { return m.Served && m.DepartedAt == nil }
 
-// vanishing is what a record has of a member that has vanished.
+// vanishing returns what a record has of a member that has vanished.
 func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) ingress.Vanishing {
 	if m.VanishedAt == nil {
 		return ingress.Vanishing{}
@@ -91,10 +90,10 @@ func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) ingress.Vanish
 	return ingress.Vanishing{For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed, Confirmed: !m.VanishedAt.After(confirmed)}
 }
 
-// absence is how many members of all load balancers have vanished. The cache may not have seen all
-// that are there, which makes them too many rather than too few.
+// absence returns how many members of all load balancers have vanished. Where the cache lacks
+// Ingresses that exist, that is too many rather than too few.
 func (g *Gatherer) absence(ctx context.Context) (ingress.Absence, error) {
-	var list networkingv1.IngressList // read, and not changed
+	var list networkingv1.IngressList // is not changed
 	if err := g.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return ingress.Absence{}, fmt.Errorf("listing Ingresses: %w", err)
 	}
@@ -119,7 +118,8 @@ func (g *Gatherer) absence(ctx context.Context) (ingress.Absence, error) {
 	return out, nil
 }
 
-// serveOn has the compiler serve these Ingresses, and no others that were known to have vanished.
+// serveOn has the compiler serve the vanished Ingresses, and none of the others of known that had
+// vanished before.
 func serveOn(vanished map[string]ingress.Vanishing, known map[string]*networkingv1.Ingress, memories map[lb.Key]ingress.Memory) {
 	for _, memory := range memories {
 		for name, m := range memory.Members {
@@ -143,7 +143,7 @@ func namespacesOf(vanished map[string]ingress.Vanishing) []string {
 	return out
 }
 
-// NoteVanished notes since when members have been gone, and reports whether that is news.
+// NoteVanished records since when members have vanished, and reports whether the record changed.
 func (g *Snapshot) NoteVanished(next *records.Record) bool {
 	news := false
 	for i := range next.Memory.Members {
@@ -173,8 +173,8 @@ func (g *Snapshot) Unserved() bool {
 	return false
 }
 
-// Addressee is the Ingress to tell a diagnostic; nil if there is none. Of one that has vanished,
-// only that is told.
+// Addressee returns the Ingress that a diagnostic is sent to; nil if there is none. An Ingress that
+// has vanished gets only the diagnostic that says so.
 func (g *Snapshot) Addressee(d diag.Diagnostic) *networkingv1.Ingress {
 	name := d.Source.Object()
 	if ing := g.Actual[name]; ing != nil || d.Reason != diag.Vanished {
@@ -188,7 +188,8 @@ func (g *Snapshot) Addressee(d diag.Diagnostic) *networkingv1.Ingress {
 	return nil
 }
 
-// VanishedMessage says which Ingresses have vanished, and what is to be done; "" if none has.
+// VanishedMessage says which Ingresses have vanished, and how they are confirmed or restored; "" if
+// none has.
 func (g *Snapshot) VanishedMessage() string {
 	if len(g.vanished) == 0 {
 		return ""

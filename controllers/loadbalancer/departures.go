@@ -17,12 +17,12 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file ends what ties Ingresses to the load balancer that are no members any more.
+// This file releases the Ingresses that are no members of the load balancer any more.
 
-// part ends what ties the Ingresses that have departed to the load balancer, once nothing is routed
-// for them any more, whatever state the others are in, and forgets them. It returns those that are
-// to be let go of once the record has forgotten them, too: one that is remembered when its
-// finalizer goes would be taken for one that has vanished.
+// releaseDeparted ends what ties the departed Ingresses to the load balancer, once no requests are
+// routed for them any more, and removes them from the record. It returns those whose finalizer is
+// to be removed once the record is written: an Ingress that is in the record and has no finalizer
+// would be taken for one that has vanished.
 func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome, next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
 	if len(o.Snapshot.Departed) == 0 || !o.Snapshot.Retained() && routed(plan.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)) {
 		return nil, nil
@@ -42,9 +42,9 @@ func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome, nex
 	return free, errors.Join(errs...)
 }
 
-// partWith tells an Ingress where what served it goes on doing so, and why where its class does not
-// permit that any more, and takes the address from its status, unless another load balancer of ours
-// has it.
+// partWith removes the address of the load balancer from the status of a departed Ingress, unless
+// another load balancer has the Ingress. It sends events where the load balancer stays, or where
+// the class does not permit any more what was served.
 func (r *Reconciler) partWith(ctx context.Context, o outcome.Outcome, who cluster.Ref, ing *networkingv1.Ingress) error {
 	if ing == nil || r.elsewhere(o, who) && !o.Snapshot.Disowned[who.String()] {
 		return nil
@@ -65,19 +65,20 @@ func (r *Reconciler) partWith(ctx context.Context, o outcome.Outcome, who cluste
 	return r.Ingresses.Unpublish(ctx, ing, records.AddressesOf(&o.Snapshot.Record))
 }
 
-// elsewhere reports whether other load balancers have an Ingress, too.
+// elsewhere reports whether other load balancers have an Ingress.
 func (r *Reconciler) elsewhere(o outcome.Outcome, who cluster.Ref) bool {
 	return slices.ContainsFunc(r.Directory.On(who), func(k lb.Key) bool { return k != o.Snapshot.Key })
 }
 
-// release takes our finalizer from Ingresses that the record has forgotten, unless another load
-// balancer has them. What fails is tried again, for the directory goes on having it.
+// release removes the finalizer from Ingresses that the record does not have any more, unless
+// another load balancer has them. An Ingress that cannot be released stays in the directory, and is
+// tried again.
 func (r *Reconciler) release(ctx context.Context, o outcome.Outcome, free map[string]*networkingv1.Ingress) error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(free)) {
 		who := cluster.RefFrom(cluster.KindIngress, name)
 		if !o.Snapshot.AwaitingRoom[name] {
-			r.Directory.Release(who, o.Snapshot.Key) // first: of two that release it at a time, the last one finds nobody else
+			r.Directory.Release(who, o.Snapshot.Key) // first: where two load balancers release it, the last one finds no other
 		}
 		if r.elsewhere(o, who) {
 			continue
@@ -94,8 +95,8 @@ func (r *Reconciler) release(ctx context.Context, o outcome.Outcome, free map[st
 	return errors.Join(errs...)
 }
 
-// routed reports whether a plan that is not done takes routes away, so that some may still be
-// there. What waits for the health of target groups is about members that are here: they take over.
+// routed reports whether steps that are not done take routes away. Steps that wait for the health
+// of target groups do not count: they are about the Ingresses that stay.
 func routed(p plan.Plan) bool {
 	waits := make([]bool, len(p.Steps))
 	for i, s := range p.Steps {
@@ -112,7 +113,7 @@ func takesAway(s plan.Step) bool {
 	switch s.(type) {
 	case plan.DeleteRule, plan.ModifyRule, plan.DeleteListener, plan.ModifyListener, plan.DeleteLoadBalancer:
 		return true
-	default: // creates something, or tidies up
+	default: // creates something, or deletes what is not used any more
 		return false
 	}
 }

@@ -12,8 +12,9 @@ import (
 
 // This file keeps Ingresses from being removed while the cloud has resources for them.
 
-// addFinalizers remembers every member, and adds our finalizer to it, before anything of it exists
-// in the cloud: wherever this process ends, the next one knows what to delete.
+// addFinalizers adds every member to the record, and the finalizer to every Ingress, before
+// anything of it exists in the cloud: wherever this process ends, the next one knows what to
+// delete.
 func (r *Reconciler) addFinalizers(ctx context.Context, g *gather.Snapshot) error {
 	if r.ReadOnly {
 		return nil
@@ -37,8 +38,8 @@ func (r *Reconciler) addFinalizers(ctx context.Context, g *gather.Snapshot) erro
 	return nil
 }
 
-// enrol remembers the members that are new, or come back, and from which load balancer; and since
-// when a member has left.
+// enrol adds to the record the members that are new or have come back, with the load balancer that
+// they come from, and since when a member has been leaving.
 func (r *Reconciler) enrol(ctx context.Context, g *gather.Snapshot) error {
 	next := *g.Record.DeepCopy()
 	next.Members = g.MemberNames()
@@ -75,7 +76,7 @@ func (r *Reconciler) enrol(ctx context.Context, g *gather.Snapshot) error {
 	return r.Memories.Save(ctx, g.Key, next)
 }
 
-// now is the time as the API stores it.
+// now returns the time with the precision of the API.
 func now() *metav1.Time {
 	t := metav1.Now().Rfc3339Copy()
 	return &t

@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file finds foreign rules: rules in a load balancer that another writer has made, and not an
-// earlier plan. They are found where the load balancer is observed: in between, nothing is read.
+// This file finds foreign rules: rules that another writer has made, and no earlier plan. They are
+// found when the load balancer is observed.
 
 // foreignRules holds what is known of the rules of each load balancer.
 type foreignRules struct {
@@ -24,7 +24,8 @@ type foreignRules struct {
 	views map[lb.Key]ruleView
 }
 
-// A ruleView is what was last seen and wanted of a load balancer, and the foreign rules found.
+// A ruleView is the last observation of a load balancer, what was wanted of it, and the foreign
+// rules that were found.
 type ruleView struct {
 	seen    *lb.Observed
 	want    lb.LoadBalancer

@@ -11,10 +11,10 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file says which plans are not carried out. They are reported, and nothing is done.
+// This file says which plans are not carried out. These are reported only.
 
-// withheld is why a plan is not to be carried out, as the condition Programmed gives it; "" if it
-// is.
+// withheld returns the reason of the condition Programmed for which a plan is not carried out; ""
+// if it is carried out.
 func (r *Reconciler) withheld(o outcome.Outcome) string {
 	why := ""
 	switch {
@@ -39,14 +39,14 @@ func (r *Reconciler) withheld(o outcome.Outcome) string {
 	return why
 }
 
-// doubts are plans that delete more than anybody asked for: a read that came back short looks just
-// like a wish. They wait for a second reading that leads to the same.
+// doubts holds plans that delete much although no Ingress changed: a read that came back short
+// leads to such a plan. They are carried out once a second reading leads to the same plan.
 type doubts struct {
 	mu    sync.Mutex
 	plans map[lb.Key][]plan.Printed
 }
 
-// confirm notes a plan and reports whether it is the one that was noted before.
+// confirm stores a plan, and reports whether it is the one that was stored before.
 func (d *doubts) confirm(p plan.Plan) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -62,14 +62,14 @@ func (d *doubts) confirm(p plan.Plan) bool {
 	return false
 }
 
-// about reports whether the last plan of a load balancer is in doubt.
+// about reports whether the last plan of a load balancer waits to be confirmed.
 func (d *doubts) about(key lb.Key) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.plans[key] != nil
 }
 
-// forget ends a doubt: the second reading led to something else, or the load balancer is no more.
+// forget drops the plan of a load balancer.
 func (d *doubts) forget(key lb.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file finds load balancers that exist and whose LoadBalancers are gone: deleted, with their
-// kind or by a restore. A pause that a person had set there is lost, too. So nothing of the load
-// balancer is changed until --vanished-grace is over, or a person confirms it.
+// This file finds load balancers that exist and whose LoadBalancer objects do not: they were
+// deleted, together with the CRD or by a restore. The annotation that pauses a load balancer was
+// lost with the object. So nothing of the load balancer is changed until --vanished-grace is over,
+// or a person confirms the loss.
 
 // noteLostRecord records when the record of a load balancer that exists was lost. Every plan begins
-// with a write of the record: a load balancer without one was not begun by an operator with this
-// record.
+// with a write of the record, so a load balancer without a record was not created with this one.
 func (r *Reconciler) noteLostRecord(ctx context.Context, g *gather.Snapshot, seen *lb.Observed, now time.Time) error {
 	known := &g.Record.Memory
 	missing := r.Memories.Keeper.Missing(g.Key, g.Record.Term == "" && g.Record.Address == "" && g.Record.LastPlan == nil)

@@ -15,34 +15,35 @@ import (
 
 // This file keeps what the cloud has, so that a steady state costs no calls.
 
-// An observer remembers what it saw of each load balancer. What it returns is kept true by whoever
-// changes the cloud, or else forgotten; once in a while it looks again.
+// An observer keeps the last observation of each load balancer. The steps of plans change that
+// observation as they change the cloud. It is dropped where a step failed, and made anew after a
+// while.
 type observer struct {
 	cloud providers.Provider
-	every time.Duration // how long a look is good for, give or take a tenth
-	// looked is told of each look at the cloud.
+	every time.Duration // for how long an observation is believed, give or take a tenth
+	// looked is called after each observation of the cloud.
 	looked func(context.Context, lb.Key)
 
 	mu    sync.Mutex
 	kept  map[lb.Key]sight
-	quiet map[lb.Key]time.Time // when all that was written is in what a look finds
+	quiet map[lb.Key]time.Time // when an observation finds everything that was written
 }
 
-// A sight is what was seen and until when to believe it.
+// A sight is an observation, and until when it is believed.
 type sight struct {
 	seen  *lb.Observed
 	until time.Time
-	early bool                // it may not have found what was written a moment before
-	told  map[lb.GroupID]bool // which target groups have got members since, or lost all of them
+	early bool                // it may lack writes from a moment before
+	told  map[lb.GroupID]bool // which target groups have got targets since, or lost all of them
 }
 
-// seen is what is under a key.
+// seen returns what the cloud has under a key, as it was observed before or by a new observation.
 func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 	s := o.recall(key)
 	if s.seen != nil && time.Now().Before(s.until) {
 		return s.seen, o.await(ctx, s.seen)
 	}
-	// After a while somebody may have changed a value and left the digest beside it.
+	// After a while another writer may have changed a value and left the digest in the tag as it was.
 	drifted := s.seen != nil && (!s.early || len(s.seen.Unread) > 0)
 	seen, err := o.cloud.Observe(ctx, key, drifted)
 	if err != nil {
@@ -60,16 +61,15 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 	return seen, nil
 }
 
-// has is what is kept of a key; nil if nothing is.
+// has returns the observation that is kept of a key; nil if there is none.
 func (o *observer) has(key lb.Key) *lb.Observed {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.kept[key].seen
 }
 
-// keep keeps what was seen. A look that follows a write is early: it is repeated once that can be
-// found. So is the first one of this process, for the process before it may have ended right after
-// a write.
+// keep keeps an observation. An early one is repeated once all writes can be found. The first one
+// of this process is early: the process before it may have ended right after a write.
 func (o *observer) keep(key lb.Key, seen *lb.Observed) {
 	if o.kept == nil {
 		o.kept, o.quiet = map[lb.Key]sight{}, map[lb.Key]time.Time{}
@@ -88,7 +88,7 @@ func (o *observer) keep(key lb.Key, seen *lb.Observed) {
 	o.kept[key] = sight{seen: seen, until: now.Add(o.goodFor(seen))}
 }
 
-// wrote notes that what is under a key was changed a moment ago.
+// wrote records that the load balancer was changed a moment ago.
 func (o *observer) wrote(key lb.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -98,8 +98,8 @@ func (o *observer) wrote(key lb.Key) {
 	o.quiet[key] = time.Now().Add(providers.ReadLag)
 }
 
-// due is until when to believe what was seen. An early look is repeated once all that was written
-// since is found, too.
+// due returns until when an observation is believed. An early one is repeated once everything is
+// found that was written since.
 func (o *observer) due(key lb.Key, s sight) time.Time {
 	if quiet := o.quiet[key]; s.early && quiet.After(s.until) && o.every > providers.ReadLag {
 		return quiet
@@ -107,7 +107,7 @@ func (o *observer) due(key lb.Key, s sight) time.Time {
 	return s.until
 }
 
-// again is when to look again, unless something happens before.
+// again returns when to observe a load balancer again.
 func (o *observer) again(key lb.Key) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -117,7 +117,7 @@ func (o *observer) again(key lb.Key) time.Duration {
 	return o.jittered()
 }
 
-// recall is what was seen of a key, and told since.
+// recall returns the observation that is kept of a key, with the changes of its targets since.
 func (o *observer) recall(key lb.Key) sight {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -125,21 +125,21 @@ func (o *observer) recall(key lb.Key) sight {
 	s.until = o.due(key, s)
 	for id, registered := range s.told {
 		if g := s.seen.TargetGroup(id); g != nil {
-			g.Registered, g.Ready = registered, false // whether they are healthy is asked where it matters
+			g.Registered, g.Ready = registered, false // their health is asked for where it matters
 		}
 	}
 	clear(s.told)
 	return s
 }
 
-// tell notes whether a target group has members from now on. Whoever uses what was seen may be at
-// work with it, so that it is changed only for who comes next.
+// tell records whether a target group has targets from now on. The observation may be in use, so
+// recall changes it.
 func (o *observer) tell(key lb.Key, group lb.GroupID, registered bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s, kept := o.kept[key]
 	if !kept {
-		return // the next look is a fresh one
+		return // the next observation is a new one
 	}
 	if s.told == nil {
 		s.told = map[lb.GroupID]bool{}
@@ -148,7 +148,7 @@ func (o *observer) tell(key lb.Key, group lb.GroupID, registered bool) {
 	s.told[group] = registered
 }
 
-// await notes that a load balancer is active, once the cloud has finished setting it up.
+// await asks whether a load balancer is active that was not yet.
 func (o *observer) await(ctx context.Context, seen *lb.Observed) (err error) {
 	if !seen.Exists || seen.Active {
 		return nil
@@ -159,21 +159,21 @@ func (o *observer) await(ctx context.Context, seen *lb.Observed) (err error) {
 	return nil
 }
 
-// forget makes the next look a fresh one.
+// forget makes the next observation a new one.
 func (o *observer) forget(key lb.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.kept, key)
 }
 
-// How long a look is good for in which some settings could not be read, and when to come back for
-// them.
+// For how long an observation is believed of which some settings could not be read, and when they
+// are read again.
 const (
 	unreadLife  = 50 * time.Minute
 	untilReread = time.Hour
 )
 
-// goodFor is how long a look is believed.
+// goodFor returns for how long an observation is believed.
 func (o *observer) goodFor(seen *lb.Observed) time.Duration {
 	if len(seen.Unread) > 0 {
 		return min(unreadLife, o.jittered())
@@ -181,7 +181,7 @@ func (o *observer) goodFor(seen *lb.Observed) time.Duration {
 	return o.jittered()
 }
 
-// rereads is when to come back for settings that could not be read; zero if there are none.
+// rereads returns when to read settings again that could not be read; zero if there are none.
 func rereads(seen *lb.Observed) time.Duration {
 	if len(seen.Unread) > 0 {
 		return untilReread
@@ -189,7 +189,7 @@ func rereads(seen *lb.Observed) time.Duration {
 	return 0
 }
 
-// gone forgets a load balancer that is no more.
+// gone forgets a load balancer that does not exist any more.
 func (o *observer) gone(key lb.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -197,7 +197,7 @@ func (o *observer) gone(key lb.Key) {
 	delete(o.quiet, key)
 }
 
-// jittered keeps load balancers that were first seen together from being looked at together.
+// jittered spreads the observations of load balancers that were first observed together.
 func (o *observer) jittered() time.Duration {
 	return time.Duration(float64(o.every) * (0.9 + 0.2*rand.Float64())) //nolint:gosec // nothing is guarded by it
 }

@@ -12,14 +12,13 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 )
 
-// This file is the operator that only plans. It writes its reports and nothing else, and it writes
-// them beside those of an operator that does what it plans: that one's are a memory of what has
-// happened, and here nothing has.
+// This file is the operator that only plans. It writes reports beside those of an operator that
+// carries plans out: the records of that one say what has happened, and here nothing has.
 
-// preview reports what there would be to do.
+// preview reports what would be done.
 func (r *Reconciler) preview(ctx context.Context, o outcome.Outcome) (reconcile.Result, error) {
 	key := o.Snapshot.Key
-	r.forget(key) // nobody keeps it true here: others may be at work
+	r.forget(key) // another operator may change the cloud
 	next := o.Record(time.Now())
 	for name := range o.Snapshot.Departed {
 		if records.MemberOf(&next, name) == nil {

@@ -12,9 +12,9 @@ import (
 
 // This file writes the addresses of a load balancer to the status of its Ingresses.
 
-// publish writes where each member is reached, once everything that it asks for is there. A member
-// of which nothing is served has no address. Where the cloud refuses a step, members that have an
-// address are told on which of their ports that is.
+// publish writes the address of the load balancer to the status of each member, once everything
+// that the members ask for exists. A member of which nothing is served has no address. Where the
+// cloud refuses a step, the ports in the status of the members that have an address say so.
 func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *records.Record) error {
 	gone := !o.Observed.Exists && o.Complete()
 	there := o.Observed.Exists && o.Observed.Active
@@ -24,7 +24,8 @@ func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *recor
 		return nil
 	}
 	if !slices.Equal(records.AddressesOf(next), records.AddressesOf(&o.Snapshot.Record)) {
-		// An address that is published before it is remembered could never be taken back.
+		// Before the address is in a status it is in the record: otherwise it could not be removed after
+		// a crash.
 		if err := r.keep(ctx, o.Snapshot.Key, next); err != nil {
 			return err
 		}

@@ -1,3 +1,6 @@
+// Package loadbalancer reconciles load balancers. Its requests are the keys of load balancers, never the
+// names of objects. Deletion is no second path: a snapshot without members compiles to the empty load
+// balancer. reconcile.go has the whole story on one screen.
 package loadbalancer
 
 import (
@@ -15,7 +18,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// reportFor is how long it may take to report, even where the reconcile was ended.
+// reportFor is how long reporting may take, even where the reconcile was cancelled.
 const reportFor = time.Minute
 
 // Reconcile reconciles one load balancer: from the objects that ask for it to the cloud, and back to
@@ -23,7 +26,7 @@ const reportFor = time.Minute
 func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
 	ctx = r.Waits.OfCalls(ctx, key)
 	r.backlog.Begin(key)
-	snap, err := r.Gather(ctx, key) // the objects, read once, with the record of this load balancer
+	snap, err := r.Gather(ctx, key) // the objects and the record of this load balancer, read once
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -31,16 +34,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	var facts lb.Facts
-	r.reportingWait(ctx, snap, atAll, func() { facts, err = r.Cloud.Lookup(ctx, snap.Ask()) }) // facts that compiling needs: certificates, subnets, web ACLs
+	r.reportingWait(ctx, snap, atAll, func() { facts, err = r.Cloud.Lookup(ctx, snap.Ask()) }) // certificates, subnets, web ACLs
 	if err != nil {
 		return r.reportUnreadableCloud(ctx, snap, err)
 	}
-	if err := r.forgetIfOvertaken(ctx, key); err != nil { // where another operator has led since, observe again
+	if err := r.forgetIfOvertaken(ctx, key); err != nil { // observe again where another operator has led since
 		return reconcile.Result{}, err
 	}
 	before := r.has(key)
 	var seen *lb.Observed
-	r.reportingWait(ctx, snap, atAll, func() { seen, err = r.seen(ctx, key) }) // the load balancer in the cloud: observed once, then kept true
+	r.reportingWait(ctx, snap, atAll, func() { seen, err = r.seen(ctx, key) }) // the load balancer in the cloud
 	if err != nil {
 		return r.reportUnreadableCloud(ctx, snap, err)
 	}
@@ -86,7 +89,7 @@ func (r *Reconciler) carryOut(ctx context.Context, o *outcome.Outcome) {
 	})
 }
 
-// forgetIfOvertaken drops what was observed of a load balancer that another operator has worked on
+// forgetIfOvertaken drops the observation of a load balancer that another operator has changed
 // since.
 func (r *Reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
 	taken, err := r.Memories.Keeper.Overtaken(ctx, key)
@@ -96,7 +99,7 @@ func (r *Reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
 	return err
 }
 
-// compile is model.Compile, timed.
+// compile calls model.Compile, and measures how long it takes.
 func (r *Reconciler) compile(snap ingress.Snapshot, facts lb.Facts, seen *lb.Observed, caps lb.Capabilities) model.Built {
 	begin := time.Now()
 	facts.Know(seen)

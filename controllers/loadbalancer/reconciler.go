@@ -82,7 +82,7 @@ func (r *Reconciler) OldestChange() time.Duration { return r.backlog.Oldest() }
 // ReconcileOne has a load balancer reconciled.
 func (r *Reconciler) ReconcileOne(ctx context.Context, key lb.Key) { r.Awaken(ctx, []lb.Key{key}) }
 
-// Awaken makes other load balancers reconcile.
+// Awaken has load balancers reconciled.
 func (r *Reconciler) Awaken(ctx context.Context, keys []lb.Key) {
 	for _, key := range keys {
 		select {
@@ -93,7 +93,7 @@ func (r *Reconciler) Awaken(ctx context.Context, keys []lb.Key) {
 	}
 }
 
-// keep has a record outlive this process, no larger than the API server takes it.
+// keep writes a record, cut to the size that the API server takes.
 func (r *Reconciler) keep(ctx context.Context, key lb.Key, next *records.Record) error {
 	lost, err := next.Trim(v1alpha1.MaxSize)
 	if len(lost) > 0 {
@@ -102,7 +102,8 @@ func (r *Reconciler) keep(ctx context.Context, key lb.Key, next *records.Record)
 	return errors.Join(err, r.Memories.Save(ctx, key, *next.DeepCopy()))
 }
 
-// lookAfter has Ingresses told, where no load balancer has them, why that is.
+// lookAfter has Ingresses reconciled that no load balancer may have, so that their owners are told
+// why.
 func (r *Reconciler) lookAfter(ctx context.Context, ingresses []string) {
 	for _, i := range ingresses {
 		who := cluster.RefFrom(cluster.KindIngress, i)
@@ -114,8 +115,8 @@ func (r *Reconciler) lookAfter(ctx context.Context, ingresses []string) {
 	}
 }
 
-// SetRegistered has a load balancer reconciled of which a target group has got its first members, or
-// lost its last.
+// SetRegistered has a load balancer reconciled of which a target group has got its first targets,
+// or lost its last.
 func (r *Reconciler) SetRegistered(ctx context.Context, key lb.Key, group lb.GroupID, some bool) {
 	r.tell(key, group, some)
 	r.Awaken(ctx, []lb.Key{key})

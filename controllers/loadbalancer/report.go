@@ -20,10 +20,10 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file tells people what came of a reconcile, lets go of what is done with, and says when to
-// come back. It writes only what has changed.
+// This file reports what came of a reconcile, releases Ingresses, and says when to reconcile again.
+// It writes only what has changed.
 
-// report reports.
+// report reports an outcome.
 func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.Result, error) {
 	key := o.Snapshot.Key
 	logPlan(ctx, o)
@@ -34,7 +34,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	}
 	unconfirmed := o.Withheld == v1alpha1.ReasonUnconfirmed
 	if !queue.OnlyPending(o.Err) || unconfirmed {
-		r.forget(key) // a step may have been half done
+		r.forget(key) // a step may be half done
 	}
 	r.Targets.Track(ctx, key, &o.Snapshot.Class, o.Capabilities, o.Observed.TargetGroups)
 	next := o.Record(time.Now())
@@ -53,7 +53,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	err = errors.Join(err, failure)
 	ended, wait := o.EndMoves(&next, time.Now())
 	if len(free) > 0 && len(o.Snapshot.LeftOut) > 0 {
-		ended = append(ended, key) // there is room for others now
+		ended = append(ended, key) // there is room for other Ingresses
 	}
 	wait = queue.Sooner(wait, queue.Sooner(o.UntilLetGo(&next, time.Now()), outcome.UntilFree(&next, time.Now())))
 	wait = queue.Sooner(wait, outcome.UntilVanishedGo(&next, r.Grace, time.Now()))
@@ -83,7 +83,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 		if err == nil {
 			err = r.release(ctx, o, free)
 		}
-		r.Awaken(ctx, append(ended, r.Memories.SameName(key)...)) // the name is free
+		r.Awaken(ctx, append(ended, r.Memories.SameName(key)...)) // their name is free
 		return reconcile.Result{}, err
 	}
 	if !o.Observed.Exists && len(o.Snapshot.Departed) == 0 && (len(o.Snapshot.Members) == 0 || o.Complete() && err == nil) {
@@ -93,7 +93,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	if err = errors.Join(err, forgotten); forgotten == nil {
 		err = errors.Join(err, r.release(ctx, o, free))
 	}
-	r.Awaken(ctx, ended) // only now, for they look at what is remembered here
+	r.Awaken(ctx, ended) // only now, for they read this record
 	r.lookAfter(ctx, rejected)
 	switch {
 	case err == nil && len(rejected) > 0, err == nil && unconfirmed:
@@ -103,13 +103,13 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	case err == nil && o.Err == nil && (records.HasRejections(&next) || o.LacksCloudObjects()):
 		return reconcile.Result{RequeueAfter: queue.Sooner(wait, outcome.UntilTried(&next, time.Now()))}, nil
 	case err == nil && o.Err == nil:
-		return reconcile.Result{RequeueAfter: queue.Sooner(wait, r.again(key))}, nil // to see whether the cloud has drifted
+		return reconcile.Result{RequeueAfter: queue.Sooner(wait, r.again(key))}, nil // to find drift
 	}
 	return reconcile.Result{RequeueAfter: wait}, errors.Join(o.Err, err)
 }
 
-// account counts the plan, and how long what changed has taken if the cloud has it. What a plan is
-// withheld for is not late.
+// account counts the plan, and measures how long the change took if the cloud has it. The time that
+// a plan is withheld does not count.
 func (r *Reconciler) account(o outcome.Outcome) {
 	key := o.Snapshot.Key
 	r.awaited.set(key, o.Run.Pending)
@@ -127,11 +127,11 @@ func (r *Reconciler) account(o outcome.Outcome) {
 	}
 }
 
-// reportUnreadableCloud reports that the cloud could not be read. All else is as it was.
+// reportUnreadableCloud reports that the cloud could not be read.
 func (r *Reconciler) reportUnreadableCloud(ctx context.Context, snap *gather.Snapshot, failure error) (reconcile.Result, error) {
 	next := snap.Record
 	if ctx.Err() != nil || len(snap.Members) == 0 && len(next.Memory.Members) == 0 {
-		return reconcile.Result{}, failure // it was told to stop, or there is nobody to tell
+		return reconcile.Result{}, failure // it was cancelled, or there is no Ingress to report to
 	}
 	next.Conditions = slices.Clone(next.Conditions)
 	next.LastError = printable.Shorten(failure.Error())

@@ -86,7 +86,7 @@ func (w *writes) findable(key lb.Key, undone []string, now time.Time) []string {
 	return certain
 }
 
-// stepsOf are the steps of a plan, each by what it does and to what.
+// stepsOf returns the steps of a plan, each as its operation and its object.
 func stepsOf(p plan.Plan) []string {
 	var out []string
 	for _, s := range p.Print() {

@@ -23,22 +23,21 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file tells what load balancers wait for: in a condition, once a wait is long, and in a
-// metric.
+// This file reports what load balancers wait for: in the condition Waiting, once a wait is long.
 
-// untilSeenOver is when to see whether calls wait no longer that are made for the targets of a load
-// balancer.
+// untilSeenOver is when to look again whether the calls for the targets of a load balancer still
+// wait.
 const untilSeenOver = 10 * time.Second
 
-// A reasonToWait is why a load balancer waits, since when, and what there is to say of it. The text
-// is the same for as long as the wait lasts.
+// A reasonToWait is why a load balancer waits, and since when. Its text stays the same for as long
+// as the wait lasts.
 type reasonToWait struct {
 	reason, text string
 	since        time.Time
 }
 
-// reportingWait does something for a load balancer. Once its calls have waited for the cloud's rate
-// for long, that is told.
+// reportingWait calls do for a load balancer. If its calls wait for the cloud's rate for long, that
+// is reported meanwhile.
 func (r *Reconciler) reportingWait(ctx context.Context, g *gather.Snapshot, text func(now time.Time) string, do func()) {
 	end := r.tellOfWaits(ctx, g.Key, v1alpha1.ReasonRateLimited, text)
 	defer func() {
@@ -50,8 +49,8 @@ func (r *Reconciler) reportingWait(ctx context.Context, g *gather.Snapshot, text
 	do()
 }
 
-// Queued tells, once a load balancer has waited for long, that others are worked on. What it
-// returns is told that its turn has come.
+// Queued reports that other load balancers are reconciled first, once a load balancer has waited
+// for long. The function that it returns is called when its turn has come.
 func (r *Reconciler) Queued(ctx context.Context, key lb.Key) (over func()) {
 	begun := r.Waits.Begin(key, v1alpha1.ReasonQueued)
 	end := r.tellOfWaits(ctx, key, v1alpha1.ReasonQueued, func(time.Time) string { return "other load balancers are worked on" })
@@ -61,8 +60,8 @@ func (r *Reconciler) Queued(ctx context.Context, key lb.Key) (over func()) {
 	}
 }
 
-// tellOfWaits tells, once, that a load balancer waits, when it has waited for long. What it returns
-// ends that, and returns what was written; nil if nothing was.
+// tellOfWaits reports, once, that a load balancer has waited for long. The function that it returns
+// ends that, and returns the condition that was written; nil if none was.
 func (r *Reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string, text func(now time.Time) string) (end func() *metav1.Condition) {
 	over, told := make(chan struct{}), make(chan *metav1.Condition, 1)
 	go func() {
@@ -88,8 +87,8 @@ func (r *Reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string,
 	}
 }
 
-// writeWaiting writes that a load balancer waits into its record, if it has one; nil if it could
-// not.
+// writeWaiting writes into the record of a load balancer that it waits, and returns the condition;
+// nil if there is no record, or it could not be written.
 func (r *Reconciler) writeWaiting(ctx context.Context, key lb.Key, why reasonToWait) *metav1.Condition {
 	before := r.Memories.Get(key)
 	if r.ReadOnly || len(before.Memory.Members) == 0 {
@@ -104,8 +103,8 @@ func (r *Reconciler) writeWaiting(ctx context.Context, key lb.Key, why reasonToW
 	return meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionWaiting)
 }
 
-// setWaiting sets the condition Waiting to what has been waited for long. Where nothing was ever
-// waited for there is none.
+// setWaiting sets the condition Waiting to the reasons that have lasted for long. A record that
+// never had the condition does not get one that is false.
 func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 	before := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
 	why = slices.DeleteFunc(slices.Clone(why), func(w reasonToWait) bool { return now.Sub(w.since) < waits.LongWait })
@@ -129,7 +128,7 @@ func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 	putCondition(r, c)
 }
 
-// putCondition replaces a condition as a whole, with the time that it says.
+// putCondition replaces a condition as a whole, with its time.
 func putCondition(r *records.Record, c metav1.Condition) {
 	if before := meta.FindStatusCondition(r.Conditions, c.Type); before != nil {
 		*before = c
@@ -138,7 +137,7 @@ func putCondition(r *records.Record, c metav1.Condition) {
 	r.Conditions = append(r.Conditions, c)
 }
 
-// waitsFor is what a load balancer waits for after a reconcile, and notes it.
+// waitsFor returns what a load balancer waits for after a reconcile, and stores it.
 func (r *Reconciler) waitsFor(o outcome.Outcome, next *records.Record, now time.Time) []reasonToWait {
 	key := o.Snapshot.Key
 	texts := map[string]string{
@@ -156,7 +155,7 @@ func (r *Reconciler) waitsFor(o outcome.Outcome, next *records.Record, now time.
 	return out
 }
 
-// waitsBlindly is what a load balancer waits for of which the cloud could not be read.
+// waitsBlindly returns what a load balancer waits for of which the cloud could not be read.
 func (r *Reconciler) waitsBlindly(g *gather.Snapshot, failure error, now time.Time) []reasonToWait {
 	texts := map[string]string{v1alpha1.ReasonCloud: "", v1alpha1.ReasonThrottled: throttled(failure)}
 	if queue.OnlyPending(failure) {
@@ -165,8 +164,8 @@ func (r *Reconciler) waitsBlindly(g *gather.Snapshot, failure error, now time.Ti
 	return r.held(g, texts, now)
 }
 
-// held notes what a load balancer waits for from one reconcile to the next, and for what it does
-// not, by reason.
+// held stores the waits that last from one reconcile to the next, by reason, and ends those without
+// a text.
 func (r *Reconciler) held(g *gather.Snapshot, texts map[string]string, now time.Time) []reasonToWait {
 	var out []reasonToWait
 	for reason, text := range texts {
@@ -187,8 +186,8 @@ func throttled(err error) string {
 	return fmt.Sprintf("the cloud refuses calls, for there are too many: they are made again every %s at the latest", queue.LastRetry)
 }
 
-// sinceFor is since when something is waited for: since what this process knows, or what the one
-// before it has written.
+// sinceFor returns since when there is a wait: as this process knows, or as the process before it
+// wrote.
 func sinceFor(r *records.Record, reason string, known time.Time, waits bool, now time.Time) time.Time {
 	said := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
 	switch {
@@ -202,14 +201,13 @@ func sinceFor(r *records.Record, reason string, known time.Time, waits bool, now
 	return now
 }
 
-// waitsForRate is what is said where calls wait for their turn.
+// waitsForRate is the text where calls wait for the cloud's rate.
 const waitsForRate = "calls wait for the rate at which the cloud may be asked"
 
-// atAll says of calls without a plan that they wait.
+// atAll returns the text where calls wait that belong to no plan.
 func atAll(time.Time) string { return waitsForRate }
 
-// untilDone says of a plan that waits for the cloud's rate about when it is done, at the pace at
-// which it goes.
+// untilDone says when a plan is about done that waits for the cloud's rate, at its present pace.
 func untilDone(began, now time.Time, done, steps int) string {
 	if done == 0 {
 		return waitsForRate

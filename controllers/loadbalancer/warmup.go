@@ -18,33 +18,32 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file ends waits: a plan waits until target groups are healthy before they take over, but no
-// longer than the class says.
+// This file ends waits for target groups: a plan waits until they are healthy, but no longer than
+// the class says.
 
-// absentTimeout is how long a target group is waited for of which nothing can become healthy: there
-// is no Service, or no endpoint. It is the time that it takes to apply objects that belong
-// together.
+// absentTimeout is how long a plan waits for a target group that cannot become healthy, for there
+// is no Service or no endpoint. It leaves time to apply objects that belong together.
 const absentTimeout = 30 * time.Second
 
-// mostBetween is how much of the time between two plans that wait is counted. Where more has
+// mostBetween is how much of the time between two plans that wait counts as waiting. If more has
 // passed, the load balancer was paused, its plans failed, or this process stood still.
 const mostBetween = 30 * time.Second
 
-// warmups holds how long target groups have been waited for.
+// warmups holds for how long plans have waited for target groups.
 type warmups struct {
 	mu sync.Mutex
 	of map[lb.GroupKey]*await
 }
 
-// An await is how long a target group has been waited for.
+// An await is how long plans have waited for a target group.
 type await struct {
 	waited time.Duration
-	last   time.Time // when that was counted
-	lost   bool      // it was waited for long enough, and takes over as it is
+	last   time.Time // when waited was last updated
+	lost   bool      // the wait is over, and the group takes over as it is
 }
 
-// add counts for the groups that a plan waits for. A group that has become healthy, or is gone, is
-// waited for anew the next time, and so are all once a plan is done.
+// add adds to the waits of the groups that a plan waits for. The wait for a group begins anew after
+// it was healthy or gone, or after a plan was done.
 func (w *warmups) add(seen *lb.Observed, pending []plan.Step, done bool, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -73,8 +72,8 @@ func (w *warmups) add(seen *lb.Observed, pending []plan.Step, done bool, now tim
 	}
 }
 
-// first is since when the first group of a load balancer has been waited for, without what does not
-// count.
+// first returns since when plans have waited for a group of a load balancer, without the time that
+// does not count.
 func (w *warmups) first(key lb.Key) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -87,7 +86,7 @@ func (w *warmups) first(key lb.Key) time.Time {
 	return out
 }
 
-// over reports whether a group has been waited for long enough.
+// over reports whether plans have waited long enough for a group.
 func (w *warmups) over(k lb.GroupKey, limit time.Duration, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -99,7 +98,7 @@ func (w *warmups) over(k lb.GroupKey, limit time.Duration, now time.Time) bool {
 	return true
 }
 
-// assumeWarm has plans take target groups for healthy that they have waited for long enough.
+// assumeWarm has plans take target groups for healthy for which they have waited long enough.
 func (w *warmups) assumeWarm(ctx context.Context, g *gather.Snapshot, seen *lb.Observed) {
 	limit := g.WarmTimeout()
 	for _, group := range seen.TargetGroups {
@@ -114,8 +113,8 @@ func (w *warmups) assumeWarm(ctx context.Context, g *gather.Snapshot, seen *lb.O
 	}
 }
 
-// expects reports whether anything may be on its way to being healthy in a target group: there is
-// the Service and its port, and endpoints, or a selector by which they are going to be found.
+// expects reports whether a target group may become healthy: its Service has the port, and has
+// endpoints or a selector.
 func expects(g *gather.Snapshot, group lb.TargetGroup) bool {
 	return slices.ContainsFunc(g.Services, func(s *corev1.Service) bool {
 		return s.Namespace+"/"+s.Name == group.Service && slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
@@ -135,13 +134,13 @@ func objectsOf(g *gather.Snapshot, s *corev1.Service) endpoints.Objects {
 	return now
 }
 
-// awaited holds how many target groups have to be healthy before a plan goes on.
+// awaited holds for how many target groups the plan of each load balancer waits.
 type awaited struct {
 	mu sync.Mutex
 	of map[lb.Key]int
 }
 
-// set records the steps of a plan that wait.
+// set stores how many of the pending steps wait for target groups.
 func (a *awaited) set(key lb.Key, pending []plan.Step) {
 	n := 0
 	for _, s := range pending {

@@ -30,7 +30,7 @@ func (r *Reconciler) changedIngress(before, after client.Object) bool {
 	return cluster.ChangedIngress(before, after) || r.Ingresses.ChangedByOthers(after.(*networkingv1.Ingress))
 }
 
-// Sources are what the reconciler of load balancers is woken by.
+// Sources are the watches of the reconciler.
 func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.Key] {
 	all := []source.TypedSource[lb.Key]{
 		queue.Watch(from, &networkingv1.Ingress{}, r.changedIngress, queue.Recording(&r.backlog, r.onIngress)),
@@ -59,9 +59,8 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.Key] {
 	return all
 }
 
-// enqueueRemembered wakes every load balancer that is remembered: its Ingresses may have gone while
-// nobody was looking. Records that cannot be read are read again; a source that fails would end the
-// operator.
+// enqueueRemembered enqueues every load balancer that has a record: its Ingresses may be gone
+// since. Records that cannot be read are read again; a source that fails would end the operator.
 func (r *Reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key]) error {
 	go func() {
 		for wait := queue.FirstRetry; ; wait = min(2*wait, queue.LastRetry) {
@@ -83,8 +82,8 @@ func (r *Reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key
 	return nil
 }
 
-// onReport leads to the load balancer of a report that somebody else has written to: it may be
-// paused from now on, or not any more.
+// onReport returns the load balancer of a LoadBalancer object that another writer has changed: it
+// may have been paused, or its pause may have ended.
 func (r *Reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata) []lb.Key {
 	if key, ok := r.Memories.Keeper.KeyOfChanged(o); ok {
 		return []lb.Key{key}
@@ -92,7 +91,8 @@ func (r *Reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata
 	return nil
 }
 
-// onIngress leads to where an Ingress belongs, to where it did, and to where it is refused.
+// onIngress returns the load balancers to which an Ingress belongs or belonged, and those that
+// refuse it.
 func (r *Reconciler) onIngress(ctx context.Context, ing *networkingv1.Ingress) []lb.Key {
 	place, err := r.PlaceOf(ctx, ing)
 	if err != nil {
@@ -101,8 +101,8 @@ func (r *Reconciler) onIngress(ctx context.Context, ing *networkingv1.Ingress) [
 	return r.Directory.Place(cluster.RefOf(cluster.KindIngress, ing), slices.Concat(place.Homes, place.RefusedAt))
 }
 
-// onClasses leads to the load balancers of some classes, and to those that Ingresses come to or go
-// from because of them.
+// onClasses returns the load balancers of some classes, and those that Ingresses join or leave
+// because of them.
 func (r *Reconciler) onClasses(ctx context.Context, names []string) []lb.Key {
 	among := func(k lb.Key) bool {
 		return slices.Contains(names, k.Class())
@@ -111,14 +111,14 @@ func (r *Reconciler) onClasses(ctx context.Context, names []string) []lb.Key {
 		return !slices.Equal(before, after) || slices.ContainsFunc(after, among)
 	})
 	for _, k := range r.Memories.Keys() {
-		if among(k) && len(r.Directory.MembersOf(k)) == 0 { // its class alone keeps it
+		if among(k) && len(r.Directory.MembersOf(k)) == 0 { // it has no members, and its class decides whether it stays
 			keys = append(keys, k)
 		}
 	}
 	return keys
 }
 
-// onParameters leads to what the classes lead to that refer to an object.
+// onParameters returns the load balancers of the classes that refer to an object.
 func (r *Reconciler) onParameters(ctx context.Context, kind string, o client.Object) []lb.Key {
 	objects, err := r.Classes(ctx)
 	if err != nil {
@@ -137,14 +137,14 @@ func (r *Reconciler) onParameters(ctx context.Context, kind string, o client.Obj
 	return r.onClasses(ctx, names)
 }
 
-// onNamespace leads to the load balancers of its Ingresses.
+// onNamespace returns the load balancers of the Ingresses in a namespace.
 func (r *Reconciler) onNamespace(ctx context.Context, n *corev1.Namespace) []lb.Key {
 	return r.onIngresses(ctx, func(_, _ []lb.Key) bool { return true }, client.InNamespace(n.Name))
 }
 
-// onIngresses places Ingresses anew and leads to the load balancers of those that matter.
+// onIngresses places Ingresses anew, and returns the load balancers of those that matter.
 func (r *Reconciler) onIngresses(ctx context.Context, matters func(before, after []lb.Key) bool, which ...client.ListOption) []lb.Key {
-	var list networkingv1.IngressList // read, and not changed
+	var list networkingv1.IngressList // is not changed
 	if err := r.Cache.List(ctx, &list, append(which, client.UnsafeDisableDeepCopy)...); err != nil {
 		log.FromContext(ctx).Error(err, "listing Ingresses")
 		return nil
@@ -160,22 +160,22 @@ func (r *Reconciler) onIngresses(ctx context.Context, matters func(before, after
 	return slices.Compact(out)
 }
 
-// onNamed leads to what depends on an object by its name.
+// onNamed returns the load balancers that depend on an object by its name.
 func onNamed[T client.Object](r *Reconciler, kind string) func(context.Context, T) []lb.Key {
 	return func(_ context.Context, o T) []lb.Key { return r.Directory.On(cluster.RefOf(kind, o)) }
 }
 
-// onWorker leads to the load balancer of a report of the operator that does what it plans, if that
-// one remembers something else by now: here it is planned with that.
+// onWorker returns the load balancer of a record that an operator that carries plans out has
+// changed: here it is planned with that.
 func (r *Reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []lb.Key {
 	if records.IsPlanned(o) || o.Labels[records.ScopeLabel] != r.Scope {
 		return nil
 	}
 	now, err := cluster.Get[v1alpha1.LoadBalancer](ctx, r.Cache, cluster.RefOf(v1alpha1.KindLoadBalancer, o))
 	if err != nil {
-		return nil // the cache is being stopped
+		return nil // the cache stops
 	}
-	var known v1alpha1.Memory // of what is deleted, nothing
+	var known v1alpha1.Memory // empty, where the record was deleted
 	if now != nil {
 		records.SortMembers(&now.Status)
 		known = now.Status.Memory

@@ -15,7 +15,7 @@ import (
 
 // This file says what a load balancer waits for after a reconcile.
 
-// AwaitedTargets says which target groups are waited for, and until when at the latest; "" for
+// AwaitedTargets says for which target groups the plan waits, and until when at the latest; "" for
 // none.
 func (o Outcome) AwaitedTargets(since time.Time) string {
 	var groups []string
@@ -36,7 +36,7 @@ func (o Outcome) AwaitedTargets(since time.Time) string {
 	return fmt.Sprintf("target groups have no healthy target yet: %s%s; the first one takes over at %s at the latest", strings.Join(groups, ", "), more, latest)
 }
 
-// AwaitedCloud says that the cloud is not ready; "" where it is.
+// AwaitedCloud says for what the cloud is not ready; "" for nothing.
 func (o Outcome) AwaitedCloud() string {
 	for _, s := range o.Run.Pending {
 		if _, await := s.(plan.AwaitTargets); !await {
@@ -49,7 +49,7 @@ func (o Outcome) AwaitedCloud() string {
 	return ""
 }
 
-// AwaitedQuota says that a quota is used up; "" where none is.
+// AwaitedQuota says that a quota is used up; "" if none is.
 func (o Outcome) AwaitedQuota(next *records.Record) string {
 	full := slices.ContainsFunc(o.Diagnostics(), func(d diag.Diagnostic) bool { return d.Reason == diag.QuotaExceeded })
 	for _, m := range next.Memory.Members {

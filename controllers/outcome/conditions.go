@@ -15,7 +15,7 @@ import (
 
 // This file says what the conditions of a LoadBalancer are.
 
-// conditions are the three, and why they are so.
+// conditions returns the conditions Accepted, Programmed and Degraded.
 func (o Outcome) conditions() []metav1.Condition {
 	accepted := Condition(v1alpha1.ConditionAccepted, true, v1alpha1.ReasonAccepted, "")
 	for _, d := range o.Diagnostics() {
@@ -54,8 +54,7 @@ func SetConditions(r *records.Record, conditions []metav1.Condition, now time.Ti
 	}
 }
 
-// ConditionsAfter are what the cloud, or its failure, makes of a load balancer: whether it is
-// programmed, and whether that is for somebody to look at.
+// ConditionsAfter returns the conditions Programmed and Degraded after an answer of the cloud.
 func ConditionsAfter(err error) []metav1.Condition {
 	programmed := Condition(v1alpha1.ConditionProgrammed, true, v1alpha1.ReasonProgrammed, "")
 	degraded := Condition(v1alpha1.ConditionDegraded, false, v1alpha1.ReasonAsExpected, "")
@@ -77,7 +76,7 @@ func Condition(kind string, holds bool, reason, message string) metav1.Condition
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: printable.Shorten(message)}
 }
 
-// reasonOf is the worst of what went wrong.
+// reasonOf returns the reason for the worst of several errors.
 func reasonOf(err error) string {
 	worst := v1alpha1.ReasonPending
 	for _, e := range queue.JoinedErrors(err) {
@@ -90,7 +89,7 @@ func reasonOf(err error) string {
 			if worst == v1alpha1.ReasonPending {
 				worst = v1alpha1.ReasonProviderRefused
 			}
-		case queue.AfterConflict: // the operator was told to stop
+		case queue.AfterConflict: // the reconcile was cancelled
 			if worst == v1alpha1.ReasonPending {
 				worst = v1alpha1.ReasonProgramming
 			}

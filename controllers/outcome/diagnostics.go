@@ -8,14 +8,15 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file finds what there is to say of a load balancer.
+// This file collects the diagnostics of a load balancer.
 
-// Diagnostics are all that there is to say.
+// Diagnostics returns those of the compiler, of the plan and of the cloud.
 func (o Outcome) Diagnostics() []diag.Diagnostic {
 	return slices.Concat(o.Built.Diagnostics, o.Plan.Diagnostics, o.unrelieved(), o.unparked())
 }
 
-// Protected is why a load balancer stays that nobody asks for any more; nil if none does.
+// Protected returns why a load balancer stays for which no Ingress asks any more; nil if it does
+// not.
 func (o Outcome) Protected() *diag.Diagnostic {
 	at := slices.IndexFunc(o.Plan.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == diag.Protected })
 	if at < 0 {
@@ -24,7 +25,7 @@ func (o Outcome) Protected() *diag.Diagnostic {
 	return &o.Plan.Diagnostics[at]
 }
 
-// LacksCloudObjects reports whether there is something that the cloud does not have, and might have soon.
+// LacksCloudObjects reports whether the cloud lacks something that it may have soon.
 func (o Outcome) LacksCloudObjects() bool {
 	return slices.ContainsFunc(o.Built.Diagnostics, func(d diag.Diagnostic) bool {
 		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.NameTaken, diag.WebACLMissing, diag.NoShield}, d.Reason)

@@ -18,8 +18,8 @@ import (
 
 // This file records what the next compilation needs to know.
 
-// Learn notes what the next compilation needs to know. What was rejected by a cloud that could do
-// something else is to be tried again.
+// Learn records what the next compilation needs to know. It drops rejections by a cloud with other
+// capabilities, so that these are tried again.
 func (o Outcome) Learn(next *records.Record, now time.Time) {
 	for i := range next.Memory.Members {
 		m := &next.Memory.Members[i]
@@ -44,10 +44,10 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 		if m.Leaving {
 			continue
 		}
-		known := records.MemberOf(next, m.Owner.String()) // hold enrolled it
+		known := records.MemberOf(next, m.Owner.String()) // addFinalizers has added it
 		o.learnRejections(m, known, now)
 		if served {
-			known.Rejections = o.lasting(known.Rejections) // what has ended was tried, and is there
+			known.Rejections = o.lasting(known.Rejections) // those that have ended were tried again, with success
 		}
 		switch {
 		case served && ended[m.Source()] && !slices.ContainsFunc(o.Built.Table.Members, func(by routing.Owner) bool { return by.String() == m.Owner.String() }):
@@ -60,7 +60,7 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 	}
 }
 
-// learnCertificates notes which certificates the cloud has of Secrets, even where not all of the
+// learnCertificates records which certificates of Secrets the cloud has, even where not all of the
 // plan was done.
 func (o Outcome) learnCertificates(known *v1alpha1.Memory) {
 	held := model.Held(o.Built.LoadBalancer, o.Observed, o.Snapshot.Memory.Certificates)
@@ -70,7 +70,7 @@ func (o Outcome) learnCertificates(known *v1alpha1.Memory) {
 	}
 }
 
-// learnCloudCertificates notes which certificates of the cloud's own were chosen for which hosts.
+// learnCloudCertificates records which certificates of the cloud were chosen for which hosts.
 func (o Outcome) learnCloudCertificates(known *v1alpha1.Memory) {
 	shown := model.CloudCertificates(o.Built.Table, o.Observed)
 	known.CloudCertificates = nil
@@ -79,7 +79,7 @@ func (o Outcome) learnCloudCertificates(known *v1alpha1.Memory) {
 	}
 }
 
-// learnClients notes which clients of Secrets the cloud has users sign in with.
+// learnClients records with which clients of Secrets the cloud has users sign in.
 func (o Outcome) learnClients(known *v1alpha1.Memory) {
 	held := model.Clients(o.Built.LoadBalancer, o.Observed, o.Snapshot.Memory.Clients)
 	known.Clients = nil
@@ -88,7 +88,7 @@ func (o Outcome) learnClients(known *v1alpha1.Memory) {
 	}
 }
 
-// learnVersion notes that a member's present version is served.
+// learnVersion records that the present version of a member is served.
 func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	known.Served = true
 	version := ingress.Accept(m.Ingress)
@@ -98,12 +98,12 @@ func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time)
 	}
 }
 
-// refused are the members whose present version was left out.
+// refused returns the members of which the present version was left out.
 func (o Outcome) refused() map[diag.Source]bool {
 	out := map[diag.Source]bool{}
 	for _, d := range o.Built.Diagnostics {
 		if d.Reason == diag.QuotaExceeded && d.Severity != diag.Error {
-			continue // it is served, by fewer targets than there are
+			continue // it is served, by fewer targets than the Service has
 		}
 		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing, diag.WebACLDiffers, diag.NameTaken, diag.SettingsRefused}, d.Reason) ||
 			d.Severity == diag.Error && slices.Contains([]diag.Reason{diag.AnnotationForeign, diag.AnnotationMisplaced, diag.NodesUnread}, d.Reason) {
@@ -113,7 +113,7 @@ func (o Outcome) refused() map[diag.Source]bool {
 	return out
 }
 
-// ended are the members of which the class does not permit any more what was served.
+// ended returns the members of which the class does not permit any more what was served.
 func (o Outcome) ended() map[diag.Source]bool {
 	out := map[diag.Source]bool{}
 	for _, d := range o.Built.Diagnostics {

@@ -12,10 +12,9 @@ import (
 
 // This file ends the moves of Ingresses from one load balancer to another.
 
-// EndMoves forgets where members came from, once clients have had the time to follow. It returns
-// the load balancers that they may leave now, and how long the next one still has. A member that
-// has moved on from here has taken with it, or not, what else it was leaving: that one is to see
-// for itself.
+// EndMoves removes from the record where members came from, once clients have had the time to
+// follow. It returns the load balancers that they may leave now, and how long it is until the next
+// one. A member that has moved on from here may have been leaving others: these are returned, too.
 func (o Outcome) EndMoves(next *records.Record, now time.Time) (ended []lb.Key, wait time.Duration) {
 	grace := o.Snapshot.Class.Grace()
 	for _, m := range o.Snapshot.Record.Memory.Members {
@@ -38,8 +37,8 @@ func (o Outcome) EndMoves(next *records.Record, now time.Time) (ended []lb.Key, 
 	return ended, wait
 }
 
-// UntilLetGo is when the grace of the first member ends that is not ours any more; 0 if there is
-// none.
+// UntilLetGo returns how long it is until the grace of the first member ends that is leaving the
+// classes of Fairlead; zero if there is none.
 func (o Outcome) UntilLetGo(next *records.Record, now time.Time) (wait time.Duration) {
 	for _, m := range o.Snapshot.Members {
 		if known := records.MemberOf(next, m.Owner.String()); m.Departing && known != nil && known.DepartedAt != nil {
@@ -50,7 +49,7 @@ func (o Outcome) UntilLetGo(next *records.Record, now time.Time) (wait time.Dura
 	return wait
 }
 
-// left are the load balancers that a member has left for this one.
+// left returns the load balancers that a member has left for this one.
 func left(m v1alpha1.MemberMemory) []lb.Key {
 	out := []lb.Key{lb.Key(m.Previous)}
 	for _, key := range m.Earlier {

@@ -1,3 +1,5 @@
+// Package outcome holds what came of a reconcile, and turns it into records, conditions and the status
+// of Ingresses. Its functions call nothing.
 package outcome
 
 import (
@@ -15,21 +17,20 @@ import (
 
 // This file holds what came of a reconcile, as far as it went.
 
-// An outcome is a reconcile, as far as it went.
+// An Outcome is what came of a reconcile, as far as it went.
 type Outcome struct {
 	Snapshot     *gather.Snapshot
 	Capabilities lb.Capabilities
 	Built        model.Built
-	Observed     *lb.Observed // what is there now
+	Observed     *lb.Observed // after the plan
 	Plan         plan.Plan
-	// ForeignRules are the rules there that are not ours
+	// ForeignRules are the rules that another writer has made.
 	ForeignRules []plan.Stranger
-	// Withheld is why the plan was not carried out; "" if it was
+	// Withheld is the reason for which the plan was not carried out; "" if it was.
 	Withheld string
-	// Dispute is what another writer undoes; nil if none does.
+	// Dispute is what another writer undoes; nil if there is none.
 	Dispute *disputes.Dispute
-	// Unread says that something that compiling needs could not be read, and was taken for what it
-	// was.
+	// Unread says that some facts could not be read, and that the last known ones were used.
 	Unread bool
 	Run    providers.Outcome
 	Err    error // of the run
@@ -38,13 +39,13 @@ type Outcome struct {
 // Complete reports whether the cloud has all that was accepted, and nothing else.
 func (o Outcome) Complete() bool { return o.Err == nil && o.Withheld == "" }
 
-// Served reports whether the cloud has all that was accepted. What nothing uses any more may be
-// there still: some clouds take a minute to let go of it, and nobody is to wait for that.
+// Served reports whether the cloud has all that was accepted. It may still have resources that are
+// not used any more: some clouds take a minute to release them.
 func (o Outcome) Served() bool {
 	return o.Complete() || o.Withheld == "" && queue.OnlyPending(o.Err) && tidies(plan.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities))
 }
 
-// tidies reports whether a plan only deletes what nothing uses any more.
+// tidies reports whether a plan only deletes resources that are not used any more.
 func tidies(p plan.Plan) bool {
 	return !slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {
 		switch s.Step.(type) {
@@ -56,8 +57,8 @@ func tidies(p plan.Plan) bool {
 	})
 }
 
-// Groups are the target groups that there will be: what a plan that is withheld would add or take
-// away is as it was.
+// Groups returns the target groups that there are going to be. A plan that is withheld changes
+// none.
 func (o Outcome) Groups() []lb.TargetGroup {
 	if o.Withheld == "" {
 		return o.Built.LoadBalancer.TargetGroups
@@ -69,7 +70,7 @@ func (o Outcome) Groups() []lb.TargetGroup {
 	return out
 }
 
-// Finished reports whether there is nothing left of a load balancer, here or in the cloud.
+// Finished reports whether nothing is left of a load balancer, in the record or in the cloud.
 func (o Outcome) Finished(next *records.Record) bool {
 	return o.Complete() && len(o.Snapshot.Members) == 0 && len(o.Snapshot.Departed) == 0 && len(next.Memory.Members) == 0 && len(next.Memory.Hosts) == 0 &&
 		!o.Observed.Exists && len(o.Observed.TargetGroups) == 0 && len(o.Observed.Certificates) == 0 && o.Observed.Firewall == ""

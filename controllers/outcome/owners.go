@@ -12,12 +12,12 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 )
 
-// This file remembers which namespaces own the hosts of a load balancer. A host that its owner does
+// This file records which namespaces own the hosts of a load balancer. A host that its owner does
 // not name any more stays reserved for the grace of moves, so that no other namespace takes it
 // while an Ingress is deleted and created again.
 
-// learnOwners notes who owns which host. A host that was remembered when the snapshot was read and
-// that no Ingress of its owner names becomes reserved, or stays so.
+// learnOwners records the owner of each host. A host of the last record that no Ingress of its
+// owner names becomes reserved, or stays so.
 func (o Outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 	before := known.Hosts
 	known.Hosts = nil
@@ -48,7 +48,7 @@ func (o Outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 	slices.SortFunc(known.Hosts, func(a, b v1alpha1.HostOwner) int { return cmp.Compare(a.Host, b.Host) })
 }
 
-// UntilFree is how long it is until the next reservation ends; zero if there is none.
+// UntilFree returns how long it is until the next reservation ends; zero if there is none.
 func UntilFree(r *records.Record, now time.Time) time.Duration {
 	var wait time.Duration
 	for _, h := range r.Memory.Hosts {

@@ -12,10 +12,10 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file writes down what a reconcile found and did. It is a function of the outcome, the record
-// before and the time: it calls nothing, and equal outcomes leave an equal record.
+// This file makes the record of a reconcile. It is a function of the outcome, the record before and
+// the time: it calls nothing, and equal outcomes lead to an equal record.
 
-// Record is the report; its memory is that of the record before.
+// Record returns the report of a reconcile, with the memory of the record before.
 func (o Outcome) Record(now time.Time) records.Record {
 	next := *o.Snapshot.Record.DeepCopy()
 	next.Members = o.Snapshot.MemberNames()
@@ -48,8 +48,8 @@ func addressOf(a lb.Address) string {
 	return a.Hostname
 }
 
-// lastPlan is the plan that was run, or withheld, if it had steps. One that went as the last one
-// did, which is what waiting looks like, is not news.
+// lastPlan returns the plan that was carried out or withheld; the one before if it had no steps, or
+// if it went as that one did.
 func (o Outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
 	before := o.Snapshot.Record.LastPlan
 	if o.Plan.Empty() {

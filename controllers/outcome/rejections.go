@@ -24,22 +24,22 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file is what becomes of steps that the cloud rejected. What can be left out is remembered as
-// refused: the version of an Ingress, or the certificate of a Secret. The next compilation goes on
-// without it. What cannot, for all members need it or because what is served would go, is told to
-// those behind it and tried again. A refusal for want of room that others can make ends by itself.
+// This file handles steps that the cloud rejected. What can be left out is recorded as refused: a
+// version of an Ingress, or the certificate of a Secret. The next compilation leaves it out. What
+// cannot be left out, because all members need it or because it is served, is reported to the
+// Ingresses that ask for it, and tried again. A refusal for want of room ends after a while.
 
-// A refusal is a rejected step as one of the members behind it is to know it.
+// A refusal is a rejected step, as it is reported to one of the members that ask for it.
 type refusal struct {
 	source  diag.Source
 	message string
-	// of is what is refused, as v1alpha1.Rejection has it; "" where leaving it out would help nobody.
+	// of is what is refused, as in v1alpha1.Rejection; "" where leaving it out would not help.
 	of string
 	// passes says that others can make room.
 	passes bool
 }
 
-// refusals are what was rejected because of a member.
+// refusals returns what was rejected because of a member.
 func (o Outcome) refusals(m ingress.Member) []refusal {
 	var out []refusal
 	for _, r := range o.Run.Rejections {
@@ -56,7 +56,7 @@ func (o Outcome) refusals(m ingress.Member) []refusal {
 // behind reports whether a member asks for a rejected step, and where.
 func behind(r providers.Rejection, m ingress.Member) (diag.Source, bool) {
 	switch r.Step.(type) {
-	case plan.CreateLoadBalancer, plan.ModifyLoadBalancer: // which all of them need
+	case plan.CreateLoadBalancer, plan.ModifyLoadBalancer: // all members need it
 		return m.Source(), true
 	case plan.ShieldLoadBalancer:
 		return m.Source(), m.DecidesAboutShield()
@@ -73,8 +73,8 @@ func behind(r providers.Rejection, m ingress.Member) (diag.Source, bool) {
 	}
 }
 
-// refusable is what of a member the next compilation is to do without, so that a step is not asked
-// for again; "" where that would be of no use, or would take away what is served.
+// refusable returns what of a member the next compilation leaves out, so that the step is not asked
+// for again; "" where that would not help, or would end what is served.
 func (o Outcome) refusable(s plan.Step, m ingress.Member) string {
 	switch s := s.(type) {
 	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule, plan.ModifyRule:
@@ -87,7 +87,7 @@ func (o Outcome) refusable(s plan.Step, m ingress.Member) string {
 		case accepted != nil && !equality.Semantic.DeepEqual(*accepted, ingress.Accept(m.Ingress)):
 			return ingress.Version(m.Ingress)
 		}
-	default: // is for all of them, or takes something away
+	default: // all members need it, or it takes something away
 	}
 	return ""
 }
@@ -125,8 +125,8 @@ func secured(seen *lb.Observed, m ingress.Member, next lb.Certificate) bool {
 	return false
 }
 
-// asBefore is a message in the words in which it was told before, if it was: requests have other
-// IDs each time.
+// asBefore returns a message as it was reported before, if it was: each answer has another request
+// ID.
 func (o Outcome) asBefore(m ingress.Member, source diag.Source, message string) string {
 	if known := records.MemberOf(&o.Snapshot.Record, m.Owner.String()); known != nil {
 		for _, r := range known.Rejections {
@@ -143,7 +143,7 @@ func (o Outcome) asBefore(m ingress.Member, source diag.Source, message string) 
 	return message
 }
 
-// unrelieved are the rejections that nothing is left out for.
+// unrelieved returns the rejections for which nothing is left out.
 func (o Outcome) unrelieved() []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, m := range o.Snapshot.Members {
@@ -160,8 +160,8 @@ func (o Outcome) unrelieved() []diag.Diagnostic {
 	return out
 }
 
-// unparked says of the parking rules that were refused that the plan went on without them. No
-// object asked for such a rule, so that none is refused for it.
+// unparked returns the parking rules that were refused. The plan went on without them. No object
+// asked for such a rule, so none is refused for it.
 func (o Outcome) unparked() []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, r := range o.Run.Unparked {
@@ -175,9 +175,9 @@ func (o Outcome) unparked() []diag.Diagnostic {
 	return out
 }
 
-// learnRejections notes what of a member was refused. What is tried again keeps its words.
+// learnRejections records what of a member was refused. A refusal that is repeated keeps its words.
 func (o Outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
-	most := 5 + len(m.Spec.TLS) // an author who tries more versions has seen the message; and all of the certificates
+	most := 5 + len(m.Spec.TLS) // the author has seen more than five messages, and one for each certificate
 	for _, r := range o.refusals(m) {
 		at := slices.IndexFunc(known.Rejections, func(k v1alpha1.Rejection) bool { return k.Version == r.of })
 		if r.of == "" || at >= 0 && !records.HasEnded(known.Rejections[at], o.Snapshot.ReadAt) {
@@ -195,13 +195,13 @@ func (o Outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory,
 	}
 }
 
-// lasting are the rejections that had not ended when it was looked.
+// lasting returns the rejections that had not ended when the snapshot was read.
 func (o Outcome) lasting(all []v1alpha1.Rejection) []v1alpha1.Rejection {
 	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool { return records.HasEnded(r, o.Snapshot.ReadAt) })
 }
 
-// Rejected are the members of which other things are refused from now on than were until now. The
-// next compilation goes by these, so that the rest can go on at once.
+// Rejected returns the members of which other things are refused than before. The next compilation
+// follows at once, and leaves these out.
 func (o Outcome) Rejected(next *records.Record) []string {
 	var out []string
 	for _, m := range next.Memory.Members {
@@ -216,14 +216,14 @@ func (o Outcome) Rejected(next *records.Record) []string {
 	return out
 }
 
-// KeepPreviousDiagnostics leaves what is said of a load balancer as it was: a compilation that goes
-// by what has just been learnt follows at once, and has all to say.
+// KeepPreviousDiagnostics keeps the conditions and diagnostics of the last record: another
+// compilation, which knows the rejections, follows at once.
 func (o Outcome) KeepPreviousDiagnostics(next *records.Record) {
 	before := &o.Snapshot.Record
 	next.Conditions, next.Diagnostics, next.OmittedDiagnostics = before.Conditions, before.Diagnostics, before.OmittedDiagnostics
 }
 
-// UntilTried is how long it is until something that was rejected is worth trying again.
+// UntilTried returns how long it is until something that was rejected is tried again.
 func UntilTried(r *records.Record, now time.Time) time.Duration {
 	wait := queue.AfterRejected
 	for _, m := range r.Memory.Members {
@@ -236,7 +236,7 @@ func UntilTried(r *records.Record, now time.Time) time.Duration {
 	return wait
 }
 
-// digestOf stands for what a cloud can do.
+// digestOf returns a digest of what a cloud can do.
 func digestOf(c lb.Capabilities) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	return hex.EncodeToString(sum[:8])

@@ -14,22 +14,22 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is what an Ingress's status says of where it is reached.
+// This file makes the status of Ingresses.
 
-// A reach is where the members of a load balancer are reached.
-type reach struct {
+// A Reach is where the members of a load balancer are reached.
+type Reach struct {
 	address lb.Address
-	// ports are those on which something of an owner is served, a host that it only names included.
+	// ports are those on which a route, a default backend or a host of an owner is served.
 	ports map[routing.Owner][]int32
-	// answers are the owners of which some route or default backend is served.
+	// answers are the owners of which a route or a default backend is served.
 	answers map[routing.Owner]bool
 	// problems are the diagnostics about Ingresses that keep something from being served.
 	problems map[diag.Source][]diag.Diagnostic
 }
 
-// NewReach is where the members of a table are reached on those of its ports that are open.
-func NewReach(address lb.Address, table *routing.Table, open func(port int32) bool, found []diag.Diagnostic) reach {
-	out := reach{address: address, ports: map[routing.Owner][]int32{}, answers: map[routing.Owner]bool{}, problems: map[diag.Source][]diag.Diagnostic{}}
+// NewReach returns where the members of a table are reached, on those of its ports that are open.
+func NewReach(address lb.Address, table *routing.Table, open func(port int32) bool, found []diag.Diagnostic) Reach {
+	out := Reach{address: address, ports: map[routing.Owner][]int32{}, answers: map[routing.Owner]bool{}, problems: map[diag.Source][]diag.Diagnostic{}}
 	serve := func(owner routing.Owner, ports []int32) {
 		for _, port := range ports {
 			if open(port) {
@@ -57,20 +57,20 @@ func NewReach(address lb.Address, table *routing.Table, open func(port int32) bo
 	return out
 }
 
-// Serves reports whether anything of a member is served. One of which nothing is has no address,
-// and its status no entry of ours: external-dns would publish an address, and Argo CD reports an
-// Ingress with one as healthy (https://argo-cd.readthedocs.io/en/stable/operator-manual/health/,
-// Ingress). What keeps it from being served is told in events and in the LoadBalancer.
-func (r reach) Serves(m ingress.Member) bool {
+// Serves reports whether anything of a member is served. A member of which nothing is served has no
+// address in its status: external-dns would publish it, and Argo CD reports an Ingress with an
+// address as healthy (https://argo-cd.readthedocs.io/en/stable/operator-manual/health/, Ingress).
+// Events and the LoadBalancer say why it is not served.
+func (r Reach) Serves(m ingress.Member) bool {
 	asksOnlyForNames := m.Spec.DefaultBackend == nil &&
 		!slices.ContainsFunc(m.Spec.Rules, func(rule networkingv1.IngressRule) bool { return rule.HTTP != nil })
 	return len(r.ports[m.Owner]) > 0 && (r.answers[m.Owner] || asksOnlyForNames)
 }
 
-// StatusOf is the status of a member of which something is served: the address, and its ports with
-// what keeps something from being served there. Ports that it asks for and does not have are listed
-// with the reason.
-func (r reach) StatusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngress {
+// StatusOf returns the status of a member of which something is served: the address, and its ports
+// with what keeps something from being served there. It lists ports that the member asks for and
+// does not have, with the reason.
+func (r Reach) StatusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngress {
 	problems := map[int32]diag.Diagnostic{}
 	for _, d := range r.problems[m.Source()] {
 		ports := d.Ports.List()
@@ -106,12 +106,12 @@ func (r reach) StatusOf(m ingress.Member) []networkingv1.IngressLoadBalancerIngr
 	return out
 }
 
-// errorOf is a reason in the form that the API asks of the error of a port, which is not one of its
-// own: foo.example.com/CamelCase (k8s.io/api/networking/v1, IngressPortStatus).
+// errorOf returns a reason in the form that the API asks for: foo.example.com/CamelCase
+// (k8s.io/api/networking/v1, IngressPortStatus).
 func errorOf(r diag.Reason) string { return v1alpha1.Group + "/" + string(r) }
 
 // worse reports whether a port is to show one diagnostic rather than one that comes before it: an
-// error before a warning, and what is about some ports before what is about all.
+// error before a warning, and one about some ports before one about all.
 func worse(d, before diag.Diagnostic) bool {
 	if d.Severity != before.Severity {
 		return d.Severity == diag.Error

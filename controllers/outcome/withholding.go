@@ -8,9 +8,9 @@ import (
 	"fairlead.dev/fairlead/controllers/gather"
 )
 
-// This file says what a plan that is not carried out waits for.
+// This file says for what a plan waits that is not carried out.
 
-// withholding says to people what a plan that is not carried out waits for.
+// withholding says for what a plan waits that is not carried out.
 func (o Outcome) withholding() string {
 	switch o.Withheld {
 	case v1alpha1.ReasonReadOnly:

@@ -1,3 +1,4 @@
+// Package readiness opens the readiness gates of Pods.
 package readiness
 
 import (
@@ -31,25 +32,25 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file opens the readiness gates of Pods: one that declares ours is ready once the load
-// balancers that have it for a target find it healthy. The targets loop has made it a target
-// before; the cloud is asked only while somebody waits. See docs/decisions/0008.
+// This file opens the readiness gates of Pods: a Pod that declares the gate is ready once the load
+// balancers that have it for a target find it healthy. The reconciler of targets has registered it
+// before. The cloud is asked only while a Pod waits. See docs/decisions/0008.
 
-// A gatekeeper takes one Pod at a time, for as long as it waits.
+// A Reconciler reconciles one Pod at a time, for as long as the Pod waits.
 type Reconciler struct {
 	*gather.Gatherer
 	Events    *events.Recorder
 	Targets   *targets.Book
 	Writer    client.Client
 	Cloud     providers.Provider
-	Limit     time.Duration // how long a Pod waits at the most
+	Limit     time.Duration // how long a Pod waits at most
 	inquiries inquiries
-	// since is when this replica began to work: a Pod that nobody looked after meanwhile waits anew.
+	// since is when this replica began to lead: a Pod that waited before waits anew.
 	since time.Time
 }
 
-// Reconcile says of a Pod that waits what it waits for, until its gate is open. What is open is
-// nobody's business any more: health is the load balancer's from then on.
+// Reconcile writes into the condition of a Pod what it waits for, until its gate is open. An open
+// gate stays open: health is up to the load balancer from then on.
 func (g *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
 	pod, err := cluster.Get[corev1.Pod](ctx, g.Cache, cluster.RefTo(cluster.KindPod, name.Namespace, name.Name))
 	if err != nil || pod == nil || !atGate(pod) {
@@ -73,11 +74,11 @@ func (g *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (
 	return reconcile.Result{RequeueAfter: v.again()}, nil
 }
 
-// atGate reports whether a Pod lacks nothing to be ready but that its gate is opened.
+// atGate reports whether a Pod would be ready if its gate were open.
 func atGate(pod *corev1.Pod) bool { return endpoints.WaitsForGate(pod) && !endpoints.GateIsOpen(pod) }
 
-// visit finds out how a Pod is as a target of each group that has it, or will have. The error is of
-// what could not be found out.
+// visit finds out how healthy a Pod is as a target of each group that has it, or is going to have
+// it. The error says what could not be found out.
 func (g *Reconciler) visit(ctx context.Context, pod *corev1.Pod) (visit, error) {
 	since := endpoints.WaitsForGateSince(pod)
 	if since.Before(g.since) {
@@ -104,7 +105,7 @@ func (g *Reconciler) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 	return v, errors.Join(errs...)
 }
 
-// settled reports whether all load balancers have been compiled whose Ingresses name any of some
+// settled reports whether all load balancers were compiled whose Ingresses name one of some
 // Services.
 func (g *Reconciler) settled(ctx context.Context, namespace string, services []cluster.Ref) (bool, error) {
 	var list networkingv1.IngressList
@@ -134,7 +135,7 @@ func (g *Reconciler) settled(ctx context.Context, namespace string, services []c
 	return true, nil
 }
 
-// named are the Services that an Ingress sends requests to, by itself or by a Backend.
+// named returns the Services to which an Ingress sends requests, by itself or by a Backend.
 func (g *Reconciler) named(ctx context.Context, ing *networkingv1.Ingress) (map[cluster.Ref]bool, error) {
 	named := gather.References{}
 	named.Add(ing.Namespace, &ing.Spec)
@@ -148,8 +149,8 @@ func (g *Reconciler) named(ctx context.Context, ing *networkingv1.Ingress) (map[
 	return named[cluster.KindService], nil
 }
 
-// state is how a Pod is as a target of a group. The cloud is asked only about those that are
-// registered.
+// state returns the health of a Pod as a target of a group. The cloud is asked only about
+// registered targets.
 func (g *Reconciler) state(ctx context.Context, pod *corev1.Pod, k lb.GroupKey) (string, error) {
 	registered, exists := g.Targets.TargetsOf(k)
 	if !exists {
@@ -164,15 +165,15 @@ func (g *Reconciler) state(ctx context.Context, pod *corev1.Pod, k lb.GroupKey) 
 	}
 	state := stateOf(pod, said)
 	if state == stateUnregistered {
-		g.Targets.RecheckOne(ctx, k) // it was taken out by another hand
+		g.Targets.RecheckOne(ctx, k) // another writer has deregistered it
 	}
 	return state, nil
 }
 
-// say writes the one condition of a Pod that is ours.
+// say writes the condition of a Pod.
 func (g *Reconciler) say(ctx context.Context, pod *corev1.Pod, c corev1.PodCondition) error {
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": pod.UID}, // and not of one that has its name since
+		"metadata": map[string]any{"uid": pod.UID}, // another Pod may have the name by now
 		"status":   map[string]any{"conditions": []corev1.PodCondition{c}},
 	})
 	if err != nil {
@@ -185,7 +186,7 @@ func (g *Reconciler) say(ctx context.Context, pod *corev1.Pod, c corev1.PodCondi
 	return nil
 }
 
-// Sources are what the gatekeeper is woken by.
+// Sources are the watches of the reconciler.
 func (g *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
 	return []source.TypedSource[types.NamespacedName]{
 		source.TypedFunc[types.NamespacedName](func(context.Context, queue.Queue[types.NamespacedName]) error {
@@ -203,14 +204,14 @@ func (g *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.Namesp
 	}
 }
 
-// inquiries are what the cloud said of the targets of groups. Pods that wait for the same group
-// share the answer.
+// inquiries are the answers of the cloud about the targets of groups. Pods that wait for the same
+// group share an answer.
 type inquiries struct {
 	mu sync.Mutex
 	of map[lb.GroupKey]*inquiry
 }
 
-// An inquiry is one answer, good for a while.
+// An inquiry is one answer, which is used for a while.
 type inquiry struct {
 	mu   sync.Mutex
 	at   time.Time
@@ -218,7 +219,7 @@ type inquiry struct {
 	err  error
 }
 
-// ask asks no more often than once in a while.
+// ask asks the cloud about a group, or returns the last answer if that is recent.
 func (i *inquiries) ask(ctx context.Context, cloud providers.Provider, k lb.GroupKey) ([]lb.TargetHealth, error) {
 	q := i.about(k)
 	q.mu.Lock()
@@ -230,7 +231,7 @@ func (i *inquiries) ask(ctx context.Context, cloud providers.Provider, k lb.Grou
 	return q.said, q.err
 }
 
-// about is the answer of a group. Those that nobody has asked for lately are dropped.
+// about returns the inquiry of a group. Inquiries that were not used lately are dropped.
 func (i *inquiries) about(k lb.GroupKey) *inquiry {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -244,7 +245,7 @@ func (i *inquiries) about(k lb.GroupKey) *inquiry {
 	return i.of[k]
 }
 
-// old reports whether an answer is of no use any more; never while somebody is asking.
+// old reports whether an answer is not used any more; never while the cloud is being asked.
 func (q *inquiry) old() bool {
 	if !q.mu.TryLock() {
 		return false

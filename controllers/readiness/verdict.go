@@ -14,47 +14,47 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file decides whether a Pod that waits for load balancers is let go on. It is a function of
-// what they say and of the time: it calls nothing.
+// This file decides whether the gate of a Pod opens. It is a function of the health of the Pod's
+// targets and of the time: it calls nothing.
 
 // A visit is what was found out about a Pod that waits.
 type visit struct {
-	// settled says that it is known which target groups there will be for the Pod: these are all.
+	// settled says that the findings are about all target groups that the Pod is going to be in.
 	settled  bool
 	findings []finding
-	// waited is how long the Pod has, and limit how long it is to at the most.
+	// waited is how long the Pod has waited, and limit how long it waits at most.
 	waited, limit time.Duration
 }
 
-// A finding is how a Pod is as a target of one group, in the cloud's words or ours.
+// A finding is the health of a Pod as a target of one group.
 type finding struct {
 	group lb.GroupKey
 	state string
 }
 
-// The states that are not the cloud's.
+// States beside those of the cloud.
 const (
 	stateMissing      = "the target group is yet to be made"
 	stateUnregistered = "not registered yet"
 	stateUnknown      = "the cloud does not say"
 )
 
-// healthy is the one state in which a target may be relied on. A target that nobody checks is in
-// another.
+// healthy is the one state of a target that opens the gate. A target without health checks is in
+// another one.
 const healthy = "healthy"
 
 const (
-	// unclaimed is how long a Pod may be nobody's before that is believed: what it was created
-	// together with may be a moment behind.
+	// unclaimed is how long a Pod has to be in no target group before the gate opens: the caches may
+	// lack objects that were created together with the Pod.
 	unclaimed = 3 * time.Second
-	// unremarkable is how long a Pod may wait before that is worth writing down.
+	// unremarkable is how long a Pod waits before that is written into its condition.
 	unremarkable = 5 * time.Second
-	// A Pod is visited more seldom the longer it waits, between these two.
+	// A Pod that waits is reconciled again after a time between these two, which grows.
 	soonest, latest = time.Second, 15 * time.Second
 )
 
-// verdict is what is to be said of the Pod's gate. It is opened by health, for want of anybody to
-// wait for, or at last by the time.
+// verdict returns the condition of the Pod's gate. The gate opens when the Pod is healthy, when no
+// load balancer has it for a target, or when the time is over.
 func (v visit) verdict() corev1.PodCondition {
 	waiting := v.waiting()
 	switch {
@@ -68,7 +68,7 @@ func (v visit) verdict() corev1.PodCondition {
 	return gate(false, v1alpha1.ReasonWaiting, waiting)
 }
 
-// waiting is what the Pod still waits for, or "".
+// waiting says what the Pod waits for; "" for nothing.
 func (v visit) waiting() string {
 	for _, f := range v.findings {
 		if f.state != healthy {
@@ -89,12 +89,12 @@ func (v visit) groups() string {
 	return strings.Join(out, ", ")
 }
 
-// again is when to come back to a Pod that waits.
+// again returns when to reconcile a Pod again that waits.
 func (v visit) again() time.Duration {
 	return min(max(v.waited/5, soonest), latest, max(v.limit-v.waited, soonest))
 }
 
-// news reports whether a verdict is to be written down. What is opened stays open.
+// news reports whether a verdict is to be written. A gate that is open stays open.
 func (v visit) news(pod *corev1.Pod, verdict corev1.PodCondition) bool {
 	said := endpoints.GateCondition(pod)
 	if said != nil && said.Status == verdict.Status {
@@ -114,8 +114,8 @@ func gate(open bool, reason, message string) corev1.PodCondition {
 	}
 }
 
-// stateOf is how a Pod is among the targets of a group, whatever ports it has there. One that is
-// leaving may be another Pod, which had its address before.
+// stateOf returns the health of a Pod among the targets of a group, on any port. A target that is
+// draining may belong to another Pod, which had the address before.
 func stateOf(pod *corev1.Pod, among []lb.TargetHealth) string {
 	state := stateUnregistered
 	for _, t := range among {

@@ -26,36 +26,36 @@ type tracked struct {
 	class   *ingress.Class
 	caps    lb.Capabilities
 	backend routing.Backend
-	// members are those that were last set; known says whether that is known at all.
+	// members are the targets that were set last, and known says whether they are known.
 	members []lb.Target
 	known   bool
-	// doubted says that others may have changed them, and set when they were set last.
+	// doubted says that another writer may have changed the targets since they were set.
 	doubted bool
 	set     time.Time
-	// left is what is left out of the targets, and why.
+	// left says which endpoints are left out of the targets, and why.
 	left string
-	// Waiting is since when there has been a change that can wait.
+	// waiting is since when there has been a change that can wait.
 	waiting time.Time
-	// crowded says that there are more than the cloud takes, or on more ports than the namespace may
-	// have.
+	// crowded says that there are more targets than the cloud takes, or targets on more ports than the
+	// namespace may have.
 	crowded bool
 }
 
-// An expectation is what a load balancer is going to have, by when it was compiled last.
+// An expectation is what the last compilation of a load balancer leads to.
 type expectation struct {
-	from   []cluster.Ref // the objects that it was compiled from
+	from   []cluster.Ref // of which it was compiled
 	groups map[lb.GroupID]lb.TargetGroup
 }
 
-// A targetBook is the target groups that exist, as the plans that made them left them.
+// A Book holds the target groups of all load balancers, as the plans that made them left them.
 type Book struct {
 	mu     sync.Mutex
 	groups map[lb.GroupKey]*tracked
-	by     map[cluster.Ref]map[lb.GroupKey]bool // Service
+	by     map[cluster.Ref]map[lb.GroupKey]bool // by Service
 	wanted map[lb.Key]expectation
 	wake   chan event.TypedGenericEvent[lb.GroupKey]
-	ended  <-chan struct{} // closed when the operator is to end, and nothing reads wake any more
-	// instances is closed once a group has had Nodes for targets.
+	ended  <-chan struct{} // closed when the operator ends, and nothing reads wake any more
+	// instances is closed once a group has Nodes for targets.
 	instances chan struct{}
 	needed    sync.Once
 }
@@ -69,8 +69,8 @@ func NewBook(ended <-chan struct{}) *Book {
 	}
 }
 
-// Track notes the target groups of a load balancer. Those that are new, or whose class allows other
-// targets than before, are looked after at once.
+// Track sets the target groups of a load balancer. Groups that are new, or whose class allows other
+// targets than before, are reconciled at once.
 func (b *Book) Track(ctx context.Context, key lb.Key, class *ingress.Class, caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
 	b.mu.Lock()
 	var fresh []lb.GroupKey
@@ -102,12 +102,12 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class *ingress.Class, caps
 	b.awaken(ctx, fresh...)
 }
 
-// awaken has the members of target groups looked after.
+// awaken has target groups reconciled.
 func (b *Book) awaken(ctx context.Context, groups ...lb.GroupKey) {
 	for _, k := range groups {
 		select {
 		case b.wake <- event.TypedGenericEvent[lb.GroupKey]{Object: k}:
-		case <-ctx.Done(): // the operator is about to end
+		case <-ctx.Done(): // the operator is ending
 			return
 		case <-b.ended:
 			return
@@ -115,8 +115,8 @@ func (b *Book) awaken(ctx context.Context, groups ...lb.GroupKey) {
 	}
 }
 
-// Recheck has the members of a load balancer's target groups compared with those that the cloud has:
-// the load balancer was looked at anew, and what was seen of them then is not asked for again.
+// Recheck has the targets of a load balancer's groups compared with those that the cloud has, after
+// the load balancer was observed anew.
 func (b *Book) Recheck(ctx context.Context, key lb.Key) {
 	b.mu.Lock()
 	var doubted []lb.GroupKey
@@ -130,13 +130,13 @@ func (b *Book) Recheck(ctx context.Context, key lb.Key) {
 	b.awaken(ctx, doubted...)
 }
 
-// RecheckOne does so for one target group.
+// RecheckOne has the targets of one group compared with those that the cloud has.
 func (b *Book) RecheckOne(ctx context.Context, k lb.GroupKey) {
 	b.note(k, func(t *tracked) { t.known = false })
 	b.awaken(ctx, k)
 }
 
-// Expect notes which target groups a load balancer is going to have, before it has them.
+// Expect sets the target groups that a load balancer is going to have, before they exist.
 func (b *Book) Expect(key lb.Key, from []cluster.Ref, groups []lb.TargetGroup) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -147,21 +147,22 @@ func (b *Book) Expect(key lb.Key, from []cluster.Ref, groups []lb.TargetGroup) {
 	b.wanted[key] = next
 }
 
-// Forget forgets a load balancer that is no more.
+// Forget forgets a load balancer that does not exist any more.
 func (b *Book) Forget(key lb.Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.wanted, key)
 }
 
-// Compiled reports whether it is known what a load balancer is going to have of a Service.
+// Compiled reports whether a load balancer was compiled with a Service, so that its groups of the
+// Service are known.
 func (b *Book) Compiled(key lb.Key, service cluster.Ref) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Contains(b.wanted[key].from, service)
 }
 
-// Expected are the groups of a Service's Pods that a load balancer is going to have.
+// Expected returns the groups of a Service's Pods that a load balancer is going to have.
 func (b *Book) Expected(key lb.Key, service cluster.Ref) []lb.GroupID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -174,7 +175,7 @@ func (b *Book) Expected(key lb.Key, service cluster.Ref) []lb.GroupID {
 	return out
 }
 
-// leaves reports whether a group is there that its load balancer is not going to have.
+// leaves reports whether a group exists that its load balancer is not going to have.
 func (b *Book) leaves(k lb.GroupKey) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -183,7 +184,7 @@ func (b *Book) leaves(k lb.GroupKey) bool {
 	return known && !wanted
 }
 
-// of are the target groups of a Service.
+// of returns the target groups of a Service.
 func (b *Book) of(service cluster.Ref) []lb.GroupKey {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -194,7 +195,7 @@ func (b *Book) of(service cluster.Ref) []lb.GroupKey {
 	return out
 }
 
-// onInstances are the target groups that have Nodes for targets.
+// onInstances returns the target groups that have Nodes for targets.
 func (b *Book) onInstances() []lb.GroupKey {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -207,7 +208,7 @@ func (b *Book) onInstances() []lb.GroupKey {
 	return out
 }
 
-// look is a copy of what is known of a group.
+// look returns a copy of what is known of a group.
 func (b *Book) look(k lb.GroupKey) (tracked, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -224,7 +225,7 @@ func (b *Book) TargetsOf(k lb.GroupKey) (targets []lb.Target, exists bool) {
 	return t.members, exists
 }
 
-// elsewhere is how many targets the other groups of a load balancer have, as far as is known.
+// elsewhere returns how many targets the other groups of a load balancer have, as far as is known.
 func (b *Book) elsewhere(k lb.GroupKey) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -237,8 +238,8 @@ func (b *Book) elsewhere(k lb.GroupKey) int {
 	return n
 }
 
-// portsBeside are the ports that the other groups of a load balancer that belong to the same
-// namespace have targets on, and health checks.
+// portsBeside returns the ports of targets and of health checks of the load balancer's other groups
+// that belong to the same namespace.
 func (b *Book) portsBeside(k lb.GroupKey) map[int32]bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

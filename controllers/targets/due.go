@@ -14,7 +14,7 @@ import (
 
 // This file decides when the targets of a group change.
 
-// staying adds to targets those that are there and whose Pods may be seen yet.
+// staying adds those of the present targets whose Pods the cache may not have yet.
 func staying(found endpoints.Found, have []lb.Target) []lb.Target {
 	want := found.Targets
 	for _, t := range found.Awaited {
@@ -25,7 +25,7 @@ func staying(found endpoints.Found, have []lb.Target) []lb.Target {
 	return want
 }
 
-// whenLess comes back to a group that is crowded: others of its load balancer may have left.
+// whenLess reconciles a group again that has too many targets: other groups may have fewer by then.
 func whenLess(crowded bool) reconcile.Result {
 	if crowded {
 		return reconcile.Result{RequeueAfter: queue.AfterCrowded}
@@ -33,27 +33,26 @@ func whenLess(crowded bool) reconcile.Result {
 	return reconcile.Result{}
 }
 
-// An outlook is what is about to become of the targets of a Service.
+// An outlook is how the targets of a Service are about to change.
 type outlook int
 
 const (
-	settled  outlook = iota // they are as they will be
-	more                    // others are coming
-	disputed                // nothing may be sent there, unless Pods are seen yet
-	deserted                // nobody is left, for the Service is gone or has no endpoint at all
+	settled  outlook = iota // not at all
+	more                    // more targets are coming
+	disputed                // no requests may be sent there, unless the cache lacks Pods
+	deserted                // none are left: the Service does not exist, or has no endpoints
 )
 
-// How long changes wait: additions for others that are coming, for pods of one Deployment come in a
-// burst; and the last to go, where nobody is left who could answer in their place, for the
-// Ingresses that lead there: these often go with the Service, and the target group with them, which
-// is not emptied first.
+// How long changes wait. Additions wait for more of them, for the Pods of a Deployment come in a
+// burst. The removal of the last targets waits for the Ingresses that lead there: these often go
+// together with the Service, and then the target group is deleted as a whole.
 const (
 	gather   = time.Second
 	mourning = 5 * time.Second
 )
 
-// due reports whether the members of a group are to change, and how long that can wait. The last of
-// a burst does not: who has seen all pods ready finds all of them serving.
+// due reports whether the targets of a group are to change, and how long that can wait. The last
+// addition of a burst does not wait: once all Pods are ready, all of them are registered.
 func due(have, want []lb.Target, next outlook, waiting, now time.Time) (wait time.Duration, change bool) {
 	missing := func(from, in []lb.Target) bool {
 		return slices.ContainsFunc(from, func(t lb.Target) bool { return !slices.Contains(in, t) })

@@ -1,3 +1,4 @@
+// Package targets reconciles the targets of target groups with the endpoints of Services.
 package targets
 
 import (
@@ -22,10 +23,10 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file keeps the members of target groups, in a loop of its own: pods come and go without any
-// load balancer being reconciled, and go on doing so while a configuration is broken.
+// This file reconciles target groups. Their targets come and go without a plan for the load
+// balancer, and do so while a configuration is broken.
 
-// A registrar makes the members of a target group what its Service says.
+// A Reconciler makes the targets of a group those that its Service has.
 type Reconciler struct {
 	Cache    client.Reader
 	Pods     cluster.PodReader
@@ -44,7 +45,7 @@ type Reconciler struct {
 	ReconcileLater func(ctx context.Context, key lb.Key)
 }
 
-// Reconcile brings one target group up to date, and measures how long its changes took.
+// Reconcile reconciles one target group, and measures how long its changes took.
 func (r *Reconciler) Reconcile(ctx context.Context, k lb.GroupKey) (reconcile.Result, error) {
 	r.Backlog.Begin(k)
 	result, err := r.update(ctx, k)
@@ -57,12 +58,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, k lb.GroupKey) (reconcile.Re
 	return result, nil
 }
 
-// update brings one target group up to date. Additions are gathered while more are coming, removals
-// do not wait, unless nobody is left; the provider adds before it removes.
+// update reconciles one target group. Additions wait while more are coming. Removals do not wait,
+// unless they are the last targets. The provider adds before it removes.
 func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Result, error) {
 	t, ok := r.Book.look(k)
 	if !ok {
-		return reconcile.Result{}, nil // deleted since
+		return reconcile.Result{}, nil // it was deleted meanwhile
 	}
 	ctx = r.Waiting.OfCalls(ctx, k.Key)
 	found, outlook, err := r.want(ctx, t)
@@ -74,7 +75,7 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 		r.ReconcileLater(ctx, k.Key)
 	}
 	if outlook == deserted && r.Book.leaves(k) {
-		return reconcile.Result{RequeueAfter: mourning}, nil // it goes whole, unless it is wanted again
+		return reconcile.Result{RequeueAfter: mourning}, nil // the group is deleted as a whole, unless it is wanted again
 	}
 	if !t.known {
 		present, err := r.present(ctx, k)
@@ -131,7 +132,7 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 	return later, nil
 }
 
-// want is what the Service of a group has now, and what is about to become of it.
+// want returns the targets that the Service of a group has now, and how they are about to change.
 func (r *Reconciler) want(ctx context.Context, t tracked) (found endpoints.Found, next outlook, err error) {
 	at := cluster.RefFrom(cluster.KindService, t.backend.Service)
 	var now endpoints.Objects
@@ -165,7 +166,7 @@ func (r *Reconciler) want(ctx context.Context, t tracked) (found endpoints.Found
 	return found, next, nil
 }
 
-// present is what the cloud has.
+// present returns the targets that the cloud has.
 func (r *Reconciler) present(ctx context.Context, k lb.GroupKey) ([]lb.Target, error) {
 	healths, err := r.Cloud.Targets(ctx, k.Key, k.ID)
 	if err != nil {
@@ -180,9 +181,9 @@ func (r *Reconciler) present(ctx context.Context, k lb.GroupKey) ([]lb.Target, e
 	return out, nil
 }
 
-// leave is for how long the members of a target group are left as they are, which others have
-// changed: they are those that are present, not those that were set. What the Service asks for anew
-// is written all the same, as under a pause.
+// leave returns for how long the targets of a group stay as another writer has made them: present,
+// in place of those that were set. Targets that the Service newly has are registered all the same,
+// as under a pause.
 func (r *Reconciler) leave(ctx context.Context, k lb.GroupKey, t tracked, present, want []lb.Target) time.Duration {
 	now := time.Now()
 	if t.doubted && r.Disputes.Left(k, now) == 0 {

@@ -20,7 +20,7 @@ import (
 
 // This file turns a change of an object into the target groups whose targets it decides.
 
-// Sources are what the registrar of targets is woken by.
+// Sources are the watches of the reconciler.
 func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.GroupKey] {
 	return []source.TypedSource[lb.GroupKey]{
 		queue.Watch(from, &discoveryv1.EndpointSlice{}, queue.ChangedAtAll, queue.Recording(r.Backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []lb.GroupKey {
@@ -35,8 +35,8 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.GroupKey]
 	}
 }
 
-// watchPods wakes the target groups of a Pod that may be a target from now on, or may not any more,
-// by its address or though it is not ready: its endpoints do not change for that.
+// watchPods watches Pods. Its address, its readiness gate or its end decides whether a Pod is a
+// target, and changes no EndpointSlice.
 func (r *Reconciler) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey] {
 	return queue.Watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
 		was, is := before.(*corev1.Pod), after.(*corev1.Pod)
@@ -45,7 +45,7 @@ func (r *Reconciler) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey]
 	}, queue.Recording(r.Backlog, func(ctx context.Context, pod *corev1.Pod) []lb.GroupKey {
 		services, err := r.Pods.ServicesListing(ctx, pod)
 		if err != nil {
-			return nil // the cache is being stopped
+			return nil // the cache stops
 		}
 		var out []lb.GroupKey
 		for s := range services {
@@ -55,7 +55,7 @@ func (r *Reconciler) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey]
 	}))
 }
 
-// watchNodes wakes the target groups that have Nodes for targets, from when there is one.
+// watchNodes watches Nodes, from when a target group has Nodes for targets.
 func (r *Reconciler) watchNodes(from cache.Cache) source.TypedSource[lb.GroupKey] {
 	nodes := queue.Watch(from, &corev1.Node{}, cluster.ChangedAddresses, queue.Recording(r.Backlog, func(context.Context, *corev1.Node) []lb.GroupKey { return r.Book.onInstances() }))
 	return source.TypedFunc[lb.GroupKey](func(ctx context.Context, q queue.Queue[lb.GroupKey]) error {
