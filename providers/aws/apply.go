@@ -179,7 +179,7 @@ func (p *Provider) ownBalancer(ctx context.Context, key lb.Key) (*balancer, erro
 		p.leave(key)
 		return nil, fmt.Errorf("the name %s was taken a moment ago", name)
 	}
-	return nil, p.untagged("load balancer "+name, arn, tags[arn], p.owned(key, nil))
+	return nil, untagged("load balancer "+name, arn, tags[arn], p.owned(key, nil))
 }
 
 func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) error {
@@ -359,7 +359,7 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 		}
 		before = tags[l.Handle]
 		lost = func(err error) error {
-			return p.deniedUntagged(err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, p.owned(seen.Key, nil))
+			return deniedUntagged(err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, p.owned(seen.Key, nil))
 		}
 	}
 	gone := slices.DeleteFunc(writtenIn(before), func(name string) bool { return slices.Contains(writtenOfListener(want.Settings), name) })

@@ -56,17 +56,15 @@ type Options struct {
 
 // A Provider keeps Application Load Balancers.
 type Provider struct {
-	options      Options
-	installation string
-	region       string
-	vpc          string
-	cluster      string
-	unfenced     bool
+	options  Options
+	region   string
+	vpc      string
+	cluster  string
+	unfenced bool
 
-	elb     *elb.Client
+	resources
 	ec2     *ec2.Client
 	acm     *acm.Client
-	tagging *resourcegroupstaggingapi.Client
 	waf     *wafv2.Client
 	shields *shield.Client
 
@@ -133,14 +131,18 @@ func New(o Options) *Provider {
 	made := &recent{lag: cmp.Or(o.Lag, recentFor)}
 	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), throttle.NewPacer(o.Rates, o.Requested).Into, o.Deadlines.Usual().Into, made.into)
 	p := &Provider{
-		options:      options,
-		recent:       made,
-		installation: o.Installation, region: o.Config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced,
+		options: options,
+		recent:  made,
+		region:  o.Config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced,
 		releases: releases{settle: cmp.Or(o.Settle, lb.ALB().Settle)},
-		elb:      elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
+		resources: resources{
+			owner: owner{o.Installation}, elb: elb.NewFromConfig(o.Config),
+			tagging: resourcegroupstaggingapi.NewFromConfig(o.Config),
+		},
+		ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
 		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
-		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
-		groups: map[groupName]string{}, members: map[string]membership{}, bared: map[string]lb.Key{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
+		limitsSince: time.Now(),
+		groups:      map[groupName]string{}, members: map[string]membership{}, bared: map[string]lb.Key{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
 		misplaced: map[netip.Prefix]bool{}, changing: make(chan struct{}, 1),
 		own:   ownCertificates{known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, asked: map[string]time.Time{}},
 		ports: nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]time.Time{}, doubted: map[int32]time.Time{}, left: map[int32]time.Time{}},

@@ -72,7 +72,7 @@ func (p *Provider) groupARN(ctx context.Context, key lb.Key, id lb.GroupID) (str
 		return "", err
 	}
 	if !p.owns(key, tags[arn]) {
-		err := p.untagged("target group "+name, arn, tags[arn], with(p.owned(key, nil), tagGroup, string(id)))
+		err := untagged("target group "+name, arn, tags[arn], with(p.owned(key, nil), tagGroup, string(id)))
 		if p.wasOurs(arn) { // an answer may lack tags, too: no member is to be refused for it
 			return "", errors.New(err.Error())
 		}

@@ -17,7 +17,7 @@ import (
 // as they can be, whatever of its attributes is written besides.
 func TestThereIsRoomForTheTagsOfAClass(t *testing.T) {
 	const most, ofAClass = 50, 40
-	p := &Provider{installation: strings.Repeat("i", valueLength)}
+	p := &Provider{resources: resources{owner: owner{strings.Repeat("i", valueLength)}}}
 	tags := map[string]string{}
 	for i := range ofAClass {
 		name := fmt.Sprintf("=%d", i)
