@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -16,10 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/cli/cluster"
+	"fairlead.dev/fairlead/cli/configuration"
+	"fairlead.dev/fairlead/cli/operator"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/cli/version"
 	"fairlead.dev/fairlead/controllers"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers/remote"
 )
 
@@ -33,8 +36,8 @@ const noCluster = "none"
 
 func newCheck(with Providers) *cobra.Command {
 	var (
-		o      running
-		output string
+		o      operator.Settings
+		format string
 		as     string
 		proof  proving
 	)
@@ -70,40 +73,36 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
   kubectl exec -n fairlead-system deploy/fairlead -- /fairlead check`,
 		Args: cobra.NoArgs,
 	}
-	settings := o.settings(with)
+	settings := o.Flags(with.Clouds)
 	cmd.Flags().SortFlags = false
 	ofClouds := pflag.NewFlagSet("", pflag.ContinueOnError)
-	with.flags(ofClouds)
+	with.Clouds.Flags(ofClouds)
 	settings.VisitAll(func(f *pflag.Flag) {
 		if f.Name == "provider" || f.Name == "kubeconfig" || f.Name == "namespace" || ofClouds.Lookup(f.Name) != nil {
 			cmd.Flags().AddFlag(f)
 		}
 	})
 	cmd.Flags().Lookup("kubeconfig").Usage += "; none: only the cloud is looked at"
-	cmd.Flags().String("config", "", "`FILE` of settings in YAML, by the names of these flags; also "+variable("config"))
+	cmd.Flags().String("config", "", "`FILE` of settings in YAML, by the names of these flags; also "+configuration.Variable("config"))
 	cmd.Flags().StringVar(&as, "as", "", "`USER` whose permissions in the cluster are looked at; unset: the caller's")
 	proof.flags(cmd)
-	outputFlag(cmd, &output)
+	output.Flag(cmd, &format)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if _, err := settle(cmd, settings, os.Environ()); err != nil {
+		if _, err := configuration.Resolve(cmd, settings, os.Environ()); err != nil {
 			return err
 		}
-		json, err := asJSON(output)
+		json, err := output.IsJSON(format)
 		if err != nil {
 			return err
 		}
 		if proof.prove || proof.clean {
 			return proof.run(cmd, with, &o, json)
 		}
-		findings, err := o.check(cmd.Context(), with, as)
+		findings, err := checkAll(cmd.Context(), &o, with.Clouds, as)
 		if err != nil {
 			return err
 		}
-		if json {
-			err = printJSON(cmd.OutOrStdout(), checkReport{findings, check.Count(findings, check.Wrong), check.Count(findings, check.Unknown)})
-		} else {
-			err = printFindings(cmd.OutOrStdout(), findings)
-		}
+		err = output.Findings(cmd.OutOrStdout(), findings, json)
 		if err == nil && check.AnyWrong(findings) {
 			return errWrong
 		}
@@ -112,29 +111,22 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
 	return cmd
 }
 
-// checkReport is what check prints for programs.
-type checkReport struct {
-	Findings []check.Finding `json:"findings"`
-	Wrong    int             `json:"wrong"`
-	Unknown  int             `json:"unknown"`
-}
-
 // check looks at the cloud and at the cluster.
-func (o *running) check(ctx context.Context, with Providers, as string) ([]check.Finding, error) {
-	around := o.surroundings()
-	around.Nodes = o.nodes()
+func checkAll(ctx context.Context, o *operator.Settings, with selection.Clouds, as string) ([]check.Finding, error) {
+	around := o.Surroundings()
+	around.Nodes = nodesOf(o)
 	var findings []check.Finding
-	for _, name := range o.provider.inTree() {
-		look := with.Clouds[name].Check
+	for _, name := range o.Provider.InTree() {
+		look := with[name].Check
 		if look == nil {
-			return nil, fmt.Errorf("--provider: %q cannot be checked; %s can", name, strings.Join(with.names(checks), ", "))
+			return nil, fmt.Errorf("--provider: %q cannot be checked; %s can", name, strings.Join(with.Names(selection.Checks), ", "))
 		}
 		findings = append(findings, look(ctx, around)...)
 	}
-	for _, name := range o.provider.others() {
-		findings = append(findings, reached(ctx, o.provider.endpoint(name, around)))
+	for _, name := range o.Provider.Others() {
+		findings = append(findings, reached(ctx, o.Provider.Endpoint(name, around)))
 	}
-	return append(findings, o.checkCluster(ctx, as)...), nil
+	return append(findings, checkCluster(ctx, o, as)...), nil
 }
 
 // providerAnswersWithin is how long a provider may take to answer.
@@ -154,12 +146,12 @@ func reached(ctx context.Context, e remote.Endpoint) check.Finding {
 }
 
 // nodes asks the cluster for its nodes, if there is one.
-func (o *running) nodes() func(context.Context) ([]string, error) {
+func nodesOf(o *operator.Settings) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
-		if o.home.kubeconfig == noCluster {
+		if o.Cluster.Kubeconfig == noCluster {
 			return nil, nil
 		}
-		ids, err := o.home.instances(ctx)
+		ids, err := o.Cluster.Instances(ctx)
 		if err != nil {
 			return nil, nil //nolint:nilerr // the check of the cluster says so
 		}
@@ -168,15 +160,15 @@ func (o *running) nodes() func(context.Context) ([]string, error) {
 }
 
 // checkCluster looks at the cluster, if there is one.
-func (o *running) checkCluster(ctx context.Context, as string) []check.Finding {
+func checkCluster(ctx context.Context, o *operator.Settings, as string) []check.Finding {
 	skipped := func(why string) []check.Finding {
 		return []check.Finding{check.Unsure("cluster", "cluster", "it is not looked at: "+why, "")}
 	}
-	if o.home.kubeconfig == noCluster {
+	if o.Cluster.Kubeconfig == noCluster {
 		return skipped("--kubeconfig is none")
 	}
-	config, err := o.home.config()
-	if err != nil && o.home.kubeconfig == "" {
+	config, err := o.Cluster.Config()
+	if err != nil && o.Cluster.Kubeconfig == "" {
 		return skipped(err.Error())
 	}
 	var live cluster.Live
@@ -186,10 +178,10 @@ func (o *running) checkCluster(ctx context.Context, as string) []check.Finding {
 	if err != nil {
 		return []check.Finding{check.Bad("cluster", "cluster", err.Error(), "mend the kubeconfig, or leave the cluster out with --kubeconfig none")}
 	}
-	options := cluster.Options{Namespace: o.home.namespace, Lease: o.leaseName()}
+	options := cluster.Options{Namespace: o.Cluster.Namespace, Lease: o.LeaseName()}
 	options.Oldest, options.Newest = supported()
 	findings := cluster.Check(ctx, live, options)
-	if findings[0].ID == cluster.Silent && o.home.kubeconfig == "" {
+	if findings[0].ID == cluster.Silent && o.Cluster.Kubeconfig == "" {
 		return skipped(findings[0].Detail)
 	}
 	return findings
@@ -197,7 +189,7 @@ func (o *running) checkCluster(ctx context.Context, as string) []check.Finding {
 
 // supported are the minor versions of Kubernetes that this is for.
 func supported() (oldest, newest int) {
-	_, _ = fmt.Sscanf(kubernetes, "1.%d to 1.%d", &oldest, &newest) // a constant, which a test reads
+	_, _ = fmt.Sscanf(version.Kubernetes, "1.%d to 1.%d", &oldest, &newest) // a constant, which a test reads
 	return oldest, newest
 }
 
@@ -218,36 +210,4 @@ func reach(config *rest.Config, as string) (cluster.Live, error) {
 		return cluster.Live{}, fmt.Errorf("reaching the cluster: %w", err)
 	}
 	return cluster.Live{Client: out, Discovery: asking}, nil
-}
-
-// signs are what lines begin with.
-var signs = map[check.State]string{check.OK: "✓", check.Wrong: "✗", check.Unknown: "?"}
-
-// printFindings prints one line for each finding, and the sum of them.
-func printFindings(w io.Writer, all []check.Finding) error {
-	paint := colours(w)
-	for _, f := range all {
-		sign := signs[f.State]
-		switch f.State {
-		case check.OK:
-			sign = paint.good(sign)
-		case check.Wrong:
-			sign = paint.bad(sign)
-		}
-		line := f.Title
-		if f.Detail != "" {
-			line += ": " + f.Detail
-		}
-		if f.Advice != "" {
-			line += "; " + f.Advice
-		}
-		if _, err := fmt.Fprintf(w, "%s %s\n", sign, printable.Line(line)); err != nil {
-			return fmt.Errorf("writing what was found: %w", err)
-		}
-	}
-	_, err := fmt.Fprintf(w, "%d well, %d wrong, %d not known\n", check.Count(all, check.OK), check.Count(all, check.Wrong), check.Count(all, check.Unknown))
-	if err != nil {
-		return fmt.Errorf("writing what was found: %w", err)
-	}
-	return nil
 }

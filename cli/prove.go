@@ -17,6 +17,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/cli/operator"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/version"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/clouds"
@@ -69,10 +72,10 @@ type proveReport struct {
 }
 
 // run proves, or cleans up.
-func (p *proving) run(cmd *cobra.Command, with Providers, o *running, json bool) error {
-	open := with.Clouds[o.provider.first()].Prove
+func (p *proving) run(cmd *cobra.Command, with Providers, o *operator.Settings, json bool) error {
+	open := with.Clouds[o.Provider.First()].Prove
 	if open == nil {
-		return fmt.Errorf("--prove: there is nothing to prove of provider %q", o.provider.first())
+		return fmt.Errorf("--prove: there is nothing to prove of provider %q", o.Provider.First())
 	}
 	options, err := p.options(cmd.ErrOrStderr())
 	options.Apart = cmp.Or(with.Apart, proveApart)
@@ -80,9 +83,9 @@ func (p *proving) run(cmd *cobra.Command, with Providers, o *running, json bool)
 		return err
 	}
 	var calls atomic.Int64
-	around := o.surroundings()
+	around := o.Surroundings()
 	around.Requested = func(string, string, string) { calls.Add(1) }
-	around.Nodes = o.nodes()
+	around.Nodes = nodesOf(o)
 	options.Spent = func() int { return int(calls.Load()) }
 	ctx, began := cmd.Context(), time.Now()
 	var report proveReport
@@ -107,15 +110,15 @@ func (p *proving) run(cmd *cobra.Command, with Providers, o *running, json bool)
 	} else {
 		report.Findings = append(report.Findings, check.Good("prove/left", "what was made", "all of it is deleted"))
 	}
-	report.Version, report.Provider = source(), o.provider.first()
-	if place := with.Clouds[o.provider.first()].Place; place != nil {
+	report.Version, report.Provider = version.String(), o.Provider.First()
+	if place := with.Clouds[o.Provider.First()].Place; place != nil {
 		report.Region = place()
 	}
 	report.Calls, report.Seconds = int(calls.Load()), int(time.Since(began).Seconds())
 	p.redact(&report)
 	if json {
-		err = printJSON(cmd.OutOrStdout(), report)
-	} else if err = printFindings(cmd.OutOrStdout(), report.Findings); err == nil {
+		err = output.JSON(cmd.OutOrStdout(), report)
+	} else if err = output.FindingLines(cmd.OutOrStdout(), report.Findings); err == nil {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d calls in %s\n", report.Calls, time.Since(began).Round(time.Second))
 	}
 	if err == nil && check.AnyWrong(report.Findings) {

@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"fairlead.dev/fairlead/cli/flagvalue"
+	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/probe"
@@ -55,7 +57,7 @@ type providerCheck struct {
 	settings        string // a file
 	target          string
 	pause, patience time.Duration
-	output          string
+	format          string
 }
 
 func newProviderCheck() *cobra.Command {
@@ -97,10 +99,10 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
 	flags.DurationVar(&c.endpoint.Attempt, "timeout", 15*time.Second, "how `LONG` an answer may take")
 	flags.DurationVar(&c.pause, "pause", time.Second, "how `LONG` to wait before a step of the wire that is pending, and at most before a call that failed, is sent again")
 	flags.DurationVar(&c.patience, "patience", 5*time.Minute, "how `LONG` a step of the contract may be pending, and a list may lag")
-	outputFlag(cmd, &c.output)
-	must(cmd.MarkFlagDirname("credentials"))
-	must(cmd.MarkFlagFilename("settings", "yaml", "yml", "json"))
-	must(cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(checkParts, cobra.ShellCompDirectiveNoFileComp)))
+	output.Flag(cmd, &c.format)
+	flagvalue.Must(cmd.MarkFlagDirname("credentials"))
+	flagvalue.Must(cmd.MarkFlagFilename("settings", "yaml", "yml", "json"))
+	flagvalue.Complete(cmd, "only", checkParts...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c.endpoint.URL = args[0]
 		return c.run(cmd)
@@ -109,18 +111,13 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
 }
 
 func (c *providerCheck) run(cmd *cobra.Command) error {
-	json, err := asJSON(c.output)
+	json, err := output.IsJSON(c.format)
 	if err != nil {
 		return err
 	}
 	findings, err := c.findings(cmd.Context(), cmd.ErrOrStderr())
-	switch {
-	case err != nil:
-		return err
-	case json:
-		err = printJSON(cmd.OutOrStdout(), checkReport{findings, check.Count(findings, check.Wrong), check.Count(findings, check.Unknown)})
-	default:
-		err = printFindings(cmd.OutOrStdout(), findings)
+	if err == nil {
+		err = output.Findings(cmd.OutOrStdout(), findings, json)
 	}
 	switch {
 	case err != nil:

@@ -17,6 +17,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"fairlead.dev/fairlead/cli/configuration"
+	"fairlead.dev/fairlead/cli/operator"
+	"fairlead.dev/fairlead/cli/reload"
+	"fairlead.dev/fairlead/cli/version"
 	"fairlead.dev/fairlead/providers/serve"
 )
 
@@ -37,7 +41,7 @@ type served struct {
 
 func newServeProvider(with Providers) *cobra.Command {
 	var (
-		o running
+		o operator.Settings
 		s served
 	)
 	cmd := &cobra.Command{
@@ -62,30 +66,23 @@ Settings are flags, variables of the environment such as FAIRLEAD_LISTEN, and a 
   curl -s 'http://127.0.0.1:8090/load-balancer?key=a'`,
 		Args: cobra.NoArgs,
 	}
-	settings := o.settings(with)
+	settings := o.Flags(with.Clouds)
 	own := s.flags()
 	settings.AddFlagSet(own)
 	cmd.Flags().SortFlags = false
 	settings.VisitAll(func(f *pflag.Flag) {
-		if slices.Contains(servedBy, f.Name) || own.Lookup(f.Name) != nil || with.has(f.Name) {
+		if slices.Contains(servedBy, f.Name) || own.Lookup(f.Name) != nil || with.Clouds.Has(f.Name) {
 			cmd.Flags().AddFlag(f)
 		}
 	})
-	cmd.Flags().String("config", "", "`FILE` of settings in YAML, by the names of these flags; also "+variable("config"))
+	cmd.Flags().String("config", "", "`FILE` of settings in YAML, by the names of these flags; also "+configuration.Variable("config"))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if _, err := settle(cmd, settings, os.Environ()); err != nil {
+		if _, err := configuration.Resolve(cmd, settings, os.Environ()); err != nil {
 			return err
 		}
 		return s.run(cmd.Context(), &o, with, cmd.ErrOrStderr())
 	}
 	return cmd
-}
-
-// has reports whether a setting is that of a cloud: its name begins with the cloud's.
-func (p Providers) has(setting string) bool {
-	cloud, _, of := strings.Cut(setting, "-")
-	_, is := p.Clouds[cloud]
-	return of && is
 }
 
 // flags adds the address to listen at, and the files with certificates and tokens.
@@ -101,27 +98,27 @@ func (s *served) flags() *pflag.FlagSet {
 }
 
 // run serves until the context ends.
-func (s *served) run(ctx context.Context, o *running, with Providers, logs io.Writer) error {
-	logger := logr.FromSlogHandler(o.logs(logs))
+func (s *served) run(ctx context.Context, o *operator.Settings, with Providers, logs io.Writer) error {
+	logger := logr.FromSlogHandler(o.Logs(logs))
 	if err := s.check(); err != nil {
 		return err
 	}
-	options := serve.Options{Log: logger, Software: "fairlead " + source()}
+	options := serve.Options{Log: logger, Software: "fairlead " + version.String()}
 	if s.tokenFile != "" {
-		token := rotated(logger, func(texts [][]byte) (string, error) { return tokenIn(texts[0]) }, s.tokenFile)
-		if _, err := token.first(); err != nil {
+		token := reload.Files(logger, func(texts [][]byte) (string, error) { return reload.Token(texts[0]) }, s.tokenFile)
+		if _, err := token.Read(); err != nil {
 			return fmt.Errorf("--token-file: %w", err)
 		}
-		options.Token = token.now
+		options.Token = token.Current
 	}
 	config, err := s.tls(logger)
 	if err != nil {
 		return err
 	}
-	if len(o.provider.names) > 1 || len(o.provider.others()) > 0 {
+	if len(o.Provider.Names) > 1 || len(o.Provider.Others()) > 0 {
 		return errors.New("--provider: one cloud of this binary is served")
 	}
-	cloud, err := o.provider.live(ctx, with, o.surroundings())
+	cloud, err := o.Provider.Live(ctx, with.Clouds, o.Surroundings())
 	if err != nil {
 		return err
 	}
@@ -130,11 +127,11 @@ func (s *served) run(ctx context.Context, o *running, with Providers, logs io.Wr
 	if err != nil {
 		return err
 	}
-	logger.Info("serving", "version", source(), "provider", o.provider.String(), "at", on.Addr().String(), "tls", config != nil, "token", s.tokenFile != "", "clientCertificates", s.clientCAs != "")
+	logger.Info("serving", "version", version.String(), "provider", o.Provider.String(), "at", on.Addr().String(), "tls", config != nil, "token", s.tokenFile != "", "clientCertificates", s.clientCAs != "")
 	if config != nil {
 		on = tls.NewListener(on, config)
 	}
-	if err := serve.New(cloud.Term(), options).Listen(ctx, on, o.shutdown); err != nil {
+	if err := serve.New(cloud.Term(), options).Listen(ctx, on, o.Shutdown); err != nil {
 		return err
 	}
 	logger.Info("stopped")
@@ -211,13 +208,13 @@ func (s *served) tls(logger logr.Logger) (*tls.Config, error) {
 	if s.clientCAs != "" {
 		files = append(files, s.clientCAs)
 	}
-	config := rotated(logger, tlsConfig, files...)
-	if _, err := config.first(); err != nil {
+	config := reload.Files(logger, reload.TLS, files...)
+	if _, err := config.Read(); err != nil {
 		return nil, err
 	}
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		NextProtos:         []string{"h2", "http/1.1"},
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return config.now(), nil },
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return config.Current(), nil },
 	}, nil
 }

@@ -17,6 +17,8 @@ import (
 
 // A Cloud is a kind of cloud. A function is nil where the cloud cannot do what it is for.
 type Cloud struct {
+	// Usual reports whether it is chosen where no other one is named.
+	Usual bool
 	// Flags adds its settings. Their names begin with that of the cloud.
 	Flags func(*pflag.FlagSet)
 	// Offline opens it for compiling alone: nothing is asked of the cloud.

@@ -24,6 +24,7 @@ type settings struct {
 func Plug() clouds.Cloud {
 	s := &settings{}
 	return clouds.Cloud{
+		Usual:   true,
 		Flags:   s.flags,
 		Offline: func() (clouds.Offline, error) { return New(Options{}) },
 		Live: func(context.Context, clouds.Surroundings) (clouds.Live, error) {
