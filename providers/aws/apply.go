@@ -121,7 +121,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	}
 	young := p.role.young()
 	out, err := p.elb.CreateLoadBalancer(ctx, in)
-	err = p.role.waits(young, err)
+	err = p.role.explain(young, err)
 	made := &balancer{}
 	switch {
 	case is(err, "DuplicateLoadBalancerName"): // made before, and changed since

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -85,18 +84,16 @@ type Provider struct {
 	subnets reading[[]ec2types.Subnet]     // of the VPC
 	tables  reading[[]ec2types.RouteTable] // of the VPC
 	acls    reading[map[string]string]     // the ARNs of the account's web ACLs, by name
-	limits  reading[limits]                // of the account
 
 	// misplaced are the blocks of addresses that AWS takes for inside where no subnet that can be read
 	// has them, or the other way round.
 	misplaced map[netip.Prefix]bool
 
 	subscription reading[shieldtypes.SubscriptionState] // to Shield Advanced
-	limitsSince  time.Time                              // how old they may be at most
 
-	globsOnly atomic.Bool // whether regular expressions are not understood
-	fewValues atomic.Bool // whether conditions take three values, and no more
-	took      taken       // by which it is known that they do
+	limits     accountLimits
+	conditions conditionSupport
+	role       linkedRole // of Elastic Load Balancing
 
 	firewalls map[lb.Key]string // of load balancers, as far as this process has made them or found them by name
 	lent      map[lb.Key]bool   // load balancers whose class brings security groups
@@ -112,7 +109,6 @@ type Provider struct {
 	inactive  retry.Backoff // load balancers that are being set up
 	unhealthy retry.Backoff // target groups that have no healthy target yet
 	unjoined  retry.Backoff // load balancers that AWS WAF does not know yet
-	role      linkedRole    // of Elastic Load Balancing
 	barred    barred        // web ACLs that may not be put before load balancers
 	unlisted  retry.Backoff // load balancers of which a look did not find all that had been made
 	releases  releases      // what steps stopped using, and when that can be deleted
@@ -127,25 +123,35 @@ type groupName struct {
 
 // New makes a Provider. It makes no calls.
 func New(o Options) *Provider {
-	options := o
+	config := o.Config
 	made := &recent{lag: cmp.Or(o.Lag, recentFor)}
-	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), throttle.NewPacer(o.Rates, o.Requested).Into, o.Deadlines.Usual().Into, made.into)
+	config.APIOptions = append(slices.Clip(config.APIOptions),
+		throttle.NewPacer(o.Rates, o.Requested).Into, o.Deadlines.Usual().Into, made.into)
+	own := resources{
+		owner: owner{o.Installation}, elb: elb.NewFromConfig(config),
+		tagging: resourcegroupstaggingapi.NewFromConfig(config),
+	}
 	p := &Provider{
-		options: options,
-		recent:  made,
-		region:  o.Config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced,
-		releases: releases{settle: cmp.Or(o.Settle, lb.ALB().Settle)},
-		resources: resources{
-			owner: owner{o.Installation}, elb: elb.NewFromConfig(o.Config),
-			tagging: resourcegroupstaggingapi.NewFromConfig(o.Config),
-		},
-		ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
-		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
-		limitsSince: time.Now(),
-		groups:      map[groupName]string{}, members: map[string]membership{}, bared: map[string]lb.Key{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
+		options: o, region: config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced,
+		resources: own,
+		ec2:       ec2.NewFromConfig(config), acm: acm.NewFromConfig(config),
+		waf: wafv2.NewFromConfig(config), shields: shield.NewFromConfig(config),
+		recent:     made,
+		limits:     accountLimits{elb: own.elb, oldest: time.Now()},
+		conditions: conditionSupport{resources: own},
+		releases:   releases{settle: cmp.Or(o.Settle, lb.ALB().Settle)},
+
+		groups: map[groupName]string{}, members: map[string]membership{}, bared: map[string]lb.Key{},
+		places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{},
+		fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
 		misplaced: map[netip.Prefix]bool{}, changing: make(chan struct{}, 1),
-		own:   ownCertificates{known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, asked: map[string]time.Time{}},
-		ports: nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]time.Time{}, doubted: map[int32]time.Time{}, left: map[int32]time.Time{}},
+		own: ownCertificates{
+			known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, asked: map[string]time.Time{},
+		},
+		ports: nodePorts{
+			open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{},
+			checks: map[int32]time.Time{}, doubted: map[int32]time.Time{}, left: map[int32]time.Time{},
+		},
 	}
 	made.vanished = p.vanished
 	return p
@@ -160,11 +166,7 @@ func (p *Provider) Term() providers.Provider { return New(p.options) }
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	c := p.limits.last().within(lb.ALB())
 	c.Inbound = !p.unfenced
-	class.NoRegularExpressions = class.NoRegularExpressions || p.globsOnly.Load()
-	if p.fewValues.Load() {
-		c.ValuesPerCondition = fewestValues
-		class.ValuesPerCondition = min(class.ValuesPerCondition, fewestValues)
-	}
+	p.conditions.limit(&class, &c)
 	return c.For(class)
 }
 
@@ -176,7 +178,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		return facts, nil // of a load balancer that goes, whatever cannot be read
 	}
 	facts.SettingsRefused = q.RefuseSettings(noSettings)
-	if err := p.readLimits(ctx, q.Limits); err != nil {
+	if err := p.limits.load(ctx, q.Limits); err != nil {
 		facts.LimitsUnread = p.limits.last() == nil
 		if facts.LimitsUnread && throttle.Late(err) {
 			return lb.Facts{}, err // the next calls would wait as long

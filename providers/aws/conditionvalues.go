@@ -14,79 +14,110 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file finds out how many values a condition can have. The guide says three
+// This file finds out how many values a condition can have, and keeps which conditions AWS takes
+// here. The guide says three
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html,
 // "You can specify up to three match evaluations per condition"), and what AWS answers says five,
 // for all conditions of a rule together: "A rule can only have '5' condition values"
 // (https://github.com/aws-cloudformation/cfn-lint/issues/3833, of a condition with six;
-// https://github.com/aws/aws-cdk/issues/10065). Five are tried. Where AWS refuses more than three,
-// rules are said with three from then on, which may take more of them, and a load balancer has a
-// tag for it.
+// https://github.com/aws/aws-cdk/issues/10065). Fairlead tries five. Where AWS refuses more than
+// three, later rules have at most three values a condition, which may take more rules, and a tag of
+// the load balancer says so.
 
 const (
 	tagValues    = "fairlead.dev/condition-values"
 	fewestValues = 3
 )
 
-// taken is what rules that AWS has taken had: then a refusal is not for that.
-type taken struct {
-	expressions atomic.Bool // a regular expression
-	values      atomic.Bool // a condition of more than three values
+// conditionSupport holds which conditions AWS has taken and refused here. What AWS has taken once
+// is not the reason of a later refusal.
+type conditionSupport struct {
+	resources
+	tookExpressions atomic.Bool // a rule with a regular expression exists
+	tookValues      atomic.Bool // a rule with a condition of more than three values exists
+	noExpressions   atomic.Bool // regular expressions are refused
+	fewValues       atomic.Bool // more than three values in a condition are refused
 }
 
-// note learns from the conditions of a rule that is there.
-func (t *taken) note(conditions []elb.RuleCondition) {
+// limit lowers the limits of a class, and of a cloud, to what AWS takes here.
+func (s *conditionSupport) limit(class *lb.Class, c *lb.Capabilities) {
+	class.NoRegularExpressions = class.NoRegularExpressions || s.noExpressions.Load()
+	if s.fewValues.Load() {
+		c.ValuesPerCondition = fewestValues
+		class.ValuesPerCondition = min(class.ValuesPerCondition, fewestValues)
+	}
+}
+
+// learn learns from the tags of a load balancer, and from its rules.
+func (s *conditionSupport) learn(tags map[string]string, rules map[string][]elb.Rule) {
+	if tags[tagExpressions] == noExpressions {
+		s.noExpressions.Store(true)
+	}
+	if tags[tagValues] != "" {
+		s.fewValues.Store(true)
+	}
+	for _, ofListener := range rules {
+		for _, r := range ofListener {
+			s.learnTaken(r.Conditions)
+		}
+	}
+}
+
+// learnTaken learns from the conditions of a rule that exists.
+func (s *conditionSupport) learnTaken(conditions []elb.RuleCondition) {
 	if expressed(conditions) {
-		t.expressions.Store(true)
+		s.tookExpressions.Store(true)
 	}
 	if crowdedCondition(conditions) {
-		t.values.Store(true)
+		s.tookValues.Store(true)
 	}
 }
 
-// overConditions is an error that a call with conditions met with. Where it is for how these are
-// said, and not for what, they are said otherwise from now on, and the error is one after which
-// that is tried at once.
-func (p *Provider) overConditions(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error) error {
+// adapt returns the error of a call with conditions. Where AWS refuses the form of the conditions,
+// and not their meaning, it has later rules use another form, and returns ErrPending: the next
+// reconciliation tries that at once.
+func (s *conditionSupport) adapt(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error) error {
 	if err == nil {
-		p.took.note(conditions)
+		s.learnTaken(conditions)
 		return nil
 	}
-	return p.overValues(ctx, seen, conditions, p.overExpressions(ctx, seen, conditions, transforms, err))
+	return s.adaptValues(ctx, seen, conditions, s.adaptExpressions(ctx, seen, conditions, transforms, err))
 }
 
-// overValues is an error that a call with conditions met with, and says so where it is for more
-// than three values in one.
-func (p *Provider) overValues(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, err error) error {
-	if !refusesRule(err) || !crowdedCondition(conditions) || p.took.values.Load() || !namesValues(err) {
+// adaptValues returns the error of a call with conditions, and adapts where AWS refuses more than
+// three values in one.
+func (s *conditionSupport) adaptValues(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, err error) error {
+	if !refusesRule(err) || !crowdedCondition(conditions) || s.tookValues.Load() || !namesValues(err) {
 		return err
 	}
-	p.fewValues.Store(true)
-	unnoted := p.tag(ctx, seen.Handle, map[string]string{tagValues: fmt.Sprint(fewestValues)}) // the next operator finds out for itself
-	return errors.Join(saidOtherwise(fmt.Sprintf("more than %d values in a condition are refused, and rules are said with as many from now on", fewestValues), err), unnoted)
+	s.fewValues.Store(true)
+	how := fmt.Sprintf("more than %d values in a condition are refused, and rules are said with as many from now on", fewestValues)
+	// Without the tag, the next operator finds out for itself.
+	untagged := s.tag(ctx, seen.Handle, map[string]string{tagValues: fmt.Sprint(fewestValues)})
+	return errors.Join(saidOtherwise(how, err), untagged)
 }
 
-// refusesRule reports whether AWS refuses a rule for what it says.
+// refusesRule reports whether AWS refuses a rule for its content.
 func refusesRule(err error) bool {
-	return is(err, "ValidationError", "Validation", "InvalidConfigurationRequest", "InvalidParameterValue", "InvalidParameter", "InvalidRequest",
-		"UnknownParameter", "UnsupportedOperation", "MalformedQueryString")
+	return is(err, "ValidationError", "Validation", "InvalidConfigurationRequest", "InvalidRequest",
+		"InvalidParameterValue", "InvalidParameter", "UnknownParameter", "UnsupportedOperation", "MalformedQueryString")
 }
 
-// namesValues reports whether a refusal is of the values of conditions.
+// namesValues reports whether a refusal mentions the values of conditions.
 func namesValues(err error) bool {
-	said := strings.ToLower(err.Error())
-	return strings.Contains(said, "value") || strings.Contains(said, "evaluation") || strings.Contains(said, "condition")
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "value") || strings.Contains(text, "evaluation") || strings.Contains(text, "condition")
 }
 
 // crowdedCondition reports whether a condition has more values than the guide says.
 func crowdedCondition(conditions []elb.RuleCondition) bool {
-	return slices.ContainsFunc(conditions, func(said elb.RuleCondition) bool {
-		c := fromCondition(said)
+	return slices.ContainsFunc(conditions, func(condition elb.RuleCondition) bool {
+		c := fromCondition(condition)
 		return len(c.Values)+len(c.Regex) > fewestValues
 	})
 }
 
-// saidOtherwise is a refusal that is over once rules are said otherwise.
+// saidOtherwise returns a refusal that ends once rules have another form.
 func saidOtherwise(how string, err error) error {
 	return fmt.Errorf("%s: %s: %w", how, describe(err), providers.ErrPending)
 }

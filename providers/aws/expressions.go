@@ -16,42 +16,47 @@ import (
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
-// This file finds out whether regular expressions are understood. AWS does, but for partitions that
-// may be behind; those who imitate it may fall over them. Then rules are said without, which takes
-// more of them, and a load balancer has a tag for it, so that an operator that starts does not
-// change rules in vain.
+// This file finds out whether regular expressions in conditions are supported. AWS supports them,
+// maybe not yet in each partition; a simulator of AWS may fail with them. Then later rules have
+// none, which takes more rules, and a tag of the load balancer says so, so that an operator that
+// starts does not change rules in vain.
 
 const (
 	tagExpressions = "fairlead.dev/regular-expressions"
 	noExpressions  = "none"
 )
 
-// overExpressions is an error that a call with conditions met with, and says so where it is their
-// regular expressions that the other side does not understand. An endpoint that somebody has named
-// may fall over them. A partition that does not know them refuses the rule, in words that AWS does
-// not publish: it is believed to be for the expressions where the partition is not the one in which
-// they are documented, or where the refusal names them, as long as no rule with one has been taken.
-// One that rewrites requests, too, may be refused for that.
-func (p *Provider) overExpressions(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error) error {
+// adaptExpressions returns the error of a call with conditions, and adapts where regular expressions
+// are not supported. An endpoint that AWS_ENDPOINT_URL names may fail with status 500. A partition
+// that does not support them refuses the rule, in words that AWS does not publish: the expressions
+// count as the reason where the partition is not the one in which they are documented, or where the
+// refusal mentions them, as long as AWS has taken no rule with one. A rule that rewrites requests,
+// too, may be refused for that.
+func (s *conditionSupport) adaptExpressions(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error) error {
 	if err == nil || !expressed(conditions) {
 		return err
 	}
 	var answer *smithyhttp.ResponseError
-	falls := p.elb.Options().BaseEndpoint != nil && errors.As(err, &answer) && errorcode.Of(err) == "" && answer.HTTPStatusCode() == http.StatusInternalServerError
-	behind := refusesRule(err) && !p.took.expressions.Load() && !transforms && (!commercial(seen.Handle) || namesExpressions(err))
-	if !falls && !behind {
+	endpoint := s.elb.Options().BaseEndpoint
+	fails := endpoint != nil && errors.As(err, &answer) && errorcode.Of(err) == "" &&
+		answer.HTTPStatusCode() == http.StatusInternalServerError
+	refuses := refusesRule(err) && !s.tookExpressions.Load() && !transforms &&
+		(!commercial(seen.Handle) || namesExpressions(err))
+	if !fails && !refuses {
 		return err
 	}
-	p.globsOnly.Store(true)
-	unnoted := p.tag(ctx, seen.Handle, map[string]string{tagExpressions: noExpressions}) // the next operator finds out for itself
-	if behind {
-		return errors.Join(saidOtherwise("regular expressions are not understood here, and rules are said without them from now on", err), unnoted)
+	s.noExpressions.Store(true)
+	// Without the tag, the next operator finds out for itself.
+	untagged := s.tag(ctx, seen.Handle, map[string]string{tagExpressions: noExpressions})
+	if refuses {
+		how := "regular expressions are not understood here, and rules are said without them from now on"
+		return errors.Join(saidOtherwise(how, err), untagged)
 	}
 	return fmt.Errorf("%s does not understand regular expressions, and rules are said without them from now on: %w",
-		aws.ToString(p.elb.Options().BaseEndpoint), errors.Join(err, unnoted))
+		aws.ToString(endpoint), errors.Join(err, untagged))
 }
 
-// commercial reports whether an ARN is of the partition that has all that is documented. China,
+// commercial reports whether an ARN is of the partition that the documentation describes. China,
 // GovCloud and isolated regions have partitions of their own: aws-cn, aws-us-gov, aws-iso and more
 // (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html).
 func commercial(text string) bool {
@@ -59,11 +64,12 @@ func commercial(text string) bool {
 	return err != nil || parsed.Partition == "aws"
 }
 
-// namesExpressions reports whether a refusal names the field that regular expressions are in, or
-// says that such are not supported.
+// namesExpressions reports whether a refusal names the field of regular expressions, or says that
+// they are not supported.
 func namesExpressions(err error) bool {
-	said := strings.ToLower(err.Error())
-	return strings.Contains(said, "regexvalues") || strings.Contains(said, "not supported") && strings.Contains(said, "regular expression")
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "regexvalues") ||
+		strings.Contains(text, "not supported") && strings.Contains(text, "regular expression")
 }
 
 // expressed reports whether conditions have regular expressions.

@@ -95,7 +95,9 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 			l.unread = append(l.unread, err.Error())
 		}
 	}
-	p.learn(l)
+	if l.balancer != nil {
+		p.conditions.learn(l.tags[aws.ToString(l.balancer.LoadBalancerArn)], l.rules)
+	}
 	p.forgetPlace(l)
 	p.remember(l)
 	return l.observed(), nil
@@ -116,25 +118,6 @@ func (l *look) arns() map[string]bool {
 		}
 	}
 	return out
-}
-
-// learn learns from a load balancer how rules can be said.
-func (p *Provider) learn(l *look) {
-	if l.balancer == nil {
-		return
-	}
-	tags := l.tags[aws.ToString(l.balancer.LoadBalancerArn)]
-	if tags[tagExpressions] == noExpressions {
-		p.globsOnly.Store(true)
-	}
-	if tags[tagValues] != "" {
-		p.fewValues.Store(true)
-	}
-	for _, rules := range l.rules {
-		for _, r := range rules {
-			p.took.note(r.Conditions)
-		}
-	}
 }
 
 // A sighting is the load balancer that was found under a key, or nil, and whether another one has

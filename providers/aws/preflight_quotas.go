@@ -25,7 +25,7 @@ func quotaCalled(code string) string {
 
 // lookAtQuotas compares what there is with what there may be.
 func (i *inspection) lookAtQuotas(ctx context.Context) {
-	if err := i.cloud.readLimits(ctx, false); err != nil {
+	if err := i.cloud.limits.load(ctx, false); err != nil {
 		i.failed("aws/quotas", "limits of the account", err)
 	} else if i.cloud.limits.last() == nil {
 		i.failed("aws/quotas", "limits of the account", unsaid("DescribeAccountLimits", "the limits of the account, or denied it; those that AWS publishes are taken for them"))

@@ -55,7 +55,7 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 			return plan.Result{Handle: aws.ToString(there.RuleArn)}, nil
 		}
 	}
-	if err = p.overConditions(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
+	if err = p.conditions.adapt(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
 		return plan.Result{}, explained("creating rule "+s.ID(), err)
 	}
 	made, err := only(out.Rules, "CreateRule", "a rule")
@@ -143,7 +143,7 @@ func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.Mod
 		return nil
 	}
 	_, err = p.elb.ModifyRule(ctx, in)
-	err = explained("changing rule "+s.ID(), p.overConditions(ctx, seen, in.Conditions, in.Transforms != nil, err))
+	err = explained("changing rule "+s.ID(), p.conditions.adapt(ctx, seen, in.Conditions, in.Transforms != nil, err))
 	return p.deniedRules(ctx, seen.Key, err, rule.Handle)
 }
 

@@ -145,7 +145,7 @@ func (p *Provider) forgetPlace(l *look) {
 	if l.balancer != nil && l.deep {
 		p.leave(l.key)
 		p.forgetReached()
-		p.doubtLimits()
+		p.limits.expire()
 	}
 }
 
