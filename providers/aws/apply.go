@@ -38,9 +38,9 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	case plan.DeleteLoadBalancer:
 		return plan.Result{}, p.deleteLoadBalancer(ctx, seen)
 	case plan.GuardLoadBalancer:
-		return plan.Result{}, p.guard(ctx, seen, s.WebACL)
+		return plan.Result{}, p.webACLs.attach(ctx, seen, s.WebACL)
 	case plan.ShieldLoadBalancer:
-		return plan.Result{}, p.shield(ctx, seen, s.Shield)
+		return plan.Result{}, p.protections.set(ctx, seen, s.Shield)
 	case plan.DeleteFirewall:
 		return plan.Result{}, p.deleteFirewall(ctx, seen)
 	case plan.ImportCertificate:
@@ -192,7 +192,7 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 		}
 	}
 	if seen.Protection.Shield == lb.ShieldOn { // which outlives what it protects
-		if err := p.unshield(ctx, seen); err != nil {
+		if err := p.protections.remove(ctx, seen); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
 	"github.com/aws/aws-sdk-go-v2/service/shield"
-	shieldtypes "github.com/aws/aws-sdk-go-v2/service/shield/types"
 	"github.com/aws/aws-sdk-go-v2/service/wafv2"
 
 	"golang.org/x/sync/singleflight"
@@ -83,17 +82,17 @@ type Provider struct {
 	asked   namedCertificates              // those that Ingresses name
 	subnets reading[[]ec2types.Subnet]     // of the VPC
 	tables  reading[[]ec2types.RouteTable] // of the VPC
-	acls    reading[map[string]string]     // the ARNs of the account's web ACLs, by name
 
 	// misplaced are the blocks of addresses that AWS takes for inside where no subnet that can be read
 	// has them, or the other way round.
 	misplaced map[netip.Prefix]bool
 
-	subscription reading[shieldtypes.SubscriptionState] // to Shield Advanced
-
 	limits     accountLimits
 	conditions conditionSupport
 	role       linkedRole // of Elastic Load Balancing
+
+	webACLs     webACLs
+	protections shieldProtections
 
 	firewalls map[lb.Key]string // of load balancers, as far as this process has made them or found them by name
 	lent      map[lb.Key]bool   // load balancers whose class brings security groups
@@ -108,8 +107,6 @@ type Provider struct {
 
 	inactive  retry.Backoff // load balancers that are being set up
 	unhealthy retry.Backoff // target groups that have no healthy target yet
-	unjoined  retry.Backoff // load balancers that AWS WAF does not know yet
-	barred    barred        // web ACLs that may not be put before load balancers
 	unlisted  retry.Backoff // load balancers of which a look did not find all that had been made
 	releases  releases      // what steps stopped using, and when that can be deleted
 	fresh     retry.Gates   // of new listeners
@@ -153,6 +150,8 @@ func New(o Options) *Provider {
 			checks: map[int32]time.Time{}, doubted: map[int32]time.Time{}, left: map[int32]time.Time{},
 		},
 	}
+	p.webACLs = webACLs{resources: own, waf: p.waf, releases: &p.releases}
+	p.protections = shieldProtections{resources: own, shields: p.shields}
 	made.vanished = p.vanished
 	return p
 }
@@ -192,11 +191,11 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		return lb.Facts{}, err
 	}
 	var err error
-	if facts.WebACLs, err = p.webACLs(ctx, q.WebACLs); err != nil {
+	if facts.WebACLs, err = p.webACLs.lookUp(ctx, q.WebACLs); err != nil {
 		facts.Unguarded = err.Error()
 	}
 	if q.Shield {
-		facts.Unshielded = p.unshielded(ctx)
+		facts.Unshielded = p.protections.unavailable(ctx)
 	}
 	err = p.stand(ctx, q.Network, &facts)
 	if ctx.Err() != nil { // what was not answered for that is no fact

@@ -26,12 +26,12 @@ const (
 	noExpressions  = "none"
 )
 
-// adaptExpressions returns the error of a call with conditions, and adapts where regular expressions
-// are not supported. An endpoint that AWS_ENDPOINT_URL names may fail with status 500. A partition
-// that does not support them refuses the rule, in words that AWS does not publish: the expressions
-// count as the reason where the partition is not the one in which they are documented, or where the
-// refusal mentions them, as long as AWS has taken no rule with one. A rule that rewrites requests,
-// too, may be refused for that.
+// adaptExpressions returns the error of a call with conditions, and adapts where regular
+// expressions are not supported. An endpoint that AWS_ENDPOINT_URL names may fail with status 500.
+// A partition that does not support them refuses the rule, in words that AWS does not publish: the
+// expressions count as the reason where the partition is not the one in which they are documented,
+// or where the refusal mentions them, as long as AWS has taken no rule with one. A rule that
+// rewrites requests, too, may be refused for that.
 func (s *conditionSupport) adaptExpressions(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error) error {
 	if err == nil || !expressed(conditions) {
 		return err

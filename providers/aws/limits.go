@@ -39,9 +39,9 @@ type accountLimits struct {
 // last returns the limits that were read last, or nil.
 func (a *accountLimits) last() limits { return a.read.last() }
 
-// toldByAWS is a limit that AWS lists among many others. An answer without it comes from a simulator
-// of AWS: it repeats an old example of the documentation, by which a load balancer takes 30 targets,
-// and does not enforce it. The published limits count then.
+// toldByAWS is a limit that AWS lists among many others. An answer without it comes from a
+// simulator of AWS: it repeats an old example of the documentation, by which a load balancer takes
+// 30 targets, and does not enforce it. The published limits count then.
 const toldByAWS = "condition-values-per-alb-rule"
 
 // load makes sure that the limits are known. Awaited says that one of them is exceeded.

@@ -21,7 +21,7 @@ func (p *Provider) deleted(key lb.Key, arn string) {
 	delete(p.lent, key)
 	delete(p.places, key)
 	p.mu.Unlock()
-	for _, room := range []*retry.Backoff{&p.inactive, &p.releases.rerouted, &p.unjoined} {
+	for _, room := range []*retry.Backoff{&p.inactive, &p.releases.rerouted, &p.webACLs.unready} {
 		room.Forget(arn)
 	}
 }
