@@ -1,7 +1,7 @@
-// Package cli is the command line. Its commands drive the compiler over files instead of a cluster:
-// plan prints what would be done, explain says where a request goes and why, demo does it to a
-// cloud on this machine. Run is the operator; check looks at the cloud and the cluster that it
-// would have; serve-provider lends a cloud to an operator elsewhere.
+// Package cli is the command line, with a file for each command. Commands drive the compiler over
+// files or over a cluster: plan prints the steps, explain prints which Service answers a request,
+// and demo applies the steps to a cloud on this machine. Command run is the operator, check looks at
+// its cloud and its cluster, and serve-provider serves a cloud to an operator elsewhere.
 package cli
 
 import (
@@ -18,31 +18,21 @@ import (
 	"fairlead.dev/fairlead/cli/configuration"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/cli/version"
 )
 
-// Exit codes. A script can tell a plan with steps from one without, and both from a failure.
-const (
-	exitDone = 0
-	exitFail = 1
-	exitToDo = 2
-)
-
-// columns is how wide help is: what flags do takes more than a line.
+// columns is the width of help.
 const columns = 120
 
-// errToDo is how plan says that there is something to do, and explain --all that something is not
-// served as asked.
-var errToDo = errors.New("there is something to do")
-
-// Providers are the clouds that the commands can be asked for.
+// Providers are the clouds of the binary.
 type Providers struct {
 	Clouds selection.Clouds
-	// Apart is how long a proof waits between the two looks that have to find nothing of it; zero is
-	// 15 seconds.
+	// Apart is the time between the two looks after a proof that have to find nothing that it made;
+	// zero is 15 seconds.
 	Apart time.Duration
 }
 
-// Streams are where a command reads and writes.
+// Streams are the standard input and output of a command.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -68,8 +58,7 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 	return exitFail
 }
 
-// Lasts reports whether a command line is one of a command that goes on until it is told to end,
-// and then puts things in order.
+// Lasts reports whether a command line runs until it is interrupted, and then cleans up.
 func Lasts(args []string) bool {
 	cmd, _, err := newRoot(Providers{}).Find(args)
 	if err != nil {
@@ -84,7 +73,7 @@ func Lasts(args []string) bool {
 	return false
 }
 
-// makes reports whether an argument has check make things, which it deletes when it is told to end.
+// makes reports whether an argument has check create load balancers, which it deletes at its end.
 func makes(arg string) bool {
 	return strings.HasPrefix(arg, "--prove") || strings.HasPrefix(arg, "--clean")
 }
@@ -92,19 +81,27 @@ func makes(arg string) bool {
 func newRoot(with Providers) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fairlead",
-		Short: "Turn Ingresses into cloud load balancers, and say beforehand what will happen",
-		Long: `Fairlead compiles Kubernetes Ingresses to a load balancer, compares it with what the
-cloud has, and prints the difference as an ordered list of steps, each of them safe.`,
+		Short: "Turn Ingresses into cloud load balancers, and print the plan before it happens",
+		Long: `Fairlead compiles Kubernetes Ingresses to load balancers, compares them with those in the
+cloud, and plans the difference as an ordered list of steps, each of them safe.`,
+		Version: version.Line(),
 		Example: `  fairlead demo
   fairlead plan -f config/samples
   fairlead explain http://shop.example.com/cart -f config/samples`,
 		SilenceErrors: true, // Run prints them
 		SilenceUsage:  true, // a wrong manifest is not a wrong usage
 
-		DisableSuggestions: true, // of commands, they take lines; there are few
+		DisableSuggestions: true, // of commands: they take several lines, and there are few commands
 	}
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return configuration.FlagError(cmd.Flags(), err) })
-	root.AddCommand(newPlan(with), newExplain(with), newDemo(with), newRun(with), newCheck(with), newServeProvider(with), newProvider(), newVersion())
+	root.SetVersionTemplate("{{.Version}}\n")
+	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", columns)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", wrapped))
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return configuration.FlagError(cmd.Flags(), err)
+	})
+	root.AddCommand(
+		newPlan(with.Clouds), newExplain(with.Clouds), newDemo(with.Clouds), newRun(with.Clouds),
+		newCheck(with.Clouds, with.Apart), newServeProvider(with.Clouds), newProvider(), newVersion(),
+	)
 	return root
 }

@@ -11,7 +11,7 @@ import (
 // samples is where the demo's manifests are in the source tree.
 const samples = "config/samples"
 
-func newDemo(with Providers) *cobra.Command {
+func newDemo(with selection.Clouds) *cobra.Command {
 	var (
 		in   source.Input
 		once bool
@@ -32,7 +32,7 @@ real cloud would be given, and every request is routed by the rules that these s
   fairlead demo --once`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cloud, err := in.Provider.Local(cmd.Context(), with.Clouds)
+			cloud, err := in.Provider.Local(cmd.Context(), with)
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ real cloud would be given, and every request is routed by the rules that these s
 		},
 	}
 	in.ManifestFlags(cmd, samples)
-	in.Provider.Flags(cmd.Flags(), with.Clouds, selection.Demonstrates, "that serves")
+	in.Provider.Flags(cmd.Flags(), with, selection.Demonstrates, "that serves")
 	cmd.Flags().BoolVar(&once, "once", false, "request every route, say pass or fail, and end")
 	return cmd
 }

@@ -15,13 +15,14 @@ import (
 	"fairlead.dev/fairlead/cli/answer"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
 )
 
-func newExplain(with Providers) *cobra.Command {
+func newExplain(with selection.Clouds) *cobra.Command {
 	var (
 		in      source.Input
 		cluster access.Cluster
@@ -41,8 +42,8 @@ would be given. If the two differ, that is an error in Fairlead and explain fail
 
 With --all, exit code 0: every Ingress is served as asked; 2: one is not; 1: error.
 
-With --live, the Ingresses are those of the cluster, where no files are given. Nothing is asked of the
-cloud, and nothing is written.`,
+With --live, the Ingresses are those of the cluster, where no files are given. Nothing is asked
+of the cloud, and nothing is written.`,
 		Example: `  fairlead explain http://shop.example.com/cart -f config/samples
 
   # What answers this in the cluster of the current kubeconfig?
@@ -80,8 +81,8 @@ cloud, and nothing is written.`,
 	}
 	in.ManifestFlags(cmd)
 	cmd.Flags().BoolVar(&live, "live", false, "read the Ingresses from the cluster")
-	cluster.ClusterFlags(cmd.Flags())
-	in.ProviderFlag(cmd, with.Clouds)
+	cluster.ConnectionFlags(cmd.Flags())
+	in.ProviderFlag(cmd, with)
 	output.Flag(cmd, &format)
 	cmd.Flags().StringVarP(&method, "request", "X", http.MethodGet, "`METHOD` of the request")
 	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil, "`HEADER` of the request, such as 'X-Canary: yes'; can be repeated")
@@ -97,8 +98,8 @@ type compilation struct {
 }
 
 // compile compiles the files of the flags, or what is in the cluster, from nothing.
-func compileFor(cmd *cobra.Command, in *source.Input, with Providers, cluster access.Cluster) (compilation, error) {
-	cloud, err := in.Provider.Offline(cmd.Context(), with.Clouds)
+func compileFor(cmd *cobra.Command, in *source.Input, with selection.Clouds, cluster access.Cluster) (compilation, error) {
+	cloud, err := in.Provider.Offline(cmd.Context(), with)
 	if err != nil {
 		return compilation{}, err
 	}

@@ -12,12 +12,13 @@ import (
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/providers"
 )
 
-func newPlan(with Providers) *cobra.Command {
+func newPlan(with selection.Clouds) *cobra.Command {
 	var (
 		in     source.Input
 		from   sources
@@ -29,9 +30,9 @@ func newPlan(with Providers) *cobra.Command {
 		Long: `Compile the Ingresses in the files, compare the result with what the cloud is said to
 have (nothing, without --observed) and print the difference as steps in a safe order.
 
-With --live, what the cloud has is read from the cloud itself, and the Ingresses from the cluster where
-no files are given, with what the operator remembers of them. It is what the operator would do. Nothing is
-written, there or here.
+With --live, what the cloud has is read from the cloud itself, and the Ingresses from the
+cluster where no files are given, with what the operator remembers of them. It is what the
+operator would do. Nothing is written, there or here.
 
 Exit code 0: nothing to do; 2: something to do; 1: error.`,
 		Example: `  # What would it take to serve these manifests from nothing?
@@ -54,13 +55,13 @@ Exit code 0: nothing to do; 2: something to do; 1: error.`,
 		},
 	}
 	in.ManifestFlags(cmd)
-	in.ProviderFlag(cmd, with.Clouds)
+	in.ProviderFlag(cmd, with)
 	output.Flag(cmd, &format)
 	cmd.Flags().StringVar(&from.state, "observed", "", "JSON `FILE` with what the cloud has, by load balancer: the fake's state file or one like it")
 	flagvalue.Must(cmd.MarkFlagFilename("observed", "json"))
 	cmd.Flags().BoolVar(&from.live, "live", false, "read what the cloud has from the cloud, and write nothing")
 	from.home.Flags(cmd.Flags())
-	with.Clouds.Flags(cmd.Flags())
+	with.Flags(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("observed", "live")
 	return cmd
 }
@@ -72,7 +73,7 @@ type sources struct {
 	home  access.Cluster
 }
 
-func runPlan(cmd *cobra.Command, with Providers, in source.Input, from sources, format string) error {
+func runPlan(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources, format string) error {
 	json, err := output.IsJSON(format)
 	if err != nil {
 		return err
@@ -103,8 +104,8 @@ func runPlan(cmd *cobra.Command, with Providers, in source.Input, from sources, 
 }
 
 // planFiles plans from what files say there is.
-func planFiles(cmd *cobra.Command, with Providers, in source.Input, from sources) ([]program.Program, []diag.Diagnostic, error) {
-	cloud, err := in.Provider.Offline(cmd.Context(), with.Clouds)
+func planFiles(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources) ([]program.Program, []diag.Diagnostic, error) {
+	cloud, err := in.Provider.Offline(cmd.Context(), with)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -120,13 +121,13 @@ func planFiles(cmd *cobra.Command, with Providers, in source.Input, from sources
 }
 
 // planLive plans from what there is.
-func planLive(cmd *cobra.Command, with Providers, in source.Input, from sources) ([]program.Program, []diag.Diagnostic, error) {
+func planLive(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources) ([]program.Program, []diag.Diagnostic, error) {
 	ctx := cmd.Context()
 	objects, options, err := in.Objects(cmd, from.home)
 	if err != nil && !errors.Is(err, manifests.ErrNoIngress) {
 		return nil, nil, err
 	}
-	opened, err := in.Provider.Live(ctx, with.Clouds, from.home.Surroundings())
+	opened, err := in.Provider.Live(ctx, with, from.home.Surroundings())
 	if err != nil {
 		return nil, nil, err
 	}

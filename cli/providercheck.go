@@ -65,8 +65,8 @@ func newProviderCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check URL",
 		Short: "Try whether a provider keeps to the provider protocol, on load balancers that are deleted again",
-		Long: `Try a provider in two parts, and say what holds: ✓ is as it has to be, ✗ is wrong, ? could not be tried; what to
-do follows.
+		Long: `Try a provider in two parts, and say what holds: ✓ is as it has to be, ✗ is wrong, ?
+could not be tried; what to do follows.
 
   wire      sends the calls of the provider protocol, also those that the provider has to refuse, that come twice or
             that are cut off

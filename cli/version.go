@@ -2,20 +2,22 @@ package cli
 
 import (
 	"fmt"
-	"runtime"
+
+	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/cli/version"
-	"github.com/spf13/cobra"
 )
+
+// This file is fairlead version.
 
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Short:   "Print the version, and those of Kubernetes that it is for",
+		Short:   "Print the version, and the versions of Kubernetes that it supports",
 		Example: "  fairlead version",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "fairlead %s %s, for Kubernetes %s\n", version.String(), runtime.Version(), version.Kubernetes)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), version.Line())
 			return err
 		},
 	}

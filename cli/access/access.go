@@ -19,36 +19,50 @@ import (
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
-// This file is the cluster that a cloud is used for, as far as a cloud may ask about it: whose load
-// balancers these are, and which instances are its nodes.
+// NoCluster is the value of --kubeconfig that stands for no cluster.
+const NoCluster = "none"
 
-// A home is a cluster, or the part of it that is served.
+// A Cluster is the cluster that a command works on, or a namespace of it.
 type Cluster struct {
 	Kubeconfig   string
-	Namespace    string
-	installation string // as it is set, or empty
+	Namespace    string // empty for all
+	installation string // the value of --installation-id
 }
 
-// Config is how to reach the API server.
-func (h Cluster) Config() (*rest.Config, error) {
+// ConnectionFlags adds the flags that name the cluster, and a namespace of it.
+func (c *Cluster) ConnectionFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "`FILE` with the connection to the cluster; unset: KUBECONFIG, else the cluster that this process runs in")
+	flags.StringVar(&c.Namespace, "namespace", "", "serve only the Ingresses of this `NAMESPACE`; unset: those of all namespaces")
+}
+
+// Flags adds these flags, and the one that marks what the operator makes in the cloud.
+func (c *Cluster) Flags(flags *pflag.FlagSet) {
+	c.ConnectionFlags(flags)
+	flags.StringVar(&c.installation, "installation-id", "", "`TEXT` in the tags of the cloud's resources that marks those of this operator; unset: the UID of the namespace kube-system, and --namespace")
+}
+
+// Config returns the connection to the API server.
+func (c Cluster) Config() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = h.Kubeconfig
+	rules.ExplicitPath = c.Kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
-		return nil, errors.New("finding the cluster: there is none around this process, and neither --kubeconfig nor KUBECONFIG names one")
+		return nil, errors.New("finding the cluster: " +
+			"there is none around this process, and neither --kubeconfig nor KUBECONFIG names one")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("finding the cluster: %w", err)
 	}
 	config.UserAgent = "fairlead"
-	// The API server shares itself out among those who ask. At most one request is under way for
-	// each load balancer that is being reconciled.
+	// The API server limits its clients itself (API Priority and Fairness). At most one request is
+	// under way for each load balancer that is being reconciled.
 	config.QPS = -1
 	return config, nil
 }
 
-func (h Cluster) Client() (client.Client, error) {
-	config, err := h.Config()
+// Client returns a client of the API server.
+func (c Cluster) Client() (client.Client, error) {
+	config, err := c.Config()
 	if err != nil {
 		return nil, err
 	}
@@ -59,38 +73,52 @@ func (h Cluster) Client() (client.Client, error) {
 	return out, nil
 }
 
-// Surroundings are what a cloud is told of the cluster.
-func (h Cluster) Surroundings() clouds.Surroundings {
-	return clouds.Surroundings{Installation: h.installationID, Nodes: h.Instances}
+// Surroundings describes the cluster to a cloud.
+func (c Cluster) Surroundings() clouds.Surroundings {
+	return clouds.Surroundings{Installation: c.installationID, Nodes: c.instances}
 }
 
-// installationID tells what this operator makes from what others do: those of other clusters, which
-// have another namespace kube-system, and those of other namespaces.
-func (h Cluster) installationID(ctx context.Context) (string, error) {
-	if h.installation != "" {
-		return h.installation, nil
+// installationID returns the text in tags that marks the resources of this operator. Operators of
+// other clusters have another namespace kube-system, and those of one namespace append its name.
+func (c Cluster) installationID(ctx context.Context) (string, error) {
+	if c.installation != "" {
+		return c.installation, nil
 	}
-	cluster, err := h.Client()
+	cluster, err := c.Client()
 	if err != nil {
 		return "", err
 	}
+	const system = metav1.NamespaceSystem
+	const doing = "reading the UID of " + system + ", which names this operator unless --installation-id does"
 	var found corev1.NamespaceList
-	if err := cluster.List(ctx, &found, client.MatchingFields{"metadata.name": metav1.NamespaceSystem}); err != nil {
-		return "", fmt.Errorf("reading the UID of %s, which names this operator unless --installation-id does: %w", metav1.NamespaceSystem, err)
+	if err := cluster.List(ctx, &found, client.MatchingFields{"metadata.name": system}); err != nil {
+		return "", fmt.Errorf("%s: %w", doing, err)
 	}
 	if len(found.Items) == 0 {
-		return "", fmt.Errorf("reading the UID of %s, which names this operator unless --installation-id does: it is not there", metav1.NamespaceSystem)
+		return "", errors.New(doing + ": it is not there")
 	}
 	id := string(found.Items[0].UID)
-	if h.Namespace != "" {
-		id += "/" + h.Namespace
+	if c.Namespace != "" {
+		id += "/" + c.Namespace
 	}
 	return id, nil
 }
 
-// Instances are what the cloud calls the nodes; one page of them.
-func (h Cluster) Instances(ctx context.Context) ([]string, error) {
-	cluster, err := h.Client()
+// KnownInstances returns the instances of the nodes, or none where the cluster cannot be asked.
+func (c Cluster) KnownInstances(ctx context.Context) ([]string, error) {
+	if c.Kubeconfig == NoCluster {
+		return nil, nil
+	}
+	ids, err := c.instances(ctx)
+	if err != nil {
+		return nil, nil //nolint:nilerr // the check of the cluster reports it
+	}
+	return ids, nil
+}
+
+// instances returns the cloud's names of the first hundred nodes.
+func (c Cluster) instances(ctx context.Context) ([]string, error) {
+	cluster, err := c.Client()
 	if err != nil {
 		return nil, err
 	}
@@ -105,16 +133,4 @@ func (h Cluster) Instances(ctx context.Context) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// Flags say which cluster is meant, or which part of it.
-func (h *Cluster) Flags(flags *pflag.FlagSet) {
-	h.ClusterFlags(flags)
-	flags.StringVar(&h.installation, "installation-id", "", "`TEXT` in the cloud's tags that tells what this operator makes from what others do; unset: the UID of the namespace kube-system, and the namespace that is served")
-}
-
-// ClusterFlags say which cluster, and which part of it.
-func (h *Cluster) ClusterFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&h.Kubeconfig, "kubeconfig", "", "`FILE` that says which cluster; unset: KUBECONFIG, else the cluster around this process")
-	flags.StringVar(&h.Namespace, "namespace", "", "the only `NAMESPACE` whose Ingresses are served; unset: all")
 }

@@ -20,26 +20,35 @@ import (
 	"fairlead.dev/fairlead/cli/manifests"
 )
 
-// This file lays what can be set in several places on top of each other: a flag wins over the
-// environment, that over the file, and that over the default. A value is checked wherever it
-// stands, and whatever names no setting is an error: a misspelt one would change nothing in
-// silence.
+// A flag wins over the environment, which wins over the file, which wins over the default. A value
+// is checked wherever it stands, and a name that is no setting is an error: a misspelt one would
+// change nothing, without a word.
 
-// A given is a value that somebody gave a setting.
+// A given value is one that was set for a setting.
 type given struct{ setting, value, from string }
 
-// AddTo adds settings to a command, with the flags that are about all of them.
+// AddTo adds settings to a command, and a flag that prints them.
 func AddTo(cmd *cobra.Command, settings *pflag.FlagSet) {
+	AddSome(cmd, settings, func(string) bool { return true })
+	const usage = "print each setting and where it comes from, and do nothing else"
+	cmd.Flags().Bool("print-config", false, usage)
+}
+
+// AddSome adds those settings to a command that it uses, and the flag for their file.
+func AddSome(cmd *cobra.Command, settings *pflag.FlagSet, uses func(name string) bool) {
 	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(settings)
-	cmd.Flags().String("config", "", "`FILE` of settings in YAML, by the names of these flags; also "+Variable("config"))
-	cmd.Flags().Bool("print-config", false, "print each setting and where it comes from, and do nothing else")
-	flagvalue.Must(cmd.MarkFlagFilename("config", "yaml", "yml", "json"))
 	settings.VisitAll(func(f *pflag.Flag) {
+		if !uses(f.Name) {
+			return
+		}
+		cmd.Flags().AddFlag(f)
 		if c, ok := f.Value.(flagvalue.Choice); ok {
 			flagvalue.Complete(cmd, f.Name, c.Values...)
 		}
 	})
+	usage := "`FILE` of settings in YAML, by the names of these flags; also " + Variable("config")
+	cmd.Flags().String("config", "", usage)
+	flagvalue.Must(cmd.MarkFlagFilename("config", "yaml", "yml", "json"))
 }
 
 // Resolve sets each setting to the value that wins, and returns where those came from that are not

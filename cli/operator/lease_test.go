@@ -40,7 +40,7 @@ func (l *fakeLock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []b
 func TestALeaseIsHeldForAWhileAfterItsRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lock := &fakeLock{takes: 2 * time.Second}
-		l := &lease{Interface: lock, good: 12500 * time.Millisecond}
+		l := &lease{Interface: lock, valid: 12500 * time.Millisecond}
 		ours, theirs := resourcelock.LeaderElectionRecord{HolderIdentity: "me"}, resourcelock.LeaderElectionRecord{HolderIdentity: "another"}
 		holds := func(when string, want bool) {
 			t.Helper()
@@ -135,10 +135,10 @@ func TestAReplicaThatWasPausedLeavesTheLeaseToTheNextOne(t *testing.T) {
 			return ended
 		}
 		first := &pausingLock{Interface: lockOf("first")}
-		firstEnded := stand(t.Context(), &lease{Interface: first, good: 12500 * time.Millisecond})
+		firstEnded := stand(t.Context(), &lease{Interface: first, valid: 12500 * time.Millisecond})
 		time.Sleep(time.Second)
 		ctx, stop := context.WithCancel(t.Context())
-		second := &lease{Interface: lockOf("second"), good: 12500 * time.Millisecond}
+		second := &lease{Interface: lockOf("second"), valid: 12500 * time.Millisecond}
 		secondEnded := stand(ctx, second)
 		time.Sleep(time.Minute)
 		if now := holder(); now != "first" {

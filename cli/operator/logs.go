@@ -13,37 +13,38 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file is what the operator's log looks like, and what is not in it.
+// This file formats the operator's log, and leaves out most of what libraries log.
 
-// Logs is where log lines go and how they look. They are printable in both formats: what slog
-// leaves as it is of controls and invisible characters is escaped.
+// Logs returns the handler that writes the log. Lines are printable in both formats: control
+// characters and invisible ones that slog leaves unescaped are escaped.
 func (o *Settings) Logs(w io.Writer) slog.Handler {
 	options := &slog.HandlerOptions{}
 	if o.verbose {
 		options.Level = slog.LevelDebug
 	}
 	if o.logFormat == "console" {
-		return slog.NewTextHandler(escaping{w, func(line []byte) []byte { return append([]byte(printable.Line(string(line))), '\n') }}, options)
+		escape := func(line []byte) []byte { return []byte(printable.Line(string(line))) }
+		return slog.NewTextHandler(escaping{w, escape}, options)
 	}
-	return slog.NewJSONHandler(escaping{w, func(line []byte) []byte { return append(printable.JSON(line), '\n') }}, options)
+	return slog.NewJSONHandler(escaping{w, printable.JSON}, options)
 }
 
-// An escaping writer escapes each line, which is written whole.
+// An escaping writer escapes each line. A line is written by one call.
 type escaping struct {
 	io.Writer
-	escape func(line []byte) []byte // without its line break; the result has one
+	escape func(line []byte) []byte // is given the line without its line break
 }
 
 // Write writes a line.
 func (e escaping) Write(line []byte) (int, error) {
-	if _, err := e.Writer.Write(e.escape(bytes.TrimSuffix(line, []byte("\n")))); err != nil {
+	escaped := e.escape(bytes.TrimSuffix(line, []byte("\n")))
+	if _, err := e.Writer.Write(append(escaped, '\n')); err != nil {
 		return 0, err
 	}
 	return len(line), nil
 }
 
-// A quiet handler is for libraries. What they are about to do is of interest to those who look for
-// mistakes in them; what goes wrong there is to everybody.
+// A quiet handler is for libraries: it drops all lines below warnings.
 type quiet struct{ slog.Handler }
 
 func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
@@ -54,37 +55,38 @@ func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handle
 
 func (q quiet) WithGroup(name string) slog.Handler { return quiet{q.Handler.WithGroup(name)} }
 
-// A warner passes on what the API server warns of, such as fields that it does not know because the
-// kinds are older than the operator: each warning once.
+// A warner logs each warning of the API server once. It warns of unknown fields, for example, where
+// the CRDs are older than the operator.
 type warner struct {
 	logger logr.Logger
-	passed sync.Map // by their text
+	logged sync.Map // warnings, by their text
 }
 
-// warning is the code of those that are for people.
+// warning is the code of warnings for people: RFC 9111, section 5.5.
 const warning = 299
 
-// HandleWarningHeader is called with every warning.
+// HandleWarningHeader is for rest.WarningHandler.
 func (w *warner) HandleWarningHeader(code int, _, text string) {
 	if code != warning {
 		return
 	}
-	if _, passed := w.passed.LoadOrStore(text, true); !passed {
+	if _, logged := w.logged.LoadOrStore(text, true); !logged {
 		w.logger.Info("the API server warns", "of", text)
 	}
 }
 
-// A crier says how far a replica is: whether it can work, and whether it does.
-type crier struct {
+// A progress logs that a replica is ready to work, and that it works.
+type progress struct {
 	manager     manager.Manager
 	logger      logr.Logger
 	leaderElect bool
 }
 
-// NeedLeaderElection is false, for those who wait are heard too.
-func (crier) NeedLeaderElection() bool { return false }
+// NeedLeaderElection is false: a replica that waits for the lease logs that, too.
+func (progress) NeedLeaderElection() bool { return false }
 
-func (c crier) Start(ctx context.Context) error {
+// Start is for manager.Runnable.
+func (c progress) Start(ctx context.Context) error {
 	if !c.manager.GetCache().WaitForCacheSync(ctx) {
 		return nil
 	}

@@ -2,25 +2,27 @@
 package operator
 
 import (
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-
 	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"time"
 
-	"fairlead.dev/fairlead/cli/selection"
-	"fairlead.dev/fairlead/cli/version"
-	"fairlead.dev/fairlead/controllers"
-	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/metrics"
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/cli/version"
+	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/metrics"
 )
+
+// This file starts the operator and stops it.
 
 // Run runs the operator until the context ends.
 func (o *Settings) Run(ctx context.Context, with selection.Clouds, logs io.Writer) error {
@@ -38,9 +40,10 @@ func (o *Settings) Run(ctx context.Context, with selection.Clouds, logs io.Write
 		return err
 	}
 	config.WarningHandler = &warner{logger: logger}
-	config.Wrap((&listener{logger: logger}).hear)
-	logger.Info("starting", "version", version.String(), "provider", o.Provider.String(), "cluster", config.Host,
-		"namespace", cmp.Or(o.Cluster.Namespace, "all"), "readOnly", o.readOnly, "leaderElect", o.leaderElect)
+	config.Wrap((&silence{logger: logger}).watch)
+	logger.Info("starting", "version", version.String(), "provider", o.Provider.String(),
+		"cluster", config.Host, "namespace", cmp.Or(o.Cluster.Namespace, "all"),
+		"readOnly", o.readOnly, "leaderElect", o.leaderElect)
 	requests := metrics.NewRequests()
 	around := o.Surroundings()
 	around.Requested, around.Log = requests.Count, logger
@@ -60,10 +63,12 @@ func (o *Settings) Run(ctx context.Context, with selection.Clouds, logs io.Write
 	return nil
 }
 
-// untilTold runs what ends with the context, or soon after. A manager that is told to stop before
-// its caches are filled, because nobody answers or it may not read, never returns: there is nothing
-// of it to wait for, for no work has begun.
-func untilTold(ctx context.Context, run func(context.Context) error, filled func() bool, patience time.Duration) error {
+// runUntilStopped runs a manager until the context ends, and waits until it has stopped. A manager
+// that is stopped before its caches are filled, because the API server does not answer or reading
+// is forbidden, never returns. It has begun no work, and need not be waited for.
+func runUntilStopped(
+	ctx context.Context, run func(context.Context) error, filled func() bool, timeout time.Duration,
+) error {
 	ended := make(chan error, 1)
 	go func() { ended <- run(ctx) }()
 	select {
@@ -72,22 +77,22 @@ func untilTold(ctx context.Context, run func(context.Context) error, filled func
 	case <-ctx.Done():
 	}
 	if !filled() {
-		patience = 0
+		timeout = 0
 	}
-	late := time.NewTimer(patience + time.Second)
+	late := time.NewTimer(timeout + time.Second)
 	defer late.Stop()
 	select {
 	case err := <-ended:
 		return err
 	case <-late.C:
 	}
-	if patience == 0 {
+	if timeout == 0 {
 		return nil
 	}
-	return fmt.Errorf("stopping: what was under way is not done after %s", patience)
+	return fmt.Errorf("stopping: what was under way is not done after %s", timeout)
 }
 
-// manager is what runs the controllers.
+// manager returns the options of the manager that runs the controllers.
 func (o *Settings) manager(logger logr.Logger) manager.Options {
 	return manager.Options{
 		Scheme:                        controllers.Scheme(),
@@ -105,9 +110,9 @@ func (o *Settings) manager(logger logr.Logger) manager.Options {
 	}
 }
 
-// LeaseName is the name of the lease that one replica holds: operators that look after a namespace
-// each may stand in the same one, and one that only plans beside each of them. All of them are to
-// work.
+// LeaseName returns the name of the lease that one replica holds. Operators that serve a namespace
+// each can run in one namespace, and a read-only one beside each of them: each has a lease of its
+// own.
 func (o *Settings) LeaseName() string {
 	name := "fairlead"
 	if o.Cluster.Namespace != "" {
@@ -119,7 +124,8 @@ func (o *Settings) LeaseName() string {
 	return name
 }
 
-// addProbes says that the process lives as long as it answers, and is ready once its caches are.
+// addProbes adds a liveness probe, which passes while the process answers, and a readiness probe,
+// which passes once the caches are filled.
 func addProbes(m manager.Manager) error {
 	if err := m.AddHealthzCheck("alive", healthz.Ping); err != nil {
 		return fmt.Errorf("adding the health probe: %w", err)

@@ -47,7 +47,7 @@ func TestRunEndsOnceItIsTold(t *testing.T) {
 			if c.told {
 				tell()
 			}
-			err := untilTold(ctx, c.run, func() bool { return c.filled }, time.Millisecond)
+			err := runUntilStopped(ctx, c.run, func() bool { return c.filled }, time.Millisecond)
 			if got := fmt.Sprint(err); err == nil && c.want != "" || err != nil && got != c.want {
 				t.Errorf("ends with %v, want %q: %s", err, c.want, c.reason)
 			}

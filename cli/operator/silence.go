@@ -8,29 +8,30 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// This file notices when the API server falls silent. Whoever watches it asks again without a word,
-// so that an operator without a lease to lose would say nothing of it.
+// This file logs that the API server does not answer. Watches retry without a log line, and an
+// operator without a lease has no lease to lose.
 
-// A listener says that the API server does not answer, and that it does again: each once.
-type listener struct {
+// A silence logs once that the API server does not answer, and once that it answers again.
+type silence struct {
 	logger logr.Logger
 
 	mu    sync.Mutex
-	since time.Time // there was no answer; zero while there is
+	since time.Time // when answers stopped; zero while there are answers
 }
 
-// hear listens to what passes a transport.
-func (l *listener) hear(next http.RoundTripper) http.RoundTripper {
+// watch wraps a transport.
+func (l *silence) watch(next http.RoundTripper) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
-		if r.Context().Err() == nil { // else whoever asked did not wait for the answer
-			l.note(err)
+		if r.Context().Err() == nil { // else the caller did not wait for the answer
+			l.record(err)
 		}
 		return response, err
 	})
 }
 
-func (l *listener) note(err error) {
+// record logs a change from answers to none, and back.
+func (l *silence) record(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

@@ -16,8 +16,8 @@ func TestASilentAPIServerIsNotedOnce(t *testing.T) {
 	refused := errors.New("connection refused")
 	var said bytes.Buffer
 	var answer error
-	l := &listener{logger: logr.FromSlogHandler((&Settings{logFormat: "console"}).Logs(&said))}
-	transport := l.hear(roundTrip(func(*http.Request) (*http.Response, error) { return nil, answer }))
+	l := &silence{logger: logr.FromSlogHandler((&Settings{logFormat: "console"}).Logs(&said))}
+	transport := l.watch(roundTrip(func(*http.Request) (*http.Response, error) { return nil, answer }))
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	for _, step := range []struct {

@@ -21,11 +21,11 @@ import (
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
-// This file is how long an operator works: a term, which ends with its lease. Whoever loses it
-// stands again in the same process, for the data plane of a cloud may live there, and has to serve
-// on while the API server is away.
+// This file runs the operator for a term, which ends with its lease. An operator that loses its
+// lease stands for election again in the same process: the data plane of a cloud may live there,
+// and has to go on while the API server does not answer.
 
-// A term is an operator from its start to its end.
+// A term is what the operator needs from one election to the next.
 type term struct {
 	*Settings
 	classes  ingress.Options
@@ -33,11 +33,11 @@ type term struct {
 	cloud    clouds.Live
 	requests *metrics.Requests
 
-	logger, libraries logr.Logger // what it says itself, and what is said on the way
+	logger, libraries logr.Logger // of the operator, and of the libraries that it uses
 }
 
-// serve serves term after term until the context ends. Only an operator that worked stands again:
-// one that cannot begin says why, and ends.
+// serve works term after term until the context ends. An operator that could not begin its first
+// term returns why.
 func (t term) serve(ctx context.Context) error {
 	for {
 		elected, err := t.work(ctx)
@@ -51,7 +51,7 @@ func (t term) serve(ctx context.Context) error {
 	}
 }
 
-// work is one term. It reports whether the operator held a lease.
+// work works for one term. It reports whether the operator held a lease.
 func (t term) work(ctx context.Context) (elected bool, err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -67,7 +67,8 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 	}
 	loan := providers.Lend(t.cloud.Term(), may)
 	left := t.remaining(ctx)
-	defer func() { err = errors.Join(err, loan.CallBack(left())) }() // a manager without its lease waits for nothing
+	// A manager that has lost its lease does not wait for the changes that are under way.
+	defer func() { err = errors.Join(err, loan.CallBack(left())) }()
 	m, err := manager.New(t.config, options)
 	if err != nil {
 		return false, fmt.Errorf("starting the operator: %w", err)
@@ -75,8 +76,8 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 	if err := addProbes(m); err != nil {
 		return false, err
 	}
-	if err := m.Add(crier{m, t.logger, t.leaderElect}); err != nil {
-		return false, fmt.Errorf("adding what says how far it is: %w", err)
+	if err := m.Add(progress{m, t.logger, t.leaderElect}); err != nil {
+		return false, fmt.Errorf("adding the log of its progress: %w", err)
 	}
 	err = controllers.Add(ctx, m, controllers.Options{
 		Cloud:         providers.InTurns(loan, t.cloudRate, t.cloudBurst),
@@ -109,27 +110,26 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 		defer cancel()
 		return m.GetCache().WaitForCacheSync(ctx)
 	}
-	if err := untilTold(ctx, m.Start, filled, t.Shutdown); err != nil {
+	if err := runUntilStopped(ctx, m.Start, filled, t.Shutdown); err != nil {
 		return t.leaderElect && isClosed(m.Elected()), fmt.Errorf("running the operator: %w", err)
 	}
 	return true, nil
 }
 
-// remaining returns what is left of the time in which an operator that is told to stop has to end.
-// The time begins when the context ends.
+// remaining returns how much of --shutdown-timeout is left. It begins when the context ends.
 func (t term) remaining(ctx context.Context) func() time.Duration {
 	told := make(chan time.Time, 1)
 	stop := context.AfterFunc(ctx, func() { told <- time.Now() })
 	return func() time.Duration {
 		if stop() {
-			return t.Shutdown // it was not told: it has lost its lease
+			return t.Shutdown // it was not told to stop: it has lost its lease
 		}
 		return max(0, t.Shutdown-time.Since(<-told))
 	}
 }
 
-// await waits until the API server serves all it has, or the context ends. By then the ports of the
-// term before are free.
+// await waits until the API server is ready, or the context ends. The ports of the last term are
+// free by then.
 func (t term) await(ctx context.Context) error {
 	config := rest.CopyConfig(t.config)
 	config.Timeout = t.leaseRenewed

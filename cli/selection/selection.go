@@ -21,30 +21,30 @@ import (
 	"fairlead.dev/fairlead/providers/remote"
 )
 
-// A selection is the setting that names providers: "aws" or
-// "aws,edge=https://edge.example.com:8443". The first makes the load balancers of classes that name
-// none.
+// A Selection is the setting that names providers: "fake" or
+// "fake,edge=https://edge.example.com:8443". The first one makes the load balancers of classes that
+// name no provider.
 type Selection struct {
 	Names       []string
-	urls        map[string]string // of those that are other processes
+	urls        map[string]string // of the providers that are other processes
 	known       []string          // clouds of the binary
 	credentials string
-	usual       bool // nothing was said yet
+	usual       bool // nothing was set yet
 }
 
-// Flags adds the settings.
-func (s *Selection) Flags(flags *pflag.FlagSet, with Clouds, can func(clouds.Cloud) bool, purpose string) {
-	known := with.Names(can)
-	s.known = known
+// Flags adds the settings. Only clouds that can do what the command is for may be selected.
+func (s *Selection) Flags(
+	flags *pflag.FlagSet, with Clouds, can func(clouds.Cloud) bool, purpose string,
+) {
 	s.Reset()
-	s.Names, s.usual = with.usual(), true
-	flags.Var(s, "provider", "`PROVIDERS` "+purpose+": "+flagvalue.Names(known)+", or NAME=URL of a provider that is another process, such as edge=https://edge.example.com:8443, http://127.0.0.1:9000 on this machine or unix:///run/edge.sock. Several with commas between, or the flag repeated: spec.providerName of a class says which, and the first is that of classes that do not")
-	flags.StringVar(&s.credentials, "provider-credentials", "", "`DIRECTORY` with a directory for each provider that is another process, of its name, with any of token, ca.crt, tls.crt and tls.key. They are read again when they change")
+	s.known, s.Names, s.usual = with.Names(can), with.usual(), true
+	flags.Var(s, "provider", "`PROVIDERS` "+purpose+": "+flagvalue.Names(s.known)+", or NAME=URL of a provider that is another process, such as edge=https://edge.example.com:8443, http://127.0.0.1:9000 on this machine or unix:///run/edge.sock. Several are separated by commas, or the flag is repeated: spec.providerName of a class names one of them, and the first one serves the classes that name none")
+	flags.StringVar(&s.credentials, "provider-credentials", "", "`DIRECTORY` with a subdirectory for each provider that is another process, named as the provider is, with any of token, ca.crt, tls.crt and tls.key. The files are read again when they change")
 }
 
 var providerName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$`)
 
-// Set adds providers. The first ones that are said take the place of the usual one.
+// Set adds providers. The first call replaces the usual provider.
 func (s *Selection) Set(text string) error {
 	if s.usual {
 		s.Reset()
@@ -53,7 +53,8 @@ func (s *Selection) Set(text string) error {
 		name, url, other := strings.Cut(strings.TrimSpace(entry), "=")
 		switch {
 		case other && !providerName.MatchString(name):
-			return fmt.Errorf("the name of a provider has lower-case letters, digits and hyphens, 32 at most, and begins with a letter; %q has others", name)
+			return fmt.Errorf("the name of a provider has lower-case letters, digits and hyphens, "+
+				"32 at most, and begins with a letter; %q has others", name)
 		case !other && !slices.Contains(s.known, name):
 			return fmt.Errorf("it can be %s, or NAME=URL", flagvalue.Names(s.known))
 		case slices.Contains(s.Names, name):
@@ -89,32 +90,43 @@ func (s *Selection) String() string {
 // Type is for pflag.
 func (s *Selection) Type() string { return "providers" }
 
-// First is the provider of classes that name none.
+// First returns the provider of classes that name none.
 func (s *Selection) First() string { return s.Names[0] }
 
-// InTree are the chosen clouds of the binary.
+// InTree returns the selected clouds of the binary.
 func (s *Selection) InTree() []string {
 	return slices.DeleteFunc(slices.Clone(s.Names), func(name string) bool { return s.urls[name] != "" })
 }
 
-// Endpoint is where a provider is reached.
+// Endpoint returns the connection to a provider that is another process.
 func (s *Selection) Endpoint(name string, around clouds.Surroundings) remote.Endpoint {
-	e := remote.Endpoint{Name: name, URL: s.urls[name], Attempt: around.AttemptTimeout, Call: around.CallTimeout, Requested: around.Requested, Log: around.Log}
+	e := remote.Endpoint{
+		Name: name, URL: s.urls[name], Requested: around.Requested, Log: around.Log,
+		Attempt: around.AttemptTimeout, Call: around.CallTimeout,
+	}
 	if s.credentials != "" {
 		e.Credentials = filepath.Join(s.credentials, name)
 	}
 	return e
 }
 
+// unknown is the error for a provider that cannot do what the command is for.
+func (c Clouds) unknown(name string, can func(clouds.Cloud) bool) error {
+	there := strings.Join(c.Names(can), ", ")
+	return fmt.Errorf("--provider: no provider is called %q; there are %s", name, there)
+}
+
 // Live opens the providers that a cluster is served from.
-func (s *Selection) Live(ctx context.Context, with Clouds, around clouds.Surroundings) (clouds.Live, error) {
+func (s *Selection) Live(
+	ctx context.Context, with Clouds, around clouds.Surroundings,
+) (clouds.Live, error) {
 	all := lives{first: s.First(), named: map[string]clouds.Live{}}
 	for _, name := range s.Names {
 		var err error
 		if s.urls[name] != "" {
-			all.named[name], err = begin(ctx, s.Endpoint(name, around))
+			all.named[name], err = connect(ctx, s.Endpoint(name, around))
 		} else if start := with[name].Live; start == nil {
-			err = fmt.Errorf("--provider: no provider is called %q; there are %s", name, strings.Join(with.Names(Serves), ", "))
+			err = with.unknown(name, Serves)
 		} else {
 			all.named[name], err = start(ctx, around)
 		}
@@ -127,15 +139,16 @@ func (s *Selection) Live(ctx context.Context, with Clouds, around clouds.Surroun
 	return all, nil
 }
 
-// begin makes a provider that is another process. One that cannot be reached yet is tried again
-// when it is needed: it must not keep load balancers of other providers from being looked after.
-func begin(ctx context.Context, e remote.Endpoint) (clouds.Live, error) {
+// connect returns a provider that is another process. One that does not answer yet is tried again
+// when it is needed: the load balancers of other providers do not wait for it.
+func connect(ctx context.Context, e remote.Endpoint) (clouds.Live, error) {
 	p, err := remote.New(e)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.Reach(ctx); err != nil {
-		e.Log.Error(err, "a provider is not reached yet, and nothing is done for its load balancers until it is", "provider", e.Name)
+		const problem = "a provider is not reached yet, and nothing is done for its load balancers until it is"
+		e.Log.Error(err, problem, "provider", e.Name)
 	}
 	return p, nil
 }
@@ -165,7 +178,7 @@ func (l lives) Close() {
 	}
 }
 
-// Offline opens the providers that are compiled for. Those that are other processes are asked.
+// Offline opens the providers to compile for. Providers that are other processes have to answer.
 func (s *Selection) Offline(ctx context.Context, with Clouds) (clouds.Offline, error) {
 	all := offlines{first: s.First(), named: map[string]clouds.Offline{}}
 	for _, name := range s.Names {
@@ -173,7 +186,7 @@ func (s *Selection) Offline(ctx context.Context, with Clouds) (clouds.Offline, e
 		if s.urls[name] != "" {
 			all.named[name], err = remote.Open(ctx, s.Endpoint(name, clouds.Surroundings{}))
 		} else if start := with[name].Offline; start == nil {
-			err = fmt.Errorf("--provider: no provider is called %q; there are %s", name, strings.Join(with.Names(Compiles), ", "))
+			err = with.unknown(name, Compiles)
 		} else {
 			all.named[name], err = start()
 		}
@@ -184,7 +197,7 @@ func (s *Selection) Offline(ctx context.Context, with Clouds) (clouds.Offline, e
 	return all, nil
 }
 
-// offlines are providers that are compiled for.
+// offlines are the providers to compile for.
 type offlines struct {
 	first string
 	named map[string]clouds.Offline
@@ -194,7 +207,7 @@ func (o offlines) of(name string) clouds.Offline {
 	if p := o.named[name]; p != nil {
 		return p
 	}
-	return o.named[o.first] // a class that names one that is not there is not used at all
+	return o.named[o.first] // no class is used that names a missing provider
 }
 
 // Capabilities is for clouds.Offline.
@@ -222,7 +235,7 @@ func (s *Selection) Local(ctx context.Context, with Clouds) (clouds.Local, error
 	}
 }
 
-// Forgone is what the chosen clouds do not do for want of a setting.
+// Forgone returns, in words, the features of the selected clouds that lack a setting.
 func (s *Selection) Forgone(with Clouds) []string {
 	var out []string
 	for _, name := range s.InTree() {
@@ -233,5 +246,5 @@ func (s *Selection) Forgone(with Clouds) []string {
 	return out
 }
 
-// Others are the names of the providers that are other processes.
+// Others returns the names of the providers that are other processes.
 func (s *Selection) Others() []string { return slices.Sorted(maps.Keys(s.urls)) }

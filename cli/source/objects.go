@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/spf13/cobra"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/cli/access"
@@ -13,7 +14,6 @@ import (
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/model/ingress"
-	"github.com/spf13/cobra"
 )
 
 // Input are the flags of the commands that compile files.

@@ -3,16 +3,23 @@ package version
 
 import (
 	"cmp"
+	"fmt"
+	"runtime"
 	"runtime/debug"
 )
 
-// release is the version that whoever builds a release says it is: the Dockerfile sets it.
+// release is the version of a release. The Dockerfile sets it.
 var release string
 
 // Kubernetes are the versions of its API server that the tests run on.
 const Kubernetes = "1.31 to 1.36"
 
-// String is which version this is, and of which sources, as far as the Go tool recorded it.
+// Line describes the binary in a line.
+func Line() string {
+	return fmt.Sprintf("fairlead %s %s, for Kubernetes %s", String(), runtime.Version(), Kubernetes)
+}
+
+// String returns the version, and the revision of the sources as far as the Go tool recorded it.
 func String() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

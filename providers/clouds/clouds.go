@@ -31,6 +31,10 @@ type Cloud struct {
 	Check func(context.Context, Surroundings) []check.Finding
 	// Prove opens it in the name of an installation, to be proved on.
 	Prove func(ctx context.Context, s Surroundings, installation string) (prove.Cloud, error)
+	// ProofMakes and ProofCosts describe a proof: the resources that it makes, and their price.
+	ProofMakes, ProofCosts string
+	// Redact replaces the values in a text that identify an account.
+	Redact func(text string) string
 	// Place is where it makes load balancers, as far as its settings say so.
 	Place func() string
 	// Forgone is what it does not do for want of a setting, in words; "" for nothing.
