@@ -100,7 +100,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	subnets := want.Settings.Subnets
 	if len(subnets) == 0 { // there are none that fit, or nobody looked
 		var err error
-		if subnets, err = p.choose(ctx, lb.Network{Scheme: want.Settings.Scheme}, nil); err != nil {
+		if subnets, err = p.subnets.choose(ctx, lb.Network{Scheme: want.Settings.Scheme}, nil); err != nil {
 			return plan.Result{}, err
 		}
 	}

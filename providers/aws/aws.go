@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/acm"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
 	"github.com/aws/aws-sdk-go-v2/service/shield"
@@ -76,20 +75,16 @@ type Provider struct {
 	// resisted are the load balancers that AWS would not delete.
 	resisted map[string]bool
 
-	own     ownCertificates
-	labels  labels                         // of certificates, that were changed
-	held    reading[[]held]                // the certificates that the account holds
-	asked   namedCertificates              // those that Ingresses name
-	subnets reading[[]ec2types.Subnet]     // of the VPC
-	tables  reading[[]ec2types.RouteTable] // of the VPC
-
-	// misplaced are the blocks of addresses that AWS takes for inside where no subnet that can be read
-	// has them, or the other way round.
-	misplaced map[netip.Prefix]bool
+	own    ownCertificates
+	labels labels            // of certificates, that were changed
+	held   reading[[]held]   // the certificates that the account holds
+	asked  namedCertificates // those that Ingresses name
 
 	limits     accountLimits
 	conditions conditionSupport
 	role       linkedRole // of Elastic Load Balancing
+
+	subnets subnets
 
 	webACLs     webACLs
 	protections shieldProtections
@@ -141,7 +136,7 @@ func New(o Options) *Provider {
 		groups: map[groupName]string{}, members: map[string]membership{}, bared: map[string]lb.Key{},
 		places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{},
 		fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
-		misplaced: map[netip.Prefix]bool{}, changing: make(chan struct{}, 1),
+		changing: make(chan struct{}, 1),
 		own: ownCertificates{
 			known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, asked: map[string]time.Time{},
 		},
@@ -150,6 +145,7 @@ func New(o Options) *Provider {
 			checks: map[int32]time.Time{}, doubted: map[int32]time.Time{}, left: map[int32]time.Time{},
 		},
 	}
+	p.subnets = subnets{ec2: p.ec2, vpc: p.vpc, region: p.region, misplaced: map[netip.Prefix]bool{}}
 	p.webACLs = webACLs{resources: own, waf: p.waf, releases: &p.releases}
 	p.protections = shieldProtections{resources: own, shields: p.shields}
 	made.vanished = p.vanished

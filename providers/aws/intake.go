@@ -155,7 +155,7 @@ func (p *Provider) take(ctx context.Context, in *intake, targets []lb.Target) er
 		return explained(fmt.Sprintf("registering %d targets in %s", len(targets), in.group), err)
 	case !in.reread && !is(err, crowdedTarget): // subnets may have come or gone
 		in.reread = true
-		if changed, err := p.subnetsChanged(ctx); err != nil {
+		if changed, err := p.subnets.reread(ctx); err != nil {
 			return err
 		} else if changed {
 			return p.take(ctx, in, targets)
@@ -178,7 +178,7 @@ func (p *Provider) takeOne(ctx context.Context, in *intake, target lb.Target, re
 	if _, err := netip.ParseAddr(target.Address); err == nil && !is(refused, crowdedTarget) {
 		switch err := p.send(ctx, in.group, []lb.Target{target}, true); {
 		case err == nil:
-			p.misplace(target.Address)
+			p.subnets.misplace(target.Address)
 			in.taken = append(in.taken, target)
 			return nil
 		case is(err, "TooManyTargets"):
@@ -198,7 +198,7 @@ func (p *Provider) takeOne(ctx context.Context, in *intake, target lb.Target, re
 
 // send registers targets with one call; moved, in the zone that is not theirs as far as is known.
 func (p *Provider) send(ctx context.Context, group string, targets []lb.Target, moved bool) error {
-	_, err := p.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{TargetGroupArn: aws.String(group), Targets: p.described(targets, moved)})
+	_, err := p.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{TargetGroupArn: aws.String(group), Targets: p.subnets.describeTargets(targets, moved)})
 	if !refusesTargets(err) { // AWS took none of those
 		p.changed(group, targets, "initial", err)
 	}

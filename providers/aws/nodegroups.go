@@ -68,7 +68,7 @@ func (p *Provider) knownGroup() string {
 
 // nodeGroups are the security groups of the cluster's nodes.
 func (p *Provider) nodeGroups(ctx context.Context) ([]ec2types.SecurityGroup, error) {
-	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(p.inVPC(),
+	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc),
 		ec2types.Filter{Name: aws.String("tag-key"), Values: []string{tagCluster + p.cluster}},
 	)})
 	return slices.DeleteFunc(found, func(g ec2types.SecurityGroup) bool { return tagged(g.Tags, tagInstallation, p.installation) }), err

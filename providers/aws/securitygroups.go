@@ -271,7 +271,7 @@ func (p *Provider) group(ctx context.Context, name, about, made string, tags map
 // whoseGroup says why a security group is not ours that AWS says is there: another owner has it, or
 // it was made a moment ago and is not found yet.
 func (p *Provider) whoseGroup(ctx context.Context, name string) error {
-	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(p.inVPC(), ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}})})
+	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc), ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}})})
 	switch {
 	case err != nil:
 		return err
@@ -335,7 +335,7 @@ func (p *Provider) groupNamed(ctx context.Context, name string) (string, error) 
 
 // ownGroup is the security group of ours that has a name, or nil.
 func (p *Provider) ownGroup(ctx context.Context, name string) (*ec2types.SecurityGroup, error) {
-	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(p.inVPC(),
+	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc),
 		ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}},
 		ec2types.Filter{Name: aws.String("tag:" + tagInstallation), Values: []string{p.installation}},
 	)})
@@ -370,7 +370,7 @@ func (p *Provider) namedGroups(ctx context.Context, names []string) ([]string, e
 	if len(names) == 0 {
 		return nil, nil
 	}
-	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: p.inVPC()})
+	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: inVPC(p.vpc)})
 	if err != nil {
 		return nil, err
 	}

@@ -168,7 +168,7 @@ func (p *Provider) certificatesLeft(ctx context.Context, prefix string) ([]remna
 // firewallsLeft are security groups. What they admit from each other is no reason to keep them: the
 // rules of a group go with it.
 func (p *Provider) firewallsLeft(ctx context.Context, prefix string) ([]remnant, error) {
-	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(p.inVPC(), ec2types.Filter{Name: aws.String("tag:" + tagInstallation), Values: []string{prefix + "*"}})})
+	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc), ec2types.Filter{Name: aws.String("tag:" + tagInstallation), Values: []string{prefix + "*"}})})
 	if err != nil {
 		return nil, err
 	}

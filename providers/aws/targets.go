@@ -268,7 +268,7 @@ func (p *Provider) changeMembers(ctx context.Context, key lb.Key, group string, 
 
 func (p *Provider) deregister(ctx context.Context, group string, targets []lb.Target) error {
 	for part := range slices.Chunk(targets, targetBatch) {
-		in := &elbapi.DeregisterTargetsInput{TargetGroupArn: aws.String(group), Targets: p.described(part, false)}
+		in := &elbapi.DeregisterTargetsInput{TargetGroupArn: aws.String(group), Targets: p.subnets.describeTargets(part, false)}
 		_, err := p.elb.DeregisterTargets(ctx, in)
 		if is(err, "ValidationError") { // subnets have come or gone since they were registered
 			for i := range in.Targets {
