@@ -84,7 +84,8 @@ type Provider struct {
 	conditions conditionSupport
 	role       linkedRole // of Elastic Load Balancing
 
-	subnets subnets
+	subnets        subnets
+	securityGroups securityGroups
 
 	webACLs     webACLs
 	protections shieldProtections
@@ -146,6 +147,7 @@ func New(o Options) *Provider {
 		},
 	}
 	p.subnets = subnets{ec2: p.ec2, vpc: p.vpc, region: p.region, misplaced: map[netip.Prefix]bool{}}
+	p.securityGroups = securityGroups{owner: own.owner, ec2: p.ec2, vpc: p.vpc, recent: made}
 	p.webACLs = webACLs{resources: own, waf: p.waf, releases: &p.releases}
 	p.protections = shieldProtections{resources: own, shields: p.shields}
 	made.vanished = p.vanished

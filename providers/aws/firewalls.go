@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -55,7 +58,7 @@ func (p *Provider) readFirewall(ctx context.Context, l *look, strewn map[string]
 		return nil
 	}
 	var err error
-	if l.firewall, err = p.groupNamed(ctx, p.derivedName(l.key)); err != nil {
+	if l.firewall, err = p.securityGroups.idOf(ctx, p.derivedName(l.key)); err != nil {
 		return err
 	}
 	p.walled(l.key, l.firewall)
@@ -102,4 +105,171 @@ func (p *Provider) unwalled(key lb.Key) error {
 	}
 	return fmt.Errorf("the security group %s, which says which clients may connect to the load balancer, is not found; ports are changed once it is: %w",
 		p.derivedName(key), providers.ErrPending)
+}
+
+// fence makes sure of the security groups of a load balancer. The firewall is "" where it keeps
+// none.
+func (p *Provider) fence(ctx context.Context, want lb.LoadBalancer) (groups []string, firewall string, err error) {
+	p.lend(want.Key, len(want.Settings.SecurityGroups) > 0)
+	if p.unfenced || len(want.Settings.SecurityGroups) > 0 {
+		return want.Settings.SecurityGroups, "", nil
+	}
+	tags := p.owned(want.Key, want.Settings.Tags)
+	noteTags(tags, want.Settings.Tags)
+	if firewall, err = p.securityGroups.ensure(ctx, p.derivedName(want.Key), aboutFirewall(want.Key), p.firewallOf(want.Key), tags); err != nil {
+		return nil, "", err
+	}
+	p.walled(want.Key, firewall)
+	shared, err := p.sharedGroup(ctx, want.Key)
+	return []string{firewall, shared}, firewall, err
+}
+
+// aboutFirewall is the description of a firewall, in the 255 characters that EC2 takes
+// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html).
+func aboutFirewall(key lb.Key) string {
+	about := "Who may connect to " + string(key)
+	return about[:min(len(about), 255)]
+}
+
+// writeFence gives a load balancer its security groups, and its firewall the grants of its
+// listeners.
+func (p *Provider) writeFence(ctx context.Context, b *balancer, seen *lb.Observed, want lb.LoadBalancer) (firewall string, err error) {
+	groups, firewall, err := p.fence(ctx, want)
+	if err != nil || len(groups) == 0 {
+		return firewall, err
+	}
+	if firewall != "" {
+		var grants []grant
+		listens := map[int32]bool{}
+		for _, l := range want.Listeners {
+			listens[l.Port] = true
+			grants = append(grants, grantsTo(l.Port, l.Settings.Inbound)...)
+		}
+		for _, l := range seen.Listeners { // those that are about to go say so themselves
+			listens[l.Port] = true
+		}
+		if err := p.securityGroups.replace(ctx, firewall, grants, func(g grant) bool { return !listens[g.port] || contains(want.Listeners, g.port) }); err != nil {
+			return firewall, err
+		}
+		if err := p.reach(ctx, want.Key, append(portsOf(want.TargetGroups), p.portsBehind(seen)...)); err != nil {
+			return firewall, err
+		}
+	}
+	if sameSet(groups, b.SecurityGroups) {
+		return firewall, nil
+	}
+	_, err = p.elb.SetSecurityGroups(ctx, &elbapi.SetSecurityGroupsInput{LoadBalancerArn: b.LoadBalancerArn, SecurityGroups: groups})
+	return firewall, explained("changing the security groups of "+b.arn(), err)
+}
+
+func contains(listeners []lb.Listener, port int32) bool {
+	return slices.ContainsFunc(listeners, func(l lb.Listener) bool { return l.Port == port })
+}
+
+func sameSet(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// openPort lets the clients of a new listener through.
+func (p *Provider) openPort(ctx context.Context, seen *lb.Observed, l lb.Listener) error {
+	if seen.Firewall == "" {
+		return p.unwalled(seen.Key)
+	}
+	return p.securityGroups.allow(ctx, seen.Firewall, grantsTo(l.Port, l.Settings.Inbound))
+}
+
+// changePort makes those who get through to a port the clients of its listener; nobody, where there
+// is none.
+func (p *Provider) changePort(ctx context.Context, seen *lb.Observed, port int32, grants []grant) error {
+	if seen.Firewall == "" {
+		return p.unwalled(seen.Key)
+	}
+	return p.securityGroups.replace(ctx, seen.Firewall, grants, func(g grant) bool { return g.port == port })
+}
+
+// deleteFirewall removes the security group of a load balancer, once AWS is done with it. The last
+// one takes along the group that all of them share. One that is not known is looked for by its
+// name.
+func (p *Provider) deleteFirewall(ctx context.Context, seen *lb.Observed) error {
+	firewall := seen.Firewall
+	if firewall == "" {
+		var err error
+		if firewall, err = p.securityGroups.idOf(ctx, p.derivedName(seen.Key)); err != nil || firewall == "" {
+			return err
+		}
+	}
+	return p.releases.deleteUnused(ctx, seen, firewall, func() error {
+		// What is shared goes first: once the firewall is gone, nobody comes back for it.
+		if err := p.leaveNodes(ctx, seen.Key, firewall); err != nil {
+			return err
+		}
+		if err := p.securityGroups.delete(ctx, firewall); err != nil {
+			return err
+		}
+		p.walled(seen.Key, "")
+		return nil
+	})
+}
+
+// readFence reads, looked at deeply, who gets through to the load balancer.
+func (p *Provider) readFence(ctx context.Context, l *look, _ map[string]map[string]string) error {
+	if !l.deep || l.firewall == "" || l.balancer == nil {
+		return nil
+	}
+	found, err := p.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: l.balancer.SecurityGroups})
+	if err != nil { // it is a setting of the load balancer and of each listener
+		l.assumed[aws.ToString(l.balancer.LoadBalancerArn)] = true
+		for _, listener := range l.listeners {
+			l.assumed[aws.ToString(listener.ListenerArn)] = true
+		}
+		return err
+	}
+	for _, g := range found {
+		switch {
+		case aws.ToString(g.GroupId) == l.firewall:
+			l.grants, l.fenceTags, l.fenced = grantsIn(g), tagsIn(g), true
+		case aws.ToString(g.GroupName) != p.sharedName() || !tagged(g.Tags, tagInstallation, p.installation):
+			l.fenced = false
+			return nil
+		default:
+			l.shared = aws.ToString(g.GroupId)
+		}
+	}
+	l.fenced = l.fenced && len(found) == 2
+	return nil
+}
+
+// inboundOf are those who get through to a port, in the form in which classes say it.
+func (l *look) inboundOf(port int32) []string {
+	var out []string
+	for _, g := range l.grants {
+		if g.port == port {
+			out = append(out, g.source)
+		}
+	}
+	slices.Sort(out)
+	if slices.Equal(out, everywhere) {
+		return nil
+	}
+	if out == nil {
+		return []string{"nobody"}
+	}
+	return out
+}
+
+// strange are the security groups of a load balancer where they are not those that it should have,
+// where ports are open on which there is no listener, and where the nodes do not admit it.
+func (l *look) strange() []string {
+	if l.firewall == "" {
+		return nil
+	}
+	if !l.fenced || l.cutOff {
+		return slices.Sorted(slices.Values(l.balancer.SecurityGroups))
+	}
+	for _, g := range l.grants {
+		if !slices.ContainsFunc(l.listeners, func(l elb.Listener) bool { return aws.ToInt32(l.Port) == g.port }) {
+			return slices.Sorted(slices.Values(l.balancer.SecurityGroups))
+		}
+	}
+	return nil
 }

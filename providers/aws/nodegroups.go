@@ -11,6 +11,7 @@ import (
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -43,9 +44,9 @@ func (p *Provider) sharedGroup(ctx context.Context, key lb.Key) (string, error) 
 		if known := p.knownGroup(); known != "" {
 			return known, nil
 		}
-		id, err := p.groupNamed(ctx, p.sharedName())
+		id, err := p.securityGroups.idOf(ctx, p.sharedName())
 		if err == nil && id == "" {
-			id, err = p.group(ctx, p.sharedName(), "Where the load balancers of Fairlead come from", "", map[string]string{tagInstallation: p.installation})
+			id, err = p.securityGroups.ensure(ctx, p.sharedName(), "Where the load balancers of Fairlead come from", "", map[string]string{tagInstallation: p.installation})
 		}
 		if err == nil {
 			p.mu.Lock()
@@ -68,7 +69,7 @@ func (p *Provider) knownGroup() string {
 
 // nodeGroups are the security groups of the cluster's nodes.
 func (p *Provider) nodeGroups(ctx context.Context) ([]ec2types.SecurityGroup, error) {
-	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc),
+	found, err := p.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc),
 		ec2types.Filter{Name: aws.String("tag-key"), Values: []string{tagCluster + p.cluster}},
 	)})
 	return slices.DeleteFunc(found, func(g ec2types.SecurityGroup) bool { return tagged(g.Tags, tagInstallation, p.installation) }), err
@@ -131,7 +132,7 @@ func (p *Provider) openNodes(ctx context.Context, shared string, ports []int32) 
 		return err
 	}
 	for _, g := range groups {
-		if err := p.admitNodePorts(ctx, g, shared, ports); err != nil {
+		if err := p.securityGroups.openPorts(ctx, g, shared, ports); err != nil {
 			return err
 		}
 	}
@@ -168,7 +169,7 @@ func (p *Provider) leaveNodes(ctx context.Context, key lb.Key, firewall string) 
 	}()
 	if shared == "" {
 		var err error
-		if shared, err = p.groupNamed(ctx, p.sharedName()); err != nil || shared == "" {
+		if shared, err = p.securityGroups.idOf(ctx, p.sharedName()); err != nil || shared == "" {
 			return err
 		}
 	}
@@ -183,11 +184,11 @@ func (p *Provider) leaveNodes(ctx context.Context, key lb.Key, firewall string) 
 		}
 	}
 	for _, g := range groups {
-		if err := p.revokeSpans(ctx, aws.ToString(g.GroupId), shared, spansFrom(g, shared)); err != nil {
+		if err := p.securityGroups.revokeSpans(ctx, aws.ToString(g.GroupId), shared, spansFrom(g, shared)); err != nil {
 			return err
 		}
 	}
-	return p.deleteGroup(ctx, shared)
+	return p.securityGroups.delete(ctx, shared)
 }
 
 // hasOthers reports whether a load balancer has the shared group, besides the one with a firewall.
@@ -207,4 +208,25 @@ func (p *Provider) hasOthers(ctx context.Context, shared, firewall string) (bool
 		}
 	}
 	return false, nil
+}
+
+// portsOf are the ports of target groups that load balancers have to reach.
+func portsOf(groups []lb.TargetGroup) []int32 {
+	var out []int32
+	for _, g := range groups {
+		out = append(out, checkPort(g.Health)...)
+		for _, t := range g.Targets {
+			out = append(out, t.Port)
+		}
+	}
+	return out
+}
+
+// checkPort is the port that health checks go to, where it is not the one of the target.
+func checkPort(h routing.HealthCheck) []int32 {
+	var port int32
+	if _, err := fmt.Sscanf(h.Port, "%d", &port); err != nil {
+		return nil
+	}
+	return []int32{port}
 }

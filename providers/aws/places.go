@@ -56,7 +56,7 @@ func (p *Provider) stand(ctx context.Context, n lb.Network, facts *lb.Facts) err
 	if err != nil {
 		return err
 	}
-	groups, err := p.namedGroups(ctx, n.SecurityGroups)
+	groups, err := p.securityGroups.byName(ctx, n.SecurityGroups)
 	if errors.Is(err, providers.ErrRejected) {
 		facts.Unmet = append(facts.Unmet, err.Error())
 	} else if err != nil {

@@ -137,7 +137,7 @@ func (i *inspection) targetGroups(ctx context.Context) (int, error) {
 }
 
 func (i *inspection) securityGroups(ctx context.Context) (int, error) {
-	found, err := i.cloud.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{})
+	found, err := i.cloud.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{})
 	if err == nil && len(found) == 0 { // https://docs.aws.amazon.com/vpc/latest/userguide/default-security-group.html
 		err = unsaid("DescribeSecurityGroups", "the default group that each VPC has")
 	}

@@ -140,7 +140,7 @@ func (p *Provider) shutUnused(ctx context.Context) error {
 	unused := p.beginShutting(open)
 	defer p.endShutting(unused)
 	for _, g := range groups {
-		if err := p.shutNodePorts(ctx, g, shared, func(port int32) bool { return unused[port] }); err != nil {
+		if err := p.securityGroups.closePorts(ctx, g, shared, func(port int32) bool { return unused[port] }); err != nil {
 			return err
 		}
 	}
