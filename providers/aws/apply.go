@@ -108,7 +108,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	if err != nil {
 		return plan.Result{}, err
 	}
-	if err := p.reachBehind(ctx, want.Key, seen); err != nil {
+	if err := p.openPortsBehind(ctx, want.Key, seen); err != nil {
 		return plan.Result{}, err
 	}
 	tags := p.balancerTags(want)
@@ -229,7 +229,7 @@ func (p *Provider) awaitTargets(ctx context.Context, key lb.Key, id lb.GroupID) 
 			p.unhealthy.Forget(arn)
 			return nil
 		}
-		if err := p.reach(ctx, key, p.doubt(targets)); err != nil {
+		if err := p.nodes.openPorts(ctx, key, p.nodes.recheckUnhealthy(targets)); err != nil {
 			return err
 		}
 		p.unhealthy.Wait(arn, healthWait, healthWaitMax)
@@ -255,7 +255,7 @@ func (p *Provider) deleteTargetGroup(ctx context.Context, seen *lb.Observed, id 
 	}
 	p.know(seen.Key, id, "")
 	p.unhealthy.Forget(g.Handle)
-	return p.vacate(ctx, ports)
+	return p.nodes.releasePorts(ctx, ports)
 }
 
 func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want lb.Listener) (plan.Result, error) {

@@ -17,8 +17,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/shield"
 	"github.com/aws/aws-sdk-go-v2/service/wafv2"
 
-	"golang.org/x/sync/singleflight"
-
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/retry"
@@ -86,20 +84,13 @@ type Provider struct {
 
 	subnets        subnets
 	securityGroups securityGroups
+	nodes          nodes
 
 	webACLs     webACLs
 	protections shieldProtections
 
 	firewalls map[lb.Key]string // of load balancers, as far as this process has made them or found them by name
 	lent      map[lb.Key]bool   // load balancers whose class brings security groups
-
-	shared  string          // the security group that all load balancers have, once it is known
-	fenced  map[lb.Key]bool // those that need it
-	leaving bool            // whether it is being deleted
-	ports   nodePorts       // of targets
-	// changing is full while the security groups of nodes are being changed.
-	changing chan struct{}
-	looks    singleflight.Group
 
 	inactive  retry.Backoff // load balancers that are being set up
 	unhealthy retry.Backoff // target groups that have no healthy target yet
@@ -136,18 +127,18 @@ func New(o Options) *Provider {
 
 		groups: map[groupName]string{}, members: map[string]membership{}, bared: map[string]lb.Key{},
 		places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{},
-		fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
-		changing: make(chan struct{}, 1),
+		firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
 		own: ownCertificates{
 			known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, asked: map[string]time.Time{},
-		},
-		ports: nodePorts{
-			open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{},
-			checks: map[int32]time.Time{}, doubted: map[int32]time.Time{}, left: map[int32]time.Time{},
 		},
 	}
 	p.subnets = subnets{ec2: p.ec2, vpc: p.vpc, region: p.region, misplaced: map[netip.Prefix]bool{}}
 	p.securityGroups = securityGroups{owner: own.owner, ec2: p.ec2, vpc: p.vpc, recent: made}
+	p.nodes = nodes{
+		owner: own.owner, security: &p.securityGroups, elb: own.elb, cluster: o.Cluster, unfenced: o.Unfenced,
+		members: p.allMembers, portsInUse: p.portsInUse,
+		users: map[lb.Key]bool{}, ports: newNodePorts(), groupsLock: make(chan struct{}, 1),
+	}
 	p.webACLs = webACLs{resources: own, waf: p.waf, releases: &p.releases}
 	p.protections = shieldProtections{resources: own, shields: p.shields}
 	made.vanished = p.vanished

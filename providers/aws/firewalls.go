@@ -120,7 +120,7 @@ func (p *Provider) fence(ctx context.Context, want lb.LoadBalancer) (groups []st
 		return nil, "", err
 	}
 	p.walled(want.Key, firewall)
-	shared, err := p.sharedGroup(ctx, want.Key)
+	shared, err := p.nodes.sharedGroup(ctx, want.Key)
 	return []string{firewall, shared}, firewall, err
 }
 
@@ -151,7 +151,7 @@ func (p *Provider) writeFence(ctx context.Context, b *balancer, seen *lb.Observe
 		if err := p.securityGroups.replace(ctx, firewall, grants, func(g grant) bool { return !listens[g.port] || contains(want.Listeners, g.port) }); err != nil {
 			return firewall, err
 		}
-		if err := p.reach(ctx, want.Key, append(portsOf(want.TargetGroups), p.portsBehind(seen)...)); err != nil {
+		if err := p.nodes.openPorts(ctx, want.Key, append(portsOf(want.TargetGroups), p.portsBehind(seen)...)); err != nil {
 			return firewall, err
 		}
 	}
@@ -200,7 +200,7 @@ func (p *Provider) deleteFirewall(ctx context.Context, seen *lb.Observed) error 
 	}
 	return p.releases.deleteUnused(ctx, seen, firewall, func() error {
 		// What is shared goes first: once the firewall is gone, nobody comes back for it.
-		if err := p.leaveNodes(ctx, seen.Key, firewall); err != nil {
+		if err := p.nodes.removeFirewall(ctx, seen.Key, firewall); err != nil {
 			return err
 		}
 		if err := p.securityGroups.delete(ctx, firewall); err != nil {
@@ -228,7 +228,7 @@ func (p *Provider) readFence(ctx context.Context, l *look, _ map[string]map[stri
 		switch {
 		case aws.ToString(g.GroupId) == l.firewall:
 			l.grants, l.fenceTags, l.fenced = grantsIn(g), tagsIn(g), true
-		case aws.ToString(g.GroupName) != p.sharedName() || !tagged(g.Tags, tagInstallation, p.installation):
+		case aws.ToString(g.GroupName) != p.nodes.sharedName() || !tagged(g.Tags, tagInstallation, p.installation):
 			l.fenced = false
 			return nil
 		default:

@@ -107,8 +107,8 @@ func (p *Provider) register(ctx context.Context, key lb.Key, group string, targe
 		}
 	}
 	ports := portsIn(slices.Concat(fresh, suspect))
-	defer p.coming(ports)()
-	if err := p.reach(ctx, key, ports); err != nil {
+	defer p.nodes.announce(ports)()
+	if err := p.nodes.openPorts(ctx, key, ports); err != nil {
 		return in, err
 	}
 	for size := targetBatch; len(fresh) > 0 && in.full == nil; {

@@ -107,7 +107,7 @@ func (i *inspection) lookAtNodeGroups(ctx context.Context) {
 		i.note(check.Unsure(id, title, "without --aws-cluster-name none is changed", "name the cluster, or admit load balancers on the ports of targets by hand"))
 		return
 	}
-	found, err := i.cloud.nodeGroups(ctx)
+	found, err := i.cloud.nodes.ofCluster(ctx)
 	if err != nil {
 		i.failed(id, title, err)
 		return

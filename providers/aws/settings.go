@@ -144,7 +144,7 @@ func subnetsIn(b elb.LoadBalancer) []string {
 func (p *Provider) forgetPlace(l *look) {
 	if l.balancer != nil && l.deep {
 		p.leave(l.key)
-		p.forgetReached()
+		p.nodes.forgetOpenPorts()
 		p.limits.expire()
 	}
 }

@@ -41,12 +41,12 @@ func TestCertificatesThatAreNotAskedAboutAreForgotten(t *testing.T) {
 func TestPortsToWhichNoHealthCheckGoesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		p := New(Options{Installation: "test"})
-		p.checked([]int32{9000, 9001})
+		p.nodes.addCheckPorts([]int32{9000, 9001})
 		time.Sleep(longestDrain)
-		p.checked([]int32{9002}) // of a target group that is being made
-		p.forgetChecks(map[int32]bool{9001: true})
+		p.nodes.addCheckPorts([]int32{9002}) // of a target group that is being made
+		p.nodes.removeCheckPorts(map[int32]bool{9001: true})
 		for port, want := range map[int32]bool{9000: false, 9001: true, 9002: true} {
-			if got := p.needs(port); got != want {
+			if got := p.nodes.inUse(port); got != want {
 				t.Errorf("port %d is needed: %t, want %t", port, got, want)
 			}
 		}

@@ -2,13 +2,18 @@ package aws
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"golang.org/x/sync/errgroup"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file makes target groups and changes what of them can be changed: health checks and
@@ -36,8 +41,8 @@ var usualGroupAttributes = map[string]string{
 }
 
 func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) (plan.Result, error) {
-	p.checked(checkPort(g.Health))
-	if err := p.reach(ctx, seen.Key, checkPort(g.Health)); err != nil {
+	p.nodes.addCheckPorts(checkPort(g.Health))
+	if err := p.nodes.openPorts(ctx, seen.Key, checkPort(g.Health)); err != nil {
 		return plan.Result{}, err
 	}
 	name := p.targetGroupName(seen.Key, g.ID)
@@ -98,8 +103,8 @@ func (p *Provider) modifyTargetGroup(ctx context.Context, seen *lb.Observed, g l
 	if err != nil {
 		return err
 	}
-	p.checked(checkPort(g.Health))
-	if err := p.reach(ctx, seen.Key, checkPort(g.Health)); err != nil {
+	p.nodes.addCheckPorts(checkPort(g.Health))
+	if err := p.nodes.openPorts(ctx, seen.Key, checkPort(g.Health)); err != nil {
 		return err
 	}
 	return p.writeGroup(ctx, seen.Key, arn, g)
@@ -122,4 +127,68 @@ func (p *Provider) writeGroup(ctx context.Context, key lb.Key, arn string, g lb.
 		return err
 	}
 	return p.writeAttributes(ctx, p.groupAttributes(), arn, g.Attributes, tags[arn], p.groupTags(key, g))
+}
+
+// portsInUse are the ports of all targets and health checks of the installation.
+func (p *Provider) portsInUse(ctx context.Context) (map[int32]bool, error) {
+	there, err := p.groupsOfAll(ctx)
+	if err != nil {
+		return nil, err
+	}
+	health := make([][]lb.TargetHealth, len(there))
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(atOnce)
+	for i, g := range there {
+		reads.Go(providers.Safely(ctx, func() (err error) {
+			if health[i], err = p.healthOf(ctx, aws.ToString(g.TargetGroupArn)); is(err, "TargetGroupNotFound") {
+				return nil // deleted a moment ago
+			}
+			return err
+		}))
+	}
+	if err := reads.Wait(); err != nil {
+		return nil, err
+	}
+	used := map[int32]bool{}
+	for i, g := range there {
+		for _, port := range checkPort(routing.HealthCheck{Port: aws.ToString(g.HealthCheckPort)}) {
+			used[port] = true
+		}
+		for _, t := range health[i] {
+			used[t.Port] = true
+		}
+	}
+	return used, nil
+}
+
+// groupsOfAll are the target groups of the installation, and those whose tags cannot be read. The
+// index of tags is not asked: it may lack a target group that was made a while ago, whose ports
+// would be shut.
+func (p *Provider) groupsOfAll(ctx context.Context) ([]elb.TargetGroup, error) {
+	var all []elb.TargetGroup
+	pages := elbapi.NewDescribeTargetGroupsPaginator(p.elb, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(400)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, explained("reading target groups", err)
+		}
+		for _, g := range page.TargetGroups {
+			if aws.ToString(g.VpcId) == p.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName), namePrefix) {
+				all = append(all, g)
+			}
+		}
+	}
+	var out []elb.TargetGroup
+	for part := range slices.Chunk(all, tagBatch) {
+		tags, err := p.tagsOf(ctx, each(part, func(g elb.TargetGroup) string { return aws.ToString(g.TargetGroupArn) }))
+		if err != nil && !is(err, "TargetGroupNotFound") { // one that was deleted a moment ago fails the call for all of them
+			return nil, err
+		}
+		for _, g := range part {
+			if found, read := tags[aws.ToString(g.TargetGroupArn)]; !read || found[tagInstallation] == p.installation {
+				out = append(out, g)
+			}
+		}
+	}
+	return out, nil
 }

@@ -19,11 +19,11 @@ import (
 
 // remember keeps what an observation found out about target groups, for those who ask next.
 func (p *Provider) remember(l *look) {
+	if l.firewall != "" || l.bare {
+		p.nodes.addUser(l.key)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if l.firewall != "" || l.bare {
-		p.fenced[l.key] = true
-	}
 	p.shrink(l)
 	for _, g := range l.groups {
 		arn := aws.ToString(g.TargetGroupArn)
@@ -142,6 +142,19 @@ func (p *Provider) membersOf(arn string) membership {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.members[arn]
+}
+
+// allMembers yields the members of all target groups, as far as they are known.
+func (p *Provider) allMembers(yield func(lb.TargetHealth) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.members {
+		for _, h := range m.members {
+			if !yield(h) {
+				return
+			}
+		}
+	}
 }
 
 // Targets are the members of a target group. What an observation has just read is not read again.
@@ -281,7 +294,7 @@ func (p *Provider) deregister(ctx context.Context, group string, targets []lb.Ta
 			return explained(fmt.Sprintf("deregistering %d targets from %s", len(part), group), err)
 		}
 	}
-	return p.vacate(ctx, portsIn(targets))
+	return p.nodes.releasePorts(ctx, portsIn(targets))
 }
 
 // changed notes the state that some members of a group are in from now on, or, after an error, that

@@ -55,13 +55,9 @@ func (p *Provider) shrink(l *look) {
 // vanished forgets what AWS does not find among some IDs and ARNs, and reports whether that was
 // known. What is needed of it is made, or looked for, at the next try.
 func (p *Provider) vanished(ids []string) bool {
+	known := p.nodes.forgetShared(ids)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known := false
-	if p.shared != "" && slices.Contains(ids, p.shared) {
-		known, p.shared = true, ""
-		clear(p.ports.open)
-	}
 	forget := func(id string) bool {
 		gone := slices.Contains(ids, id)
 		known = known || gone
