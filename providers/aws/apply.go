@@ -42,7 +42,7 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	case plan.ShieldLoadBalancer:
 		return plan.Result{}, p.protections.set(ctx, seen, s.Shield)
 	case plan.DeleteFirewall:
-		return plan.Result{}, p.deleteFirewall(ctx, seen)
+		return plan.Result{}, p.firewalls.delete(ctx, seen)
 	case plan.ImportCertificate:
 		arn, err := p.importCertificate(ctx, seen, s.Certificate)
 		return plan.Result{Handle: arn}, err
@@ -104,7 +104,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 			return plan.Result{}, err
 		}
 	}
-	groups, firewall, err := p.fence(ctx, want)
+	groups, firewall, err := p.firewalls.ensure(ctx, want)
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -128,7 +128,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 		if made, err = p.ownBalancer(ctx, want.Key); err != nil {
 			return plan.Result{}, err
 		}
-		if _, err = p.writeFence(ctx, made, seen, want); err == nil {
+		if _, err = p.firewalls.write(ctx, made, seen, want, p.portsBehind(seen)); err == nil {
 			err = p.writeSettings(ctx, made, want)
 		}
 	case err != nil:
@@ -275,7 +275,7 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 		LoadBalancerArn: aws.String(seen.Handle), Port: aws.Int32(want.Port), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
 		Tags: elbTags(tags), Certificates: secure.certificates, SslPolicy: secure.policy, MutualAuthentication: secure.mutual,
 	}
-	if err := p.openPort(ctx, seen, want); err != nil {
+	if err := p.firewalls.openPort(ctx, seen, want); err != nil {
 		return plan.Result{}, err
 	}
 	arn, tags, err := p.makeListener(ctx, seen, in, tags)
@@ -394,7 +394,7 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	if same {
 		return nil
 	}
-	if err := p.changePort(ctx, seen, want.Port, grantsTo(want.Port, want.Settings.Inbound)); err != nil {
+	if err := p.firewalls.changePort(ctx, seen, want.Port, grantsTo(want.Port, want.Settings.Inbound)); err != nil {
 		return err
 	}
 	if err := p.writeSecrets(ctx, seen, l, want); err != nil {
@@ -409,7 +409,7 @@ func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port i
 		return nil
 	}
 	if seen.Firewall == "" { // the port of a listener that is gone is not closed later
-		if err := p.unwalled(seen.Key); err != nil {
+		if err := p.firewalls.explainMissing(seen.Key); err != nil {
 			return err
 		}
 	}
@@ -418,7 +418,7 @@ func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port i
 		if err != nil && !is(err, "ListenerNotFound") {
 			return explained(fmt.Sprintf("deleting listener %d", port), err)
 		}
-		return p.changePort(ctx, seen, port, nil)
+		return p.firewalls.changePort(ctx, seen, port, nil)
 	})
 }
 

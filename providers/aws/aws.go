@@ -85,12 +85,10 @@ type Provider struct {
 	subnets        subnets
 	securityGroups securityGroups
 	nodes          nodes
+	firewalls      firewalls
 
 	webACLs     webACLs
 	protections shieldProtections
-
-	firewalls map[lb.Key]string // of load balancers, as far as this process has made them or found them by name
-	lent      map[lb.Key]bool   // load balancers whose class brings security groups
 
 	inactive  retry.Backoff // load balancers that are being set up
 	unhealthy retry.Backoff // target groups that have no healthy target yet
@@ -127,7 +125,6 @@ func New(o Options) *Provider {
 
 		groups: map[groupName]string{}, members: map[string]membership{}, bared: map[string]lb.Key{},
 		places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{},
-		firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
 		own: ownCertificates{
 			known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, asked: map[string]time.Time{},
 		},
@@ -138,6 +135,10 @@ func New(o Options) *Provider {
 		owner: own.owner, security: &p.securityGroups, elb: own.elb, cluster: o.Cluster, unfenced: o.Unfenced,
 		members: p.allMembers, portsInUse: p.portsInUse,
 		users: map[lb.Key]bool{}, ports: newNodePorts(), groupsLock: make(chan struct{}, 1),
+	}
+	p.firewalls = firewalls{
+		owner: own.owner, security: &p.securityGroups, nodes: &p.nodes, elb: own.elb, releases: &p.releases,
+		unfenced: o.Unfenced, known: map[lb.Key]string{}, replaced: map[lb.Key]bool{},
 	}
 	p.webACLs = webACLs{resources: own, waf: p.waf, releases: &p.releases}
 	p.protections = shieldProtections{resources: own, shields: p.shields}

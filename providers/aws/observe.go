@@ -75,7 +75,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	if l.balancer, l.another, err = p.balancerUnder(ctx, key); err != nil {
 		return nil, err
 	}
-	for _, read := range []reader{p.readListeners, p.readGroups, p.readInside, p.readTags, p.readFirewall, p.readCertificates} {
+	for _, read := range []reader{p.readListeners, p.readGroups, p.readInside, p.readTags, p.firewalls.find, p.readCertificates} {
 		if err := read(ctx, l, strewn); err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	}
 	p.unlisted.Forget(string(key))
 	// No route waits for these. Settings that cannot be read are assumed to be as they were written.
-	for _, read := range []reader{p.readAttributes, p.readFence, p.nodes.observe, p.webACLs.observe, p.protections.observe, p.readDeletionProtection} {
+	for _, read := range []reader{p.readAttributes, p.firewalls.observe, p.nodes.observe, p.webACLs.observe, p.protections.observe, p.readDeletionProtection} {
 		err := read(ctx, l, strewn)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

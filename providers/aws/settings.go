@@ -85,7 +85,7 @@ func (p *Provider) modifyLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	if err != nil {
 		return plan.Result{}, err
 	}
-	firewall, err := p.writeFence(ctx, there, seen, want)
+	firewall, err := p.firewalls.write(ctx, there, seen, want, p.portsBehind(seen))
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -160,7 +160,7 @@ func (l *look) digest() lb.Digest {
 	if !l.deep || tags[tagDigest] == "" || l.assumed[aws.ToString(l.balancer.LoadBalancerArn)] {
 		return lb.Digest(tags[tagDigest])
 	}
-	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.strange(), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)], Tags: l.tagsThroughout(writtenTags(tags))}
+	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.wrongGroups(), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)], Tags: l.tagsThroughout(writtenTags(tags))}
 	for _, name := range writtenIn(tags) {
 		switch name {
 		case writtenSubnets:

@@ -60,15 +60,15 @@ func TestALoadBalancerThatIsGoneIsForgotten(t *testing.T) {
 		return "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/" + p.loadBalancerName(key) + "/0123456789abcdef"
 	}
 	for _, k := range []lb.Key{key, other} {
-		p.resisted[arn(k)], p.lent[k], p.places[k] = true, true, place{}
+		p.resisted[arn(k)], p.firewalls.replaced[k], p.places[k] = true, true, place{}
 		for _, room := range []*retry.Backoff{&p.inactive, &p.releases.rerouted, &p.webACLs.unready} {
 			room.Wait(arn(k), time.Minute, time.Minute)
 		}
 	}
 	p.deleted(key, arn(key))
-	if len(p.resisted)+len(p.lent)+len(p.places) != 3 || p.inactive.Len()+p.releases.rerouted.Len()+p.webACLs.unready.Len() != 3 {
+	if len(p.resisted)+len(p.firewalls.replaced)+len(p.places) != 3 || p.inactive.Len()+p.releases.rerouted.Len()+p.webACLs.unready.Len() != 3 {
 		t.Errorf("of two load balancers, one of them deleted, it is remembered: %v %v %v %v %v %v",
-			p.resisted, p.lent, p.places, p.inactive.Len(), p.releases.rerouted.Len(), p.webACLs.unready.Len())
+			p.resisted, p.firewalls.replaced, p.places, p.inactive.Len(), p.releases.rerouted.Len(), p.webACLs.unready.Len())
 	}
 	p.shrink(&look{key: other})
 	if len(p.resisted) != 0 {

@@ -18,9 +18,9 @@ import (
 func (p *Provider) deleted(key lb.Key, arn string) {
 	p.mu.Lock()
 	delete(p.resisted, arn)
-	delete(p.lent, key)
 	delete(p.places, key)
 	p.mu.Unlock()
+	p.firewalls.setReplaced(key, false)
 	for _, room := range []*retry.Backoff{&p.inactive, &p.releases.rerouted, &p.webACLs.unready} {
 		room.Forget(arn)
 	}
@@ -56,6 +56,7 @@ func (p *Provider) shrink(l *look) {
 // known. What is needed of it is made, or looked for, at the next try.
 func (p *Provider) vanished(ids []string) bool {
 	known := p.nodes.forgetShared(ids)
+	known = p.firewalls.remove(ids) || known
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	forget := func(id string) bool {
@@ -67,11 +68,6 @@ func (p *Provider) vanished(ids []string) bool {
 		if forget(arn) {
 			delete(p.groups, name)
 			delete(p.members, arn)
-		}
-	}
-	for key, firewall := range p.firewalls {
-		if forget(firewall) {
-			delete(p.firewalls, key)
 		}
 	}
 	for key, last := range p.noticed {
