@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -53,23 +52,23 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	case plan.DeleteCertificate:
 		return plan.Result{}, p.deleteCertificate(ctx, seen, s.Certificate)
 	case plan.CreateTargetGroup:
-		return p.createTargetGroup(ctx, seen, s.Group)
+		return p.targetGroups.create(ctx, seen, s.Group)
 	case plan.ModifyTargetGroup:
-		return plan.Result{}, p.modifyTargetGroup(ctx, seen, s.Group)
+		return plan.Result{}, p.targetGroups.modify(ctx, seen, s.Group)
 	case plan.RegisterTargets:
-		arn, err := p.groupARN(ctx, seen.Key, s.Group)
+		arn, err := p.targetGroups.arnOf(ctx, seen.Key, s.Group)
 		if err != nil {
 			return plan.Result{}, err
 		}
-		in, err := p.register(ctx, seen.Key, arn, s.Targets)
+		in, err := p.targetGroups.register(ctx, seen.Key, arn, s.Targets)
 		if err != nil || len(in.taken) > 0 { // then it serves; who keeps the members goes on with the others
 			return plan.Result{}, err
 		}
 		return plan.Result{}, in.err()
 	case plan.AwaitTargets:
-		return plan.Result{}, p.awaitTargets(ctx, seen.Key, s.Group)
+		return plan.Result{}, p.targetGroups.awaitHealthy(ctx, seen.Key, s.Group)
 	case plan.DeleteTargetGroup:
-		return plan.Result{}, p.deleteTargetGroup(ctx, seen, s.Group)
+		return plan.Result{}, p.targetGroups.delete(ctx, seen, s.Group)
 	case plan.CreateListener:
 		return p.createListener(ctx, seen, s.Listener)
 	case plan.ModifyListener:
@@ -128,11 +127,11 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 		if made, err = p.ownBalancer(ctx, want.Key); err != nil {
 			return plan.Result{}, err
 		}
-		if _, err = p.firewalls.write(ctx, made, seen, want, p.portsBehind(seen)); err == nil {
+		if _, err = p.firewalls.write(ctx, made, seen, want, p.targetGroups.portsOf(seen)); err == nil {
 			err = p.writeSettings(ctx, made, want)
 		}
 	case err != nil:
-		return plan.Result{}, p.explained("creating load balancer "+name, err)
+		return plan.Result{}, p.limits.explained("creating load balancer "+name, err)
 	default:
 		var there *elb.LoadBalancer
 		if there, err = only(out.LoadBalancers, "CreateLoadBalancer", "a load balancer"); err == nil {
@@ -208,58 +207,8 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 	return explained("deleting load balancer "+seen.Handle, err)
 }
 
-// The first wait for the health of targets, and the longest.
-const (
-	healthWait    = 5 * time.Second
-	healthWaitMax = 30 * time.Second
-)
-
-// awaitTargets is nil once a target group has a healthy target.
-func (p *Provider) awaitTargets(ctx context.Context, key lb.Key, id lb.GroupID) error {
-	arn, err := p.groupARN(ctx, key, id)
-	if err != nil {
-		return err
-	}
-	if !p.unhealthy.Early(arn) {
-		targets, err := p.healthOf(ctx, arn)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(targets, func(t lb.TargetHealth) bool { return t.State == "healthy" }) {
-			p.unhealthy.Forget(arn)
-			return nil
-		}
-		if err := p.nodes.openPorts(ctx, key, p.nodes.recheckUnhealthy(targets)); err != nil {
-			return err
-		}
-		p.unhealthy.Wait(arn, healthWait, healthWaitMax)
-	}
-	return fmt.Errorf("target group %s has no healthy target: %w", id, providers.ErrPending)
-}
-
-func (p *Provider) deleteTargetGroup(ctx context.Context, seen *lb.Observed, id lb.GroupID) error {
-	g := seen.TargetGroup(id)
-	if g == nil {
-		return nil
-	}
-	err := p.releases.deleteUnused(ctx, seen, g.Handle, func() error {
-		_, err := p.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
-		return err
-	})
-	if err != nil && !is(err, "TargetGroupNotFound") {
-		return explained("deleting target group "+g.Handle, err)
-	}
-	var ports []int32
-	for _, t := range p.membersOf(g.Handle).members {
-		ports = append(ports, t.Port)
-	}
-	p.know(seen.Key, id, "")
-	p.unhealthy.Forget(g.Handle)
-	return p.nodes.releasePorts(ctx, ports)
-}
-
 func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want lb.Listener) (plan.Result, error) {
-	actions, err := toActions(want.Default, p.groupsOf(ctx, seen.Key))
+	actions, err := toActions(want.Default, p.targetGroups.lookUp(ctx, seen.Key))
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -345,7 +294,7 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	if l == nil {
 		return fmt.Errorf("listener %d is not there", want.Port)
 	}
-	actions, err := toActions(want.Default, p.groupsOf(ctx, seen.Key))
+	actions, err := toActions(want.Default, p.targetGroups.lookUp(ctx, seen.Key))
 	if err != nil {
 		return err
 	}
@@ -457,9 +406,4 @@ func (p *Provider) detachCertificate(ctx context.Context, seen *lb.Observed, por
 		return nil
 	}
 	return explained("detaching certificate "+string(id), err)
-}
-
-// groupsOf finds the target groups of a load balancer.
-func (p *Provider) groupsOf(ctx context.Context, key lb.Key) arns {
-	return func(id lb.GroupID) (string, error) { return p.groupARN(ctx, key, id) }
 }

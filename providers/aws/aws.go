@@ -65,10 +65,7 @@ type Provider struct {
 
 	recent  *recent
 	mu      sync.Mutex
-	groups  map[groupName]string  // the ARNs of target groups, once they are known
-	members map[string]membership // by target group
-	bared   map[string]lb.Key     // target groups that were ours, and were seen without their tags, by ARN
-	places  map[lb.Key]place      // where load balancers are to stand
+	places  map[lb.Key]place // where load balancers are to stand
 	noticed map[lb.Key]sighting
 	// resisted are the load balancers that AWS would not delete.
 	resisted map[string]bool
@@ -86,21 +83,15 @@ type Provider struct {
 	securityGroups securityGroups
 	nodes          nodes
 	firewalls      firewalls
+	targetGroups   targetGroups
 
 	webACLs     webACLs
 	protections shieldProtections
 
-	inactive  retry.Backoff // load balancers that are being set up
-	unhealthy retry.Backoff // target groups that have no healthy target yet
-	unlisted  retry.Backoff // load balancers of which a look did not find all that had been made
-	releases  releases      // what steps stopped using, and when that can be deleted
-	fresh     retry.Gates   // of new listeners
-}
-
-// A groupName is a target group of a load balancer.
-type groupName struct {
-	key lb.Key
-	id  lb.GroupID
+	inactive retry.Backoff // load balancers that are being set up
+	unlisted retry.Backoff // load balancers of which a look did not find all that had been made
+	releases releases      // what steps stopped using, and when that can be deleted
+	fresh    retry.Gates   // of new listeners
 }
 
 // New makes a Provider. It makes no calls.
@@ -123,7 +114,6 @@ func New(o Options) *Provider {
 		conditions: conditionSupport{resources: own},
 		releases:   releases{settle: cmp.Or(o.Settle, lb.ALB().Settle)},
 
-		groups: map[groupName]string{}, members: map[string]membership{}, bared: map[string]lb.Key{},
 		places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{},
 		own: ownCertificates{
 			known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, asked: map[string]time.Time{},
@@ -133,12 +123,16 @@ func New(o Options) *Provider {
 	p.securityGroups = securityGroups{owner: own.owner, ec2: p.ec2, vpc: p.vpc, recent: made}
 	p.nodes = nodes{
 		owner: own.owner, security: &p.securityGroups, elb: own.elb, cluster: o.Cluster, unfenced: o.Unfenced,
-		members: p.allMembers, portsInUse: p.portsInUse,
+		members: p.targetGroups.allMembers, portsInUse: p.targetGroups.portsInUse,
 		users: map[lb.Key]bool{}, ports: newNodePorts(), groupsLock: make(chan struct{}, 1),
 	}
 	p.firewalls = firewalls{
 		owner: own.owner, security: &p.securityGroups, nodes: &p.nodes, elb: own.elb, releases: &p.releases,
 		unfenced: o.Unfenced, known: map[lb.Key]string{}, replaced: map[lb.Key]bool{},
+	}
+	p.targetGroups = targetGroups{
+		resources: own, vpc: o.VPC, limits: &p.limits, subnets: &p.subnets, nodes: &p.nodes, releases: &p.releases,
+		arns: map[groupName]string{}, members: map[string]membership{}, untagged: map[string]lb.Key{},
 	}
 	p.webACLs = webACLs{resources: own, waf: p.waf, releases: &p.releases}
 	p.protections = shieldProtections{resources: own, shields: p.shields}

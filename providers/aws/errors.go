@@ -20,8 +20,8 @@ import (
 func explained(doing string, err error) error { return explain(doing, err, nil) }
 
 // explained says of a limit of the account, too, how much there is.
-func (p *Provider) explained(doing string, err error) error {
-	return explain(doing, err, p.limits.last())
+func (a *accountLimits) explained(doing string, err error) error {
+	return explain(doing, err, a.last())
 }
 
 func explain(doing string, err error, known limits) error {

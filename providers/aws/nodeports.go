@@ -262,21 +262,11 @@ func portsOfMembers(members []lb.TargetHealth) []int32 {
 	return out
 }
 
-// portsBehind returns the ports of the members of a load balancer's target groups, as far as they
-// are known.
-func (p *Provider) portsBehind(seen *lb.Observed) []int32 {
-	var out []int32
-	for _, g := range seen.TargetGroups {
-		out = append(out, portsOfMembers(p.membersOf(g.Handle).members)...)
-	}
-	return out
-}
-
 // openPortsBehind makes sure that a load balancer that is about to be created can connect to the
 // members that its target groups have already. An earlier operator may have registered them, and
 // the nodes close their ports after the last load balancer.
 func (p *Provider) openPortsBehind(ctx context.Context, key lb.Key, seen *lb.Observed) error {
-	return p.nodes.openPorts(ctx, key, p.portsBehind(seen))
+	return p.nodes.openPorts(ctx, key, p.targetGroups.portsOf(seen))
 }
 
 // recheckPause is the least time between two checks of a port because of unhealthy targets.

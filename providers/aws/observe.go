@@ -75,7 +75,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	if l.balancer, l.another, err = p.balancerUnder(ctx, key); err != nil {
 		return nil, err
 	}
-	for _, read := range []reader{p.readListeners, p.readGroups, p.readInside, p.readTags, p.firewalls.find, p.readCertificates} {
+	for _, read := range []reader{p.readListeners, p.targetGroups.read, p.readInside, p.readTags, p.firewalls.find, p.readCertificates} {
 		if err := read(ctx, l, strewn); err != nil {
 			return nil, err
 		}
@@ -99,7 +99,11 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		p.conditions.learn(l.tags[aws.ToString(l.balancer.LoadBalancerArn)], l.rules)
 	}
 	p.forgetPlace(l)
-	p.remember(l)
+	if l.firewall != "" || l.bare {
+		p.nodes.addUser(l.key)
+	}
+	p.shrink(l)
+	p.targetGroups.learn(l)
 	return l.observed(), nil
 }
 
@@ -245,67 +249,6 @@ func (p *Provider) readListeners(ctx context.Context, l *look, _ map[string]map[
 	return nil
 }
 
-// readGroups reads the target groups that rules name, and those that were made for none yet or any
-// more.
-func (p *Provider) readGroups(ctx context.Context, l *look, strewn map[string]map[string]string) error {
-	attached := map[string]bool{}
-	if l.balancer != nil {
-		pages := elbapi.NewDescribeTargetGroupsPaginator(p.elb, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
-			if is(err, "TargetGroupNotFound") { // it has none
-				break
-			}
-			if err != nil {
-				return explained("reading target groups", err)
-			}
-			for _, g := range page.TargetGroups {
-				attached[aws.ToString(g.TargetGroupArn)] = true
-			}
-			l.groups = append(l.groups, page.TargetGroups...)
-		}
-	}
-	loose := p.groupsKnown(l.key) // the index of tags may lack them yet
-	for arn := range strewn {
-		if strings.Contains(arn, ":targetgroup/") {
-			loose = append(loose, arn)
-		}
-	}
-	slices.Sort(loose)
-	loose = slices.DeleteFunc(slices.Compact(loose), func(arn string) bool { return attached[arn] })
-	for part := range slices.Chunk(loose, tagBatch) {
-		found, err := p.groupsThere(ctx, part)
-		if err != nil {
-			return err
-		}
-		l.groups = append(l.groups, found...)
-	}
-	p.forgetGroups(l.key, loose, l.groups)
-	return nil
-}
-
-// groupsThere describes those of some target groups that exist.
-func (p *Provider) groupsThere(ctx context.Context, arns []string) ([]elb.TargetGroup, error) {
-	out, err := p.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{TargetGroupArns: arns})
-	switch {
-	case is(err, "TargetGroupNotFound") && len(arns) == 1:
-		return nil, nil
-	case is(err, "TargetGroupNotFound"): // one that is missing fails the call for all of them
-		var found []elb.TargetGroup
-		for _, arn := range arns {
-			one, err := p.groupsThere(ctx, []string{arn})
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, one...)
-		}
-		return found, nil
-	case err != nil:
-		return nil, explained("reading target groups", err)
-	}
-	return out.TargetGroups, nil
-}
-
 // readInside reads what lies inside listeners and target groups, side by side.
 func (p *Provider) readInside(ctx context.Context, l *look, _ map[string]map[string]string) error {
 	rules := make([][]elb.Rule, len(l.listeners))
@@ -327,7 +270,7 @@ func (p *Provider) readInside(ctx context.Context, l *look, _ map[string]map[str
 	}
 	for i, g := range l.groups {
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			health[i], err = p.healthOrLast(ctx, aws.ToString(g.TargetGroupArn))
+			health[i], err = p.targetGroups.healthOrLast(ctx, aws.ToString(g.TargetGroupArn))
 			return err
 		}))
 	}
@@ -383,7 +326,7 @@ func (p *Provider) readTags(ctx context.Context, l *look, strewn map[string]map[
 	found := map[string]map[string]string{}
 	for _, g := range l.groups {
 		arn := aws.ToString(g.TargetGroupArn)
-		if tags := strewn[arn]; l.deep || tags[tagDigest] == "" || p.knows(l.key, arn) {
+		if tags := strewn[arn]; l.deep || tags[tagDigest] == "" || p.targetGroups.has(l.key, arn) {
 			arns = append(arns, arn)
 		} else {
 			found[arn] = tags

@@ -33,7 +33,7 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 	if l == nil {
 		return plan.Result{}, fmt.Errorf("listener %d is not there", s.Port)
 	}
-	actions, err := toActions(s.Rule.Action, p.groupsOf(ctx, seen.Key))
+	actions, err := toActions(s.Rule.Action, p.targetGroups.lookUp(ctx, seen.Key))
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -105,19 +105,7 @@ func (p *Provider) ruleNumbered(ctx context.Context, l *lb.ObservedListener, pri
 
 // sameRule reports whether a rule is the one that a step is to make.
 func (p *Provider) sameRule(key lb.Key, there elb.Rule, want lb.Rule) bool {
-	return fromRule(there, func(arn string) lb.GroupID { return p.groupCalled(key, arn) }).Key() == want.Key()
-}
-
-// groupCalled is the ID of a target group by its ARN.
-func (p *Provider) groupCalled(key lb.Key, arn string) lb.GroupID {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for name, known := range p.groups {
-		if name.key == key && known == arn {
-			return name.id
-		}
-	}
-	return lb.GroupID(arn)
+	return fromRule(there, func(arn string) lb.GroupID { return p.targetGroups.idOf(key, arn) }).Key() == want.Key()
 }
 
 func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.ModifyRule) error {
@@ -125,7 +113,7 @@ func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.Mod
 	if rule == nil {
 		return fmt.Errorf("rule %s is not there", s.ID())
 	}
-	actions, err := toActions(s.Rule.Action, p.groupsOf(ctx, seen.Key))
+	actions, err := toActions(s.Rule.Action, p.targetGroups.lookUp(ctx, seen.Key))
 	if err != nil {
 		return err
 	}

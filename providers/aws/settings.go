@@ -85,7 +85,7 @@ func (p *Provider) modifyLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	if err != nil {
 		return plan.Result{}, err
 	}
-	firewall, err := p.firewalls.write(ctx, there, seen, want, p.portsBehind(seen))
+	firewall, err := p.firewalls.write(ctx, there, seen, want, p.targetGroups.portsOf(seen))
 	if err != nil {
 		return plan.Result{}, err
 	}

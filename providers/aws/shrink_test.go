@@ -80,10 +80,11 @@ func TestTargetGroupsOfOthersAreForgotten(t *testing.T) {
 	p := New(Options{Installation: "test"})
 	const theirs, still, own = "arn:theirs", "arn:still", "arn:own"
 	for id, arn := range map[lb.GroupID]string{theirs: theirs, still: still, "shop/web:80": own} {
-		p.groups[groupName{"key", id}], p.members[arn] = arn, membership{}
+		p.targetGroups.arns[groupName{"key", id}], p.targetGroups.members[arn] = arn, membership{}
 	}
-	p.shrink(&look{key: "key", groups: []elb.TargetGroup{{TargetGroupArn: sdk.String(still)}}, balancer: &elb.LoadBalancer{}})
-	if len(p.groups) != 2 || len(p.members) != 2 || p.groups[groupName{"key", theirs}] != "" {
-		t.Errorf("a target group of others that no rule names is remembered: %v", p.groups)
+	owns := func(map[string]string) bool { return false }
+	p.targetGroups.learn(&look{key: "key", owns: owns, groups: []elb.TargetGroup{{TargetGroupArn: sdk.String(still)}}, balancer: &elb.LoadBalancer{}})
+	if len(p.targetGroups.arns) != 2 || len(p.targetGroups.members) != 2 || p.targetGroups.arns[groupName{"key", theirs}] != "" {
+		t.Errorf("a target group of others that no rule names is remembered: %v", p.targetGroups.arns)
 	}
 }

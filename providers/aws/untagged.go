@@ -27,13 +27,6 @@ func untagged(what, arn string, tags, ours map[string]string) error {
 		"If it is this installation's, put them back, and it is kept as it stands: %s: %w", what, addTags(arn, ours), providers.ErrRejected)
 }
 
-// wasOurs reports whether a target group was seen with its tags before, by this process.
-func (p *Provider) wasOurs(arn string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.bared[arn] != ""
-}
-
 // deniedUntagged adds to a refusal, about a resource inside a load balancer of ours, that the
 // resource has lost its tags.
 func deniedUntagged(err error, what, arn string, tags, ours map[string]string) error {

@@ -30,25 +30,11 @@ func (p *Provider) deleted(key lb.Key, arn string) {
 // that would not be deleted, and target groups of others that its rules named, and those that are
 // not ours any more. Provider.mu is held.
 func (p *Provider) shrink(l *look) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if l.balancer == nil {
 		named := ":loadbalancer/app/" + p.loadBalancerName(l.key) + "/"
 		maps.DeleteFunc(p.resisted, func(arn string, _ bool) bool { return strings.Contains(arn, named) })
-	}
-	there := map[string]bool{}
-	for _, g := range l.groups {
-		there[aws.ToString(g.TargetGroupArn)] = true
-	}
-	maps.DeleteFunc(p.bared, func(arn string, of lb.Key) bool { return of == l.key && (!there[arn] || l.idOf(arn) != "") })
-	for name, arn := range p.groups {
-		stranger := string(name.id) == arn
-		// One that has lost its tags is to be found by its name, which says so.
-		if name.key == l.key && (stranger && !there[arn] || !stranger && there[arn] && l.idOf(arn) != name.id) {
-			delete(p.groups, name)
-			delete(p.members, arn)
-			if !stranger {
-				p.bared[arn] = l.key
-			}
-		}
 	}
 }
 
@@ -57,18 +43,13 @@ func (p *Provider) shrink(l *look) {
 func (p *Provider) vanished(ids []string) bool {
 	known := p.nodes.forgetShared(ids)
 	known = p.firewalls.remove(ids) || known
+	known = p.targetGroups.remove(ids) || known
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	forget := func(id string) bool {
 		gone := slices.Contains(ids, id)
 		known = known || gone
 		return gone
-	}
-	for name, arn := range p.groups {
-		if forget(arn) {
-			delete(p.groups, name)
-			delete(p.members, arn)
-		}
 	}
 	for key, last := range p.noticed {
 		if last.balancer != nil && forget(aws.ToString(last.balancer.LoadBalancerArn)) {
