@@ -20,7 +20,7 @@ import (
 // Apply makes one step true.
 func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	ctx = providers.About(ctx, seen.Key)
-	p.unnotice(seen.Key)
+	p.balancers.takeSighting(seen.Key)
 	result, err := p.apply(ctx, seen, step)
 	if err == nil {
 		p.releases.releaseUnused(seen, step)
@@ -124,7 +124,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	made := &balancer{}
 	switch {
 	case is(err, "DuplicateLoadBalancerName"): // made before, and changed since
-		if made, err = p.ownBalancer(ctx, want.Key); err != nil {
+		if made, err = p.balancers.own(ctx, want.Key); err != nil {
 			return plan.Result{}, err
 		}
 		if _, err = p.firewalls.write(ctx, made, seen, want, p.targetGroups.portsOf(seen)); err == nil {
@@ -142,7 +142,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 		}
 		made.LoadBalancer, made.tags = *there, tags
 		if active(&made.LoadBalancer) { // AWS makes none in a moment: it was there, just as it is asked for
-			if made, err = p.ownBalancer(ctx, want.Key); err != nil {
+			if made, err = p.balancers.own(ctx, want.Key); err != nil {
 				return plan.Result{}, err
 			}
 		}
@@ -154,31 +154,6 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 		Handle: aws.ToString(made.LoadBalancerArn), Firewall: firewall, Address: addressOf(&made.LoadBalancer),
 		Active: active(&made.LoadBalancer),
 	}, err
-}
-
-// ownBalancer is the load balancer under a key, of which it is known that there is one.
-func (p *Provider) ownBalancer(ctx context.Context, key lb.Key) (*balancer, error) {
-	name := p.loadBalancerName(key)
-	there, err := p.balancerNamed(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if there == nil {
-		return nil, fmt.Errorf("load balancer %s came and went: %w", name, providers.ErrPending)
-	}
-	arn := aws.ToString(there.LoadBalancerArn)
-	tags, err := p.tagsOf(ctx, []string{arn})
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case p.owns(key, tags[arn]):
-		return &balancer{*there, tags[arn]}, nil
-	case key.Name() != "": // who looks again finds the name taken, and tells those who ask for it
-		p.leave(key)
-		return nil, fmt.Errorf("the name %s was taken a moment ago", name)
-	}
-	return nil, untagged("load balancer "+name, arn, tags[arn], p.owned(key, nil))
 }
 
 func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) error {
@@ -197,14 +172,20 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 	}
 	_, err := p.elb.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(seen.Handle)})
 	if is(err, "OperationNotPermitted") { // somebody protects it, most likely: whoever observes it next looks
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.resisted[seen.Handle] = true
+		p.balancers.refuseDeletion(seen.Handle)
 	}
 	if err == nil {
-		p.deleted(seen.Key, seen.Handle)
+		p.forgetDeleted(seen.Key, seen.Handle)
 	}
 	return explained("deleting load balancer "+seen.Handle, err)
+}
+
+// forgetDeleted forgets a load balancer that was deleted.
+func (p *Provider) forgetDeleted(key lb.Key, arn string) {
+	p.balancers.remove(key, arn)
+	p.firewalls.setReplaced(key, false)
+	p.releases.rerouted.Forget(arn)
+	p.webACLs.unready.Forget(arn)
 }
 
 func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want lb.Listener) (plan.Result, error) {

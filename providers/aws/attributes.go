@@ -87,14 +87,6 @@ func (r resources) groupAttributes() attributes {
 	}
 }
 
-func each[A, B any](in []A, f func(A) B) []B {
-	var out []B
-	for _, a := range in {
-		out = append(out, f(a))
-	}
-	return out
-}
-
 // attributeBatch is how many attributes AWS takes at once.
 const attributeBatch = 20
 
@@ -135,15 +127,6 @@ func (r resources) writeAttributes(ctx context.Context, of attributes, arn strin
 		}
 	}
 	return r.retag(ctx, arn, before, after)
-}
-
-// with puts a value into a map, which may be nil.
-func with(m map[string]string, name, value string) map[string]string {
-	if m == nil {
-		m = map[string]string{}
-	}
-	m[name] = value
-	return m
 }
 
 // union is what is in either list, sorted.

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -63,13 +62,7 @@ type Provider struct {
 	waf     *wafv2.Client
 	shields *shield.Client
 
-	recent  *recent
-	mu      sync.Mutex
-	places  map[lb.Key]place // where load balancers are to stand
-	noticed map[lb.Key]sighting
-	// resisted are the load balancers that AWS would not delete.
-	resisted map[string]bool
-
+	recent *recent
 	own    ownCertificates
 	labels labels            // of certificates, that were changed
 	held   reading[[]held]   // the certificates that the account holds
@@ -79,6 +72,7 @@ type Provider struct {
 	conditions conditionSupport
 	role       linkedRole // of Elastic Load Balancing
 
+	balancers      balancers
 	subnets        subnets
 	securityGroups securityGroups
 	nodes          nodes
@@ -88,10 +82,8 @@ type Provider struct {
 	webACLs     webACLs
 	protections shieldProtections
 
-	inactive retry.Backoff // load balancers that are being set up
-	unlisted retry.Backoff // load balancers of which a look did not find all that had been made
-	releases releases      // what steps stopped using, and when that can be deleted
-	fresh    retry.Gates   // of new listeners
+	releases releases    // what steps stopped using, and when that can be deleted
+	fresh    retry.Gates // of new listeners
 }
 
 // New makes a Provider. It makes no calls.
@@ -114,7 +106,6 @@ func New(o Options) *Provider {
 		conditions: conditionSupport{resources: own},
 		releases:   releases{settle: cmp.Or(o.Settle, lb.ALB().Settle)},
 
-		places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{},
 		own: ownCertificates{
 			known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, asked: map[string]time.Time{},
 		},
@@ -134,9 +125,13 @@ func New(o Options) *Provider {
 		resources: own, vpc: o.VPC, limits: &p.limits, subnets: &p.subnets, nodes: &p.nodes, releases: &p.releases,
 		arns: map[groupName]string{}, members: map[string]membership{}, untagged: map[string]lb.Key{},
 	}
+	p.balancers = balancers{
+		resources: own, subnets: &p.subnets, security: &p.securityGroups,
+		places: map[lb.Key]place{}, sightings: map[lb.Key]sighting{}, undeletable: map[string]bool{},
+	}
 	p.webACLs = webACLs{resources: own, waf: p.waf, releases: &p.releases}
 	p.protections = shieldProtections{resources: own, shields: p.shields}
-	made.vanished = p.vanished
+	made.vanished = p.forgetMissing
 	return p
 }
 
@@ -181,7 +176,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	if q.Shield {
 		facts.Unshielded = p.protections.unavailable(ctx)
 	}
-	err = p.stand(ctx, q.Network, &facts)
+	err = p.balancers.place(ctx, q.Network, &facts)
 	if ctx.Err() != nil { // what was not answered for that is no fact
 		return lb.Facts{}, context.Cause(ctx)
 	}

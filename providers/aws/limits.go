@@ -104,3 +104,8 @@ func (l limits) within(c lb.Capabilities) lb.Capabilities {
 	}
 	return c
 }
+
+// explained says of a limit of the account, too, how much there is.
+func (a *accountLimits) explained(doing string, err error) error {
+	return explain(doing, err, a.last())
+}

@@ -197,5 +197,3 @@ func pause(ctx context.Context, how time.Duration) error {
 		return nil
 	}
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

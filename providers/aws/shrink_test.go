@@ -60,19 +60,19 @@ func TestALoadBalancerThatIsGoneIsForgotten(t *testing.T) {
 		return "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/" + p.loadBalancerName(key) + "/0123456789abcdef"
 	}
 	for _, k := range []lb.Key{key, other} {
-		p.resisted[arn(k)], p.firewalls.replaced[k], p.places[k] = true, true, place{}
-		for _, room := range []*retry.Backoff{&p.inactive, &p.releases.rerouted, &p.webACLs.unready} {
+		p.balancers.undeletable[arn(k)], p.firewalls.replaced[k], p.balancers.places[k] = true, true, place{}
+		for _, room := range []*retry.Backoff{&p.balancers.inactive, &p.releases.rerouted, &p.webACLs.unready} {
 			room.Wait(arn(k), time.Minute, time.Minute)
 		}
 	}
-	p.deleted(key, arn(key))
-	if len(p.resisted)+len(p.firewalls.replaced)+len(p.places) != 3 || p.inactive.Len()+p.releases.rerouted.Len()+p.webACLs.unready.Len() != 3 {
+	p.forgetDeleted(key, arn(key))
+	if len(p.balancers.undeletable)+len(p.firewalls.replaced)+len(p.balancers.places) != 3 || p.balancers.inactive.Len()+p.releases.rerouted.Len()+p.webACLs.unready.Len() != 3 {
 		t.Errorf("of two load balancers, one of them deleted, it is remembered: %v %v %v %v %v %v",
-			p.resisted, p.firewalls.replaced, p.places, p.inactive.Len(), p.releases.rerouted.Len(), p.webACLs.unready.Len())
+			p.balancers.undeletable, p.firewalls.replaced, p.balancers.places, p.balancers.inactive.Len(), p.releases.rerouted.Len(), p.webACLs.unready.Len())
 	}
-	p.shrink(&look{key: other})
-	if len(p.resisted) != 0 {
-		t.Errorf("a load balancer that another hand deleted would not be deleted: %v", p.resisted)
+	p.balancers.learnAbsence(other)
+	if len(p.balancers.undeletable) != 0 {
+		t.Errorf("a load balancer that another hand deleted would not be deleted: %v", p.balancers.undeletable)
 	}
 }
 

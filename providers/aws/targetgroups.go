@@ -17,7 +17,6 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
