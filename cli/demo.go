@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/fairlead/cli/source"
 )
 
-// samples is where the demo's manifests are in the source tree.
+// samples is the directory of the samples in the source tree.
 const samples = "config/samples"
 
 func newDemo(with selection.Clouds) *cobra.Command {

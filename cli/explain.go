@@ -90,14 +90,15 @@ of the cloud, and nothing is written.`,
 	return cmd
 }
 
-// A compilation is what explain answers from.
+// A compilation holds everything that explain answers from.
 type compilation struct {
 	ingresses   []*networkingv1.Ingress
 	programs    []program.Program
 	diagnostics []diag.Diagnostic
 }
 
-// compile compiles the files of the flags, or what is in the cluster, from nothing.
+// compileFor compiles the files of the flags, or the Ingresses of the cluster, as if no load
+// balancer existed.
 func compileFor(cmd *cobra.Command, in *source.Input, with selection.Clouds, cluster access.Cluster) (compilation, error) {
 	cloud, err := in.Provider.Offline(cmd.Context(), with)
 	if err != nil {
@@ -111,8 +112,7 @@ func compileFor(cmd *cobra.Command, in *source.Input, with selection.Clouds, clu
 	return compilation{objects.Ingresses, programs, diagnostics}, err
 }
 
-// explainAll prints the errors, and the other diagnostics that are about what routes do to each
-// other.
+// explainAll prints errors, and other diagnostics about conflicts between routes.
 func (c compilation) explainAll(w io.Writer, json bool) error {
 	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken, diag.CertificateForeign, diag.Unreachable, diag.OpenRoute}
 	diagnostics := slices.DeleteFunc(slices.Clone(c.diagnostics), func(d diag.Diagnostic) bool {
@@ -127,7 +127,7 @@ func (c compilation) explainAll(w io.Writer, json bool) error {
 	return nil
 }
 
-// print prints diagnostics, and after them what follows.
+// print prints diagnostics, and a summary after them.
 func (c compilation) print(w io.Writer, diagnostics []diag.Diagnostic, json bool) error {
 	if json {
 		return output.JSON(w, append([]diag.Diagnostic{}, diagnostics...))
@@ -141,7 +141,7 @@ func (c compilation) print(w io.Writer, diagnostics []diag.Diagnostic, json bool
 	return err
 }
 
-// summary is the last line of what explain --all prints.
+// summary returns the last line of explain --all.
 func (c compilation) summary(printed []diag.Diagnostic) string {
 	var refused []string
 	for _, d := range printed {
@@ -161,7 +161,7 @@ func (c compilation) summary(printed []diag.Diagnostic) string {
 	return "No conflicts, and some request reaches every route."
 }
 
-// explainEach answers every question before it prints, so that a failure prints nothing else.
+// explainEach prints the answers. If one of them fails, it prints none.
 func (c compilation) explainEach(w io.Writer, asked []answer.Question, json bool) error {
 	var answers []answer.Explanation
 	var wrong []error
@@ -191,7 +191,7 @@ func (c compilation) explainEach(w io.Writer, asked []answer.Question, json bool
 	return nil
 }
 
-// refusedFor are the errors about Ingresses that name a host, or a wildcard above it.
+// refusedFor returns the errors of Ingresses that name a host, or a wildcard above it.
 func (c compilation) refusedFor(host string) []answer.Refusal {
 	named := slices.DeleteFunc(routing.Levels(host), func(h routing.Host) bool { return h == routing.Any })
 	out := []answer.Refusal{}

@@ -66,10 +66,10 @@ Exit code 0: nothing to do; 2: something to do; 1: error.`,
 	return cmd
 }
 
-// sources are where a plan finds what there is.
+// sources say where the present state of load balancers is read from.
 type sources struct {
-	state string // the file that says so
-	live  bool   // or the cloud itself
+	state string // the file of --observed
+	live  bool   // from the cloud itself
 	home  access.Cluster
 }
 
@@ -103,7 +103,7 @@ func runPlan(cmd *cobra.Command, with selection.Clouds, in source.Input, from so
 	return nil
 }
 
-// planFiles plans from what files say there is.
+// planFiles plans from the state in a file.
 func planFiles(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources) ([]program.Program, []diag.Diagnostic, error) {
 	cloud, err := in.Provider.Offline(cmd.Context(), with)
 	if err != nil {
@@ -120,7 +120,7 @@ func planFiles(cmd *cobra.Command, with selection.Clouds, in source.Input, from 
 	return program.CompileAll(cmd.Context(), cloud, objects, in.Options(objects), seen)
 }
 
-// planLive plans from what there is.
+// planLive plans from the state in the cloud.
 func planLive(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources) ([]program.Program, []diag.Diagnostic, error) {
 	ctx := cmd.Context()
 	objects, options, err := in.Objects(cmd, from.home)
@@ -140,7 +140,7 @@ func planLive(cmd *cobra.Command, with selection.Clouds, in source.Input, from s
 	return program.CompileAll(ctx, cloud, objects, options, seen)
 }
 
-// printPlans prints what a person reads in a pull request.
+// printPlans prints the plans and diagnostics for people.
 func printPlans(w io.Writer, programs []program.Program, diagnostics []diag.Diagnostic) error {
 	colour := output.PaletteOf(w)
 	if len(programs) == 0 {

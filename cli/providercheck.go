@@ -25,8 +25,8 @@ import (
 	"fairlead.dev/fairlead/providers/remote"
 )
 
-// This file tries a provider that is another process, before an operator uses it: for those that
-// write one.
+// This file is fairlead provider check: it tests a provider that is another process, for the
+// authors of providers.
 
 func newProvider() *cobra.Command {
 	cmd := &cobra.Command{
@@ -39,7 +39,7 @@ func newProvider() *cobra.Command {
 	return cmd
 }
 
-// The parts of a check, in their order.
+// The parts of a check, in order.
 const (
 	wirePart     = "wire"
 	contractPart = "contract"
@@ -47,10 +47,10 @@ const (
 
 var checkParts = []string{wirePart, contractPart}
 
-// noTarget is the target of target groups that stay empty.
+// noTarget is the value of --target for empty target groups.
 const noTarget = "none"
 
-// A providerCheck is what a check of a provider is told.
+// A providerCheck holds the flags.
 type providerCheck struct {
 	endpoint        remote.Endpoint
 	only            []string
@@ -130,8 +130,7 @@ func (c *providerCheck) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// findings are those of the parts that are to be tried. A provider that does not answer is not
-// tried further.
+// findings runs the selected parts. If the provider does not answer, it runs no further part.
 func (c *providerCheck) findings(ctx context.Context, say io.Writer) ([]check.Finding, error) {
 	for _, part := range c.only {
 		if !slices.Contains(checkParts, part) {
@@ -167,12 +166,12 @@ func (c *providerCheck) findings(ctx context.Context, say io.Writer) ([]check.Fi
 	return append(findings, c.contract(ctx, subject)...), nil
 }
 
-// tries reports whether a part is to be tried.
+// tries reports whether a part is selected.
 func (c *providerCheck) tries(part string) bool {
 	return len(c.only) == 0 || slices.Contains(c.only, part)
 }
 
-// contract tries the contract through the client that the operator uses.
+// contract tests the contract through the client that the operator uses.
 func (c *providerCheck) contract(ctx context.Context, s providertest.Subject) []check.Finding {
 	e := c.endpoint
 	e.Name, e.Log, e.LeastWait, e.MostWait = e.URL, logr.Discard(), min(c.pause, time.Second/2), c.pause
@@ -185,9 +184,9 @@ func (c *providerCheck) contract(ctx context.Context, s providertest.Subject) []
 	return providertest.Check(ctx, s)
 }
 
-// targets gives the contract its targets, until they are stopped.
+// targets sets the targets of the contract. They answer until stop is called.
 func (c *providerCheck) targets(s *providertest.Subject) (stop func(), err error) {
-	here := !strings.HasPrefix(c.endpoint.URL, "https:") // the URLs of others are refused
+	here := !strings.HasPrefix(c.endpoint.URL, "https:") // remote.CheckURL refuses other URLs of other machines
 	switch {
 	case c.target == noTarget || c.target == "" && !here:
 		return func() {}, nil
@@ -213,7 +212,7 @@ func (c *providerCheck) targets(s *providertest.Subject) (stop func(), err error
 	return func() { stopFirst(); stopSecond() }, nil
 }
 
-// readProviderSettings reads settings from a file, as JSON in its one form; "" for no file.
+// readProviderSettings reads settings from a file and returns them as JSON; "" for no file.
 func readProviderSettings(file string) (string, error) {
 	if file == "" {
 		return "", nil

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/fairlead/cli/selection"
 )
 
-// This file is the operator's command line.
+// This file is fairlead run: the operator.
 
 func newRun(with selection.Clouds) *cobra.Command {
 	var o operator.Settings

@@ -79,7 +79,7 @@ var layers = map[string][]string{
 	"cli/source":               {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/manifests", "cli/selection", "controllers/records", "model/ingress", "model/lb", "providers"},
 	"cli/program":              {"api/v1alpha1", "model", "model/diag", "model/ingress", "model/lb", "model/plan", "model/routing", "providers/clouds"},
 	"cli/answer":               {"cli/output", "cli/program", "model/diag", "model/lb", "model/printable", "model/routing"},
-	"cli/demo":                 {"cli/answer", "cli/manifests", "cli/output", "cli/program", "cli/source", "model/ingress", "model/lb", "model/plan", "model/printable", "model/routing", "providers", "providers/clouds"},
+	"cli/demo":                 {"cli/answer", "cli/manifests", "cli/output", "cli/program", "cli/source", "model/ingress", "model/lb", "model/plan", "model/printable", "model/routing", "providers", "providers/clouds", "providers/selfsigned"},
 	"cli/operator":             {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/selection", "cli/version", "controllers", "controllers/cluster", "controllers/metrics", "model/ingress", "model/printable", "providers", "providers/clouds"},
 	"cli":                      {"cli/access", "cli/answer", "cli/cluster", "cli/configuration", "cli/demo", "cli/flagvalue", "cli/manifests", "cli/operator", "cli/output", "cli/program", "cli/reload", "cli/selection", "cli/source", "cli/version", "controllers", "model/check", "model/diag", "model/lb", "model/printable", "model/routing", "providers", "providers/clouds", "providers/probe", "providers/prove", "providers/providertest", "providers/remote", "providers/serve"},
 

@@ -15,11 +15,11 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file answers what becomes of a request: by the specification and by the rules, which
-// must agree.
+// This file computes the answer twice: from the specification and from the rules. The two must
+// agree.
 
-// An explanation is a request, its answer and the reasons. It is what explain prints as JSON,
-// under the same promise as plan's.
+// An Explanation is a request, its answer and the reasons. It is the JSON that explain prints: keys
+// may be added, and none may change.
 type Explanation struct {
 	URL           string   `json:"url"`
 	LoadBalancer  lb.Key   `json:"loadBalancer"`
@@ -30,18 +30,18 @@ type Explanation struct {
 	Rule          string   `json:"rule"`
 	Over          []beaten `json:"over"`
 	Why           string   `json:"why"`
-	// Refused are the errors about Ingresses that name the host.
+	// Refused holds the errors of Ingresses that name the host.
 	Refused []Refusal `json:"refused"`
 }
 
-// A refusal is an error about an Ingress.
+// A Refusal is an error of an Ingress.
 type Refusal struct {
 	Source  string      `json:"source"`
 	Reason  diag.Reason `json:"reason"`
 	Message string      `json:"message"`
 }
 
-// An outcome is what the client meets: a Service, a fixed response or a redirect.
+// An Outcome is the response to a client: of a Service, a fixed response or a redirect.
 type Outcome struct {
 	Kind     string              `json:"kind"`
 	Service  string              `json:"service,omitempty"`
@@ -51,14 +51,14 @@ type Outcome struct {
 	Location string              `json:"location,omitempty"`
 }
 
-// A share is a Service that gets some of the requests.
+// A Share is a Service that gets a part of the requests.
 type Share struct {
 	Service string              `json:"service"`
 	Port    routing.ServicePort `json:"port"`
 	Weight  int32               `json:"weight"`
 }
 
-// beaten is a route that matches the request too.
+// A beaten route matches the request, too, but with lower precedence.
 type beaten struct {
 	Source  string `json:"source"`
 	Request string `json:"request"`
@@ -81,7 +81,7 @@ func (o Outcome) String() string {
 	return "Services " + strings.Join(shares, ", ")
 }
 
-// Short is the outcome as a table has room for.
+// Short returns the outcome in the few characters that a table has room for.
 func (o Outcome) Short() string {
 	if o.Kind != "service" {
 		return fmt.Sprintf("%d", o.Status)
@@ -92,14 +92,14 @@ func (o Outcome) Short() string {
 	return fmt.Sprintf("%s:%s", o.Service, o.Port)
 }
 
-// GoesTo reports whether a Service's port gets some of the requests.
+// GoesTo reports whether a port of a Service gets a part of the requests.
 func (o Outcome) GoesTo(service string, port routing.ServicePort) bool {
 	return o.Service == service && o.Port == port || slices.ContainsFunc(o.Services, func(s Share) bool {
 		return s.Service == service && s.Port == port && s.Weight > 0
 	})
 }
 
-// Explain answers a question from the load balancer that the host belongs to.
+// Explain returns the answer of the load balancer that the host belongs to.
 func Explain(programs []program.Program, q Question) (Explanation, error) {
 	e := Explanation{URL: q.Asked, LoadBalancers: []lb.Key{}, Over: []beaten{}}
 	claimants := claims(programs, q.Request.Hostname())
@@ -115,7 +115,7 @@ func Explain(programs []program.Program, q Question) (Explanation, error) {
 	return e, err
 }
 
-// To fills in what this load balancer does with a request.
+// To fills in how a load balancer answers a request.
 func To(p program.Program, e *Explanation, q Question) error {
 	e.LoadBalancer = p.LoadBalancer.Key
 	listener := p.After.Listener(q.Request.Port)
@@ -145,7 +145,7 @@ func To(p program.Program, e *Explanation, q Question) error {
 	return nil
 }
 
-// rulePlace is where a rule stands: its port and priority.
+// rulePlace returns the port and the priority of a rule.
 func rulePlace(l *lb.ObservedListener, rule int) string {
 	if rule < 0 {
 		return fmt.Sprintf("%d/default", l.Port)
@@ -153,7 +153,8 @@ func rulePlace(l *lb.ObservedListener, rule int) string {
 	return fmt.Sprintf("%d/%d", l.Port, l.Rules[rule].Priority)
 }
 
-// outcomeOf is an action as the client meets it. Of several Services the heaviest one is named.
+// outcomeOf returns the response that an action gives. Of several Services, it names the one with
+// the largest weight.
 func outcomeOf(p program.Program, a routing.Action, q Question) Outcome {
 	switch {
 	case a.Fixed != nil:
@@ -175,8 +176,8 @@ func outcomeOf(p program.Program, a routing.Action, q Question) Outcome {
 	return out
 }
 
-// claims are the load balancers that name a host by a rule, or else those that answer for any
-// host; the one with the oldest such Ingress first.
+// claims returns the load balancers that name a host in a rule, or else those that answer for any
+// host. The one with the oldest such Ingress is first.
 func claims(programs []program.Program, host string) []program.Program {
 	levels := routing.Levels(host)
 	named := slices.DeleteFunc(levels, func(h routing.Host) bool { return h == routing.Any })
@@ -186,7 +187,7 @@ func claims(programs []program.Program, host string) []program.Program {
 	return claimedBy(programs, answeringAny)
 }
 
-// claimedBy are the load balancers with an owner of some sort, by the oldest of these.
+// claimedBy returns the load balancers that have owners of some kind, by the age of the oldest.
 func claimedBy(programs []program.Program, owners func(*routing.Table) []routing.Owner) []program.Program {
 	type claim struct {
 		program.Program
@@ -206,13 +207,14 @@ func claimedBy(programs []program.Program, owners func(*routing.Table) []routing
 	return out
 }
 
-// byAge compares Ingresses of different load balancers, between which no order is permitted.
+// byAge compares Ingresses of different load balancers. The annotation for the order has no meaning
+// between these.
 func byAge(a, b routing.Owner) int {
 	a.Order, b.Order = 0, 0
 	return routing.Older(a, b)
 }
 
-// naming are the Ingresses with a rule for one of the hosts.
+// naming returns the Ingresses with a rule for one of the hosts.
 func naming(t *routing.Table, hosts []routing.Host) []routing.Owner {
 	var owners []routing.Owner
 	for _, n := range t.Names {
@@ -223,7 +225,7 @@ func naming(t *routing.Table, hosts []routing.Host) []routing.Owner {
 	return owners
 }
 
-// answeringAny are the Ingresses with a rule that names no host, or with a default backend.
+// answeringAny returns the Ingresses with a rule for any host, or with a default backend.
 func answeringAny(t *routing.Table) []routing.Owner {
 	var owners []routing.Owner
 	for _, r := range t.Routes {
@@ -237,7 +239,7 @@ func answeringAny(t *routing.Table) []routing.Owner {
 	return owners
 }
 
-// Text is the explanation for a person.
+// Text returns the explanation for people.
 func (e Explanation) Text(colour output.Palette) string {
 	var b strings.Builder
 	line := func(what, said string) {

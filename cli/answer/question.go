@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// A question is a request that someone asks about.
+// A Question is the request to be explained.
 type Question struct {
 	Asked   string // as it would be given to curl
 	Scheme  string
@@ -19,8 +19,8 @@ type Question struct {
 	Request routing.Request
 }
 
-// Questions are the requests that a client would send for the URLs. Every one that is not a URL
-// is told.
+// Questions returns the requests that a client would send for the URLs. The error names each text
+// that is no URL.
 func Questions(urls []string, method string, headers []string) ([]Question, error) {
 	fields := map[string][]string{}
 	for _, h := range headers {
@@ -45,8 +45,8 @@ func Questions(urls []string, method string, headers []string) ([]Question, erro
 	return asked, errors.Join(wrong...)
 }
 
-// Ask reads a URL, which may leave out http://. The path is kept as it is written, because rules
-// see what is sent and clients send what is written.
+// Ask reads a URL, which may lack http://. It keeps the path as it is written: clients send it so,
+// and rules match it so.
 func Ask(text string) (Question, error) {
 	if !strings.Contains(text, "://") {
 		text = "http://" + text
@@ -88,8 +88,8 @@ func Ask(text string) (Question, error) {
 	return q, nil
 }
 
-// writtenPath is the path of a URL that has a scheme, with only those bytes encoded that cannot
-// be sent.
+// writtenPath returns the path of a URL that has a scheme. Only bytes that cannot be sent are
+// encoded.
 func writtenPath(text string) string {
 	_, rest, _ := strings.Cut(text, "://")
 	if end := strings.IndexAny(rest, "?#"); end >= 0 {

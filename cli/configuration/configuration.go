@@ -51,8 +51,8 @@ func AddSome(cmd *cobra.Command, settings *pflag.FlagSet, uses func(name string)
 	flagvalue.Must(cmd.MarkFlagFilename("config", "yaml", "yml", "json"))
 }
 
-// Resolve sets each setting to the value that wins, and returns where those came from that are not
-// the defaults.
+// Resolve sets each setting to the value that wins. It returns the sources of the settings that
+// have one.
 func Resolve(cmd *cobra.Command, settings *pflag.FlagSet, environ []string) (map[string]string, error) {
 	byFlag, byVariable := flagsGiven(settings), variablesGiven(environ)
 	file, err := cmd.Flags().GetString("config")
@@ -99,12 +99,12 @@ func flagsGiven(settings *pflag.FlagSet) (out []given) {
 
 const variablePrefix = "FAIRLEAD_"
 
-// Variable is what a setting is called in the environment.
+// Variable returns the name of a setting in the environment.
 func Variable(setting string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(setting, "-", "_"))
 }
 
-// link is a variable that Kubernetes makes of a Service whose name begins with ours.
+// link matches the variables that Kubernetes makes of a Service whose name begins with fairlead.
 var link = regexp.MustCompile(`^FAIRLEAD_(\w+_)?(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
 func variablesGiven(environ []string) (out []given) {
@@ -148,7 +148,7 @@ func fileGiven(file string) ([]given, error) {
 	return out, nil
 }
 
-// FlagError says of a flag what would be said of it elsewhere.
+// FlagError returns the error of a flag in the words that other sources of settings have.
 func FlagError(flags *pflag.FlagSet, err error) error {
 	var value *pflag.InvalidValueError
 	var name *pflag.NotExistError
@@ -163,12 +163,12 @@ func FlagError(flags *pflag.FlagSet, err error) error {
 
 func invalid(from, value string, err error) error {
 	if number := (*strconv.NumError)(nil); errors.As(err, &number) {
-		err = number.Err // which does not repeat the value
+		err = number.Err // without the value, which is printed already
 	}
 	return fmt.Errorf("%s: %q: %w", from, value, err)
 }
 
-// nearest is a question about the setting that was probably meant, if one comes near.
+// nearest asks whether the setting with the most similar name was meant, if one is similar.
 func nearest(settings *pflag.FlagSet, name string) string {
 	best, fewest := "", 1+len(name)/2
 	settings.VisitAll(func(f *pflag.Flag) {
@@ -182,9 +182,9 @@ func nearest(settings *pflag.FlagSet, name string) string {
 	return "; did you mean " + best + "?"
 }
 
-// Edits is how many letters have to be put in, taken out or replaced to turn one word into another.
+// Edits returns the number of letters to insert, delete or replace that turn one word into another.
 func Edits(a, b string) int {
-	row := make([]int, len(b)+1) // the edits from what was read of a to each beginning of b
+	row := make([]int, len(b)+1) // the edits from the letters of a so far to each prefix of b
 	for j := range row {
 		row[j] = j
 	}
@@ -203,7 +203,7 @@ func Edits(a, b string) int {
 	return row[len(b)]
 }
 
-// Print prints the settings as a file of them, with a remark where each comes from.
+// Print prints the settings as a file, with the source of each in a comment.
 func Print(w io.Writer, settings *pflag.FlagSet, from map[string]string) error {
 	var problems []error
 	settings.VisitAll(func(f *pflag.Flag) {

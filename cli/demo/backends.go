@@ -16,12 +16,12 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// This file stands in for the pods of the demo: small servers that say who they are.
+// This file starts pods for the demo: small HTTP servers that answer with their names.
 
-// podsPerService is enough to see requests being shared out.
+// podsPerService is enough to see that requests are balanced.
 const podsPerService = 2
 
-// An echo is what a pod of the demo answers with.
+// An echo is the answer of a pod.
 type echo struct {
 	Service string `json:"service"`
 	Pod     string `json:"pod"`
@@ -29,7 +29,7 @@ type echo struct {
 	Path    string `json:"path"`
 }
 
-// backends are the pods by Service. A Service keeps its pods for as long as the demo runs.
+// backends holds the pods by Service. A Service keeps its pods while the demo runs.
 type backends struct {
 	pods map[string][]pod
 }
@@ -40,9 +40,9 @@ type pod struct {
 	address *net.TCPAddr
 }
 
-// join starts pods for every Service that has no EndpointSlice among the objects, and adds the
-// EndpointSlices that a cluster would have for them, and the node. Where the objects have nodes of
-// their own, node ports are reached there or nowhere.
+// join starts pods for every Service that has no EndpointSlice among the objects. It adds the
+// EndpointSlices and the Node that a cluster would have for them. If the objects have Nodes, node
+// ports are reached through these only.
 func (b *backends) join(ctx context.Context, objects *ingress.Objects) error {
 	alone := len(objects.Nodes) == 0
 	if alone {
@@ -52,7 +52,7 @@ func (b *backends) join(ctx context.Context, objects *ingress.Objects) error {
 		if service.Spec.Type == corev1.ServiceTypeExternalName || hasEndpoints(objects, service) {
 			continue
 		}
-		pods, err := b.of(ctx, service)
+		pods, err := b.podsOf(ctx, service)
 		if err != nil {
 			return fmt.Errorf("starting pods of Service %s/%s: %w", service.Namespace, service.Name, err)
 		}
@@ -73,8 +73,8 @@ func hasEndpoints(objects *ingress.Objects, service *corev1.Service) bool {
 	})
 }
 
-// of returns the pods of a Service, started if need be.
-func (b *backends) of(ctx context.Context, service *corev1.Service) ([]pod, error) {
+// podsOf returns the pods of a Service, and starts them if necessary.
+func (b *backends) podsOf(ctx context.Context, service *corev1.Service) ([]pod, error) {
 	name := service.Namespace + "/" + service.Name
 	if pods, ok := b.pods[name]; ok {
 		return pods, nil
@@ -92,14 +92,14 @@ func (b *backends) of(ctx context.Context, service *corev1.Service) ([]pod, erro
 	return b.pods[name], nil
 }
 
-// has says whether the pods of a Service are ours, so that they answer with an echo.
+// has reports whether the Service has pods of the demo, which answer with an echo.
 func (b *backends) has(service string) bool { return len(b.pods[service]) > 0 }
 
 // close stops all pods.
 func (b *backends) close() {
 	for _, pods := range b.pods {
 		for _, p := range pods {
-			_ = p.server.Close() // it ends with the process at the latest
+			_ = p.server.Close() // it ends with the process anyway
 		}
 	}
 }
@@ -115,7 +115,7 @@ func startPod(ctx context.Context, service, name string) (pod, error) {
 			w.Header().Set("Content-Type", "application/json")
 			encoder := json.NewEncoder(w)
 			encoder.SetEscapeHTML(false)
-			// A client that has gone away needs no answer.
+			// An error means that the client is gone.
 			_ = encoder.Encode(echo{Service: service, Pod: name, Host: r.Host, Path: r.RequestURI})
 		}),
 	}
@@ -123,8 +123,8 @@ func startPod(ctx context.Context, service, name string) (pod, error) {
 	return pod{name, server, listener.Addr().(*net.TCPAddr)}, nil
 }
 
-// slice is the EndpointSlice of one pod: it answers every port of its Service on the one port
-// that it has.
+// slice returns the EndpointSlice of a pod. The one port of the pod stands for every port of its
+// Service.
 func (p pod) slice(service *corev1.Service) *discoveryv1.EndpointSlice {
 	ready, port, tcp := true, int32(p.address.Port), corev1.ProtocolTCP // a port is at most 65535
 	s := &discoveryv1.EndpointSlice{
@@ -147,7 +147,7 @@ func (p pod) slice(service *corev1.Service) *discoveryv1.EndpointSlice {
 	return s
 }
 
-// object is the Pod that a cluster would have.
+// object returns the Pod as a cluster would have it.
 func (p pod) object(service *corev1.Service) *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: service.Namespace, Name: p.name},
@@ -155,10 +155,10 @@ func (p pod) object(service *corev1.Service) *corev1.Pod {
 	}
 }
 
-// machine is the name of the node that all pods run on.
+// machine is the name of the Node that all pods run on.
 const machine = "this-machine"
 
-// thisMachine is that node.
+// thisMachine returns that Node.
 func thisMachine() *corev1.Node {
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: machine},
@@ -169,8 +169,8 @@ func thisMachine() *corev1.Node {
 	}
 }
 
-// openNodePorts makes the one port of a pod the node port of every port of its Service, if it is
-// one that has node ports.
+// openNodePorts makes the port of a pod the node port of every port of its Service, if the Service
+// has node ports.
 func (p pod) openNodePorts(service *corev1.Service) {
 	if service.Spec.Type != corev1.ServiceTypeNodePort && service.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return

@@ -9,18 +9,18 @@ import (
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
-// This file gives the pods of the demo an address that may be a target. They listen on a loopback
-// address, which is never one.
+// This file gives the pods of the demo addresses that may be targets. They listen on a loopback
+// address, which may not be one.
 
 const (
-	// podAddress is what the pods and the node of the demo are known by. It belongs to a network for
-	// documentation, so that no machine has it: RFC 5737.
+	// podAddress is the address of the pods and the Node in the objects. It is reserved for
+	// documentation (RFC 5737), so that no machine has it.
 	podAddress = "192.0.2.1"
-	// podListens is where the pods listen.
+	// podListens is the address that the pods listen at.
 	podListens = "127.0.0.1"
 )
 
-// A loopback is a cloud on this machine that finds pods where they listen.
+// A loopback is a cloud on this machine that sends requests to the address that pods listen at.
 type loopback struct{ clouds.Local }
 
 // Apply is for the Provider interface.
@@ -37,7 +37,7 @@ func (l loopback) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, 
 	return l.Local.SetTargets(ctx, key, group, listening(want))
 }
 
-// listening are targets where they listen.
+// listening returns targets with the address that pods listen at.
 func listening(targets []lb.Target) []lb.Target {
 	out := slices.Clone(targets)
 	for i := range out {

@@ -1,36 +1,27 @@
 package demo
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/providers/selfsigned"
 )
 
-// This file makes the Secrets that manifests rightly leave out: certificates that sign
-// themselves, for the demo to serve HTTPS with.
+// This file makes self-signed certificates for the Secrets that the manifests leave out.
 
-// selfSigned are the Secrets made so far. A Secret is made anew only when its hosts change, so
-// that a change of something else is no change of a certificate.
+// selfSigned holds the Secrets made so far. A Secret is made again only when its hosts change.
 type selfSigned struct {
 	made map[string]*corev1.Secret // by namespace/name and hosts
 }
 
-// join adds every Secret that an Ingress names and that is not among the objects. It returns the
-// names of those that it had to make just now.
+// join adds each Secret that an Ingress names and that the objects lack. It returns the names of
+// Secrets that it made in this call.
 func (s *selfSigned) join(objects *ingress.Objects) ([]string, error) {
 	var fresh []string
 	for _, ing := range objects.Ingresses {
@@ -42,7 +33,7 @@ func (s *selfSigned) join(objects *ingress.Objects) ([]string, error) {
 			name := ing.Namespace + "/" + entry.SecretName
 			id := name + " " + strings.Join(hosts, " ")
 			if s.made[id] == nil {
-				secret, err := newSelfSigned(ing.Namespace, entry.SecretName, hosts)
+				secret, err := newSecret(ing.Namespace, entry.SecretName, hosts)
 				if err != nil {
 					return nil, fmt.Errorf("making a certificate for Secret %s: %w", name, err)
 				}
@@ -64,8 +55,8 @@ func hasSecret(objects *ingress.Objects, namespace, name string) bool {
 	})
 }
 
-// secretHosts are the hosts that Ingresses want a Secret for. An entry that lists none stands
-// for all hosts of its Ingress.
+// secretHosts returns the hosts that Ingresses need a Secret for. An entry of spec.tls without
+// hosts stands for all hosts of its Ingress.
 func secretHosts(objects *ingress.Objects, namespace, name string) []string {
 	var hosts []string
 	for _, ing := range objects.Ingresses {
@@ -83,7 +74,7 @@ func secretHosts(objects *ingress.Objects, namespace, name string) []string {
 	return slices.Compact(hosts)
 }
 
-// ruleHosts are the hosts of an Ingress's rules, or a name that says that it has none.
+// ruleHosts returns the hosts of an Ingress's rules, or a placeholder if it has none.
 func ruleHosts(ing *networkingv1.Ingress) []string {
 	var hosts []string
 	for _, rule := range ing.Spec.Rules {
@@ -97,25 +88,9 @@ func ruleHosts(ing *networkingv1.Ingress) []string {
 	return hosts
 }
 
-func newSelfSigned(namespace, name string, hosts []string) (*corev1.Secret, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1),
-		Subject:      pkix.Name{CommonName: "Fairlead demo"},
-		DNSNames:     hosts,
-		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().AddDate(0, 0, 30),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, err
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
+// newSecret returns a Secret with a self-signed certificate for hosts.
+func newSecret(namespace, name string, hosts []string) (*corev1.Secret, error) {
+	made, err := selfsigned.Certificate(hosts...)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +98,8 @@ func newSelfSigned(namespace, name string, hosts []string) (*corev1.Secret, erro
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Type:       corev1.SecretTypeTLS,
 		Data: map[string][]byte{
-			corev1.TLSCertKey:       pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}),
-			corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+			corev1.TLSCertKey:       made.Pair.Chain,
+			corev1.TLSPrivateKeyKey: made.Pair.Key,
 		},
 	}, nil
 }

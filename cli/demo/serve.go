@@ -22,7 +22,7 @@ import (
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
-// A demo is a cloud, pods and certificates on this machine, kept in step with files.
+// A Demo is a cloud, pods and certificates on this machine that follow files.
 type demo struct {
 	cloud   clouds.Local
 	input   source.Input
@@ -32,12 +32,12 @@ type demo struct {
 	pods    backends
 	secrets selfSigned
 
-	seen     map[lb.Key]*lb.Observed // what the cloud has; nil before the first turn
-	programs []program.Program       // what it serves
-	shown    map[string]bool         // the lines for curl that were printed
+	seen     map[lb.Key]*lb.Observed // the load balancers in the cloud; nil before the first turn
+	programs []program.Program       // as they are served
+	shown    map[string]bool         // the command lines for curl that were printed
 }
 
-// New makes a demo on a cloud of this machine.
+// New returns a demo on a cloud of this machine.
 func New(cloud clouds.Local, in source.Input, stdin io.Reader, out io.Writer) *demo {
 	return &demo{
 		cloud: loopback{cloud}, input: in, stdin: stdin, out: out, colour: output.PaletteOf(out),
@@ -45,10 +45,10 @@ func New(cloud clouds.Local, in source.Input, stdin io.Reader, out io.Writer) *d
 	}
 }
 
-// Stop ends the pods.
+// Stop stops the pods.
 func (d *demo) Stop() { d.pods.close() }
 
-// Once serves, visits every route and says how that went.
+// Once serves the files, requests every route and prints the results.
 func (d *demo) Once(ctx context.Context) error {
 	if err := d.turn(ctx); err != nil {
 		return err
@@ -76,8 +76,8 @@ func (d *demo) Once(ctx context.Context) error {
 	return nil
 }
 
-// Serve serves until it is interrupted. A file that cannot be used changes nothing of what is
-// served.
+// Serve serves the files until it is interrupted, and follows their changes. A file with errors
+// changes nothing.
 func (d *demo) Serve(ctx context.Context, complaints io.Writer) error {
 	changes, err := watch(ctx, d.input.Files)
 	if err != nil {
@@ -102,7 +102,7 @@ func (d *demo) turnAndShow(ctx context.Context) error {
 	return d.printVisits()
 }
 
-// turn makes the cloud serve what the files say now.
+// turn makes the cloud serve the files as they are now.
 func (d *demo) turn(ctx context.Context) error {
 	objects, err := d.load(ctx)
 	if err != nil {
@@ -121,7 +121,7 @@ func (d *demo) turn(ctx context.Context) error {
 	return d.settle(ctx, programs)
 }
 
-// printPlans prints each plan, but of the first ones, which create everything, only the size.
+// printPlans prints each plan. It prints only the size of the first plans, which create everything.
 func (d *demo) printPlans(programs []program.Program) error {
 	changed := false
 	for _, p := range programs {
@@ -141,7 +141,7 @@ func (d *demo) printPlans(programs []program.Program) error {
 	return nil
 }
 
-// load reads the files and adds what a cluster would have besides.
+// load reads the files, and adds pods and Secrets as a cluster would have them.
 func (d *demo) load(ctx context.Context) (ingress.Objects, error) {
 	objects, err := manifests.Load(d.input.Files, d.stdin)
 	if err != nil {
@@ -157,7 +157,7 @@ func (d *demo) load(ctx context.Context) (ingress.Objects, error) {
 	return objects, d.pods.join(ctx, &objects)
 }
 
-// settle carries out the plans of all load balancers and remembers what is there then.
+// settle applies the plans of all load balancers, and stores the load balancers that exist then.
 func (d *demo) settle(ctx context.Context, programs []program.Program) error {
 	seen := map[lb.Key]*lb.Observed{}
 	kept := []program.Program{}
@@ -173,8 +173,8 @@ func (d *demo) settle(ctx context.Context, programs []program.Program) error {
 	return errors.Join(errs...)
 }
 
-// apply carries out a plan. Where the cloud is not ready for a step it observes, plans and goes
-// on until nothing is left.
+// apply applies a plan. Where the cloud is not ready for a step, it observes, plans and continues
+// until no step is left.
 func (d *demo) apply(ctx context.Context, p program.Program) (*lb.Observed, error) {
 	const pause = 50 * time.Millisecond
 	for {
@@ -198,7 +198,7 @@ func (d *demo) apply(ctx context.Context, p program.Program) (*lb.Observed, erro
 	}
 }
 
-// setTargets brings groups up to date that were registered by an earlier plan.
+// setTargets updates the target groups that an earlier plan registered.
 func (d *demo) setTargets(ctx context.Context, p program.Program) error {
 	for _, g := range p.LoadBalancer.TargetGroups {
 		if err := d.cloud.SetTargets(ctx, p.Plan.Key, g.ID, g.Targets); err != nil {
@@ -208,7 +208,7 @@ func (d *demo) setTargets(ctx context.Context, p program.Program) error {
 	return nil
 }
 
-// visits are requests for everything that is served.
+// visits returns requests for everything that is served.
 func (d *demo) visits() ([]visit, error) {
 	var all []visit
 	for _, p := range d.programs {
@@ -221,7 +221,7 @@ func (d *demo) visits() ([]visit, error) {
 	return all, nil
 }
 
-// printVisits prints the table of routes, with a line to paste for each. It leaves out what was
+// printVisits prints the table of routes, each with a command line for curl. It leaves out those
 // printed before.
 func (d *demo) printVisits() error {
 	visits, err := d.visits()

@@ -20,20 +20,18 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds a request for every route, as a line to paste into a shell and as one that the
-// demo sends itself.
+// This file finds a request for every route. The demo prints it as a command line, and sends it.
 
-// A visit is a request that reaches one route, or one default, of a load balancer that listens
-// on this machine.
+// A visit is a request that reaches one route, or one default, of a load balancer on this machine.
 type visit struct {
 	answer.Explanation
 	answer.Question
 	port    int32  // of the listener
-	address string // where the listener is really reached
-	empty   bool   // a Service that answers has no targets, so that the load balancer says 503
+	address string // of the listener on this machine
+	empty   bool   // a Service that answers has no targets, so that the load balancer answers 503
 }
 
-// visits are requests for everything that the load balancer answers.
+// visitsOf returns requests for everything that the load balancer answers.
 func visitsOf(p program.Program, seen *lb.Observed) ([]visit, error) {
 	var all []visit
 	for _, listener := range seen.Listeners {
@@ -54,7 +52,7 @@ func visitsOf(p program.Program, seen *lb.Observed) ([]visit, error) {
 	return all, nil
 }
 
-// visit is one request, with its answer foretold.
+// visitOf returns one request with its expected answer.
 func visitOf(p program.Program, seen *lb.Observed, listener lb.ObservedListener, host, path string) (visit, error) {
 	authority := host
 	if usual := map[string]int32{"HTTP": 80, "HTTPS": 443}[listener.Protocol]; listener.Port != usual {
@@ -76,7 +74,7 @@ func visitOf(p program.Program, seen *lb.Observed, listener lb.ObservedListener,
 	return v, nil
 }
 
-// reachedAt is where a port of a load balancer is reached.
+// reachedAt returns the address on this machine of a port of a load balancer.
 func reachedAt(a lb.Address, port int32) string {
 	host := a.Hostname
 	if len(a.IPs) > 0 {
@@ -88,7 +86,8 @@ func reachedAt(a lb.Address, port int32) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// hostOf is a host name that a level decides for: the first that no more specific level takes.
+// hostOf returns a host name that the level answers for: the first that no more specific level
+// answers for.
 func hostOf(p program.Program, port int32, level *routing.Level) (string, bool) {
 	if level.Host != routing.Any && !level.Host.Wildcard() {
 		return string(level.Host), true
@@ -105,8 +104,8 @@ func hostOf(p program.Program, port int32, level *routing.Level) (string, bool) 
 	return "", false
 }
 
-// pathsOf are paths that reach each route of a level, and one that misses them all if there is
-// such a path.
+// pathsOf returns paths that reach each route of a level, and one that misses all of them if there
+// is such a path.
 func pathsOf(table *routing.Table, level *routing.Level) []string {
 	routes, _ := level.Reach()
 	var paths []string
@@ -121,13 +120,13 @@ func pathsOf(table *routing.Table, level *routing.Level) []string {
 	return slices.Compact(paths)
 }
 
-// curl is the visit as a command line. The URL stays what it is in production: only the
-// connection is made to this machine.
+// curl returns the request as a command line. The URL is the one of production: only the connection
+// is made to this machine.
 func (v visit) curl() string {
 	words := []string{"curl"}
 	switch {
 	case v.Outcome.Kind != "service":
-		words = append(words, "-si") // what is worth seeing is in the head
+		words = append(words, "-si") // the interesting part is in the headers
 	default:
 		words = append(words, "-s")
 	}
@@ -140,20 +139,20 @@ func (v visit) curl() string {
 	return strings.Join(append(words, "--connect-to", "::"+v.address, printable.Shell(v.URL)), " ")
 }
 
-// behindProxy says that curl would not connect to this machine by itself.
+// behindProxy reports whether curl would use a proxy.
 func behindProxy() bool {
 	return slices.ContainsFunc([]string{"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}, func(name string) bool {
 		return os.Getenv(name) != ""
 	})
 }
 
-// send makes the request and returns what was wrong with the answer.
+// send sends the request and returns the error in the answer.
 func (v visit) send(ctx context.Context, pods *backends) error {
 	request, err := http.NewRequestWithContext(ctx, v.Request.Method, v.Scheme+"://"+v.Request.Host, nil)
 	if err != nil {
 		return fmt.Errorf("making the request: %w", err)
 	}
-	// Opaque is sent as it is, whereas a path would be encoded once more.
+	// Opaque is sent as it is. A path would be encoded once more.
 	request.URL = &url.URL{Scheme: v.Scheme, Host: v.Request.Host, Opaque: v.Request.Path, RawQuery: v.Query}
 	response, err := v.transport().RoundTrip(request)
 	if err != nil {
@@ -163,7 +162,7 @@ func (v visit) send(ctx context.Context, pods *backends) error {
 	return v.judge(response, pods)
 }
 
-// transport connects to this machine whatever the URL says, and trusts whoever answers there.
+// transport connects to this machine whatever the URL is, and trusts every certificate.
 func (v visit) transport() *http.Transport {
 	return &http.Transport{
 		DisableKeepAlives: true,
@@ -177,8 +176,8 @@ func (v visit) transport() *http.Transport {
 	}
 }
 
-// judge compares an answer with what was foretold. Of a Service whose pods are not the demo's own
-// it can only be seen that something answers.
+// judge compares the answer with the expected one. If the pods are not the demo's own, any answer
+// is accepted.
 func (v visit) judge(response *http.Response, pods *backends) error {
 	switch v.Outcome.Kind {
 	case "fixed":
@@ -208,7 +207,7 @@ func (v visit) judge(response *http.Response, pods *backends) error {
 	return differ("service", said.Service, v.Outcome.Service)
 }
 
-// foretold is the answer in a few words.
+// foretold returns the expected answer in a few words.
 func (v visit) foretold() string {
 	if v.empty {
 		return v.Outcome.String() + ", with 503 where there are no targets"

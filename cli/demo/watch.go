@@ -12,11 +12,12 @@ import (
 	"fairlead.dev/fairlead/cli/manifests"
 )
 
-// calm is how long files must rest before they are read: editors and git write several at once.
+// calm is the time without changes after which files are read: editors and git write several at
+// once.
 const calm = 150 * time.Millisecond
 
-// watch sends once after each burst of changes to the files that load would read, until the
-// context ends; then it closes the channel.
+// watch sends once after each burst of changes to the manifests in the paths, and closes the
+// channel when the context ends.
 func watch(ctx context.Context, paths []string) (<-chan struct{}, error) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -24,7 +25,7 @@ func watch(ctx context.Context, paths []string) (<-chan struct{}, error) {
 	}
 	for _, path := range paths {
 		if err := watcher.Add(watchedDirectory(path)); err != nil {
-			_ = watcher.Close() // the error that matters is the first
+			_ = watcher.Close() // the first error is returned
 			return nil, fmt.Errorf("%s: watching: %w", path, err)
 		}
 	}
@@ -37,8 +38,8 @@ func watch(ctx context.Context, paths []string) (<-chan struct{}, error) {
 	return changes, nil
 }
 
-// watchedDirectory is where changes of a path are seen. A file is seen from its directory,
-// because most editors replace it.
+// watchedDirectory returns the directory to watch for a path. A file is watched through its
+// directory: most editors replace the file.
 func watchedDirectory(path string) string {
 	if info, err := os.Stat(path); err == nil && !info.IsDir() {
 		return filepath.Dir(path)
@@ -57,7 +58,7 @@ func forward(ctx context.Context, watcher *fsnotify.Watcher, changes chan<- stru
 				rest = time.After(calm)
 			}
 		case lost := <-watcher.Errors:
-			if lost != nil { // of events, so something may have changed
+			if lost != nil { // events were lost, so that something may have changed
 				rest = time.After(calm)
 			}
 		case <-rest:

@@ -16,20 +16,19 @@ import (
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
-// This file drives the compiler over a set of objects: everything that a command prints is made
-// of what it returns.
+// This file drives the compiler over a set of objects.
 
-// A program is one load balancer on its way from objects to steps.
+// A Program is one load balancer with its compiled rules and its plan.
 type Program struct {
 	model.Built
 	Capabilities lb.Capabilities
 	Plan         plan.Plan
-	After        *lb.Observed // what is there once the plan has run
+	After        *lb.Observed // the load balancer after the plan
 
-	matchers map[int32]*lb.Matcher // by port, each made when it is first asked
+	matchers map[int32]*lb.Matcher // by port, each made when it is first used
 }
 
-// Matcher answers requests as the rules on a port do.
+// Matcher returns a matcher that answers requests as the rules on a port do.
 func (p Program) Matcher(l *lb.ObservedListener) *lb.Matcher {
 	if p.matchers[l.Port] == nil {
 		p.matchers[l.Port] = lb.NewMatcher(l.Plain(), p.Capabilities.Dialect)
@@ -37,8 +36,8 @@ func (p Program) Matcher(l *lb.ObservedListener) *lb.Matcher {
 	return p.matchers[l.Port]
 }
 
-// CompileAll compiles all objects and plans from what was seen. Load balancers that were seen and
-// that nobody asks for any more come last, to be deleted.
+// CompileAll compiles all objects, and plans from the load balancers that were seen. Those that no
+// Ingress asks for any more come last, to be deleted.
 func CompileAll(ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.Options, seen map[lb.Key]*lb.Observed) ([]Program, []diag.Diagnostic, error) {
 	snapshots, diagnostics := ingress.Split(objects, options)
 	diagnostics = append(diagnostics, ingress.LeftAlone(objects, options, snapshots)...)
@@ -64,7 +63,7 @@ func CompileAll(ctx context.Context, cloud clouds.Offline, objects ingress.Objec
 	return programs, diag.Sort(diagnostics), nil
 }
 
-// Compile takes one load balancer from its snapshot to its plan.
+// Compile compiles one snapshot, and plans from the load balancer that was seen.
 func Compile(ctx context.Context, cloud clouds.Offline, s ingress.Snapshot, seen *lb.Observed) (Program, error) {
 	if seen == nil {
 		seen = &lb.Observed{Key: s.Key}
@@ -89,8 +88,8 @@ func Compile(ctx context.Context, cloud clouds.Offline, s ingress.Snapshot, seen
 	return p, nil
 }
 
-// classOf is the class of a load balancer that nobody asks for any more. Of one that is missing
-// there is what is remembered of it, and else only the name, in the key.
+// classOf returns the class of a load balancer that no Ingress asks for any more. If the class is
+// gone, it is the remembered one, or else only its name, from the key.
 func classOf(key lb.Key, objects ingress.Objects, options ingress.Options) ingress.Class {
 	if class := ingress.FindClass(objects, options, key.Class()); class != nil {
 		return *class
@@ -102,7 +101,7 @@ func classOf(key lb.Key, objects ingress.Objects, options ingress.Options) ingre
 	return out
 }
 
-// remove plans the end of a load balancer, unless its class protects it.
+// remove plans the deletion of a load balancer, unless its class protects it.
 func remove(cloud clouds.Offline, class ingress.Class, seen *lb.Observed) Program {
 	s := ingress.Snapshot{Key: seen.Key, Class: class}
 	p := Program{Capabilities: cloud.Capabilities(model.ClassOf(s))}

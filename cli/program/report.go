@@ -7,8 +7,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is the JSON that plan prints. It is a contract with other programs: keys may be
-// added, none may change. Lists are never null.
+// This file is the JSON that plan prints. Other programs rely on it: keys may be added, and none
+// may change. Lists are never null.
 
 type planReport struct {
 	LoadBalancers []loadBalancerReport `json:"loadBalancers"`
@@ -16,7 +16,7 @@ type planReport struct {
 	Diagnostics   []diag.Diagnostic    `json:"diagnostics"`
 }
 
-// loadBalancerReport is a load balancer as it is after the plan.
+// loadBalancerReport is a load balancer after the plan.
 type loadBalancerReport struct {
 	Key          lb.Key              `json:"key"`
 	Capabilities capabilitiesReport  `json:"capabilities"`
@@ -24,10 +24,10 @@ type loadBalancerReport struct {
 	TargetGroups []targetGroupReport `json:"targetGroups"`
 }
 
-// capabilitiesReport says how the values of conditions are read.
+// capabilitiesReport says how to read the values of conditions.
 type capabilitiesReport struct {
 	Name string `json:"name"`
-	// HostStar is what a star in a host value stands for: one label, or any text.
+	// HostStar is the meaning of a star in a host: one label, or any text.
 	HostStar string `json:"hostStar"`
 }
 
@@ -70,7 +70,7 @@ type stepReport struct {
 	plan.Printed
 }
 
-// Report gathers what plan prints. A load balancer that the plan ends is only in its steps.
+// Report returns the JSON of plans. A load balancer that its plan deletes appears only in steps.
 func Report(programs []Program, diagnostics []diag.Diagnostic) planReport {
 	r := planReport{
 		LoadBalancers: []loadBalancerReport{},
@@ -121,7 +121,7 @@ func reportConditions(all []lb.Condition) []conditionReport {
 	return r
 }
 
-// reportAction leaves out the parts of a redirect: its location says the same.
+// reportAction leaves out the parts of a redirect. Its location has them all.
 func reportAction(a lb.Action) lb.Action {
 	a.Redirect = nil
 	if a.Kind == "forward" {

@@ -17,11 +17,11 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// looksEvery is how long what was read is believed.
+// looksEvery is the time after which files are read again.
 const looksEvery = time.Second
 
-// A rotating value is read from files, and is another one when these change. While it cannot be
-// read it stays what it was: a pair of files may be seen in the middle of being replaced.
+// A Value is read from files, and again when these change. While they cannot be read, it stays as
+// it was: two files may be replaced one after the other.
 type rotating[T any] struct {
 	logger logr.Logger
 	files  []string
@@ -31,21 +31,21 @@ type rotating[T any] struct {
 	looked time.Time
 	texts  [][]byte
 	value  T
-	wrong  string // what was said last of why it cannot be read
+	wrong  string // the error that was logged last
 }
 
 func Files[T any](logger logr.Logger, parse func(texts [][]byte) (T, error), files ...string) *rotating[T] {
 	return &rotating[T]{logger: logger, files: files, parse: parse}
 }
 
-// Read reads the value. It has to be there.
+// Read reads the value for the first time. It has to be there.
 func (r *rotating[T]) Read() (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.value, r.read()
 }
 
-// Current is the value as the files have it, or had it when they could last be read.
+// Current returns the value in the files, or the last one that could be read.
 func (r *rotating[T]) Current() T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,7 +84,7 @@ func (r *rotating[T]) read() error {
 	return nil
 }
 
-// Token is the bearer token of a file.
+// Token reads a bearer token.
 func Token(text []byte) (string, error) {
 	token := strings.TrimSpace(string(text))
 	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
@@ -93,7 +93,7 @@ func Token(text []byte) (string, error) {
 	return token, nil
 }
 
-// TLS is made of a certificate, its key and, if they are given, the authorities of clients.
+// TLS reads a certificate, its key and, if they are given, the CA certificates of clients.
 func TLS(texts [][]byte) (*tls.Config, error) {
 	pair, err := tls.X509KeyPair(texts[0], texts[1])
 	if err != nil {

@@ -21,11 +21,10 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file reads what is really there: the objects of a cluster, and the load balancers of a
-// cloud.
+// This file reads objects from a cluster, and load balancers from a cloud.
 
-// Observe are the load balancers of a cloud: those that objects ask for, and those that it has
-// besides.
+// Observe returns the load balancers of a cloud: those that objects ask for, and all others of this
+// installation.
 func Observe(ctx context.Context, cloud providers.Provider, objects ingress.Objects, options ingress.Options) (map[lb.Key]*lb.Observed, error) {
 	keys, err := cloud.List(ctx)
 	if err != nil {
@@ -45,8 +44,8 @@ func Observe(ctx context.Context, cloud providers.Provider, objects ingress.Obje
 	return seen, nil
 }
 
-// clusterObjects are those of the cluster that Ingresses are compiled from, and what its operator
-// remembers of load balancers. Of Secrets, they are those that stand beside an Ingress.
+// FromCluster reads the objects that are compiled, and the operator's records of load balancers. It
+// reads Secrets only in namespaces with Ingresses.
 func clusterObjects(ctx context.Context, h access.Cluster) (ingress.Objects, error) {
 	var out ingress.Objects
 	cluster, err := h.Client()
@@ -58,7 +57,7 @@ func clusterObjects(ctx context.Context, h access.Cluster) (ingress.Objects, err
 		switch {
 		case !k.Namespaced:
 			in = []string{metav1.NamespaceAll}
-		case k.Name == "Secret": // Ingresses are read before
+		case k.Name == "Secret": // Ingresses are read first
 			in = nil
 			for _, ing := range out.Ingresses {
 				if !slices.Contains(in, ing.Namespace) {
@@ -79,7 +78,7 @@ func clusterObjects(ctx context.Context, h access.Cluster) (ingress.Objects, err
 	return out, nil
 }
 
-// read adds the objects of a kind. A cluster need not have our own kinds.
+// read adds the objects of a kind. Our own CRDs may be missing.
 func read(ctx context.Context, cluster client.Reader, k manifests.Kind, namespace string, o *ingress.Objects) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.FromAPIVersionAndKind(k.APIVersion, k.Name+"List"))

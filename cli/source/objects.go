@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// Input are the flags of the commands that compile files.
+// Input holds the flags that name the objects and the providers.
 type Input struct {
 	Files        []string
 	ClassName    string
@@ -25,7 +25,7 @@ type Input struct {
 	Provider     selection.Selection
 }
 
-// ManifestFlags say which Ingresses are meant.
+// ManifestFlags adds the flags that say which Ingresses to compile.
 func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&in.Files, "filename", "f", files, "`FILE` or directory with manifests, - for standard input; can be repeated")
@@ -37,14 +37,14 @@ func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 	flagvalue.Must(cmd.MarkFlagFilename("filename", "yaml", "yml", "json"))
 }
 
-// ProviderFlag says which providers to compile for.
+// ProviderFlag adds the flags that say which providers to compile for.
 func (in *Input) ProviderFlag(cmd *cobra.Command, with selection.Clouds) {
 	in.Provider.Flags(cmd.Flags(), with, selection.Compiles, "to compile for")
 	flagvalue.Complete(cmd, "provider", with.Names(selection.Compiles)...)
 }
 
-// Options are the operator-wide choices that the flags stand for. Files without any class of ours
-// are those of an author, who relies on the class that Fairlead ships.
+// Options returns the options of the compiler. Files without any class of Fairlead are compiled as
+// if the default class existed.
 func (in *Input) Options(objects ingress.Objects) ingress.Options {
 	options := ingress.Options{WithoutClass: in.withoutClass, Literal: in.literal, AssumeClass: in.ClassName, Providers: in.Provider.Names}
 	if options.AssumeClass == flagvalue.NoName {
@@ -60,7 +60,7 @@ func (in *Input) Options(objects ingress.Objects) ingress.Options {
 	return options
 }
 
-// RequireFiles checks that files are given, unless the cluster is asked.
+// RequireFiles returns an error if no files are given, unless the cluster is read.
 func (in *Input) RequireFiles(live bool) error {
 	if len(in.Files) == 0 && !live {
 		return errors.New("which Ingresses? --filename names manifests, --live stands for those of the cluster")
@@ -68,7 +68,7 @@ func (in *Input) RequireFiles(live bool) error {
 	return nil
 }
 
-// Objects are what the files hold or, where none are given, the cluster.
+// Objects reads the files or, if none are given, the cluster.
 func (in *Input) Objects(cmd *cobra.Command, cluster access.Cluster) (ingress.Objects, ingress.Options, error) {
 	if len(in.Files) > 0 {
 		objects, err := manifests.Load(in.Files, cmd.InOrStdin())
@@ -76,6 +76,6 @@ func (in *Input) Objects(cmd *cobra.Command, cluster access.Cluster) (ingress.Ob
 	}
 	objects, err := clusterObjects(cmd.Context(), cluster)
 	options := in.Options(objects)
-	options.AssumeClass = "" // a cluster knows its classes
+	options.AssumeClass = "" // a cluster has its classes
 	return objects, options, err
 }

@@ -13,16 +13,17 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file reads what a cloud is said to have: the state file of the fake, or one like it.
+// This file reads the state of load balancers from a file: the state file of the fake provider, or
+// one like it.
 
-// ReadObserved reads load balancers by key. Without a file nothing exists yet.
+// ReadObserved reads load balancers by key. Without a file there are none.
 func ReadObserved(file string) (map[lb.Key]*lb.Observed, error) {
 	if file == "" {
 		return nil, nil
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, errors.Unwrap(err)) // without the path, which stands before it
+		return nil, fmt.Errorf("%s: %w", file, errors.Unwrap(err)) // without the path, which is printed already
 	}
 	var seen map[lb.Key]*lb.Observed
 	if err := json.Unmarshal(text, &seen); err != nil {
@@ -37,7 +38,7 @@ func ReadObserved(file string) (map[lb.Key]*lb.Observed, error) {
 	return seen, nil
 }
 
-// order puts lists into the order that Observed promises, whoever wrote the file.
+// order sorts lists as Observed requires, whatever order the file has.
 func order(o *lb.Observed) {
 	slices.SortFunc(o.Listeners, func(a, b lb.ObservedListener) int { return int(a.Port - b.Port) })
 	for i := range o.Listeners {
@@ -47,7 +48,7 @@ func order(o *lb.Observed) {
 	slices.SortFunc(o.Certificates, func(a, b lb.ObservedCertificate) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// stateProblem says where reading a state stopped and why.
+// stateProblem returns where reading stopped, and why.
 func stateProblem(text []byte, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
