@@ -43,7 +43,7 @@ var rooms = map[string]room{
 	"model/routing":         {24, 7},
 	"model/settings":        {15, 5},
 	"providers/aws":         {56, 34},
-	"providers/fake":        {22, 17},
+	"providers/fake":        {10, 5},
 	"providers/probe":       {8, 8},
 	"providers/remote":      {9, 5},
 }

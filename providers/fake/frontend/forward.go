@@ -1,4 +1,4 @@
-package fake
+package frontend
 
 import (
 	"context"
@@ -15,19 +15,20 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/fake/targetgroup"
 )
 
-// This file passes requests on to targets.
+// This file forwards requests to targets.
 
-// Shares take turns among the target groups of each rule, by weight.
+// shares takes turns among the target groups of each rule, by weight.
 type shares struct {
 	mu     sync.Mutex
 	credit map[int][]int32 // by rule: what each group is owed
 }
 
-// next is the target group whose turn it is: each is credited its weight, and the one that is owed
-// most pays for all. That gives every group its share and spreads it evenly. It is empty where all
-// weights are zero.
+// next returns the target group whose turn it is: each group is credited its weight, and the one
+// with the most credit pays the total. This spreads the shares evenly. It is empty if all weights
+// are zero.
 func (s *shares) next(rule int, targets []lb.Weighted) lb.GroupID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,32 +55,33 @@ func (s *shares) next(rule int, targets []lb.Weighted) lb.GroupID {
 	return targets[most].Group
 }
 
-// forward passes a request on to a member of a pool, with its host, path and headers as they are
-// and the headers besides that say whom it comes from.
-func (s *service) forward(w http.ResponseWriter, r *http.Request, p *pool) {
+// forward forwards a request to a member of a target group. Host, path and headers stay as they
+// are; headers about the client are added.
+func (s *Service) forward(w http.ResponseWriter, r *http.Request, p *targetgroup.Group) {
 	if p == nil {
 		fixed(w, lb.Action{Status: http.StatusServiceUnavailable})
 		return
 	}
-	// A target may answer while the body is still under way. Without this, HTTP/1.1 would lose some.
+	// A target may answer before the body has been sent. Without full duplex, HTTP/1.1 would lose a
+	// part of the body.
 	if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
 		unanswered(w, r, err)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	to := &errand{pool: p, cancel: cancel}
-	defer to.finish()
+	to := &targetgroup.Errand{Group: p, Cancel: cancel}
+	defer to.Finish()
 	proxy := httputil.ReverseProxy{
 		Transport:      to,
-		FlushInterval:  -1, // streams pass as they come
+		FlushInterval:  -1, // streams are not buffered
 		BufferPool:     &buffers,
 		ErrorLog:       quiet,
 		ErrorHandler:   unanswered,
 		ModifyResponse: brand,
 		Rewrite: func(pr *httputil.ProxyRequest) {
-			pr.Out.URL.Scheme = p.scheme
-			pr.Out.Trailer = pr.In.Trailer // which is filled in once the body has passed
+			pr.Out.URL.Scheme = p.Scheme
+			pr.Out.Trailer = pr.In.Trailer // is filled in after the body
 			keepTarget(pr.Out.URL, pr.In)
 			s.announce(pr)
 		},
@@ -87,7 +89,7 @@ func (s *service) forward(w http.ResponseWriter, r *http.Request, p *pool) {
 	proxy.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// rewritten is a request as a rule changes it for the target.
+// rewritten returns a request as a rule rewrites it for the target.
 func rewritten(r *http.Request, by routing.Rewrite) *http.Request {
 	url := rawPath(r)
 	if r.URL.RawQuery != "" {
@@ -102,10 +104,10 @@ func rewritten(r *http.Request, by routing.Rewrite) *http.Request {
 	return out
 }
 
-// quiet is for complaints about clients and targets that break off.
+// quiet drops the log of clients and targets that close connections.
 var quiet = log.New(io.Discard, "", 0)
 
-// Buffers are used again for the next body.
+// bufferPool reuses the buffers of bodies.
 type bufferPool struct{ sync.Pool }
 
 var buffers = bufferPool{sync.Pool{New: func() any { return new([32 << 10]byte) }}}
@@ -114,7 +116,7 @@ func (b *bufferPool) Get() []byte { return b.Pool.Get().(*[32 << 10]byte)[:] }
 
 func (b *bufferPool) Put(buffer []byte) { b.Pool.Put((*[32 << 10]byte)(buffer)) }
 
-// keepTarget makes an outgoing URL spell its path and query as they were sent.
+// keepTarget makes an outgoing URL spell the path and the query as the client sent them.
 func keepTarget(out *url.URL, in *http.Request) {
 	out.RawQuery = in.URL.RawQuery
 	if path := rawPath(in); path != out.EscapedPath() && !strings.HasPrefix(path, "//") {
@@ -122,9 +124,9 @@ func keepTarget(out *url.URL, in *http.Request) {
 	}
 }
 
-// announce adds the headers that tell a target whom a request comes from. A client's own
-// X-Forwarded-For is added to; the others it cannot set.
-func (s *service) announce(pr *httputil.ProxyRequest) {
+// announce adds the headers X-Forwarded-*. It appends to the client's own X-Forwarded-For, and
+// replaces the others.
+func (s *Service) announce(pr *httputil.ProxyRequest) {
 	client, _, err := net.SplitHostPort(pr.In.RemoteAddr)
 	if err != nil {
 		client = pr.In.RemoteAddr
@@ -132,20 +134,20 @@ func (s *service) announce(pr *httputil.ProxyRequest) {
 	before := pr.In.Header.Values("X-Forwarded-For")
 	pr.Out.Header.Set("X-Forwarded-For", strings.Join(append(before[:len(before):len(before)], client), ", "))
 	pr.Out.Header.Set("X-Forwarded-Proto", scheme(pr.In))
-	pr.Out.Header.Set("X-Forwarded-Port", strconv.Itoa(int(s.listener.Port)))
+	pr.Out.Header.Set("X-Forwarded-Port", strconv.Itoa(int(s.Listener.Port)))
 }
 
-// brand leaves the Server header to the load balancer.
+// brand sets the Server header of a target's answer.
 func brand(r *http.Response) error {
 	r.Header.Set("Server", serverName)
 	return nil
 }
 
-// unanswered answers for a target that does not.
+// unanswered answers if no target does.
 func unanswered(w http.ResponseWriter, _ *http.Request, err error) {
 	var timeout net.Error
 	switch {
-	case errors.Is(err, errNobody):
+	case errors.Is(err, targetgroup.ErrNobody):
 		fixed(w, lb.Action{Status: http.StatusServiceUnavailable})
 	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout():
 		fixed(w, lb.Action{Status: http.StatusGatewayTimeout})

@@ -1,4 +1,4 @@
-package fake
+package targetgroup
 
 import (
 	"cmp"
@@ -9,12 +9,13 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds out which targets can serve.
+// This file checks the health of targets.
 
 const (
 	stateInitial   = "initial"
@@ -23,8 +24,25 @@ const (
 	stateDraining  = "draining"
 )
 
+// Options configure the checks of a group and the departure of its members.
+type Options struct {
+	Every   time.Duration // between health checks; zero stands for the interval in the settings
+	WarmUp  time.Duration // before a new member is checked, or receives requests
+	Drain   time.Duration // that requests to a member may take after it has left
+	Checked bool          // whether members are checked; otherwise they are healthy
+	Here    bool          // whether this process checks them
+	Changed *atomic.Bool  // set when the health of a member changes
+}
+
+// A checker checks the members of a target group.
+type checker struct {
+	Scheme, version string // of requests to the targets
+	Settings        atomic.Pointer[routing.HealthCheck]
+	Options
+}
+
 // watch checks a member until it leaves.
-func (p *pool) watch(ctx context.Context, m *member) {
+func (p *checker) watch(ctx context.Context, m *member) {
 	select {
 	case <-ctx.Done():
 		return
@@ -32,7 +50,7 @@ func (p *pool) watch(ctx context.Context, m *member) {
 	}
 	var streak int // of checks with one result: passed above zero, failed below
 	for {
-		settings := *p.settings.Load()
+		settings := *p.Settings.Load()
 		passed := p.ask(ctx, m, settings) == nil
 		if ctx.Err() != nil {
 			return
@@ -40,12 +58,12 @@ func (p *pool) watch(ctx context.Context, m *member) {
 		streak = extend(streak, passed)
 		if next := nextState(m.state(), streak, settings); next != m.state() {
 			m.health.Store(next)
-			p.changed.Store(true)
+			p.Changed.Store(true)
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(cmp.Or(p.every, seconds(settings.IntervalSeconds, 15))):
+		case <-time.After(cmp.Or(p.Every, seconds(settings.IntervalSeconds, 15))):
 		}
 	}
 }
@@ -58,8 +76,8 @@ func extend(streak int, passed bool) int {
 	return min(streak, 0) - 1
 }
 
-// nextState is a member's state after a streak of equal results. The first success makes a new
-// member healthy; later both directions take as many as the settings say.
+// nextState returns a member's state after a streak of equal results. The first success makes a new
+// member healthy; after that both directions take as many results as the settings ask for.
 func nextState(state string, streak int, h routing.HealthCheck) string {
 	switch {
 	case streak > 0 && (state == stateInitial || streak >= cmp.Or(h.HealthyThreshold, 2)):
@@ -70,9 +88,9 @@ func nextState(state string, streak int, h routing.HealthCheck) string {
 	return state
 }
 
-// ask asks a target once: over HTTP where the settings name a path or that protocol, else by
+// ask checks a target once: over HTTP if the settings name a path or that protocol, else by
 // connecting.
-func (p *pool) ask(ctx context.Context, m *member, h routing.HealthCheck) error {
+func (p *checker) ask(ctx context.Context, m *member, h routing.HealthCheck) error {
 	ctx, cancel := context.WithTimeout(ctx, seconds(h.TimeoutSeconds, 5))
 	defer cancel()
 	port := h.Port
@@ -87,18 +105,18 @@ func (p *pool) ask(ctx context.Context, m *member, h routing.HealthCheck) error 
 		}
 		return conn.Close()
 	}
-	at := strings.ToLower(cmp.Or(h.Protocol, p.scheme)) + "://" + address + cmp.Or(h.Path, "/")
+	at := strings.ToLower(cmp.Or(h.Protocol, p.Scheme)) + "://" + address + cmp.Or(h.Path, "/")
 	if p.version == "GRPC" {
 		return call(ctx, m.transport, at, cmp.Or(h.SuccessCodes, "12"))
 	}
 	return get(ctx, m.transport, at, cmp.Or(h.SuccessCodes, "200"))
 }
 
-// call calls a gRPC method without a message. The answer's status is in its trailer, or in the
-// header of one that is nothing else.
+// call calls a gRPC method without a message. The status is in the trailer, or in the header of a
+// response that has only a header.
 func call(ctx context.Context, transport *http.Transport, at, success string) error {
 	header := http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}
-	return ask(ctx, transport, http.MethodPost, at, header, func(response *http.Response) error {
+	return send(ctx, transport, http.MethodPost, at, header, func(response *http.Response) error {
 		code := cmp.Or(response.Trailer.Get("Grpc-Status"), response.Header.Get("Grpc-Status"))
 		if n, err := strconv.Atoi(code); err != nil || !succeeds(n, success) {
 			return fmt.Errorf("gRPC status %q is not in %s", code, success)
@@ -108,7 +126,7 @@ func call(ctx context.Context, transport *http.Transport, at, success string) er
 }
 
 func get(ctx context.Context, transport *http.Transport, at, success string) error {
-	return ask(ctx, transport, http.MethodGet, at, http.Header{}, func(response *http.Response) error {
+	return send(ctx, transport, http.MethodGet, at, http.Header{}, func(response *http.Response) error {
 		if !succeeds(response.StatusCode, success) {
 			return fmt.Errorf("status %d is not in %s", response.StatusCode, success)
 		}
@@ -116,8 +134,8 @@ func get(ctx context.Context, transport *http.Transport, at, success string) err
 	})
 }
 
-// ask sends a request without a body, and has its answer judged once that has come to its end.
-func ask(ctx context.Context, transport *http.Transport, method, at string, header http.Header, judge func(*http.Response) error) error {
+// send sends a request without a body, and judges the response after its end.
+func send(ctx context.Context, transport *http.Transport, method, at string, header http.Header, judge func(*http.Response) error) error {
 	request, err := http.NewRequestWithContext(ctx, method, at, nil)
 	if err != nil {
 		return err
@@ -151,5 +169,5 @@ func succeeds(status int, codes string) bool {
 	return false
 }
 
-// seconds is a number of seconds, or a default where there is none.
+// seconds returns a number of seconds, or a default for zero.
 func seconds(n, fallback int) time.Duration { return time.Duration(cmp.Or(n, fallback)) * time.Second }

@@ -1,6 +1,6 @@
 //go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
 
-package fake
+package statefile
 
 import (
 	"errors"
@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// This file is locks that end with the process that holds them, however it ends.
+// This file locks files. A lock ends with the process that holds it, however that ends.
 
-// lockFile waits for a lock: one of its own, or one that it shares with others who only read.
+// lockFile waits for a lock: an exclusive one, or one that it shares with other readers.
 func lockFile(f *os.File, own bool) error {
 	how := syscall.LOCK_SH
 	if own {
@@ -19,8 +19,8 @@ func lockFile(f *os.File, own bool) error {
 	return flock(f, how)
 }
 
-// tryLockFile takes a lock of its own if nobody has it.
-func tryLockFile(f *os.File) (bool, error) {
+// TryLockFile takes an exclusive lock if it is free.
+func TryLockFile(f *os.File) (bool, error) {
 	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil

@@ -1,4 +1,4 @@
-package fake
+package targetgroup
 
 import (
 	"errors"
@@ -8,22 +8,23 @@ import (
 	"sync/atomic"
 )
 
-// This file is bodies of requests that can be sent again.
+// This file holds bodies of requests, so that they can be sent again.
 
-// maxHeld is how much of a body is kept in case that it has to be sent again.
+// maxHeld is the largest part of a body that is held.
 const maxHeld = 64 << 10
 
-// A heldBody is the body of a request, which may be read from its beginning as long as it is whole.
+// A heldBody is the body of a request. It can be read from its beginning while all that was read of
+// it is held.
 type heldBody struct {
 	whole atomic.Bool
 
 	mu     sync.Mutex
 	source io.Reader
-	kept   []byte // what was read of the source, while it is whole
+	kept   []byte // all that was read of the source, while whole is true
 	end    error  // of the source, once it is there
 }
 
-// hold holds the body of a request. It is nil where there is none.
+// hold holds the body of a request. It returns nil if there is none.
 func hold(r *http.Request) *heldBody {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
@@ -33,17 +34,17 @@ func hold(r *http.Request) *heldBody {
 	return b
 }
 
-// again reports whether the body can be read once more.
+// again reports whether the body can be read from its beginning.
 func (b *heldBody) again() bool { return b == nil || b.whole.Load() }
 
-// release keeps no more than is read from now on: whoever reads has an answer.
+// release stops holding the body: the request has been answered.
 func (b *heldBody) release() {
 	if b != nil {
 		b.whole.Store(false)
 	}
 }
 
-// open reads the body from its beginning. Whoever read it before is to be closed.
+// open reads the body from its beginning. The caller closes earlier readers.
 func (b *heldBody) open() (io.ReadCloser, error) {
 	if !b.again() {
 		return nil, errUsedUp
@@ -53,7 +54,7 @@ func (b *heldBody) open() (io.ReadCloser, error) {
 
 var errUsedUp = errors.New("the body of the request is used up")
 
-// A bodyReader is one reading of a heldBody.
+// A bodyReader reads a heldBody once.
 type bodyReader struct {
 	body   *heldBody
 	at     int
@@ -62,7 +63,7 @@ type bodyReader struct {
 
 func (r *bodyReader) Read(p []byte) (int, error) {
 	b := r.body
-	b.mu.Lock() // until a reading that was given up has what it waits for, and kept it
+	b.mu.Lock() // waits for the read of a reader that was given up
 	defer b.mu.Unlock()
 	switch {
 	case r.closed.Load():
@@ -87,6 +88,6 @@ func (r *bodyReader) Read(p []byte) (int, error) {
 }
 
 func (r *bodyReader) Close() error {
-	r.closed.Store(true) // the source is the server's to close
+	r.closed.Store(true) // the server closes the source
 	return nil
 }

@@ -1,4 +1,4 @@
-package fake
+package frontend
 
 import (
 	"encoding/base64"
@@ -7,15 +7,14 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file has clients answered by the target group that answered them first, where a rule says
-// so.
+// This file sends a client to the same target group again, if the rule asks for it.
 
-// stickyCookie names the target group that a client stays with.
+// stickyCookie names the target group of a client.
 const stickyCookie = "FAIRLEADTG"
 
-// choose is the target group that a request goes to: the one that its client stays with, or the one
-// whose turn it is.
-func (s *service) choose(w http.ResponseWriter, r *http.Request, rule int, a lb.Action) lb.GroupID {
+// choose returns the target group for a request: the one in the client's cookie, or the one whose
+// turn it is.
+func (s *Service) choose(w http.ResponseWriter, r *http.Request, rule int, a lb.Action) lb.GroupID {
 	if a.StickySeconds == 0 {
 		return s.shares.next(rule, a.Targets)
 	}
@@ -30,7 +29,7 @@ func (s *service) choose(w http.ResponseWriter, r *http.Request, rule int, a lb.
 	return group
 }
 
-// staysWith is the target group that a request's cookie names, where the rule still has it.
+// staysWith returns the target group in a request's cookie, if the rule still has it.
 func staysWith(r *http.Request, targets []lb.Weighted) (lb.GroupID, bool) {
 	cookie, err := r.Cookie(stickyCookie)
 	if err != nil {

@@ -1,4 +1,6 @@
-package fake
+// Package certificates holds the certificates of the fake cloud: imported ones, and those of its own
+// certificate authority.
+package certificates
 
 import (
 	"crypto/ecdsa"
@@ -12,22 +14,23 @@ import (
 	"math/big"
 	"sync"
 	"time"
+
+	"fairlead.dev/fairlead/providers/fake/statefile"
 )
 
-// This file is the cloud's own certificate authority.
+// This file is the certificate authority.
 
-// An authority signs certificates for hosts when they are first used. It lives as long as its
-// cloud, and where that is kept in files, in all processes that share them.
-type authority struct {
+// An Authority signs certificates for hosts when they are first used. It lives as long as the
+// cloud. Processes that share a state file share it.
+type Authority struct {
 	mu     sync.Mutex
 	root   *x509.Certificate
 	key    *ecdsa.PrivateKey
 	issued map[string]*tls.Certificate
 }
 
-// Roots are what a client has to trust to trust the certificates of the cloud's own authority.
-func (c *Cloud) Roots() (*x509.CertPool, error) {
-	a := &c.certificates
+// Roots returns the root certificate.
+func (a *Authority) Roots() (*x509.CertPool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.establish(); err != nil {
@@ -38,8 +41,8 @@ func (c *Cloud) Roots() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// certificate is the one for a host, which may be a wildcard.
-func (a *authority) certificate(host string) (*tls.Certificate, error) {
+// Certificate returns the certificate of a host, which may be a wildcard.
+func (a *Authority) Certificate(host string) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if issued := a.issued[host]; issued != nil {
@@ -61,8 +64,8 @@ func (a *authority) certificate(host string) (*tls.Certificate, error) {
 	return a.issued[host], nil
 }
 
-// establish makes the root certificate, unless it is there.
-func (a *authority) establish() error {
+// establish makes the root certificate if there is none.
+func (a *Authority) establish() error {
 	if a.root != nil {
 		return nil
 	}
@@ -83,36 +86,8 @@ func (a *authority) establish() error {
 	return nil
 }
 
-// shareAuthority takes the authority that is kept beside the state file, or keeps its own there.
-func (c *Cloud) shareAuthority() error {
-	const suffix = ".authority"
-	var saved savedPair
-	if err := c.files.read(suffix, &saved); err != nil {
-		return err
-	}
-	a := &c.certificates
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if saved.Key != "" {
-		if err := a.restore(saved); err != nil {
-			return fmt.Errorf("reading %s%s: %w", c.files.path, suffix, err)
-		}
-		return nil
-	}
-	if err := a.establish(); err != nil {
-		return err
-	}
-	key, err := x509.MarshalPKCS8PrivateKey(a.key)
-	if err != nil {
-		return fmt.Errorf("writing down the key of the root certificate: %w", err)
-	}
-	saved.Chain = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.root.Raw}))
-	saved.Key = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
-	return c.files.write(suffix, 0o600, saved)
-}
-
-// restore makes an authority what was kept of it.
-func (a *authority) restore(saved savedPair) error {
+// restore sets the root certificate to the saved one.
+func (a *Authority) restore(saved SavedPair) error {
 	pair, err := tls.X509KeyPair([]byte(saved.Chain), []byte(saved.Key))
 	if err != nil {
 		return err
@@ -125,7 +100,8 @@ func (a *authority) restore(saved savedPair) error {
 	return nil
 }
 
-// sign makes a certificate with a new key, signed by the issuer's key or, without one, its own.
+// sign makes a certificate with a new key. The issuer signs it; without an issuer it is
+// self-signed.
 func sign(template, issuer *x509.Certificate, issuerKey *ecdsa.PrivateKey) ([]byte, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -141,4 +117,37 @@ func sign(template, issuer *x509.Certificate, issuerKey *ecdsa.PrivateKey) ([]by
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, issuer, &key.PublicKey, issuerKey)
 	return der, key, err
+}
+
+// SavedPair is a certificate and its key in plain text, which an lb.KeyPair never prints.
+type SavedPair struct {
+	Chain string `json:"chain"`
+	Key   string `json:"key"`
+}
+
+// Keep uses the authority that is stored beside the state file, or stores its own there.
+func (a *Authority) Keep(files *statefile.Store) error {
+	const suffix = ".authority"
+	var saved SavedPair
+	if err := files.Read(suffix, &saved); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if saved.Key != "" {
+		if err := a.restore(saved); err != nil {
+			return fmt.Errorf("reading %s%s: %w", files.Path, suffix, err)
+		}
+		return nil
+	}
+	if err := a.establish(); err != nil {
+		return err
+	}
+	key, err := x509.MarshalPKCS8PrivateKey(a.key)
+	if err != nil {
+		return fmt.Errorf("writing down the key of the root certificate: %w", err)
+	}
+	saved.Chain = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.root.Raw}))
+	saved.Key = string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
+	return files.Write(suffix, 0o600, saved)
 }
