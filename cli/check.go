@@ -1,60 +1,54 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
+	"fairlead.dev/fairlead/controllers/scheme"
+
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/cluster"
-	"fairlead.dev/fairlead/controllers/scheme"
+	"fairlead.dev/fairlead/cli/configuration"
+	"fairlead.dev/fairlead/cli/operator"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/cli/version"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers/remote"
 )
 
-// This file looks at a cloud and a cluster before the operator works there, or when it does not.
+// This file is fairlead check: it looks at a cloud and a cluster, before the operator is installed or
+// when it does not work.
 
-// errWrong is how check says that something is wrong. It has said what already.
-var errWrong = errors.New("something is wrong")
+const checkHelp = `Check the account and the network in the cloud, and the CRDs, RBAC,
+IngressClasses and webhooks of the cluster, with the settings of the operator. Nothing is
+changed. Each line is one finding: ✓ is right, ✗ is wrong, ? is not known. Advice follows on the
+same line.
 
-// noCluster is the kubeconfig that stands for none.
-const noCluster = "none"
+The settings are those of fairlead run: flags, environment variables such as
+FAIRLEAD_KUBECONFIG, and a file that --config names. In the operator's pod, check reads the
+operator's own settings.
 
-func newCheck(with Providers) *cobra.Command {
-	var (
-		o      running
-		output string
-		as     string
-		proof  proving
-	)
-	cmd := &cobra.Command{
-		Use:   "check",
-		Short: "Look at what the operator needs of a cloud and a cluster, and say what is missing",
-		Long: `Look at the account and the network in the cloud, and at the kinds, roles, classes and webhooks of the
-cluster, as the operator would find them with these settings. Nothing is changed. Each line is one thing:
-✓ is as it has to be, ✗ is wrong, ? is not known; what to do follows.
+With --prove, check creates load balancers, changes them and deletes them again. After each step
+it compares the result with the cloud, and it tests what Fairlead assumes about the cloud. It
+first prints what it will create, and asks. It deletes everything, also when it is interrupted;
+--prove --clean finds and deletes what is left after a crash. The report of -o json has no
+account IDs and can be attached to an issue.
 
-Settings are those of fairlead run: flags, variables of the environment such as FAIRLEAD_AWS_REGION, and a
-file that --config names. In the operator's pod, they are the operator's.
+Exit code 0: nothing is wrong; 1: something is wrong, or an error.`
 
-With --prove, load balancers are made, changed and deleted again, each step compared with what the cloud then
-has, and what is assumed of the cloud is tried. It says first what it will make, and asks. All of it is deleted
-also when it is interrupted; what is left all the same, --prove --clean finds and deletes. The report of -o json
-has no account IDs and can be attached to an issue.
-
-Exit code 0: nothing is wrong; 1: something is, or an error.`,
-		Example: `  # Before installing, with one's own credentials
+const checkExamples = `  # Before installing, with your own credentials
   fairlead check --provider aws --aws-cluster-name my-cluster
 
   # With the permissions that the operator has in the cluster
@@ -67,43 +61,46 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
   fairlead check --provider aws --prove -o json > report.json
 
   # As the operator that runs
-  kubectl exec -n fairlead-system deploy/fairlead -- /fairlead check`,
-		Args: cobra.NoArgs,
+  kubectl exec -n fairlead-system deploy/fairlead -- /fairlead check`
+
+func newCheck(with selection.Clouds, apart time.Duration) *cobra.Command {
+	var (
+		o      operator.Settings
+		format string
+		as     string
+		proof  = proving{apart: cmp.Or(apart, proveApart)}
+	)
+	cmd := &cobra.Command{
+		Use:     "check",
+		Short:   "Check that a cloud and a cluster have everything that the operator needs",
+		Long:    checkHelp,
+		Example: checkExamples,
+		Args:    cobra.NoArgs,
 	}
-	settings := o.settings(with)
-	cmd.Flags().SortFlags = false
-	ofClouds := pflag.NewFlagSet("", pflag.ContinueOnError)
-	with.flags(ofClouds)
-	settings.VisitAll(func(f *pflag.Flag) {
-		if f.Name == "provider" || f.Name == "kubeconfig" || f.Name == "namespace" || ofClouds.Lookup(f.Name) != nil {
-			cmd.Flags().AddFlag(f)
-		}
+	settings := o.Flags(with)
+	configuration.AddSome(cmd, settings, func(name string) bool {
+		return slices.Contains([]string{"provider", "kubeconfig", "namespace"}, name) || with.Has(name)
 	})
-	cmd.Flags().Lookup("kubeconfig").Usage += "; none: only the cloud is looked at"
-	cmd.Flags().String("config", "", "`FILE` of settings in YAML, by the names of these flags; also "+variable("config"))
-	cmd.Flags().StringVar(&as, "as", "", "`USER` whose permissions in the cluster are looked at; unset: the caller's")
+	cmd.Flags().Lookup("kubeconfig").Usage += "; none: check only the cloud"
+	cmd.Flags().StringVar(&as, "as", "", "`USER` whose permissions in the cluster are checked; unset: yours")
 	proof.flags(cmd)
-	outputFlag(cmd, &output)
+	output.Flag(cmd, &format)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if _, err := settle(cmd, settings, os.Environ()); err != nil {
+		if _, err := configuration.Resolve(cmd, settings, os.Environ()); err != nil {
 			return err
 		}
-		json, err := asJSON(output)
+		json, err := output.IsJSON(format)
 		if err != nil {
 			return err
 		}
 		if proof.prove || proof.clean {
 			return proof.run(cmd, with, &o, json)
 		}
-		findings, err := o.check(cmd.Context(), with, as)
+		findings, err := checkBoth(cmd.Context(), &o, with, as)
 		if err != nil {
 			return err
 		}
-		if json {
-			err = printJSON(cmd.OutOrStdout(), checkReport{findings, check.Count(findings, check.Wrong), check.Count(findings, check.Unknown)})
-		} else {
-			err = printFindings(cmd.OutOrStdout(), findings)
-		}
+		err = output.Findings(cmd.OutOrStdout(), findings, json)
 		if err == nil && check.AnyWrong(findings) {
 			return errWrong
 		}
@@ -112,71 +109,57 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
 	return cmd
 }
 
-// checkReport is what check prints for programs.
-type checkReport struct {
-	Findings []check.Finding `json:"findings"`
-	Wrong    int             `json:"wrong"`
-	Unknown  int             `json:"unknown"`
-}
-
-// check looks at the cloud and at the cluster.
-func (o *running) check(ctx context.Context, with Providers, as string) ([]check.Finding, error) {
-	around := o.surroundings()
-	around.Nodes = o.nodes()
+// checkBoth checks the cloud and the cluster.
+func checkBoth(
+	ctx context.Context, o *operator.Settings, with selection.Clouds, as string,
+) ([]check.Finding, error) {
+	around := o.Surroundings()
+	around.Nodes = o.Cluster.KnownInstances
 	var findings []check.Finding
-	for _, name := range o.provider.inTree() {
-		look := with.Clouds[name].Check
+	for _, name := range o.Provider.InTree() {
+		look := with[name].Check
 		if look == nil {
-			return nil, fmt.Errorf("--provider: %q cannot be checked; %s can", name, strings.Join(with.names(checks), ", "))
+			can := strings.Join(with.Names(selection.Checks), ", ")
+			return nil, fmt.Errorf("--provider: %q cannot be checked; %s can", name, can)
 		}
 		findings = append(findings, look(ctx, around)...)
 	}
-	for _, name := range o.provider.others() {
-		findings = append(findings, reached(ctx, o.provider.endpoint(name, around)))
+	for _, name := range o.Provider.Others() {
+		findings = append(findings, checkProvider(ctx, o.Provider.Endpoint(name, around)))
 	}
-	return append(findings, o.checkCluster(ctx, as)...), nil
+	return append(findings, checkCluster(ctx, o, as)...), nil
 }
 
 // providerAnswersWithin is how long a provider may take to answer.
 const providerAnswersWithin = 5 * time.Second
 
-// reached looks whether a provider that is another process answers, and speaks as this operator
-// does.
-func reached(ctx context.Context, e remote.Endpoint) check.Finding {
+// checkProvider checks that a provider that is another process answers, and has a version of the
+// protocol in common with this binary.
+func checkProvider(ctx context.Context, e remote.Endpoint) check.Finding {
 	e.Call = providerAnswersWithin
 	id, title := "provider/"+e.Name, "provider "+e.Name
 	p, err := remote.Open(ctx, e)
 	if err != nil {
-		return check.Bad(id, title, err.Error(), "see that it runs at "+e.URL+", and that its token and certificates are in --provider-credentials")
+		advice := "see that it runs at " + e.URL +
+			", and that its token and certificates are in --provider-credentials"
+		return check.Bad(id, title, err.Error(), advice)
 	}
 	defer p.Close()
-	return check.Good(id, title, fmt.Sprintf("answers at %s and makes load balancers of kind %s", e.URL, p.Capabilities(lb.Class{}).Name))
+	kind := p.Capabilities(lb.Class{}).Name
+	return check.Good(id, title,
+		fmt.Sprintf("answers at %s and makes load balancers of kind %s", e.URL, kind))
 }
 
-// nodes asks the cluster for its nodes, if there is one.
-func (o *running) nodes() func(context.Context) ([]string, error) {
-	return func(ctx context.Context) ([]string, error) {
-		if o.home.kubeconfig == noCluster {
-			return nil, nil
-		}
-		ids, err := o.home.instances(ctx)
-		if err != nil {
-			return nil, nil //nolint:nilerr // the check of the cluster says so
-		}
-		return ids, nil
-	}
-}
-
-// checkCluster looks at the cluster, if there is one.
-func (o *running) checkCluster(ctx context.Context, as string) []check.Finding {
+// checkCluster checks the cluster. Without --kubeconfig, no cluster has to be there.
+func checkCluster(ctx context.Context, o *operator.Settings, as string) []check.Finding {
 	skipped := func(why string) []check.Finding {
 		return []check.Finding{check.Unsure("cluster", "cluster", "it is not looked at: "+why, "")}
 	}
-	if o.home.kubeconfig == noCluster {
+	if o.Cluster.Kubeconfig == access.NoCluster {
 		return skipped("--kubeconfig is none")
 	}
-	config, err := o.home.config()
-	if err != nil && o.home.kubeconfig == "" {
+	config, err := o.Cluster.Config()
+	if err != nil && o.Cluster.Kubeconfig == "" {
 		return skipped(err.Error())
 	}
 	var live cluster.Live
@@ -184,27 +167,28 @@ func (o *running) checkCluster(ctx context.Context, as string) []check.Finding {
 		live, err = reach(config, as)
 	}
 	if err != nil {
-		return []check.Finding{check.Bad("cluster", "cluster", err.Error(), "mend the kubeconfig, or leave the cluster out with --kubeconfig none")}
+		advice := "mend the kubeconfig, or leave the cluster out with --kubeconfig none"
+		return []check.Finding{check.Bad("cluster", "cluster", err.Error(), advice)}
 	}
-	options := cluster.Options{Namespace: o.home.namespace, Lease: o.leaseName()}
+	options := cluster.Options{Namespace: o.Cluster.Namespace, Lease: o.LeaseName()}
 	options.Oldest, options.Newest = supported()
 	findings := cluster.Check(ctx, live, options)
-	if findings[0].ID == cluster.Silent && o.home.kubeconfig == "" {
+	if findings[0].ID == cluster.Silent && o.Cluster.Kubeconfig == "" {
 		return skipped(findings[0].Detail)
 	}
 	return findings
 }
 
-// supported are the minor versions of Kubernetes that this is for.
+// supported returns the minor versions of Kubernetes 1 that are supported.
 func supported() (oldest, newest int) {
-	_, _ = fmt.Sscanf(kubernetes, "1.%d to 1.%d", &oldest, &newest) // a constant, which a test reads
+	_, _ = fmt.Sscanf(version.Kubernetes, "1.%d to 1.%d", &oldest, &newest) // a constant, which a test reads
 	return oldest, newest
 }
 
 // answersWithin is how long an API server may take to answer.
 const answersWithin = 15 * time.Second
 
-// reach makes the clients of a cluster, in the name of a user if one is given.
+// reach returns the clients of a cluster, which impersonate a user if one is given.
 func reach(config *rest.Config, as string) (cluster.Live, error) {
 	config.Impersonate.UserName = as
 	config.Timeout = answersWithin
@@ -218,36 +202,4 @@ func reach(config *rest.Config, as string) (cluster.Live, error) {
 		return cluster.Live{}, fmt.Errorf("reaching the cluster: %w", err)
 	}
 	return cluster.Live{Client: out, Discovery: asking}, nil
-}
-
-// signs are what lines begin with.
-var signs = map[check.State]string{check.OK: "✓", check.Wrong: "✗", check.Unknown: "?"}
-
-// printFindings prints one line for each finding, and the sum of them.
-func printFindings(w io.Writer, all []check.Finding) error {
-	paint := colours(w)
-	for _, f := range all {
-		sign := signs[f.State]
-		switch f.State {
-		case check.OK:
-			sign = paint.good(sign)
-		case check.Wrong:
-			sign = paint.bad(sign)
-		}
-		line := f.Title
-		if f.Detail != "" {
-			line += ": " + f.Detail
-		}
-		if f.Advice != "" {
-			line += "; " + f.Advice
-		}
-		if _, err := fmt.Fprintf(w, "%s %s\n", sign, printable.Line(line)); err != nil {
-			return fmt.Errorf("writing what was found: %w", err)
-		}
-	}
-	_, err := fmt.Fprintf(w, "%d well, %d wrong, %d not known\n", check.Count(all, check.OK), check.Count(all, check.Wrong), check.Count(all, check.Unknown))
-	if err != nil {
-		return fmt.Errorf("writing what was found: %w", err)
-	}
-	return nil
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/version"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/clouds"
 )
@@ -31,7 +33,7 @@ func TestCheckSaysWhatItFoundInALineEach(t *testing.T) {
 		t.Errorf("exit code %d, %q on standard error, it says\n%s\nwant\n%s", got.code, got.err, got.out, want)
 	}
 	got = runWith(t, with, "check", "--kubeconfig", "none", "-o", "json")
-	var report checkReport
+	var report output.FindingsReport
 	if err := json.Unmarshal([]byte(got.out), &report); err != nil || got.code != exitFail || report.Wrong != 1 || report.Unknown != 2 || len(report.Findings) != 4 {
 		t.Errorf("error %v, exit code %d, report %s", err, got.code, got.out)
 	}
@@ -77,7 +79,7 @@ contexts: [{name: c, context: {cluster: c, user: c}}], clusters: [{name: c, clus
 
 func TestCheckKnowsTheVersionsOfKubernetes(t *testing.T) {
 	if oldest, newest := supported(); oldest < 20 || newest < oldest {
-		t.Errorf("%q is read as 1.%d to 1.%d", kubernetes, oldest, newest)
+		t.Errorf("%q is read as 1.%d to 1.%d", version.Kubernetes, oldest, newest)
 	}
 }
 

@@ -162,6 +162,13 @@ func TestHelpFitsAScreen(t *testing.T) {
 	}
 }
 
+func TestVersionIsACommandAndAFlag(t *testing.T) {
+	command, flag := fairlead(t, "version"), fairlead(t, "--version")
+	if command != flag {
+		t.Errorf("fairlead version prints %+v, fairlead --version %+v", command, flag)
+	}
+}
+
 func TestVersionNamesTheToolchain(t *testing.T) {
 	if got := fairlead(t, "version"); got.code != 0 || !strings.HasPrefix(got.out, "fairlead ") || !strings.Contains(got.out, "go1.") || !strings.Contains(got.out, ", for Kubernetes 1.") {
 		t.Errorf("version: %+v", got)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,17 +11,23 @@ import (
 	"github.com/spf13/cobra"
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/cli/access"
+	"fairlead.dev/fairlead/cli/answer"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
 )
 
-func newExplain(with Providers) *cobra.Command {
+func newExplain(with selection.Clouds) *cobra.Command {
 	var (
-		in      input
-		cluster home
+		in      source.Input
+		cluster access.Cluster
 		live    bool
-		output  string
+		format  string
 		method  string
 		headers []string
 		all     bool
@@ -37,8 +42,8 @@ would be given. If the two differ, that is an error in Fairlead and explain fail
 
 With --all, exit code 0: every Ingress is served as asked; 2: one is not; 1: error.
 
-With --live, the Ingresses are those of the cluster, where no files are given. Nothing is asked of the
-cloud, and nothing is written.`,
+With --live, the Ingresses are those of the cluster, where no files are given. Nothing is asked
+of the cloud, and nothing is written.`,
 		Example: `  fairlead explain http://shop.example.com/cart -f config/samples
 
   # What answers this in the cluster of the current kubeconfig?
@@ -50,21 +55,21 @@ cloud, and nothing is written.`,
   # Everything that is refused, that contradicts something else, or that no request can reach
   fairlead explain --all -f config/samples`,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			json, err := asJSON(output)
+			json, err := output.IsJSON(format)
 			if err != nil {
 				return err
 			}
 			if all != (len(urls) == 0) {
 				return errors.New("explain takes one or more URLs, or --all")
 			}
-			if err := in.givenUnless(live); err != nil {
+			if err := in.RequireFiles(live); err != nil {
 				return err
 			}
-			asked, err := questions(urls, method, headers)
+			asked, err := answer.Questions(urls, method, headers)
 			if err != nil {
 				return err
 			}
-			compiled, err := in.compile(cmd, with, cluster)
+			compiled, err := compileFor(cmd, &in, with, cluster)
 			if err != nil {
 				return err
 			}
@@ -74,40 +79,40 @@ cloud, and nothing is written.`,
 			return compiled.explainEach(cmd.OutOrStdout(), asked, json)
 		},
 	}
-	in.manifestFlags(cmd)
+	in.ManifestFlags(cmd)
 	cmd.Flags().BoolVar(&live, "live", false, "read the Ingresses from the cluster")
-	cluster.clusterFlags(cmd.Flags())
-	in.providerFlag(cmd, with)
-	outputFlag(cmd, &output)
+	cluster.ConnectionFlags(cmd.Flags())
+	in.ProviderFlag(cmd, with)
+	output.Flag(cmd, &format)
 	cmd.Flags().StringVarP(&method, "request", "X", http.MethodGet, "`METHOD` of the request")
 	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil, "`HEADER` of the request, such as 'X-Canary: yes'; can be repeated")
 	cmd.Flags().BoolVar(&all, "all", false, "list errors, conflicts and routes that can never match instead")
 	return cmd
 }
 
-// A compilation is what explain answers from.
+// A compilation holds everything that explain answers from.
 type compilation struct {
 	ingresses   []*networkingv1.Ingress
-	programs    []program
+	programs    []program.Program
 	diagnostics []diag.Diagnostic
 }
 
-// compile compiles the files of the flags, or what is in the cluster, from nothing.
-func (in *input) compile(cmd *cobra.Command, with Providers, cluster home) (compilation, error) {
-	cloud, err := in.provider.offline(cmd.Context(), with)
+// compileFor compiles the files of the flags, or the Ingresses of the cluster, as if no load
+// balancer existed.
+func compileFor(cmd *cobra.Command, in *source.Input, with selection.Clouds, cluster access.Cluster) (compilation, error) {
+	cloud, err := in.Provider.Offline(cmd.Context(), with)
 	if err != nil {
 		return compilation{}, err
 	}
-	objects, options, err := in.objects(cmd, cluster)
+	objects, options, err := in.Objects(cmd, cluster)
 	if err != nil {
 		return compilation{}, err
 	}
-	programs, diagnostics, err := compile(cmd.Context(), cloud, objects, options, nil)
+	programs, diagnostics, err := program.CompileAll(cmd.Context(), cloud, objects, options, nil)
 	return compilation{objects.Ingresses, programs, diagnostics}, err
 }
 
-// explainAll prints the errors, and the other diagnostics that are about what routes do to each
-// other.
+// explainAll prints errors, and other diagnostics about conflicts between routes.
 func (c compilation) explainAll(w io.Writer, json bool) error {
 	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken, diag.CertificateForeign, diag.Unreachable, diag.OpenRoute}
 	diagnostics := slices.DeleteFunc(slices.Clone(c.diagnostics), func(d diag.Diagnostic) bool {
@@ -122,10 +127,10 @@ func (c compilation) explainAll(w io.Writer, json bool) error {
 	return nil
 }
 
-// print prints diagnostics, and after them what follows.
+// print prints diagnostics, and a summary after them.
 func (c compilation) print(w io.Writer, diagnostics []diag.Diagnostic, json bool) error {
 	if json {
-		return printJSON(w, append([]diag.Diagnostic{}, diagnostics...))
+		return output.JSON(w, append([]diag.Diagnostic{}, diagnostics...))
 	}
 	for _, d := range diagnostics {
 		if _, err := fmt.Fprintf(w, "%s %s\n  %s\n", d.Reason, printable.Line(d.Source.String()), printable.Line(d.Message)); err != nil {
@@ -136,7 +141,7 @@ func (c compilation) print(w io.Writer, diagnostics []diag.Diagnostic, json bool
 	return err
 }
 
-// summary is the last line of what explain --all prints.
+// summary returns the last line of explain --all.
 func (c compilation) summary(printed []diag.Diagnostic) string {
 	var refused []string
 	for _, d := range printed {
@@ -156,13 +161,13 @@ func (c compilation) summary(printed []diag.Diagnostic) string {
 	return "No conflicts, and some request reaches every route."
 }
 
-// explainEach answers every question before it prints, so that a failure prints nothing else.
-func (c compilation) explainEach(w io.Writer, asked []question, json bool) error {
-	var answers []explanation
+// explainEach prints the answers. If one of them fails, it prints none.
+func (c compilation) explainEach(w io.Writer, asked []answer.Question, json bool) error {
+	var answers []answer.Explanation
 	var wrong []error
 	for _, q := range asked {
-		answer, err := explain(c.programs, q)
-		answer.Refused = c.refusedFor(q.request.Hostname())
+		answer, err := answer.Explain(c.programs, q)
+		answer.Refused = c.refusedFor(q.Request.Hostname())
 		answers, wrong = append(answers, answer), append(wrong, err)
 	}
 	if err := errors.Join(wrong...); err != nil {
@@ -170,32 +175,32 @@ func (c compilation) explainEach(w io.Writer, asked []question, json bool) error
 	}
 	switch {
 	case json && len(answers) == 1:
-		return printJSON(w, answers[0])
+		return output.JSON(w, answers[0])
 	case json:
-		return printJSON(w, answers)
+		return output.JSON(w, answers)
 	}
-	colour := colours(w)
+	colour := output.PaletteOf(w)
 	for i, answer := range answers {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		if _, err := io.WriteString(w, answer.text(colour)); err != nil {
+		if _, err := io.WriteString(w, answer.Text(colour)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// refusedFor are the errors about Ingresses that name a host, or a wildcard above it.
-func (c compilation) refusedFor(host string) []refusal {
+// refusedFor returns the errors of Ingresses that name a host, or a wildcard above it.
+func (c compilation) refusedFor(host string) []answer.Refusal {
 	named := slices.DeleteFunc(routing.Levels(host), func(h routing.Host) bool { return h == routing.Any })
-	out := []refusal{}
+	out := []answer.Refusal{}
 	for _, d := range c.diagnostics {
 		names := func(ing *networkingv1.Ingress) bool {
 			return d.Source.Kind == "Ingress" && ing.Namespace == d.Source.Namespace && ing.Name == d.Source.Name && namesHost(ing, named)
 		}
 		if d.Severity == diag.Error && slices.ContainsFunc(c.ingresses, names) {
-			out = append(out, refusal{d.Source.String(), d.Reason, d.Message})
+			out = append(out, answer.Refusal{Source: d.Source.String(), Reason: d.Reason, Message: d.Message})
 		}
 	}
 	return out
@@ -207,32 +212,4 @@ func namesHost(ing *networkingv1.Ingress, hosts []routing.Host) bool {
 		slices.ContainsFunc(ing.Spec.TLS, func(t networkingv1.IngressTLS) bool {
 			return slices.ContainsFunc(t.Hosts, func(h string) bool { return slices.Contains(hosts, routing.Host(h)) })
 		})
-}
-
-// text is the explanation for a person.
-func (e explanation) text(colour palette) string {
-	var b strings.Builder
-	line := func(what, said string) {
-		if said != "" {
-			fmt.Fprintf(&b, "  %-12s %s\n", what, printable.Line(said))
-		}
-	}
-	fmt.Fprintln(&b, colour.bold(printable.Line(e.URL)))
-	line("answered by", e.Outcome.String())
-	line("because", e.Why)
-	line("asked for by", e.Source)
-	line("rule", cmp.Or(e.Rule, "none"))
-	line("of", string(e.LoadBalancer))
-	for _, o := range e.Over {
-		line("instead of", o.Source)
-	}
-	for _, r := range e.Refused {
-		line("refused", fmt.Sprintf("%s: %s: %s", r.Source, r.Reason, r.Message))
-	}
-	for _, key := range e.LoadBalancers {
-		if key != e.LoadBalancer {
-			line("not of", string(key)+", which claims the host too")
-		}
-	}
-	return b.String()
 }

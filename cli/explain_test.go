@@ -7,18 +7,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead.dev/fairlead/cli/answer"
 	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/routing"
 )
 
 // explainJSON asks about one URL.
-func explainJSON(t *testing.T, url string, args ...string) explanation {
+func explainJSON(t *testing.T, url string, args ...string) answer.Explanation {
 	t.Helper()
 	got := fairlead(t, append([]string{"explain", url, "-o", "json"}, args...)...)
 	if got.code != exitDone {
 		t.Fatal(got.err)
 	}
-	var e explanation
+	var e answer.Explanation
 	decoder := json.NewDecoder(strings.NewReader(got.out))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&e); err != nil {
@@ -27,8 +30,8 @@ func explainJSON(t *testing.T, url string, args ...string) explanation {
 	return e
 }
 
-func service(name string, port routing.ServicePort) outcome {
-	return outcome{Kind: "service", Service: name, Port: port}
+func service(name string, port routing.ServicePort) answer.Outcome {
+	return answer.Outcome{Kind: "service", Service: name, Port: port}
 }
 
 func TestExplainTheSamples(t *testing.T) {
@@ -36,10 +39,10 @@ func TestExplainTheSamples(t *testing.T) {
 		shop  = "Ingress shop/shop spec."
 		paths = shop + "rules[0].http.paths"
 	)
-	notFound := outcome{Kind: "fixed", Status: 404}
+	notFound := answer.Outcome{Kind: "fixed", Status: 404}
 	cases := map[string]struct {
 		url     string
-		outcome outcome
+		outcome answer.Outcome
 		ingress string
 		source  string
 		over    []string
@@ -74,7 +77,7 @@ func TestExplainTheSamples(t *testing.T) {
 		},
 		"a redirect keeps the path and the query": {
 			url:     "http://pay.example.com/card?id=7",
-			outcome: outcome{Kind: "redirect", Status: 301, Location: "https://pay.example.com/card?id=7"},
+			outcome: answer.Outcome{Kind: "redirect", Status: 301, Location: "https://pay.example.com/card?id=7"},
 			ingress: "pay/to-https", source: "Ingress pay/to-https spec.rules[0].http.paths[0]",
 		},
 		"the other Ingress of the group answers on its port": {
@@ -93,13 +96,13 @@ func TestExplainTheSamples(t *testing.T) {
 				for _, o := range got.Over {
 					over = append(over, o.Source)
 				}
-				type answer struct {
-					Outcome         outcome
+				type served struct {
+					Outcome         answer.Outcome
 					Ingress, Source string
 					Over            []string
 				}
-				want := answer{c.outcome, c.ingress, c.source, append([]string{}, c.over...)}
-				if diff := cmp.Diff(want, answer{got.Outcome, got.Ingress, got.Source, over}); diff != "" {
+				want := served{c.outcome, c.ingress, c.source, append([]string{}, c.over...)}
+				if diff := cmp.Diff(want, served{got.Outcome, got.Ingress, got.Source, over}); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 				if !strings.Contains(got.Why, c.why) {
@@ -154,7 +157,7 @@ func TestExplainWithoutAnyClaim(t *testing.T) {
 
 func TestExplainSeveralURLsIsAnArray(t *testing.T) {
 	got := fairlead(t, "explain", "http://shop.example.com/", "https://pay.example.com/", "-o", "json", "-f", sampleFiles)
-	var all []explanation
+	var all []answer.Explanation
 	if err := json.Unmarshal([]byte(got.out), &all); err != nil || len(all) != 2 {
 		t.Errorf("%d answers, error %v, in\n%s%s", len(all), err, got.out, got.err)
 	}
@@ -178,20 +181,20 @@ func TestExplainFailsLoudlyWhereTheRulesAreWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs, _, err := compile(t.Context(), cloud, objects, (&input{className: "fairlead"}).options(objects), nil)
+	programs, _, err := program.CompileAll(t.Context(), cloud, objects, (&source.Input{ClassName: "fairlead"}).Options(objects), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked, err := questions([]string{"http://shop.example.com/cart"}, "GET", nil)
+	asked, err := answer.Questions([]string{"http://shop.example.com/cart"}, "GET", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range programs {
-		for j := range programs[i].after.Listeners {
-			programs[i].after.Listeners[j].Rules = nil
+		for j := range programs[i].After.Listeners {
+			programs[i].After.Listeners[j].Rules = nil
 		}
 	}
-	_, err = explain(programs, asked[0])
+	_, err = answer.Explain(programs, asked[0])
 	if err == nil {
 		t.Fatal("rules that are missing went unnoticed")
 	}
@@ -251,12 +254,12 @@ func TestQuestionsKeepWhatIsWritten(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := ask(c.text)
+			got, err := answer.Ask(c.text)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.url != c.url || got.request.Host != c.host || got.request.Path != c.path || got.request.Port != c.port {
-				t.Errorf("%s asks port %d of %s for %s", got.url, got.request.Port, got.request.Host, got.request.Path)
+			if got.Asked != c.url || got.Request.Host != c.host || got.Request.Path != c.path || got.Request.Port != c.port {
+				t.Errorf("%s asks port %d of %s for %s", got.Asked, got.Request.Port, got.Request.Host, got.Request.Path)
 			}
 		})
 	}

@@ -7,17 +7,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/cli/access"
+	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers"
 )
 
-func newPlan(with Providers) *cobra.Command {
+func newPlan(with selection.Clouds) *cobra.Command {
 	var (
-		in     input
+		in     source.Input
 		from   sources
-		output string
+		format string
 	)
 	cmd := &cobra.Command{
 		Use:   "plan -f FILE|DIR... | --live",
@@ -25,9 +30,9 @@ func newPlan(with Providers) *cobra.Command {
 		Long: `Compile the Ingresses in the files, compare the result with what the cloud is said to
 have (nothing, without --observed) and print the difference as steps in a safe order.
 
-With --live, what the cloud has is read from the cloud itself, and the Ingresses from the cluster where
-no files are given, with what the operator remembers of them. It is what the operator would do. Nothing is
-written, there or here.
+With --live, what the cloud has is read from the cloud itself, and the Ingresses from the
+cluster where no files are given, with what the operator remembers of them. It is what the
+operator would do. Nothing is written, there or here.
 
 Exit code 0: nothing to do; 2: something to do; 1: error.`,
 		Example: `  # What would it take to serve these manifests from nothing?
@@ -42,34 +47,34 @@ Exit code 0: nothing to do; 2: something to do; 1: error.`,
   # What would the operator do in the cluster of the current kubeconfig?
   fairlead plan --provider aws --live --aws-region eu-west-1 --aws-vpc-id vpc-0123`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := in.givenUnless(from.live); err != nil {
+			if err := in.RequireFiles(from.live); err != nil {
 				return err
 			}
-			in.files = append(in.files, args...) // -f *.yaml, as a shell expands it
-			return runPlan(cmd, with, in, from, output)
+			in.Files = append(in.Files, args...) // -f *.yaml, as a shell expands it
+			return runPlan(cmd, with, in, from, format)
 		},
 	}
-	in.manifestFlags(cmd)
-	in.providerFlag(cmd, with)
-	outputFlag(cmd, &output)
+	in.ManifestFlags(cmd)
+	in.ProviderFlag(cmd, with)
+	output.Flag(cmd, &format)
 	cmd.Flags().StringVar(&from.state, "observed", "", "JSON `FILE` with what the cloud has, by load balancer: the fake's state file or one like it")
-	must(cmd.MarkFlagFilename("observed", "json"))
+	flagvalue.Must(cmd.MarkFlagFilename("observed", "json"))
 	cmd.Flags().BoolVar(&from.live, "live", false, "read what the cloud has from the cloud, and write nothing")
-	from.home.flags(cmd.Flags())
-	with.flags(cmd.Flags())
+	from.home.Flags(cmd.Flags())
+	with.Flags(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("observed", "live")
 	return cmd
 }
 
-// sources are where a plan finds what there is.
+// sources say where the present state of load balancers is read from.
 type sources struct {
-	state string // the file that says so
-	live  bool   // or the cloud itself
-	home  home
+	state string // the file of --observed
+	live  bool   // from the cloud itself
+	home  access.Cluster
 }
 
-func runPlan(cmd *cobra.Command, with Providers, in input, from sources, output string) error {
-	json, err := asJSON(output)
+func runPlan(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources, format string) error {
+	json, err := output.IsJSON(format)
 	if err != nil {
 		return err
 	}
@@ -83,7 +88,7 @@ func runPlan(cmd *cobra.Command, with Providers, in input, from sources, output 
 	}
 	out := cmd.OutOrStdout()
 	if json {
-		err = printJSON(out, reportPlan(programs, diagnostics))
+		err = output.JSON(out, program.Report(programs, diagnostics))
 	} else {
 		err = printPlans(out, programs, diagnostics)
 	}
@@ -91,77 +96,60 @@ func runPlan(cmd *cobra.Command, with Providers, in input, from sources, output 
 		return err
 	}
 	for _, p := range programs {
-		if !p.plan.Empty() {
+		if !p.Plan.Empty() {
 			return errToDo
 		}
 	}
 	return nil
 }
 
-// planFiles plans from what files say there is.
-func planFiles(cmd *cobra.Command, with Providers, in input, from sources) ([]program, []diag.Diagnostic, error) {
-	cloud, err := in.provider.offline(cmd.Context(), with)
+// planFiles plans from the state in a file.
+func planFiles(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources) ([]program.Program, []diag.Diagnostic, error) {
+	cloud, err := in.Provider.Offline(cmd.Context(), with)
 	if err != nil {
 		return nil, nil, err
 	}
-	seen, err := observed(from.state)
+	seen, err := source.ReadObserved(from.state)
 	if err != nil {
 		return nil, nil, err
 	}
-	objects, err := manifests.Load(in.files, cmd.InOrStdin())
+	objects, err := manifests.Load(in.Files, cmd.InOrStdin())
 	if err != nil && (len(seen) == 0 || !errors.Is(err, manifests.ErrNoIngress)) { // the last Ingress may be gone
 		return nil, nil, err
 	}
-	return compile(cmd.Context(), cloud, objects, in.options(objects), seen)
+	return program.CompileAll(cmd.Context(), cloud, objects, in.Options(objects), seen)
 }
 
-// planLive plans from what there is.
-func planLive(cmd *cobra.Command, with Providers, in input, from sources) ([]program, []diag.Diagnostic, error) {
+// planLive plans from the state in the cloud.
+func planLive(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources) ([]program.Program, []diag.Diagnostic, error) {
 	ctx := cmd.Context()
-	objects, options, err := in.objects(cmd, from.home)
+	objects, options, err := in.Objects(cmd, from.home)
 	if err != nil && !errors.Is(err, manifests.ErrNoIngress) {
 		return nil, nil, err
 	}
-	opened, err := in.provider.live(ctx, with, from.home.surroundings())
+	opened, err := in.Provider.Live(ctx, with, from.home.Surroundings())
 	if err != nil {
 		return nil, nil, err
 	}
 	defer opened.Close()
 	cloud := providers.ReadOnly(opened.Term())
-	seen, err := there(ctx, cloud, objects, options)
+	seen, err := source.Observe(ctx, cloud, objects, options)
 	if err != nil {
 		return nil, nil, err
 	}
-	return compile(ctx, cloud, objects, options, seen)
+	return program.CompileAll(ctx, cloud, objects, options, seen)
 }
 
-// printPlans prints what a person reads in a pull request.
-func printPlans(w io.Writer, programs []program, diagnostics []diag.Diagnostic) error {
-	colour := colours(w)
+// printPlans prints the plans and diagnostics for people.
+func printPlans(w io.Writer, programs []program.Program, diagnostics []diag.Diagnostic) error {
+	colour := output.PaletteOf(w)
 	if len(programs) == 0 {
 		fmt.Fprintln(w, "nothing to do")
 	}
 	for _, p := range programs {
-		if err := p.plan.Text(w, bool(colour)); err != nil {
+		if err := p.Plan.Text(w, bool(colour)); err != nil {
 			return err
 		}
 	}
-	return printDiagnostics(w, diagnostics, colour)
-}
-
-// printDiagnostics prints findings under a heading.
-func printDiagnostics(w io.Writer, diagnostics []diag.Diagnostic, colour palette) error {
-	if len(diagnostics) == 0 {
-		return nil
-	}
-	if _, err := fmt.Fprintln(w, "\nDiagnostics:"); err != nil {
-		return err
-	}
-	for _, d := range diagnostics {
-		said := printable.Line(fmt.Sprintf("%s %s: %s", d.Reason, d.Source, d.Message))
-		if _, err := fmt.Fprintf(w, "  %s %s\n", colour.severity(d.Severity), said); err != nil {
-			return err
-		}
-	}
-	return nil
+	return output.Diagnostics(w, diagnostics, colour)
 }

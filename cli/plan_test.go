@@ -12,6 +12,8 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
@@ -166,14 +168,14 @@ func stateAfter(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := input{className: "fairlead"}
-	programs, _, err := compile(t.Context(), cloud, objects, in.options(objects), nil)
+	in := source.Input{ClassName: "fairlead"}
+	programs, _, err := program.CompileAll(t.Context(), cloud, objects, in.Options(objects), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	state := map[lb.Key]*lb.Observed{}
 	for _, p := range programs {
-		state[p.plan.Key] = p.after
+		state[p.Plan.Key] = p.After
 	}
 	text, err := json.Marshal(state)
 	if err != nil {
@@ -195,10 +197,10 @@ func TestPlanKnowsWhichRulesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshots, _ := ingress.Split(objects, (&input{className: "fairlead"}).options(objects))
+	snapshots, _ := ingress.Split(objects, (&source.Input{ClassName: "fairlead"}).Options(objects))
 	s := snapshots[0]
-	planned := func(seen *lb.Observed) program {
-		p, err := compileOne(t.Context(), cloud, s, seen)
+	planned := func(seen *lb.Observed) program.Program {
+		p, err := program.Compile(t.Context(), cloud, s, seen)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +215,7 @@ func TestPlanKnowsWhichRulesStay(t *testing.T) {
 	}
 	plan.CreateRule{Port: 80, Priority: 1, Rule: lb.Rule{
 		Conditions: []lb.Condition{{Field: "path", Values: []string{"/closed"}}}, Action: lb.Action{Kind: "fixed", Status: 410},
-	}}.Do(made.after, plan.Result{})
+	}}.Do(made.After, plan.Result{})
 	for why, c := range map[string]struct {
 		unknown string
 		ours    []string
@@ -224,9 +226,9 @@ func TestPlanKnowsWhichRulesStay(t *testing.T) {
 		"left where it is":                    {unknown: v1alpha1.UnknownRulesKeep, ours: ours},
 	} {
 		s.Class.UnknownRules, s.Memory.Rules = c.unknown, c.ours
-		got := planned(made.after)
-		if len(got.plan.Steps) != c.steps {
-			t.Errorf("%s: steps %v, want %d", why, got.plan.Steps, c.steps)
+		got := planned(made.After)
+		if len(got.Plan.Steps) != c.steps {
+			t.Errorf("%s: steps %v, want %d", why, got.Plan.Steps, c.steps)
 		}
 		told := slices.ContainsFunc(got.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == diag.UnknownRule })
 		if told != (c.steps == 0) {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -10,23 +9,26 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"fairlead.dev/fairlead/cli/operator"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/cli/version"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/prove"
 )
 
-// This file runs a provider against a real account, in load balancers of its own that it deletes
-// again.
+// This file is fairlead check --prove: it runs a provider on a real account, with load balancers of
+// its own, and deletes them again.
 
-// What a run may cost at most, before and after deleting begins.
+// Limits of a proof, before it begins to delete and after.
 const (
 	proveCalls    = 1500
 	proveWithin   = 40 * time.Minute
@@ -38,25 +40,26 @@ const (
 // A prover opens a cloud in the name of an installation.
 type prover func(ctx context.Context, around clouds.Surroundings, installation string) (prove.Cloud, error)
 
-// proving are the flags of check that make things.
+// proving holds the flags of check for proofs.
 type proving struct {
 	prove, clean, yes, names bool
 	target                   string
+	apart                    time.Duration // between two looks for things that are left
 }
 
 func (p *proving) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&p.prove, "prove", false, "make internal load balancers that nobody can connect to, run the operator's steps on them, and delete them: proves on the real cloud what tests prove on a simulator")
+	flags.BoolVar(&p.prove, "prove", false, "create internal load balancers that accept no connections, run the operator's steps on them, and delete them: this proves on the real cloud what tests prove on a simulator")
 	flags.BoolVar(&p.yes, "yes", false, "with --prove: do not ask first")
-	flags.BoolVar(&p.clean, "clean", false, "with --prove: delete what earlier runs have left, and do nothing else")
-	flags.StringVar(&p.target, "target", "", "with --prove: an `ADDRESS:PORT` in the VPC that answers GET / and /health with 200 to the load balancers, so that targets become healthy; unset: target groups are empty")
-	flags.BoolVar(&p.names, "names", false, "with --prove: leave account IDs, roles and IDs of the network in what is printed")
+	flags.BoolVar(&p.clean, "clean", false, "with --prove: only delete what earlier proofs have left")
+	flags.StringVar(&p.target, "target", "", "with --prove: an `ADDRESS:PORT` that answers GET / and /health of the load balancers with 200, so that targets become healthy; unset: target groups are empty")
+	flags.BoolVar(&p.names, "names", false, "with --prove: do not redact account IDs, roles and IDs of networks in the output")
 }
 
-// errDeclined is what is said to those who do not want it.
+// errDeclined ends a proof that was not confirmed.
 var errDeclined = errors.New("nothing was made: answer yes, or give --yes")
 
-// proveReport is what is printed for programs, and attached to reports of bugs.
+// proveReport is the JSON form of a proof, to be attached to reports of bugs.
 type proveReport struct {
 	Version      string          `json:"version"`
 	Provider     string          `json:"provider"`
@@ -68,55 +71,28 @@ type proveReport struct {
 	Seconds      int             `json:"seconds"`
 }
 
-// run proves, or cleans up.
-func (p *proving) run(cmd *cobra.Command, with Providers, o *running, json bool) error {
-	open := with.Clouds[o.provider.first()].Prove
-	if open == nil {
-		return fmt.Errorf("--prove: there is nothing to prove of provider %q", o.provider.first())
+// run proves a cloud, or deletes what earlier proofs have left, and prints the report.
+func (p *proving) run(
+	cmd *cobra.Command, with selection.Clouds, o *operator.Settings, json bool,
+) error {
+	cloud := with[o.Provider.First()]
+	if cloud.Prove == nil {
+		return fmt.Errorf("--prove: there is nothing to prove of provider %q", o.Provider.First())
 	}
-	options, err := p.options(cmd.ErrOrStderr())
-	options.Apart = cmp.Or(with.Apart, proveApart)
+	redacted := cloud.Redact
+	if p.names || redacted == nil {
+		redacted = func(text string) string { return text }
+	}
+	report, err := p.report(cmd, cloud, o)
 	if err != nil {
-		return err
+		return errors.New(redacted(err.Error()))
 	}
-	var calls atomic.Int64
-	around := o.surroundings()
-	around.Requested = func(string, string, string) { calls.Add(1) }
-	around.Nodes = o.nodes()
-	options.Spent = func() int { return int(calls.Load()) }
-	ctx, began := cmd.Context(), time.Now()
-	var report proveReport
-	if p.clean {
-		report.Left, err = p.cleanUp(ctx, open, around, options)
-		report.Installation = prove.Prefix + "*"
-	} else {
-		report.Installation = newInstallation()
-		if err := p.ask(cmd, report.Installation); err != nil {
-			return err
-		}
-		var cloud prove.Cloud
-		if cloud, err = open(ctx, around, report.Installation); err == nil {
-			report.Findings, report.Left = prove.Run(ctx, cloud, options)
-		}
-	}
-	if err != nil {
-		return errors.New(p.redacted(err.Error()))
-	}
-	if len(report.Left) > 0 {
-		report.Findings = append(report.Findings, check.Bad("prove/left", "what was made", fmt.Sprintf("%d are left: %s", len(report.Left), strings.Join(report.Left, ", ")), "delete them with --prove --clean"))
-	} else {
-		report.Findings = append(report.Findings, check.Good("prove/left", "what was made", "all of it is deleted"))
-	}
-	report.Version, report.Provider = source(), o.provider.first()
-	if place := with.Clouds[o.provider.first()].Place; place != nil {
-		report.Region = place()
-	}
-	report.Calls, report.Seconds = int(calls.Load()), int(time.Since(began).Seconds())
-	p.redact(&report)
+	report.redact(redacted)
 	if json {
-		err = printJSON(cmd.OutOrStdout(), report)
-	} else if err = printFindings(cmd.OutOrStdout(), report.Findings); err == nil {
-		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d calls in %s\n", report.Calls, time.Since(began).Round(time.Second))
+		err = output.JSON(cmd.OutOrStdout(), report)
+	} else if err = output.FindingLines(cmd.OutOrStdout(), report.Findings); err == nil {
+		took := time.Duration(report.Seconds) * time.Second
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d calls in %s\n", report.Calls, took)
 	}
 	if err == nil && check.AnyWrong(report.Findings) {
 		return errWrong
@@ -124,10 +100,55 @@ func (p *proving) run(cmd *cobra.Command, with Providers, o *running, json bool)
 	return err
 }
 
-// options are how far a run goes.
+// report proves a cloud, or deletes what earlier proofs have left.
+func (p *proving) report(
+	cmd *cobra.Command, cloud clouds.Cloud, o *operator.Settings,
+) (*proveReport, error) {
+	options, err := p.options(cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	var calls atomic.Int64
+	around := o.Surroundings()
+	around.Requested = func(string, string, string) { calls.Add(1) }
+	around.Nodes = o.Cluster.KnownInstances
+	options.Spent = func() int { return int(calls.Load()) }
+	ctx, began := cmd.Context(), time.Now()
+	r := &proveReport{Version: version.String(), Provider: o.Provider.First()}
+	if p.clean {
+		r.Installation = prove.Prefix + "*"
+		r.Left, err = p.cleanUp(ctx, cloud.Prove, around, options)
+	} else {
+		r.Installation = newInstallation()
+		if err := p.ask(cmd, cloud, r.Installation); err != nil {
+			return nil, err
+		}
+		var opened prove.Cloud
+		if opened, err = cloud.Prove(ctx, around, r.Installation); err == nil {
+			r.Findings, r.Left = prove.Run(ctx, opened, options)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	left := check.Good("prove/left", "what was made", "all of it is deleted")
+	if len(r.Left) > 0 {
+		detail := fmt.Sprintf("%d are left: %s", len(r.Left), strings.Join(r.Left, ", "))
+		left = check.Bad("prove/left", "what was made", detail, "delete them with --prove --clean")
+	}
+	r.Findings = append(r.Findings, left)
+	if cloud.Place != nil {
+		r.Region = cloud.Place()
+	}
+	r.Calls, r.Seconds = int(calls.Load()), int(time.Since(began).Round(time.Second).Seconds())
+	return r, nil
+}
+
+// options returns the limits of a proof.
 func (p *proving) options(say io.Writer) (prove.Options, error) {
 	o := prove.Options{Calls: proveCalls, Within: proveWithin, Clearing: proveClearing, Pause: provePause}
-	o.Say = func(what string) { fmt.Fprintf(say, "%s\n", what) }
+	o.Apart = p.apart
+	o.Say = func(line string) { fmt.Fprintf(say, "%s\n", line) }
 	if p.target != "" {
 		at, err := netip.ParseAddrPort(p.target)
 		if err != nil {
@@ -138,27 +159,26 @@ func (p *proving) options(say io.Writer) (prove.Options, error) {
 	return o, nil
 }
 
-// newInstallation is a name that no other run has.
+// newInstallation returns a random name.
 func newInstallation() string {
 	var random [6]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	return prove.Prefix + hex.EncodeToString(random[:])
 }
 
-// ask says what will be made, and asks whether it may be.
-func (p *proving) ask(cmd *cobra.Command, installation string) error {
-	fmt.Fprintf(cmd.ErrOrStderr(), `This makes up to 2 internal load balancers, 5 target groups, 2 imported certificates and 3 security groups, all tagged
+// ask prints what will be made, and asks for confirmation.
+func (p *proving) ask(cmd *cobra.Command, cloud clouds.Cloud, installation string) error {
+	fmt.Fprintf(cmd.ErrOrStderr(), `This makes %s, all tagged
 fairlead.dev/installation=%s, changes them and deletes them. Nothing can connect to them.
-It takes at most %d calls and %s, and then what deleting takes. The load balancers are billed by the hour;
-imported certificates count against the account's quota of a year.
-`, installation, proveCalls, proveWithin)
+It takes at most %d calls and %s, and then what deleting takes. %s
+`, cloud.ProofMakes, installation, proveCalls, proveWithin, cloud.ProofCosts)
 	if p.yes {
 		return nil
 	}
 	fmt.Fprint(cmd.ErrOrStderr(), "Type yes to go on: ")
 	answered := make(chan string, 1)
 	go func() {
-		answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n') // what cannot be read is no yes
+		answer, _ := bufio.NewReader(cmd.InOrStdin()).ReadString('\n') // an error is no yes
 		answered <- strings.TrimSpace(answer)
 	}()
 	select {
@@ -171,8 +191,10 @@ imported certificates count against the account's quota of a year.
 	return errDeclined
 }
 
-// cleanUp deletes what earlier runs have left.
-func (p *proving) cleanUp(ctx context.Context, open prover, around clouds.Surroundings, o prove.Options) (left []string, err error) {
+// cleanUp deletes what earlier proofs have left, and returns what is left all the same.
+func (p *proving) cleanUp(
+	ctx context.Context, open prover, around clouds.Surroundings, o prove.Options,
+) (left []string, err error) {
 	cloud, err := open(ctx, around, prove.Prefix)
 	if err != nil {
 		return nil, err
@@ -192,30 +214,13 @@ func (p *proving) cleanUp(ctx context.Context, open prover, around clouds.Surrou
 	return left, nil
 }
 
-// What tells one account from others.
-var (
-	accounts = regexp.MustCompile(`\b\d{12}\b`)
-	persons  = regexp.MustCompile(`\b(assumed-role|role|user)/[^\s"',;]+`)
-	network  = regexp.MustCompile(`\b(vpc|subnet|sg|i|eni|igw|rtb)-[0-9a-z]+\b`)
-)
-
-// redacted is a text without that.
-func (p *proving) redacted(text string) string {
-	if p.names {
-		return text
-	}
-	text = accounts.ReplaceAllString(text, "ACCOUNT")
-	text = persons.ReplaceAllString(text, "$1/NAME")
-	return network.ReplaceAllString(text, "$1-ID")
-}
-
-// redact takes it out of a report.
-func (p *proving) redact(r *proveReport) {
+// redact replaces the values in a report that identify an account.
+func (r *proveReport) redact(redacted func(string) string) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		f.Title, f.Detail, f.Advice = p.redacted(f.Title), p.redacted(f.Detail), p.redacted(f.Advice)
+		f.Title, f.Detail, f.Advice = redacted(f.Title), redacted(f.Detail), redacted(f.Advice)
 	}
 	for i := range r.Left {
-		r.Left[i] = p.redacted(r.Left[i])
+		r.Left[i] = redacted(r.Left[i])
 	}
 }

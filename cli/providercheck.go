@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"fairlead.dev/fairlead/cli/flagvalue"
+	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/probe"
@@ -23,8 +25,8 @@ import (
 	"fairlead.dev/fairlead/providers/remote"
 )
 
-// This file tries a provider that is another process, before an operator uses it: for those that
-// write one.
+// This file is fairlead provider check: it tests a provider that is another process, for the
+// authors of providers.
 
 func newProvider() *cobra.Command {
 	cmd := &cobra.Command{
@@ -37,7 +39,7 @@ func newProvider() *cobra.Command {
 	return cmd
 }
 
-// The parts of a check, in their order.
+// The parts of a check, in order.
 const (
 	wirePart     = "wire"
 	contractPart = "contract"
@@ -45,17 +47,17 @@ const (
 
 var checkParts = []string{wirePart, contractPart}
 
-// noTarget is the target of target groups that stay empty.
+// noTarget is the value of --target for empty target groups.
 const noTarget = "none"
 
-// A providerCheck is what a check of a provider is told.
+// A providerCheck holds the flags.
 type providerCheck struct {
 	endpoint        remote.Endpoint
 	only            []string
 	settings        string // a file
 	target          string
 	pause, patience time.Duration
-	output          string
+	format          string
 }
 
 func newProviderCheck() *cobra.Command {
@@ -63,8 +65,8 @@ func newProviderCheck() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check URL",
 		Short: "Try whether a provider keeps to the provider protocol, on load balancers that are deleted again",
-		Long: `Try a provider in two parts, and say what holds: ✓ is as it has to be, ✗ is wrong, ? could not be tried; what to
-do follows.
+		Long: `Try a provider in two parts, and say what holds: ✓ is as it has to be, ✗ is wrong, ?
+could not be tried; what to do follows.
 
   wire      sends the calls of the provider protocol, also those that the provider has to refuse, that come twice or
             that are cut off
@@ -97,10 +99,10 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
 	flags.DurationVar(&c.endpoint.Attempt, "timeout", 15*time.Second, "how `LONG` an answer may take")
 	flags.DurationVar(&c.pause, "pause", time.Second, "how `LONG` to wait before a step of the wire that is pending, and at most before a call that failed, is sent again")
 	flags.DurationVar(&c.patience, "patience", 5*time.Minute, "how `LONG` a step of the contract may be pending, and a list may lag")
-	outputFlag(cmd, &c.output)
-	must(cmd.MarkFlagDirname("credentials"))
-	must(cmd.MarkFlagFilename("settings", "yaml", "yml", "json"))
-	must(cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(checkParts, cobra.ShellCompDirectiveNoFileComp)))
+	output.Flag(cmd, &c.format)
+	flagvalue.Must(cmd.MarkFlagDirname("credentials"))
+	flagvalue.Must(cmd.MarkFlagFilename("settings", "yaml", "yml", "json"))
+	flagvalue.Complete(cmd, "only", checkParts...)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c.endpoint.URL = args[0]
 		return c.run(cmd)
@@ -109,18 +111,13 @@ Exit code 0: nothing is wrong; 1: something is, or an error.`,
 }
 
 func (c *providerCheck) run(cmd *cobra.Command) error {
-	json, err := asJSON(c.output)
+	json, err := output.IsJSON(c.format)
 	if err != nil {
 		return err
 	}
 	findings, err := c.findings(cmd.Context(), cmd.ErrOrStderr())
-	switch {
-	case err != nil:
-		return err
-	case json:
-		err = printJSON(cmd.OutOrStdout(), checkReport{findings, check.Count(findings, check.Wrong), check.Count(findings, check.Unknown)})
-	default:
-		err = printFindings(cmd.OutOrStdout(), findings)
+	if err == nil {
+		err = output.Findings(cmd.OutOrStdout(), findings, json)
 	}
 	switch {
 	case err != nil:
@@ -133,8 +130,7 @@ func (c *providerCheck) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// findings are those of the parts that are to be tried. A provider that does not answer is not
-// tried further.
+// findings runs the selected parts. If the provider does not answer, it runs no further part.
 func (c *providerCheck) findings(ctx context.Context, say io.Writer) ([]check.Finding, error) {
 	for _, part := range c.only {
 		if !slices.Contains(checkParts, part) {
@@ -170,12 +166,12 @@ func (c *providerCheck) findings(ctx context.Context, say io.Writer) ([]check.Fi
 	return append(findings, c.contract(ctx, subject)...), nil
 }
 
-// tries reports whether a part is to be tried.
+// tries reports whether a part is selected.
 func (c *providerCheck) tries(part string) bool {
 	return len(c.only) == 0 || slices.Contains(c.only, part)
 }
 
-// contract tries the contract through the client that the operator uses.
+// contract tests the contract through the client that the operator uses.
 func (c *providerCheck) contract(ctx context.Context, s providertest.Subject) []check.Finding {
 	e := c.endpoint
 	e.Name, e.Log, e.LeastWait, e.MostWait = e.URL, logr.Discard(), min(c.pause, time.Second/2), c.pause
@@ -188,9 +184,9 @@ func (c *providerCheck) contract(ctx context.Context, s providertest.Subject) []
 	return providertest.Check(ctx, s)
 }
 
-// targets gives the contract its targets, until they are stopped.
+// targets sets the targets of the contract. They answer until stop is called.
 func (c *providerCheck) targets(s *providertest.Subject) (stop func(), err error) {
-	here := !strings.HasPrefix(c.endpoint.URL, "https:") // the URLs of others are refused
+	here := !strings.HasPrefix(c.endpoint.URL, "https:") // remote.CheckURL refuses other URLs of other machines
 	switch {
 	case c.target == noTarget || c.target == "" && !here:
 		return func() {}, nil
@@ -216,7 +212,7 @@ func (c *providerCheck) targets(s *providertest.Subject) (stop func(), err error
 	return func() { stopFirst(); stopSecond() }, nil
 }
 
-// readProviderSettings reads settings from a file, as JSON in its one form; "" for no file.
+// readProviderSettings reads settings from a file and returns them as JSON; "" for no file.
 func readProviderSettings(file string) (string, error) {
 	if file == "" {
 		return "", nil

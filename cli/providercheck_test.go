@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/model/check"
 )
 
@@ -27,7 +28,7 @@ func TestProviderCheck(t *testing.T) {
 		t.Errorf("exit code %d:\n%s%s", code, out, err)
 	}
 	code, out, _ = providerChecked(t, "unix://"+s.path, "-o", "json")
-	var report checkReport
+	var report output.FindingsReport
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitDone || len(report.Findings) < 35 {
 		t.Errorf("exit code %d, %v:\n%s", code, err, out)
 	}
@@ -45,7 +46,7 @@ func TestProviderCheckInParts(t *testing.T) {
 	s := servedAt(t, t.TempDir(), "--provider", "fake")
 	at := "unix://" + s.path
 	ids := func(out string) string {
-		var report checkReport
+		var report output.FindingsReport
 		if err := json.Unmarshal([]byte(out), &report); err != nil {
 			t.Fatalf("%v:\n%s", err, out)
 		}

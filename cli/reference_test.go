@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"fairlead.dev/fairlead/cli/configuration"
+	"fairlead.dev/fairlead/cli/operator"
 	"fairlead.dev/fairlead/test/page"
 )
 
@@ -66,13 +68,13 @@ is an error, and so is a variable that begins with ` + "`FAIRLEAD_`" + `, unless
 
 ` + "`fairlead run --print-config`" + ` prints what holds, and where each value comes from, as such a file.
 
-<!-- Generated from cli/settings.go by "make generate". -->
+<!-- Generated from cli/operator/settings.go by "make generate". -->
 
 | Flag and key | Variable | Default | Meaning |
 |---|---|---|---|
 `)
 	all := testProviders()
-	new(running).settings(all).VisitAll(func(f *pflag.Flag) {
+	new(operator.Settings).Flags(all.Clouds).VisitAll(func(f *pflag.Flag) {
 		name := "`--" + f.Name
 		if f.Shorthand != "" {
 			name = "`-" + f.Shorthand + "`, " + name
@@ -88,7 +90,7 @@ is an error, and so is a variable that begins with ` + "`FAIRLEAD_`" + `, unless
 		if unset != "" {
 			unset = "`" + unset + "`"
 		}
-		fmt.Fprintf(&b, "| %s` | `%s` | %s | %s |\n", name, variable(f.Name), unset, usage)
+		fmt.Fprintf(&b, "| %s` | `%s` | %s | %s |\n", name, configuration.Variable(f.Name), unset, usage)
 	})
 	return b.String()
 }

@@ -17,6 +17,11 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"fairlead.dev/fairlead/cli/configuration"
+	"fairlead.dev/fairlead/cli/operator"
+	"fairlead.dev/fairlead/cli/reload"
+	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/cli/version"
 	"fairlead.dev/fairlead/providers/serve"
 )
 
@@ -24,9 +29,12 @@ import (
 // needs none of the cloud's credentials.
 
 // servedBy are the settings of run that serve-provider has, too.
-var servedBy = []string{"provider", "kubeconfig", "namespace", "installation-id", "cloud-attempt-timeout", "cloud-call-timeout", "shutdown-timeout", "log-format", "verbose"}
+var servedBy = []string{
+	"provider", "kubeconfig", "namespace", "installation-id", "cloud-attempt-timeout",
+	"cloud-call-timeout", "shutdown-timeout", "log-format", "verbose",
+}
 
-// A served provider has an address to listen at, and the credentials that it asks clients for.
+// A served provider listens at an address, and asks clients for credentials.
 type served struct {
 	listen    string
 	tokenFile string
@@ -35,21 +43,22 @@ type served struct {
 	clientCAs string
 }
 
-func newServeProvider(with Providers) *cobra.Command {
+func newServeProvider(with selection.Clouds) *cobra.Command {
 	var (
-		o running
+		o operator.Settings
 		s served
 	)
 	cmd := &cobra.Command{
 		Use:   "serve-provider",
 		Short: "Serve a cloud of this binary to an operator that is another process",
-		Long: `Serve one of the clouds of this binary over the provider protocol, so that the process with the credentials
-of the cloud can be another one than the operator, and stand elsewhere.
+		Long: `Serve one of the clouds of this binary over the provider protocol. The operator then
+needs no credentials of the cloud: only this process has them, and it can run elsewhere.
 
-The provider is sent private keys and client secrets. It listens on loopback or on a unix socket, or it asks for
-a bearer token or a client certificate, over TLS. All files are read again when they change.
+Requests carry private keys and client secrets. Therefore the provider listens on loopback or on
+a unix socket, or it uses TLS and asks for a bearer token or a client certificate. All files are
+read again when they change.
 
-Settings are flags, variables of the environment such as FAIRLEAD_LISTEN, and a file that --config names.`,
+Settings are flags, environment variables such as FAIRLEAD_LISTEN, and a file that --config names.`,
 		Example: `  # Beside an operator that shares a volume with it
   fairlead serve-provider --provider aws --listen unix:/run/fairlead/aws.sock --installation-id my-cluster
 
@@ -62,18 +71,14 @@ Settings are flags, variables of the environment such as FAIRLEAD_LISTEN, and a 
   curl -s 'http://127.0.0.1:8090/load-balancer?key=a'`,
 		Args: cobra.NoArgs,
 	}
-	settings := o.settings(with)
+	settings := o.Flags(with)
 	own := s.flags()
 	settings.AddFlagSet(own)
-	cmd.Flags().SortFlags = false
-	settings.VisitAll(func(f *pflag.Flag) {
-		if slices.Contains(servedBy, f.Name) || own.Lookup(f.Name) != nil || with.has(f.Name) {
-			cmd.Flags().AddFlag(f)
-		}
+	configuration.AddSome(cmd, settings, func(name string) bool {
+		return slices.Contains(servedBy, name) || own.Lookup(name) != nil || with.Has(name)
 	})
-	cmd.Flags().String("config", "", "`FILE` of settings in YAML, by the names of these flags; also "+variable("config"))
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if _, err := settle(cmd, settings, os.Environ()); err != nil {
+		if _, err := configuration.Resolve(cmd, settings, os.Environ()); err != nil {
 			return err
 		}
 		return s.run(cmd.Context(), &o, with, cmd.ErrOrStderr())
@@ -81,47 +86,41 @@ Settings are flags, variables of the environment such as FAIRLEAD_LISTEN, and a 
 	return cmd
 }
 
-// has reports whether a setting is that of a cloud: its name begins with the cloud's.
-func (p Providers) has(setting string) bool {
-	cloud, _, of := strings.Cut(setting, "-")
-	_, is := p.Clouds[cloud]
-	return of && is
-}
-
 // flags adds the address to listen at, and the files with certificates and tokens.
 func (s *served) flags() *pflag.FlagSet {
 	flags := pflag.NewFlagSet("serve-provider", pflag.ContinueOnError)
 	flags.SortFlags = false
 	flags.StringVar(&s.listen, "listen", "127.0.0.1:8090", "`ADDRESS` to listen at, such as :8443, or a unix socket, unix:/run/fairlead.sock")
-	flags.StringVar(&s.tokenFile, "token-file", "", "`FILE` with the bearer token that requests need; unset: none is asked for")
+	flags.StringVar(&s.tokenFile, "token-file", "", "`FILE` with the bearer token that requests need; unset: requests need none")
 	flags.StringVar(&s.certFile, "tls-cert-file", "", "`FILE` with the certificate, in PEM; unset: connections are not encrypted")
 	flags.StringVar(&s.keyFile, "tls-key-file", "", "`FILE` with the key of the certificate, in PEM")
-	flags.StringVar(&s.clientCAs, "client-ca-file", "", "`FILE` with the authorities, in PEM, that the certificates of clients have to be from; unset: none is asked for")
+	flags.StringVar(&s.clientCAs, "client-ca-file", "", "`FILE` with the CA certificates, in PEM, that have to have signed the certificates of clients; unset: clients need no certificate")
 	return flags
 }
 
 // run serves until the context ends.
-func (s *served) run(ctx context.Context, o *running, with Providers, logs io.Writer) error {
-	logger := logr.FromSlogHandler(o.logs(logs))
+func (s *served) run(ctx context.Context, o *operator.Settings, with selection.Clouds, logs io.Writer) error {
+	logger := logr.FromSlogHandler(o.Logs(logs))
 	if err := s.check(); err != nil {
 		return err
 	}
-	options := serve.Options{Log: logger, Software: "fairlead " + source()}
+	options := serve.Options{Log: logger, Software: "fairlead " + version.String()}
 	if s.tokenFile != "" {
-		token := rotated(logger, func(texts [][]byte) (string, error) { return tokenIn(texts[0]) }, s.tokenFile)
-		if _, err := token.first(); err != nil {
+		read := func(texts [][]byte) (string, error) { return reload.Token(texts[0]) }
+		token := reload.Files(logger, read, s.tokenFile)
+		if _, err := token.Read(); err != nil {
 			return fmt.Errorf("--token-file: %w", err)
 		}
-		options.Token = token.now
+		options.Token = token.Current
 	}
 	config, err := s.tls(logger)
 	if err != nil {
 		return err
 	}
-	if len(o.provider.names) > 1 || len(o.provider.others()) > 0 {
+	if len(o.Provider.Names) > 1 || len(o.Provider.Others()) > 0 {
 		return errors.New("--provider: one cloud of this binary is served")
 	}
-	cloud, err := o.provider.live(ctx, with, o.surroundings())
+	cloud, err := o.Provider.Live(ctx, with, o.Surroundings())
 	if err != nil {
 		return err
 	}
@@ -130,30 +129,35 @@ func (s *served) run(ctx context.Context, o *running, with Providers, logs io.Wr
 	if err != nil {
 		return err
 	}
-	logger.Info("serving", "version", source(), "provider", o.provider.String(), "at", on.Addr().String(), "tls", config != nil, "token", s.tokenFile != "", "clientCertificates", s.clientCAs != "")
+	logger.Info("serving", "version", version.String(), "provider", o.Provider.String(),
+		"at", on.Addr().String(), "tls", config != nil, "token", s.tokenFile != "",
+		"clientCertificates", s.clientCAs != "")
 	if config != nil {
 		on = tls.NewListener(on, config)
 	}
-	if err := serve.New(cloud.Term(), options).Listen(ctx, on, o.shutdown); err != nil {
+	if err := serve.New(cloud.Term(), options).Listen(ctx, on, o.Shutdown); err != nil {
 		return err
 	}
 	logger.Info("stopped")
 	return nil
 }
 
-// check refuses to be reached by others without knowing who they are.
+// check refuses an address that other machines can reach, unless clients authenticate over TLS.
 func (s *served) check() error {
 	switch {
 	case (s.certFile == "") != (s.keyFile == ""):
 		return errors.New("--tls-cert-file and --tls-key-file go together: give both, or neither")
 	case s.clientCAs != "" && s.certFile == "":
-		return errors.New("--client-ca-file: only TLS has certificates of clients; give --tls-cert-file and --tls-key-file, too")
+		return errors.New("--client-ca-file: only TLS has certificates of clients; " +
+			"give --tls-cert-file and --tls-key-file, too")
 	case s.local():
 		return nil
 	case s.tokenFile == "" && s.clientCAs == "":
-		return fmt.Errorf("--listen: other machines can reach %s: give --token-file or --client-ca-file, or listen on loopback or a unix socket", s.listen)
+		return fmt.Errorf("--listen: other machines can reach %s: give --token-file or "+
+			"--client-ca-file, or listen on loopback or a unix socket", s.listen)
 	case s.certFile == "":
-		return fmt.Errorf("--listen: other machines can reach %s, and private keys are sent to it: give --tls-cert-file and --tls-key-file, or listen on loopback or a unix socket", s.listen)
+		return fmt.Errorf("--listen: other machines can reach %s, and private keys are sent to it: "+
+			"give --tls-cert-file and --tls-key-file, or listen on loopback or a unix socket", s.listen)
 	}
 	return nil
 }
@@ -173,7 +177,7 @@ func (s *served) local() bool {
 
 const unixScheme = "unix:"
 
-// open opens where the provider listens. A socket that an earlier process has left is replaced.
+// open listens at the address. It replaces a socket that an earlier process has left.
 func (s *served) open(ctx context.Context) (net.Listener, error) {
 	var listens net.ListenConfig
 	path, unix := strings.CutPrefix(s.listen, unixScheme)
@@ -196,13 +200,14 @@ func (s *served) open(ctx context.Context) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--listen: %w", err)
 	}
-	if err := os.Chmod(path, 0o660); err != nil { //nolint:gosec // a group can share it, as that of a pod's volumes does
+	err = os.Chmod(path, 0o660) //nolint:gosec // a group shares it, as fsGroup of a pod does
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("--listen: %w", err), on.Close())
 	}
 	return on, nil
 }
 
-// tls is how connections are encrypted; nil for not at all.
+// tls returns the configuration of TLS, or nil where connections are not encrypted.
 func (s *served) tls(logger logr.Logger) (*tls.Config, error) {
 	if s.certFile == "" {
 		return nil, nil
@@ -211,13 +216,15 @@ func (s *served) tls(logger logr.Logger) (*tls.Config, error) {
 	if s.clientCAs != "" {
 		files = append(files, s.clientCAs)
 	}
-	config := rotated(logger, tlsConfig, files...)
-	if _, err := config.first(); err != nil {
+	config := reload.Files(logger, reload.TLS, files...)
+	if _, err := config.Read(); err != nil {
 		return nil, err
 	}
 	return &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		NextProtos:         []string{"h2", "http/1.1"},
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return config.now(), nil },
+		MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"h2", "http/1.1"},
+		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			return config.Current(), nil
+		},
 	}, nil
 }

@@ -11,17 +11,20 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"fairlead.dev/fairlead/cli/configuration"
+	"fairlead.dev/fairlead/cli/flagvalue"
+	"fairlead.dev/fairlead/cli/operator"
 	"fairlead.dev/fairlead/model/ingress"
 )
 
 // TestSettingsCanBeMadeAnywhere sets every row of the table in each place.
 func TestSettingsCanBeMadeAnywhere(t *testing.T) {
 	other := func(f *pflag.Flag) string { // a value that is not the default
-		switch c, ok := f.Value.(choice); {
-		case ok && len(c.values) > 1:
-			return c.values[slices.IndexFunc(c.values, func(v string) bool { return v != f.DefValue })]
+		switch c, ok := f.Value.(flagvalue.Choice); {
+		case ok && len(c.Values) > 1:
+			return c.Values[slices.IndexFunc(c.Values, func(v string) bool { return v != f.DefValue })]
 		case ok:
-			return c.values[0]
+			return c.Values[0]
 		case f.Name == "aws-rates":
 			return "write=3.5/7"
 		}
@@ -30,7 +33,7 @@ func TestSettingsCanBeMadeAnywhere(t *testing.T) {
 	places := map[string]func(t *testing.T, name, value string) []string{
 		"flag": func(_ *testing.T, name, value string) []string { return []string{"--" + name + "=" + value} },
 		"environment": func(t *testing.T, name, value string) []string {
-			t.Setenv(variable(name), value)
+			t.Setenv(configuration.Variable(name), value)
 			return nil
 		},
 		"file": func(t *testing.T, name, value string) []string {
@@ -42,7 +45,7 @@ func TestSettingsCanBeMadeAnywhere(t *testing.T) {
 		},
 	}
 	for place, set := range places {
-		new(running).settings(testProviders()).VisitAll(func(f *pflag.Flag) {
+		new(operator.Settings).Flags(testProviders().Clouds).VisitAll(func(f *pflag.Flag) {
 			t.Run(f.Name+" by "+place, func(t *testing.T) {
 				value := other(f)
 				got := fairlead(t, append([]string{"run", "--print-config"}, set(t, f.Name, value)...)...)
@@ -159,7 +162,7 @@ func TestEdits(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"lease", "leases", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 2}} {
-		if got := edits(c.a, c.b); !reflect.DeepEqual(got, c.want) {
+		if got := configuration.Edits(c.a, c.b); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("edits(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}
 	}
@@ -186,10 +189,10 @@ func TestTheClassOfIngressesWithoutOne(t *testing.T) {
 		{file: "watch-ingress-without-class: public", variables: map[string]string{"FAIRLEAD_MANAGE_INGRESS_CLASS": "true"}, args: []string{"--watch-ingress-without-class"}, want: ingress.Options{WithoutClass: "fairlead", ManagedClass: "fairlead"}},
 	} {
 		t.Run(strings.Join(append(c.args, c.file), " "), func(t *testing.T) {
-			var o running
-			settings := o.settings(testProviders())
+			var o operator.Settings
+			settings := o.Flags(testProviders().Clouds)
 			cmd := &cobra.Command{Use: "run", Run: func(*cobra.Command, []string) {}}
-			layered(cmd, settings)
+			configuration.AddTo(cmd, settings)
 			file := filepath.Join(directory(t, map[string]string{"f.yaml": c.file}), "f.yaml")
 			if err := cmd.ParseFlags(append([]string{"--config", file}, c.args...)); err != nil {
 				t.Fatal(err)
@@ -198,10 +201,10 @@ func TestTheClassOfIngressesWithoutOne(t *testing.T) {
 			for k, v := range c.variables {
 				environ = append(environ, k+"="+v)
 			}
-			if _, err := settle(cmd, settings, environ); err != nil {
+			if _, err := configuration.Resolve(cmd, settings, environ); err != nil {
 				t.Fatal(err)
 			}
-			got, err := o.classes()
+			got, err := o.Classes()
 			c.want.Providers = []string{"fake"}
 			if err != nil || !reflect.DeepEqual(got, c.want) {
 				t.Errorf("got %+v and %v, want %+v", got, err, c.want)

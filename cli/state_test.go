@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
@@ -14,7 +15,7 @@ func TestAStateIsReadInItsOrderWhateverTheFiles(t *testing.T) {
 	write(t, file, `{"k": {"key": "k", "exists": true, "listeners": [
 		{"port": 443, "protocol": "HTTPS"},
 		{"port": 80, "protocol": "HTTP", "rules": [{"priority": 20, "conditions": []}, {"priority": 10, "conditions": []}]}]}}`)
-	seen, err := observed(file)
+	seen, err := source.ReadObserved(file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,9 @@ import (
 
 // This file counts what is in use, by class.
 
+// emitter takes a value of a gauge.
+type emitter = func(m metrics.Metric, value float64, labels ...string)
+
 // ofFeatures counts the Ingresses that use each feature.
 func ofFeatures(records map[lb.Key]records.Record, emit emitter) {
 	type use struct{ class, feature string }

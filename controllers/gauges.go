@@ -42,9 +42,6 @@ type gauges struct {
 	unassigned *unassigned.Reconciler
 }
 
-// emitter takes a value of a gauge.
-type emitter = func(m metrics.Metric, value float64, labels ...string)
-
 func (c *gauges) take(emit emitter) {
 	all := c.Memories.All()
 	if all == nil {

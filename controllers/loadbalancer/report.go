@@ -168,3 +168,27 @@ func resultOf(o outcome.Outcome) string {
 	}
 	return metrics.ResultOf(o.Err)
 }
+
+// preview reports what would be done, where this operator only plans. Its reports are beside the
+// records of an operator that carries plans out: those say what has happened, and here nothing has.
+func (r *Reconciler) preview(ctx context.Context, o outcome.Outcome) (reconcile.Result, error) {
+	key := o.Snapshot.Key
+	r.forget(key) // another operator may change the cloud
+	next := o.Record(time.Now())
+	for name := range o.Snapshot.Departed {
+		if records.MemberOf(&next, name) == nil {
+			r.Directory.Release(cluster.RefFrom(cluster.KindIngress, name), key)
+			delete(o.Snapshot.Departed, name)
+		}
+	}
+	if o.Finished(&next) {
+		return reconcile.Result{}, r.Memories.Drop(ctx, key)
+	}
+	if _, err := next.Trim(v1alpha1.MaxSize); err != nil {
+		return reconcile.Result{}, err
+	}
+	if err := r.Memories.Save(ctx, key, next); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: r.jittered()}, nil
+}

@@ -130,7 +130,7 @@ var fixed = []string{"TargetGroupAssociationLimit", "TooManyActions", "TooManyTa
 
 // raise says which quota is used up, of how much, and what can be done: who else uses it may make
 // room, unless AWS raises it for nobody.
-func raise(code string, known limits) (advice string, class error) {
+func raise(code string, known map[string]int) (advice string, class error) {
 	name := "a quota is used up"
 	if q, named := quotas[code]; named {
 		name = fmt.Sprintf("the quota %q (%s)%s is used up", q.name, q.code, q.most(known))
@@ -145,7 +145,7 @@ func raise(code string, known limits) (advice string, class error) {
 }
 
 // most is how much there is.
-func (q quota) most(known limits) string {
+func (q quota) most(known map[string]int) string {
 	switch most := known[q.limit]; {
 	case most > 0:
 		return fmt.Sprintf(" of %d", most)

@@ -28,3 +28,11 @@ func said(text *string, call, what string) (string, error) {
 
 // unsaid is an answer that lacks what the call is for. The next try finds out what there is.
 func unsaid(call, what string) error { return fmt.Errorf("AWS answered %s without %s", call, what) }
+
+func each[A, B any](in []A, f func(A) B) []B {
+	var out []B
+	for _, a := range in {
+		out = append(out, f(a))
+	}
+	return out
+}

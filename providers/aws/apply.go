@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -21,7 +20,7 @@ import (
 // Apply makes one step true.
 func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	ctx = providers.About(ctx, seen.Key)
-	p.unnotice(seen.Key)
+	p.balancers.takeSighting(seen.Key)
 	result, err := p.apply(ctx, seen, step)
 	if err == nil {
 		p.releases.releaseUnused(seen, step)
@@ -38,11 +37,11 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	case plan.DeleteLoadBalancer:
 		return plan.Result{}, p.deleteLoadBalancer(ctx, seen)
 	case plan.GuardLoadBalancer:
-		return plan.Result{}, p.guard(ctx, seen, s.WebACL)
+		return plan.Result{}, p.webACLs.attach(ctx, seen, s.WebACL)
 	case plan.ShieldLoadBalancer:
-		return plan.Result{}, p.shield(ctx, seen, s.Shield)
+		return plan.Result{}, p.protections.set(ctx, seen, s.Shield)
 	case plan.DeleteFirewall:
-		return plan.Result{}, p.deleteFirewall(ctx, seen)
+		return plan.Result{}, p.firewalls.delete(ctx, seen)
 	case plan.ImportCertificate:
 		arn, err := p.importCertificate(ctx, seen, s.Certificate)
 		return plan.Result{Handle: arn}, err
@@ -53,23 +52,23 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	case plan.DeleteCertificate:
 		return plan.Result{}, p.deleteCertificate(ctx, seen, s.Certificate)
 	case plan.CreateTargetGroup:
-		return p.createTargetGroup(ctx, seen, s.Group)
+		return p.targetGroups.create(ctx, seen, s.Group)
 	case plan.ModifyTargetGroup:
-		return plan.Result{}, p.modifyTargetGroup(ctx, seen, s.Group)
+		return plan.Result{}, p.targetGroups.modify(ctx, seen, s.Group)
 	case plan.RegisterTargets:
-		arn, err := p.groupARN(ctx, seen.Key, s.Group)
+		arn, err := p.targetGroups.arnOf(ctx, seen.Key, s.Group)
 		if err != nil {
 			return plan.Result{}, err
 		}
-		in, err := p.register(ctx, seen.Key, arn, s.Targets)
+		in, err := p.targetGroups.register(ctx, seen.Key, arn, s.Targets)
 		if err != nil || len(in.taken) > 0 { // then it serves; who keeps the members goes on with the others
 			return plan.Result{}, err
 		}
 		return plan.Result{}, in.err()
 	case plan.AwaitTargets:
-		return plan.Result{}, p.awaitTargets(ctx, seen.Key, s.Group)
+		return plan.Result{}, p.targetGroups.awaitHealthy(ctx, seen.Key, s.Group)
 	case plan.DeleteTargetGroup:
-		return plan.Result{}, p.deleteTargetGroup(ctx, seen, s.Group)
+		return plan.Result{}, p.targetGroups.delete(ctx, seen, s.Group)
 	case plan.CreateListener:
 		return p.createListener(ctx, seen, s.Listener)
 	case plan.ModifyListener:
@@ -100,15 +99,15 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	subnets := want.Settings.Subnets
 	if len(subnets) == 0 { // there are none that fit, or nobody looked
 		var err error
-		if subnets, err = p.choose(ctx, lb.Network{Scheme: want.Settings.Scheme}, nil); err != nil {
+		if subnets, err = p.subnets.choose(ctx, lb.Network{Scheme: want.Settings.Scheme}, nil); err != nil {
 			return plan.Result{}, err
 		}
 	}
-	groups, firewall, err := p.fence(ctx, want)
+	groups, firewall, err := p.firewalls.ensure(ctx, want)
 	if err != nil {
 		return plan.Result{}, err
 	}
-	if err := p.reachBehind(ctx, want.Key, seen); err != nil {
+	if err := p.openPortsBehind(ctx, want.Key, seen); err != nil {
 		return plan.Result{}, err
 	}
 	tags := p.balancerTags(want)
@@ -121,18 +120,18 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	}
 	young := p.role.young()
 	out, err := p.elb.CreateLoadBalancer(ctx, in)
-	err = p.role.waits(young, err)
+	err = p.role.explain(young, err)
 	made := &balancer{}
 	switch {
 	case is(err, "DuplicateLoadBalancerName"): // made before, and changed since
-		if made, err = p.ownBalancer(ctx, want.Key); err != nil {
+		if made, err = p.balancers.own(ctx, want.Key); err != nil {
 			return plan.Result{}, err
 		}
-		if _, err = p.writeFence(ctx, made, seen, want); err == nil {
+		if _, err = p.firewalls.write(ctx, made, seen, want, p.targetGroups.portsOf(seen)); err == nil {
 			err = p.writeSettings(ctx, made, want)
 		}
 	case err != nil:
-		return plan.Result{}, p.explained("creating load balancer "+name, err)
+		return plan.Result{}, p.limits.explained("creating load balancer "+name, err)
 	default:
 		var there *elb.LoadBalancer
 		if there, err = only(out.LoadBalancers, "CreateLoadBalancer", "a load balancer"); err == nil {
@@ -143,7 +142,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 		}
 		made.LoadBalancer, made.tags = *there, tags
 		if active(&made.LoadBalancer) { // AWS makes none in a moment: it was there, just as it is asked for
-			if made, err = p.ownBalancer(ctx, want.Key); err != nil {
+			if made, err = p.balancers.own(ctx, want.Key); err != nil {
 				return plan.Result{}, err
 			}
 		}
@@ -157,31 +156,6 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	}, err
 }
 
-// ownBalancer is the load balancer under a key, of which it is known that there is one.
-func (p *Provider) ownBalancer(ctx context.Context, key lb.Key) (*balancer, error) {
-	name := p.loadBalancerName(key)
-	there, err := p.balancerNamed(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if there == nil {
-		return nil, fmt.Errorf("load balancer %s came and went: %w", name, providers.ErrPending)
-	}
-	arn := aws.ToString(there.LoadBalancerArn)
-	tags, err := p.tagsOf(ctx, []string{arn})
-	if err != nil {
-		return nil, err
-	}
-	switch {
-	case p.owns(key, tags[arn]):
-		return &balancer{*there, tags[arn]}, nil
-	case key.Name() != "": // who looks again finds the name taken, and tells those who ask for it
-		p.leave(key)
-		return nil, fmt.Errorf("the name %s was taken a moment ago", name)
-	}
-	return nil, p.untagged("load balancer "+name, arn, tags[arn], p.owned(key, nil))
-}
-
 func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) error {
 	if !seen.Exists {
 		return nil
@@ -192,74 +166,30 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 		}
 	}
 	if seen.Protection.Shield == lb.ShieldOn { // which outlives what it protects
-		if err := p.unshield(ctx, seen); err != nil {
+		if err := p.protections.remove(ctx, seen); err != nil {
 			return err
 		}
 	}
 	_, err := p.elb.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(seen.Handle)})
 	if is(err, "OperationNotPermitted") { // somebody protects it, most likely: whoever observes it next looks
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.resisted[seen.Handle] = true
+		p.balancers.refuseDeletion(seen.Handle)
 	}
 	if err == nil {
-		p.deleted(seen.Key, seen.Handle)
+		p.forgetDeleted(seen.Key, seen.Handle)
 	}
 	return explained("deleting load balancer "+seen.Handle, err)
 }
 
-// The first wait for the health of targets, and the longest.
-const (
-	healthWait    = 5 * time.Second
-	healthWaitMax = 30 * time.Second
-)
-
-// awaitTargets is nil once a target group has a healthy target.
-func (p *Provider) awaitTargets(ctx context.Context, key lb.Key, id lb.GroupID) error {
-	arn, err := p.groupARN(ctx, key, id)
-	if err != nil {
-		return err
-	}
-	if !p.unhealthy.Early(arn) {
-		targets, err := p.healthOf(ctx, arn)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(targets, func(t lb.TargetHealth) bool { return t.State == "healthy" }) {
-			p.unhealthy.Forget(arn)
-			return nil
-		}
-		if err := p.reach(ctx, key, p.doubt(targets)); err != nil {
-			return err
-		}
-		p.unhealthy.Wait(arn, healthWait, healthWaitMax)
-	}
-	return fmt.Errorf("target group %s has no healthy target: %w", id, providers.ErrPending)
-}
-
-func (p *Provider) deleteTargetGroup(ctx context.Context, seen *lb.Observed, id lb.GroupID) error {
-	g := seen.TargetGroup(id)
-	if g == nil {
-		return nil
-	}
-	err := p.releases.deleteUnused(ctx, seen, g.Handle, func() error {
-		_, err := p.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
-		return err
-	})
-	if err != nil && !is(err, "TargetGroupNotFound") {
-		return explained("deleting target group "+g.Handle, err)
-	}
-	var ports []int32
-	for _, t := range p.membersOf(g.Handle).members {
-		ports = append(ports, t.Port)
-	}
-	p.know(seen.Key, id, "")
-	p.unhealthy.Forget(g.Handle)
-	return p.vacate(ctx, ports)
+// forgetDeleted forgets a load balancer that was deleted.
+func (p *Provider) forgetDeleted(key lb.Key, arn string) {
+	p.balancers.remove(key, arn)
+	p.firewalls.setReplaced(key, false)
+	p.releases.rerouted.Forget(arn)
+	p.webACLs.unready.Forget(arn)
 }
 
 func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want lb.Listener) (plan.Result, error) {
-	actions, err := toActions(want.Default, p.groupsOf(ctx, seen.Key))
+	actions, err := toActions(want.Default, p.targetGroups.lookUp(ctx, seen.Key))
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -275,7 +205,7 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 		LoadBalancerArn: aws.String(seen.Handle), Port: aws.Int32(want.Port), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
 		Tags: elbTags(tags), Certificates: secure.certificates, SslPolicy: secure.policy, MutualAuthentication: secure.mutual,
 	}
-	if err := p.openPort(ctx, seen, want); err != nil {
+	if err := p.firewalls.openPort(ctx, seen, want); err != nil {
 		return plan.Result{}, err
 	}
 	arn, tags, err := p.makeListener(ctx, seen, in, tags)
@@ -345,7 +275,7 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	if l == nil {
 		return fmt.Errorf("listener %d is not there", want.Port)
 	}
-	actions, err := toActions(want.Default, p.groupsOf(ctx, seen.Key))
+	actions, err := toActions(want.Default, p.targetGroups.lookUp(ctx, seen.Key))
 	if err != nil {
 		return err
 	}
@@ -359,7 +289,7 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 		}
 		before = tags[l.Handle]
 		lost = func(err error) error {
-			return p.deniedUntagged(err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, p.owned(seen.Key, nil))
+			return deniedUntagged(err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, p.owned(seen.Key, nil))
 		}
 	}
 	gone := slices.DeleteFunc(writtenIn(before), func(name string) bool { return slices.Contains(writtenOfListener(want.Settings), name) })
@@ -394,7 +324,7 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	if same {
 		return nil
 	}
-	if err := p.changePort(ctx, seen, want.Port, grantsTo(want.Port, want.Settings.Inbound)); err != nil {
+	if err := p.firewalls.changePort(ctx, seen, want.Port, grantsTo(want.Port, want.Settings.Inbound)); err != nil {
 		return err
 	}
 	if err := p.writeSecrets(ctx, seen, l, want); err != nil {
@@ -409,7 +339,7 @@ func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port i
 		return nil
 	}
 	if seen.Firewall == "" { // the port of a listener that is gone is not closed later
-		if err := p.unwalled(seen.Key); err != nil {
+		if err := p.firewalls.explainMissing(seen.Key); err != nil {
 			return err
 		}
 	}
@@ -418,7 +348,7 @@ func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port i
 		if err != nil && !is(err, "ListenerNotFound") {
 			return explained(fmt.Sprintf("deleting listener %d", port), err)
 		}
-		return p.changePort(ctx, seen, port, nil)
+		return p.firewalls.changePort(ctx, seen, port, nil)
 	})
 }
 
@@ -457,9 +387,4 @@ func (p *Provider) detachCertificate(ctx context.Context, seen *lb.Observed, por
 		return nil
 	}
 	return explained("detaching certificate "+string(id), err)
-}
-
-// groupsOf finds the target groups of a load balancer.
-func (p *Provider) groupsOf(ctx context.Context, key lb.Key) arns {
-	return func(id lb.GroupID) (string, error) { return p.groupARN(ctx, key, id) }
 }

@@ -31,17 +31,17 @@ type attributes struct {
 	read  func(ctx context.Context, arn string) ([]attribute, error)
 }
 
-func (p *Provider) balancerAttributes() attributes {
+func (r resources) balancerAttributes() attributes {
 	return attributes{
 		usual: usualAttributes,
 		write: func(ctx context.Context, arn string, some []attribute) error {
-			_, err := p.elb.ModifyLoadBalancerAttributes(ctx, &elbapi.ModifyLoadBalancerAttributesInput{
+			_, err := r.elb.ModifyLoadBalancerAttributes(ctx, &elbapi.ModifyLoadBalancerAttributesInput{
 				LoadBalancerArn: aws.String(arn), Attributes: each(some, func(a attribute) elb.LoadBalancerAttribute { return elb.LoadBalancerAttribute(a) }),
 			})
 			return err
 		},
 		read: func(ctx context.Context, arn string) ([]attribute, error) {
-			out, err := p.elb.DescribeLoadBalancerAttributes(ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: aws.String(arn)})
+			out, err := r.elb.DescribeLoadBalancerAttributes(ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: aws.String(arn)})
 			if err != nil {
 				return nil, err
 			}
@@ -50,18 +50,18 @@ func (p *Provider) balancerAttributes() attributes {
 	}
 }
 
-func (p *Provider) listenerAttributes() attributes {
+func (r resources) listenerAttributes() attributes {
 	return attributes{
 		usual: usualHeaders,
 		blank: true,
 		write: func(ctx context.Context, arn string, some []attribute) error {
-			_, err := p.elb.ModifyListenerAttributes(ctx, &elbapi.ModifyListenerAttributesInput{
+			_, err := r.elb.ModifyListenerAttributes(ctx, &elbapi.ModifyListenerAttributesInput{
 				ListenerArn: aws.String(arn), Attributes: each(some, func(a attribute) elb.ListenerAttribute { return elb.ListenerAttribute(a) }),
 			})
 			return err
 		},
 		read: func(ctx context.Context, arn string) ([]attribute, error) {
-			out, err := p.elb.DescribeListenerAttributes(ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: aws.String(arn)})
+			out, err := r.elb.DescribeListenerAttributes(ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: aws.String(arn)})
 			if err != nil {
 				return nil, err
 			}
@@ -70,29 +70,21 @@ func (p *Provider) listenerAttributes() attributes {
 	}
 }
 
-func (p *Provider) groupAttributes() attributes {
+func (r resources) groupAttributes() attributes {
 	return attributes{
 		usual: usualGroupAttributes,
 		write: func(ctx context.Context, arn string, some []attribute) error {
-			_, err := p.elb.ModifyTargetGroupAttributes(ctx, &elbapi.ModifyTargetGroupAttributesInput{TargetGroupArn: aws.String(arn), Attributes: some})
+			_, err := r.elb.ModifyTargetGroupAttributes(ctx, &elbapi.ModifyTargetGroupAttributesInput{TargetGroupArn: aws.String(arn), Attributes: some})
 			return err
 		},
 		read: func(ctx context.Context, arn string) ([]attribute, error) {
-			out, err := p.elb.DescribeTargetGroupAttributes(ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(arn)})
+			out, err := r.elb.DescribeTargetGroupAttributes(ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(arn)})
 			if err != nil {
 				return nil, err
 			}
 			return out.Attributes, nil
 		},
 	}
-}
-
-func each[A, B any](in []A, f func(A) B) []B {
-	var out []B
-	for _, a := range in {
-		out = append(out, f(a))
-	}
-	return out
 }
 
 // attributeBatch is how many attributes AWS takes at once.
@@ -106,7 +98,7 @@ func isAttribute(written string) bool {
 // writeAttributes writes what is wanted, and the defaults of what the tags say was written and is
 // gone. Then it writes the tags that say so. What will have been written is listed before it is, so
 // that it can be put back whatever happens.
-func (p *Provider) writeAttributes(ctx context.Context, of attributes, arn string, want map[string]string, before, after map[string]string) error {
+func (r resources) writeAttributes(ctx context.Context, of attributes, arn string, want map[string]string, before, after map[string]string) error {
 	listed := writtenIn(before)
 	values, before := maps.Clone(want), maps.Clone(before)
 	for _, name := range listed {
@@ -118,7 +110,7 @@ func (p *Provider) writeAttributes(ctx context.Context, of attributes, arn strin
 	if all := union(listed, sorted(want)); len(all) > len(listed) {
 		noted := map[string]string{}
 		noteWritten(noted, all)
-		if err := p.tag(ctx, arn, noted); err != nil {
+		if err := r.tag(ctx, arn, noted); err != nil {
 			return err
 		}
 		for name, value := range noted {
@@ -134,16 +126,7 @@ func (p *Provider) writeAttributes(ctx context.Context, of attributes, arn strin
 			return explained("setting the attributes of "+arn, err)
 		}
 	}
-	return p.retag(ctx, arn, before, after)
-}
-
-// with puts a value into a map, which may be nil.
-func with(m map[string]string, name, value string) map[string]string {
-	if m == nil {
-		m = map[string]string{}
-	}
-	m[name] = value
-	return m
+	return r.retag(ctx, arn, before, after)
 }
 
 // union is what is in either list, sorted.

@@ -100,7 +100,7 @@ func (p *Provider) writeSecrets(ctx context.Context, seen *lb.Observed, l *lb.Ob
 		if !ok {
 			continue
 		}
-		actions, err := toActions(with.Action, p.groupsOf(ctx, seen.Key))
+		actions, err := toActions(with.Action, p.targetGroups.lookUp(ctx, seen.Key))
 		if err != nil {
 			return err
 		}

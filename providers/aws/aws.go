@@ -6,21 +6,15 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/acm"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
 	"github.com/aws/aws-sdk-go-v2/service/shield"
-	shieldtypes "github.com/aws/aws-sdk-go-v2/service/shield/types"
 	"github.com/aws/aws-sdk-go-v2/service/wafv2"
-
-	"golang.org/x/sync/singleflight"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -56,96 +50,88 @@ type Options struct {
 
 // A Provider keeps Application Load Balancers.
 type Provider struct {
-	options      Options
-	installation string
-	region       string
-	vpc          string
-	cluster      string
-	unfenced     bool
+	options  Options
+	region   string
+	vpc      string
+	cluster  string
+	unfenced bool
 
-	elb     *elb.Client
+	resources
 	ec2     *ec2.Client
 	acm     *acm.Client
-	tagging *resourcegroupstaggingapi.Client
 	waf     *wafv2.Client
 	shields *shield.Client
 
-	recent  *recent
-	mu      sync.Mutex
-	groups  map[groupName]string  // the ARNs of target groups, once they are known
-	members map[string]membership // by target group
-	bared   map[string]lb.Key     // target groups that were ours, and were seen without their tags, by ARN
-	places  map[lb.Key]place      // where load balancers are to stand
-	noticed map[lb.Key]sighting
-	// resisted are the load balancers that AWS would not delete.
-	resisted map[string]bool
+	recent *recent
+	own    ownCertificates
+	labels labels            // of certificates, that were changed
+	held   reading[[]held]   // the certificates that the account holds
+	asked  namedCertificates // those that Ingresses name
 
-	own     ownCertificates
-	labels  labels                         // of certificates, that were changed
-	held    reading[[]held]                // the certificates that the account holds
-	asked   namedCertificates              // those that Ingresses name
-	subnets reading[[]ec2types.Subnet]     // of the VPC
-	tables  reading[[]ec2types.RouteTable] // of the VPC
-	acls    reading[map[string]string]     // the ARNs of the account's web ACLs, by name
-	limits  reading[limits]                // of the account
+	limits     accountLimits
+	conditions conditionSupport
+	role       linkedRole // of Elastic Load Balancing
 
-	// misplaced are the blocks of addresses that AWS takes for inside where no subnet that can be read
-	// has them, or the other way round.
-	misplaced map[netip.Prefix]bool
+	balancers      balancers
+	subnets        subnets
+	securityGroups securityGroups
+	nodes          nodes
+	firewalls      firewalls
+	targetGroups   targetGroups
 
-	subscription reading[shieldtypes.SubscriptionState] // to Shield Advanced
-	limitsSince  time.Time                              // how old they may be at most
+	webACLs     webACLs
+	protections shieldProtections
 
-	globsOnly atomic.Bool // whether regular expressions are not understood
-	fewValues atomic.Bool // whether conditions take three values, and no more
-	took      taken       // by which it is known that they do
-
-	firewalls map[lb.Key]string // of load balancers, as far as this process has made them or found them by name
-	lent      map[lb.Key]bool   // load balancers whose class brings security groups
-
-	shared  string          // the security group that all load balancers have, once it is known
-	fenced  map[lb.Key]bool // those that need it
-	leaving bool            // whether it is being deleted
-	ports   nodePorts       // of targets
-	// changing is full while the security groups of nodes are being changed.
-	changing chan struct{}
-	looks    singleflight.Group
-
-	inactive  retry.Backoff // load balancers that are being set up
-	unhealthy retry.Backoff // target groups that have no healthy target yet
-	unjoined  retry.Backoff // load balancers that AWS WAF does not know yet
-	role      linkedRole    // of Elastic Load Balancing
-	barred    barred        // web ACLs that may not be put before load balancers
-	unlisted  retry.Backoff // load balancers of which a look did not find all that had been made
-	releases  releases      // what steps stopped using, and when that can be deleted
-	fresh     retry.Gates   // of new listeners
-}
-
-// A groupName is a target group of a load balancer.
-type groupName struct {
-	key lb.Key
-	id  lb.GroupID
+	releases releases    // what steps stopped using, and when that can be deleted
+	fresh    retry.Gates // of new listeners
 }
 
 // New makes a Provider. It makes no calls.
 func New(o Options) *Provider {
-	options := o
+	config := o.Config
 	made := &recent{lag: cmp.Or(o.Lag, recentFor)}
-	o.Config.APIOptions = append(slices.Clip(o.Config.APIOptions), throttle.NewPacer(o.Rates, o.Requested).Into, o.Deadlines.Usual().Into, made.into)
-	p := &Provider{
-		options:      options,
-		recent:       made,
-		installation: o.Installation, region: o.Config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced,
-		releases: releases{settle: cmp.Or(o.Settle, lb.ALB().Settle)},
-		elb:      elb.NewFromConfig(o.Config), ec2: ec2.NewFromConfig(o.Config), acm: acm.NewFromConfig(o.Config),
-		waf: wafv2.NewFromConfig(o.Config), shields: shield.NewFromConfig(o.Config),
-		tagging: resourcegroupstaggingapi.NewFromConfig(o.Config), limitsSince: time.Now(),
-		groups: map[groupName]string{}, members: map[string]membership{}, bared: map[string]lb.Key{}, places: map[lb.Key]place{}, noticed: map[lb.Key]sighting{}, resisted: map[string]bool{}, fenced: map[lb.Key]bool{}, firewalls: map[lb.Key]string{}, lent: map[lb.Key]bool{},
-		misplaced: map[netip.Prefix]bool{}, changing: make(chan struct{}, 1),
-		own:   ownCertificates{known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, asked: map[string]time.Time{}},
-		ports: nodePorts{open: map[int32]bool{}, shutting: map[int32]bool{}, coming: map[int32]int{}, checks: map[int32]time.Time{}, doubted: map[int32]time.Time{}, left: map[int32]time.Time{}},
+	config.APIOptions = append(slices.Clip(config.APIOptions),
+		throttle.NewPacer(o.Rates, o.Requested).Into, o.Deadlines.Usual().Into, made.into)
+	own := resources{
+		owner: owner{o.Installation}, elb: elb.NewFromConfig(config),
+		tagging: resourcegroupstaggingapi.NewFromConfig(config),
 	}
-	made.vanished = p.vanished
+	p := &Provider{
+		options: o, region: config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced,
+		resources: own,
+		ec2:       ec2.NewFromConfig(config), acm: acm.NewFromConfig(config),
+		waf: wafv2.NewFromConfig(config), shields: shield.NewFromConfig(config),
+		recent:     made,
+		limits:     accountLimits{elb: own.elb, oldest: time.Now()},
+		conditions: conditionSupport{resources: own},
+		releases:   releases{settle: cmp.Or(o.Settle, lb.ALB().Settle)},
+
+		own: ownCertificates{
+			known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, asked: map[string]time.Time{},
+		},
+	}
+	p.subnets = subnets{ec2: p.ec2, vpc: p.vpc, region: p.region, misplaced: map[netip.Prefix]bool{}}
+	p.securityGroups = securityGroups{owner: own.owner, ec2: p.ec2, vpc: p.vpc, recent: made}
+	p.nodes = nodes{
+		owner: own.owner, security: &p.securityGroups, elb: own.elb, cluster: o.Cluster, unfenced: o.Unfenced,
+		members: p.targetGroups.allMembers, portsInUse: p.targetGroups.portsInUse,
+		users: map[lb.Key]bool{}, ports: newNodePorts(), groupsLock: make(chan struct{}, 1),
+	}
+	p.firewalls = firewalls{
+		owner: own.owner, security: &p.securityGroups, nodes: &p.nodes, elb: own.elb, releases: &p.releases,
+		unfenced: o.Unfenced, known: map[lb.Key]string{}, replaced: map[lb.Key]bool{},
+	}
+	p.targetGroups = targetGroups{
+		resources: own, vpc: o.VPC, limits: &p.limits, subnets: &p.subnets, nodes: &p.nodes, releases: &p.releases,
+		arns: map[groupName]string{}, members: map[string]membership{}, untagged: map[string]lb.Key{},
+	}
+	p.balancers = balancers{
+		resources: own, subnets: &p.subnets, security: &p.securityGroups,
+		places: map[lb.Key]place{}, sightings: map[lb.Key]sighting{}, undeletable: map[string]bool{},
+	}
+	p.webACLs = webACLs{resources: own, waf: p.waf, releases: &p.releases}
+	p.protections = shieldProtections{resources: own, shields: p.shields}
+	made.vanished = p.forgetMissing
 	return p
 }
 
@@ -158,11 +144,7 @@ func (p *Provider) Term() providers.Provider { return New(p.options) }
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	c := p.limits.last().within(lb.ALB())
 	c.Inbound = !p.unfenced
-	class.NoRegularExpressions = class.NoRegularExpressions || p.globsOnly.Load()
-	if p.fewValues.Load() {
-		c.ValuesPerCondition = fewestValues
-		class.ValuesPerCondition = min(class.ValuesPerCondition, fewestValues)
-	}
+	p.conditions.limit(&class, &c)
 	return c.For(class)
 }
 
@@ -174,7 +156,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		return facts, nil // of a load balancer that goes, whatever cannot be read
 	}
 	facts.SettingsRefused = q.RefuseSettings(noSettings)
-	if err := p.readLimits(ctx, q.Limits); err != nil {
+	if err := p.limits.load(ctx, q.Limits); err != nil {
 		facts.LimitsUnread = p.limits.last() == nil
 		if facts.LimitsUnread && throttle.Late(err) {
 			return lb.Facts{}, err // the next calls would wait as long
@@ -188,13 +170,13 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		return lb.Facts{}, err
 	}
 	var err error
-	if facts.WebACLs, err = p.webACLs(ctx, q.WebACLs); err != nil {
+	if facts.WebACLs, err = p.webACLs.lookUp(ctx, q.WebACLs); err != nil {
 		facts.Unguarded = err.Error()
 	}
 	if q.Shield {
-		facts.Unshielded = p.unshielded(ctx)
+		facts.Unshielded = p.protections.unavailable(ctx)
 	}
-	err = p.stand(ctx, q.Network, &facts)
+	err = p.balancers.place(ctx, q.Network, &facts)
 	if ctx.Err() != nil { // what was not answered for that is no fact
 		return lb.Facts{}, context.Cause(ctx)
 	}

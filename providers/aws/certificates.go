@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/acm"
 	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
-	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"golang.org/x/sync/errgroup"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -102,16 +101,6 @@ func (p *Provider) observeCertificate(ctx context.Context, l *look, arn string, 
 	return &lb.ObservedCertificate{Handle: arn, Certificate: c}, nil
 }
 
-// serves reports whether a listener serves a certificate.
-func (l *look) serves(arn string) bool {
-	for _, served := range l.served {
-		if slices.ContainsFunc(served, func(c elb.Certificate) bool { return aws.ToString(c.CertificateArn) == arn }) {
-			return true
-		}
-	}
-	return false
-}
-
 // readCertificate reads one that was imported; nil where it is gone.
 func (p *Provider) readCertificate(ctx context.Context, arn string) (*x509.Certificate, error) {
 	out, err := p.acm.GetCertificate(ctx, &acm.GetCertificateInput{CertificateArn: aws.String(arn)})
@@ -126,14 +115,6 @@ func (p *Provider) readCertificate(ctx context.Context, arn string) (*x509.Certi
 		return nil, fmt.Errorf("reading certificate %s: %w", arn, err)
 	}
 	return leaf, nil
-}
-
-// certificateID is the ID of a certificate: our own, or what AWS calls it.
-func (l *look) certificateID(arn string) lb.CertificateID {
-	if c, ours := l.imported[arn]; ours {
-		return c.ID
-	}
-	return lb.CertificateID(arn)
 }
 
 // certificateARN is what AWS calls a certificate.

@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"errors"
+	"regexp"
 
 	"github.com/spf13/pflag"
 
@@ -42,6 +43,11 @@ func Plug() clouds.Cloud {
 		Prove: func(ctx context.Context, around clouds.Surroundings, installation string) (prove.Cloud, error) {
 			return Open(ctx, s.access(around, installation))
 		},
+		ProofMakes: "up to 2 internal load balancers, 5 target groups, " +
+			"2 imported certificates and 3 security groups",
+		ProofCosts: "The load balancers are billed by the hour;\n" +
+			"imported certificates count against the account's quota of a year.",
+		Redact:  redacted,
 		Place:   func() string { return s.region },
 		Forgone: s.forgone,
 	}
@@ -100,3 +106,17 @@ func (g *groups) Type() string { return "groups" }
 type lasting struct{ *Provider }
 
 func (lasting) Close() {}
+
+// Values that identify an account.
+var (
+	accountIDs = regexp.MustCompile(`\b\d{12}\b`)
+	principals = regexp.MustCompile(`\b(assumed-role|role|user)/[^\s"',;]+`)
+	networkIDs = regexp.MustCompile(`\b(vpc|subnet|sg|i|eni|igw|rtb)-[0-9a-z]+\b`)
+)
+
+// redacted returns a text without the values that identify an account.
+func redacted(text string) string {
+	text = accountIDs.ReplaceAllString(text, "ACCOUNT")
+	text = principals.ReplaceAllString(text, "$1/NAME")
+	return networkIDs.ReplaceAllString(text, "$1-ID")
+}

@@ -128,7 +128,7 @@ var unclassed = map[string]map[string]string{
 	},
 	"shield": {
 		"InternalError":         "AWS fails, and the next try may succeed",
-		"ResourceAlreadyExists": "shield takes the protection that is there",
+		"ResourceAlreadyExists": "set takes the protection that is there",
 		"ResourceNotFound":      "there is no protection, or it is gone",
 	},
 	"resourcegroupstaggingapi": {

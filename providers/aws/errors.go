@@ -19,12 +19,7 @@ import (
 // explained is an error of AWS in the class of errors that it belongs to; nil for none.
 func explained(doing string, err error) error { return explain(doing, err, nil) }
 
-// explained says of a limit of the account, too, how much there is.
-func (p *Provider) explained(doing string, err error) error {
-	return explain(doing, err, p.limits.last())
-}
-
-func explain(doing string, err error, known limits) error {
+func explain(doing string, err error, known map[string]int) error {
 	if err == nil {
 		return nil
 	}
@@ -70,7 +65,7 @@ func is(err error, codes ...string) bool {
 }
 
 // classify is the class of an error and what to do about it.
-func classify(code string, err error, known limits) (advice string, class error) {
+func classify(code string, err error, known map[string]int) (advice string, class error) {
 	_, useless := unusable[code]
 	switch {
 	case code == "":

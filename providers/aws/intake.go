@@ -90,11 +90,11 @@ var errUnfinished = fmt.Errorf("the others are registered a moment later: %w", p
 
 // register adds targets to a group, once the load balancer can reach them. An error is one that
 // says nothing of single targets: what becomes of them is in the intake.
-func (p *Provider) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) (*intake, error) {
+func (gs *targetGroups) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) (*intake, error) {
 	in := &intake{group: group}
 	var fresh, suspect []lb.Target
 	for _, t := range targets {
-		known, before := p.refusalOf(group, t)
+		known, before := gs.refusalOf(group, t)
 		switch {
 		case !registrable(t.Address):
 			in.refused = append(in.refused, refusal{target: t, why: "it is neither an IP address nor an instance"})
@@ -107,13 +107,13 @@ func (p *Provider) register(ctx context.Context, key lb.Key, group string, targe
 		}
 	}
 	ports := portsIn(slices.Concat(fresh, suspect))
-	defer p.coming(ports)()
-	if err := p.reach(ctx, key, ports); err != nil {
+	defer gs.nodes.announce(ports)()
+	if err := gs.nodes.openPorts(ctx, key, ports); err != nil {
 		return in, err
 	}
 	for size := targetBatch; len(fresh) > 0 && in.full == nil; {
 		part := fresh[:min(size, len(fresh))]
-		err := p.take(ctx, in, part)
+		err := gs.registerPart(ctx, in, part)
 		fresh = slices.DeleteFunc(fresh, in.settled)
 		switch {
 		case err == nil:
@@ -126,7 +126,7 @@ func (p *Provider) register(ctx context.Context, key lb.Key, group string, targe
 		}
 	}
 	for _, t := range suspect {
-		if err := p.take(ctx, in, []lb.Target{t}); is(err, "TooManyTargets") {
+		if err := gs.registerPart(ctx, in, []lb.Target{t}); is(err, "TooManyTargets") {
 			in.full = explained("registering a target in "+group, err)
 			in.crowded = append(slices.Clip(in.crowded), t)
 		} else if err != nil {
@@ -143,8 +143,8 @@ func registrable(address string) bool {
 }
 
 // take registers targets at once, as far as AWS accepts them.
-func (p *Provider) take(ctx context.Context, in *intake, targets []lb.Target) error {
-	err := p.send(ctx, in.group, targets, false)
+func (gs *targetGroups) registerPart(ctx context.Context, in *intake, targets []lb.Target) error {
+	err := gs.sendRegistration(ctx, in.group, targets, false)
 	switch {
 	case err == nil:
 		in.taken = append(in.taken, targets...)
@@ -155,30 +155,30 @@ func (p *Provider) take(ctx context.Context, in *intake, targets []lb.Target) er
 		return explained(fmt.Sprintf("registering %d targets in %s", len(targets), in.group), err)
 	case !in.reread && !is(err, crowdedTarget): // subnets may have come or gone
 		in.reread = true
-		if changed, err := p.subnetsChanged(ctx); err != nil {
+		if changed, err := gs.subnets.reread(ctx); err != nil {
 			return err
 		} else if changed {
-			return p.take(ctx, in, targets)
+			return gs.registerPart(ctx, in, targets)
 		}
 	}
 	if len(targets) > 1 {
 		for _, half := range [][]lb.Target{targets[:len(targets)/2], targets[len(targets)/2:]} {
-			if err := p.take(ctx, in, half); err != nil {
+			if err := gs.registerPart(ctx, in, half); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return p.takeOne(ctx, in, targets[0], err)
+	return gs.registerOne(ctx, in, targets[0], err)
 }
 
 // takeOne registers a target that AWS has refused alone, in the other zone. Where AWS refuses that,
 // too, it is remembered.
-func (p *Provider) takeOne(ctx context.Context, in *intake, target lb.Target, refused error) error {
+func (gs *targetGroups) registerOne(ctx context.Context, in *intake, target lb.Target, refused error) error {
 	if _, err := netip.ParseAddr(target.Address); err == nil && !is(refused, crowdedTarget) {
-		switch err := p.send(ctx, in.group, []lb.Target{target}, true); {
+		switch err := gs.sendRegistration(ctx, in.group, []lb.Target{target}, true); {
 		case err == nil:
-			p.misplace(target.Address)
+			gs.subnets.misplace(target.Address)
 			in.taken = append(in.taken, target)
 			return nil
 		case is(err, "TooManyTargets"):
@@ -188,7 +188,7 @@ func (p *Provider) takeOne(ctx context.Context, in *intake, target lb.Target, re
 		}
 	}
 	known := refusal{target, describe(refused), time.Now().Add(refusalLife)}
-	p.refuse(in.group, known)
+	gs.addRefusal(in.group, known)
 	in.refused = append(in.refused, known)
 	if in.found++; in.found == mostRefused {
 		return fmt.Errorf("%w; %w", in.err(), errUnfinished)
@@ -197,41 +197,41 @@ func (p *Provider) takeOne(ctx context.Context, in *intake, target lb.Target, re
 }
 
 // send registers targets with one call; moved, in the zone that is not theirs as far as is known.
-func (p *Provider) send(ctx context.Context, group string, targets []lb.Target, moved bool) error {
-	_, err := p.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{TargetGroupArn: aws.String(group), Targets: p.described(targets, moved)})
+func (gs *targetGroups) sendRegistration(ctx context.Context, group string, targets []lb.Target, moved bool) error {
+	_, err := gs.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{TargetGroupArn: aws.String(group), Targets: gs.subnets.describeTargets(targets, moved)})
 	if !refusesTargets(err) { // AWS took none of those
-		p.changed(group, targets, "initial", err)
+		gs.recordChange(group, targets, "initial", err)
 	}
 	return err
 }
 
 // refusalOf is what is known of a target that AWS refused.
-func (p *Provider) refusalOf(group string, t lb.Target) (refusal, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	known, refused := p.members[group].refused[t]
+func (gs *targetGroups) refusalOf(group string, t lb.Target) (refusal, bool) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	known, refused := gs.members[group].refused[t]
 	return known, refused
 }
 
 // refuse notes that AWS refuses a target.
-func (p *Provider) refuse(group string, known refusal) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	m := p.members[group]
+func (gs *targetGroups) addRefusal(group string, known refusal) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	m := gs.members[group]
 	if m.refused == nil {
 		m.refused = map[lb.Target]refusal{}
 	}
 	m.refused[known.target] = known
-	p.members[group] = m
+	gs.members[group] = m
 }
 
 // pardon forgets what was refused of a group and is not wanted any more.
-func (p *Provider) pardon(group string, want []lb.Target) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for t := range p.members[group].refused {
+func (gs *targetGroups) removeRefusals(group string, want []lb.Target) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	for t := range gs.members[group].refused {
 		if !slices.Contains(want, t) {
-			delete(p.members[group].refused, t)
+			delete(gs.members[group].refused, t)
 		}
 	}
 }

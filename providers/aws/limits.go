@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -13,11 +14,11 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file knows the account's limits. They are read at the start, when a load balancer is looked
-// at deeply, and when one is in the way; in between nobody asks, for they hardly ever change.
+// This file reads the account's limits: at the start, with the deep observation of a load balancer,
+// and when a limit is exceeded. They hardly ever change in between.
 
-// How old a reading is at the least before it is repeated: where somebody waits for a limit to be
-// raised, and where a load balancer is looked at deeply.
+// The least age at which limits are read again: where Ingresses wait for a limit to be raised, and
+// with a deep observation.
 const (
 	limitsAwaited = 9 * time.Minute
 	limitsAge     = time.Hour
@@ -26,26 +27,38 @@ const (
 // Limits are those of an account, by AWS's names.
 type limits map[string]int
 
-// toldByAWS is a limit that AWS tells among many others. An answer without it comes from who
-// imitates AWS: it repeats an old example out of the documentation, by which a load balancer takes
-// 30 targets, and keeps nobody to it. What AWS publishes counts then.
+// accountLimits keeps the limits that were read last.
+type accountLimits struct {
+	elb  *elbapi.Client
+	read reading[limits]
+
+	mu     sync.Mutex
+	oldest time.Time // of a reading that is recent enough
+}
+
+// last returns the limits that were read last, or nil.
+func (a *accountLimits) last() limits { return a.read.last() }
+
+// toldByAWS is a limit that AWS lists among many others. An answer without it comes from a
+// simulator of AWS: it repeats an old example of the documentation, by which a load balancer takes
+// 30 targets, and does not enforce it. The published limits count then.
 const toldByAWS = "condition-values-per-alb-rule"
 
-// readLimits makes sure that the limits are known. Awaited says that one of them is in the way.
-func (p *Provider) readLimits(ctx context.Context, awaited bool) error {
-	p.mu.Lock()
-	when := p.limitsSince
-	p.mu.Unlock()
+// load makes sure that the limits are known. Awaited says that one of them is exceeded.
+func (a *accountLimits) load(ctx context.Context, awaited bool) error {
+	a.mu.Lock()
+	when := a.oldest
+	a.mu.Unlock()
 	if due := time.Now().Add(-limitsAwaited); awaited && due.After(when) {
 		when = due
 	}
-	_, err := p.limits.since(when, func() (limits, error) {
+	_, err := a.read.since(when, func() (limits, error) {
 		found := limits{}
-		pages := elbapi.NewDescribeAccountLimitsPaginator(p.elb, &elbapi.DescribeAccountLimitsInput{PageSize: aws.Int32(400)})
+		pages := elbapi.NewDescribeAccountLimitsPaginator(a.elb, &elbapi.DescribeAccountLimitsInput{PageSize: aws.Int32(400)})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err = explained("reading the account's limits", err); errors.Is(err, providers.ErrDenied) {
-				break // a role from before this was asked for goes on with the limits that AWS publishes
+				break // an older role, without this right, goes on with the published limits
 			} else if err != nil {
 				return nil, err
 			}
@@ -63,16 +76,16 @@ func (p *Provider) readLimits(ctx context.Context, awaited bool) error {
 	return err
 }
 
-// doubtLimits has the limits read again, unless that was not long ago.
-func (p *Provider) doubtLimits() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if due := time.Now().Add(-limitsAge); due.After(p.limitsSince) {
-		p.limitsSince = due
+// expire has the limits read again, unless they were read lately.
+func (a *accountLimits) expire() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if due := time.Now().Add(-limitsAge); due.After(a.oldest) {
+		a.oldest = due
 	}
 }
 
-// within are capabilities with the limits of an account, as far as these are known.
+// within returns capabilities with the limits of an account, as far as these are known.
 func (l limits) within(c lb.Capabilities) lb.Capabilities {
 	for name, limit := range map[string]*int{
 		"rules-per-application-load-balancer":                   &c.Rules,
@@ -90,4 +103,9 @@ func (l limits) within(c lb.Capabilities) lb.Capabilities {
 		}
 	}
 	return c
+}
+
+// explained says of a limit of the account, too, how much there is.
+func (a *accountLimits) explained(doing string, err error) error {
+	return explain(doing, err, a.last())
 }

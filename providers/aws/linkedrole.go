@@ -12,23 +12,23 @@ import (
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file waits for the role that Elastic Load Balancing makes for itself at the first load
-// balancer of an account
+// This file waits for the service-linked role, which Elastic Load Balancing creates with the first
+// load balancer of an account
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-service-linked-roles.html).
-// IAM is eventually consistent: what was just made is not known everywhere at once
-// (https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html). What Elastic Load Balancing
-// answers until it can use the role is undocumented, and no public report tells. ECS says in that
-// place that it is "unable to assume the service linked role"
+// IAM is eventually consistent: a new role is not visible everywhere at once
+// (https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html). The answer of Elastic Load
+// Balancing until it can use the role is undocumented, and no public report quotes it. ECS answers
+// in the same case that it is "unable to assume the service linked role"
 // (https://github.com/awslabs/ecs-refarch-continuous-deployment/pull/39).
 
-// A linkedRole knows since when the role may be there.
+// A linkedRole holds since when the role may exist.
 type linkedRole struct {
 	mu       sync.Mutex
-	answered time.Time // when AWS first made a load balancer for this process, or said that it could not use the role
+	answered time.Time // when AWS first created a load balancer for this process, or could not use the role
 	unused   retry.Backoff
 }
 
-// early reports whether it is too early to try again.
+// early returns ErrPending where it is too early to try again.
 func (r *linkedRole) early() error {
 	if r.unused.Early("") {
 		return fmt.Errorf("a moment ago, Elastic Load Balancing could not use its service-linked role: %w", providers.ErrPending)
@@ -36,15 +36,15 @@ func (r *linkedRole) early() error {
 	return nil
 }
 
-// young reports whether the role may have been made a moment ago, or is made by a call from now on.
+// young reports whether the role may have been created a moment ago, or is yet to be created.
 func (r *linkedRole) young() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.answered.IsZero() || time.Since(r.answered) < recentFor
 }
 
-// note notes that there is a role.
-func (r *linkedRole) note() {
+// markAnswered notes that AWS has answered: the role exists from now on.
+func (r *linkedRole) markAnswered() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.answered.IsZero() {
@@ -52,26 +52,27 @@ func (r *linkedRole) note() {
 	}
 }
 
-// ofRole is how answers name the role.
+// ofRole matches the name of the role in answers.
 var ofRole = regexp.MustCompile(`(?i)service[- ]linked role|AWSServiceRoleForElasticLoadBalancing`)
 
-// waits is the error of a call that made a load balancer, which is ErrPending where it may be for
-// the role alone. A denial that names an action is of a right that is missing.
-func (r *linkedRole) waits(young bool, err error) error {
+// explain returns the error of a call that created a load balancer: ErrPending where the role may
+// be the only reason. A denial that names an action is about a missing right.
+func (r *linkedRole) explain(young bool, err error) error {
 	if err == nil {
-		r.note()
+		r.markAnswered()
 		r.unused.Forget("")
 		return nil
 	}
 	text, code := err.Error(), errorcode.Of(err)
 	denied := slices.Contains([]string{"AccessDenied", "UnauthorizedOperation"}, code)
 	if code == "" || refusedAction.MatchString(text) || !denied && !ofRole.MatchString(text) {
-		return err // which may come before AWS looks for the role
+		return err // AWS may return it before it looks for the role
 	}
-	r.note()
+	r.markAnswered()
 	if !young {
 		return err
 	}
 	r.unused.Wait("", activeWait, activeWaitMax)
-	return fmt.Errorf("%s; the service-linked role of Elastic Load Balancing may have been made a moment ago, and is waited for: %w", describe(err), providers.ErrPending)
+	return fmt.Errorf("%s; the service-linked role of Elastic Load Balancing may have been made a moment ago, "+
+		"and is waited for: %w", describe(err), providers.ErrPending)
 }

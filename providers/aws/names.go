@@ -12,6 +12,9 @@ import (
 // This file is what things are called in AWS. A name is the same each time, so that what was made
 // before an answer was lost is found again.
 
+// An owner is an installation. It gives names and tags to what it makes, and knows it by them.
+type owner struct{ installation string }
+
 // namePrefix begins all names that we make.
 const namePrefix = "fl-"
 
@@ -20,18 +23,18 @@ const nameLength = 32
 
 // loadBalancerName is the name of the load balancer under a key: the one that its Ingresses ask
 // for, or one that nobody else makes.
-func (p *Provider) loadBalancerName(key lb.Key) string {
-	return cmp.Or(key.Name(), p.derivedName(key))
+func (o owner) loadBalancerName(key lb.Key) string {
+	return cmp.Or(key.Name(), o.derivedName(key))
 }
 
 // derivedName is the name of what a load balancer has one of, whatever its own name is.
-func (p *Provider) derivedName(key lb.Key) string {
-	return name(string(key), p.installation, string(key))
+func (o owner) derivedName(key lb.Key) string {
+	return name(string(key), o.installation, string(key))
 }
 
 // targetGroupName is the name of a target group.
-func (p *Provider) targetGroupName(key lb.Key, id lb.GroupID) string {
-	return name(string(id), p.installation, string(key), string(id))
+func (o owner) targetGroupName(key lb.Key, id lb.GroupID) string {
+	return name(string(id), o.installation, string(key), string(id))
 }
 
 // name is readable text behind which a hash of what it stands for makes it unique.

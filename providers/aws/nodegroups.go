@@ -3,54 +3,84 @@ package aws
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"golang.org/x/sync/singleflight"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file lets load balancers reach their targets: the security groups of the cluster's nodes
-// admit, on the ports that targets really have, what comes from the group that all load balancers
-// share.
+// This file lets load balancers connect to their targets: the security groups of the cluster's
+// nodes admit, on the ports that targets have, the security group that all load balancers share.
 
-// tagCluster is the tag by which the security groups of a cluster's nodes are found, before its
-// name.
+// tagCluster begins the tag of the security groups of a cluster's nodes; the name of the cluster
+// follows.
 const tagCluster = "kubernetes.io/cluster/"
 
-func (p *Provider) sharedName() string { return name("shared", p.installation, p.vpc) }
+// nodes keeps the security group that all load balancers share, and the ports on which the nodes
+// admit it.
+type nodes struct {
+	owner
+	security *securityGroups
+	elb      *elbapi.Client
+	cluster  string // "" where the security groups of nodes are left alone
+	unfenced bool   // whether all security groups are
 
-// sharedGroup is the security group that all load balancers have, for one of them. It is there
-// until the last of them goes; meanwhile those who come have to wait.
-func (p *Provider) sharedGroup(ctx context.Context, key lb.Key) (string, error) {
-	p.mu.Lock()
-	known, leaving := p.shared, p.leaving
-	if !leaving {
-		p.fenced[key] = true
+	// members yields the members of all target groups, as far as they are known.
+	members iter.Seq[lb.TargetHealth]
+	// portsInUse reads the ports of all targets and health checks of the installation.
+	portsInUse func(context.Context) (map[int32]bool, error)
+
+	mu       sync.Mutex
+	shared   string          // the group that all load balancers share, once it is known
+	users    map[lb.Key]bool // load balancers that need it
+	deleting bool            // whether it is being deleted
+	ports    nodePorts
+
+	// groupsLock is full while the security groups of nodes are being changed.
+	groupsLock chan struct{}
+	calls      singleflight.Group
+}
+
+// sharedName returns the name of the shared group.
+func (n *nodes) sharedName() string { return name("shared", n.installation, n.security.vpc) }
+
+// sharedGroup returns the shared group for a load balancer, and creates it for the first one. It is
+// deleted after the last one; while that takes, new load balancers wait.
+func (n *nodes) sharedGroup(ctx context.Context, key lb.Key) (string, error) {
+	n.mu.Lock()
+	known, deleting := n.shared, n.deleting
+	if !deleting {
+		n.users[key] = true
 	}
-	p.mu.Unlock()
+	n.mu.Unlock()
 	switch {
-	case leaving:
-		return "", fmt.Errorf("security group %s is being deleted: %w", p.sharedName(), providers.ErrPending)
+	case deleting:
+		return "", fmt.Errorf("security group %s is being deleted: %w", n.sharedName(), providers.ErrPending)
 	case known != "":
 		return known, nil
 	}
-	found, err, _ := p.looks.Do("shared", func() (any, error) {
-		if known := p.knownGroup(); known != "" {
+	found, err, _ := n.calls.Do("shared", func() (any, error) {
+		if known := n.knownGroup(); known != "" {
 			return known, nil
 		}
-		id, err := p.groupNamed(ctx, p.sharedName())
+		id, err := n.security.idOf(ctx, n.sharedName())
 		if err == nil && id == "" {
-			id, err = p.group(ctx, p.sharedName(), "Where the load balancers of Fairlead come from", "", map[string]string{tagInstallation: p.installation})
+			id, err = n.security.ensure(ctx, n.sharedName(), "Where the load balancers of Fairlead come from", "",
+				map[string]string{tagInstallation: n.installation})
 		}
 		if err == nil {
-			p.mu.Lock()
-			p.shared = id
-			p.mu.Unlock()
+			n.mu.Lock()
+			n.shared = id
+			n.mu.Unlock()
 		}
 		return id, err
 	})
@@ -60,151 +90,196 @@ func (p *Provider) sharedGroup(ctx context.Context, key lb.Key) (string, error) 
 	return found.(string), nil
 }
 
-func (p *Provider) knownGroup() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.shared
+// addUser adds a load balancer that needs the shared group.
+func (n *nodes) addUser(key lb.Key) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.users[key] = true
 }
 
-// nodeGroups are the security groups of the cluster's nodes.
-func (p *Provider) nodeGroups(ctx context.Context) ([]ec2types.SecurityGroup, error) {
-	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(p.inVPC(),
-		ec2types.Filter{Name: aws.String("tag-key"), Values: []string{tagCluster + p.cluster}},
+// forgetShared forgets the shared group where it is among IDs that do not exist, and reports
+// whether it is.
+func (n *nodes) forgetShared(ids []string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	gone := n.shared != "" && slices.Contains(ids, n.shared)
+	if gone {
+		n.shared = ""
+		clear(n.ports.open)
+	}
+	return gone
+}
+
+// knownGroup returns the shared group, or "" where it is not known.
+func (n *nodes) knownGroup() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.shared
+}
+
+// ofCluster returns the security groups of the cluster's nodes.
+func (n *nodes) ofCluster(ctx context.Context) ([]ec2types.SecurityGroup, error) {
+	found, err := n.security.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(n.security.vpc),
+		ec2types.Filter{Name: aws.String("tag-key"), Values: []string{tagCluster + n.cluster}},
 	)})
-	return slices.DeleteFunc(found, func(g ec2types.SecurityGroup) bool { return tagged(g.Tags, tagInstallation, p.installation) }), err
+	return slices.DeleteFunc(found, func(g ec2types.SecurityGroup) bool {
+		return tagged(g.Tags, tagInstallation, n.installation)
+	}), err
 }
 
-// reach makes sure that a load balancer can reach targets on some ports. Ports that are known to be
-// open cost no call, and those who ask for the same ones at once share it.
-func (p *Provider) reach(ctx context.Context, key lb.Key, ports []int32) error {
-	if p.unfenced || p.cluster == "" || len(ports) == 0 {
+// openPorts makes sure that a load balancer can connect to targets on ports. Ports that are known
+// to be open cost no call, and simultaneous callers with the same ports share one.
+func (n *nodes) openPorts(ctx context.Context, key lb.Key, ports []int32) error {
+	if n.unfenced || n.cluster == "" || len(ports) == 0 {
 		return nil
 	}
-	shared, err := p.sharedGroup(ctx, key)
+	shared, err := n.sharedGroup(ctx, key)
 	if err != nil {
 		return err
 	}
-	closed, err := p.unreached(ports)
+	closed, err := n.closedPorts(ports)
 	if err != nil || len(closed) == 0 {
 		return err
 	}
-	_, err, _ = p.looks.Do(fmt.Sprint("ports", closed), func() (any, error) {
-		if still, err := p.unreached(closed); err != nil || len(still) == 0 { // opened just now
+	_, err, _ = n.calls.Do(fmt.Sprint("ports", closed), func() (any, error) {
+		if still, err := n.closedPorts(closed); err != nil || len(still) == 0 { // another call opened them
 			return nil, err
 		}
-		if err := p.openNodes(ctx, shared, closed); err != nil {
+		if err := n.admit(ctx, shared, closed); err != nil {
 			return nil, err
 		}
-		p.mu.Lock()
-		defer p.mu.Unlock()
+		n.mu.Lock()
+		defer n.mu.Unlock()
 		for _, port := range closed {
-			p.ports.open[port] = true
+			n.ports.open[port] = true
 		}
 		return nil, nil
 	})
 	return err
 }
 
-// unreached are the ports that are not known to be open. One that is being shut has to be waited
-// for.
-func (p *Provider) unreached(ports []int32) ([]int32, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if at := slices.IndexFunc(ports, func(port int32) bool { return p.ports.shutting[port] }); at >= 0 {
+// closedPorts returns the ports that are not known to be open, and ErrPending while one of them is
+// being closed.
+func (n *nodes) closedPorts(ports []int32) ([]int32, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if at := slices.IndexFunc(ports, func(port int32) bool { return n.ports.closing[port] }); at >= 0 {
 		return nil, fmt.Errorf("port %d of the nodes is being shut: %w", ports[at], providers.ErrPending)
 	}
-	return slices.Compact(slices.DeleteFunc(slices.Sorted(slices.Values(ports)), func(port int32) bool { return p.ports.open[port] })), nil
+	sorted := slices.Sorted(slices.Values(ports))
+	return slices.Compact(slices.DeleteFunc(sorted, func(port int32) bool { return n.ports.open[port] })), nil
 }
 
-// openNodes has the nodes admit a security group on some ports.
-func (p *Provider) openNodes(ctx context.Context, shared string, ports []int32) error {
-	if soon := p.recent.early("AuthorizeSecurityGroupIngress", shared); soon != nil {
+// admit has the security groups of the nodes admit the shared group on ports.
+func (n *nodes) admit(ctx context.Context, shared string, ports []int32) error {
+	if soon := n.security.recent.early("AuthorizeSecurityGroupIngress", shared); soon != nil {
 		return explained("admitting security group "+shared+" to the nodes", soon)
 	}
-	over, err := p.changeNodes(ctx)
+	unlock, err := n.lockGroups(ctx)
 	if err != nil {
 		return err
 	}
-	defer over()
-	groups, err := p.nodeGroups(ctx)
+	defer unlock()
+	groups, err := n.ofCluster(ctx)
 	if err != nil {
 		return err
 	}
 	for _, g := range groups {
-		if err := p.admitNodePorts(ctx, g, shared, ports); err != nil {
+		if err := n.security.openPorts(ctx, g, shared, ports); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// forgetReached has ports looked at again before the next targets are registered.
-func (p *Provider) forgetReached() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	clear(p.ports.open)
+// forgetOpenPorts has ports checked again before the next targets are registered.
+func (n *nodes) forgetOpenPorts() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	clear(n.ports.open)
 }
 
-// leaveNodes shuts the ports of targets again and deletes the shared group, once the load balancer
-// of a firewall was the last one that had it. One that is being made is known here; the others are
-// read from Elastic Load Balancing itself.
-func (p *Provider) leaveNodes(ctx context.Context, key lb.Key, firewall string) error {
-	p.mu.Lock()
-	delete(p.fenced, key)
-	stay := p.leaving || len(p.fenced) > 0
-	shared := p.shared
+// removeFirewall removes the rules of the nodes and deletes the shared group where the load
+// balancer of a firewall is the last one that has it. A load balancer that is being created is
+// known here; the others are read from Elastic Load Balancing itself.
+func (n *nodes) removeFirewall(ctx context.Context, key lb.Key, firewall string) error {
+	n.mu.Lock()
+	delete(n.users, key)
+	stay := n.deleting || len(n.users) > 0
+	shared := n.shared
 	if !stay {
-		p.leaving, p.shared = true, ""
-		clear(p.ports.open)
+		n.deleting, n.shared = true, ""
+		clear(n.ports.open)
 	}
-	p.mu.Unlock()
+	n.mu.Unlock()
 	if stay {
 		return nil
 	}
 	defer func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.leaving = false
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.deleting = false
 	}()
 	if shared == "" {
 		var err error
-		if shared, err = p.groupNamed(ctx, p.sharedName()); err != nil || shared == "" {
+		if shared, err = n.security.idOf(ctx, n.sharedName()); err != nil || shared == "" {
 			return err
 		}
 	}
-	if used, err := p.hasOthers(ctx, shared, firewall); err != nil || used {
+	if used, err := n.sharedByOthers(ctx, shared, firewall); err != nil || used {
 		return err
 	}
 	groups := []ec2types.SecurityGroup{}
-	if p.cluster != "" {
+	if n.cluster != "" {
 		var err error
-		if groups, err = p.nodeGroups(ctx); err != nil {
+		if groups, err = n.ofCluster(ctx); err != nil {
 			return err
 		}
 	}
 	for _, g := range groups {
-		if err := p.revokeSpans(ctx, aws.ToString(g.GroupId), shared, spansFrom(g, shared)); err != nil {
+		if err := n.security.revokeSpans(ctx, aws.ToString(g.GroupId), shared, spansFrom(g, shared)); err != nil {
 			return err
 		}
 	}
-	return p.deleteGroup(ctx, shared)
+	return n.security.delete(ctx, shared)
 }
 
-// hasOthers reports whether a load balancer has the shared group, besides the one with a firewall.
-// The index of tags is not asked: it may lack a load balancer that was made a while ago, whose
-// targets would be cut off.
-func (p *Provider) hasOthers(ctx context.Context, shared, firewall string) (bool, error) {
-	pages := elbapi.NewDescribeLoadBalancersPaginator(p.elb, &elbapi.DescribeLoadBalancersInput{PageSize: aws.Int32(400)})
+// sharedByOthers reports whether a load balancer has the shared group, besides the one with a
+// firewall. The index of tags is not used: it may lack a load balancer that was created a while
+// ago, which could not connect to its targets any more.
+func (n *nodes) sharedByOthers(ctx context.Context, shared, firewall string) (bool, error) {
+	pages := elbapi.NewDescribeLoadBalancersPaginator(n.elb, &elbapi.DescribeLoadBalancersInput{PageSize: aws.Int32(400)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return false, explained("reading which load balancers have security group "+shared, err)
 		}
 		for _, b := range page.LoadBalancers {
-			if slices.Contains(b.SecurityGroups, shared) && !slices.Contains(b.SecurityGroups, firewall) {
+			if has := b.SecurityGroups; slices.Contains(has, shared) && !slices.Contains(has, firewall) {
 				return true, nil
 			}
 		}
 	}
 	return false, nil
+}
+
+// portsOf returns the ports of target groups: of their targets and their health checks.
+func portsOf(groups []lb.TargetGroup) []int32 {
+	var out []int32
+	for _, g := range groups {
+		out = append(out, checkPort(g.Health)...)
+		for _, t := range g.Targets {
+			out = append(out, t.Port)
+		}
+	}
+	return out
+}
+
+// checkPort returns the port of health checks, where it is not the one of the target.
+func checkPort(h routing.HealthCheck) []int32 {
+	var port int32
+	if _, err := fmt.Sscanf(h.Port, "%d", &port); err != nil {
+		return nil
+	}
+	return []int32{port}
 }

@@ -13,19 +13,19 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file is the rules by which a security group of the nodes admits load balancers: one for each
-// port, and one for all node ports together before they fill the group. AWS allows 60 rules a
-// group, unless it has raised that
+// This file changes the rules by which a security group of the nodes admits load balancers: one for
+// each port, and one for all node ports together before they fill the group. AWS allows 60 rules a
+// group, unless the quota was raised
 // (https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html).
 
 const (
-	// The ports that Kubernetes gives Services of type NodePort, unless the API server is told
-	// otherwise (https://kubernetes.io/docs/concepts/services-networking/service/#type-nodeport).
-	// Other ports are never opened for those beside them: among them is the kubelet's.
+	// The default range of --service-node-port-range of the API server
+	// (https://kubernetes.io/docs/concepts/services-networking/service/#type-nodeport). A rule for
+	// several ports has only ports of this range: among the others is the kubelet's.
 	firstNodePort, lastNodePort = 30000, 32767
 	// mostPortRules is how many rules a group has at most for single node ports.
 	mostPortRules = 20
-	// mostRules is how many rules there may be in a group, of anybody, before node ports share one.
+	// mostRules is how many rules a group may have, of any owner, before node ports share one.
 	mostRules = 45
 )
 
@@ -38,7 +38,7 @@ func (s span) covers(other span) bool { return s.from <= other.from && other.to 
 // onNodePorts reports whether all ports of a rule are node ports.
 func (s span) onNodePorts() bool { return span{firstNodePort, lastNodePort}.covers(s) }
 
-// permissionFor is a rule as EC2 says it.
+// permissionFor returns a rule in the form of EC2.
 func (s span) permissionFor(source string) ec2types.IpPermission {
 	return ec2types.IpPermission{
 		IpProtocol: aws.String("tcp"), FromPort: aws.Int32(s.from), ToPort: aws.Int32(s.to),
@@ -46,7 +46,7 @@ func (s span) permissionFor(source string) ec2types.IpPermission {
 	}
 }
 
-// spansFrom are the rules of a security group that admit another one.
+// spansFrom returns the rules of a security group that admit another one.
 func spansFrom(g ec2types.SecurityGroup, source string) []span {
 	var out []span
 	for _, p := range g.IpPermissions {
@@ -58,7 +58,7 @@ func spansFrom(g ec2types.SecurityGroup, source string) []span {
 	return out
 }
 
-// rulesIn counts the rules of a security group, of anybody.
+// rulesIn counts the rules of a security group, of any owner.
 func rulesIn(g ec2types.SecurityGroup) int {
 	n := 0
 	for _, p := range g.IpPermissions {
@@ -67,7 +67,7 @@ func rulesIn(g ec2types.SecurityGroup) int {
 	return n
 }
 
-// covering is the smallest range that has some ranges in it.
+// covering returns the smallest range that covers some ranges.
 func covering(spans []span) span {
 	by := func(part func(span) int32) func(a, b span) int {
 		return func(a, b span) int { return cmp.Compare(part(a), part(b)) }
@@ -78,8 +78,8 @@ func covering(spans []span) span {
 	}
 }
 
-// widened are the rules to be added, and after them those to be taken away, so that ports are
-// admitted: each by a rule of its own, or, if there is little room for more, all node ports by one.
+// widened returns the rules to add, and those to revoke after that, so that ports are admitted:
+// each by a rule of its own, or, if there is little room for more rules, all node ports by one.
 func widened(have []span, ports []int32, total int) (added, gone []span) {
 	for _, port := range ports {
 		if !slices.ContainsFunc(have, func(s span) bool { return s.has(port) }) {
@@ -109,8 +109,8 @@ func widened(have []span, ports []int32, total int) (added, gone []span) {
 	return append(others, one), gone
 }
 
-// narrowed are the rules to be added, and after them those to be taken away, so that ports are no
-// longer admitted that are at the ends of a rule's range, or all of it.
+// narrowed returns the rules to add, and those to revoke after that, so that unused ports at the
+// ends of a rule's range are not admitted any more.
 func narrowed(have []span, unused func(port int32) bool) (added, gone []span) {
 	for _, s := range have {
 		rest := s
@@ -131,33 +131,35 @@ func narrowed(have []span, unused func(port int32) bool) (added, gone []span) {
 	return added, gone
 }
 
-// admitNodePorts has a security group of the nodes admit load balancers on some ports.
-func (p *Provider) admitNodePorts(ctx context.Context, g ec2types.SecurityGroup, shared string, ports []int32) error {
+// openPorts has a security group of the nodes admit the shared group on ports.
+func (s *securityGroups) openPorts(ctx context.Context, g ec2types.SecurityGroup, shared string, ports []int32) error {
 	have, id := spansFrom(g, shared), aws.ToString(g.GroupId)
 	added, gone := widened(have, ports, rulesIn(g))
-	err := p.authorizeSpans(ctx, id, shared, added)
+	err := s.addSpans(ctx, id, shared, added)
 	switch {
 	case is(err, "InvalidPermission.Duplicate"):
 		return fmt.Errorf("security group %s is changing: %w", id, providers.ErrPending)
 	case err != nil:
 		return explained("admitting to security group "+id, err)
 	}
-	return p.revokeSpans(ctx, id, shared, gone)
+	return s.revokeSpans(ctx, id, shared, gone)
 }
 
-// shutNodePorts has a security group of the nodes admit load balancers on some ports no more, as
-// far as no rule needs them for others.
-func (p *Provider) shutNodePorts(ctx context.Context, g ec2types.SecurityGroup, shared string, unused func(port int32) bool) error {
+// closePorts has a security group of the nodes no longer admit the shared group on unused ports,
+// except those between ports of the same rule that are in use.
+func (s *securityGroups) closePorts(
+	ctx context.Context, g ec2types.SecurityGroup, shared string, unused func(port int32) bool,
+) error {
 	added, gone := narrowed(spansFrom(g, shared), unused)
 	id := aws.ToString(g.GroupId)
-	if err := p.authorizeSpans(ctx, id, shared, added); err != nil {
+	if err := s.addSpans(ctx, id, shared, added); err != nil {
 		return explained("admitting to security group "+id, err)
 	}
-	return p.revokeSpans(ctx, id, shared, gone)
+	return s.revokeSpans(ctx, id, shared, gone)
 }
 
-// authorizeSpans adds rules to a security group by which load balancers are admitted.
-func (p *Provider) authorizeSpans(ctx context.Context, group, shared string, spans []span) error {
+// addSpans adds rules to a security group that admit the shared group.
+func (s *securityGroups) addSpans(ctx context.Context, group, shared string, spans []span) error {
 	if len(spans) == 0 {
 		return nil
 	}
@@ -165,12 +167,12 @@ func (p *Provider) authorizeSpans(ctx context.Context, group, shared string, spa
 	for _, s := range spans {
 		in.IpPermissions = append(in.IpPermissions, s.permissionFor(shared))
 	}
-	_, err := p.ec2.AuthorizeSecurityGroupIngress(ctx, in)
+	_, err := s.ec2.AuthorizeSecurityGroupIngress(ctx, in)
 	return err
 }
 
-// revokeSpans takes rules by which load balancers are admitted from a security group.
-func (p *Provider) revokeSpans(ctx context.Context, group, shared string, spans []span) error {
+// revokeSpans removes rules from a security group that admit the shared group.
+func (s *securityGroups) revokeSpans(ctx context.Context, group, shared string, spans []span) error {
 	if len(spans) == 0 {
 		return nil
 	}
@@ -178,7 +180,7 @@ func (p *Provider) revokeSpans(ctx context.Context, group, shared string, spans 
 	for _, s := range spans {
 		in.IpPermissions = append(in.IpPermissions, s.permissionFor(shared))
 	}
-	_, err := p.ec2.RevokeSecurityGroupIngress(ctx, in)
+	_, err := s.ec2.RevokeSecurityGroupIngress(ctx, in)
 	if is(err, "InvalidPermission.NotFound") {
 		return nil
 	}

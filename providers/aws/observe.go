@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -23,40 +21,6 @@ import (
 // This file reads what AWS has under a key, in few calls: by name, by load balancer and in batches,
 // never by looking through the account.
 
-// atOnce is how many reads are under way at the same time.
-const atOnce = 8
-
-// A look is the load balancer under a key, as it is being read.
-type look struct {
-	key        lb.Key
-	owns       func(tags map[string]string) bool
-	deep       bool
-	balancer   *elb.LoadBalancer
-	another    bool // one that is not ours has the name
-	listeners  []elb.Listener
-	rules      map[string][]elb.Rule // by listener
-	served     map[string][]elb.Certificate
-	groups     []elb.TargetGroup
-	health     map[string][]lb.TargetHealth // by target group
-	tags       map[string]map[string]string
-	imported   map[string]lb.ObservedCertificate // by ARN
-	attributes map[string]map[string]string      // those that were written, looked at deeply, by ARN
-	protection lb.Protection
-	protected  string
-	firewall   string
-	bare       bool              // whether there is to be a firewall, and none is found
-	fenced     bool              // looked at deeply, whether it has the security groups that it should have
-	shared     string            // looked at deeply, the security group that all load balancers have
-	cutOff     bool              // looked at deeply, whether the nodes do not admit it on a port that it needs
-	grants     []grant           // looked at deeply, those of its firewall
-	fenceTags  map[string]string // looked at deeply, those of its firewall
-	unread     []string          // why settings could not be read
-	assumed    map[string]bool   // by ARN, whether settings of it could not be read
-}
-
-// A reader reads a part of it. It is given the resources that the index of tags lists.
-type reader func(ctx context.Context, l *look, strewn map[string]map[string]string) error
-
 // Observe reads what is under a key.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	ctx = providers.About(ctx, key)
@@ -65,28 +29,28 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		attributes: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
 		assumed: map[string]bool{},
 	}
-	if p.unlisted.Early(string(key)) {
+	if p.balancers.unlisted.Early(string(key)) {
 		return nil, fmt.Errorf("reading load balancer %s: AWS did not list a moment ago what had been made: %w", key, providers.ErrPending)
 	}
 	strewn, err := p.find(ctx, p.owned(key, nil), "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
 	if err != nil {
 		return nil, err
 	}
-	if l.balancer, l.another, err = p.balancerUnder(ctx, key); err != nil {
+	if l.balancer, l.another, err = p.balancers.findByKey(ctx, key); err != nil {
 		return nil, err
 	}
-	for _, read := range []reader{p.readListeners, p.readGroups, p.readInside, p.readTags, p.readFirewall, p.readCertificates} {
+	for _, read := range []reader{p.readListeners, p.targetGroups.read, p.readInside, p.readTags, p.firewalls.find, p.readCertificates} {
 		if err := read(ctx, l, strewn); err != nil {
 			return nil, err
 		}
 	}
 	if missing := p.recent.unlisted(p.loadBalancerName(key), l.arns()); missing != "" && !l.another {
-		p.unlisted.Wait(string(key), tooSoonWait, tooSoonWaitMax)
+		p.balancers.unlisted.Wait(string(key), tooSoonWait, tooSoonWaitMax)
 		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a moment ago: %w", key, missing, providers.ErrPending)
 	}
-	p.unlisted.Forget(string(key))
+	p.balancers.unlisted.Forget(string(key))
 	// No route waits for these. Settings that cannot be read are assumed to be as they were written.
-	for _, read := range []reader{p.readAttributes, p.readFence, p.readNodes, p.readWebACL, p.readShield, p.readDeletionProtection} {
+	for _, read := range []reader{p.readAttributes, p.firewalls.observe, p.nodes.observe, p.webACLs.observe, p.protections.observe, p.balancers.observeProtection} {
 		err := read(ctx, l, strewn)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -96,155 +60,39 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		}
 	}
 	p.learn(l)
-	p.forgetPlace(l)
-	p.remember(l)
 	return l.observed(), nil
 }
 
-// arns are those of a load balancer, of its listeners and of their rules.
-func (l *look) arns() map[string]bool {
-	out := map[string]bool{}
-	if l.balancer != nil {
-		out[aws.ToString(l.balancer.LoadBalancerArn)] = true
-	}
-	for _, listener := range l.listeners {
-		out[aws.ToString(listener.ListenerArn)] = true
-	}
-	for _, rules := range l.rules {
-		for _, r := range rules {
-			out[aws.ToString(r.RuleArn)] = true
-		}
-	}
-	return out
-}
-
-// learn learns from a load balancer how rules can be said.
+// learn passes what an observation found out to the collaborators that keep it.
 func (p *Provider) learn(l *look) {
 	if l.balancer == nil {
-		return
+		p.balancers.learnAbsence(l.key)
+	} else {
+		p.conditions.learn(l.tags[aws.ToString(l.balancer.LoadBalancerArn)], l.rules)
 	}
-	tags := l.tags[aws.ToString(l.balancer.LoadBalancerArn)]
-	if tags[tagExpressions] == noExpressions {
-		p.globsOnly.Store(true)
+	if l.balancer != nil && l.deep {
+		p.balancers.forgetPlace(l.key)
+		p.nodes.forgetOpenPorts()
+		p.limits.expire()
 	}
-	if tags[tagValues] != "" {
-		p.fewValues.Store(true)
+	if l.firewall != "" || l.bare {
+		p.nodes.addUser(l.key)
 	}
-	for _, rules := range l.rules {
-		for _, r := range rules {
-			p.took.note(r.Conditions)
-		}
-	}
+	p.targetGroups.learn(l)
 }
 
-// A sighting is the load balancer that was found under a key, or nil, and whether another one has
-// its name.
-type sighting struct {
-	balancer *elb.LoadBalancer
-	another  bool
-	at       time.Time
-}
-
-// sightingLife is how long a sighting saves a call.
-const sightingLife = 5 * time.Second
-
-// notice keeps what was found under a key for the next observation of it.
-func (p *Provider) notice(key lb.Key, b *elb.LoadBalancer, another bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.noticed[key] = sighting{b, another, time.Now()}
-}
-
-// unnotice forgets what was found under a key, which is about to change.
-func (p *Provider) unnotice(key lb.Key) (last sighting, known bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	last, known = p.noticed[key]
-	delete(p.noticed, key)
-	return last, known
-}
-
-// balancerUnder is the load balancer under a key, or nil, and whether another one has its name.
-// What was found a moment ago is not asked for again.
-func (p *Provider) balancerUnder(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, another bool, err error) {
-	if last, known := p.unnotice(key); known && time.Since(last.at) < sightingLife {
-		return last.balancer, last.another, nil
-	}
-	there, taken, err := p.balancerOf(ctx, key)
-	return there, taken != "", err
-}
-
-// balancerOf reads the load balancer under a key, or nil, and says in words what else has the name
-// that it is to have; "" for nothing. A name that we made is hardly ever somebody else's: whoever
-// observes what has it reads the tags anyway.
-func (p *Provider) balancerOf(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, taken string, err error) {
-	name := p.loadBalancerName(key)
-	there, err = p.balancerNamed(ctx, name)
-	if err != nil || there == nil || key.Name() == "" {
-		return there, "", err
-	}
-	arn := aws.ToString(there.LoadBalancerArn)
-	tags, err := p.tagsOf(ctx, []string{arn})
-	switch {
-	case err != nil:
-		return nil, "", err
-	case p.owns(key, tags[arn]):
-		return there, "", nil
-	case tags[arn][tagInstallation] == p.installation:
-		return nil, fmt.Sprintf("%s has the name %s", keyIn(tags[arn]), name), nil
-	}
-	return nil, "a load balancer of somebody else has the name " + name, nil
-}
-
-// balancerNamed is the load balancer with a name, or nil.
-func (p *Provider) balancerNamed(ctx context.Context, name string) (*elb.LoadBalancer, error) {
-	out, err := p.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{Names: []string{name}})
-	if is(err, "LoadBalancerNotFound") {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, explained("reading load balancer "+name, err)
-	}
-	return only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
-}
-
-// The first wait for a load balancer that is being set up, and the longest.
-const (
-	activeWait    = 5 * time.Second
-	activeWaitMax = 45 * time.Second
-)
-
-// Active asks about one load balancer, and ever less often.
+// Active reports whether a load balancer is active.
 func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
-	if seen.Active || p.inactive.Early(seen.Handle) {
-		return seen.Active, nil
-	}
-	ctx = providers.About(ctx, seen.Key)
-	out, err := p.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{LoadBalancerArns: []string{seen.Handle}})
-	if err != nil {
-		return false, explained("reading load balancer "+seen.Handle, err)
-	}
-	there, err := only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+seen.Handle)
-	if err != nil {
-		return false, err
-	}
-	if active(there) {
-		p.inactive.Forget(seen.Handle)
-		return true, nil
-	}
-	p.inactive.Wait(seen.Handle, activeWait, activeWaitMax)
-	return false, nil
+	return p.balancers.awaitActive(providers.About(ctx, seen.Key), seen)
 }
 
-// active reports whether a load balancer answers.
-func active(b *elb.LoadBalancer) bool {
-	return b.State != nil && b.State.Code == elb.LoadBalancerStateEnumActive
-}
-
-// addressOf is where a load balancer is reached. Host names hold its name as it is written;
-// Kubernetes has them in lower case.
-func addressOf(b *elb.LoadBalancer) lb.Address {
-	return lb.Address{Hostname: strings.ToLower(aws.ToString(b.DNSName))}
+// forgetMissing forgets IDs and ARNs that AWS does not find, and reports whether one was known. The
+// next try finds or creates what it needs.
+func (p *Provider) forgetMissing(ids []string) bool {
+	known := p.nodes.forgetShared(ids)
+	known = p.firewalls.remove(ids) || known
+	known = p.targetGroups.remove(ids) || known
+	return p.balancers.removeSightings(ids) || known
 }
 
 func (p *Provider) readListeners(ctx context.Context, l *look, _ map[string]map[string]string) error {
@@ -260,67 +108,6 @@ func (p *Provider) readListeners(ctx context.Context, l *look, _ map[string]map[
 		l.listeners = append(l.listeners, page.Listeners...)
 	}
 	return nil
-}
-
-// readGroups reads the target groups that rules name, and those that were made for none yet or any
-// more.
-func (p *Provider) readGroups(ctx context.Context, l *look, strewn map[string]map[string]string) error {
-	attached := map[string]bool{}
-	if l.balancer != nil {
-		pages := elbapi.NewDescribeTargetGroupsPaginator(p.elb, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
-		for pages.HasMorePages() {
-			page, err := pages.NextPage(ctx)
-			if is(err, "TargetGroupNotFound") { // it has none
-				break
-			}
-			if err != nil {
-				return explained("reading target groups", err)
-			}
-			for _, g := range page.TargetGroups {
-				attached[aws.ToString(g.TargetGroupArn)] = true
-			}
-			l.groups = append(l.groups, page.TargetGroups...)
-		}
-	}
-	loose := p.groupsKnown(l.key) // the index of tags may lack them yet
-	for arn := range strewn {
-		if strings.Contains(arn, ":targetgroup/") {
-			loose = append(loose, arn)
-		}
-	}
-	slices.Sort(loose)
-	loose = slices.DeleteFunc(slices.Compact(loose), func(arn string) bool { return attached[arn] })
-	for part := range slices.Chunk(loose, tagBatch) {
-		found, err := p.groupsThere(ctx, part)
-		if err != nil {
-			return err
-		}
-		l.groups = append(l.groups, found...)
-	}
-	p.forgetGroups(l.key, loose, l.groups)
-	return nil
-}
-
-// groupsThere describes those of some target groups that exist.
-func (p *Provider) groupsThere(ctx context.Context, arns []string) ([]elb.TargetGroup, error) {
-	out, err := p.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{TargetGroupArns: arns})
-	switch {
-	case is(err, "TargetGroupNotFound") && len(arns) == 1:
-		return nil, nil
-	case is(err, "TargetGroupNotFound"): // one that is missing fails the call for all of them
-		var found []elb.TargetGroup
-		for _, arn := range arns {
-			one, err := p.groupsThere(ctx, []string{arn})
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, one...)
-		}
-		return found, nil
-	case err != nil:
-		return nil, explained("reading target groups", err)
-	}
-	return out.TargetGroups, nil
 }
 
 // readInside reads what lies inside listeners and target groups, side by side.
@@ -344,7 +131,7 @@ func (p *Provider) readInside(ctx context.Context, l *look, _ map[string]map[str
 	}
 	for i, g := range l.groups {
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			health[i], err = p.healthOrLast(ctx, aws.ToString(g.TargetGroupArn))
+			health[i], err = p.targetGroups.healthOrLast(ctx, aws.ToString(g.TargetGroupArn))
 			return err
 		}))
 	}
@@ -400,7 +187,7 @@ func (p *Provider) readTags(ctx context.Context, l *look, strewn map[string]map[
 	found := map[string]map[string]string{}
 	for _, g := range l.groups {
 		arn := aws.ToString(g.TargetGroupArn)
-		if tags := strewn[arn]; l.deep || tags[tagDigest] == "" || p.knows(l.key, arn) {
+		if tags := strewn[arn]; l.deep || tags[tagDigest] == "" || p.targetGroups.has(l.key, arn) {
 			arns = append(arns, arn)
 		} else {
 			found[arn] = tags
@@ -460,17 +247,6 @@ func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
 		}
 	}
 	return out
-}
-
-// ours reports whether something is this load balancer, or was made for it.
-func (l *look) ours(arn *string) bool { return l.owns(l.tags[aws.ToString(arn)]) }
-
-// idOf is the ID of a target group; its ARN, which nobody can want, where it is somebody else's.
-func (l *look) idOf(arn string) lb.GroupID {
-	if tags := l.tags[arn]; l.owns(tags) && tags[tagGroup] != "" {
-		return lb.GroupID(tags[tagGroup])
-	}
-	return lb.GroupID(arn)
 }
 
 func (l *look) listener(of elb.Listener) lb.ObservedListener {

@@ -81,7 +81,7 @@ func (a Access) open(ctx context.Context, sdk aws.Config, rates providers.Rates)
 		}
 	}
 	p := New(Options{Config: sdk, Installation: a.Installation, VPC: a.VPC, Cluster: a.Cluster, Unfenced: a.Unfenced, Rates: rates, Requested: a.Requested, Deadlines: a.Deadlines})
-	subnets, err := p.subnetsOf(ctx, time.Now())
+	subnets, err := p.subnets.since(ctx, time.Now())
 	if err == nil && len(subnets) == 0 {
 		err = fmt.Errorf("%s has no subnets in %s: is it in another region or account?", a.VPC, sdk.Region)
 	}

@@ -115,7 +115,7 @@ func (i *inspection) locate(ctx context.Context) bool {
 	}
 	a := i.access
 	i.cloud = New(Options{Config: i.sdk, Installation: a.Installation, VPC: vpc, Cluster: a.Cluster, Unfenced: a.Unfenced, Rates: a.Rates, Requested: a.Requested})
-	i.subnets, err = i.cloud.subnetsOf(ctx, time.Now())
+	i.subnets, err = i.cloud.subnets.since(ctx, time.Now())
 	switch {
 	case err != nil:
 		i.failed("aws/vpc", "VPC", err)

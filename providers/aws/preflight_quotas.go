@@ -25,7 +25,7 @@ func quotaCalled(code string) string {
 
 // lookAtQuotas compares what there is with what there may be.
 func (i *inspection) lookAtQuotas(ctx context.Context) {
-	if err := i.cloud.readLimits(ctx, false); err != nil {
+	if err := i.cloud.limits.load(ctx, false); err != nil {
 		i.failed("aws/quotas", "limits of the account", err)
 	} else if i.cloud.limits.last() == nil {
 		i.failed("aws/quotas", "limits of the account", unsaid("DescribeAccountLimits", "the limits of the account, or denied it; those that AWS publishes are taken for them"))
@@ -137,7 +137,7 @@ func (i *inspection) targetGroups(ctx context.Context) (int, error) {
 }
 
 func (i *inspection) securityGroups(ctx context.Context) (int, error) {
-	found, err := i.cloud.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{})
+	found, err := i.cloud.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{})
 	if err == nil && len(found) == 0 { // https://docs.aws.amazon.com/vpc/latest/userguide/default-security-group.html
 		err = unsaid("DescribeSecurityGroups", "the default group that each VPC has")
 	}

@@ -317,7 +317,7 @@ func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Co
 	if len(i.nodes) > 0 {
 		ports("ReachTargets", aws.ToString(i.nodes[0].GroupId))
 	}
-	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(p.inVPC(), ec2types.Filter{Name: aws.String("tag-key"), Values: []string{tagInstallation}})})
+	found, err := p.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc), ec2types.Filter{Name: aws.String("tag-key"), Values: []string{tagInstallation}})})
 	if err != nil || len(found) == 0 {
 		return // there is none of ours to ask about
 	}

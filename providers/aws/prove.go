@@ -121,7 +121,7 @@ func (p *Provider) Try(ctx context.Context, key lb.Key) []check.Finding {
 
 // find finds the load balancer and a listener of it.
 func (t *trial) locate(ctx context.Context, key lb.Key) error {
-	there, _, err := t.balancerOf(ctx, key)
+	there, _, err := t.balancers.readByKey(ctx, key)
 	if err != nil {
 		return err
 	}

@@ -53,3 +53,6 @@ func (r *reading[T]) known(when time.Time) (value T, fresh bool) {
 	defer r.mu.Unlock()
 	return r.value, !r.at.Before(when)
 }
+
+// atOnce is how many reads are under way at the same time.
+const atOnce = 8

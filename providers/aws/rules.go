@@ -33,7 +33,7 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 	if l == nil {
 		return plan.Result{}, fmt.Errorf("listener %d is not there", s.Port)
 	}
-	actions, err := toActions(s.Rule.Action, p.groupsOf(ctx, seen.Key))
+	actions, err := toActions(s.Rule.Action, p.targetGroups.lookUp(ctx, seen.Key))
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -55,7 +55,7 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 			return plan.Result{Handle: aws.ToString(there.RuleArn)}, nil
 		}
 	}
-	if err = p.overConditions(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
+	if err = p.conditions.adapt(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
 		return plan.Result{}, explained("creating rule "+s.ID(), err)
 	}
 	made, err := only(out.Rules, "CreateRule", "a rule")
@@ -105,19 +105,7 @@ func (p *Provider) ruleNumbered(ctx context.Context, l *lb.ObservedListener, pri
 
 // sameRule reports whether a rule is the one that a step is to make.
 func (p *Provider) sameRule(key lb.Key, there elb.Rule, want lb.Rule) bool {
-	return fromRule(there, func(arn string) lb.GroupID { return p.groupCalled(key, arn) }).Key() == want.Key()
-}
-
-// groupCalled is the ID of a target group by its ARN.
-func (p *Provider) groupCalled(key lb.Key, arn string) lb.GroupID {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for name, known := range p.groups {
-		if name.key == key && known == arn {
-			return name.id
-		}
-	}
-	return lb.GroupID(arn)
+	return fromRule(there, func(arn string) lb.GroupID { return p.targetGroups.idOf(key, arn) }).Key() == want.Key()
 }
 
 func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.ModifyRule) error {
@@ -125,7 +113,7 @@ func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.Mod
 	if rule == nil {
 		return fmt.Errorf("rule %s is not there", s.ID())
 	}
-	actions, err := toActions(s.Rule.Action, p.groupsOf(ctx, seen.Key))
+	actions, err := toActions(s.Rule.Action, p.targetGroups.lookUp(ctx, seen.Key))
 	if err != nil {
 		return err
 	}
@@ -143,7 +131,7 @@ func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.Mod
 		return nil
 	}
 	_, err = p.elb.ModifyRule(ctx, in)
-	err = explained("changing rule "+s.ID(), p.overConditions(ctx, seen, in.Conditions, in.Transforms != nil, err))
+	err = explained("changing rule "+s.ID(), p.conditions.adapt(ctx, seen, in.Conditions, in.Transforms != nil, err))
 	return p.deniedRules(ctx, seen.Key, err, rule.Handle)
 }
 
@@ -209,5 +197,3 @@ func pause(ctx context.Context, how time.Duration) error {
 		return nil
 	}
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

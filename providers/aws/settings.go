@@ -81,11 +81,11 @@ func complete(s routing.Settings) bool { return len(s.Attributes) == 0 }
 
 // modifyLoadBalancer changes the settings of a load balancer.
 func (p *Provider) modifyLoadBalancer(ctx context.Context, seen *lb.Observed, want lb.LoadBalancer) (plan.Result, error) {
-	there, err := p.ownBalancer(ctx, want.Key)
+	there, err := p.balancers.own(ctx, want.Key)
 	if err != nil {
 		return plan.Result{}, err
 	}
-	firewall, err := p.writeFence(ctx, there, seen, want)
+	firewall, err := p.firewalls.write(ctx, there, seen, want, p.targetGroups.portsOf(seen))
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -140,15 +140,6 @@ func subnetsIn(b elb.LoadBalancer) []string {
 	return out
 }
 
-// forgetPlace has a deep look think over where the load balancer is to stand, too.
-func (p *Provider) forgetPlace(l *look) {
-	if l.balancer != nil && l.deep {
-		p.leave(l.key)
-		p.forgetReached()
-		p.doubtLimits()
-	}
-}
-
 // digest is that of the settings: what the tag says, or, looked at deeply, of what is there of that
 // which was written. Where they were not written to the end, or the firewall is gone, there is
 // none.
@@ -160,7 +151,7 @@ func (l *look) digest() lb.Digest {
 	if !l.deep || tags[tagDigest] == "" || l.assumed[aws.ToString(l.balancer.LoadBalancerArn)] {
 		return lb.Digest(tags[tagDigest])
 	}
-	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.strange(), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)], Tags: l.tagsThroughout(writtenTags(tags))}
+	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.wrongGroups(), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)], Tags: l.tagsThroughout(writtenTags(tags))}
 	for _, name := range writtenIn(tags) {
 		switch name {
 		case writtenSubnets:
@@ -187,41 +178,4 @@ func (l *look) tagsThroughout(tags map[string]string) map[string]string {
 		}
 	}
 	return out
-}
-
-// deletionProtection is the attribute that keeps a load balancer from being deleted.
-const deletionProtection = "deletion_protection.enabled"
-
-// readDeletionProtection reads whether the load balancer is protected from being deleted, where its
-// class ever said so, or AWS would not delete it.
-func (p *Provider) readDeletionProtection(ctx context.Context, l *look, _ map[string]map[string]string) error {
-	if l.balancer == nil {
-		return nil
-	}
-	arn := aws.ToString(l.balancer.LoadBalancerArn)
-	ours := slices.Contains(writtenIn(l.tags[arn]), deletionProtection)
-	p.mu.Lock()
-	resisted := p.resisted[arn]
-	p.mu.Unlock()
-	if !ours && !resisted {
-		return nil
-	}
-	all, err := p.balancerAttributes().read(ctx, arn)
-	if err != nil { // its class said so once, or AWS refused to delete it
-		l.protected = lb.ByOthers
-		if ours {
-			l.protected = lb.ByClass
-		}
-		return explained("reading the attributes of "+arn, err)
-	}
-	set := slices.ContainsFunc(all, func(a attribute) bool {
-		return aws.ToString(a.Key) == deletionProtection && aws.ToString(a.Value) == "true"
-	})
-	switch {
-	case set && ours:
-		l.protected = lb.ByClass
-	case set:
-		l.protected = lb.ByOthers
-	}
-	return nil
 }

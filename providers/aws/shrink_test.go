@@ -41,12 +41,12 @@ func TestCertificatesThatAreNotAskedAboutAreForgotten(t *testing.T) {
 func TestPortsToWhichNoHealthCheckGoesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
 		p := New(Options{Installation: "test"})
-		p.checked([]int32{9000, 9001})
+		p.nodes.addCheckPorts([]int32{9000, 9001})
 		time.Sleep(longestDrain)
-		p.checked([]int32{9002}) // of a target group that is being made
-		p.forgetChecks(map[int32]bool{9001: true})
+		p.nodes.addCheckPorts([]int32{9002}) // of a target group that is being made
+		p.nodes.removeCheckPorts(map[int32]bool{9001: true})
 		for port, want := range map[int32]bool{9000: false, 9001: true, 9002: true} {
-			if got := p.needs(port); got != want {
+			if got := p.nodes.inUse(port); got != want {
 				t.Errorf("port %d is needed: %t, want %t", port, got, want)
 			}
 		}
@@ -60,19 +60,19 @@ func TestALoadBalancerThatIsGoneIsForgotten(t *testing.T) {
 		return "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/" + p.loadBalancerName(key) + "/0123456789abcdef"
 	}
 	for _, k := range []lb.Key{key, other} {
-		p.resisted[arn(k)], p.lent[k], p.places[k] = true, true, place{}
-		for _, room := range []*retry.Backoff{&p.inactive, &p.releases.rerouted, &p.unjoined} {
+		p.balancers.undeletable[arn(k)], p.firewalls.replaced[k], p.balancers.places[k] = true, true, place{}
+		for _, room := range []*retry.Backoff{&p.balancers.inactive, &p.releases.rerouted, &p.webACLs.unready} {
 			room.Wait(arn(k), time.Minute, time.Minute)
 		}
 	}
-	p.deleted(key, arn(key))
-	if len(p.resisted)+len(p.lent)+len(p.places) != 3 || p.inactive.Len()+p.releases.rerouted.Len()+p.unjoined.Len() != 3 {
+	p.forgetDeleted(key, arn(key))
+	if len(p.balancers.undeletable)+len(p.firewalls.replaced)+len(p.balancers.places) != 3 || p.balancers.inactive.Len()+p.releases.rerouted.Len()+p.webACLs.unready.Len() != 3 {
 		t.Errorf("of two load balancers, one of them deleted, it is remembered: %v %v %v %v %v %v",
-			p.resisted, p.lent, p.places, p.inactive.Len(), p.releases.rerouted.Len(), p.unjoined.Len())
+			p.balancers.undeletable, p.firewalls.replaced, p.balancers.places, p.balancers.inactive.Len(), p.releases.rerouted.Len(), p.webACLs.unready.Len())
 	}
-	p.shrink(&look{key: other})
-	if len(p.resisted) != 0 {
-		t.Errorf("a load balancer that another hand deleted would not be deleted: %v", p.resisted)
+	p.balancers.learnAbsence(other)
+	if len(p.balancers.undeletable) != 0 {
+		t.Errorf("a load balancer that another hand deleted would not be deleted: %v", p.balancers.undeletable)
 	}
 }
 
@@ -80,10 +80,11 @@ func TestTargetGroupsOfOthersAreForgotten(t *testing.T) {
 	p := New(Options{Installation: "test"})
 	const theirs, still, own = "arn:theirs", "arn:still", "arn:own"
 	for id, arn := range map[lb.GroupID]string{theirs: theirs, still: still, "shop/web:80": own} {
-		p.groups[groupName{"key", id}], p.members[arn] = arn, membership{}
+		p.targetGroups.arns[groupName{"key", id}], p.targetGroups.members[arn] = arn, membership{}
 	}
-	p.shrink(&look{key: "key", groups: []elb.TargetGroup{{TargetGroupArn: sdk.String(still)}}, balancer: &elb.LoadBalancer{}})
-	if len(p.groups) != 2 || len(p.members) != 2 || p.groups[groupName{"key", theirs}] != "" {
-		t.Errorf("a target group of others that no rule names is remembered: %v", p.groups)
+	owns := func(map[string]string) bool { return false }
+	p.targetGroups.learn(&look{key: "key", owns: owns, groups: []elb.TargetGroup{{TargetGroupArn: sdk.String(still)}}, balancer: &elb.LoadBalancer{}})
+	if len(p.targetGroups.arns) != 2 || len(p.targetGroups.members) != 2 || p.targetGroups.arns[groupName{"key", theirs}] != "" {
+		t.Errorf("a target group of others that no rule names is remembered: %v", p.targetGroups.arns)
 	}
 }

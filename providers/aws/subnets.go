@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
+	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -18,137 +19,87 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file chooses the subnets that a load balancer stands in: those that its class names, or one
-// in each availability zone. The choice is made once, and thought over when the load balancer is
-// looked at deeply.
+// This file chooses the subnets of a load balancer: those that its class names, or one in each
+// availability zone.
 
-// The tags by which people say what subnets are for.
+// The tags that say for which load balancers subnets are.
 const (
 	tagPublicRole  = "kubernetes.io/role/elb"
 	tagPrivateRole = "kubernetes.io/role/internal-elb"
 )
 
-// networkLife is how long subnets and route tables hold that were read for another load balancer.
+// networkLife is how long subnets and route tables are used that were read for another load
+// balancer.
 const networkLife = time.Minute
 
-// leastFree is how many free addresses AWS asks of a subnet.
+// leastFree is how many free addresses AWS requires of a subnet.
 const leastFree = 8
 
-// A place is what was asked for, and the subnets that were chosen.
-type place struct {
-	asked   lb.Network
-	subnets []string
-	groups  []string // security groups, where the class names some
+// subnets keeps the subnets of the VPC that were read last, and their route tables.
+type subnets struct {
+	ec2         *ec2.Client
+	vpc, region string
+
+	list   reading[[]ec2types.Subnet]
+	tables reading[[]ec2types.RouteTable]
+
+	mu sync.Mutex
+	// misplaced holds the blocks of addresses that AWS takes for addresses of the VPC where no subnet
+	// that can be read has them, or the other way round.
+	misplaced map[netip.Prefix]bool
 }
 
-// stand notes where a load balancer is to stand: where it does, and what is missing, if nothing
-// fits, or if it cannot have its name.
-func (p *Provider) stand(ctx context.Context, n lb.Network, facts *lb.Facts) error {
-	if n.Key == "" {
-		return nil
-	}
-	p.mu.Lock()
-	known, ok := p.places[n.Key]
-	p.mu.Unlock()
-	if ok && reflect.DeepEqual(known.asked, n) {
-		facts.Subnets, facts.SecurityGroups = known.subnets, known.groups
-		return nil
-	}
-	there, taken, err := p.balancerOf(ctx, n.Key)
-	if err != nil {
-		return err
-	}
-	p.notice(n.Key, there, taken != "")
-	if facts.NameTaken = taken; taken != "" {
-		return nil
-	}
-	var standing []string
-	if there != nil {
-		standing = subnetsIn(*there)
-	}
-	subnets, err := p.choose(ctx, n, standing)
-	if errors.Is(err, providers.ErrRejected) {
-		facts.Subnets, facts.Unmet = standing, append(facts.Unmet, err.Error())
-		return nil
-	}
-	if err != nil && there != nil && len(n.SecurityGroups) == 0 {
-		facts.Subnets, facts.Stale = standing, append(facts.Stale, err.Error())
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	groups, err := p.namedGroups(ctx, n.SecurityGroups)
-	if errors.Is(err, providers.ErrRejected) {
-		facts.Unmet = append(facts.Unmet, err.Error())
-	} else if err != nil {
-		return err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	facts.Subnets, facts.SecurityGroups = subnets, groups
-	if len(facts.Unmet) == 0 {
-		p.places[n.Key] = place{n, subnets, groups}
-	}
-	return nil
-}
-
-// leave forgets where a load balancer is to stand.
-func (p *Provider) leave(key lb.Key) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.places, key)
-}
-
-// choose chooses subnets. Those that the load balancer stands in already stay, as long as they fit.
-// What was read a moment ago is good enough to find some, and not to say that there are none.
-func (p *Provider) choose(ctx context.Context, n lb.Network, standing []string) ([]string, error) {
+// choose chooses subnets. Those that the load balancer is in stay, as long as they fit. A reading
+// of a moment ago is recent enough to find some, and not to say that there are none.
+func (v *subnets) choose(ctx context.Context, n lb.Network, standing []string) ([]string, error) {
 	now := time.Now()
-	chosen, err := p.chooseSince(ctx, now.Add(-networkLife), n, standing)
+	chosen, err := v.chooseSince(ctx, now.Add(-networkLife), n, standing)
 	if errors.Is(err, providers.ErrRejected) {
-		return p.chooseSince(ctx, now, n, standing)
+		return v.chooseSince(ctx, now, n, standing)
 	}
 	return chosen, err
 }
 
-// chooseSince chooses from what there was at some time, or later.
-func (p *Provider) chooseSince(ctx context.Context, when time.Time, n lb.Network, standing []string) ([]string, error) {
-	subnets, err := p.subnetsOf(ctx, when)
+// chooseSince chooses among the subnets that existed at a time, or later.
+func (v *subnets) chooseSince(ctx context.Context, when time.Time, n lb.Network, standing []string) ([]string, error) {
+	subnets, err := v.since(ctx, when)
 	if err != nil {
 		return nil, err
 	}
 	if len(n.Subnets) > 0 {
-		return p.named(n.Subnets, subnets)
+		return v.byName(n.Subnets, subnets)
 	}
-	subnets = p.ofOneKind(n, subnets)
-	fits, what, err := p.fitting(ctx, when, n, subnets)
+	subnets = v.ofOneKind(n, subnets)
+	fits, reason, err := v.fitting(ctx, when, n, subnets)
 	if err != nil {
 		return nil, err
 	}
-	if len(standing) > 1 && !slices.ContainsFunc(standing, func(id string) bool {
+	unfit := func(id string) bool {
 		return !slices.ContainsFunc(subnets, func(s ec2types.Subnet) bool { return aws.ToString(s.SubnetId) == id && fits(s) })
-	}) {
+	}
+	if len(standing) > 1 && !slices.ContainsFunc(standing, unfit) {
 		return standing, nil
 	}
 	chosen := onePerZone(subnets, standing, fits)
 	if len(chosen) < 2 {
-		return nil, fmt.Errorf("choosing subnets of %s: %d availability zones have one that %s, and that has %d free addresses; AWS asks for two; those of Local Zones, Wavelength Zones and Outposts have to be named by the class: %w",
-			p.vpc, len(chosen), what, leastFree, providers.ErrRejected)
+		return nil, fmt.Errorf("choosing subnets of %s: %d availability zones have one that %s, and that has %d free addresses; "+
+			"AWS asks for two; those of Local Zones, Wavelength Zones and Outposts have to be named by the class: %w",
+			v.vpc, len(chosen), reason, leastFree, providers.ErrRejected)
 	}
 	return chosen, nil
 }
 
-// ofOneKind are the subnets to choose from: those in availability zones, unless the tags of the
-// class are those of others.
-func (p *Provider) ofOneKind(n lb.Network, subnets []ec2types.Subnet) []ec2types.Subnet {
-	out := slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool { return !p.regional(s) })
+// ofOneKind returns the subnets to choose from: those in availability zones, unless only others
+// have the tags of the class.
+func (v *subnets) ofOneKind(n lb.Network, subnets []ec2types.Subnet) []ec2types.Subnet {
+	out := slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool { return !v.regional(s) })
 	if fits := hasTags(n.SubnetTags); len(n.SubnetTags) > 0 && !slices.ContainsFunc(out, fits) {
-		return slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool { return p.regional(s) })
+		return slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool { return v.regional(s) })
 	}
 	return out
 }
 
-// hasTags tells which subnets have all of some tags.
+// hasTags returns a function that reports whether a subnet has all of some tags.
 func hasTags(tags map[string]string) func(ec2types.Subnet) bool {
 	return func(s ec2types.Subnet) bool {
 		return !slices.ContainsFunc(sorted(tags), func(key string) bool { return !tagged(s.Tags, key, tags[key]) })
@@ -162,22 +113,22 @@ func hasTags(tags map[string]string) func(ec2types.Subnet) bool {
 // (https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-availability-zones.html);
 // those of Local Zones and Wavelength Zones have a location in between, as us-west-2-lax-1a and
 // us-east-1-wl1-bos-wlz-1
-// (https://docs.aws.amazon.com/local-zones/latest/ug/available-local-zones.html). So it takes no
-// call.
-func (p *Provider) regional(s ec2types.Subnet) bool {
-	letter, ofRegion := strings.CutPrefix(aws.ToString(s.AvailabilityZone), p.region)
-	return s.OutpostArn == nil && (p.region == "" || ofRegion && len(letter) == 1)
+// (https://docs.aws.amazon.com/local-zones/latest/ug/available-local-zones.html). So no call is
+// needed.
+func (v *subnets) regional(s ec2types.Subnet) bool {
+	letter, ofRegion := strings.CutPrefix(aws.ToString(s.AvailabilityZone), v.region)
+	return s.OutpostArn == nil && (v.region == "" || ofRegion && len(letter) == 1)
 }
 
-// named are the subnets of some IDs or names.
-func (p *Provider) named(names []string, subnets []ec2types.Subnet) ([]string, error) {
+// byName returns the IDs of subnets that are given by ID or name.
+func (v *subnets) byName(names []string, subnets []ec2types.Subnet) ([]string, error) {
 	var out []string
 	for _, name := range names {
 		at := slices.IndexFunc(subnets, func(s ec2types.Subnet) bool {
 			return aws.ToString(s.SubnetId) == name || tagged(s.Tags, "Name", name)
 		})
 		if at < 0 {
-			return nil, fmt.Errorf("choosing subnets of %s: none has the ID or the name %s: %w", p.vpc, name, providers.ErrRejected)
+			return nil, fmt.Errorf("choosing subnets of %s: none has the ID or the name %s: %w", v.vpc, name, providers.ErrRejected)
 		}
 		out = append(out, aws.ToString(subnets[at].SubnetId))
 	}
@@ -185,9 +136,11 @@ func (p *Provider) named(names []string, subnets []ec2types.Subnet) ([]string, e
 	return slices.Compact(out), nil
 }
 
-// fitting tells which subnets fit, and says what makes them: the tags of the class, else the role
-// of the scheme, else whether they reach the internet, as far as that tells them apart.
-func (p *Provider) fitting(ctx context.Context, when time.Time, n lb.Network, subnets []ec2types.Subnet) (fits func(ec2types.Subnet) bool, what string, err error) {
+// fitting returns which subnets fit, and the reason: the tags of the class, else the role tag of
+// the scheme, else whether they have a route to the internet, where some have and others have not.
+func (v *subnets) fitting(ctx context.Context, when time.Time, n lb.Network, subnets []ec2types.Subnet) (
+	fits func(ec2types.Subnet) bool, reason string, err error,
+) {
 	if len(n.SubnetTags) > 0 {
 		return hasTags(n.SubnetTags), "has the tags of the class", nil
 	}
@@ -197,45 +150,46 @@ func (p *Provider) fitting(ctx context.Context, when time.Time, n lb.Network, su
 	}
 	fits = func(s ec2types.Subnet) bool {
 		return slices.ContainsFunc(s.Tags, func(t ec2types.Tag) bool {
-			return aws.ToString(t.Key) == role && (aws.ToString(t.Value) == "" || aws.ToString(t.Value) == "1")
+			value := aws.ToString(t.Value)
+			return aws.ToString(t.Key) == role && (value == "" || value == "1")
 		})
 	}
 	if slices.ContainsFunc(subnets, fits) {
 		return fits, "is tagged " + role, nil
 	}
-	open, err := p.reachable(ctx, when)
+	open, err := v.public(ctx, when)
 	if err != nil {
 		return nil, "", err
 	}
 	fits = func(s ec2types.Subnet) bool { return open(aws.ToString(s.SubnetId)) == public }
 	if !slices.ContainsFunc(subnets, fits) {
-		// An internal load balancer can stand in public subnets, and where none reaches the internet, AWS
-		// says so itself.
+		// An internal load balancer can be in public subnets, and where none has a route to the internet,
+		// AWS says so itself.
 		return func(ec2types.Subnet) bool { return true }, "is in the VPC", nil
 	}
-	what = "is tagged " + role + " or has no route to an internet gateway"
+	reason = "is tagged " + role + " or has no route to an internet gateway"
 	if public {
-		what = "is tagged " + role + " or has a route to an internet gateway"
+		reason = "is tagged " + role + " or has a route to an internet gateway"
 	}
-	return fits, what, nil
+	return fits, reason, nil
 }
 
-// tagged reports whether there is a tag of a key and a value. An empty value stands for any.
+// tagged reports whether tags have a key with a value. An empty value stands for any.
 func tagged(tags []ec2types.Tag, key, value string) bool {
 	return slices.ContainsFunc(tags, func(t ec2types.Tag) bool {
 		return aws.ToString(t.Key) == key && (value == "" || aws.ToString(t.Value) == value)
 	})
 }
 
-// subnetsOf are the subnets that the VPC had at some time, or later.
-func (p *Provider) subnetsOf(ctx context.Context, when time.Time) ([]ec2types.Subnet, error) {
-	return p.subnets.since(when, func() ([]ec2types.Subnet, error) {
+// since returns the subnets that the VPC had at a time, or later.
+func (v *subnets) since(ctx context.Context, when time.Time) ([]ec2types.Subnet, error) {
+	return v.list.since(when, func() ([]ec2types.Subnet, error) {
 		var out []ec2types.Subnet
-		pages := ec2.NewDescribeSubnetsPaginator(p.ec2, &ec2.DescribeSubnetsInput{Filters: p.inVPC()})
+		pages := ec2.NewDescribeSubnetsPaginator(v.ec2, &ec2.DescribeSubnetsInput{Filters: inVPC(v.vpc)})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				return nil, explained("reading the subnets of "+p.vpc, err)
+				return nil, explained("reading the subnets of "+v.vpc, err)
 			}
 			out = append(out, page.Subnets...)
 		}
@@ -243,12 +197,13 @@ func (p *Provider) subnetsOf(ctx context.Context, when time.Time) ([]ec2types.Su
 	})
 }
 
-func (p *Provider) inVPC() []ec2types.Filter {
-	return []ec2types.Filter{{Name: aws.String("vpc-id"), Values: []string{p.vpc}}}
+// inVPC returns the filter for resources of a VPC.
+func inVPC(vpc string) []ec2types.Filter {
+	return []ec2types.Filter{{Name: aws.String("vpc-id"), Values: []string{vpc}}}
 }
 
-// onePerZone are, of the subnets that fit, one in each zone: where there is one that the load
-// balancer stands in, that one, else the one with the lowest ID.
+// onePerZone returns one of the subnets that fit in each zone: the one that the load balancer is
+// in, else the one with the lowest ID.
 func onePerZone(subnets []ec2types.Subnet, standing []string, fits func(ec2types.Subnet) bool) []string {
 	best := map[string]string{}
 	for _, s := range subnets {
@@ -263,15 +218,15 @@ func onePerZone(subnets []ec2types.Subnet, standing []string, fits func(ec2types
 	return slices.Sorted(maps.Values(best))
 }
 
-// reachable tells which subnets route to the internet by themselves.
-func (p *Provider) reachable(ctx context.Context, when time.Time) (func(subnet string) bool, error) {
-	tables, err := p.tables.since(when, func() ([]ec2types.RouteTable, error) {
+// public returns a function that reports whether a subnet has a route to an internet gateway.
+func (v *subnets) public(ctx context.Context, when time.Time) (func(subnet string) bool, error) {
+	tables, err := v.tables.since(when, func() ([]ec2types.RouteTable, error) {
 		var out []ec2types.RouteTable
-		pages := ec2.NewDescribeRouteTablesPaginator(p.ec2, &ec2.DescribeRouteTablesInput{Filters: p.inVPC()})
+		pages := ec2.NewDescribeRouteTablesPaginator(v.ec2, &ec2.DescribeRouteTablesInput{Filters: inVPC(v.vpc)})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				return nil, explained("reading the route tables of "+p.vpc, err)
+				return nil, explained("reading the route tables of "+v.vpc, err)
 			}
 			out = append(out, page.RouteTables...)
 		}
@@ -283,7 +238,9 @@ func (p *Provider) reachable(ctx context.Context, when time.Time) (func(subnet s
 	byMain := false
 	named := map[string]bool{}
 	for _, table := range tables {
-		open := slices.ContainsFunc(table.Routes, func(r ec2types.Route) bool { return strings.HasPrefix(aws.ToString(r.GatewayId), "igw-") })
+		open := slices.ContainsFunc(table.Routes, func(r ec2types.Route) bool {
+			return strings.HasPrefix(aws.ToString(r.GatewayId), "igw-")
+		})
 		for _, a := range table.Associations {
 			if aws.ToBool(a.Main) {
 				byMain = open

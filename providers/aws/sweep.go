@@ -168,14 +168,14 @@ func (p *Provider) certificatesLeft(ctx context.Context, prefix string) ([]remna
 // firewallsLeft are security groups. What they admit from each other is no reason to keep them: the
 // rules of a group go with it.
 func (p *Provider) firewallsLeft(ctx context.Context, prefix string) ([]remnant, error) {
-	found, err := p.groupsWith(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(p.inVPC(), ec2types.Filter{Name: aws.String("tag:" + tagInstallation), Values: []string{prefix + "*"}})})
+	found, err := p.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc), ec2types.Filter{Name: aws.String("tag:" + tagInstallation), Values: []string{prefix + "*"}})})
 	if err != nil {
 		return nil, err
 	}
 	var out []remnant
 	for _, g := range found {
 		if id := installationIn(tagsIn(g), prefix); id != "" {
-			out = append(out, remnant{aws.ToString(g.GroupId), id, func(ctx context.Context) error { return p.deleteGroup(ctx, aws.ToString(g.GroupId)) }})
+			out = append(out, remnant{aws.ToString(g.GroupId), id, func(ctx context.Context) error { return p.securityGroups.delete(ctx, aws.ToString(g.GroupId)) }})
 		}
 	}
 	return out, nil

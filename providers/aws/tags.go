@@ -33,12 +33,12 @@ const (
 )
 
 // owned are the tags of what belongs to a load balancer, and more.
-func (p *Provider) owned(key lb.Key, more map[string]string) map[string]string {
+func (o owner) owned(key lb.Key, more map[string]string) map[string]string {
 	out := maps.Clone(more)
 	if out == nil {
 		out = map[string]string{}
 	}
-	out[tagInstallation] = p.installation
+	out[tagInstallation] = o.installation
 	for i, part := range partsOf(string(key)) {
 		out[keyTag(i)] = part
 	}
@@ -77,8 +77,8 @@ func keyIn(tags map[string]string) lb.Key {
 }
 
 // owns reports whether tags are those of what belongs to a load balancer.
-func (p *Provider) owns(key lb.Key, tags map[string]string) bool {
-	return tags[tagInstallation] == p.installation && keyIn(tags) == key
+func (o owner) owns(key lb.Key, tags map[string]string) bool {
+	return tags[tagInstallation] == o.installation && keyIn(tags) == key
 }
 
 // elbTags are tags as Elastic Load Balancing takes them.
@@ -90,9 +90,16 @@ func elbTags(tags map[string]string) []elb.Tag {
 	return out
 }
 
+// Resources reads and writes the tags and attributes of the resources of an owner.
+type resources struct {
+	owner
+	elb     *elbapi.Client
+	tagging *resourcegroupstaggingapi.Client
+}
+
 // find lists the ARNs of resources with tags, and their tags; an empty value stands for any. What
 // was made or deleted a moment ago may be missing or still be there.
-func (p *Provider) find(ctx context.Context, tags map[string]string, types ...string) (map[string]map[string]string, error) {
+func (r resources) find(ctx context.Context, tags map[string]string, types ...string) (map[string]map[string]string, error) {
 	// A page has room for as many tags as AWS allows. It can be told to count resources instead; what
 	// it makes of both is written nowhere.
 	in := &resourcegroupstaggingapi.GetResourcesInput{ResourceTypeFilters: types, TagsPerPage: aws.Int32(500)}
@@ -104,7 +111,7 @@ func (p *Provider) find(ctx context.Context, tags map[string]string, types ...st
 		in.TagFilters = append(in.TagFilters, filter)
 	}
 	out := map[string]map[string]string{}
-	pages := resourcegroupstaggingapi.NewGetResourcesPaginator(p.tagging, in)
+	pages := resourcegroupstaggingapi.NewGetResourcesPaginator(r.tagging, in)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -125,10 +132,10 @@ func (p *Provider) find(ctx context.Context, tags map[string]string, types ...st
 const tagBatch = 20
 
 // tagsOf reads the tags of resources of Elastic Load Balancing.
-func (p *Provider) tagsOf(ctx context.Context, arns []string) (map[string]map[string]string, error) {
+func (r resources) tagsOf(ctx context.Context, arns []string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	for part := range slices.Chunk(arns, tagBatch) {
-		answer, err := p.elb.DescribeTags(ctx, &elbapi.DescribeTagsInput{ResourceArns: part})
+		answer, err := r.elb.DescribeTags(ctx, &elbapi.DescribeTagsInput{ResourceArns: part})
 		if err != nil {
 			return nil, explained("reading tags", err)
 		}
@@ -144,20 +151,20 @@ func (p *Provider) tagsOf(ctx context.Context, arns []string) (map[string]map[st
 }
 
 // tag adds tags to a resource of Elastic Load Balancing.
-func (p *Provider) tag(ctx context.Context, arn string, tags map[string]string) error {
-	_, err := p.elb.AddTags(ctx, &elbapi.AddTagsInput{ResourceArns: []string{arn}, Tags: elbTags(tags)})
+func (r resources) tag(ctx context.Context, arn string, tags map[string]string) error {
+	_, err := r.elb.AddTags(ctx, &elbapi.AddTagsInput{ResourceArns: []string{arn}, Tags: elbTags(tags)})
 	return explained("tagging "+arn, err)
 }
 
 // retag gives a resource the tags that it has after its settings were written, the digest among
 // them.
-func (p *Provider) retag(ctx context.Context, arn string, before, after map[string]string) error {
+func (r resources) retag(ctx context.Context, arn string, before, after map[string]string) error {
 	if gone := surplus(before, after); len(gone) > 0 {
-		if err := p.untag(ctx, arn, gone); err != nil {
+		if err := r.untag(ctx, arn, gone); err != nil {
 			return err
 		}
 	}
-	return p.tag(ctx, arn, after)
+	return r.tag(ctx, arn, after)
 }
 
 // unsigned are the tags of what is made before its settings are written: all but the digest.
@@ -168,7 +175,18 @@ func unsigned(tags map[string]string) map[string]string {
 }
 
 // untag takes tags from a resource of Elastic Load Balancing.
-func (p *Provider) untag(ctx context.Context, arn string, names []string) error {
-	_, err := p.elb.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: names})
+func (r resources) untag(ctx context.Context, arn string, names []string) error {
+	_, err := r.elb.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: names})
 	return explained("removing tags of "+arn, err)
+}
+
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// with puts a value into a map, which may be nil.
+func with(m map[string]string, name, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[name] = value
+	return m
 }

@@ -2,13 +2,22 @@ package aws
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"golang.org/x/sync/errgroup"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
 // This file makes target groups and changes what of them can be changed: health checks and
@@ -35,19 +44,42 @@ var usualGroupAttributes = map[string]string{
 	"target_group_health.unhealthy_state_routing.minimum_healthy_targets.percentage": "off",
 }
 
-func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) (plan.Result, error) {
-	p.checked(checkPort(g.Health))
-	if err := p.reach(ctx, seen.Key, checkPort(g.Health)); err != nil {
+// targetGroups keeps the target groups of load balancers, and their members.
+type targetGroups struct {
+	resources
+	vpc      string
+	limits   *accountLimits
+	subnets  *subnets
+	nodes    *nodes
+	releases *releases
+
+	mu        sync.Mutex
+	arns      map[groupName]string  // once they are known
+	members   map[string]membership // by ARN
+	untagged  map[string]lb.Key     // target groups that were ours, and lack their tags now, by ARN
+	unhealthy retry.Backoff         // target groups that have no healthy target yet, by ARN
+}
+
+// A groupName is a target group of a load balancer.
+type groupName struct {
+	key lb.Key
+	id  lb.GroupID
+}
+
+// create creates a target group.
+func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) (plan.Result, error) {
+	gs.nodes.addCheckPorts(checkPort(g.Health))
+	if err := gs.nodes.openPorts(ctx, seen.Key, checkPort(g.Health)); err != nil {
 		return plan.Result{}, err
 	}
-	name := p.targetGroupName(seen.Key, g.ID)
+	name := gs.targetGroupName(seen.Key, g.ID)
 	health := g.Health
-	tags := p.groupTags(seen.Key, g)
+	tags := gs.tagsFor(seen.Key, g)
 	if len(g.Attributes) > 0 {
 		tags = unsigned(tags)
 	}
-	out, err := p.elb.CreateTargetGroup(ctx, &elbapi.CreateTargetGroupInput{
-		Name: aws.String(name), VpcId: aws.String(p.vpc), Port: aws.Int32(anyPort), Protocol: elb.ProtocolEnum(g.Protocol),
+	out, err := gs.elb.CreateTargetGroup(ctx, &elbapi.CreateTargetGroupInput{
+		Name: aws.String(name), VpcId: aws.String(gs.vpc), Port: aws.Int32(anyPort), Protocol: elb.ProtocolEnum(g.Protocol),
 		ProtocolVersion: aws.String(g.Version), TargetType: elb.TargetTypeEnum(g.TargetType), IpAddressType: elb.TargetGroupIpAddressTypeEnum(g.Family),
 		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
 		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)),
@@ -62,30 +94,30 @@ func (p *Provider) createTargetGroup(ctx context.Context, seen *lb.Observed, g l
 	}
 	// One was made before, with other settings, or with these: then it may be in use.
 	if is(err, "DuplicateTargetGroupName") || len(made.LoadBalancerArns) > 0 {
-		arn, err := p.groupARN(ctx, seen.Key, g.ID)
+		arn, err := gs.arnOf(ctx, seen.Key, g.ID)
 		if err != nil {
 			return plan.Result{}, err
 		}
-		return plan.Result{Handle: arn}, p.writeGroup(ctx, seen.Key, arn, g)
+		return plan.Result{Handle: arn}, gs.write(ctx, seen.Key, arn, g)
 	}
 	if err != nil {
-		return plan.Result{}, p.explained("creating target group "+name, err)
+		return plan.Result{}, gs.limits.explained("creating target group "+name, err)
 	}
 	arn, err := said(made.TargetGroupArn, "CreateTargetGroup", "an ARN")
 	if err != nil {
 		return plan.Result{}, err
 	}
-	p.know(seen.Key, g.ID, arn)
-	p.made(arn)
+	gs.setARN(seen.Key, g.ID, arn)
+	gs.addEmpty(arn)
 	if len(g.Attributes) == 0 {
 		return plan.Result{Handle: arn}, nil
 	}
-	return plan.Result{Handle: arn}, p.writeAttributes(ctx, p.groupAttributes(), arn, g.Attributes, tags, p.groupTags(seen.Key, g))
+	return plan.Result{Handle: arn}, gs.writeAttributes(ctx, gs.groupAttributes(), arn, g.Attributes, tags, gs.tagsFor(seen.Key, g))
 }
 
 // groupTags are the tags of a target group whose settings are written.
-func (p *Provider) groupTags(key lb.Key, g lb.TargetGroup) map[string]string {
-	tags := p.owned(key, g.Tags)
+func (gs *targetGroups) tagsFor(key lb.Key, g lb.TargetGroup) map[string]string {
+	tags := gs.owned(key, g.Tags)
 	tags[tagGroup], tags[tagService], tags[tagPort] = string(g.ID), g.Service, string(g.Port)
 	noteTags(tags, g.Tags)
 	noteWritten(tags, sorted(g.Attributes))
@@ -93,22 +125,23 @@ func (p *Provider) groupTags(key lb.Key, g lb.TargetGroup) map[string]string {
 	return tags
 }
 
-func (p *Provider) modifyTargetGroup(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) error {
-	arn, err := p.groupARN(ctx, seen.Key, g.ID)
+// modify changes the settings of a target group.
+func (gs *targetGroups) modify(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) error {
+	arn, err := gs.arnOf(ctx, seen.Key, g.ID)
 	if err != nil {
 		return err
 	}
-	p.checked(checkPort(g.Health))
-	if err := p.reach(ctx, seen.Key, checkPort(g.Health)); err != nil {
+	gs.nodes.addCheckPorts(checkPort(g.Health))
+	if err := gs.nodes.openPorts(ctx, seen.Key, checkPort(g.Health)); err != nil {
 		return err
 	}
-	return p.writeGroup(ctx, seen.Key, arn, g)
+	return gs.write(ctx, seen.Key, arn, g)
 }
 
 // writeGroup writes the health check of a target group, and then its attributes.
-func (p *Provider) writeGroup(ctx context.Context, key lb.Key, arn string, g lb.TargetGroup) error {
+func (gs *targetGroups) write(ctx context.Context, key lb.Key, arn string, g lb.TargetGroup) error {
 	health := g.Health
-	_, err := p.elb.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
+	_, err := gs.elb.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
 		TargetGroupArn: aws.String(arn), Matcher: toMatcher(g),
 		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
 		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)),
@@ -117,9 +150,195 @@ func (p *Provider) writeGroup(ctx context.Context, key lb.Key, arn string, g lb.
 	if err != nil {
 		return explained("changing target group "+arn, err)
 	}
-	tags, err := p.tagsOf(ctx, []string{arn})
+	tags, err := gs.tagsOf(ctx, []string{arn})
 	if err != nil {
 		return err
 	}
-	return p.writeAttributes(ctx, p.groupAttributes(), arn, g.Attributes, tags[arn], p.groupTags(key, g))
+	return gs.writeAttributes(ctx, gs.groupAttributes(), arn, g.Attributes, tags[arn], gs.tagsFor(key, g))
+}
+
+// portsInUse are the ports of all targets and health checks of the installation.
+func (gs *targetGroups) portsInUse(ctx context.Context) (map[int32]bool, error) {
+	there, err := gs.ofInstallation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	health := make([][]lb.TargetHealth, len(there))
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(atOnce)
+	for i, g := range there {
+		reads.Go(providers.Safely(ctx, func() (err error) {
+			if health[i], err = gs.healthOf(ctx, aws.ToString(g.TargetGroupArn)); is(err, "TargetGroupNotFound") {
+				return nil // deleted a moment ago
+			}
+			return err
+		}))
+	}
+	if err := reads.Wait(); err != nil {
+		return nil, err
+	}
+	used := map[int32]bool{}
+	for i, g := range there {
+		for _, port := range checkPort(routing.HealthCheck{Port: aws.ToString(g.HealthCheckPort)}) {
+			used[port] = true
+		}
+		for _, t := range health[i] {
+			used[t.Port] = true
+		}
+	}
+	return used, nil
+}
+
+// groupsOfAll are the target groups of the installation, and those whose tags cannot be read. The
+// index of tags is not asked: it may lack a target group that was made a while ago, whose ports
+// would be shut.
+func (gs *targetGroups) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) {
+	var all []elb.TargetGroup
+	pages := elbapi.NewDescribeTargetGroupsPaginator(gs.elb, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(400)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, explained("reading target groups", err)
+		}
+		for _, g := range page.TargetGroups {
+			if aws.ToString(g.VpcId) == gs.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName), namePrefix) {
+				all = append(all, g)
+			}
+		}
+	}
+	var out []elb.TargetGroup
+	for part := range slices.Chunk(all, tagBatch) {
+		tags, err := gs.tagsOf(ctx, each(part, func(g elb.TargetGroup) string { return aws.ToString(g.TargetGroupArn) }))
+		if err != nil && !is(err, "TargetGroupNotFound") { // one that was deleted a moment ago fails the call for all of them
+			return nil, err
+		}
+		for _, g := range part {
+			if found, read := tags[aws.ToString(g.TargetGroupArn)]; !read || found[tagInstallation] == gs.installation {
+				out = append(out, g)
+			}
+		}
+	}
+	return out, nil
+}
+
+// The first wait for the health of targets, and the longest.
+const (
+	healthWait    = 5 * time.Second
+	healthWaitMax = 30 * time.Second
+)
+
+// awaitHealthy returns nil once a target group has a healthy target.
+func (gs *targetGroups) awaitHealthy(ctx context.Context, key lb.Key, id lb.GroupID) error {
+	arn, err := gs.arnOf(ctx, key, id)
+	if err != nil {
+		return err
+	}
+	if !gs.unhealthy.Early(arn) {
+		targets, err := gs.healthOf(ctx, arn)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(targets, func(t lb.TargetHealth) bool { return t.State == "healthy" }) {
+			gs.unhealthy.Forget(arn)
+			return nil
+		}
+		if err := gs.nodes.openPorts(ctx, key, gs.nodes.recheckUnhealthy(targets)); err != nil {
+			return err
+		}
+		gs.unhealthy.Wait(arn, healthWait, healthWaitMax)
+	}
+	return fmt.Errorf("target group %s has no healthy target: %w", id, providers.ErrPending)
+}
+
+// delete deletes a target group, once AWS does not use it any more.
+func (gs *targetGroups) delete(ctx context.Context, seen *lb.Observed, id lb.GroupID) error {
+	g := seen.TargetGroup(id)
+	if g == nil {
+		return nil
+	}
+	err := gs.releases.deleteUnused(ctx, seen, g.Handle, func() error {
+		_, err := gs.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
+		return err
+	})
+	if err != nil && !is(err, "TargetGroupNotFound") {
+		return explained("deleting target group "+g.Handle, err)
+	}
+	var ports []int32
+	for _, t := range gs.membersOf(g.Handle).members {
+		ports = append(ports, t.Port)
+	}
+	gs.setARN(seen.Key, id, "")
+	gs.unhealthy.Forget(g.Handle)
+	return gs.nodes.releasePorts(ctx, ports)
+}
+
+// readGroups reads the target groups that rules name, and those that were made for none yet or any
+// more.
+func (gs *targetGroups) read(ctx context.Context, l *look, strewn map[string]map[string]string) error {
+	attached := map[string]bool{}
+	if l.balancer != nil {
+		pages := elbapi.NewDescribeTargetGroupsPaginator(gs.elb, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if is(err, "TargetGroupNotFound") { // it has none
+				break
+			}
+			if err != nil {
+				return explained("reading target groups", err)
+			}
+			for _, g := range page.TargetGroups {
+				attached[aws.ToString(g.TargetGroupArn)] = true
+			}
+			l.groups = append(l.groups, page.TargetGroups...)
+		}
+	}
+	loose := gs.known(l.key) // the index of tags may lack them yet
+	for arn := range strewn {
+		if strings.Contains(arn, ":targetgroup/") {
+			loose = append(loose, arn)
+		}
+	}
+	slices.Sort(loose)
+	loose = slices.DeleteFunc(slices.Compact(loose), func(arn string) bool { return attached[arn] })
+	for part := range slices.Chunk(loose, tagBatch) {
+		found, err := gs.existing(ctx, part)
+		if err != nil {
+			return err
+		}
+		l.groups = append(l.groups, found...)
+	}
+	gs.removeMissing(l.key, loose, l.groups)
+	return nil
+}
+
+// groupsThere describes those of some target groups that exist.
+func (gs *targetGroups) existing(ctx context.Context, arns []string) ([]elb.TargetGroup, error) {
+	out, err := gs.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{TargetGroupArns: arns})
+	switch {
+	case is(err, "TargetGroupNotFound") && len(arns) == 1:
+		return nil, nil
+	case is(err, "TargetGroupNotFound"): // one that is missing fails the call for all of them
+		var found []elb.TargetGroup
+		for _, arn := range arns {
+			one, err := gs.existing(ctx, []string{arn})
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, one...)
+		}
+		return found, nil
+	case err != nil:
+		return nil, explained("reading target groups", err)
+	}
+	return out.TargetGroups, nil
+}
+
+// portsBehind returns the ports of the members of a load balancer's target groups, as far as they
+// are known.
+func (gs *targetGroups) portsOf(seen *lb.Observed) []int32 {
+	var out []int32
+	for _, g := range seen.TargetGroups {
+		out = append(out, portsOfMembers(gs.membersOf(g.Handle).members)...)
+	}
+	return out
 }

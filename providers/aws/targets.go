@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -17,29 +18,12 @@ import (
 
 // This file is the members of target groups and their health.
 
-// remember keeps what an observation found out about target groups, for those who ask next.
-func (p *Provider) remember(l *look) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if l.firewall != "" || l.bare {
-		p.fenced[l.key] = true
-	}
-	p.shrink(l)
-	for _, g := range l.groups {
-		arn := aws.ToString(g.TargetGroupArn)
-		p.groups[groupName{l.key, l.idOf(arn)}] = arn
-		m := p.members[arn]
-		m.fresh = !m.since.IsZero()
-		p.members[arn] = m
-	}
-}
-
 // A membership is what is known of the members of a target group.
 type membership struct {
 	members []lb.TargetHealth
 	since   time.Time // when they were read, or the group was made; zero where they are not known
-	fresh   bool      // whether they were read for somebody who has not asked for their health yet
-	writes  int       // how often they have been changed here: who read meanwhile may have read either
+	unread  bool      // whether an observation has read them, and Targets has not returned them since
+	writes  int       // how often this process has changed them: a reading across a change may be old
 	refused map[lb.Target]refusal
 }
 
@@ -48,15 +32,15 @@ type membership struct {
 const membershipLife = 10 * time.Minute
 
 // groupARN is what AWS calls a target group. One that is found by its name may be somebody else's.
-func (p *Provider) groupARN(ctx context.Context, key lb.Key, id lb.GroupID) (string, error) {
-	p.mu.Lock()
-	arn := p.groups[groupName{key, id}]
-	p.mu.Unlock()
+func (gs *targetGroups) arnOf(ctx context.Context, key lb.Key, id lb.GroupID) (string, error) {
+	gs.mu.Lock()
+	arn := gs.arns[groupName{key, id}]
+	gs.mu.Unlock()
 	if arn != "" {
 		return arn, nil
 	}
-	name := p.targetGroupName(key, id)
-	out, err := p.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{Names: []string{name}})
+	name := gs.targetGroupName(key, id)
+	out, err := gs.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{Names: []string{name}})
 	if err != nil {
 		return "", explained("finding target group "+name, err)
 	}
@@ -67,38 +51,84 @@ func (p *Provider) groupARN(ctx context.Context, key lb.Key, id lb.GroupID) (str
 	if arn, err = said(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name); err != nil {
 		return "", err
 	}
-	tags, err := p.tagsOf(ctx, []string{arn})
+	tags, err := gs.tagsOf(ctx, []string{arn})
 	if err != nil {
 		return "", err
 	}
-	if !p.owns(key, tags[arn]) {
-		err := p.untagged("target group "+name, arn, tags[arn], with(p.owned(key, nil), tagGroup, string(id)))
-		if p.wasOurs(arn) { // an answer may lack tags, too: no member is to be refused for it
+	if !gs.owns(key, tags[arn]) {
+		err := untagged("target group "+name, arn, tags[arn], with(gs.owned(key, nil), tagGroup, string(id)))
+		if gs.lostTags(arn) { // an answer may lack tags, too: no member is to be refused for it
 			return "", errors.New(err.Error())
 		}
 		return "", err
 	}
-	p.know(key, id, arn)
+	gs.setARN(key, id, arn)
 	return arn, nil
 }
 
-// know notes what AWS calls a target group; "" for one that is gone.
-func (p *Provider) know(key lb.Key, id lb.GroupID, arn string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.members, p.groups[groupName{key, id}])
-	p.groups[groupName{key, id}] = arn
+// learn keeps what an observation found out about target groups, and forgets those that are gone:
+// target groups of others that its rules named, and those that are not ours any more.
+func (gs *targetGroups) learn(l *look) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	there := map[string]bool{}
+	for _, g := range l.groups {
+		there[aws.ToString(g.TargetGroupArn)] = true
+	}
+	maps.DeleteFunc(gs.untagged, func(arn string, of lb.Key) bool {
+		return of == l.key && (!there[arn] || l.idOf(arn) != "")
+	})
+	for name, arn := range gs.arns {
+		others := string(name.id) == arn
+		// One that has lost its tags is to be found by its name, which says so.
+		if name.key == l.key && (others && !there[arn] || !others && there[arn] && l.idOf(arn) != name.id) {
+			delete(gs.arns, name)
+			delete(gs.members, arn)
+			if !others {
+				gs.untagged[arn] = l.key
+			}
+		}
+	}
+	for _, g := range l.groups {
+		arn := aws.ToString(g.TargetGroupArn)
+		gs.arns[groupName{l.key, l.idOf(arn)}] = arn
+		m := gs.members[arn]
+		m.unread = !m.since.IsZero()
+		gs.members[arn] = m
+	}
+}
+
+// remove forgets target groups that do not exist any more, and reports whether one was known.
+func (gs *targetGroups) remove(ids []string) bool {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	before := len(gs.arns)
+	for name, arn := range gs.arns {
+		if slices.Contains(ids, arn) {
+			delete(gs.arns, name)
+			delete(gs.members, arn)
+		}
+	}
+	return len(gs.arns) < before
+}
+
+// setARN sets the ARN of a target group; "" for one that is gone.
+func (gs *targetGroups) setARN(key lb.Key, id lb.GroupID, arn string) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	delete(gs.members, gs.arns[groupName{key, id}])
+	gs.arns[groupName{key, id}] = arn
 	if arn == "" {
-		delete(p.groups, groupName{key, id})
+		delete(gs.arns, groupName{key, id})
 	}
 }
 
 // groupsKnown are the target groups of a load balancer that this process has made or seen.
-func (p *Provider) groupsKnown(key lb.Key) []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (gs *targetGroups) known(key lb.Key) []string {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
 	var out []string
-	for name, arn := range p.groups {
+	for name, arn := range gs.arns {
 		if name.key == key && string(name.id) != arn { // one that goes by its ARN is not ours
 			out = append(out, arn)
 		}
@@ -107,22 +137,22 @@ func (p *Provider) groupsKnown(key lb.Key) []string {
 }
 
 // forgetGroups forgets those of some target groups of a load balancer that are not there any more.
-func (p *Provider) forgetGroups(key lb.Key, some []string, there []elb.TargetGroup) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for name, arn := range p.groups {
+func (gs *targetGroups) removeMissing(key lb.Key, some []string, there []elb.TargetGroup) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	for name, arn := range gs.arns {
 		if name.key == key && slices.Contains(some, arn) && !slices.ContainsFunc(there, func(g elb.TargetGroup) bool { return aws.ToString(g.TargetGroupArn) == arn }) {
-			delete(p.groups, name)
-			delete(p.members, arn)
+			delete(gs.arns, name)
+			delete(gs.members, arn)
 		}
 	}
 }
 
 // knows reports whether a target group was made or seen before, and may have been written since.
-func (p *Provider) knows(key lb.Key, arn string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for name, known := range p.groups {
+func (gs *targetGroups) has(key lb.Key, arn string) bool {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	for name, known := range gs.arns {
 		if name.key == key && known == arn {
 			return true
 		}
@@ -131,59 +161,76 @@ func (p *Provider) knows(key lb.Key, arn string) bool {
 }
 
 // made notes that a target group was made, and has no members.
-func (p *Provider) made(arn string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.members[arn] = membership{since: time.Now(), fresh: true}
+func (gs *targetGroups) addEmpty(arn string) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	gs.members[arn] = membership{since: time.Now(), unread: true}
 }
 
 // membersOf are the members of a target group, as far as they are known.
-func (p *Provider) membersOf(arn string) membership {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.members[arn]
+func (gs *targetGroups) membersOf(arn string) membership {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	return gs.members[arn]
 }
 
-// Targets are the members of a target group. What an observation has just read is not read again.
+// allMembers yields the members of all target groups, as far as they are known.
+func (gs *targetGroups) allMembers(yield func(lb.TargetHealth) bool) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	for _, m := range gs.members {
+		for _, h := range m.members {
+			if !yield(h) {
+				return
+			}
+		}
+	}
+}
+
+// Targets returns the members of a target group. Members that an observation has just read are not
+// read again.
 func (p *Provider) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
-	ctx = providers.About(ctx, key)
-	arn, err := p.groupARN(ctx, key, group)
+	return p.targetGroups.targets(providers.About(ctx, key), key, group)
+}
+
+func (gs *targetGroups) targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+	arn, err := gs.arnOf(ctx, key, group)
 	if err != nil {
 		return nil, err
 	}
-	p.mu.Lock()
-	known := p.members[arn]
-	if known.fresh {
+	gs.mu.Lock()
+	known := gs.members[arn]
+	if known.unread {
 		asked := known
-		asked.fresh = false
-		p.members[arn] = asked
+		asked.unread = false
+		gs.members[arn] = asked
 	}
-	p.mu.Unlock()
-	if known.fresh {
+	gs.mu.Unlock()
+	if known.unread {
 		return known.members, nil
 	}
-	return p.healthOf(ctx, arn)
+	return gs.healthOf(ctx, arn)
 }
 
 // healthOf reads the members of a target group and their health, and notes who they are.
-func (p *Provider) healthOf(ctx context.Context, group string) ([]lb.TargetHealth, error) {
-	found, err := p.readHealth(ctx, group)
+func (gs *targetGroups) healthOf(ctx context.Context, group string) ([]lb.TargetHealth, error) {
+	found, err := gs.readHealth(ctx, group)
 	return found, explained("reading the health of "+group, err)
 }
 
 // healthOrLast is the same; what is known from before where AWS cannot tell the health of the group
 // at the moment. Its load balancer is looked at all the same.
-func (p *Provider) healthOrLast(ctx context.Context, group string) ([]lb.TargetHealth, error) {
-	found, err := p.readHealth(ctx, group)
+func (gs *targetGroups) healthOrLast(ctx context.Context, group string) ([]lb.TargetHealth, error) {
+	found, err := gs.readHealth(ctx, group)
 	if is(err, "HealthUnavailable") {
-		return p.membersOf(group).members, nil
+		return gs.membersOf(group).members, nil
 	}
 	return found, explained("reading the health of "+group, err)
 }
 
-func (p *Provider) readHealth(ctx context.Context, group string) ([]lb.TargetHealth, error) {
-	before := p.membersOf(group)
-	out, err := p.elb.DescribeTargetHealth(ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
+func (gs *targetGroups) readHealth(ctx context.Context, group string) ([]lb.TargetHealth, error) {
+	before := gs.membersOf(group)
+	out, err := gs.elb.DescribeTargetHealth(ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
 	if err != nil {
 		return nil, err
 	}
@@ -198,39 +245,43 @@ func (p *Provider) readHealth(ctx context.Context, group string) ([]lb.TargetHea
 		}
 		found = append(found, t)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if m := p.members[group]; m.writes == before.writes {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	if m := gs.members[group]; m.writes == before.writes {
 		m.members, m.since = found, time.Now()
-		p.members[group] = m
+		gs.members[group] = m
 	}
 	return found, nil
 }
 
-// SetTargets makes targets the members of a group: it adds what is missing, then removes the
-// others. Who is there is not read where it is known. What AWS refuses then may be for somebody who
-// has left by himself.
+// SetTargets makes targets the members of a group: it registers those that are missing, then
+// deregisters the others.
 func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
-	ctx = providers.Urgently(providers.About(ctx, key), true)
-	arn, err := p.groupARN(ctx, key, group)
+	return p.targetGroups.setTargets(providers.Urgently(providers.About(ctx, key), true), key, group, want)
+}
+
+// setTargets does not read the members where they are known. If AWS then refuses the change, it reads
+// them and tries once more: a target may have been deregistered by others.
+func (gs *targetGroups) setTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+	arn, err := gs.arnOf(ctx, key, group)
 	if err != nil {
 		return err
 	}
-	p.pardon(arn, want)
-	if known := p.membersOf(arn); time.Since(known.since) < membershipLife {
-		if err := p.changeMembers(ctx, key, arn, known.members, want); !errors.Is(err, providers.ErrRejected) || errors.Is(err, errUnacceptable) {
+	gs.removeRefusals(arn, want)
+	if known := gs.membersOf(arn); time.Since(known.since) < membershipLife {
+		if err := gs.changeMembers(ctx, key, arn, known.members, want); !errors.Is(err, providers.ErrRejected) || errors.Is(err, errUnacceptable) {
 			return err
 		}
 	}
-	have, err := p.healthOf(ctx, arn)
+	have, err := gs.healthOf(ctx, arn)
 	if err != nil {
 		return err
 	}
-	return p.changeMembers(ctx, key, arn, have, want)
+	return gs.changeMembers(ctx, key, arn, have, want)
 }
 
 // changeMembers makes targets the members of a group that has some.
-func (p *Provider) changeMembers(ctx context.Context, key lb.Key, group string, have []lb.TargetHealth, want []lb.Target) error {
+func (gs *targetGroups) changeMembers(ctx context.Context, key lb.Key, group string, have []lb.TargetHealth, want []lb.Target) error {
 	var missing, surplus []lb.Target
 	for _, t := range want {
 		if !slices.ContainsFunc(have, func(h lb.TargetHealth) bool { return h.Target == t && h.State != "draining" }) {
@@ -242,17 +293,17 @@ func (p *Provider) changeMembers(ctx context.Context, key lb.Key, group string, 
 			surplus = append(surplus, h.Target)
 		}
 	}
-	in, err := p.register(ctx, key, group, missing)
+	in, err := gs.register(ctx, key, group, missing)
 	if err != nil {
 		return err
 	}
-	if err := p.deregister(ctx, group, surplus); err != nil {
+	if err := gs.deregister(ctx, group, surplus); err != nil {
 		return errors.Join(in.err(), err)
 	}
 	// A group that is full has no room before those have left it that nobody wants any more.
 	added := len(in.taken)
 	if len(surplus) > 0 && len(in.crowded) > 0 {
-		more, err := p.register(ctx, key, group, in.crowded)
+		more, err := gs.register(ctx, key, group, in.crowded)
 		if err != nil {
 			return err
 		}
@@ -266,37 +317,61 @@ func (p *Provider) changeMembers(ctx context.Context, key lb.Key, group string, 
 	return nil
 }
 
-func (p *Provider) deregister(ctx context.Context, group string, targets []lb.Target) error {
+func (gs *targetGroups) deregister(ctx context.Context, group string, targets []lb.Target) error {
 	for part := range slices.Chunk(targets, targetBatch) {
-		in := &elbapi.DeregisterTargetsInput{TargetGroupArn: aws.String(group), Targets: p.described(part, false)}
-		_, err := p.elb.DeregisterTargets(ctx, in)
+		in := &elbapi.DeregisterTargetsInput{TargetGroupArn: aws.String(group), Targets: gs.subnets.describeTargets(part, false)}
+		_, err := gs.elb.DeregisterTargets(ctx, in)
 		if is(err, "ValidationError") { // subnets have come or gone since they were registered
 			for i := range in.Targets {
 				in.Targets[i].AvailabilityZone = nil
 			}
-			_, err = p.elb.DeregisterTargets(ctx, in)
+			_, err = gs.elb.DeregisterTargets(ctx, in)
 		}
-		p.changed(group, part, "draining", err)
+		gs.recordChange(group, part, "draining", err)
 		if err != nil {
 			return explained(fmt.Sprintf("deregistering %d targets from %s", len(part), group), err)
 		}
 	}
-	return p.vacate(ctx, portsIn(targets))
+	return gs.nodes.releasePorts(ctx, portsIn(targets))
 }
 
 // changed notes the state that some members of a group are in from now on, or, after an error, that
 // it is not known who they are.
-func (p *Provider) changed(group string, targets []lb.Target, state string, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	m := p.members[group]
+func (gs *targetGroups) recordChange(group string, targets []lb.Target, state string, err error) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	m := gs.members[group]
 	m.writes++
 	if err != nil {
-		m.since, m.fresh = time.Time{}, false
+		m.since, m.unread = time.Time{}, false
 	}
 	m.members = slices.DeleteFunc(slices.Clone(m.members), func(h lb.TargetHealth) bool { return slices.Contains(targets, h.Target) })
 	for _, t := range targets {
 		m.members = append(m.members, lb.TargetHealth{Target: t, State: state})
 	}
-	p.members[group] = m
+	gs.members[group] = m
+}
+
+// groupsOf finds the target groups of a load balancer.
+func (gs *targetGroups) lookUp(ctx context.Context, key lb.Key) arns {
+	return func(id lb.GroupID) (string, error) { return gs.arnOf(ctx, key, id) }
+}
+
+// groupCalled is the ID of a target group by its ARN.
+func (gs *targetGroups) idOf(key lb.Key, arn string) lb.GroupID {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	for name, known := range gs.arns {
+		if name.key == key && known == arn {
+			return name.id
+		}
+	}
+	return lb.GroupID(arn)
+}
+
+// wasOurs reports whether a target group was seen with its tags before, by this process.
+func (gs *targetGroups) lostTags(arn string) bool {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	return gs.untagged[arn] != ""
 }

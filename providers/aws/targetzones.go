@@ -14,28 +14,28 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file says in which zone a target is. AWS knows that of an address in a subnet of the VPC,
-// and refuses to be told that it is in all of them; of any other address it has to be told just
-// that:
+// This file says in which zone a target is. AWS knows the zone of an address in a subnet of the
+// VPC, and refuses the zone "all" for it; for any other address, "all" is required:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_TargetDescription.html,
 // "You must specify a valid Availability Zone or select 'all' … since the IP address … is outside
 // the VPC" (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3084) and "The
 // IP address … is within the VPC, and cannot have its Availability Zone overridden to 'all'" (issue
 // 561 there). It compares with subnets, not with the ranges of the VPC (issue 3714 there).
 
-// allZones is what stands for all zones of the load balancer.
+// allZones stands for all zones of the load balancer.
 const allZones = "all"
 
-// described are targets as AWS is told of them; moved, in the zone that is not theirs as far as is
-// known.
-func (p *Provider) described(targets []lb.Target, moved bool) []elb.TargetDescription {
-	subnets := p.subnets.last()
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// describeTargets returns targets in the form of the SDK; moved, with the zone that they do not
+// have as far as is known.
+func (v *subnets) describeTargets(targets []lb.Target, moved bool) []elb.TargetDescription {
+	known := v.list.last()
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	var out []elb.TargetDescription
 	for _, t := range targets {
 		d := elb.TargetDescription{Id: aws.String(t.Address), Port: aws.Int32(t.Port)}
-		if ip, err := netip.ParseAddr(t.Address); err == nil && outside(ip, subnets) != p.misplaced[blockOf(ip)] != moved {
+		ip, err := netip.ParseAddr(t.Address)
+		if err == nil && outside(ip, known) != v.misplaced[blockOf(ip)] != moved {
 			d.AvailabilityZone = aws.String(allZones)
 		}
 		out = append(out, d)
@@ -43,8 +43,8 @@ func (p *Provider) described(targets []lb.Target, moved bool) []elb.TargetDescri
 	return out
 }
 
-// outside reports whether an address is in none of some subnets. Where none are known, it is taken
-// for inside.
+// outside reports whether an address is in none of some subnets. Where none are known, it counts as
+// inside.
 func outside(ip netip.Addr, subnets []ec2types.Subnet) bool {
 	return len(subnets) > 0 && !slices.ContainsFunc(subnets, func(s ec2types.Subnet) bool {
 		ranges := []string{aws.ToString(s.CidrBlock)}
@@ -58,17 +58,17 @@ func outside(ip netip.Addr, subnets []ec2types.Subnet) bool {
 	})
 }
 
-// subnetsChanged reads the subnets, unless that was a moment ago, and reports whether they are
-// others than before.
-func (p *Provider) subnetsChanged(ctx context.Context) (bool, error) {
-	before := p.subnets.last()
-	after, err := p.subnetsOf(ctx, time.Now().Add(-networkLife))
+// reread reads the subnets, unless they were read a moment ago, and reports whether they have
+// changed.
+func (v *subnets) reread(ctx context.Context) (bool, error) {
+	before := v.list.last()
+	after, err := v.since(ctx, time.Now().Add(-networkLife))
 	if err != nil || reflect.DeepEqual(before, after) {
 		return false, err
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	clear(p.misplaced)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	clear(v.misplaced)
 	return true, nil
 }
 
@@ -85,11 +85,12 @@ func blockOf(ip netip.Addr) netip.Prefix {
 	return block
 }
 
-// misplace notes that AWS takes an address for inside where none of the subnets that can be read
-// has it, or the other way round. Those who share a VPC see the subnets that are shared with them.
-func (p *Provider) misplace(address string) {
+// misplace records that AWS takes an address for an address of the VPC where none of the subnets
+// that can be read has it, or the other way round. An account that shares a VPC can read only the
+// subnets that are shared with it.
+func (v *subnets) misplace(address string) {
 	ip := netip.MustParseAddr(address)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.misplaced[blockOf(ip)] = !p.misplaced[blockOf(ip)]
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.misplaced[blockOf(ip)] = !v.misplaced[blockOf(ip)]
 }

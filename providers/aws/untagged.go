@@ -10,16 +10,16 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file is about what has a name that only this installation gives, and not its tags. Another
-// hand may have taken them away. Nothing is done to it: the role of docs/iam-policy.json may change
-// only what has the tag of the installation, and may not give that to what is there
-// (aws:ResourceTag,
+// This file handles resources that have a name of this installation and lack its tags. A person or
+// another program may have removed the tags. Fairlead leaves such a resource alone: the role of
+// docs/iam-policy.json may change only resources with the tag of the installation, and may not add
+// that tag to an existing resource (aws:ResourceTag,
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/load-balancer-authentication-access-control.html).
-// An owner of the account who puts the tags back confirms that it is ours, and it is taken over as
-// it stands.
+// Putting the tags back confirms that the resource is ours, and Fairlead keeps it as it is.
 
-// untagged says of something that it is somebody else's, or how its owner gives it back.
-func (p *Provider) untagged(what, arn string, tags, ours map[string]string) error {
+// untagged returns the error for a resource without our tags: it belongs to another installation,
+// or it says with which command the tags are put back.
+func untagged(what, arn string, tags, ours map[string]string) error {
 	if tags[tagInstallation] != "" {
 		return fmt.Errorf("%s is somebody else's: %w", what, providers.ErrRejected)
 	}
@@ -27,16 +27,9 @@ func (p *Provider) untagged(what, arn string, tags, ours map[string]string) erro
 		"If it is this installation's, put them back, and it is kept as it stands: %s: %w", what, addTags(arn, ours), providers.ErrRejected)
 }
 
-// wasOurs reports whether a target group was seen with its tags before, by this process.
-func (p *Provider) wasOurs(arn string) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.bared[arn] != ""
-}
-
-// deniedUntagged adds to a refusal, about something that lies inside a load balancer of ours, that
-// it has lost its tags.
-func (p *Provider) deniedUntagged(err error, what, arn string, tags, ours map[string]string) error {
+// deniedUntagged adds to a refusal, about a resource inside a load balancer of ours, that the
+// resource has lost its tags.
+func deniedUntagged(err error, what, arn string, tags, ours map[string]string) error {
 	if !errors.Is(err, providers.ErrDenied) || tags[tagInstallation] != "" {
 		return err
 	}
@@ -44,22 +37,22 @@ func (p *Provider) deniedUntagged(err error, what, arn string, tags, ours map[st
 }
 
 // deniedRules adds to a refusal about rules which of them have lost their tags. The tags of rules
-// are read for that only.
-func (p *Provider) deniedRules(ctx context.Context, key lb.Key, err error, arns ...string) error {
+// are read only here.
+func (r resources) deniedRules(ctx context.Context, key lb.Key, err error, arns ...string) error {
 	if !errors.Is(err, providers.ErrDenied) {
 		return err
 	}
-	tags, unread := p.tagsOf(ctx, arns)
+	tags, unread := r.tagsOf(ctx, arns)
 	if unread != nil {
 		return err
 	}
 	for _, arn := range arns {
-		err = p.deniedUntagged(err, "the rule", arn, tags[arn], p.owned(key, nil))
+		err = deniedUntagged(err, "the rule", arn, tags[arn], r.owned(key, nil))
 	}
 	return err
 }
 
-// addTags is the command that gives a resource of Elastic Load Balancing some tags.
+// addTags returns the command that adds tags to a resource of Elastic Load Balancing.
 func addTags(arn string, tags map[string]string) string {
 	words := []string{"aws elbv2 add-tags --resource-arns", arn, "--tags"}
 	for _, name := range sorted(tags) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,26 +15,42 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file puts web ACLs of AWS WAF before load balancers. A tag says which one was put there:
-// without it nobody asks, and what somebody else put there stays.
+// This file attaches web ACLs of AWS WAF to load balancers. A tag says which web ACL Fairlead
+// attached: without it AWS WAF is not asked, and a web ACL of others stays.
+//
+// Routes wait for their web ACL, also those of Ingresses that ask for none. So a web ACL that the
+// role may not attach, or that AWS refuses to attach, is left out for a while, and a diagnostic
+// says so.
 
-// How long web ACLs are known by their names, and how long a name that is missing: it may just have
-// been made.
+// How long the list of web ACLs is used for a name that is in it, and for one that is missing: that
+// web ACL may have been created since.
 const (
 	webACLLife  = time.Hour
 	webACLPause = time.Minute
 )
 
-// webACLs maps those that are asked for to their ARNs. One that goes by its ARN is not looked for.
-// The error is why others are left out: they cannot be listed, so that those of the last list are
-// known only, or they cannot be put before load balancers. The Ingresses that ask for these are
-// told, and no other route waits for them.
-func (p *Provider) webACLs(ctx context.Context, asked []string) (map[string]string, error) {
-	out, why := p.namedWebACLs(ctx, asked)
+// webACLs attaches web ACLs.
+type webACLs struct {
+	resources
+	waf      *wafv2.Client
+	releases *releases
+
+	arns    reading[map[string]string] // of the account's web ACLs, by name
+	unready retry.Backoff              // load balancers that AWS WAF does not know yet, by ARN
+	refused refusedWebACLs
+}
+
+// lookUp returns the ARNs of the web ACLs that are asked for. An ARN is not looked up. The error
+// says why some are left out: they cannot be listed, so that only those of the last list are known,
+// or AWS refused to attach them. The Ingresses that ask for these get a diagnostic, and no other
+// route waits for them.
+func (w *webACLs) lookUp(ctx context.Context, asked []string) (map[string]string, error) {
+	out, why := w.findNamed(ctx, asked)
 	for name, arn := range out {
-		if denied := p.barred.why(arn); denied != nil {
+		if denied := w.refused.why(arn); denied != nil {
 			delete(out, name)
 			why = denied
 		}
@@ -41,22 +58,22 @@ func (p *Provider) webACLs(ctx context.Context, asked []string) (map[string]stri
 	return out, why
 }
 
-// namedWebACLs are those that are asked for, by ARN, as far as that is known. The error is why
-// others are not.
-func (p *Provider) namedWebACLs(ctx context.Context, asked []string) (map[string]string, error) {
+// findNamed returns the ARNs of web ACLs, as far as they are known. The error says why others are
+// not known.
+func (w *webACLs) findNamed(ctx context.Context, asked []string) (map[string]string, error) {
 	out, why := map[string]string{}, error(nil)
 	for _, name := range asked {
 		if strings.HasPrefix(name, "arn:") {
 			out[name] = name
 			continue
 		}
-		read := func() (map[string]string, error) { return p.readWebACLs(ctx) }
-		named, err := p.acls.since(time.Now().Add(-webACLLife), read)
+		read := func() (map[string]string, error) { return w.list(ctx) }
+		named, err := w.arns.since(time.Now().Add(-webACLLife), read)
 		if err == nil && named[name] == "" {
-			named, err = p.acls.since(time.Now().Add(-webACLPause), read)
+			named, err = w.arns.since(time.Now().Add(-webACLPause), read)
 		}
 		if err != nil {
-			named, why = p.acls.last(), err
+			named, why = w.arns.last(), err
 		}
 		if named[name] != "" {
 			out[name] = named[name]
@@ -65,14 +82,14 @@ func (p *Provider) namedWebACLs(ctx context.Context, asked []string) (map[string
 	return out, why
 }
 
-// readWebACLs reads the ARNs of those of the region, by name.
-func (p *Provider) readWebACLs(ctx context.Context) (map[string]string, error) {
+// list returns the ARNs of the web ACLs of the region, by name.
+func (w *webACLs) list(ctx context.Context) (map[string]string, error) {
 	named := map[string]string{}
 	in := &wafv2.ListWebACLsInput{Scope: waf.ScopeRegional, Limit: aws.Int32(100)}
 	for {
-		page, err := p.waf.ListWebACLs(ctx, in)
+		page, err := w.waf.ListWebACLs(ctx, in)
 		if missing(err) {
-			return named, nil // there is no AWS WAF here, and so no web ACL: the Ingresses that ask for one are told
+			return named, nil // AWS WAF does not exist here, and so no web ACL does
 		}
 		if err != nil {
 			return nil, explained("listing web ACLs", err)
@@ -87,76 +104,75 @@ func (p *Provider) readWebACLs(ctx context.Context) (map[string]string, error) {
 	}
 }
 
-// missing reports whether an error says that there is no such service: its endpoint has no address,
-// as in partitions that lack it, or the account is not signed up for it.
+// missing reports whether an error says that the service does not exist: its endpoint has no
+// address, as in partitions that lack it, or the account is not signed up for it.
 func missing(err error) bool {
 	var unknown *net.DNSError
 	return errors.As(err, &unknown) && unknown.IsNotFound || is(err, "OptInRequired", "UnknownEndpoint")
 }
 
-// guard puts a web ACL before a load balancer, in place of any other; "" takes away what was put
-// there.
-func (p *Provider) guard(ctx context.Context, seen *lb.Observed, want string) error {
+// attach attaches a web ACL to a load balancer, in place of any other; "" detaches ours.
+func (w *webACLs) attach(ctx context.Context, seen *lb.Observed, want string) error {
 	arn := seen.Handle
 	var err error
 	switch {
-	case !(lb.Protection{WebACL: want}).Guarded() && p.releases.rerouted.Early(arn):
+	case !(lb.Protection{WebACL: want}).Guarded() && w.releases.rerouted.Early(arn):
 		return fmt.Errorf("rules of %s that ask for a web ACL went a moment ago: %w", arn, providers.ErrPending)
 	case want == "":
-		return p.unguard(ctx, arn)
+		return w.detach(ctx, arn)
 	case want == lb.Unsettled:
 		return fmt.Errorf("guarding %s: the web ACL that is asked for is not there: %w", arn, providers.ErrRejected)
-	case p.unjoined.Early(arn):
+	case w.unready.Early(arn):
 		return fmt.Errorf("AWS WAF did not know %s a moment ago: %w", arn, providers.ErrPending)
 	case want == lb.NoWebACL:
-		err = p.disassociate(ctx, arn)
+		err = w.disassociate(ctx, arn)
 	default:
-		_, err = p.waf.AssociateWebACL(ctx, &wafv2.AssociateWebACLInput{ResourceArn: aws.String(arn), WebACLArn: aws.String(want)})
+		_, err = w.waf.AssociateWebACL(ctx, &wafv2.AssociateWebACLInput{ResourceArn: aws.String(arn), WebACLArn: aws.String(want)})
 	}
-	if is(err, "WAFUnavailableEntity") { // so it says of load balancers that were made a moment ago
-		p.unjoined.Wait(arn, activeWait, activeWaitMax)
+	if is(err, "WAFUnavailableEntity") { // its answer for load balancers that were created a moment ago
+		w.unready.Wait(arn, activeWait, activeWaitMax)
 	}
 	if err != nil {
-		// One that is not found may be there, and the load balancer not be known yet.
+		// The web ACL may exist, and the load balancer not be known yet.
 		unfound := is(err, "WAFNonexistentItem")
 		err = explained(fmt.Sprintf("giving %s the web ACL %s", arn, want), err)
 		lasts := errors.Is(err, providers.ErrDenied) || errors.Is(err, providers.ErrRejected) && !unfound
 		if lasts && want != lb.NoWebACL {
-			p.barred.note(want, err)
+			w.refused.add(want, err)
 			err = fmt.Errorf("%s; what asks for it is left out: %w", err.Error(), providers.ErrPending)
 		}
 		return err
 	}
-	p.unjoined.Forget(arn)
-	return p.tag(ctx, arn, map[string]string{tagWebACL: want})
+	w.unready.Forget(arn)
+	return w.tag(ctx, arn, map[string]string{tagWebACL: want})
 }
 
-// unguard takes away the web ACL that was put before a load balancer, if it still stands there.
-func (p *Provider) unguard(ctx context.Context, arn string) error {
-	tags, err := p.tagsOf(ctx, []string{arn})
+// detach detaches the web ACL that the tag of a load balancer names, if it is still attached.
+func (w *webACLs) detach(ctx context.Context, arn string) error {
+	tags, err := w.tagsOf(ctx, []string{arn})
 	if err != nil {
 		return err
 	}
-	there, err := p.webACLOf(ctx, arn)
+	there, err := w.attached(ctx, arn)
 	if err != nil {
 		return err
 	}
 	if there == tags[arn][tagWebACL] && there != lb.NoWebACL {
-		if err := p.disassociate(ctx, arn); err != nil {
+		if err := w.disassociate(ctx, arn); err != nil {
 			return explained("taking the web ACL from "+arn, err)
 		}
 	}
-	return p.untag(ctx, arn, []string{tagWebACL})
+	return w.untag(ctx, arn, []string{tagWebACL})
 }
 
-func (p *Provider) disassociate(ctx context.Context, arn string) error {
-	_, err := p.waf.DisassociateWebACL(ctx, &wafv2.DisassociateWebACLInput{ResourceArn: aws.String(arn)})
+func (w *webACLs) disassociate(ctx context.Context, arn string) error {
+	_, err := w.waf.DisassociateWebACL(ctx, &wafv2.DisassociateWebACLInput{ResourceArn: aws.String(arn)})
 	return err
 }
 
-// webACLOf is the web ACL that stands before a load balancer.
-func (p *Provider) webACLOf(ctx context.Context, arn string) (string, error) {
-	out, err := p.waf.GetWebACLForResource(ctx, &wafv2.GetWebACLForResourceInput{ResourceArn: aws.String(arn)})
+// attached returns the ARN of the web ACL of a load balancer.
+func (w *webACLs) attached(ctx context.Context, arn string) (string, error) {
+	out, err := w.waf.GetWebACLForResource(ctx, &wafv2.GetWebACLForResourceInput{ResourceArn: aws.String(arn)})
 	if err != nil {
 		return "", explained("reading the web ACL of "+arn, err)
 	}
@@ -166,9 +182,9 @@ func (p *Provider) webACLOf(ctx context.Context, arn string) (string, error) {
 	return aws.ToString(out.WebACL.ARN), nil
 }
 
-// readWebACL reads the web ACL that was put before a load balancer: from the tag, or, looked at
-// deeply, which one stands there.
-func (p *Provider) readWebACL(ctx context.Context, l *look, _ map[string]map[string]string) error {
+// observe reads the web ACL that was attached to a load balancer: what the tag says, or, with a
+// deep look, which one is attached.
+func (w *webACLs) observe(ctx context.Context, l *look, _ map[string]map[string]string) error {
 	if l.balancer == nil {
 		return nil
 	}
@@ -176,9 +192,44 @@ func (p *Provider) readWebACL(ctx context.Context, l *look, _ map[string]map[str
 	if l.protection.WebACL = l.tags[arn][tagWebACL]; l.protection.WebACL == "" || !l.deep {
 		return nil
 	}
-	there, err := p.webACLOf(ctx, arn)
+	there, err := w.attached(ctx, arn)
 	if err == nil {
 		l.protection.WebACL = there
 	}
 	return err
+}
+
+// refusedFor is how long a refused web ACL is not tried again.
+const refusedFor = 10 * time.Minute
+
+// refusedWebACLs holds the web ACLs that AWS refused to attach, by ARN.
+type refusedWebACLs struct {
+	mu  sync.Mutex
+	all map[string]refusedWebACL
+}
+
+// A refusedWebACL is why AWS refused to attach a web ACL, and when.
+type refusedWebACL struct {
+	why error
+	at  time.Time
+}
+
+// add adds a web ACL that AWS refused to attach.
+func (r *refusedWebACLs) add(arn string, why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil {
+		r.all = map[string]refusedWebACL{}
+	}
+	r.all[arn] = refusedWebACL{why, time.Now()}
+}
+
+// why returns why AWS refused to attach a web ACL, or nil where it has to be tried.
+func (r *refusedWebACLs) why(arn string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.all[arn].at) >= refusedFor {
+		delete(r.all, arn)
+	}
+	return r.all[arn].why
 }

@@ -17,6 +17,8 @@ import (
 
 // A Cloud is a kind of cloud. A function is nil where the cloud cannot do what it is for.
 type Cloud struct {
+	// Usual reports whether it is chosen where no other one is named.
+	Usual bool
 	// Flags adds its settings. Their names begin with that of the cloud.
 	Flags func(*pflag.FlagSet)
 	// Offline opens it for compiling alone: nothing is asked of the cloud.
@@ -29,6 +31,10 @@ type Cloud struct {
 	Check func(context.Context, Surroundings) []check.Finding
 	// Prove opens it in the name of an installation, to be proved on.
 	Prove func(ctx context.Context, s Surroundings, installation string) (prove.Cloud, error)
+	// ProofMakes and ProofCosts describe a proof: the resources that it makes, and their price.
+	ProofMakes, ProofCosts string
+	// Redact replaces the values in a text that identify an account.
+	Redact func(text string) string
 	// Place is where it makes load balancers, as far as its settings say so.
 	Place func() string
 	// Forgone is what it does not do for want of a setting, in words; "" for nothing.

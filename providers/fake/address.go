@@ -14,18 +14,18 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file is where load balancers are reached: each at an address of its own, as far as there are
-// any.
+// This file chooses the addresses of load balancers: each has one of its own while there are
+// enough.
 
-// A network is the addresses that load balancers get, all from first to last.
+// A network is the range of addresses for load balancers.
 type network struct{ first, last uint32 }
 
-// loopback is what is used unless a network is named. 127.0.0.0/16 is left to everybody else, and
-// the last address of the network is for broadcasts.
+// loopback is the range if no network is named. It leaves 127.0.0.0/16 to other programs, and the
+// last address to broadcasts.
 var loopback = network{0x7f_01_00_01, 0x7f_ff_ff_fe}
 
-// networkOf is the addresses of a prefix. Its first and its last one are for the network itself,
-// if it has others.
+// networkOf returns the addresses of a prefix, without the first and the last one, which stand for
+// the network itself.
 func networkOf(prefix netip.Prefix) (network, error) {
 	if !prefix.Addr().Is4() {
 		return network{}, fmt.Errorf("%s is not an IPv4 network", prefix)
@@ -39,8 +39,8 @@ func networkOf(prefix netip.Prefix) (network, error) {
 	return n, nil
 }
 
-// pick is the address that a hash falls on, or the first one behind it that is not taken. Where all
-// are, load balancers share them.
+// pick returns the address that a hash points to, or the next one that is free. If none is free,
+// load balancers share addresses.
 func (n network) pick(hash uint32, taken map[string]bool) netip.Addr {
 	size := n.last - n.first + 1
 	for i := range size {
@@ -51,13 +51,13 @@ func (n network) pick(hash uint32, taken map[string]bool) netip.Addr {
 	return n.at(hash % size)
 }
 
-// at is an address by its number, which starts again behind the last one.
+// at returns an address by its number, modulo the size of the network.
 func (n network) at(i uint32) netip.Addr {
 	size := n.last - n.first + 1
 	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, n.first+i%size)))
 }
 
-// setNetwork chooses the addresses, and makes sure of them where somebody named them.
+// setNetwork chooses the range, and checks that this machine has it.
 func (c *Cloud) setNetwork() error {
 	c.network = loopback
 	if !c.options.Network.IsValid() {
@@ -73,8 +73,8 @@ func (c *Cloud) setNetwork() error {
 	return nil
 }
 
-// address is a new load balancer's name and IP address. They follow from the key, so that a demo
-// prints the same ones each time; only where two keys meet does the later one move on.
+// address returns the name and the IP address of a new load balancer. They follow from the key, so
+// that a demo prints the same ones each time, unless two keys collide.
 func (c *Cloud) address(key lb.Key) lb.Address {
 	taken := map[string]bool{}
 	for _, r := range c.records {
@@ -85,7 +85,7 @@ func (c *Cloud) address(key lb.Key) lb.Address {
 	sum := sha256.Sum256([]byte(key))
 	ip := c.network.pick(binary.BigEndian.Uint32(sum[:]), taken)
 	if c.options.Serve && c.network == loopback && !bindable(ip) {
-		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1}) // some systems have no other
+		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1}) // some systems have no other loopback address
 	}
 	return lb.Address{Hostname: fmt.Sprintf("%s-%x.fake.fairlead.localhost", cmp.Or(strings.ToLower(key.Name()), "lb"), sum[:4]), IPs: []string{ip.String()}}
 }
@@ -96,9 +96,8 @@ func bindable(ip netip.Addr) bool {
 	return err == nil && l.Close() == nil
 }
 
-// bind opens the first port that it may among those given for a listener's own, zero standing for
-// any that is free. In a network that was named there is none but the listener's own, for clients
-// there are not told of another.
+// bind opens the first possible port among those given; zero stands for any free port. In a named
+// network only the listener's own port is possible: clients there use that.
 func (c *Cloud) bind(r *record, own int32, ports ...int32) (net.Listener, error) {
 	if len(r.observed.Address.IPs) == 0 {
 		return nil, fmt.Errorf("opening port %d: load balancer %s has no address", own, r.observed.Key)

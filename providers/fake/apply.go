@@ -6,12 +6,13 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers/fake/targetgroup"
 )
 
-// This file carries out steps: refuse what the cloud could not do, assign what only a cloud can,
-// and let the step do the rest.
+// This file applies steps: it refuses those that the cloud cannot do, assigns names and addresses,
+// and calls Step.Do for the rest.
 
-// Apply carries out one step. Of seen it reads the key alone, for it has a memory of its own.
+// Apply applies one step. It reads only the key of seen: the cloud has the state itself.
 func (c *Cloud) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	if err := c.wait(ctx); err != nil {
 		return plan.Result{}, err
@@ -54,8 +55,7 @@ func (c *Cloud) apply(key lb.Key, step plan.Step) (result plan.Result, err error
 	return result, err
 }
 
-// assign is what the cloud answers to a step: the names of new things, where they are reached.
-// What is there already keeps its own.
+// assign returns the names and addresses of new objects. Existing objects keep theirs.
 func (c *Cloud) assign(r *record, step plan.Step) (plan.Result, error) {
 	o := r.observed
 	switch s := step.(type) {
@@ -88,12 +88,12 @@ func (c *Cloud) assign(r *record, step plan.Step) (plan.Result, error) {
 			return plan.Result{Handle: old.Handle}, nil
 		}
 		return plan.Result{Handle: r.handle()}, nil
-	default: // nothing new
+	default: // no new object
 		return plan.Result{}, nil
 	}
 }
 
-// keepBeside keeps what a step brings that an lb.Observed does not hold: health checks, targets
+// keepBeside stores the parts of a step that an lb.Observed does not hold: health checks, targets
 // and private keys.
 func (c *Cloud) keepBeside(r *record, step plan.Step) {
 	switch s := step.(type) {
@@ -105,30 +105,30 @@ func (c *Cloud) keepBeside(r *record, step plan.Step) {
 		delete(r.pairs, s.Certificate)
 	case plan.CreateTargetGroup:
 		if r.pools[s.Group.ID] == nil {
-			r.pools[s.Group.ID] = c.newPool(s.Group)
+			r.pools[s.Group.ID] = c.newGroup(s.Group)
 		}
 	case plan.ModifyTargetGroup:
-		r.pools[s.Group.ID].setHealth(s.Group.Health)
+		r.pools[s.Group.ID].SetHealth(s.Group.Health)
 	case plan.RegisterTargets:
-		r.pools[s.Group].add(s.Targets)
+		r.pools[s.Group].Add(s.Targets)
 	case plan.DeleteTargetGroup:
 		if p := r.pools[s.Group]; p != nil {
 			delete(r.pools, s.Group)
 			c.retire(p)
 		}
-	default: // all that it brings is in the lb.Observed
+	default: // the lb.Observed holds everything
 	}
 }
 
-// late is how long a request may take from the choice of a target group to that of a target.
+// late is the longest time between the choice of a target group and the choice of a target.
 const late = time.Second
 
-// retire lets the members of a target group go that no rule names any more. Requests that were on
-// their way to it when it was deleted still find them.
-func (c *Cloud) retire(p *pool) {
+// retire stops the target group that no rule names any more. Requests that chose it before still
+// find its members.
+func (c *Cloud) retire(p *targetgroup.Group) {
 	time.AfterFunc(late, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		p.set(nil)
+		p.Set(nil)
 	})
 }

@@ -11,19 +11,20 @@ import (
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
-// This file is the fake cloud as a binary has it: its settings, and how it is opened.
+// This file describes the fake cloud to a binary: its settings, and how to open it.
 
-// settings are what an operator can set of it.
+// settings holds the flags.
 type settings struct {
 	state           string
 	network         netip.Prefix
 	latency, warmUp time.Duration
 }
 
-// Plug is the fake cloud, for a binary.
+// Plug returns the fake cloud for a binary.
 func Plug() clouds.Cloud {
 	s := &settings{}
 	return clouds.Cloud{
+		Usual:   true,
 		Flags:   s.flags,
 		Offline: func() (clouds.Offline, error) { return New(Options{}) },
 		Live: func(context.Context, clouds.Surroundings) (clouds.Live, error) {

@@ -1,6 +1,6 @@
-// Package fake is a cloud in memory. Its control plane is the meaning of the steps themselves,
-// Step.Do, behind limits that refuse and hooks that fail; its data plane, where it is switched on,
-// is real: listeners on loopback addresses that route by the rules they were given.
+// Package fake is a cloud in memory. Its control plane is Step.Do, with limits that refuse steps
+// and hooks that fail them. Its data plane, which can be switched on, is real: listeners on
+// loopback addresses that route by their rules.
 package fake
 
 import (
@@ -16,67 +16,71 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers/fake/certificates"
+	"fairlead.dev/fairlead/providers/fake/statefile"
 )
 
-// Options are how a Cloud behaves. The zero value is a cloud that speaks Ingress, forgets
-// everything when it is closed, opens no sockets and never fails.
+// This file opens the cloud, reads it and closes it.
+
+// Options configure a Cloud. The zero value can express every Ingress, loses its state when it is
+// closed, opens no sockets and never fails.
 type Options struct {
-	// Capabilities are what rules may say and how much of it; the zero value is lb.Literal().
+	// Capabilities limit the rules; the zero value is lb.Literal().
 	Capabilities lb.Capabilities
 
-	// Serve switches the data plane on: listeners that route, and health checks. Without it
-	// targets are healthy as soon as they are registered.
+	// Serve switches the data plane on: listeners that route, and health checks. Without it, targets
+	// are healthy once they are registered.
 	Serve bool
-	// CheckEvery is the time between health checks; zero is what each target group asks for.
+	// CheckEvery is the time between health checks; zero is the interval of each target group.
 	CheckEvery time.Duration
-	// WarmUp is how long a new target is neither checked nor sent requests: clouds need time to get
-	// to know one.
+	// WarmUp is the time in which a new target is not checked and receives no requests, as in real
+	// clouds.
 	WarmUp time.Duration
-	// Drain is how long requests may go on that are under way at a target, or at a port, when it
-	// is taken away; zero is 10 seconds.
+	// Drain is the time for requests that are under way when their target or port is removed; zero is
+	// 10 seconds.
 	Drain time.Duration
-	// Network is the IPv4 network, local to this machine, that load balancers get their addresses
-	// from. Their listeners have their own ports there, or cannot be opened. Without it, addresses
-	// are on loopback, and a listener whose port is taken gets another.
+	// Network is the IPv4 network of this machine that load balancers get their addresses from. Their
+	// listeners have their own ports there, or cannot be opened. Without it, addresses are on
+	// loopback, and a listener whose port is taken gets another one.
 	Network netip.Prefix
 
-	// State is a file that outlives the cloud: every lb.Observed by its key. Targets, private keys
-	// and what else there is go to files beside it. Processes that name the same file share one
-	// cloud; one of them has its sockets, and another takes over when it ends.
+	// State is a file that outlives the cloud: every lb.Observed by its key. Targets, private keys and
+	// the rest go to files beside it. Processes that name the same file share one cloud; one of them
+	// has its sockets, and another one takes over when it ends.
 	State string
 
-	// Certificates are the names in certificates that Ingresses name.
+	// Certificates holds the hosts of certificates that Ingresses can name.
 	Certificates map[lb.CertificateID][]string
 
-	// Latency is how long each call takes.
+	// Latency is the duration of each call.
 	Latency time.Duration
-	// Before and After can make a step fail: Before it is carried out, or After, when the cloud
-	// has changed but the caller cannot know.
+	// Before and After can make a step fail: Before it changes the cloud, or After, when the caller
+	// cannot know that it has.
 	Before, After func(lb.Key, plan.Step) error
-	// Stale is how many steps ago Observe reads.
+	// Stale returns by how many steps the answer of Observe is out of date.
 	Stale func(lb.Key) int
 }
 
 // A Cloud is a providers.Provider.
 type Cloud struct {
 	options      Options
-	host         *regexp.Regexp // the values that conditions may have
+	host         *regexp.Regexp // of the values that host conditions may have
 	network      network
-	certificates authority
+	certificates certificates.Authority
 
 	mu      sync.Mutex // guards everything below, and is never held over a wait
 	records map[lb.Key]*record
-	files   store
+	files   statefile.Store
 	here    bool     // whether this process has the sockets and checks targets
-	sockets *os.File // locked while it does; nil if there is nothing to share
+	sockets *os.File // locked meanwhile; nil without a state file
 
-	health    atomic.Bool // whether that of a target has changed
+	health    atomic.Bool // whether the health of a target has changed
 	following chan struct{}
 	followed  sync.WaitGroup
 	stop      sync.Once
 }
 
-// New is a cloud as its state file left it, or an empty one.
+// New returns a cloud with the contents of its state file, or an empty one.
 func New(o Options) (*Cloud, error) {
 	if o.Capabilities.Name == "" {
 		o.Capabilities = lb.Literal()
@@ -88,7 +92,7 @@ func New(o Options) (*Cloud, error) {
 		options: o,
 		host:    regexp.MustCompile(o.Capabilities.HostValue),
 		records: map[lb.Key]*record{},
-		files:   store{path: o.State},
+		files:   statefile.Store{Path: o.State},
 	}
 	err := c.setNetwork()
 	if err == nil {
@@ -101,7 +105,7 @@ func New(o Options) (*Cloud, error) {
 	return c, nil
 }
 
-// Close stops the data plane. What the state file holds stays.
+// Close stops the data plane. The state file stays.
 func (c *Cloud) Close() {
 	c.stop.Do(func() {
 		c.stopFollowing()
@@ -114,23 +118,23 @@ func (c *Cloud) Close() {
 	})
 }
 
-// Capabilities are those of the Options, as far as the class leaves them.
+// Capabilities returns those of the Options, as far as the class permits.
 func (c *Cloud) Capabilities(class lb.Class) lb.Capabilities {
 	caps := c.options.Capabilities.For(class)
-	caps.Inbound = false // whoever reaches its addresses may connect
+	caps.Inbound = false // there are no security groups
 	caps.WebACLs, caps.Shields = false, false
 	return caps
 }
 
-// Lookup finds a certificate for every host: the cloud's own authority signs one when it is used.
-// Of certificates that Ingresses name it knows the names that the Options declare.
+// Lookup finds a certificate for every host: the cloud's own authority signs one when it is first
+// used. The hosts of certificates that Ingresses name are those of the Options.
 func (c *Cloud) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	if err := c.wait(ctx); err != nil {
 		return lb.Facts{}, err
 	}
 	facts := lb.Facts{Certificates: make(map[string][]lb.CertificateID, len(q.CertificateHosts)), Names: map[lb.CertificateID][]string{}, Subnets: q.Network.Subnets, SettingsRefused: q.RefuseSettings("the fake cloud has no settings of its own")}
 	for _, host := range q.CertificateHosts {
-		id := ownCertificate(host)
+		id := certificates.OwnCertificate(host)
 		facts.Certificates[host], facts.Names[id] = []lb.CertificateID{id}, []string{host}
 	}
 	for _, id := range q.NamedCertificates {
@@ -141,8 +145,8 @@ func (c *Cloud) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	return facts, nil
 }
 
-// Observe returns what is under a key. Nothing changes behind the cloud's back, so the digests are
-// the settings' own and a deep look finds nothing else.
+// Observe returns the load balancer of a key. Nothing else changes the cloud, so that a deep read
+// finds nothing that a digest hides.
 func (c *Cloud) Observe(ctx context.Context, key lb.Key, _ bool) (*lb.Observed, error) {
 	if err := c.wait(ctx); err != nil {
 		return nil, err
@@ -164,10 +168,10 @@ func (c *Cloud) Observe(ctx context.Context, key lb.Key, _ bool) (*lb.Observed, 
 	return seen, err
 }
 
-// Active is what was seen: load balancers are set up at once.
+// Active returns the state in seen: load balancers are active at once.
 func (c *Cloud) Active(_ context.Context, seen *lb.Observed) (bool, error) { return seen.Active, nil }
 
-// List returns every key that anything is kept under, sorted.
+// List returns every key that has objects, sorted.
 func (c *Cloud) List(ctx context.Context) ([]lb.Key, error) {
 	if err := c.wait(ctx); err != nil {
 		return nil, err
@@ -180,7 +184,7 @@ func (c *Cloud) List(ctx context.Context) ([]lb.Key, error) {
 	return keys, err
 }
 
-// wait is the latency of a call.
+// wait waits for the latency of a call.
 func (c *Cloud) wait(ctx context.Context) error {
 	if c.options.Latency == 0 {
 		return context.Cause(ctx)

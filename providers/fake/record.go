@@ -5,31 +5,36 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/fake/certificates"
+	"fairlead.dev/fairlead/providers/fake/frontend"
+	"fairlead.dev/fairlead/providers/fake/targetgroup"
 )
 
-// A record is everything that the cloud keeps under one key.
+// This file holds the objects under one key.
+
+// A record holds everything under one key.
 type record struct {
 	observed *lb.Observed // replaced as a whole, never written to: requests in flight read it
 	past     []*lb.Observed
-	pools    map[lb.GroupID]*pool
-	pairs    map[lb.CertificateID]pair
-	fronts   map[int32]*front // none where the data plane is off
-	serial   int              // of the last handle given out
+	pools    map[lb.GroupID]*targetgroup.Group
+	pairs    map[lb.CertificateID]certificates.Pair
+	fronts   map[int32]*frontend.Front // empty without a data plane
+	serial   int                       // of the last handle given out
 }
 
-// memory is how many steps back a stale read can reach.
+// memory is the number of steps that a stale read can go back.
 const memory = 32
 
 func newRecord(key lb.Key) *record {
 	return &record{
 		observed: &lb.Observed{Key: key},
-		pools:    map[lb.GroupID]*pool{},
-		pairs:    map[lb.CertificateID]pair{},
-		fronts:   map[int32]*front{},
+		pools:    map[lb.GroupID]*targetgroup.Group{},
+		pairs:    map[lb.CertificateID]certificates.Pair{},
+		fronts:   map[int32]*frontend.Front{},
 	}
 }
 
-// replace replaces what is there. What was there is kept where somebody wants to read it.
+// replace sets the present state. It keeps the past ones if Stale is set.
 func (c *Cloud) replace(r *record, next *lb.Observed) {
 	if c.options.Stale != nil {
 		r.past = append(r.past, r.observed)
@@ -38,7 +43,7 @@ func (c *Cloud) replace(r *record, next *lb.Observed) {
 	r.observed = next
 }
 
-// ago is what was there some steps ago, or as far back as is remembered.
+// ago returns the state some steps ago, or the oldest one that is kept.
 func (r *record) ago(steps int) *lb.Observed {
 	if steps <= 0 || len(r.past) == 0 {
 		return r.observed
@@ -46,48 +51,48 @@ func (r *record) ago(steps int) *lb.Observed {
 	return r.past[max(0, len(r.past)-steps)]
 }
 
-// live is a copy of what is or was there, with the readiness of target groups as it is now.
+// live returns a copy of a state, with the present readiness of target groups.
 func (r *record) live(o *lb.Observed) *lb.Observed {
 	o = o.Clone()
 	for i := range o.TargetGroups {
 		g := &o.TargetGroups[i]
 		if p := r.pools[g.ID]; p != nil {
-			g.Ready = p.ready()
+			g.Ready = p.Ready()
 		}
 	}
 	return o
 }
 
-// keep keeps the keys of a certificate. One that cannot be used was refused.
+// keep stores the key of a certificate. Unusable certificates were refused before.
 func (r *record) keep(c lb.Certificate) {
-	if p, err := newPair(c); err == nil {
+	if p, err := certificates.NewPair(c); err == nil {
 		r.pairs[c.ID] = p
 	}
 }
 
-// empty reports whether nothing is left under the key.
+// empty reports whether no object is left under the key.
 func (r *record) empty() bool {
 	return !r.observed.Exists && len(r.observed.TargetGroups) == 0 && len(r.observed.Certificates) == 0
 }
 
 func (r *record) close() {
 	for _, f := range r.fronts {
-		f.stop()
+		f.Stop()
 	}
 	for _, p := range r.pools {
-		p.stop()
+		p.Stop()
 	}
 }
 
 const handlePrefix = "fake-"
 
-// handle is a name that nothing else under the key has had.
+// handle returns a name that no other object under the key has had.
 func (r *record) handle() string {
 	r.serial++
 	return handlePrefix + strconv.Itoa(r.serial)
 }
 
-// lastSerial is the highest number in the handles of what is there.
+// lastSerial returns the highest number in the handles of objects.
 func lastSerial(o *lb.Observed) int {
 	handles := []string{o.Handle}
 	for _, l := range o.Listeners {

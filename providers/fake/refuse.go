@@ -11,19 +11,20 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/fake/certificates"
 )
 
-// This file is what the cloud will not do. What is too much, or cannot be said, is rejected: it
-// stays so until the objects or the limit change. What is still in use is pending. What is not
-// there, or is not as the step expects it, is neither: the caller has an old picture of the cloud,
-// and looking again helps.
+// This file refuses steps. A step that exceeds a limit, or cannot be expressed, is rejected: the
+// answer stays the same until the objects or the limit change. An object that is still in use is
+// pending. An object that is missing, or is not as the step expects, is neither: the caller has to
+// observe again.
 
-// rejected is an error that says so in the cloud's own words.
+// rejected returns an ErrRejected.
 func rejected(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, providers.ErrRejected)...)
 }
 
-// refuse is the reason for which a step cannot be carried out, if there is one.
+// refuse returns the reason why a step cannot be applied, or nil.
 func (c *Cloud) refuse(r *record, step plan.Step) error {
 	o := r.observed
 	switch s := step.(type) {
@@ -58,7 +59,7 @@ func (c *Cloud) refuse(r *record, step plan.Step) error {
 		if err := known(o, s.Group); err != nil {
 			return err
 		}
-		if !r.pools[s.Group].ready() {
+		if !r.pools[s.Group].Ready() {
 			return fmt.Errorf("target group %s has no healthy target: %w", s.Group, providers.ErrPending)
 		}
 	case plan.DeleteTargetGroup:
@@ -103,7 +104,7 @@ func (c *Cloud) refuse(r *record, step plan.Step) error {
 	return nil
 }
 
-// room is an error if a count is over a limit that is set.
+// room returns an error if a count exceeds its limit; zero is no limit.
 func room(what string, count, limit int) error {
 	if limit > 0 && count > limit {
 		return rejected("too many %s: %d, the limit is %d", what, count, limit)
@@ -111,7 +112,7 @@ func room(what string, count, limit int) error {
 	return nil
 }
 
-// known is an error if a target group is not there.
+// known returns an error if a target group does not exist.
 func known(o *lb.Observed, id lb.GroupID) error {
 	if o.TargetGroup(id) == nil {
 		return fmt.Errorf("no target group %s", id)
@@ -119,15 +120,15 @@ func known(o *lb.Observed, id lb.GroupID) error {
 	return nil
 }
 
-// usable is an error if a certificate comes without its key, or with another's.
+// usable returns an error if a certificate has no key, or the key of another one.
 func usable(c lb.Certificate) error {
-	if _, err := newPair(c); err != nil {
+	if _, err := certificates.NewPair(c); err != nil {
 		return rejected("certificate %s cannot be used: %v", c.ID, err)
 	}
 	return nil
 }
 
-// certificateUser is a port that serves a certificate, or zero.
+// certificateUser returns a port that serves a certificate, or zero.
 func certificateUser(o *lb.Observed, id lb.CertificateID) int32 {
 	for _, l := range o.Listeners {
 		if slices.Contains(l.Certificates, id) {
@@ -137,7 +138,7 @@ func certificateUser(o *lb.Observed, id lb.CertificateID) int32 {
 	return 0
 }
 
-// groupUser names a default action or a rule that forwards to a target group, or nothing.
+// groupUser names a default action or a rule that forwards to a target group, or returns "".
 func groupUser(o *lb.Observed, id lb.GroupID) string {
 	for _, l := range o.Listeners {
 		if slices.Contains(l.Default.Groups(), id) {
@@ -183,7 +184,7 @@ func (c *Cloud) refuseChange(o *lb.Observed, l lb.Listener) error {
 	return c.refuseSettings(o, l)
 }
 
-// refuseSettings looks at a listener's protocol, default certificate and default action.
+// refuseSettings checks the protocol, the default certificate and the default action of a listener.
 func (c *Cloud) refuseSettings(o *lb.Observed, l lb.Listener) error {
 	switch {
 	case l.Protocol != "HTTP" && l.Protocol != "HTTPS":
@@ -211,13 +212,13 @@ func (c *Cloud) refuseCertificate(o *lb.Observed, port int32, id lb.CertificateI
 	return room("certificates", extraCertificates(o)+1, c.options.Capabilities.Certificates)
 }
 
-// holds reports whether a certificate was imported, or is one of the cloud's own.
+// holds reports whether a certificate was imported, or is one of the authority.
 func holds(o *lb.Observed, id lb.CertificateID) bool {
-	_, own := ownHost(id)
+	_, own := certificates.OwnHost(id)
 	return own || o.Certificate(id) != nil
 }
 
-// missing is the error about a certificate that is not there. One of AWS's never will be.
+// missing returns the error for a certificate that does not exist. Certificates of AWS never will.
 func missing(id lb.CertificateID) error {
 	if strings.HasPrefix(string(id), "arn:") {
 		return rejected("certificate %s is not one of this cloud's", id)
@@ -225,7 +226,7 @@ func missing(id lb.CertificateID) error {
 	return fmt.Errorf("no certificate %s", id)
 }
 
-// extraCertificates is the number of certificates that listeners have besides their default ones.
+// extraCertificates returns the number of certificates beside the default ones of listeners.
 func extraCertificates(o *lb.Observed) int {
 	n := 0
 	for _, l := range o.Listeners {
@@ -261,8 +262,8 @@ func (c *Cloud) refuseNumber(priority int) error {
 	return nil
 }
 
-// refuseNumbers lets rules move to numbers that no rule has, whether it moves away or not. Rules
-// that have moved already are left out.
+// refuseNumbers checks that rules move to free numbers. A number is free, too, if its rule moves
+// away. Rules that have moved already are left out.
 func (c *Cloud) refuseNumbers(o *lb.Observed, s plan.RespaceRules) error {
 	l := o.Listener(s.Port)
 	if l == nil {
@@ -288,7 +289,7 @@ func (c *Cloud) refuseNumbers(o *lb.Observed, s plan.RespaceRules) error {
 	return nil
 }
 
-// refuseContent looks at what a rule says.
+// refuseContent checks the conditions and the action of a rule.
 func (c *Cloud) refuseContent(o *lb.Observed, r lb.Rule) error {
 	caps := c.options.Capabilities
 	values, wildcards := 0, 0
@@ -355,8 +356,8 @@ func (c *Cloud) refuseValue(field, value string) error {
 	return nil
 }
 
-// refuseAction refuses what the data plane does not do, so that nothing is let through without
-// the login that it asks for, and what forwards to nowhere.
+// refuseAction refuses actions that the data plane cannot do, such as a sign-in: otherwise requests
+// would pass without it. It refuses to forward to missing target groups, too.
 func (c *Cloud) refuseAction(o *lb.Observed, a lb.Action) error {
 	switch {
 	case a.Auth != nil:

@@ -2,26 +2,26 @@ package fake
 
 import (
 	"fmt"
-	"os"
 	"time"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/fake/statefile"
 )
 
-// This file is one cloud in several processes that name the same state file. The file is the truth:
-// whoever changes something locks it, catches up with what others have written, and writes what it
-// has become. One process at a time has the sockets: it holds the lock of FILE.sockets for as long
-// as it lives, follows the file, checks targets, and tells the others in FILE.health how they are.
+// This file shares one cloud between processes that name the same state file. A process that
+// changes the cloud locks the file, reads the changes of others, and writes its own. One process at
+// a time has the sockets: it holds the lock of FILE.sockets while it lives, follows the file,
+// checks targets, and writes their health to FILE.health.
 
-// followEvery is how far the data plane is behind at most, and how soon another process takes it
-// over.
+// followEvery is the time after which the data plane has followed a change, and after which another
+// process takes it over.
 const followEvery = 10 * time.Millisecond
 
-// change carries out a change of the cloud, on top of whatever other processes have changed.
+// change changes the cloud, after the changes of other processes.
 func (c *Cloud) change(do func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	release, err := c.files.acquire(true)
+	release, err := c.files.Acquire(true)
 	if err != nil {
 		return err
 	}
@@ -29,31 +29,31 @@ func (c *Cloud) change(do func() error) error {
 	if err := c.catchUp(); err != nil {
 		return err
 	}
-	if err := c.hear(); err != nil {
+	if err := c.readHealth(); err != nil {
 		return err
 	}
 	return do()
 }
 
-// look reads the cloud as it is.
+// look reads the present state of the cloud.
 func (c *Cloud) look(do func() error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.refresh(); err != nil {
 		return err
 	}
-	if err := c.hear(); err != nil {
+	if err := c.readHealth(); err != nil {
 		return err
 	}
 	return do()
 }
 
-// refresh catches up if there is reason to.
+// refresh reads the files if they have changed.
 func (c *Cloud) refresh() error {
-	if now, err := c.files.version(); err != nil || now == c.files.seen {
+	if now, err := c.files.Version(); err != nil || now == c.files.Seen {
 		return err
 	}
-	release, err := c.files.acquire(false)
+	release, err := c.files.Acquire(false)
 	if err != nil {
 		return err
 	}
@@ -61,35 +61,34 @@ func (c *Cloud) refresh() error {
 	return c.catchUp()
 }
 
-// catchUp makes memory what the files hold, which nobody may be writing.
+// catchUp reads the files if they have changed. The caller holds their lock.
 func (c *Cloud) catchUp() error {
-	now, err := c.files.version()
-	if err != nil || now == c.files.seen {
+	now, err := c.files.Version()
+	if err != nil || now == c.files.Seen {
 		return err
 	}
 	if err := c.load(); err != nil {
 		return err
 	}
-	c.files.seen = now
+	c.files.Seen = now
 	return nil
 }
 
-// share reads what the files hold, and starts following them. The first process has the sockets at
-// once.
+// share reads the files and starts to follow them. The first process gets the sockets at once.
 func (c *Cloud) share() error {
-	if err := c.files.open(); err != nil {
+	if err := c.files.Open(); err != nil {
 		return err
 	}
 	c.here = c.options.Serve
-	if c.files.path == "" {
+	if c.files.Path == "" {
 		return nil
 	}
 	if c.options.Serve {
 		var err error
-		if c.sockets, err = c.files.openLock(".sockets"); err != nil {
+		if c.sockets, err = c.files.OpenLock(".sockets"); err != nil {
 			return err
 		}
-		if c.here, err = tryLockFile(c.sockets); err != nil {
+		if c.here, err = statefile.TryLockFile(c.sockets); err != nil {
 			return fmt.Errorf("locking %s: %w", c.sockets.Name(), err)
 		}
 	}
@@ -97,7 +96,7 @@ func (c *Cloud) share() error {
 	if err := c.change(c.reopen); err != nil {
 		return err
 	}
-	if err := c.change(c.shareAuthority); err != nil {
+	if err := c.change(func() error { return c.certificates.Keep(&c.files) }); err != nil {
 		return err
 	}
 	if c.options.Serve {
@@ -107,8 +106,8 @@ func (c *Cloud) share() error {
 	return nil
 }
 
-// follow takes turns until the cloud is closed. What goes wrong in one of them is tried again in
-// the next; whoever asks the cloud for something hears of it.
+// follow calls turn until the cloud is closed. An error is tried again in the next turn; calls of
+// the cloud return it.
 func (c *Cloud) follow() {
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()
@@ -122,12 +121,12 @@ func (c *Cloud) follow() {
 	}
 }
 
-// turn serves what the files hold, if no other process does.
+// turn serves the state in the files, unless another process does.
 func (c *Cloud) turn() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.here {
-		free, err := tryLockFile(c.sockets)
+		free, err := statefile.TryLockFile(c.sockets)
 		if err != nil || !free {
 			return err
 		}
@@ -143,30 +142,30 @@ func (c *Cloud) turn() error {
 			return err
 		}
 	}
-	return c.tell()
+	return c.writeHealth()
 }
 
-// takeOver starts to check targets, from what is known of them. Whose time is up by then has ended
-// with the process that served before.
+// takeOver starts to check targets, from their last known health. Requests of targets that have
+// left ended with the other process.
 func (c *Cloud) takeOver() error {
-	if err := c.hear(); err != nil {
+	if err := c.readHealth(); err != nil {
 		return err
 	}
 	c.here = true
 	c.health.Store(true) // whatever was told is of another process
 	for _, r := range c.records {
 		for _, p := range r.pools {
-			p.takeOver()
+			p.TakeOver()
 		}
 	}
 	return nil
 }
 
-// A report is how the targets of every target group are.
+// A report is the health of all targets.
 type report map[lb.Key]map[lb.GroupID][]lb.TargetHealth
 
-// tell lets other processes know how targets are, if that has changed.
-func (c *Cloud) tell() error {
+// writeHealth writes the health of targets for other processes, if it has changed.
+func (c *Cloud) writeHealth() error {
 	if !c.health.Swap(false) {
 		return nil
 	}
@@ -174,27 +173,27 @@ func (c *Cloud) tell() error {
 	for key, r := range c.records {
 		all[key] = map[lb.GroupID][]lb.TargetHealth{}
 		for id, p := range r.pools {
-			all[key][id] = p.health()
-			if len(p.leaving) > 0 {
-				c.health.Store(true) // they will be gone, and nobody says when
+			all[key][id] = p.Health()
+			if p.Draining() {
+				c.health.Store(true) // so that the next turn writes that they are gone
 			}
 		}
 	}
-	return c.files.write(".health", 0o644, all)
+	return c.files.Write(".health", 0o644, all)
 }
 
-// hear finds out how targets are, where another process checks them.
-func (c *Cloud) hear() error {
+// readHealth reads the health of targets that another process checks.
+func (c *Cloud) readHealth() error {
 	if c.here || !c.options.Serve {
 		return nil
 	}
 	var all report
-	if err := c.files.read(".health", &all); err != nil {
+	if err := c.files.Read(".health", &all); err != nil {
 		return err
 	}
 	for key, r := range c.records {
 		for id, p := range r.pools {
-			p.hear(all[key][id])
+			p.SetStates(all[key][id])
 		}
 	}
 	return nil
@@ -208,11 +207,10 @@ func (c *Cloud) stopFollowing() {
 	}
 }
 
-// unshare leaves the files, and the sockets, to others.
+// unshare gives the files and the sockets up.
 func (c *Cloud) unshare() {
-	for _, f := range []*os.File{c.sockets, c.files.lock} {
-		if f != nil {
-			f.Close()
-		}
+	if c.sockets != nil {
+		c.sockets.Close()
 	}
+	c.files.Close()
 }

@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,33 +10,28 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/fake/certificates"
 )
 
-// This file is what the cloud's files hold. The state file is every lb.Observed by its key, as a
-// plan is made against it. What an lb.Observed does not hold stands beside it: targets with their
-// health checks in FILE.targets; private keys, readable by their owner alone, in FILE.keys.
+// This file converts the cloud to files and back. The state file is every lb.Observed by its key,
+// as plans use it. Targets with their health checks are in FILE.targets, private keys, readable by
+// their owner alone, in FILE.keys.
 
-// savedGroup is what the cloud knows of a target group besides.
+// savedGroup is the part of a target group that an lb.Observed does not hold.
 type savedGroup struct {
 	Health  routing.HealthCheck `json:"health"`
 	Targets []lb.Target         `json:"targets"`
 }
 
-// savedPair is a key pair in the clear, which an lb.KeyPair takes care never to be.
-type savedPair struct {
-	Chain string `json:"chain"`
-	Key   string `json:"key"`
-}
-
-// save writes what a step may have changed. The state file must never name a target group or a
-// certificate that is not there: what stands beside is written before it is named, and again, where
-// something was deleted, only when it no longer is.
+// save writes the files that a step can have changed. The state file never names a target group or
+// a certificate that is missing from the files beside it: these are written before it and, after a
+// deletion, again after it.
 func (c *Cloud) save(step plan.Step) error {
-	return c.files.commit(func() error {
+	return c.files.Commit(func() error {
 		switch step.(type) {
 		case plan.ImportCertificate:
 			return inOrder(c.writeKeys, c.writeState)
-		case plan.ReplaceCertificate: // both keys are there while the state changes its mind
+		case plan.ReplaceCertificate: // both keys are there while the state file changes
 			return inOrder(c.writeKeys, c.writeState, c.dropKeys, c.writeKeys)
 		case plan.DeleteCertificate:
 			return inOrder(c.writeState, c.writeKeys)
@@ -58,10 +54,10 @@ func inOrder(writes ...func() error) error {
 	return nil
 }
 
-// dropKeys forgets the keys of certificates that are no more.
+// dropKeys deletes the keys of deleted certificates.
 func (c *Cloud) dropKeys() error {
 	for _, r := range c.records {
-		maps.DeleteFunc(r.pairs, func(id lb.CertificateID, _ pair) bool { return r.observed.Certificate(id) == nil })
+		maps.DeleteFunc(r.pairs, func(id lb.CertificateID, _ certificates.Pair) bool { return r.observed.Certificate(id) == nil })
 	}
 	return nil
 }
@@ -71,7 +67,7 @@ func (c *Cloud) writeState() error {
 	for key, r := range c.records {
 		state[key] = r.live(r.observed)
 	}
-	return c.files.write("", 0o644, state)
+	return c.files.Write("", 0o644, state)
 }
 
 func (c *Cloud) writeTargets() error {
@@ -79,39 +75,38 @@ func (c *Cloud) writeTargets() error {
 	for key, r := range c.records {
 		all[key] = map[lb.GroupID]savedGroup{}
 		for id, p := range r.pools {
-			all[key][id] = savedGroup{*p.settings.Load(), p.targets()}
+			all[key][id] = savedGroup{*p.Settings.Load(), p.Targets()}
 		}
 	}
-	return c.files.write(".targets", 0o644, all)
+	return c.files.Write(".targets", 0o644, all)
 }
 
 func (c *Cloud) writeKeys() error {
-	all := map[lb.Key]map[lb.CertificateID]savedPair{}
+	all := map[lb.Key]map[lb.CertificateID]certificates.SavedPair{}
 	for key, r := range c.records {
-		all[key] = map[lb.CertificateID]savedPair{}
+		all[key] = map[lb.CertificateID]certificates.SavedPair{}
 		for id, p := range r.pairs {
-			all[key][id] = savedPair{string(p.Chain), string(p.Key)}
+			all[key][id] = certificates.SavedPair{Chain: string(p.Chain), Key: string(p.Key)}
 		}
 	}
-	return c.files.write(".keys", 0o600, all)
+	return c.files.Write(".keys", 0o600, all)
 }
 
-// load makes the records what the files hold. Those that are there already are changed and go on
-// working.
+// load updates the records from the files. Existing records go on serving.
 func (c *Cloud) load() error {
 	var state map[lb.Key]*lb.Observed
 	var groups map[lb.Key]map[lb.GroupID]savedGroup
-	var pairs map[lb.Key]map[lb.CertificateID]savedPair
-	if err := errors.Join(c.files.read("", &state), c.files.read(".targets", &groups), c.files.read(".keys", &pairs)); err != nil {
+	var pairs map[lb.Key]map[lb.CertificateID]certificates.SavedPair
+	if err := errors.Join(c.files.Read("", &state), c.files.Read(".targets", &groups), c.files.Read(".keys", &pairs)); err != nil {
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(state)) {
 		o := state[key]
 		if o == nil || o.Key != key {
-			return fmt.Errorf("reading %s: what stands under %s is not its load balancer", c.files.path, key)
+			return fmt.Errorf("reading %s: what stands under %s is not its load balancer", c.files.Path, key)
 		}
 		if err := c.adopt(o, groups[key], pairs[key]); err != nil {
-			return fmt.Errorf("reading %s.keys: %s: %w", c.files.path, key, err)
+			return fmt.Errorf("reading %s.keys: %s: %w", c.files.Path, key, err)
 		}
 	}
 	for key, r := range c.records {
@@ -122,17 +117,17 @@ func (c *Cloud) load() error {
 	return nil
 }
 
-// adopt makes a record what was kept of it.
-func (c *Cloud) adopt(o *lb.Observed, groups map[lb.GroupID]savedGroup, saved map[lb.CertificateID]savedPair) error {
+// adopt updates a record from its saved form.
+func (c *Cloud) adopt(o *lb.Observed, groups map[lb.GroupID]savedGroup, saved map[lb.CertificateID]certificates.SavedPair) error {
 	r := c.records[o.Key]
 	if r == nil {
 		r = newRecord(o.Key)
 	}
-	pairs := map[lb.CertificateID]pair{}
+	pairs := map[lb.CertificateID]certificates.Pair{}
 	for _, seen := range o.Certificates {
 		cert, text := seen.Certificate, saved[seen.ID]
 		cert.Pair = &lb.KeyPair{Chain: []byte(text.Chain), Key: []byte(text.Key)}
-		p, err := newPair(cert)
+		p, err := certificates.NewPair(cert)
 		if err != nil {
 			return fmt.Errorf("certificate %s: %w", cert.ID, err)
 		}
@@ -142,13 +137,14 @@ func (c *Cloud) adopt(o *lb.Observed, groups map[lb.GroupID]savedGroup, saved ma
 	return nil
 }
 
-// become makes a record, and the data plane where it is here, what somebody else has made of it.
-func (c *Cloud) become(r *record, o *lb.Observed, groups map[lb.GroupID]savedGroup, pairs map[lb.CertificateID]pair) {
+// become updates a record, and its ports if this process serves, to a state that another process
+// has written.
+func (c *Cloud) become(r *record, o *lb.Observed, groups map[lb.GroupID]savedGroup, pairs map[lb.CertificateID]certificates.Pair) {
 	c.replace(r, o)
 	r.serial, r.pairs = max(r.serial, lastSerial(o)), pairs
 	for id, p := range r.pools {
-		if g := o.TargetGroup(id); g == nil || !p.speaks(g.TargetGroup) {
-			p.set(nil)
+		if g := o.TargetGroup(id); g == nil || !p.Speaks(g.TargetGroup) {
+			p.Set(nil)
 			delete(r.pools, id)
 		}
 	}
@@ -156,10 +152,10 @@ func (c *Cloud) become(r *record, o *lb.Observed, groups map[lb.GroupID]savedGro
 		group := seen.TargetGroup
 		group.Health = groups[group.ID].Health
 		if r.pools[group.ID] == nil {
-			r.pools[group.ID] = c.newPool(group)
+			r.pools[group.ID] = c.newGroup(group)
 		}
-		r.pools[group.ID].setHealth(group.Health)
-		r.pools[group.ID].set(groups[group.ID].Targets)
+		r.pools[group.ID].SetHealth(group.Health)
+		r.pools[group.ID].Set(groups[group.ID].Targets)
 	}
 	c.records[o.Key] = r
 	if r.empty() {
@@ -167,3 +163,6 @@ func (c *Cloud) become(r *record, o *lb.Observed, groups map[lb.GroupID]savedGro
 	}
 	c.serve(r)
 }
+
+// Roots returns the root certificate of the cloud's own authority, for clients to trust.
+func (c *Cloud) Roots() (*x509.CertPool, error) { return c.certificates.Roots() }

@@ -1,4 +1,4 @@
-// Package selfsigned makes the certificates that a provider is tried with.
+// Package selfsigned makes self-signed certificates, for the demo and for tests of providers.
 package selfsigned
 
 import (
@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// Certificate is a new one for a host that signs itself, for a day, and its key.
-func Certificate(host string) (lb.Certificate, error) {
+// Certificate makes a self-signed certificate for hosts, and its key. It is valid for a month.
+func Certificate(hosts ...string) (lb.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return lb.Certificate{}, fmt.Errorf("making a key: %w", err)
@@ -28,8 +28,8 @@ func Certificate(host string) (lb.Certificate, error) {
 	}
 	now := time.Now()
 	about := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: host}, DNSNames: []string{host},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(24 * time.Hour),
+		SerialNumber: serial, Subject: pkix.Name{CommonName: hosts[0]}, DNSNames: hosts,
+		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(0, 0, 30),
 	}
 	der, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
 	if err != nil {
@@ -44,9 +44,13 @@ func Certificate(host string) (lb.Certificate, error) {
 		return lb.Certificate{}, fmt.Errorf("making a certificate: %w", err)
 	}
 	chain := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	pair := &routing.KeyPair{
+		Chain: chain,
+		Key:   pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+	}
 	return lb.Certificate{
 		ID:    lb.CertificateID("sha256:" + string(lb.DigestOf(string(chain)))[len("v1:"):]),
-		Hosts: []string{host}, Kind: routing.KindOf(leaf), Secrets: []string{"prove/" + host},
-		Pair: &routing.KeyPair{Chain: chain, Key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})},
+		Hosts: hosts, Kind: routing.KindOf(leaf), Secrets: []string{"prove/" + hosts[0]},
+		Pair: pair,
 	}, nil
 }

@@ -11,7 +11,7 @@ import (
 // TestVersionsAreSaidAlike: the oldest API server, by its minor version, is written in more than
 // one place.
 func TestVersionsAreSaidAlike(t *testing.T) {
-	const guide, version = "../../docs/compatibility.md", "../../cli/version.go"
+	const guide, version = "../../docs/compatibility.md", "../../cli/version/version.go"
 	oldest := found(t, "../oldest/apiserver/go.mod", `k8s.io/kubernetes v1\.(\d+)\.`)
 	newest := found(t, "../controlplane/go.mod", `k8s.io/kubernetes v1\.(\d+)\.`)
 	types := found(t, "../../go.mod", `k8s.io/api v0\.(\d+)\.`)
@@ -21,8 +21,8 @@ func TestVersionsAreSaidAlike(t *testing.T) {
 		"the guide on the oldest API server":  {oldest, found(t, guide, `\| oldest \| 1\.(\d+) \|`)},
 		"the guide on the oldest types":       {oldest, found(t, guide, `\| oldest \| 1\.\d+ \| 1\.(\d+) \|`)},
 		"the guide on the newest API server":  {newest, found(t, guide, `\| newest \| 1\.(\d+) \|`)},
-		"the command on the oldest":           {oldest, found(t, version, `kubernetes = "1\.(\d+) to 1\.\d+"`)},
-		"the command on the newest":           {newest, found(t, version, `kubernetes = "1\.\d+ to 1\.(\d+)"`)},
+		"the command on the oldest":           {oldest, found(t, version, `Kubernetes = "1\.(\d+) to 1\.\d+"`)},
+		"the command on the newest":           {newest, found(t, version, `Kubernetes = "1\.\d+ to 1\.(\d+)"`)},
 		"the guide on the newest types":       {types, found(t, guide, `\| newest \| 1\.\d+ \| 1\.(\d+) \|`)},
 	} {
 		if said[0] != said[1] {

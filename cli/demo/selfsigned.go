@@ -1,0 +1,105 @@
+package demo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/providers/selfsigned"
+)
+
+// This file makes self-signed certificates for the Secrets that the manifests leave out.
+
+// selfSigned holds the Secrets made so far. A Secret is made again only when its hosts change.
+type selfSigned struct {
+	made map[string]*corev1.Secret // by namespace/name and hosts
+}
+
+// join adds each Secret that an Ingress names and that the objects lack. It returns the names of
+// Secrets that it made in this call.
+func (s *selfSigned) join(objects *ingress.Objects) ([]string, error) {
+	var fresh []string
+	for _, ing := range objects.Ingresses {
+		for _, entry := range ing.Spec.TLS {
+			if entry.SecretName == "" || hasSecret(objects, ing.Namespace, entry.SecretName) {
+				continue
+			}
+			hosts := secretHosts(objects, ing.Namespace, entry.SecretName)
+			name := ing.Namespace + "/" + entry.SecretName
+			id := name + " " + strings.Join(hosts, " ")
+			if s.made[id] == nil {
+				secret, err := newSecret(ing.Namespace, entry.SecretName, hosts)
+				if err != nil {
+					return nil, fmt.Errorf("making a certificate for Secret %s: %w", name, err)
+				}
+				if s.made == nil {
+					s.made = map[string]*corev1.Secret{}
+				}
+				s.made[id] = secret
+				fresh = append(fresh, name)
+			}
+			objects.Secrets = append(objects.Secrets, s.made[id])
+		}
+	}
+	return fresh, nil
+}
+
+func hasSecret(objects *ingress.Objects, namespace, name string) bool {
+	return slices.ContainsFunc(objects.Secrets, func(s *corev1.Secret) bool {
+		return s.Namespace == namespace && s.Name == name
+	})
+}
+
+// secretHosts returns the hosts that Ingresses need a Secret for. An entry of spec.tls without
+// hosts stands for all hosts of its Ingress.
+func secretHosts(objects *ingress.Objects, namespace, name string) []string {
+	var hosts []string
+	for _, ing := range objects.Ingresses {
+		for _, entry := range ing.Spec.TLS {
+			if ing.Namespace != namespace || entry.SecretName != name {
+				continue
+			}
+			hosts = append(hosts, entry.Hosts...)
+			if len(entry.Hosts) == 0 {
+				hosts = append(hosts, ruleHosts(ing)...)
+			}
+		}
+	}
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+// ruleHosts returns the hosts of an Ingress's rules, or a placeholder if it has none.
+func ruleHosts(ing *networkingv1.Ingress) []string {
+	var hosts []string
+	for _, rule := range ing.Spec.Rules {
+		if rule.Host != "" {
+			hosts = append(hosts, rule.Host)
+		}
+	}
+	if len(hosts) == 0 {
+		return []string{"any.example"}
+	}
+	return hosts
+}
+
+// newSecret returns a Secret with a self-signed certificate for hosts.
+func newSecret(namespace, name string, hosts []string) (*corev1.Secret, error) {
+	made, err := selfsigned.Certificate(hosts...)
+	if err != nil {
+		return nil, err
+	}
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Type:       corev1.SecretTypeTLS,
+		Data: map[string][]byte{
+			corev1.TLSCertKey:       made.Pair.Chain,
+			corev1.TLSPrivateKeyKey: made.Pair.Key,
+		},
+	}, nil
+}

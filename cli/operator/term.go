@@ -1,0 +1,152 @@
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"fairlead.dev/fairlead/cli/version"
+	"fairlead.dev/fairlead/controllers"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/metrics"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/clouds"
+)
+
+// This file runs the operator for a term, which ends with its lease. An operator that loses its
+// lease stands for election again in the same process: the data plane of a cloud may live there,
+// and has to go on while the API server does not answer.
+
+// A term is what the operator needs from one election to the next.
+type term struct {
+	*Settings
+	classes  ingress.Options
+	config   *rest.Config
+	cloud    clouds.Live
+	requests *metrics.Requests
+
+	logger, libraries logr.Logger // of the operator, and of the libraries that it uses
+}
+
+// serve works term after term until the context ends. An operator that could not begin its first
+// term returns why.
+func (t term) serve(ctx context.Context) error {
+	for {
+		elected, err := t.work(ctx)
+		if err == nil || !elected || ctx.Err() != nil {
+			return err
+		}
+		t.logger.Error(err, "works no longer, and stands for election again once the API server answers")
+		if err := t.await(ctx); err != nil {
+			return nil //nolint:nilerr // it was told to stop
+		}
+	}
+}
+
+// work works for one term. It reports whether the operator held a lease.
+func (t term) work(ctx context.Context) (elected bool, err error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	options := t.manager(t.libraries)
+	var may func() error
+	var name string
+	if t.leaderElect {
+		lease, err := t.newLease(ctx, t.config)
+		if err != nil {
+			return false, err
+		}
+		options.LeaderElectionResourceLockInterface, may, name = lease, lease.holds, lease.Identity()
+	}
+	loan := providers.Lend(t.cloud.Term(), may)
+	left := t.remaining(ctx)
+	// A manager that has lost its lease does not wait for the changes that are under way.
+	defer func() { err = errors.Join(err, loan.CallBack(left())) }()
+	m, err := manager.New(t.config, options)
+	if err != nil {
+		return false, fmt.Errorf("starting the operator: %w", err)
+	}
+	if err := addProbes(m); err != nil {
+		return false, err
+	}
+	if err := m.Add(progress{m, t.logger, t.leaderElect}); err != nil {
+		return false, fmt.Errorf("adding the log of its progress: %w", err)
+	}
+	err = controllers.Add(ctx, m, controllers.Options{
+		Cloud:         providers.InTurns(loan, t.cloudRate, t.cloudBurst),
+		Logger:        t.logger,
+		Namespace:     t.Cluster.Namespace,
+		ReadOnly:      t.readOnly,
+		Secrets:       cluster.SecretsMode(t.secrets),
+		Classes:       t.classes,
+		DriftInterval: t.driftInterval,
+		Paused:        t.paused,
+		VanishedGrace: t.vanishedGrace,
+		May:           may,
+		ManageClass:   t.manageClass,
+		Requests:      t.requests,
+		Workers:       t.workers,
+		TargetWorkers: t.targetWorkers,
+
+		Version:          version.String(),
+		Term:             name,
+		ReconcileTimeout: t.reconcileTimeout,
+
+		ReadinessGates:   t.gates,
+		ReadinessTimeout: t.gateTimeout,
+	})
+	if err != nil {
+		return false, err
+	}
+	filled := func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		return m.GetCache().WaitForCacheSync(ctx)
+	}
+	if err := runUntilStopped(ctx, m.Start, filled, t.Shutdown); err != nil {
+		return t.leaderElect && isClosed(m.Elected()), fmt.Errorf("running the operator: %w", err)
+	}
+	return true, nil
+}
+
+// remaining returns how much of --shutdown-timeout is left. It begins when the context ends.
+func (t term) remaining(ctx context.Context) func() time.Duration {
+	told := make(chan time.Time, 1)
+	stop := context.AfterFunc(ctx, func() { told <- time.Now() })
+	return func() time.Duration {
+		if stop() {
+			return t.Shutdown // it was not told to stop: it has lost its lease
+		}
+		return max(0, t.Shutdown-time.Since(<-told))
+	}
+}
+
+// await waits until the API server is ready, or the context ends. The ports of the last term are
+// free by then.
+func (t term) await(ctx context.Context) error {
+	config := rest.CopyConfig(t.config)
+	config.Timeout = t.leaseRenewed
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return err
+	}
+	return wait.PollUntilContextCancel(ctx, t.leaseRetried, false, func(ctx context.Context) (bool, error) {
+		return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
+	})
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}

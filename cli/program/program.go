@@ -1,0 +1,112 @@
+// Package program compiles sets of objects, and plans what each load balancer needs.
+package program
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers/clouds"
+)
+
+// This file drives the compiler over a set of objects.
+
+// A Program is one load balancer with its compiled rules and its plan.
+type Program struct {
+	model.Built
+	Capabilities lb.Capabilities
+	Plan         plan.Plan
+	After        *lb.Observed // the load balancer after the plan
+
+	matchers map[int32]*lb.Matcher // by port, each made when it is first used
+}
+
+// Matcher returns a matcher that answers requests as the rules on a port do.
+func (p Program) Matcher(l *lb.ObservedListener) *lb.Matcher {
+	if p.matchers[l.Port] == nil {
+		p.matchers[l.Port] = lb.NewMatcher(l.Plain(), p.Capabilities.Dialect)
+	}
+	return p.matchers[l.Port]
+}
+
+// CompileAll compiles all objects, and plans from the load balancers that were seen. Those that no
+// Ingress asks for any more come last, to be deleted.
+func CompileAll(ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.Options, seen map[lb.Key]*lb.Observed) ([]Program, []diag.Diagnostic, error) {
+	snapshots, diagnostics := ingress.Split(objects, options)
+	diagnostics = append(diagnostics, ingress.LeftAlone(objects, options, snapshots)...)
+	var programs []Program
+	wanted := map[lb.Key]bool{}
+	for _, s := range snapshots {
+		p, err := Compile(ctx, cloud, s, seen[s.Key])
+		if err != nil {
+			return nil, nil, err
+		}
+		wanted[s.Key] = true
+		programs = append(programs, p)
+		diagnostics = append(diagnostics, p.Diagnostics...)
+		diagnostics = append(diagnostics, p.Plan.Diagnostics...)
+	}
+	for _, key := range slices.Sorted(maps.Keys(seen)) {
+		if !wanted[key] {
+			p := remove(cloud, classOf(key, objects, options), seen[key])
+			programs = append(programs, p)
+			diagnostics = append(diagnostics, p.Plan.Diagnostics...)
+		}
+	}
+	return programs, diag.Sort(diagnostics), nil
+}
+
+// Compile compiles one snapshot, and plans from the load balancer that was seen.
+func Compile(ctx context.Context, cloud clouds.Offline, s ingress.Snapshot, seen *lb.Observed) (Program, error) {
+	if seen == nil {
+		seen = &lb.Observed{Key: s.Key}
+	}
+	p := Program{matchers: map[int32]*lb.Matcher{}}
+	facts, err := cloud.Lookup(ctx, model.Ask(s))
+	if err != nil {
+		return p, fmt.Errorf("looking up what %s needs to know: %w", s.Key, err)
+	}
+	facts.Know(seen)
+	p.Capabilities = cloud.Capabilities(model.ClassOf(s))
+	p.Built = model.Compile(s, facts, p.Capabilities)
+	if ours := s.Memory.Rules; s.Class.UnknownRules == v1alpha1.UnknownRulesKeep && len(ours) > 0 {
+		strangers := plan.Strangers(seen, p.LoadBalancer, plan.Among(ours))
+		for _, stranger := range strangers {
+			p.Diagnostics = append(p.Diagnostics, stranger.Notice(s.Key, true))
+		}
+		p.LoadBalancer = plan.Keep(p.LoadBalancer, seen, strangers)
+	}
+	p.Plan = plan.Diff(seen, p.LoadBalancer, p.Capabilities)
+	p.After = p.Plan.Fold(seen)
+	return p, nil
+}
+
+// classOf returns the class of a load balancer that no Ingress asks for any more. If the class is
+// gone, it is the remembered one, or else only its name, from the key.
+func classOf(key lb.Key, objects ingress.Objects, options ingress.Options) ingress.Class {
+	if class := ingress.FindClass(objects, options, key.Class()); class != nil {
+		return *class
+	}
+	out := ingress.Class{Name: key.Class()}
+	if spec := objects.Memories[key].Class; spec != nil {
+		out.LoadBalancerClassSpec = *spec
+	}
+	return out
+}
+
+// remove plans the deletion of a load balancer, unless its class protects it.
+func remove(cloud clouds.Offline, class ingress.Class, seen *lb.Observed) Program {
+	s := ingress.Snapshot{Key: seen.Key, Class: class}
+	p := Program{Capabilities: cloud.Capabilities(model.ClassOf(s))}
+	p.LoadBalancer = model.Compile(s, lb.Facts{}, p.Capabilities).LoadBalancer
+	p.Plan = plan.Diff(seen, p.LoadBalancer, p.Capabilities)
+	p.After = p.Plan.Fold(seen)
+	return p
+}

@@ -1,0 +1,131 @@
+package program
+
+import (
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file is the JSON that plan prints. Other programs rely on it: keys may be added, and none
+// may change. Lists are never null.
+
+type planReport struct {
+	LoadBalancers []loadBalancerReport `json:"loadBalancers"`
+	Steps         []stepReport         `json:"steps"`
+	Diagnostics   []diag.Diagnostic    `json:"diagnostics"`
+}
+
+// loadBalancerReport is a load balancer after the plan.
+type loadBalancerReport struct {
+	Key          lb.Key              `json:"key"`
+	Capabilities capabilitiesReport  `json:"capabilities"`
+	Listeners    []listenerReport    `json:"listeners"`
+	TargetGroups []targetGroupReport `json:"targetGroups"`
+}
+
+// capabilitiesReport says how to read the values of conditions.
+type capabilitiesReport struct {
+	Name string `json:"name"`
+	// HostStar is the meaning of a star in a host: one label, or any text.
+	HostStar string `json:"hostStar"`
+}
+
+func reportCapabilities(c lb.Capabilities) capabilitiesReport {
+	if c.HostStarIsLabel {
+		return capabilitiesReport{c.Name, "label"}
+	}
+	return capabilitiesReport{c.Name, "any"}
+}
+
+type listenerReport struct {
+	Port         int32              `json:"port"`
+	Protocol     string             `json:"protocol"`
+	Certificates []lb.CertificateID `json:"certificates"`
+	Rules        []ruleReport       `json:"rules"`
+	Default      lb.Action          `json:"default"`
+}
+
+type ruleReport struct {
+	Priority   int               `json:"priority"`
+	Conditions []conditionReport `json:"conditions"`
+	Action     lb.Action         `json:"action"`
+}
+
+type conditionReport struct {
+	Field  string   `json:"field"`
+	Name   string   `json:"name"`
+	Values []string `json:"values"`
+	Regex  []string `json:"regex"`
+}
+
+type targetGroupReport struct {
+	ID      lb.GroupID          `json:"id"`
+	Service string              `json:"service"`
+	Port    routing.ServicePort `json:"port"`
+}
+
+type stepReport struct {
+	LoadBalancer lb.Key `json:"loadBalancer"`
+	plan.Printed
+}
+
+// Report returns the JSON of plans. A load balancer that its plan deletes appears only in steps.
+func Report(programs []Program, diagnostics []diag.Diagnostic) planReport {
+	r := planReport{
+		LoadBalancers: []loadBalancerReport{},
+		Steps:         []stepReport{},
+		Diagnostics:   append([]diag.Diagnostic{}, diagnostics...),
+	}
+	for _, p := range programs {
+		if p.After.Exists {
+			r.LoadBalancers = append(r.LoadBalancers, reportLoadBalancer(p.After, p.Capabilities))
+		}
+		for _, s := range p.Plan.Print() {
+			r.Steps = append(r.Steps, stepReport{p.Plan.Key, s})
+		}
+	}
+	return r
+}
+
+func reportLoadBalancer(o *lb.Observed, c lb.Capabilities) loadBalancerReport {
+	r := loadBalancerReport{Key: o.Key, Capabilities: reportCapabilities(c), Listeners: []listenerReport{}, TargetGroups: []targetGroupReport{}}
+	for _, l := range o.Listeners {
+		r.Listeners = append(r.Listeners, reportListener(l))
+	}
+	for _, g := range o.TargetGroups {
+		r.TargetGroups = append(r.TargetGroups, targetGroupReport{g.ID, g.Service, g.Port})
+	}
+	return r
+}
+
+func reportListener(l lb.ObservedListener) listenerReport {
+	r := listenerReport{
+		Port:         l.Port,
+		Protocol:     l.Protocol,
+		Certificates: append([]lb.CertificateID{}, l.Certificates...),
+		Rules:        []ruleReport{},
+		Default:      reportAction(l.Default),
+	}
+	for _, rule := range l.Rules {
+		r.Rules = append(r.Rules, ruleReport{rule.Priority, reportConditions(rule.Conditions), reportAction(rule.Action)})
+	}
+	return r
+}
+
+func reportConditions(all []lb.Condition) []conditionReport {
+	r := []conditionReport{}
+	for _, c := range all {
+		r = append(r, conditionReport{c.Field, c.Name, append([]string{}, c.Values...), append([]string{}, c.Regex...)})
+	}
+	return r
+}
+
+// reportAction leaves out the parts of a redirect. Its location has them all.
+func reportAction(a lb.Action) lb.Action {
+	a.Redirect = nil
+	if a.Kind == "forward" {
+		a.Targets = append([]lb.Weighted{}, a.Targets...)
+	}
+	return a
+}

@@ -1,0 +1,60 @@
+package selection
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"fairlead.dev/fairlead/providers/clouds"
+)
+
+// This file holds the clouds of the binary.
+
+// Clouds are the clouds of the binary, by the name that --provider gives them.
+type Clouds map[string]clouds.Cloud
+
+// Names returns the clouds that can do something, in order.
+func (c Clouds) Names(can func(clouds.Cloud) bool) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		if can(c[name]) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Compiles reports whether a cloud can be compiled for.
+func Compiles(c clouds.Cloud) bool { return c.Offline != nil }
+
+// Serves reports whether a cluster can be served from a cloud.
+func Serves(c clouds.Cloud) bool { return c.Live != nil }
+
+// Checks reports whether a cloud can be looked at before it is used.
+func Checks(c clouds.Cloud) bool { return c.Check != nil }
+
+// Demonstrates reports whether a cloud can be opened on this machine.
+func Demonstrates(c clouds.Cloud) bool { return c.Local != nil }
+
+// usual returns the cloud that is chosen where --provider is unset.
+func (c Clouds) usual() []string {
+	return c.Names(func(c clouds.Cloud) bool { return c.Usual })
+}
+
+// Flags adds the settings of all clouds.
+func (c Clouds) Flags(flags *pflag.FlagSet) {
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		if add := c[name].Flags; add != nil {
+			add(flags)
+		}
+	}
+}
+
+// Has reports whether a setting is that of a cloud: its name begins with the cloud's.
+func (c Clouds) Has(setting string) bool {
+	cloud, _, of := strings.Cut(setting, "-")
+	_, is := c[cloud]
+	return of && is
+}

@@ -1,0 +1,81 @@
+// Package source reads the objects that commands compile, from files or from a cluster, and the load
+// balancers that are there.
+package source
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/spf13/cobra"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/cli/access"
+	"fairlead.dev/fairlead/cli/flagvalue"
+	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/model/ingress"
+)
+
+// Input holds the flags that name the objects and the providers.
+type Input struct {
+	Files        []string
+	ClassName    string
+	withoutClass string
+	literal      string
+	Provider     selection.Selection
+}
+
+// ManifestFlags adds the flags that say which Ingresses to compile.
+func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&in.Files, "filename", "f", files, "`FILE` or directory with manifests, - for standard input; can be repeated")
+	in.ClassName = flagvalue.NoName
+	flags.Var(flagvalue.ClassName(&in.ClassName, flagvalue.NoName), "class-name", "`NAME` of an IngressClass that is taken to exist and to be Fairlead's if the files hold none of this name; unset, or true: "+ingress.DefaultClass+", if the files hold no class of Fairlead's at all; false: none")
+	flags.Var(flagvalue.ClassName(&in.withoutClass, flagvalue.NoName), "watch-ingress-without-class", "serve Ingresses that name no class as if they named the IngressClass `NAME`; without a name, or true: that of --class-name")
+	flags.Lookup("watch-ingress-without-class").NoOptDefVal = flagvalue.NoName
+	flagvalue.ClassLiteral(flags, &in.literal)
+	flagvalue.Must(cmd.MarkFlagFilename("filename", "yaml", "yml", "json"))
+}
+
+// ProviderFlag adds the flags that say which providers to compile for.
+func (in *Input) ProviderFlag(cmd *cobra.Command, with selection.Clouds) {
+	in.Provider.Flags(cmd.Flags(), with, selection.Compiles, "to compile for")
+	flagvalue.Complete(cmd, "provider", with.Names(selection.Compiles)...)
+}
+
+// Options returns the options of the compiler. Files without any class of Fairlead are compiled as
+// if the default class existed.
+func (in *Input) Options(objects ingress.Objects) ingress.Options {
+	options := ingress.Options{WithoutClass: in.withoutClass, Literal: in.literal, AssumeClass: in.ClassName, Providers: in.Provider.Names}
+	if options.AssumeClass == flagvalue.NoName {
+		options.AssumeClass = ingress.DefaultClass
+	}
+	if options.WithoutClass == flagvalue.NoName {
+		options.WithoutClass = options.AssumeClass
+	}
+	ours := func(c *networkingv1.IngressClass) bool { return c.Spec.Controller == ingress.Controller }
+	if in.ClassName == flagvalue.NoName && slices.ContainsFunc(objects.IngressClasses, ours) {
+		options.AssumeClass = ""
+	}
+	return options
+}
+
+// RequireFiles returns an error if no files are given, unless the cluster is read.
+func (in *Input) RequireFiles(live bool) error {
+	if len(in.Files) == 0 && !live {
+		return errors.New("which Ingresses? --filename names manifests, --live stands for those of the cluster")
+	}
+	return nil
+}
+
+// Objects reads the files or, if none are given, the cluster.
+func (in *Input) Objects(cmd *cobra.Command, cluster access.Cluster) (ingress.Objects, ingress.Options, error) {
+	if len(in.Files) > 0 {
+		objects, err := manifests.Load(in.Files, cmd.InOrStdin())
+		return objects, in.Options(objects), err
+	}
+	objects, err := clusterObjects(cmd.Context(), cluster)
+	options := in.Options(objects)
+	options.AssumeClass = "" // a cluster has its classes
+	return objects, options, err
+}

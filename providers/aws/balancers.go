@@ -1,0 +1,314 @@
+package aws
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/retry"
+)
+
+// This file keeps what is known of load balancers, by key: what a moment ago was found under it, and
+// in which subnets and security groups the load balancer is placed. These are chosen once, and again
+// after a deep observation.
+
+// balancers keeps what is known of load balancers.
+type balancers struct {
+	resources
+	subnets  *subnets
+	security *securityGroups
+
+	mu          sync.Mutex
+	places      map[lb.Key]place
+	sightings   map[lb.Key]sighting
+	undeletable map[string]bool // load balancers that AWS refused to delete, by ARN
+
+	inactive retry.Backoff // load balancers that are not active yet, by ARN
+	unlisted retry.Backoff // load balancers of which an observation did not find all parts, by key
+}
+
+// A place holds the subnets and security groups that were chosen for a network.
+type place struct {
+	network lb.Network
+	subnets []string
+	groups  []string // security groups, where the class names some
+}
+
+// place chooses the subnets and security groups of a load balancer. Facts say why a choice is
+// impossible, or that the name is taken.
+func (bs *balancers) place(ctx context.Context, n lb.Network, facts *lb.Facts) error {
+	if n.Key == "" {
+		return nil
+	}
+	bs.mu.Lock()
+	known, ok := bs.places[n.Key]
+	bs.mu.Unlock()
+	if ok && reflect.DeepEqual(known.network, n) {
+		facts.Subnets, facts.SecurityGroups = known.subnets, known.groups
+		return nil
+	}
+	there, taken, err := bs.readByKey(ctx, n.Key)
+	if err != nil {
+		return err
+	}
+	bs.keepSighting(n.Key, there, taken != "")
+	if facts.NameTaken = taken; taken != "" {
+		return nil
+	}
+	var standing []string
+	if there != nil {
+		standing = subnetsIn(*there)
+	}
+	subnets, err := bs.subnets.choose(ctx, n, standing)
+	if errors.Is(err, providers.ErrRejected) {
+		facts.Subnets, facts.Unmet = standing, append(facts.Unmet, err.Error())
+		return nil
+	}
+	if err != nil && there != nil && len(n.SecurityGroups) == 0 {
+		facts.Subnets, facts.Stale = standing, append(facts.Stale, err.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	groups, err := bs.security.byName(ctx, n.SecurityGroups)
+	if errors.Is(err, providers.ErrRejected) {
+		facts.Unmet = append(facts.Unmet, err.Error())
+	} else if err != nil {
+		return err
+	}
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	facts.Subnets, facts.SecurityGroups = subnets, groups
+	if len(facts.Unmet) == 0 {
+		bs.places[n.Key] = place{n, subnets, groups}
+	}
+	return nil
+}
+
+// forgetPlace has the subnets and security groups of a load balancer chosen again.
+func (bs *balancers) forgetPlace(key lb.Key) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	delete(bs.places, key)
+}
+
+// A sighting is the load balancer that was found for a key, or nil, and whether another one has its
+// name.
+type sighting struct {
+	balancer *elb.LoadBalancer
+	another  bool
+	at       time.Time
+}
+
+// sightingLife is how long Observe may use the load balancer that Lookup found.
+const sightingLife = 5 * time.Second
+
+// keepSighting keeps a load balancer that was found, for the next observation of its key.
+func (bs *balancers) keepSighting(key lb.Key, b *elb.LoadBalancer, another bool) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	bs.sightings[key] = sighting{b, another, time.Now()}
+}
+
+// takeSighting returns the load balancer that was found for a key, and forgets it.
+func (bs *balancers) takeSighting(key lb.Key) (last sighting, known bool) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	last, known = bs.sightings[key]
+	delete(bs.sightings, key)
+	return last, known
+}
+
+// findByKey returns the load balancer of a key, or nil, and whether another one has its name. One
+// that was found a moment ago is not read again.
+func (bs *balancers) findByKey(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, another bool, err error) {
+	if last, known := bs.takeSighting(key); known && time.Since(last.at) < sightingLife {
+		return last.balancer, last.another, nil
+	}
+	there, taken, err := bs.readByKey(ctx, key)
+	return there, taken != "", err
+}
+
+// readByKey reads the load balancer of a key, or nil, and says in words which other load balancer has
+// its name; "" for none. A name with our hash is hardly ever taken by others, and an observation
+// reads the tags anyway, so they are read here only for names that Ingresses ask for.
+func (bs *balancers) readByKey(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, taken string, err error) {
+	name := bs.loadBalancerName(key)
+	there, err = bs.readByName(ctx, name)
+	if err != nil || there == nil || key.Name() == "" {
+		return there, "", err
+	}
+	arn := aws.ToString(there.LoadBalancerArn)
+	tags, err := bs.tagsOf(ctx, []string{arn})
+	switch {
+	case err != nil:
+		return nil, "", err
+	case bs.owns(key, tags[arn]):
+		return there, "", nil
+	case tags[arn][tagInstallation] == bs.installation:
+		return nil, fmt.Sprintf("%s has the name %s", keyIn(tags[arn]), name), nil
+	}
+	return nil, "a load balancer of somebody else has the name " + name, nil
+}
+
+// readByName reads the load balancer with a name, or nil.
+func (bs *balancers) readByName(ctx context.Context, name string) (*elb.LoadBalancer, error) {
+	out, err := bs.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{Names: []string{name}})
+	if is(err, "LoadBalancerNotFound") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, explained("reading load balancer "+name, err)
+	}
+	return only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
+}
+
+// own reads the load balancer of a key, of which it is known that it exists.
+func (bs *balancers) own(ctx context.Context, key lb.Key) (*balancer, error) {
+	name := bs.loadBalancerName(key)
+	there, err := bs.readByName(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if there == nil {
+		return nil, fmt.Errorf("load balancer %s came and went: %w", name, providers.ErrPending)
+	}
+	arn := aws.ToString(there.LoadBalancerArn)
+	tags, err := bs.tagsOf(ctx, []string{arn})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case bs.owns(key, tags[arn]):
+		return &balancer{*there, tags[arn]}, nil
+	case key.Name() != "": // the next lookup finds the name taken, and a diagnostic says so
+		bs.forgetPlace(key)
+		return nil, fmt.Errorf("the name %s was taken a moment ago", name)
+	}
+	return nil, untagged("load balancer "+name, arn, tags[arn], bs.owned(key, nil))
+}
+
+// The first wait for a load balancer to become active, and the longest.
+const (
+	activeWait    = 5 * time.Second
+	activeWaitMax = 45 * time.Second
+)
+
+// awaitActive reports whether a load balancer is active. It reads the state ever less often.
+func (bs *balancers) awaitActive(ctx context.Context, seen *lb.Observed) (bool, error) {
+	if seen.Active || bs.inactive.Early(seen.Handle) {
+		return seen.Active, nil
+	}
+	out, err := bs.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{LoadBalancerArns: []string{seen.Handle}})
+	if err != nil {
+		return false, explained("reading load balancer "+seen.Handle, err)
+	}
+	there, err := only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+seen.Handle)
+	if err != nil {
+		return false, err
+	}
+	if active(there) {
+		bs.inactive.Forget(seen.Handle)
+		return true, nil
+	}
+	bs.inactive.Wait(seen.Handle, activeWait, activeWaitMax)
+	return false, nil
+}
+
+// active reports whether a load balancer is active.
+func active(b *elb.LoadBalancer) bool {
+	return b.State != nil && b.State.Code == elb.LoadBalancerStateEnumActive
+}
+
+// addressOf returns the host name of a load balancer, in lower case as Kubernetes requires: AWS keeps
+// the case of the name.
+func addressOf(b *elb.LoadBalancer) lb.Address {
+	return lb.Address{Hostname: strings.ToLower(aws.ToString(b.DNSName))}
+}
+
+// deletionProtection is the attribute that keeps a load balancer from being deleted.
+const deletionProtection = "deletion_protection.enabled"
+
+// observeProtection reads whether a load balancer has deletion protection, where its class ever asked
+// for it, or AWS refused to delete the load balancer.
+func (bs *balancers) observeProtection(ctx context.Context, l *look, _ map[string]map[string]string) error {
+	if l.balancer == nil {
+		return nil
+	}
+	arn := aws.ToString(l.balancer.LoadBalancerArn)
+	ours := slices.Contains(writtenIn(l.tags[arn]), deletionProtection)
+	bs.mu.Lock()
+	undeletable := bs.undeletable[arn]
+	bs.mu.Unlock()
+	if !ours && !undeletable {
+		return nil
+	}
+	all, err := bs.balancerAttributes().read(ctx, arn)
+	if err != nil { // its class asked for it once, or AWS refused to delete it
+		l.protected = lb.ByOthers
+		if ours {
+			l.protected = lb.ByClass
+		}
+		return explained("reading the attributes of "+arn, err)
+	}
+	set := slices.ContainsFunc(all, func(a attribute) bool {
+		return aws.ToString(a.Key) == deletionProtection && aws.ToString(a.Value) == "true"
+	})
+	switch {
+	case set && ours:
+		l.protected = lb.ByClass
+	case set:
+		l.protected = lb.ByOthers
+	}
+	return nil
+}
+
+// refuseDeletion records that AWS refused to delete a load balancer.
+func (bs *balancers) refuseDeletion(arn string) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	bs.undeletable[arn] = true
+}
+
+// remove forgets a load balancer that was deleted.
+func (bs *balancers) remove(key lb.Key, arn string) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	delete(bs.undeletable, arn)
+	delete(bs.places, key)
+	bs.inactive.Forget(arn)
+}
+
+// learnAbsence forgets that AWS refused to delete the load balancer of a key, which does not exist
+// any more.
+func (bs *balancers) learnAbsence(key lb.Key) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	ofName := ":loadbalancer/app/" + bs.loadBalancerName(key) + "/"
+	maps.DeleteFunc(bs.undeletable, func(arn string, _ bool) bool { return strings.Contains(arn, ofName) })
+}
+
+// removeSightings forgets sightings of load balancers that do not exist, and reports whether there
+// was one.
+func (bs *balancers) removeSightings(arns []string) bool {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	before := len(bs.sightings)
+	maps.DeleteFunc(bs.sightings, func(_ lb.Key, s sighting) bool {
+		return s.balancer != nil && slices.Contains(arns, aws.ToString(s.balancer.LoadBalancerArn))
+	})
+	return len(bs.sightings) < before
+}

@@ -1,0 +1,150 @@
+package aws
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+)
+
+// This file changes which sources may connect to which ports of a security group.
+
+// everywhere is the ranges of all addresses.
+var everywhere = []string{"0.0.0.0/0", "::/0"}
+
+// A grant lets one source connect to one port. The rules of a security group are lists of grants.
+type grant struct {
+	port   int32
+	source string // a range of addresses, a prefix list or a security group
+}
+
+// grantsTo returns the grants for the clients of a listener.
+func grantsTo(port int32, inbound []string) []grant {
+	if len(inbound) == 0 {
+		inbound = everywhere
+	}
+	var out []grant
+	for _, source := range inbound {
+		out = append(out, grant{port, source})
+	}
+	return out
+}
+
+// permission returns a grant in the form of EC2.
+func (g grant) permission() ec2types.IpPermission {
+	p := ec2types.IpPermission{IpProtocol: aws.String("tcp"), FromPort: aws.Int32(g.port), ToPort: aws.Int32(g.port)}
+	switch {
+	case strings.HasPrefix(g.source, "sg-"):
+		p.UserIdGroupPairs = []ec2types.UserIdGroupPair{{GroupId: aws.String(g.source)}}
+	case strings.HasPrefix(g.source, "pl-"):
+		p.PrefixListIds = []ec2types.PrefixListId{{PrefixListId: aws.String(g.source)}}
+	case strings.Contains(g.source, ":"):
+		p.Ipv6Ranges = []ec2types.Ipv6Range{{CidrIpv6: aws.String(g.source)}}
+	default:
+		p.IpRanges = []ec2types.IpRange{{CidrIp: aws.String(g.source)}}
+	}
+	return p
+}
+
+// grantsIn returns the grants of a security group that have the form of ours: a rule for each TCP
+// port.
+func grantsIn(g ec2types.SecurityGroup) []grant {
+	var out []grant
+	for _, p := range g.IpPermissions {
+		if aws.ToString(p.IpProtocol) != "tcp" || aws.ToInt32(p.FromPort) != aws.ToInt32(p.ToPort) {
+			continue
+		}
+		add := func(source *string) { out = append(out, grant{aws.ToInt32(p.FromPort), aws.ToString(source)}) }
+		for _, r := range p.IpRanges {
+			add(r.CidrIp)
+		}
+		for _, r := range p.Ipv6Ranges {
+			add(r.CidrIpv6)
+		}
+		for _, r := range p.PrefixListIds {
+			add(r.PrefixListId)
+		}
+		for _, r := range p.UserIdGroupPairs {
+			add(r.GroupId)
+		}
+	}
+	return out
+}
+
+// allow adds grants to a security group. Where some exist already, it adds the others.
+func (s *securityGroups) allow(ctx context.Context, group string, grants []grant) error {
+	err := s.add(ctx, group, grants)
+	if is(err, "InvalidPermission.Duplicate") {
+		return s.replace(ctx, group, grants, func(grant) bool { return false })
+	}
+	return explained("admitting to security group "+group, err)
+}
+
+// add adds grants to a security group with one call.
+func (s *securityGroups) add(ctx context.Context, group string, grants []grant) error {
+	in := &ec2.AuthorizeSecurityGroupIngressInput{GroupId: aws.String(group)}
+	for _, g := range grants {
+		in.IpPermissions = append(in.IpPermissions, g.permission())
+	}
+	_, err := s.ec2.AuthorizeSecurityGroupIngress(ctx, in)
+	return err
+}
+
+// replace replaces the grants of a security group that are ours: it adds before it revokes.
+func (s *securityGroups) replace(ctx context.Context, group string, want []grant, ours func(grant) bool) error {
+	found, err := s.describe(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: []string{group}})
+	if err != nil {
+		return err
+	}
+	there, err := only(found, "DescribeSecurityGroups", "security group "+group)
+	if err != nil {
+		return err
+	}
+	have := grantsIn(*there)
+	missing := slices.DeleteFunc(slices.Clone(want), func(g grant) bool { return slices.Contains(have, g) })
+	surplus := slices.DeleteFunc(have, func(g grant) bool { return !ours(g) || slices.Contains(want, g) })
+	if err := s.addMissing(ctx, group, missing); err != nil {
+		return err
+	}
+	return s.revoke(ctx, group, surplus)
+}
+
+// addMissing adds grants to a security group. Where AWS says that some exist, though it does not
+// list them yet, it adds them one by one, so that revoking does not wait for the list.
+func (s *securityGroups) addMissing(ctx context.Context, group string, missing []grant) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	err := s.add(ctx, group, missing)
+	if !is(err, "InvalidPermission.Duplicate") {
+		return explained("admitting to security group "+group, err)
+	}
+	if len(missing) == 1 {
+		return nil
+	}
+	for _, g := range missing {
+		if err := s.add(ctx, group, []grant{g}); err != nil && !is(err, "InvalidPermission.Duplicate") {
+			return explained("admitting to security group "+group, err)
+		}
+	}
+	return nil
+}
+
+// revoke removes grants from a security group.
+func (s *securityGroups) revoke(ctx context.Context, group string, grants []grant) error {
+	if len(grants) == 0 {
+		return nil
+	}
+	in := &ec2.RevokeSecurityGroupIngressInput{GroupId: aws.String(group)}
+	for _, g := range grants {
+		in.IpPermissions = append(in.IpPermissions, g.permission())
+	}
+	_, err := s.ec2.RevokeSecurityGroupIngress(ctx, in)
+	if is(err, "InvalidPermission.NotFound") {
+		return nil
+	}
+	return explained("shutting out of security group "+group, err)
+}

@@ -1,0 +1,84 @@
+// Package frontend answers on the ports of load balancers of the fake cloud: by the rules of
+// listeners, from target groups.
+package frontend
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// This file is a port: its socket, its connections and TLS.
+
+// A Front answers on one port of one load balancer. A step replaces its Service as a whole. If the
+// port changes between HTTP and HTTPS, a connection keeps the protocol that it began with.
+type Front struct {
+	net.Listener
+	server *http.Server
+	tls    *tls.Config
+	drain  time.Duration
+	cut    context.CancelFunc // ends all requests
+	start  sync.Once
+	now    atomic.Pointer[Service]
+}
+
+// NewFront returns a front for a socket. Requests under way may take drain after it has closed.
+func NewFront(socket net.Listener, drain time.Duration) *Front {
+	requests, cut := context.WithCancel(context.Background())
+	f := &Front{Listener: socket, drain: drain, cut: cut}
+	f.server = &http.Server{
+		Handler:           f,
+		ReadHeaderTimeout: 10 * time.Second,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ErrorLog:          quiet,
+	}
+	f.tls = &tls.Config{
+		NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return f.now.Load().certificate(hello.ServerName)
+		},
+		SessionTicketsDisabled: true, // a session that is resumed would not see a new certificate
+	}
+	return f
+}
+
+// Show replaces the Service.
+func (f *Front) Show(s *Service) {
+	f.now.Store(s)
+	f.start.Do(func() {
+		go func() { _ = f.server.Serve(f) }() // until the port is closed
+	})
+}
+
+// Retire closes the port at once. Requests under way, and connections that were upgraded, may end
+// within the drain time.
+func (f *Front) Retire() {
+	f.Listener.Close()
+	go func() { _ = f.server.Shutdown(context.Background()) }() // closes idle connections now, others after their request
+	time.AfterFunc(f.drain, f.Stop)
+}
+
+// Stop closes the port and its connections.
+func (f *Front) Stop() {
+	f.Listener.Close()
+	f.cut()
+	f.server.Close()
+}
+
+// Accept is for net.Listener. It adds TLS if the listener has it.
+func (f *Front) Accept() (net.Conn, error) {
+	conn, err := f.Listener.Accept()
+	if err != nil || f.now.Load().Listener.Protocol != "HTTPS" {
+		return conn, err
+	}
+	return tls.Server(conn, f.tls), nil
+}
+
+// ServeHTTP answers by the rules of the listener.
+func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.now.Load().ServeHTTP(w, r)
+}

@@ -1,0 +1,141 @@
+package frontend
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/fake/certificates"
+	"fairlead.dev/fairlead/providers/fake/targetgroup"
+)
+
+// This file answers requests by the rules of a listener.
+
+// A Service is a listener as it is between two steps: its rules, target groups and certificates.
+type Service struct {
+	Listener lb.ObservedListener
+	// Matcher makes the matcher when the first request needs it. Most steps of a plan are followed by
+	// the next one before a request comes.
+	Matcher func() *lb.Matcher
+	Pools   map[lb.GroupID]*targetgroup.Group
+	Pairs   map[lb.CertificateID]certificates.Pair
+	Own     *certificates.Authority
+	shares  shares
+}
+
+// certificate returns the certificate for a server name: one with that name, one with the wildcard
+// above it, or the default certificate.
+func (s *Service) certificate(name string) (*tls.Certificate, error) {
+	for _, host := range routing.Levels(strings.ToLower(name)) {
+		for _, id := range s.Listener.Certificates {
+			if host != routing.Any && slices.Contains(s.hosts(id), string(host)) {
+				return s.load(id)
+			}
+		}
+	}
+	if len(s.Listener.Certificates) == 0 {
+		return nil, errors.New("the listener has no certificate")
+	}
+	return s.load(s.Listener.Certificates[0])
+}
+
+func (s *Service) hosts(id lb.CertificateID) []string {
+	if host, own := certificates.OwnHost(id); own {
+		return []string{host}
+	}
+	return s.Pairs[id].Hosts
+}
+
+func (s *Service) load(id lb.CertificateID) (*tls.Certificate, error) {
+	if host, own := certificates.OwnHost(id); own {
+		return s.Own.Certificate(host)
+	}
+	if p, ok := s.Pairs[id]; ok {
+		return p.Parsed, nil
+	}
+	return nil, fmt.Errorf("no private key of certificate %s", id)
+}
+
+// ServeHTTP applies the action of the first rule whose conditions all hold.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	request := s.request(r)
+	rule, action := s.Matcher().Match(request)
+	switch action.Kind {
+	case "fixed":
+		fixed(w, action)
+	case "redirect":
+		w.Header().Set("Location", action.Redirect.Location(request, scheme(r), r.URL.RawQuery))
+		answer(w, action.Status, "", "")
+	default:
+		group := s.choose(w, r, rule, action)
+		if action.Rewrite != nil {
+			r = rewritten(r, *action.Rewrite)
+		}
+		s.forward(w, r, s.Pools[group])
+	}
+}
+
+// request returns the values that rules match: the host and the path as they were sent, and the
+// port of the listener, whatever port the socket has.
+func (s *Service) request(r *http.Request) routing.Request {
+	source, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return routing.Request{
+		Port:   s.Listener.Port,
+		Host:   r.Host,
+		Path:   rawPath(r),
+		Method: r.Method,
+		Header: r.Header,
+		Query:  r.URL.Query(),
+		Source: source.Addr().Unmap(),
+	}
+}
+
+// rawPath returns the path as it was sent. The path in the URL can differ: it encodes characters
+// that the client should have encoded.
+func rawPath(r *http.Request) string {
+	if path, _, _ := strings.Cut(r.RequestURI, "?"); strings.HasPrefix(path, "/") {
+		return path
+	}
+	if path := r.URL.EscapedPath(); path != "" {
+		return path
+	}
+	return "/"
+}
+
+// fixed sends the fixed response of an action. If it has no body, the body is the text of the
+// status.
+func fixed(w http.ResponseWriter, a lb.Action) {
+	body, contentType := a.Body, a.ContentType
+	if body == "" {
+		body, contentType = fmt.Sprintf("%d %s\n", a.Status, http.StatusText(a.Status)), "text/plain; charset=utf-8"
+	}
+	answer(w, a.Status, contentType, body)
+}
+
+// serverName is the Server header of every answer.
+const serverName = "fairlead"
+
+func answer(w http.ResponseWriter, status int, contentType, body string) {
+	w.Header().Set("Server", serverName)
+	if contentType != "" {
+		w.Header().Set("Content-Type", contentType)
+	}
+	w.WriteHeader(status)
+	if _, err := w.Write([]byte(body)); err != nil {
+		return // the client is gone, or this status permits no body
+	}
+}
+
+// scheme returns the protocol of a request.
+func scheme(r *http.Request) string {
+	if r.TLS != nil {
+		return "https"
+	}
+	return "http"
+}

@@ -1,0 +1,108 @@
+package fake
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/fake/frontend"
+)
+
+// This file opens and closes the ports of load balancers.
+
+// open opens a port of a load balancer. It returns the port of the socket if that is another one,
+// else zero. The port answers once it has a Service. Without a data plane every port is free. If
+// another process serves, the port is only tried.
+func (c *Cloud) open(r *record, port int32) (int32, error) {
+	if !c.options.Serve {
+		return 0, nil
+	}
+	socket, err := c.bind(r, port, port, 0)
+	if err != nil {
+		return 0, err
+	}
+	if c.here {
+		r.fronts[port] = frontend.NewFront(socket, c.options.Drain)
+	} else if err := socket.Close(); err != nil {
+		return 0, fmt.Errorf("trying port %d: %w", port, err)
+	}
+	if at := int32(socket.Addr().(*net.TCPAddr).Port); at != port {
+		return at, nil
+	}
+	return 0, nil
+}
+
+// serve updates the services of a load balancer's ports, and closes the ports that it no longer
+// has.
+func (c *Cloud) serve(r *record) {
+	for port, f := range r.fronts {
+		l := r.observed.Listener(port)
+		if l == nil {
+			f.Retire()
+			delete(r.fronts, port)
+			continue
+		}
+		f.Show(c.newService(r, l))
+	}
+}
+
+// openPorts opens the ports of a load balancer that are not open, at the sockets that they had.
+func (c *Cloud) openPorts(r *record) error {
+	for _, l := range r.observed.Listeners {
+		if r.fronts[l.Port] != nil {
+			continue
+		}
+		socket, err := c.bind(r, l.Port, cmp.Or(r.observed.Address.Ports[l.Port], l.Port))
+		if err != nil {
+			return err
+		}
+		r.fronts[l.Port] = frontend.NewFront(socket, c.options.Drain)
+		r.fronts[l.Port].Show(c.newService(r, &l))
+	}
+	return nil
+}
+
+// reopen opens all ports in the state file, at the sockets that they had if these are free.
+func (c *Cloud) reopen() error {
+	if !c.here {
+		return nil
+	}
+	moved := false
+	for _, key := range slices.Sorted(maps.Keys(c.records)) {
+		r := c.records[key]
+		next, ports := r.observed.Clone(), map[int32]int32{}
+		for _, l := range next.Listeners {
+			socket, err := c.bind(r, l.Port, cmp.Or(next.Address.Ports[l.Port], l.Port), l.Port, 0)
+			if err != nil {
+				return err
+			}
+			r.fronts[l.Port] = frontend.NewFront(socket, c.options.Drain)
+			if at := int32(socket.Addr().(*net.TCPAddr).Port); at != l.Port {
+				ports[l.Port] = at
+			}
+		}
+		if !maps.Equal(ports, next.Address.Ports) {
+			next.Address.Ports, moved = ports, true
+			c.replace(r, next)
+		}
+		c.serve(r)
+	}
+	if !moved {
+		return nil
+	}
+	return c.files.Commit(c.writeState)
+}
+
+func (c *Cloud) newService(r *record, l *lb.ObservedListener) *frontend.Service {
+	return &frontend.Service{
+		Listener: *l,
+		Matcher:  sync.OnceValue(func() *lb.Matcher { return lb.NewMatcher(l.Plain(), c.options.Capabilities.Dialect) }),
+		Pools:    maps.Clone(r.pools),
+		Pairs:    maps.Clone(r.pairs),
+		Own:      &c.certificates,
+	}
+}
