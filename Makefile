@@ -12,7 +12,7 @@ COUNT ?= 6
 SCALE ?= -arriving 2000 -steady 5m
 CHAOS ?= -chaos 1h
 DEMO  ?= config/samples
-MUTATED ?= model/plan providers controllers $(addprefix controllers/,cluster queue records)
+MUTATED ?= model/plan providers $(addprefix controllers/,cluster loadbalancer orphans queue readiness records)
 
 # Tests that need libraries which the binary does not link are modules of their own.
 TESTED := test/golden test/hostile test/policy test/config test/alerts test/openapi test/image tools/mutants examples/caddy

@@ -43,16 +43,16 @@ var suites = map[string]suite{
 	"model/plan": {tests: []string{"model/plan", "providers", "test/golden"}, split: []string{"TestGolden"}, files: []string{
 		"name.go", "order.go", "plan.go", "print.go", "protect.go", "strangers.go", "suspicious.go",
 	}},
-	"providers":     {tests: []string{"providers"}},
-	"providers/aws": {tests: []string{"providers/aws"}, files: []string{}},
-	"controllers": {tests: []string{"controllers"}, inside: true, files: []string{
-		"orphans.go", "patience.go", "seen.go", "sightings.go", "verdict.go",
-	}},
-	"controllers/queue": {tests: []string{"controllers/queue", "controllers"}, inside: true, files: []string{
+	"providers":                {tests: []string{"providers"}},
+	"providers/aws":            {tests: []string{"providers/aws"}, files: []string{}},
+	"controllers/loadbalancer": {tests: []string{"controllers/loadbalancer"}, files: []string{"warmup.go", "observed.go"}},
+	"controllers/orphans":      {tests: []string{"controllers/orphans"}},
+	"controllers/readiness":    {tests: []string{"controllers/readiness"}, inside: true, files: []string{"verdict.go"}},
+	"controllers/queue": {tests: []string{"controllers/queue", "controllers/loadbalancer"}, inside: true, files: []string{
 		"bursts.go", "slots.go",
 	}},
-	"controllers/records": {tests: []string{"controllers"}, inside: true, files: []string{"store.go"}},
-	"controllers/cluster": {tests: []string{"controllers/cluster", "controllers"}, inside: true, files: []string{
+	"controllers/records": {tests: []string{"controllers/loadbalancer"}, inside: true, files: []string{"store.go"}},
+	"controllers/cluster": {tests: []string{"controllers/cluster", "controllers/loadbalancer"}, inside: true, files: []string{
 		"certificates.go", "unconfirmed.go",
 	}},
 }
