@@ -14,14 +14,6 @@ import (
 // This file finds webhooks that stand between the API server and what the operator reads and
 // writes.
 
-// A Webhook is one of a ValidatingWebhookConfiguration or a MutatingWebhookConfiguration.
-type Webhook struct {
-	Kind, Configuration, Name string
-	Client                    admissionv1.WebhookClientConfig
-	Rules                     []admissionv1.RuleWithOperations
-	FailurePolicy             *admissionv1.FailurePolicyType
-}
-
 // checkWebhooks says which webhooks keep Ingresses or our kinds from being written when they do not
 // answer.
 func checkWebhooks(ctx context.Context, c Cluster) []check.Finding {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -14,6 +15,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
@@ -23,6 +25,16 @@ import (
 
 // attempt is how long the provider is told that an answer is waited for.
 const attempt = 15 * time.Second
+
+// A client sends requests, and records what the answers show.
+type client struct {
+	Provider
+
+	mu       sync.Mutex        // several requests are under way at once
+	secrets  map[string]string // the names of values that no answer may hold, by a part of the value
+	told     map[string]bool   // the names of values that an answer held
+	accepted accepted
+}
 
 // A request is one that is sent; what is empty is as the protocol wants it.
 type request struct {
@@ -46,26 +58,26 @@ type answer struct {
 }
 
 // send sends a request and waits for the answer, also where that is 202 first.
-func (p *probe) send(ctx context.Context, r request) (answer, error) {
-	to := p.to.Base.JoinPath(r.path)
+func (c *client) send(ctx context.Context, r request) (answer, error) {
+	to := c.Base.JoinPath(r.path)
 	to.RawQuery = r.query.Encode()
-	a, err := p.exchange(ctx, r, to)
+	a, err := c.exchange(ctx, r, to)
 	for err == nil && a.status == http.StatusAccepted {
-		p.accept(a)
+		c.accept(a)
 		seconds, _ := strconv.Atoi(a.header.Get("Retry-After")) // none is 0
-		if err = pause(ctx, max(p.to.Pause, time.Duration(min(seconds, 30))*time.Second)); err != nil {
+		if err = pause(ctx, max(c.Pause, time.Duration(min(seconds, 30))*time.Second)); err != nil {
 			break
 		}
 		at, bad := to.Parse(a.header.Get("Location"))
 		if bad != nil || at.Host != to.Host || at.Scheme != to.Scheme || a.header.Get("Location") == "" {
 			return a, fmt.Errorf("the Location of an answer with 202 is %q; it has to be a path on the same host", a.header.Get("Location"))
 		}
-		a, err = p.exchange(ctx, request{method: http.MethodGet}, at)
+		a, err = c.exchange(ctx, request{method: http.MethodGet}, at)
 	}
 	return a, err
 }
 
-func (p *probe) exchange(ctx context.Context, r request, to *url.URL) (answer, error) {
+func (c *client) exchange(ctx context.Context, r request, to *url.URL) (answer, error) {
 	body := r.reader
 	if body == nil && r.body != nil {
 		body = bytes.NewReader(r.body)
@@ -89,7 +101,7 @@ func (p *probe) exchange(ctx context.Context, r request, to *url.URL) (answer, e
 	for name, values := range r.header {
 		out.Header[name] = values
 	}
-	response, err := p.to.Send(out)
+	response, err := c.Send(out)
 	if err != nil {
 		return answer{}, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
@@ -101,7 +113,7 @@ func (p *probe) exchange(ctx context.Context, r request, to *url.URL) (answer, e
 	if len(text) > v1.MaxAnswer {
 		return answer{}, fmt.Errorf("%s %s: the answer is longer than %d bytes", r.method, r.path, v1.MaxAnswer)
 	}
-	p.listen(text)
+	c.listen(text)
 	return answer{response.StatusCode, response.Header, text}, nil
 }
 
@@ -119,19 +131,19 @@ func readBody(r *http.Response) ([]byte, error) {
 }
 
 // listen notes secrets that an answer tells.
-func (p *probe) listen(text []byte) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for secret, what := range p.secrets {
+func (c *client) listen(text []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for secret, what := range c.secrets {
 		if strings.Contains(string(text), secret) {
-			p.told[what] = true
+			c.told[what] = true
 		}
 	}
 }
 
 // get asks for something that has to be answered with 200.
-func (p *probe) get(ctx context.Context, path string, query url.Values, into any) error {
-	a, err := p.send(ctx, request{method: http.MethodGet, path: path, query: query})
+func (c *client) get(ctx context.Context, path string, query url.Values, into any) error {
+	a, err := c.send(ctx, request{method: http.MethodGet, path: path, query: query})
 	if err != nil {
 		return err
 	}
@@ -203,4 +215,49 @@ func refused(a answer, statuses []int, types ...v1.ProblemType) error {
 		}
 	}
 	return fmt.Errorf("the problem has the type %q, not %q", p.Type, types)
+}
+
+// A Provider is what is tried: the URL that the calls' paths stand behind, and how a request is
+// sent.
+type Provider struct {
+	Base *url.URL
+	Send func(*http.Request) (*http.Response, error)
+	// Settings are those of the load balancer that only the provider understands; nil for none.
+	Settings json.RawMessage
+	// Pause is how long to wait before a call that is pending is made again; 0: a second. Clearing is
+	// how long deleting may take; 0: five minutes.
+	Pause, Clearing time.Duration
+}
+
+// pause waits, or until the context ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// accepted are the answers with 202 of a run.
+type accepted struct {
+	count int
+	wrong error // of the first that was wrong
+}
+
+// accept looks at an answer with 202.
+func (c *client) accept(a answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.accepted.count++
+	after := a.header.Get("Retry-After")
+	switch seconds, err := strconv.Atoi(after); {
+	case c.accepted.wrong != nil:
+	case a.header.Get("Location") == "":
+		c.accepted.wrong = errors.New("an answer with 202 has no Location")
+	case err != nil || seconds < 0:
+		c.accepted.wrong = fmt.Errorf("the Retry-After of an answer with 202 is %q; it has to be seconds", after)
+	}
 }

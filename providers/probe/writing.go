@@ -21,24 +21,6 @@ import (
 // needed is the trial that all others of this file need.
 const needed = "provider/twice-at-once"
 
-// The objects of the run.
-const (
-	group       = "fairlead-check"
-	certificate = "fairlead-check"
-)
-
-func (p *probe) loadBalancer() v1.Step {
-	settings := v1.Settings{Scheme: "internal", IPFamily: "ipv4", Provider: p.to.Settings}
-	return v1.Step{Op: v1.CreateLoadBalancer, LoadBalancer: &v1.LoadBalancer{Settings: settings, Digest: "fairlead-check"}}
-}
-
-func targetGroup(id string) v1.Step {
-	return v1.Step{Op: v1.CreateTargetGroup, TargetGroup: &v1.TargetGroup{
-		ID: id, Service: "fairlead-check/web", Port: "80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1", Family: "ipv4", Digest: "fairlead-check",
-		Settings: v1.GroupSettings{Health: v1.HealthCheck{Path: "/", Port: "traffic-port", Protocol: "HTTP", IntervalSeconds: 15, TimeoutSeconds: 5, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"}},
-	}}
-}
-
 var writing = []trial{
 	{"provider/unknown-op", "a step of an op that is not known is refused", "refuse it with the problem unknown",
 		func(p *probe, ctx context.Context) error {
@@ -122,7 +104,7 @@ func (p *probe) cutOff(ctx context.Context) error {
 	if a, err := p.send(ctx, r); err == nil && a.status < 400 {
 		return fmt.Errorf("it answered a request that was cut off with the status %d", a.status)
 	}
-	if err := pause(ctx, p.to.Pause); err != nil {
+	if err := pause(ctx, p.Pause); err != nil {
 		return err
 	}
 	seen, err := p.observe(ctx)
@@ -164,7 +146,7 @@ func (p *probe) atOnce(ctx context.Context) error {
 		case problem.Type != v1.ProblemPending && problem.Type != v1.ProblemThrottled:
 			return fmt.Errorf("the step createLoadBalancer failed: %w", problem)
 		}
-		if err := pause(ctx, p.to.Pause); err != nil {
+		if err := pause(ctx, p.Pause); err != nil {
 			return err
 		}
 	}

@@ -82,7 +82,7 @@ func TestTheBreakerClosesAgain(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				p.client.HTTPClient.Transport.(*attempts).next = to
+				p.http.HTTPClient.Transport.(*attempts).next = to
 				if err := p.Reach(t.Context()); err != nil {
 					t.Fatal(err)
 				}

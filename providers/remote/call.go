@@ -13,20 +13,15 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/hashicorp/go-retryablehttp"
-
 	v1 "fairlead.dev/fairlead/api/provider/v1"
-	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file makes a call: it is sent, repeated where that helps, asked about until it is done, and
-// its answer is read.
+// This file is the form of a call and of its answer.
 
 // A call is one call of the protocol.
 type call struct {
@@ -49,107 +44,6 @@ var errNotModified = errors.New("not modified")
 type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
-
-// call makes a call, with the provider's name in its error.
-func (p *Provider) call(ctx context.Context, c call) error {
-	err := p.do(ctx, c)
-	if err != nil && !errors.Is(err, errNotModified) {
-		return p.says(err)
-	}
-	return err
-}
-
-func (p *Provider) do(ctx context.Context, c call) error {
-	body, err := p.encode(c)
-	if err != nil {
-		return err
-	}
-	to := p.base.JoinPath(c.at)
-	to.RawQuery = c.query.Encode()
-	got, err := p.send(ctx, c, to, body)
-	if err != nil {
-		return err
-	}
-	until := time.Now().Add(p.endpoint.Operation)
-	for got.status == http.StatusAccepted {
-		if got, err = p.poll(ctx, c, got, until); err != nil {
-			return err
-		}
-	}
-	return got.read(c)
-}
-
-// encode is the body of a call.
-func (p *Provider) encode(c call) ([]byte, error) {
-	if c.body == nil {
-		return nil, nil
-	}
-	text, err := json.Marshal(c.body)
-	if err != nil {
-		return nil, fmt.Errorf("writing %s: %w", c.operation, err)
-	}
-	if most := p.known().requestBytes; len(text) > most {
-		return nil, fmt.Errorf("%w: %s has %d bytes, and the provider takes %d", providers.ErrRejected, c.operation, len(text), most)
-	}
-	return text, nil
-}
-
-// shortest is how long a request is at least that is sent compressed.
-const shortest = 8 << 10
-
-// send makes the attempts of a call, and returns the answer of the last one.
-func (p *Provider) send(ctx context.Context, c call, to *url.URL, body []byte) (*answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.endpoint.Call, fmt.Errorf("%s was not answered within %s", c.operation, p.endpoint.Call))
-	defer cancel()
-	var raw any
-	encoding := ""
-	switch {
-	case len(body) >= shortest && p.known().gzip:
-		packed, err := compress(body)
-		if err != nil {
-			return nil, err
-		}
-		raw, encoding = packed, "gzip"
-	case body != nil:
-		raw = body
-	}
-	r, err := retryablehttp.NewRequestWithContext(context.WithValue(ctx, callKey{}, c), c.method, to.String(), raw)
-	if err != nil {
-		return nil, fmt.Errorf("calling %s: %w", c.operation, err)
-	}
-	r.Header.Set("Accept", v1.MediaType)
-	r.Header.Set(v1.HeaderRequestID, randomHex(16))
-	r.Header.Set("traceparent", "00-"+randomHex(16)+"-"+randomHex(8)+"-01")
-	if raw != nil {
-		r.Header.Set("Content-Type", v1.MediaType)
-	}
-	if encoding != "" {
-		r.Header.Set("Content-Encoding", encoding)
-	}
-	if c.ifNoneMatch != "" {
-		r.Header.Set("If-None-Match", c.ifNoneMatch)
-	}
-	var got *answer
-	var read *http.Response // the one that was read last
-	r.SetResponseHandler(func(response *http.Response) (err error) {
-		read = response
-		got, err = readAnswer(response)
-		return err
-	})
-	response, err := p.client.Do(r)
-	if response != nil && response != read { // an answer that go-retryablehttp takes for a failure
-		if got, err = readAnswer(response); err == nil {
-			return got, nil
-		}
-	}
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return nil, fmt.Errorf("calling %s: %w", c.operation, plainly(err))
-	}
-	return got, nil
-}
 
 // plainly is an error of package http without the method and the URL, which the caller knows.
 func plainly(err error) error {
@@ -302,43 +196,4 @@ func clip(text string, most int) string {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
-}
-
-// poll asks for the answer of a call that takes long.
-func (p *Provider) poll(ctx context.Context, c call, accepted *answer, until time.Time) (*answer, error) {
-	at, err := p.inside(accepted.header.Get("Location"))
-	if err != nil {
-		return nil, fmt.Errorf("%s was answered with 202 and %w", c.operation, err)
-	}
-	wait := time.Second
-	if after, err := strconv.Atoi(accepted.header.Get("Retry-After")); err == nil {
-		wait = min(max(time.Duration(min(after, 3600))*time.Second, p.endpoint.LeastWait), 30*time.Second)
-	}
-	if time.Now().Add(wait).After(until) {
-		return nil, fmt.Errorf("%w: %s is not done after %s", providers.ErrPending, c.operation, p.endpoint.Operation)
-	}
-	select {
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-time.After(wait):
-	}
-	got, err := p.send(ctx, call{operation: c.operation, method: http.MethodGet}, at, nil)
-	if err == nil && got.status == http.StatusNotFound {
-		return nil, fmt.Errorf("the provider does not know any more what became of %s: it may have been started anew", c.operation)
-	}
-	return got, err
-}
-
-// inside is where an operation is asked for: below the URL of the provider, wherever a Location
-// says.
-func (p *Provider) inside(location string) (*url.URL, error) {
-	to, err := url.Parse(location)
-	if location == "" || err != nil {
-		return nil, errors.New("no Location to ask at")
-	}
-	parent, id := path.Split(to.Path)
-	if id == "" || id == ".." || !strings.HasSuffix(parent, v1.PathOperations) || to.Host != "" && to.Host != p.base.Host {
-		return nil, fmt.Errorf("a Location that is not one of its operations: %s", clip(location, 200))
-	}
-	return p.base.JoinPath(v1.PathOperations, url.PathEscape(id)), nil
 }

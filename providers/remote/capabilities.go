@@ -10,38 +10,19 @@ import (
 	"time"
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
-	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/wire"
 )
 
 // This file knows what the provider can express, and keeps that fresh.
 
-// capabilities are those that were told last.
-type capabilities struct {
-	model         lb.Capabilities
-	schemas       schemas
-	stepsPerApply int
-	requestBytes  int
-	gzip          bool // requests may be compressed
-	etag          string
-	at            time.Time // when they were asked for
-}
-
 // freshFor is how long capabilities are believed.
 const freshFor = 10 * time.Minute
 
-// known are the capabilities as they are known.
-func (p *Provider) known() capabilities {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.capabilities
-}
-
 // stale reports whether the capabilities are to be asked for again.
-func (p *Provider) stale() bool { return time.Since(p.known().at) > freshFor }
+func (p *client) stale() bool { return time.Since(p.known().at) > freshFor }
 
 // keepFresh asks for the capabilities. Where that fails, those that are known hold.
-func (p *Provider) keepFresh(ctx context.Context) {
+func (p *client) keepFresh(ctx context.Context) {
 	if err := p.refresh(ctx); err != nil {
 		p.endpoint.Log.Info("the capabilities of the provider could not be read anew, and are taken for what they were", "provider", p.endpoint.Name, "reason", err.Error())
 		p.mu.Lock()
@@ -51,7 +32,7 @@ func (p *Provider) keepFresh(ctx context.Context) {
 }
 
 // refresh asks for the capabilities.
-func (p *Provider) refresh(ctx context.Context) error {
+func (p *client) refresh(ctx context.Context) error {
 	before := p.known()
 	var told v1.Capabilities
 	var etag string

@@ -1,9 +1,9 @@
 // Package remote is the client of the provider protocol (docs/providers/protocol.md): a
-// providers.Provider that another process is.
+// providers.Provider that is another process.
 //
-// A call goes through three layers. call.go sends it and reads the answer, and has go-retryablehttp
-// repeat it where the protocol says so. transport.go is each attempt: its credentials, its
-// deadline, and the circuit breaker. messages.go and wire say what is in it.
+// A call goes through three layers. client.go sends it and reads the answer; go-retryablehttp
+// repeats it where the protocol permits. transport.go makes each attempt, with its credentials, its
+// deadline and the circuit breaker. Package wire converts messages.
 package remote
 
 import (
@@ -13,11 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
-
-	"github.com/go-logr/logr"
-	"github.com/hashicorp/go-retryablehttp"
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/lb"
@@ -26,40 +22,13 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// An Endpoint is where a provider is reached, and how.
-type Endpoint struct {
-	// Name is what the operator calls the provider.
-	Name string
-	// URL is https://host:port/path, http://host:port/path on this machine, or unix:///path of a
-	// socket.
-	URL string
-	// Credentials is a directory with any of token, ca.crt, tls.crt and tls.key, as a mounted Secret
-	// has them; "" for none. They are read again when they change.
-	Credentials string
-	// Attempt is how long an attempt of a call may take, and Call how long all attempts of it may; 0:
-	// 15 s and a minute.
-	Attempt, Call time.Duration
-	// Operation is how long a call may take that is answered with 202; 0: ten minutes.
-	Operation time.Duration
-	// Requested is told of each attempt; it may be nil.
-	Requested func(service, operation, result string)
-	Log       logr.Logger
-	// LeastWait and MostWait are the least and the most time between attempts; 0: half a second and
-	// ten seconds.
-	LeastWait, MostWait time.Duration
-}
+// This file is the Provider interface.
 
 // A Provider is a provider that is another process.
 type Provider struct {
-	endpoint Endpoint
-	base     *url.URL
-	client   *retryablehttp.Client
-	breaker  *breaker
-	steps    *batches
-	seen     observations
-
-	mu           sync.Mutex
-	capabilities capabilities
+	*client
+	steps *batches
+	seen  observations
 }
 
 // Open reaches a provider. One whose capabilities cannot be had is an error.
@@ -77,38 +46,29 @@ func Open(ctx context.Context, e Endpoint) (*Provider, error) {
 // New makes a provider without calling it. Until it is reached it looks nothing up, so that nothing
 // is made for it.
 func New(e Endpoint) (*Provider, error) {
-	base, err := parse(e.URL)
-	if err != nil {
-		return nil, fmt.Errorf("provider %s: %w", e.Name, err)
-	}
 	e.Attempt, e.Call, e.Operation = or(e.Attempt, 15*time.Second), or(e.Call, time.Minute), or(e.Operation, 10*time.Minute)
 	e.LeastWait, e.MostWait = or(e.LeastWait, time.Second/2), or(e.MostWait, 10*time.Second)
-	p := &Provider{endpoint: e, base: base, breaker: newBreaker(e.Name)}
-	p.client = p.newClient()
-	p.steps = newBatches(p)
-	return p, nil
+	c, err := newClient(e)
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{client: c, steps: newBatches(c)}, nil
 }
 
 // Reach asks the provider what its load balancers can express.
 func (p *Provider) Reach(ctx context.Context) error { return p.refresh(ctx) }
 
-func or(d, usual time.Duration) time.Duration {
-	if d <= 0 {
-		return usual
-	}
-	return d
-}
-
 // Term is the provider for a term of this operator: it remembers nothing that was observed before.
 // What is known of the provider itself, and its connections, are the same.
 func (p *Provider) Term() providers.Provider {
-	out := &Provider{endpoint: p.endpoint, base: p.base, client: p.client, breaker: p.breaker, capabilities: p.known()}
-	out.steps = newBatches(out)
-	return out
+	c := &client{
+		endpoint: p.endpoint, base: p.base, http: p.http, breaker: p.breaker, capabilities: p.known(),
+	}
+	return &Provider{client: c, steps: newBatches(c)}
 }
 
 // Close closes the connections that nothing uses.
-func (p *Provider) Close() { p.client.HTTPClient.CloseIdleConnections() }
+func (p *Provider) Close() { p.http.HTTPClient.CloseIdleConnections() }
 
 // Capabilities is for the Provider interface. It makes no calls.
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
@@ -207,12 +167,4 @@ func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
 	}
 	slices.Sort(keys)
 	return keys, nil
-}
-
-// says is an error with the name of the provider.
-func (p *Provider) says(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("provider %s: %w", p.endpoint.Name, err)
 }

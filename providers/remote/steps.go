@@ -19,7 +19,7 @@ import (
 
 // batches are the steps that wait, by load balancer.
 type batches struct {
-	provider *Provider
+	provider *client
 
 	mu      sync.Mutex
 	waiting map[lb.Key][]*waiting // an entry for each load balancer with a call under way
@@ -34,7 +34,7 @@ type waiting struct {
 	err       error
 }
 
-func newBatches(p *Provider) *batches {
+func newBatches(p *client) *batches {
 	return &batches{provider: p, waiting: map[lb.Key][]*waiting{}}
 }
 

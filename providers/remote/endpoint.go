@@ -1,0 +1,171 @@
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+)
+
+// This file connects to a provider: its URL, its credentials and its connections.
+
+// An Endpoint is where a provider is reached, and how.
+type Endpoint struct {
+	// Name is what the operator calls the provider.
+	Name string
+	// URL is https://host:port/path, http://host:port/path on this machine, or unix:///path of a
+	// socket.
+	URL string
+	// Credentials is a directory with any of token, ca.crt, tls.crt and tls.key, as a mounted Secret
+	// has them; "" for none. They are read again when they change.
+	Credentials string
+	// Attempt is how long an attempt of a call may take, and Call how long all attempts of it may; 0:
+	// 15 s and a minute.
+	Attempt, Call time.Duration
+	// Operation is how long a call may take that is answered with 202; 0: ten minutes.
+	Operation time.Duration
+	// Requested is told of each attempt; it may be nil.
+	Requested func(service, operation, result string)
+	Log       logr.Logger
+	// LeastWait and MostWait are the least and the most time between attempts; 0: half a second and
+	// ten seconds.
+	LeastWait, MostWait time.Duration
+}
+
+func or(d, usual time.Duration) time.Duration {
+	if d <= 0 {
+		return usual
+	}
+	return d
+}
+
+// socketHost stands for a unix socket in URLs.
+const socketHost = "provider.sock"
+
+// CheckURL returns an error for a URL that no provider can have.
+func CheckURL(text string) error {
+	_, err := parse(text)
+	return err
+}
+
+// parse reads the URL of a provider.
+func parse(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("reading its URL: %w", err)
+	}
+	switch {
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("its URL cannot have a user, a query or a fragment; a token comes from a file")
+	case u.Scheme == "unix" && u.Host == "" && filepath.IsAbs(u.Path):
+		return u, nil
+	case u.Scheme == "https" && u.Host != "":
+		return u, nil
+	case u.Scheme == "http" && isLoopback(u.Hostname()):
+		return u, nil
+	case u.Scheme == "http":
+		return nil, fmt.Errorf("%s is not on this machine: what is sent there has private keys in it, so that it has to be https", u.Host)
+	}
+	return nil, fmt.Errorf("%q is no URL of a provider: https://host:port, http://127.0.0.1:port or unix:///path", clip(text, 200))
+}
+
+func isLoopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && address.IsLoopback()
+}
+
+// connections are how an endpoint is connected to: the URL that calls go to, and what makes
+// connections to it.
+func (e Endpoint) connections(base *url.URL) (*url.URL, credentials, *http.Transport) {
+	socket := ""
+	if base.Scheme == "unix" {
+		socket, base = base.Path, &url.URL{Scheme: "http", Host: socketHost}
+	}
+	dialer := &net.Dialer{Timeout: e.Attempt}
+	secrets := credentials{directory: e.Credentials}
+	return base, secrets, &http.Transport{
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if socket != "" {
+				network, address = "unix", socket
+			}
+			return dialer.DialContext(ctx, network, address)
+		},
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			config, err := secrets.tls()
+			if err != nil {
+				return nil, err
+			}
+			return (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, network, address)
+		},
+		MaxIdleConns: mostConnections, MaxIdleConnsPerHost: mostConnections, IdleConnTimeout: 90 * time.Second,
+		ResponseHeaderTimeout: e.Attempt, MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// mostConnections are kept for calls that are made at once.
+const mostConnections = 100
+
+// credentials are files that are read for each use: they are small, and a rotation needs no notice.
+type credentials struct{ directory string }
+
+// file is what a file has; "" where it is missing.
+func (c credentials) file(name string) ([]byte, error) {
+	if c.directory == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(filepath.Join(c.directory, name))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the credentials: %w", err)
+	}
+	return text, nil
+}
+
+// token is the bearer token; "" for none.
+func (c credentials) token() (string, error) {
+	text, err := c.file("token")
+	return strings.TrimSpace(string(text)), err
+}
+
+// tls is how a connection is made: with the CA that signs the provider's certificate, and with a
+// certificate of one's own.
+func (c credentials) tls() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	ca, err := c.file("ca.crt")
+	if err != nil {
+		return nil, err
+	}
+	if len(ca) > 0 {
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(ca) {
+			return nil, errors.New("reading the credentials: ca.crt has no certificate in PEM")
+		}
+	}
+	certificate, err := c.file("tls.crt")
+	if err != nil || len(certificate) == 0 {
+		return config, err
+	}
+	key, err := c.file("tls.key")
+	if err != nil {
+		return nil, err
+	}
+	pair, err := tls.X509KeyPair(certificate, key)
+	if err != nil {
+		return nil, fmt.Errorf("reading the credentials: tls.crt and tls.key: %w", err)
+	}
+	config.Certificates = []tls.Certificate{pair}
+	return config, nil
+}
