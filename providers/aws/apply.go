@@ -43,14 +43,14 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	case plan.DeleteFirewall:
 		return plan.Result{}, p.firewalls.delete(ctx, seen)
 	case plan.ImportCertificate:
-		arn, err := p.importCertificate(ctx, seen, s.Certificate)
+		arn, err := p.certificates.importNew(ctx, seen, s.Certificate)
 		return plan.Result{Handle: arn}, err
 	case plan.ReplaceCertificate:
-		return plan.Result{}, p.replaceCertificate(ctx, seen, s)
+		return plan.Result{}, p.certificates.replace(ctx, seen, s)
 	case plan.ModifyCertificate:
-		return plan.Result{}, p.modifyCertificate(ctx, seen, s.Certificate)
+		return plan.Result{}, p.certificates.modify(ctx, seen, s.Certificate)
 	case plan.DeleteCertificate:
-		return plan.Result{}, p.deleteCertificate(ctx, seen, s.Certificate)
+		return plan.Result{}, p.certificates.delete(ctx, seen, s.Certificate)
 	case plan.CreateTargetGroup:
 		return p.targetGroups.create(ctx, seen, s.Group)
 	case plan.ModifyTargetGroup:

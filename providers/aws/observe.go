@@ -39,7 +39,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	if l.balancer, l.another, err = p.balancers.findByKey(ctx, key); err != nil {
 		return nil, err
 	}
-	for _, read := range []reader{p.readListeners, p.targetGroups.read, p.readInside, p.readTags, p.firewalls.find, p.readCertificates} {
+	for _, read := range []reader{p.readListeners, p.targetGroups.read, p.readInside, p.readTags, p.firewalls.find, p.certificates.observe} {
 		if err := read(ctx, l, strewn); err != nil {
 			return nil, err
 		}

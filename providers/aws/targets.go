@@ -260,8 +260,8 @@ func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID,
 	return p.targetGroups.setTargets(providers.Urgently(providers.About(ctx, key), true), key, group, want)
 }
 
-// setTargets does not read the members where they are known. If AWS then refuses the change, it reads
-// them and tries once more: a target may have been deregistered by others.
+// setTargets does not read the members where they are known. If AWS then refuses the change, it
+// reads them and tries once more: a target may have been deregistered by others.
 func (gs *targetGroups) setTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
 	arn, err := gs.arnOf(ctx, key, group)
 	if err != nil {
