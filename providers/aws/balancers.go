@@ -17,6 +17,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
@@ -167,13 +168,13 @@ func (bs *balancers) readByKey(ctx context.Context, key lb.Key) (there *elb.Load
 // readByName reads the load balancer with a name, or nil.
 func (bs *balancers) readByName(ctx context.Context, name string) (*elb.LoadBalancer, error) {
 	out, err := bs.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{Names: []string{name}})
-	if is(err, "LoadBalancerNotFound") {
+	if awserr.Is(err, "LoadBalancerNotFound") {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explained("reading load balancer "+name, err)
+		return nil, awserr.Explain("reading load balancer "+name, err)
 	}
-	return only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
+	return awserr.Only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
 }
 
 // own reads the load balancer of a key, of which it is known that it exists.
@@ -214,9 +215,9 @@ func (bs *balancers) awaitActive(ctx context.Context, seen *lb.Observed) (bool, 
 	}
 	out, err := bs.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{LoadBalancerArns: []string{seen.Handle}})
 	if err != nil {
-		return false, explained("reading load balancer "+seen.Handle, err)
+		return false, awserr.Explain("reading load balancer "+seen.Handle, err)
 	}
-	there, err := only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+seen.Handle)
+	there, err := awserr.Only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+seen.Handle)
 	if err != nil {
 		return false, err
 	}
@@ -262,7 +263,7 @@ func (bs *balancers) observeProtection(ctx context.Context, l *look, _ map[strin
 		if ours {
 			l.protected = lb.ByClass
 		}
-		return explained("reading the attributes of "+arn, err)
+		return awserr.Explain("reading the attributes of "+arn, err)
 	}
 	set := slices.ContainsFunc(all, func(a attribute) bool {
 		return aws.ToString(a.Key) == deletionProtection && aws.ToString(a.Value) == "true"

@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
@@ -81,10 +82,10 @@ func (cs *certificates) observe(ctx context.Context, l *look, strewn map[string]
 func (cs *certificates) observeOne(ctx context.Context, l *look, arn string, tags map[string]string) (*lb.ObservedCertificate, error) {
 	if l.deep || cs.labels.outdated(arn, tags[tagLabel]) {
 		var err error
-		if tags, err = cs.readTags(ctx, arn); is(err, "ResourceNotFound") {
+		if tags, err = cs.readTags(ctx, arn); awserr.Is(err, "ResourceNotFound") {
 			return nil, nil // deleted a moment ago
 		} else if err != nil {
-			return nil, explained("reading the tags of "+arn, err)
+			return nil, awserr.Explain("reading the tags of "+arn, err)
 		} else if !l.owns(tags) {
 			cs.imported.remove(arn)
 			return nil, nil // it has tags of others by now
@@ -119,11 +120,11 @@ func (cs *certificates) observeOne(ctx context.Context, l *look, arn string, tag
 // readLeaf reads a certificate that was imported; nil where it is gone.
 func (cs *certificates) readLeaf(ctx context.Context, arn string) (*x509.Certificate, error) {
 	out, err := cs.acm.GetCertificate(ctx, &acm.GetCertificateInput{CertificateArn: aws.String(arn)})
-	if is(err, "ResourceNotFound") {
+	if awserr.Is(err, "ResourceNotFound") {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explained("reading certificate "+arn, err)
+		return nil, awserr.Explain("reading certificate "+arn, err)
 	}
 	leaf, err := parseLeaf([]byte(aws.ToString(out.Certificate)))
 	if err != nil {
@@ -164,7 +165,7 @@ func (cs *certificates) importNew(ctx context.Context, seen *lb.Observed, c lb.C
 	cs.imported.beginImport(seen.Key, c.ID)
 	out, err := cs.acm.ImportCertificate(ctx, in, onlyRefused)
 	if err == nil {
-		arn, err := said(out.CertificateArn, "ImportCertificate", "an ARN")
+		arn, err := awserr.Required(out.CertificateArn, "ImportCertificate", "an ARN")
 		if err != nil {
 			return "", err // the next try searches it, as after no answer
 		}
@@ -173,7 +174,7 @@ func (cs *certificates) importNew(ctx context.Context, seen *lb.Observed, c lb.C
 		cs.labels.set(arn, known[tagLabel])
 		return arn, nil
 	}
-	explained := explained("importing certificate "+string(c.ID), err)
+	explained := awserr.Explain("importing certificate "+string(c.ID), err)
 	refused := func(class error) bool { return errors.Is(explained, class) }
 	switch {
 	case refused(providers.ErrRejected), refused(providers.ErrDenied), refused(providers.ErrThrottled):
@@ -307,7 +308,7 @@ func (cs *certificates) replace(ctx context.Context, seen *lb.Observed, s plan.R
 	}
 	in.CertificateArn = aws.String(old.Handle)
 	if _, err := cs.acm.ImportCertificate(ctx, in, exceptQuotas); err != nil {
-		return explained("importing certificate "+string(s.New.ID)+" in the place of "+old.Handle, err)
+		return awserr.Explain("importing certificate "+string(s.New.ID)+" in the place of "+old.Handle, err)
 	}
 	return cs.writeTags(ctx, old.Handle, old.Digest, certificateTags(known, s.New))
 }
@@ -356,7 +357,7 @@ func (cs *certificates) addTags(ctx context.Context, arn string, tags map[string
 	_, err := cs.acm.AddTagsToCertificate(ctx, &acm.AddTagsToCertificateInput{
 		CertificateArn: aws.String(arn), Tags: acmTags(tags),
 	})
-	return explained("tagging "+arn, err)
+	return awserr.Explain("tagging "+arn, err)
 }
 
 // readTags reads the tags of a certificate.
@@ -376,7 +377,7 @@ func (cs *certificates) readTags(ctx context.Context, arn string) (map[string]st
 func (cs *certificates) removeTags(ctx context.Context, arn string, after map[string]string) error {
 	before, err := cs.readTags(ctx, arn)
 	if err != nil {
-		return explained("reading the tags of "+arn, err)
+		return awserr.Explain("reading the tags of "+arn, err)
 	}
 	var gone []acmtypes.Tag
 	for _, name := range surplus(before, after) {
@@ -389,7 +390,7 @@ func (cs *certificates) removeTags(ctx context.Context, arn string, after map[st
 	_, err = cs.acm.RemoveTagsFromCertificate(ctx, &acm.RemoveTagsFromCertificateInput{
 		CertificateArn: aws.String(arn), Tags: gone,
 	})
-	return explained("removing tags of "+arn, err)
+	return awserr.Explain("removing tags of "+arn, err)
 }
 
 // importInput returns a certificate in the form of the SDK, and our tags of it. AWS refuses one
@@ -452,11 +453,11 @@ func (cs *certificates) delete(ctx context.Context, seen *lb.Observed, id lb.Cer
 		_, err := cs.acm.DeleteCertificate(ctx, &acm.DeleteCertificateInput{CertificateArn: aws.String(c.Handle)})
 		return err
 	})
-	if err == nil || is(err, "ResourceNotFound") {
+	if err == nil || awserr.Is(err, "ResourceNotFound") {
 		cs.imported.endImport(seen.Key, id)
 		cs.imported.remove(c.Handle)
 		cs.labels.remove(c.Handle)
 		return nil
 	}
-	return explained("deleting certificate "+c.Handle, err)
+	return awserr.Explain("deleting certificate "+c.Handle, err)
 }

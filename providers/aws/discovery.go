@@ -15,6 +15,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
@@ -119,7 +120,7 @@ func (cs *certificates) list(ctx context.Context) ([]acmtypes.CertificateSummary
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, explained("listing certificates", err)
+			return nil, awserr.Explain("listing certificates", err)
 		}
 		all = append(all, page.CertificateSummaryList...)
 	}
@@ -146,15 +147,15 @@ func (cs *certificates) readHosts(ctx context.Context, all []held) error {
 		if c := &all[i]; len(c.hosts) == 0 {
 			reads.Go(providers.Safely(ctx, func() error {
 				out, err := cs.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(c.arn)})
-				if is(err, "ResourceNotFound") {
+				if awserr.Is(err, "ResourceNotFound") {
 					return nil // deleted a moment ago
 				}
 				if err != nil {
-					return explained("reading certificate "+c.arn, err)
+					return awserr.Explain("reading certificate "+c.arn, err)
 				}
 				d := out.Certificate
 				if d == nil {
-					return unsaid("DescribeCertificate", "certificate "+c.arn)
+					return awserr.Missing("DescribeCertificate", "certificate "+c.arn)
 				}
 				c.hosts, c.from, c.to, c.inUse = lower(d.SubjectAlternativeNames), aws.ToTime(d.NotBefore), aws.ToTime(d.NotAfter), len(d.InUseBy) > 0
 				return nil

@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
@@ -77,13 +78,13 @@ func (cs *certificates) describe(ctx context.Context, id lb.CertificateID) (desc
 	out, err := cs.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(string(id))})
 	d := description{at: now}
 	switch {
-	case is(err, "AccessDenied") && before.there:
+	case awserr.Is(err, "AccessDenied") && before.there:
 		d.there, d.names = true, before.names
-	case is(err, "ResourceNotFound", "InvalidArn", "Validation", "ValidationError", "AccessDenied"):
+	case awserr.Is(err, "ResourceNotFound", "InvalidArn", "Validation", "ValidationError", "AccessDenied"):
 	case err != nil:
-		return d, explained("reading certificate "+string(id), err)
+		return d, awserr.Explain("reading certificate "+string(id), err)
 	case out.Certificate == nil:
-		return d, unsaid("DescribeCertificate", "certificate "+string(id))
+		return d, awserr.Missing("DescribeCertificate", "certificate "+string(id))
 	default:
 		if out.Certificate.Type == acmtypes.CertificateTypeAmazonIssued {
 			cs.imported.addForeign(string(id))

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file keeps which certificates are ours though the index of tags does not list them yet:
@@ -219,9 +220,9 @@ func (cs *certificates) ownedAmong(ctx context.Context, key lb.Key, arns []strin
 	for _, arn := range arns {
 		tags, err := cs.readTags(ctx, arn)
 		switch {
-		case is(err, "ResourceNotFound", "AccessDenied"):
+		case awserr.Is(err, "ResourceNotFound", "AccessDenied"):
 		case err != nil:
-			return nil, explained("reading the tags of "+arn, err)
+			return nil, awserr.Explain("reading the tags of "+arn, err)
 		case cs.owns(key, tags):
 			out[arn] = tags
 		}
