@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
@@ -43,14 +44,14 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	case plan.DeleteFirewall:
 		return plan.Result{}, p.firewalls.delete(ctx, seen)
 	case plan.ImportCertificate:
-		arn, err := p.importCertificate(ctx, seen, s.Certificate)
+		arn, err := p.certificates.importNew(ctx, seen, s.Certificate)
 		return plan.Result{Handle: arn}, err
 	case plan.ReplaceCertificate:
-		return plan.Result{}, p.replaceCertificate(ctx, seen, s)
+		return plan.Result{}, p.certificates.replace(ctx, seen, s)
 	case plan.ModifyCertificate:
-		return plan.Result{}, p.modifyCertificate(ctx, seen, s.Certificate)
+		return plan.Result{}, p.certificates.modify(ctx, seen, s.Certificate)
 	case plan.DeleteCertificate:
-		return plan.Result{}, p.deleteCertificate(ctx, seen, s.Certificate)
+		return plan.Result{}, p.certificates.delete(ctx, seen, s.Certificate)
 	case plan.CreateTargetGroup:
 		return p.targetGroups.create(ctx, seen, s.Group)
 	case plan.ModifyTargetGroup:
@@ -123,7 +124,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	err = p.role.explain(young, err)
 	made := &balancer{}
 	switch {
-	case is(err, "DuplicateLoadBalancerName"): // made before, and changed since
+	case awserr.Is(err, "DuplicateLoadBalancerName"): // made before, and changed since
 		if made, err = p.balancers.own(ctx, want.Key); err != nil {
 			return plan.Result{}, err
 		}
@@ -134,8 +135,8 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 		return plan.Result{}, p.limits.explained("creating load balancer "+name, err)
 	default:
 		var there *elb.LoadBalancer
-		if there, err = only(out.LoadBalancers, "CreateLoadBalancer", "a load balancer"); err == nil {
-			_, err = said(there.LoadBalancerArn, "CreateLoadBalancer", "an ARN")
+		if there, err = awserr.Only(out.LoadBalancers, "CreateLoadBalancer", "a load balancer"); err == nil {
+			_, err = awserr.Required(there.LoadBalancerArn, "CreateLoadBalancer", "an ARN")
 		}
 		if err != nil {
 			return plan.Result{}, err
@@ -162,7 +163,7 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 	}
 	if seen.Protected == lb.ByClass { // which does not any more
 		if err := p.balancerAttributes().write(ctx, seen.Handle, []attribute{{Key: aws.String(deletionProtection), Value: aws.String("false")}}); err != nil {
-			return explained("letting load balancer "+seen.Handle+" be deleted", err)
+			return awserr.Explain("letting load balancer "+seen.Handle+" be deleted", err)
 		}
 	}
 	if seen.Protection.Shield == lb.ShieldOn { // which outlives what it protects
@@ -171,13 +172,13 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 		}
 	}
 	_, err := p.elb.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(seen.Handle)})
-	if is(err, "OperationNotPermitted") { // somebody protects it, most likely: whoever observes it next looks
+	if awserr.Is(err, "OperationNotPermitted") { // somebody protects it, most likely: whoever observes it next looks
 		p.balancers.refuseDeletion(seen.Handle)
 	}
 	if err == nil {
 		p.forgetDeleted(seen.Key, seen.Handle)
 	}
-	return explained("deleting load balancer "+seen.Handle, err)
+	return awserr.Explain("deleting load balancer "+seen.Handle, err)
 }
 
 // forgetDeleted forgets a load balancer that was deleted.
@@ -229,19 +230,19 @@ func (p *Provider) makeListener(ctx context.Context, seen *lb.Observed, in *elba
 	port := aws.ToInt32(in.Port)
 	out, err := p.elb.CreateListener(ctx, in)
 	if err == nil {
-		made, err := only(out.Listeners, "CreateListener", "a listener")
+		made, err := awserr.Only(out.Listeners, "CreateListener", "a listener")
 		if err != nil {
 			return "", nil, err
 		}
-		arn, err := said(made.ListenerArn, "CreateListener", "an ARN")
+		arn, err := awserr.Required(made.ListenerArn, "CreateListener", "an ARN")
 		if err != nil {
 			return "", nil, err
 		}
 		p.fresh.Set(arn, retry.NewGate(0, listenerPause, listenerPause))
 		return arn, tags, nil
 	}
-	if !is(err, "DuplicateListener") {
-		return "", nil, explained(fmt.Sprintf("creating listener %d", port), err)
+	if !awserr.Is(err, "DuplicateListener") {
+		return "", nil, awserr.Explain(fmt.Sprintf("creating listener %d", port), err)
 	}
 	arn, err := p.listenerOn(ctx, seen, port)
 	if err != nil {
@@ -251,7 +252,7 @@ func (p *Provider) makeListener(ctx context.Context, seen *lb.Observed, in *elba
 		ListenerArn: aws.String(arn), Protocol: in.Protocol, DefaultActions: in.DefaultActions,
 		Certificates: in.Certificates, SslPolicy: policyFor("", in.Protocol, in.SslPolicy), MutualAuthentication: in.MutualAuthentication,
 	}); err != nil {
-		return "", nil, explained(fmt.Sprintf("changing listener %d, which was made before", port), err)
+		return "", nil, awserr.Explain(fmt.Sprintf("changing listener %d, which was made before", port), err)
 	}
 	found, err := p.tagsOf(ctx, []string{arn})
 	return arn, found[arn], err
@@ -314,7 +315,7 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 		}
 	}
 	if _, err := p.elb.ModifyListener(ctx, in); err != nil {
-		return lost(explained(fmt.Sprintf("changing listener %d", want.Port), err))
+		return lost(awserr.Explain(fmt.Sprintf("changing listener %d", want.Port), err))
 	}
 	if former != "" && !stays {
 		if err := p.detachCertificate(ctx, seen, want.Port, former); err != nil {
@@ -345,8 +346,8 @@ func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port i
 	}
 	return p.releases.deleteListener(ctx, l.Handle, func() error {
 		_, err := p.elb.DeleteListener(ctx, &elbapi.DeleteListenerInput{ListenerArn: aws.String(l.Handle)})
-		if err != nil && !is(err, "ListenerNotFound") {
-			return explained(fmt.Sprintf("deleting listener %d", port), err)
+		if err != nil && !awserr.Is(err, "ListenerNotFound") {
+			return awserr.Explain(fmt.Sprintf("deleting listener %d", port), err)
 		}
 		return p.firewalls.changePort(ctx, seen, port, nil)
 	})
@@ -368,7 +369,7 @@ func (p *Provider) addCertificate(ctx context.Context, seen *lb.Observed, listen
 	_, err = p.elb.AddListenerCertificates(ctx, &elbapi.AddListenerCertificatesInput{
 		ListenerArn: aws.String(listener), Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
 	})
-	return explained("attaching certificate "+string(id), err)
+	return awserr.Explain("attaching certificate "+string(id), err)
 }
 
 func (p *Provider) detachCertificate(ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID) error {
@@ -383,8 +384,8 @@ func (p *Provider) detachCertificate(ctx context.Context, seen *lb.Observed, por
 	_, err = p.elb.RemoveListenerCertificates(ctx, &elbapi.RemoveListenerCertificatesInput{
 		ListenerArn: aws.String(l.Handle), Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
 	})
-	if is(err, "CertificateNotFound") {
+	if awserr.Is(err, "CertificateNotFound") {
 		return nil
 	}
-	return explained("detaching certificate "+string(id), err)
+	return awserr.Explain("detaching certificate "+string(id), err)
 }

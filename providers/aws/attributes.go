@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file writes attributes and reads them back. Load balancers, listeners and target groups have
@@ -123,7 +124,7 @@ func (r resources) writeAttributes(ctx context.Context, of attributes, arn strin
 	}
 	for part := range slices.Chunk(some, attributeBatch) {
 		if err := of.write(ctx, arn, part); err != nil {
-			return explained("setting the attributes of "+arn, err)
+			return awserr.Explain("setting the attributes of "+arn, err)
 		}
 	}
 	return r.retag(ctx, arn, before, after)
@@ -180,5 +181,5 @@ func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map
 			}
 		}
 	}
-	return explained("reading the attributes of "+strings.Join(unread, ", "), first)
+	return awserr.Explain("reading the attributes of "+strings.Join(unread, ", "), first)
 }

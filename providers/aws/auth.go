@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file has users sign in, in AWS's words, and keeps the secrets that AWS takes and does not
@@ -105,7 +106,7 @@ func (p *Provider) writeSecrets(ctx context.Context, seen *lb.Observed, l *lb.Ob
 			return err
 		}
 		if _, err := p.elb.ModifyRule(ctx, &elbapi.ModifyRuleInput{RuleArn: aws.String(r.Handle), Actions: actions}); err != nil {
-			return explained(fmt.Sprintf("changing the client secret of rule %d/%d", l.Port, r.Priority), err)
+			return awserr.Explain(fmt.Sprintf("changing the client secret of rule %d/%d", l.Port, r.Priority), err)
 		}
 	}
 	return nil

@@ -62,12 +62,7 @@ type Provider struct {
 	waf     *wafv2.Client
 	shields *shield.Client
 
-	recent *recent
-	own    ownCertificates
-	labels labels            // of certificates, that were changed
-	held   reading[[]held]   // the certificates that the account holds
-	asked  namedCertificates // those that Ingresses name
-
+	recent     *recent
 	limits     accountLimits
 	conditions conditionSupport
 	role       linkedRole // of Elastic Load Balancing
@@ -78,6 +73,7 @@ type Provider struct {
 	nodes          nodes
 	firewalls      firewalls
 	targetGroups   targetGroups
+	certificates   certificates
 
 	webACLs     webACLs
 	protections shieldProtections
@@ -105,10 +101,6 @@ func New(o Options) *Provider {
 		limits:     accountLimits{elb: own.elb, oldest: time.Now()},
 		conditions: conditionSupport{resources: own},
 		releases:   releases{settle: cmp.Or(o.Settle, lb.ALB().Settle)},
-
-		own: ownCertificates{
-			known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, asked: map[string]time.Time{},
-		},
 	}
 	p.subnets = subnets{ec2: p.ec2, vpc: p.vpc, region: p.region, misplaced: map[netip.Prefix]bool{}}
 	p.securityGroups = securityGroups{owner: own.owner, ec2: p.ec2, vpc: p.vpc, recent: made}
@@ -128,6 +120,10 @@ func New(o Options) *Provider {
 	p.balancers = balancers{
 		resources: own, subnets: &p.subnets, security: &p.securityGroups,
 		places: map[lb.Key]place{}, sightings: map[lb.Key]sighting{}, undeletable: map[string]bool{},
+	}
+	p.certificates = certificates{resources: own, acm: p.acm, recent: made, releases: &p.releases}
+	p.certificates.imported = ownCertificates{
+		known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, unanswered: map[string]time.Time{},
 	}
 	p.webACLs = webACLs{resources: own, waf: p.waf, releases: &p.releases}
 	p.protections = shieldProtections{resources: own, shields: p.shields}
@@ -163,10 +159,10 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		}
 		facts.Stale = append(facts.Stale, err.Error())
 	}
-	if err := p.discovered(ctx, q.CertificateHosts, &facts); err != nil {
+	if err := p.certificates.discover(ctx, q.CertificateHosts, &facts); err != nil {
 		return lb.Facts{}, err
 	}
-	if err := p.describe(ctx, q.NamedCertificates, &facts); err != nil {
+	if err := p.certificates.lookUpNames(ctx, q.NamedCertificates, &facts); err != nil {
 		return lb.Facts{}, err
 	}
 	var err error

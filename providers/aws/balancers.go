@@ -17,12 +17,13 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file keeps what is known of load balancers, by key: what a moment ago was found under it, and
-// in which subnets and security groups the load balancer is placed. These are chosen once, and again
-// after a deep observation.
+// This file keeps what is known of load balancers, by key: what a moment ago was found under it,
+// and in which subnets and security groups the load balancer is placed. These are chosen once, and
+// again after a deep observation.
 
 // balancers keeps what is known of load balancers.
 type balancers struct {
@@ -142,9 +143,9 @@ func (bs *balancers) findByKey(ctx context.Context, key lb.Key) (there *elb.Load
 	return there, taken != "", err
 }
 
-// readByKey reads the load balancer of a key, or nil, and says in words which other load balancer has
-// its name; "" for none. A name with our hash is hardly ever taken by others, and an observation
-// reads the tags anyway, so they are read here only for names that Ingresses ask for.
+// readByKey reads the load balancer of a key, or nil, and says in words which other load balancer
+// has its name; "" for none. A name with our hash is hardly ever taken by others, and an
+// observation reads the tags anyway, so they are read here only for names that Ingresses ask for.
 func (bs *balancers) readByKey(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, taken string, err error) {
 	name := bs.loadBalancerName(key)
 	there, err = bs.readByName(ctx, name)
@@ -167,13 +168,13 @@ func (bs *balancers) readByKey(ctx context.Context, key lb.Key) (there *elb.Load
 // readByName reads the load balancer with a name, or nil.
 func (bs *balancers) readByName(ctx context.Context, name string) (*elb.LoadBalancer, error) {
 	out, err := bs.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{Names: []string{name}})
-	if is(err, "LoadBalancerNotFound") {
+	if awserr.Is(err, "LoadBalancerNotFound") {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explained("reading load balancer "+name, err)
+		return nil, awserr.Explain("reading load balancer "+name, err)
 	}
-	return only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
+	return awserr.Only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
 }
 
 // own reads the load balancer of a key, of which it is known that it exists.
@@ -214,9 +215,9 @@ func (bs *balancers) awaitActive(ctx context.Context, seen *lb.Observed) (bool, 
 	}
 	out, err := bs.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{LoadBalancerArns: []string{seen.Handle}})
 	if err != nil {
-		return false, explained("reading load balancer "+seen.Handle, err)
+		return false, awserr.Explain("reading load balancer "+seen.Handle, err)
 	}
-	there, err := only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+seen.Handle)
+	there, err := awserr.Only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+seen.Handle)
 	if err != nil {
 		return false, err
 	}
@@ -233,8 +234,8 @@ func active(b *elb.LoadBalancer) bool {
 	return b.State != nil && b.State.Code == elb.LoadBalancerStateEnumActive
 }
 
-// addressOf returns the host name of a load balancer, in lower case as Kubernetes requires: AWS keeps
-// the case of the name.
+// addressOf returns the host name of a load balancer, in lower case as Kubernetes requires: AWS
+// keeps the case of the name.
 func addressOf(b *elb.LoadBalancer) lb.Address {
 	return lb.Address{Hostname: strings.ToLower(aws.ToString(b.DNSName))}
 }
@@ -242,8 +243,8 @@ func addressOf(b *elb.LoadBalancer) lb.Address {
 // deletionProtection is the attribute that keeps a load balancer from being deleted.
 const deletionProtection = "deletion_protection.enabled"
 
-// observeProtection reads whether a load balancer has deletion protection, where its class ever asked
-// for it, or AWS refused to delete the load balancer.
+// observeProtection reads whether a load balancer has deletion protection, where its class ever
+// asked for it, or AWS refused to delete the load balancer.
 func (bs *balancers) observeProtection(ctx context.Context, l *look, _ map[string]map[string]string) error {
 	if l.balancer == nil {
 		return nil
@@ -262,7 +263,7 @@ func (bs *balancers) observeProtection(ctx context.Context, l *look, _ map[strin
 		if ours {
 			l.protected = lb.ByClass
 		}
-		return explained("reading the attributes of "+arn, err)
+		return awserr.Explain("reading the attributes of "+arn, err)
 	}
 	set := slices.ContainsFunc(all, func(a attribute) bool {
 		return aws.ToString(a.Key) == deletionProtection && aws.ToString(a.Value) == "true"

@@ -21,14 +21,28 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
-// This file keeps the certificates that Secrets brought, in AWS Certificate Manager.
+// This file keeps the certificates of Secrets in AWS Certificate Manager.
 
-// readCertificates finds out about those of a load balancer.
-func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[string]map[string]string) error {
-	known, err := p.certificatesUnder(ctx, l, strewn)
+// certificates keeps what is known of certificates: of imported ones, and of those of the account.
+type certificates struct {
+	resources
+	acm      *acm.Client
+	recent   *recent
+	releases *releases
+
+	imported ownCertificates
+	labels   labels            // of imported certificates
+	account  reading[[]held]   // certificates of the account that were not imported
+	named    namedCertificates // certificates that Ingresses name by ARN
+}
+
+// observe reads the imported certificates of a load balancer.
+func (cs *certificates) observe(ctx context.Context, l *look, strewn map[string]map[string]string) error {
+	known, err := cs.ofLoadBalancer(ctx, l, strewn)
 	if err != nil {
 		return err
 	}
@@ -38,7 +52,7 @@ func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[str
 	reads.SetLimit(atOnce)
 	for i, arn := range arns {
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			found[i], err = p.observeCertificate(ctx, l, arn, known[arn])
+			found[i], err = cs.observeOne(ctx, l, arn, known[arn])
 			return err
 		}))
 	}
@@ -51,7 +65,7 @@ func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[str
 			continue
 		}
 		if named[c.ID] {
-			c.ID = lb.CertificateID(c.Handle) // imported twice: nobody wants it under this name, so that it goes
+			c.ID = lb.CertificateID(c.Handle) // imported twice: under this ID it is not wanted, and is deleted
 		}
 		named[c.ID] = true
 		l.imported[c.Handle] = *c
@@ -59,34 +73,36 @@ func (p *Provider) readCertificates(ctx context.Context, l *look, strewn map[str
 	return nil
 }
 
-// observeCertificate is one that is tagged as ours, or nil where it is gone. It is what its label
-// says, as long as a listener serves it or it was imported a moment ago. Another one may be gone
-// since its tags were looked at, and is read, as is one whose label does not say all, and one that
-// is looked at deeply, whose tags are read as well. One that is not what its label says, or has
-// none, is known by its ARN, which nobody wants, until it is imported once more.
-func (p *Provider) observeCertificate(ctx context.Context, l *look, arn string, tags map[string]string) (*lb.ObservedCertificate, error) {
-	if l.deep || p.labels.outdated(arn, tags[tagLabel]) {
+// observeOne returns a certificate that is tagged as ours, or nil where it is gone. Its label
+// describes it as long as a listener serves it, or it was imported a moment ago. Another
+// certificate may have been deleted since its tags were read, so it is read, and so is one whose
+// label is short; with a deep look, its tags are read as well. A certificate that differs from its
+// label, or has none, gets its ARN for an ID: under that ID it is not wanted, and is imported once
+// more.
+func (cs *certificates) observeOne(ctx context.Context, l *look, arn string, tags map[string]string) (*lb.ObservedCertificate, error) {
+	if l.deep || cs.labels.outdated(arn, tags[tagLabel]) {
 		var err error
-		if tags, err = p.tagsOfCertificate(ctx, arn); is(err, "ResourceNotFound") {
+		if tags, err = cs.readTags(ctx, arn); awserr.Is(err, "ResourceNotFound") {
 			return nil, nil // deleted a moment ago
 		} else if err != nil {
-			return nil, explained("reading the tags of "+arn, err)
+			return nil, awserr.Explain("reading the tags of "+arn, err)
 		} else if !l.owns(tags) {
-			p.own.forget(arn)
-			return nil, nil // given to others meanwhile
+			cs.imported.remove(arn)
+			return nil, nil // it has tags of others by now
 		}
 	}
-	p.labels.learn(arn, tags[tagLabel])
+	cs.labels.set(arn, tags[tagLabel])
 	c := lb.Certificate{ID: lb.CertificateID(tags[tagCertificate]), Digest: lb.Digest(tags[tagDigest])}
 	if l.deep && c.Digest != "" {
 		c.Digest = lb.CertificateSettings{Tags: writtenTags(tags)}.Digest()
 	}
 	var whole bool
-	if c.Kind, c.Hosts, whole = readLabel(tags[tagLabel]); !whole || l.deep || !l.serves(arn) && !p.recent.knows(":certificate/", arn) {
-		leaf, err := p.readCertificate(ctx, arn)
+	c.Kind, c.Hosts, whole = readLabel(tags[tagLabel])
+	if !whole || l.deep || !l.serves(arn) && !cs.recent.knows(":certificate/", arn) {
+		leaf, err := cs.readLeaf(ctx, arn)
 		if leaf == nil {
 			if err == nil {
-				p.own.forget(arn)
+				cs.imported.remove(arn)
 			}
 			return nil, err
 		}
@@ -101,14 +117,14 @@ func (p *Provider) observeCertificate(ctx context.Context, l *look, arn string, 
 	return &lb.ObservedCertificate{Handle: arn, Certificate: c}, nil
 }
 
-// readCertificate reads one that was imported; nil where it is gone.
-func (p *Provider) readCertificate(ctx context.Context, arn string) (*x509.Certificate, error) {
-	out, err := p.acm.GetCertificate(ctx, &acm.GetCertificateInput{CertificateArn: aws.String(arn)})
-	if is(err, "ResourceNotFound") {
+// readLeaf reads a certificate that was imported; nil where it is gone.
+func (cs *certificates) readLeaf(ctx context.Context, arn string) (*x509.Certificate, error) {
+	out, err := cs.acm.GetCertificate(ctx, &acm.GetCertificateInput{CertificateArn: aws.String(arn)})
+	if awserr.Is(err, "ResourceNotFound") {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explained("reading certificate "+arn, err)
+		return nil, awserr.Explain("reading certificate "+arn, err)
 	}
 	leaf, err := parseLeaf([]byte(aws.ToString(out.Certificate)))
 	if err != nil {
@@ -117,7 +133,7 @@ func (p *Provider) readCertificate(ctx context.Context, arn string) (*x509.Certi
 	return leaf, nil
 }
 
-// certificateARN is what AWS calls a certificate.
+// certificateARN returns the ARN of a certificate.
 func certificateARN(seen *lb.Observed, id lb.CertificateID) (string, error) {
 	if c := seen.Certificate(id); c != nil {
 		return c.Handle, nil
@@ -128,82 +144,84 @@ func certificateARN(seen *lb.Observed, id lb.CertificateID) (string, error) {
 	return "", fmt.Errorf("certificate %s is not there", id)
 }
 
-// importCertificate gives AWS a certificate with its key. AWS would import it as often as it is
-// asked to, and lets an account do so 5,000 times a year, a new one less often
+// importNew imports a certificate with its key. AWS imports the same certificate as often as it is
+// called, and allows an account 5,000 imports a year, a new account fewer
 // (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html). So a certificate that this
-// process had imported is not imported again. After an import without an answer the certificate is
-// looked for first.
-func (p *Provider) importCertificate(ctx context.Context, seen *lb.Observed, c lb.Certificate) (string, error) {
+// process has imported is not imported again. After an import without an answer, the certificate is
+// searched first.
+func (cs *certificates) importNew(ctx context.Context, seen *lb.Observed, c lb.Certificate) (string, error) {
 	if there := seen.Certificate(c.ID); there != nil {
 		return there.Handle, nil
 	}
-	in, known, err := p.toImport(seen.Key, c)
+	in, known, err := cs.importInput(seen.Key, c)
 	if err != nil {
 		return "", err
 	}
-	if arn, err := p.importedBefore(ctx, seen, known, c); arn != "" || err != nil {
+	if arn, err := cs.importedBefore(ctx, seen, known, c); arn != "" || err != nil {
 		return arn, err
 	}
 	tags := certificateTags(known, c)
 	in.Tags = acmTags(tags)
-	p.own.ask(seen.Key, c.ID)
-	out, err := p.acm.ImportCertificate(ctx, in, onlyRefused)
+	cs.imported.beginImport(seen.Key, c.ID)
+	out, err := cs.acm.ImportCertificate(ctx, in, onlyRefused)
 	if err == nil {
-		arn, err := said(out.CertificateArn, "ImportCertificate", "an ARN")
+		arn, err := awserr.Required(out.CertificateArn, "ImportCertificate", "an ARN")
 		if err != nil {
-			return "", err // it is looked for with the next try, as after no answer
+			return "", err // the next try searches it, as after no answer
 		}
-		p.own.answer(seen.Key, c.ID)
-		p.own.learn(seen.Key, arn, tags)
-		p.labels.learn(arn, known[tagLabel])
+		cs.imported.endImport(seen.Key, c.ID)
+		cs.imported.set(seen.Key, arn, tags)
+		cs.labels.set(arn, known[tagLabel])
 		return arn, nil
 	}
-	explained := explained("importing certificate "+string(c.ID), err)
+	explained := awserr.Explain("importing certificate "+string(c.ID), err)
+	refused := func(class error) bool { return errors.Is(explained, class) }
 	switch {
-	case errors.Is(explained, providers.ErrRejected), errors.Is(explained, providers.ErrDenied), errors.Is(explained, providers.ErrThrottled):
-		p.own.answer(seen.Key, c.ID) // AWS did not import it
+	case refused(providers.ErrRejected), refused(providers.ErrDenied), refused(providers.ErrThrottled):
+		cs.imported.endImport(seen.Key, c.ID) // AWS did not import it
 	case errorcode.Of(err) == "":
-		if arn, unknown := p.importedBefore(ctx, seen, known, c); unknown == nil && arn != "" {
+		if arn, unknown := cs.importedBefore(ctx, seen, known, c); unknown == nil && arn != "" {
 			return arn, nil
 		}
 	}
 	return "", explained
 }
 
-// importedBefore is the ARN of a certificate that this process had imported, or asked for without
-// an answer, or "". It is given the tags that it is to have by now.
-func (p *Provider) importedBefore(ctx context.Context, seen *lb.Observed, known map[string]string, c lb.Certificate) (string, error) {
+// importedBefore returns the ARN of a certificate that this process has imported, with or without
+// an answer, or "". It adds the tags that the certificate is to have by now.
+func (cs *certificates) importedBefore(ctx context.Context, seen *lb.Observed, known map[string]string, c lb.Certificate) (string, error) {
 	key, besides := seen.Key, map[string]bool{}
 	for _, other := range seen.Certificates {
 		besides[other.Handle] = true
 	}
-	found, err := p.confirmed(ctx, key, besides)
+	found, err := cs.confirmed(ctx, key, besides)
 	if err != nil {
 		return "", err
 	}
-	maps.DeleteFunc(found, func(arn string, _ map[string]string) bool { return besides[arn] }) // these are known by other IDs
+	// Those that are observed have other IDs.
+	maps.DeleteFunc(found, func(arn string, _ map[string]string) bool { return besides[arn] })
 	arn := named(found, c.ID)
-	if arn == "" && p.own.unanswered(key, c.ID) {
-		if found, err = p.search(ctx, key, known, c); err != nil {
+	if arn == "" && cs.imported.importing(key, c.ID) {
+		if found, err = cs.search(ctx, key, known, c); err != nil {
 			return "", err
 		}
 		if arn = named(found, c.ID); arn != "" {
-			p.own.learn(key, arn, found[arn])
+			cs.imported.set(key, arn, found[arn])
 		}
 	}
 	if arn == "" {
 		return "", nil
 	}
-	p.own.answer(key, c.ID)
-	p.labels.learn(arn, known[tagLabel])
+	cs.imported.endImport(key, c.ID)
+	cs.labels.set(arn, known[tagLabel])
 	before := lb.Digest(found[arn][tagDigest])
 	if before == c.Digest {
 		return arn, nil
 	}
-	return arn, p.retagCertificate(ctx, arn, before, certificateTags(known, c))
+	return arn, cs.writeTags(ctx, arn, before, certificateTags(known, c))
 }
 
-// named is the first of some certificates that has an ID, or "".
+// named returns the first of some certificates that has an ID, or "".
 func named(tags map[string]map[string]string, id lb.CertificateID) string {
 	for _, arn := range sorted(tags) {
 		if tags[arn][tagCertificate] == string(id) {
@@ -213,15 +231,17 @@ func named(tags map[string]map[string]string, id lb.CertificateID) string {
 	return ""
 }
 
-// search looks for a certificate that AWS may have imported: in the index of tags, and then among
-// all certificates of the account, for the index may be behind. The tags of each certificate itself
-// decide.
-func (p *Provider) search(ctx context.Context, key lb.Key, known map[string]string, c lb.Certificate) (map[string]map[string]string, error) {
-	listed, err := p.find(ctx, known, "acm:certificate")
+// search searches a certificate that AWS may have imported: in the index of tags, and then among
+// all certificates of the account, because the index may be out of date. The tags of each
+// certificate itself decide.
+func (cs *certificates) search(ctx context.Context, key lb.Key, known map[string]string, c lb.Certificate) (
+	map[string]map[string]string, error,
+) {
+	listed, err := cs.find(ctx, known, "acm:certificate")
 	if err != nil {
 		return nil, err
 	}
-	found, err := p.oursAmong(ctx, key, sorted(listed))
+	found, err := cs.ownedAmong(ctx, key, sorted(listed))
 	if err != nil || named(found, c.ID) != "" {
 		return found, err
 	}
@@ -229,22 +249,23 @@ func (p *Provider) search(ctx context.Context, key lb.Key, known map[string]stri
 	if err != nil {
 		return nil, err
 	}
-	all, err := p.listCertificates(ctx)
+	all, err := cs.list(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var alike []string
 	for _, s := range all {
-		if s.Type == acmtypes.CertificateTypeImported && aws.ToTime(s.NotAfter).Equal(leaf.NotAfter) && aws.ToTime(s.NotBefore).Equal(leaf.NotBefore) {
+		sameTime := aws.ToTime(s.NotAfter).Equal(leaf.NotAfter) && aws.ToTime(s.NotBefore).Equal(leaf.NotBefore)
+		if s.Type == acmtypes.CertificateTypeImported && sameTime {
 			alike = append(alike, aws.ToString(s.CertificateArn))
 		}
 	}
-	return p.oursAmong(ctx, key, alike)
+	return cs.ownedAmong(ctx, key, alike)
 }
 
-// onlyRefused has the SDK make a call again where AWS refused it for its rate, and not where the
-// answer was lost: AWS imports a certificate as often as it is asked to. What the SDK takes for a
-// rate, too, is a quota here.
+// onlyRefused has the SDK repeat a call that AWS throttled, and not one whose answer was lost: AWS
+// imports a certificate as often as it is called. LimitExceededException counts as throttling in
+// the SDK, and is a quota here.
 func onlyRefused(o *acm.Options) {
 	rates := maps.Clone(retry.DefaultThrottleErrorCodes)
 	delete(rates, "LimitExceededException")
@@ -253,8 +274,8 @@ func onlyRefused(o *acm.Options) {
 	})
 }
 
-// exceptQuotas has the SDK make a call again as ever, but for a quota that is used up, which the
-// SDK takes for a rate.
+// exceptQuotas has the SDK repeat calls by its defaults, except where a quota is used up, which the
+// SDK takes for throttling.
 func exceptQuotas(o *acm.Options) {
 	quota := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
 		if errorcode.Of(err) == "LimitExceeded" {
@@ -267,10 +288,9 @@ func exceptQuotas(o *acm.Options) {
 	})
 }
 
-// replaceCertificate imports a certificate in the place of another one, which keeps its ARN and
-// with it everything that serves it. AWS takes no tags then, so these follow, and the label is
-// short in between.
-func (p *Provider) replaceCertificate(ctx context.Context, seen *lb.Observed, s plan.ReplaceCertificate) error {
+// replace imports a certificate in place of another one: the ARN stays, and with it the listeners
+// that serve it. That call takes no tags, so they follow, and the label is short in between.
+func (cs *certificates) replace(ctx context.Context, seen *lb.Observed, s plan.ReplaceCertificate) error {
 	old := seen.Certificate(s.Old)
 	if old == nil {
 		if seen.Certificate(s.New.ID) != nil {
@@ -278,32 +298,31 @@ func (p *Provider) replaceCertificate(ctx context.Context, seen *lb.Observed, s 
 		}
 		return fmt.Errorf("certificate %s is not there", s.Old)
 	}
-	in, known, err := p.toImport(seen.Key, s.New)
+	in, known, err := cs.importInput(seen.Key, s.New)
 	if err != nil {
 		return err
 	}
-	label := shortened(p.labels.of(old.Handle), known[tagLabel])
-	if err := p.label(ctx, old.Handle, p.owned(seen.Key, map[string]string{tagLabel: label})); err != nil {
+	label := shortened(cs.labels.of(old.Handle), known[tagLabel])
+	if err := cs.addTags(ctx, old.Handle, cs.owned(seen.Key, map[string]string{tagLabel: label})); err != nil {
 		return err
 	}
 	in.CertificateArn = aws.String(old.Handle)
-	if _, err := p.acm.ImportCertificate(ctx, in, exceptQuotas); err != nil {
-		return explained("importing certificate "+string(s.New.ID)+" in the place of "+old.Handle, err)
+	if _, err := cs.acm.ImportCertificate(ctx, in, exceptQuotas); err != nil {
+		return awserr.Explain("importing certificate "+string(s.New.ID)+" in the place of "+old.Handle, err)
 	}
-	return p.retagCertificate(ctx, old.Handle, old.Digest, certificateTags(known, s.New))
+	return cs.writeTags(ctx, old.Handle, old.Digest, certificateTags(known, s.New))
 }
 
-// modifyCertificate changes the tags of a certificate.
-func (p *Provider) modifyCertificate(ctx context.Context, seen *lb.Observed, c lb.Certificate) error {
+// modify changes the tags of a certificate.
+func (cs *certificates) modify(ctx context.Context, seen *lb.Observed, c lb.Certificate) error {
 	there := seen.Certificate(c.ID)
 	if there == nil {
 		return fmt.Errorf("certificate %s is not there", c.ID)
 	}
-	return p.retagCertificate(ctx, there.Handle, there.Digest, certificateTags(p.owned(seen.Key, nil), c))
+	return cs.writeTags(ctx, there.Handle, there.Digest, certificateTags(cs.owned(seen.Key, nil), c))
 }
 
-// certificateTags are the tags of a certificate whose settings are written: those that it is known
-// by, and those that it is given.
+// certificateTags returns all tags of a certificate: ours, and those of its class.
 func certificateTags(known map[string]string, c lb.Certificate) map[string]string {
 	tags := maps.Clone(known)
 	maps.Copy(tags, c.Tags)
@@ -314,34 +333,36 @@ func certificateTags(known map[string]string, c lb.Certificate) map[string]strin
 	return tags
 }
 
-// retagCertificate gives a certificate tags, and takes away those that it was given before: none
-// where it has no digest.
-func (p *Provider) retagCertificate(ctx context.Context, arn string, before lb.Digest, after map[string]string) error {
+// writeTags adds tags to a certificate, and removes those that it was given before: none where it
+// has no digest.
+func (cs *certificates) writeTags(ctx context.Context, arn string, before lb.Digest, after map[string]string) error {
 	if before != "" {
-		if err := p.untagCertificate(ctx, arn, after); err != nil {
+		if err := cs.removeTags(ctx, arn, after); err != nil {
 			return err
 		}
 	}
-	if err := p.label(ctx, arn, after); err != nil {
+	if err := cs.addTags(ctx, arn, after); err != nil {
 		return err
 	}
-	p.own.learn(keyIn(after), arn, after)
+	cs.imported.set(keyIn(after), arn, after)
 	return nil
 }
 
-// label adds tags to a certificate, a label among them where they come with one.
-func (p *Provider) label(ctx context.Context, arn string, tags map[string]string) error {
+// addTags adds tags to a certificate, and keeps the label among them.
+func (cs *certificates) addTags(ctx context.Context, arn string, tags map[string]string) error {
 	if label, has := tags[tagLabel]; has {
-		p.labels.learn(arn, label)
+		cs.labels.set(arn, label)
 	}
-	p.own.doubt(arn)
-	_, err := p.acm.AddTagsToCertificate(ctx, &acm.AddTagsToCertificateInput{CertificateArn: aws.String(arn), Tags: acmTags(tags)})
-	return explained("tagging "+arn, err)
+	cs.imported.forgetTags(arn)
+	_, err := cs.acm.AddTagsToCertificate(ctx, &acm.AddTagsToCertificateInput{
+		CertificateArn: aws.String(arn), Tags: acmTags(tags),
+	})
+	return awserr.Explain("tagging "+arn, err)
 }
 
-// tagsOfCertificate are the tags that a certificate has at this moment.
-func (p *Provider) tagsOfCertificate(ctx context.Context, arn string) (map[string]string, error) {
-	out, err := p.acm.ListTagsForCertificate(ctx, &acm.ListTagsForCertificateInput{CertificateArn: aws.String(arn)})
+// readTags reads the tags of a certificate.
+func (cs *certificates) readTags(ctx context.Context, arn string) (map[string]string, error) {
+	out, err := cs.acm.ListTagsForCertificate(ctx, &acm.ListTagsForCertificateInput{CertificateArn: aws.String(arn)})
 	if err != nil {
 		return nil, err
 	}
@@ -352,11 +373,11 @@ func (p *Provider) tagsOfCertificate(ctx context.Context, arn string) (map[strin
 	return tags, nil
 }
 
-// untagCertificate takes away the tags that a certificate was given and is not to have any more.
-func (p *Provider) untagCertificate(ctx context.Context, arn string, after map[string]string) error {
-	before, err := p.tagsOfCertificate(ctx, arn)
+// removeTags removes the tags that a certificate was given and is not to have any more.
+func (cs *certificates) removeTags(ctx context.Context, arn string, after map[string]string) error {
+	before, err := cs.readTags(ctx, arn)
 	if err != nil {
-		return explained("reading the tags of "+arn, err)
+		return awserr.Explain("reading the tags of "+arn, err)
 	}
 	var gone []acmtypes.Tag
 	for _, name := range surplus(before, after) {
@@ -365,16 +386,19 @@ func (p *Provider) untagCertificate(ctx context.Context, arn string, after map[s
 	if len(gone) == 0 {
 		return nil
 	}
-	p.own.doubt(arn)
-	_, err = p.acm.RemoveTagsFromCertificate(ctx, &acm.RemoveTagsFromCertificateInput{CertificateArn: aws.String(arn), Tags: gone})
-	return explained("removing tags of "+arn, err)
+	cs.imported.forgetTags(arn)
+	_, err = cs.acm.RemoveTagsFromCertificate(ctx, &acm.RemoveTagsFromCertificateInput{
+		CertificateArn: aws.String(arn), Tags: gone,
+	})
+	return awserr.Explain("removing tags of "+arn, err)
 }
 
-// toImport is a certificate as AWS takes it, and the tags that it is known by. AWS refuses one that
-// is not valid yet, and is not asked; those that are not any more are not compiled.
-func (p *Provider) toImport(key lb.Key, c lb.Certificate) (*acm.ImportCertificateInput, map[string]string, error) {
+// importInput returns a certificate in the form of the SDK, and our tags of it. AWS refuses one
+// that is not valid yet, so no call is made for it; expired ones are not compiled.
+func (cs *certificates) importInput(key lb.Key, c lb.Certificate) (*acm.ImportCertificateInput, map[string]string, error) {
 	refuse := func(why error) error {
-		return fmt.Errorf("importing certificate %s of Secret %s: %w: %w", c.ID, strings.Join(c.Secrets, ", "), why, providers.ErrRejected)
+		return fmt.Errorf("importing certificate %s of Secret %s: %w: %w",
+			c.ID, strings.Join(c.Secrets, ", "), why, providers.ErrRejected)
 	}
 	if c.Pair == nil {
 		return nil, nil, refuse(errors.New("it comes without its key"))
@@ -388,10 +412,10 @@ func (p *Provider) toImport(key lb.Key, c lb.Certificate) (*acm.ImportCertificat
 	}
 	own, above := split(c.Pair.Chain)
 	in := &acm.ImportCertificateInput{Certificate: own, CertificateChain: above, PrivateKey: c.Pair.Key}
-	return in, p.owned(key, map[string]string{tagCertificate: string(c.ID), tagLabel: labelOf(leaf)}), nil
+	return in, cs.owned(key, map[string]string{tagCertificate: string(c.ID), tagLabel: labelOf(leaf)}), nil
 }
 
-// acmTags are tags as Certificate Manager takes them.
+// acmTags returns tags in the form of Certificate Manager.
 func acmTags(tags map[string]string) []acmtypes.Tag {
 	var out []acmtypes.Tag
 	for _, k := range sorted(tags) {
@@ -400,7 +424,7 @@ func acmTags(tags map[string]string) []acmtypes.Tag {
 	return out
 }
 
-// parseLeaf reads the first certificate of a chain.
+// parseLeaf parses the first certificate of a chain.
 func parseLeaf(chain []byte) (*x509.Certificate, error) {
 	block, _ := pem.Decode(chain)
 	if block == nil {
@@ -409,7 +433,7 @@ func parseLeaf(chain []byte) (*x509.Certificate, error) {
 	return x509.ParseCertificate(block.Bytes)
 }
 
-// split takes a chain apart into the certificate and what is above it.
+// split returns the first certificate of a chain, and the chain above it.
 func split(chain []byte) (leaf, above []byte) {
 	block, rest := pem.Decode(chain)
 	leaf = pem.EncodeToMemory(block)
@@ -419,20 +443,21 @@ func split(chain []byte) (leaf, above []byte) {
 	return leaf, rest
 }
 
-func (p *Provider) deleteCertificate(ctx context.Context, seen *lb.Observed, id lb.CertificateID) error {
+// delete deletes a certificate, once no listener serves it any more.
+func (cs *certificates) delete(ctx context.Context, seen *lb.Observed, id lb.CertificateID) error {
 	c := seen.Certificate(id)
 	if c == nil {
 		return nil
 	}
-	err := p.releases.deleteUnused(ctx, seen, c.Handle, func() error {
-		_, err := p.acm.DeleteCertificate(ctx, &acm.DeleteCertificateInput{CertificateArn: aws.String(c.Handle)})
+	err := cs.releases.deleteUnused(ctx, seen, c.Handle, func() error {
+		_, err := cs.acm.DeleteCertificate(ctx, &acm.DeleteCertificateInput{CertificateArn: aws.String(c.Handle)})
 		return err
 	})
-	if err == nil || is(err, "ResourceNotFound") {
-		p.own.answer(seen.Key, id)
-		p.own.forget(c.Handle)
-		p.labels.forget(c.Handle)
+	if err == nil || awserr.Is(err, "ResourceNotFound") {
+		cs.imported.endImport(seen.Key, id)
+		cs.imported.remove(c.Handle)
+		cs.labels.remove(c.Handle)
 		return nil
 	}
-	return explained("deleting certificate "+c.Handle, err)
+	return awserr.Explain("deleting certificate "+c.Handle, err)
 }

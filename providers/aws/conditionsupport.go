@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
@@ -111,7 +112,7 @@ func (s *conditionSupport) adaptValues(ctx context.Context, seen *lb.Observed, c
 
 // refusesRule reports whether AWS refuses a rule for its content.
 func refusesRule(err error) bool {
-	return is(err, "ValidationError", "Validation", "InvalidConfigurationRequest", "InvalidRequest",
+	return awserr.Is(err, "ValidationError", "Validation", "InvalidConfigurationRequest", "InvalidRequest",
 		"InvalidParameterValue", "InvalidParameter", "UnknownParameter", "UnsupportedOperation", "MalformedQueryString")
 }
 
@@ -131,7 +132,7 @@ func crowdedCondition(conditions []elb.RuleCondition) bool {
 
 // saidOtherwise returns a refusal that ends once rules have another form.
 func saidOtherwise(how string, err error) error {
-	return fmt.Errorf("%s: %s: %w", how, describe(err), providers.ErrPending)
+	return fmt.Errorf("%s: %s: %w", how, awserr.Describe(err), providers.ErrPending)
 }
 
 // adaptExpressions returns the error of a call with conditions, and adapts where regular

@@ -15,42 +15,43 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
-// This file finds certificates for hosts among those that the account holds. They are read once for
-// all hosts and all load balancers.
+// This file finds certificates for hosts among those of the account. They are read once for all
+// hosts and all load balancers.
 
-// How long what was read holds: for hosts that it has a certificate for, and for others, whose
-// certificate may just have been issued. A certificate has to be valid for some time to come,
-// unless it is in use already: what is served stays.
+// How long the list is used: for hosts with a certificate in it, and for others, whose certificate
+// may have been issued since. A certificate has to be valid for leastLeft, unless it is in use
+// already.
 const (
 	shelfLife   = 10 * time.Minute
 	missingLife = time.Minute
 	leastLeft   = 7 * 24 * time.Hour
 )
 
-// A held certificate is one that Fairlead did not import.
+// A held certificate is one of the account that Fairlead did not import.
 type held struct {
 	arn      string
-	domain   string // which need not be one of the hosts, where others imported it
+	domain   string // need not be one of the hosts, where others imported it
 	hosts    []string
 	from, to time.Time
 	inUse    bool
 }
 
-// discovered finds the certificates for each host, the best first, with all of their names.
-func (p *Provider) discovered(ctx context.Context, hosts []string, facts *lb.Facts) error {
+// discover finds the certificates for each host, the best first, with all of their names.
+func (cs *certificates) discover(ctx context.Context, hosts []string, facts *lb.Facts) error {
 	if len(hosts) == 0 {
 		return nil
 	}
-	all, err := p.heldSince(ctx, time.Now().Add(-shelfLife))
+	all, err := cs.heldSince(ctx, time.Now().Add(-shelfLife))
 	if facts.Certificates = among(all, hosts); err == nil && len(facts.Certificates) < len(hosts) {
-		all, err = p.heldSince(ctx, time.Now().Add(-missingLife))
+		all, err = cs.heldSince(ctx, time.Now().Add(-missingLife))
 		facts.Certificates = among(all, hosts)
 	}
 	switch {
-	case err != nil && p.held.last() != nil:
+	case err != nil && cs.account.last() != nil:
 		facts.Stale = append(facts.Stale, err.Error())
 	case err != nil && throttle.Late(err):
 		return err // the next calls would wait as long
@@ -69,46 +70,46 @@ func (p *Provider) discovered(ctx context.Context, hosts []string, facts *lb.Fac
 	return nil
 }
 
-// heldSince are the certificates that the account held at some time, or later; with an error, those
-// of the last list. Ours are left out, also those that the index of tags lacks yet.
-func (p *Provider) heldSince(ctx context.Context, when time.Time) ([]held, error) {
-	all, err := p.held.since(when, func() ([]held, error) { return p.readHeld(ctx) })
+// heldSince returns the certificates that the account had at a time, or later; with an error, those
+// of the last list. Ours are left out, also those that the index of tags does not list yet.
+func (cs *certificates) heldSince(ctx context.Context, when time.Time) ([]held, error) {
+	all, err := cs.account.since(when, func() ([]held, error) { return cs.readHeld(ctx) })
 	if err != nil {
-		all = p.held.last()
+		all = cs.account.last()
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(c held) bool { return p.own.has(c.arn) }), err
+	return slices.DeleteFunc(slices.Clone(all), func(c held) bool { return cs.imported.has(c.arn) }), err
 }
 
-// readHeld reads the certificates that can be served and that nobody's Fairlead imported: these
-// come and go with their Secrets.
-func (p *Provider) readHeld(ctx context.Context) ([]held, error) {
-	imported, err := p.find(ctx, map[string]string{tagInstallation: ""}, "acm:certificate")
+// readHeld reads the certificates that can be served and that no installation of Fairlead imported:
+// imported ones come and go with their Secrets.
+func (cs *certificates) readHeld(ctx context.Context) ([]held, error) {
+	imported, err := cs.find(ctx, map[string]string{tagInstallation: ""}, "acm:certificate")
 	if err != nil {
 		return nil, err
 	}
-	listed, err := p.listCertificates(ctx)
+	listed, err := cs.list(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var all []held
 	for _, c := range listed {
 		arn := aws.ToString(c.CertificateArn)
-		if _, ours := imported[arn]; ours || p.own.has(arn) {
+		if _, ours := imported[arn]; ours || cs.imported.has(arn) {
 			continue
 		}
 		if c.Type == acmtypes.CertificateTypeAmazonIssued {
-			p.own.disown(arn)
+			cs.imported.addForeign(arn)
 		}
 		all = append(all, toHeld(c))
 	}
-	return all, p.readHosts(ctx, all)
+	return all, cs.readHosts(ctx, all)
 }
 
 // listCertificates lists the certificates of the account that can be served.
-func (p *Provider) listCertificates(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
-	pages := acm.NewListCertificatesPaginator(p.acm, &acm.ListCertificatesInput{
+func (cs *certificates) list(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
+	pages := acm.NewListCertificatesPaginator(cs.acm, &acm.ListCertificatesInput{
 		CertificateStatuses: []acmtypes.CertificateStatus{acmtypes.CertificateStatusIssued},
-		// Unless it is told, AWS lists certificates with short RSA keys only.
+		// By default, AWS lists only certificates with short RSA keys.
 		Includes: &acmtypes.Filters{KeyTypes: []acmtypes.KeyAlgorithm{
 			acmtypes.KeyAlgorithmRsa2048, acmtypes.KeyAlgorithmRsa3072, acmtypes.KeyAlgorithmRsa4096,
 			acmtypes.KeyAlgorithmEcPrime256v1, acmtypes.KeyAlgorithmEcSecp384r1, acmtypes.KeyAlgorithmEcSecp521r1,
@@ -119,38 +120,42 @@ func (p *Provider) listCertificates(ctx context.Context) ([]acmtypes.Certificate
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, explained("listing certificates", err)
+			return nil, awserr.Explain("listing certificates", err)
 		}
 		all = append(all, page.CertificateSummaryList...)
 	}
 	return all, nil
 }
 
+// toHeld returns a certificate of the list, without hosts where the list does not have all of them.
 func toHeld(c acmtypes.CertificateSummary) held {
-	out := held{arn: aws.ToString(c.CertificateArn), domain: strings.ToLower(aws.ToString(c.DomainName)), from: aws.ToTime(c.NotBefore), to: aws.ToTime(c.NotAfter), inUse: aws.ToBool(c.InUse)}
+	out := held{
+		arn: aws.ToString(c.CertificateArn), domain: strings.ToLower(aws.ToString(c.DomainName)),
+		from: aws.ToTime(c.NotBefore), to: aws.ToTime(c.NotAfter), inUse: aws.ToBool(c.InUse),
+	}
 	if !aws.ToBool(c.HasAdditionalSubjectAlternativeNames) {
 		out.hosts = lower(c.SubjectAlternativeNameSummaries)
 	}
 	return out
 }
 
-// readHosts reads the hosts of certificates of which the list does not say them all.
-func (p *Provider) readHosts(ctx context.Context, all []held) error {
+// readHosts reads the hosts of certificates of which the list does not have all.
+func (cs *certificates) readHosts(ctx context.Context, all []held) error {
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(atOnce)
 	for i := range all {
 		if c := &all[i]; len(c.hosts) == 0 {
 			reads.Go(providers.Safely(ctx, func() error {
-				out, err := p.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(c.arn)})
-				if is(err, "ResourceNotFound") {
+				out, err := cs.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(c.arn)})
+				if awserr.Is(err, "ResourceNotFound") {
 					return nil // deleted a moment ago
 				}
 				if err != nil {
-					return explained("reading certificate "+c.arn, err)
+					return awserr.Explain("reading certificate "+c.arn, err)
 				}
 				d := out.Certificate
 				if d == nil {
-					return unsaid("DescribeCertificate", "certificate "+c.arn)
+					return awserr.Missing("DescribeCertificate", "certificate "+c.arn)
 				}
 				c.hosts, c.from, c.to, c.inUse = lower(d.SubjectAlternativeNames), aws.ToTime(d.NotBefore), aws.ToTime(d.NotAfter), len(d.InUseBy) > 0
 				return nil
@@ -160,7 +165,7 @@ func (p *Provider) readHosts(ctx context.Context, all []held) error {
 	return reads.Wait()
 }
 
-// among chooses certificates for hosts.
+// among returns the certificates for each host.
 func among(all []held, hosts []string) map[string][]lb.CertificateID {
 	found := map[string][]lb.CertificateID{}
 	for _, host := range hosts {
@@ -171,8 +176,8 @@ func among(all []held, hosts []string) map[string][]lb.CertificateID {
 	return found
 }
 
-// ranked are the certificates that can be served for a host: first those that name it, then those
-// with a wildcard, the newest first.
+// ranked returns the certificates that can be served for a host: first those that name it, then
+// those with a wildcard, the newest first.
 func ranked(all []held, host string, now time.Time) []held {
 	fit := slices.DeleteFunc(slices.Clone(all), func(c held) bool {
 		left := c.to.Sub(now)
@@ -190,10 +195,10 @@ func ranked(all []held, host string, now time.Time) []held {
 	return fit
 }
 
-// names are all names in the certificate.
+// names returns all names of the certificate.
 func (c held) names() []string { return namesIn(c.domain, c.hosts) }
 
-// isFor reports whether clients take the certificate for a host, or for all hosts of a wildcard.
+// isFor reports whether clients accept the certificate for a host, or for all hosts of a wildcard.
 func (c held) isFor(host string) bool {
 	if strings.HasPrefix(host, "*.") {
 		return slices.Contains(c.hosts, host)
@@ -201,6 +206,7 @@ func (c held) isFor(host string) bool {
 	return (&x509.Certificate{DNSNames: c.hosts}).VerifyHostname(host) == nil
 }
 
+// lower returns names in lower case.
 func lower(names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {

@@ -15,6 +15,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file keeps the firewalls of load balancers. A firewall is the security group that one load
@@ -193,7 +194,7 @@ func (f *firewalls) write(ctx context.Context, b *balancer, seen *lb.Observed, w
 	_, err = f.elb.SetSecurityGroups(ctx, &elbapi.SetSecurityGroupsInput{
 		LoadBalancerArn: b.LoadBalancerArn, SecurityGroups: groups,
 	})
-	return firewall, explained("changing the security groups of "+b.arn(), err)
+	return firewall, awserr.Explain("changing the security groups of "+b.arn(), err)
 }
 
 func contains(listeners []lb.Listener, port int32) bool {

@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file changes which sources may connect to which ports of a security group.
@@ -77,10 +79,10 @@ func grantsIn(g ec2types.SecurityGroup) []grant {
 // allow adds grants to a security group. Where some exist already, it adds the others.
 func (s *securityGroups) allow(ctx context.Context, group string, grants []grant) error {
 	err := s.add(ctx, group, grants)
-	if is(err, "InvalidPermission.Duplicate") {
+	if awserr.Is(err, "InvalidPermission.Duplicate") {
 		return s.replace(ctx, group, grants, func(grant) bool { return false })
 	}
-	return explained("admitting to security group "+group, err)
+	return awserr.Explain("admitting to security group "+group, err)
 }
 
 // add adds grants to a security group with one call.
@@ -99,7 +101,7 @@ func (s *securityGroups) replace(ctx context.Context, group string, want []grant
 	if err != nil {
 		return err
 	}
-	there, err := only(found, "DescribeSecurityGroups", "security group "+group)
+	there, err := awserr.Only(found, "DescribeSecurityGroups", "security group "+group)
 	if err != nil {
 		return err
 	}
@@ -119,15 +121,15 @@ func (s *securityGroups) addMissing(ctx context.Context, group string, missing [
 		return nil
 	}
 	err := s.add(ctx, group, missing)
-	if !is(err, "InvalidPermission.Duplicate") {
-		return explained("admitting to security group "+group, err)
+	if !awserr.Is(err, "InvalidPermission.Duplicate") {
+		return awserr.Explain("admitting to security group "+group, err)
 	}
 	if len(missing) == 1 {
 		return nil
 	}
 	for _, g := range missing {
-		if err := s.add(ctx, group, []grant{g}); err != nil && !is(err, "InvalidPermission.Duplicate") {
-			return explained("admitting to security group "+group, err)
+		if err := s.add(ctx, group, []grant{g}); err != nil && !awserr.Is(err, "InvalidPermission.Duplicate") {
+			return awserr.Explain("admitting to security group "+group, err)
 		}
 	}
 	return nil
@@ -143,8 +145,8 @@ func (s *securityGroups) revoke(ctx context.Context, group string, grants []gran
 		in.IpPermissions = append(in.IpPermissions, g.permission())
 	}
 	_, err := s.ec2.RevokeSecurityGroupIngress(ctx, in)
-	if is(err, "InvalidPermission.NotFound") {
+	if awserr.Is(err, "InvalidPermission.NotFound") {
 		return nil
 	}
-	return explained("shutting out of security group "+group, err)
+	return awserr.Explain("shutting out of security group "+group, err)
 }

@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file registers targets. AWS takes all targets of a call or none, so that one that it does
@@ -117,17 +118,17 @@ func (gs *targetGroups) register(ctx context.Context, key lb.Key, group string, 
 		fresh = slices.DeleteFunc(fresh, in.settled)
 		switch {
 		case err == nil:
-		case !is(err, "TooManyTargets"):
+		case !awserr.Is(err, "TooManyTargets"):
 			return in, err
 		case len(part) > 1:
 			size = len(part) / 2
 		default:
-			in.full, in.crowded = explained("registering a target in "+group, err), fresh
+			in.full, in.crowded = awserr.Explain("registering a target in "+group, err), fresh
 		}
 	}
 	for _, t := range suspect {
-		if err := gs.registerPart(ctx, in, []lb.Target{t}); is(err, "TooManyTargets") {
-			in.full = explained("registering a target in "+group, err)
+		if err := gs.registerPart(ctx, in, []lb.Target{t}); awserr.Is(err, "TooManyTargets") {
+			in.full = awserr.Explain("registering a target in "+group, err)
 			in.crowded = append(slices.Clip(in.crowded), t)
 		} else if err != nil {
 			return in, err
@@ -149,11 +150,11 @@ func (gs *targetGroups) registerPart(ctx context.Context, in *intake, targets []
 	case err == nil:
 		in.taken = append(in.taken, targets...)
 		return nil
-	case is(err, "TooManyTargets"):
+	case awserr.Is(err, "TooManyTargets"):
 		return err
 	case !refusesTargets(err):
-		return explained(fmt.Sprintf("registering %d targets in %s", len(targets), in.group), err)
-	case !in.reread && !is(err, crowdedTarget): // subnets may have come or gone
+		return awserr.Explain(fmt.Sprintf("registering %d targets in %s", len(targets), in.group), err)
+	case !in.reread && !awserr.Is(err, crowdedTarget): // subnets may have come or gone
 		in.reread = true
 		if changed, err := gs.subnets.reread(ctx); err != nil {
 			return err
@@ -175,19 +176,19 @@ func (gs *targetGroups) registerPart(ctx context.Context, in *intake, targets []
 // takeOne registers a target that AWS has refused alone, in the other zone. Where AWS refuses that,
 // too, it is remembered.
 func (gs *targetGroups) registerOne(ctx context.Context, in *intake, target lb.Target, refused error) error {
-	if _, err := netip.ParseAddr(target.Address); err == nil && !is(refused, crowdedTarget) {
+	if _, err := netip.ParseAddr(target.Address); err == nil && !awserr.Is(refused, crowdedTarget) {
 		switch err := gs.sendRegistration(ctx, in.group, []lb.Target{target}, true); {
 		case err == nil:
 			gs.subnets.misplace(target.Address)
 			in.taken = append(in.taken, target)
 			return nil
-		case is(err, "TooManyTargets"):
+		case awserr.Is(err, "TooManyTargets"):
 			return err
 		case !refusesTargets(err):
-			return explained("registering a target in "+in.group, err)
+			return awserr.Explain("registering a target in "+in.group, err)
 		}
 	}
-	known := refusal{target, describe(refused), time.Now().Add(refusalLife)}
+	known := refusal{target, awserr.Describe(refused), time.Now().Add(refusalLife)}
 	gs.addRefusal(in.group, known)
 	in.refused = append(in.refused, known)
 	if in.found++; in.found == mostRefused {
@@ -235,3 +236,16 @@ func (gs *targetGroups) removeRefusals(group string, want []lb.Target) {
 		}
 	}
 }
+
+// ofOneTarget are the errors by which AWS takes none of the targets of a call, for one or some of
+// them are not accepted.
+var ofOneTarget = []string{
+	"ValidationError", "InvalidTarget", crowdedTarget,
+}
+
+// crowdedTarget is "the limit on the number of times a target can be registered with a load
+// balancer". Other targets may be registered.
+const crowdedTarget = "TooManyRegistrationsForTargetId"
+
+// refusesTargets reports whether an error is about single targets of a call.
+func refusesTargets(err error) bool { return awserr.Is(err, ofOneTarget...) }

@@ -10,20 +10,20 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is labels: the tag of a certificate that says what AWS has imported, so that nobody has
-// to read the certificate to know.
+// This file reads and writes labels. A label is the tag of a certificate that says which
+// certificate AWS has imported, so that the certificate need not be read.
 //
-// AWS imports a certificate in the place of another one without tags. So the label is shortened
-// before that, to which one is there, and is written anew after it. Wherever the work was cut off,
-// and where AWS refuses the new one: what a whole label says is so, and a short one can be compared
-// with the certificate.
+// AWS takes no tags when it imports a certificate in place of another one. So the label is
+// shortened before that, to the fingerprint of the old one, and is written anew after it. Wherever
+// that was interrupted, and where AWS refuses the new one: a whole label is true, and a short one
+// can be compared with the certificate.
 
-// noLabel is of no certificate. It is the short label where a certificate is imported in its own
-// place, with another chain: whether that is there, nobody can tell.
+// noLabel is the label of no certificate. It is the short label where a certificate is imported in
+// its own place, with another chain: GetCertificate does not show whether that import was done.
 const noLabel = "being-imported"
 
-// labelOf is the label of a certificate: which one it is, of what kind and for which hosts. If
-// these are too many for a tag it says only which one.
+// labelOf returns the label of a certificate: its fingerprint, its kind and its hosts. Where a tag
+// has no room for these, it is the fingerprint alone.
 func labelOf(leaf *x509.Certificate) string {
 	words := []string{fingerprint(leaf), quote(routing.KindOf(leaf))}
 	for _, host := range routing.NamesIn(leaf) {
@@ -35,7 +35,7 @@ func labelOf(leaf *x509.Certificate) string {
 	return words[0]
 }
 
-// readLabel is what a label says of a certificate; false where that is not all.
+// readLabel returns what a label says of a certificate; whole is false where the label is short.
 func readLabel(label string) (kind string, hosts []string, whole bool) {
 	words := strings.Fields(label)
 	if len(words) < 2 {
@@ -48,37 +48,39 @@ func readLabel(label string) (kind string, hosts []string, whole bool) {
 }
 
 // isOf reports whether a label is that of a certificate.
-func isOf(label string, leaf *x509.Certificate) bool { return which(label) == fingerprint(leaf) }
+func isOf(label string, leaf *x509.Certificate) bool {
+	return fingerprintIn(label) == fingerprint(leaf)
+}
 
-// which certificate a label is of, as far as it says.
-func which(label string) string {
+// fingerprintIn returns the fingerprint in a label, if it has one.
+func fingerprintIn(label string) string {
 	first, _, _ := strings.Cut(label, " ")
 	return first
 }
 
-// shortened is a label until the certificate of the next one is there.
+// shortened returns the label to use until the certificate of the next one is imported.
 func shortened(label, next string) string {
-	if which(label) == "" || which(label) == which(next) {
+	if fingerprintIn(label) == "" || fingerprintIn(label) == fingerprintIn(next) {
 		return noLabel
 	}
-	return which(label)
+	return fingerprintIn(label)
 }
 
-// fingerprint tells a certificate from all others.
+// fingerprint returns a digest of a certificate.
 func fingerprint(leaf *x509.Certificate) string {
 	sum := sha256.Sum256(leaf.Raw)
 	return hex.EncodeToString(sum[:16])
 }
 
-// Labels are those that this process has seen or written last, by ARN: what resources are found by
-// may know of older ones for a while.
+// labels holds those that this process has seen or written last, by ARN: the index of tags may list
+// older ones for a while.
 type labels struct {
 	mu    sync.Mutex
 	known map[string]string
 }
 
-// learn notes a label.
-func (l *labels) learn(arn, label string) {
+// set sets the label of a certificate.
+func (l *labels) set(arn, label string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.known == nil {
@@ -87,21 +89,21 @@ func (l *labels) learn(arn, label string) {
 	l.known[arn] = label
 }
 
-// of is the label of a certificate, as far as it is known.
+// of returns the label of a certificate, as far as it is known.
 func (l *labels) of(arn string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.known[arn]
 }
 
-// outdated reports whether a label that was found is another than the one that is known.
+// outdated reports whether a label that was found differs from the one that is known.
 func (l *labels) outdated(arn, found string) bool {
 	known := l.of(arn)
 	return known != "" && known != found
 }
 
-// forget notes that a certificate is gone.
-func (l *labels) forget(arn string) {
+// remove forgets a certificate that is gone.
+func (l *labels) remove(arn string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.known, arn)

@@ -12,6 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file reads the account's limits: at the start, with the deep observation of a load balancer,
@@ -57,7 +58,7 @@ func (a *accountLimits) load(ctx context.Context, awaited bool) error {
 		pages := elbapi.NewDescribeAccountLimitsPaginator(a.elb, &elbapi.DescribeAccountLimitsInput{PageSize: aws.Int32(400)})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
-			if err = explained("reading the account's limits", err); errors.Is(err, providers.ErrDenied) {
+			if err = awserr.Explain("reading the account's limits", err); errors.Is(err, providers.ErrDenied) {
 				break // an older role, without this right, goes on with the published limits
 			} else if err != nil {
 				return nil, err
@@ -107,5 +108,5 @@ func (l limits) within(c lb.Capabilities) lb.Capabilities {
 
 // explained says of a limit of the account, too, how much there is.
 func (a *accountLimits) explained(doing string, err error) error {
-	return explain(doing, err, a.last())
+	return awserr.ExplainWith(doing, err, a.last())
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
@@ -65,7 +66,7 @@ func (r *linkedRole) explain(young bool, err error) error {
 	}
 	text, code := err.Error(), errorcode.Of(err)
 	denied := slices.Contains([]string{"AccessDenied", "UnauthorizedOperation"}, code)
-	if code == "" || refusedAction.MatchString(text) || !denied && !ofRole.MatchString(text) {
+	if code == "" || awserr.RefusedAction.MatchString(text) || !denied && !ofRole.MatchString(text) {
 		return err // AWS may return it before it looks for the role
 	}
 	r.markAnswered()
@@ -74,5 +75,5 @@ func (r *linkedRole) explain(young bool, err error) error {
 	}
 	r.unused.Wait("", activeWait, activeWaitMax)
 	return fmt.Errorf("%s; the service-linked role of Elastic Load Balancing may have been made a moment ago, "+
-		"and is waited for: %w", describe(err), providers.ErrPending)
+		"and is waited for: %w", awserr.Describe(err), providers.ErrPending)
 }

@@ -16,28 +16,29 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
-// This file finds out which names there are in the certificates that Ingresses name by their ARNs.
+// This file reads the host names of the certificates that Ingresses name by ARN.
 
-// namedCertificates are those that were asked for, by ARN.
+// namedCertificates holds what AWS said of those certificates, by ARN.
 type namedCertificates struct {
 	mu    sync.Mutex
 	known map[lb.CertificateID]description
 }
 
-// A description is what AWS said of a certificate.
+// A description is what AWS says of a certificate.
 type description struct {
 	names []string
 	there bool
 	at    time.Time
 }
 
-// describe adds the names of certificates to facts, each asked for once within the time that other
-// certificates of the account are known. Those that AWS does not know, or does not tell about, are
-// left out: an ARN that one Ingress makes up keeps no other one waiting.
-func (p *Provider) describe(ctx context.Context, ids []lb.CertificateID, facts *lb.Facts) error {
+// lookUpNames adds the names of certificates to facts. It reads each certificate once within the
+// time that the certificates of the account are kept. Those that AWS does not know, or does not
+// describe, are left out: an invented ARN of one Ingress does not keep another Ingress waiting.
+func (cs *certificates) lookUpNames(ctx context.Context, ids []lb.CertificateID, facts *lb.Facts) error {
 	found, unread := make([]description, len(ids)), make([]error, len(ids))
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(atOnce)
@@ -46,7 +47,7 @@ func (p *Provider) describe(ctx context.Context, ids []lb.CertificateID, facts *
 			continue // a server certificate of IAM, which the role is not allowed to read
 		}
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			if found[i], err = p.description(ctx, id); err != nil && !throttle.Late(err) && ctx.Err() == nil {
+			if found[i], err = cs.describe(ctx, id); err != nil && !throttle.Late(err) && ctx.Err() == nil {
 				unread[i], err = err, nil
 			}
 			return err
@@ -66,65 +67,64 @@ func (p *Provider) describe(ctx context.Context, ids []lb.CertificateID, facts *
 	return nil
 }
 
-// description is what AWS says of a certificate, or said not long ago; or before, where it does not
-// let the role ask any more.
-func (p *Provider) description(ctx context.Context, id lb.CertificateID) (description, error) {
-	before := p.asked.last(id)
-	if before.holds() {
+// describe returns the description of a certificate: a recent one, or a new one, or an old one
+// where the role may not read it any more.
+func (cs *certificates) describe(ctx context.Context, id lb.CertificateID) (description, error) {
+	before := cs.named.last(id)
+	if before.recent() {
 		return before, nil
 	}
 	now := time.Now()
-	out, err := p.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(string(id))})
+	out, err := cs.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(string(id))})
 	d := description{at: now}
 	switch {
-	case is(err, "AccessDenied") && before.there:
+	case awserr.Is(err, "AccessDenied") && before.there:
 		d.there, d.names = true, before.names
-	case is(err, "ResourceNotFound", "InvalidArn", "Validation", "ValidationError", "AccessDenied"):
+	case awserr.Is(err, "ResourceNotFound", "InvalidArn", "Validation", "ValidationError", "AccessDenied"):
 	case err != nil:
-		return d, explained("reading certificate "+string(id), err)
+		return d, awserr.Explain("reading certificate "+string(id), err)
 	case out.Certificate == nil:
-		return d, unsaid("DescribeCertificate", "certificate "+string(id))
+		return d, awserr.Missing("DescribeCertificate", "certificate "+string(id))
 	default:
 		if out.Certificate.Type == acmtypes.CertificateTypeAmazonIssued {
-			p.own.disown(string(id))
+			cs.imported.addForeign(string(id))
 		}
 		d.there, d.names = true, namesIn(aws.ToString(out.Certificate.DomainName), out.Certificate.SubjectAlternativeNames)
 	}
-	p.asked.learn(id, d)
+	cs.named.set(id, d)
 	return d, nil
 }
 
-// last is what AWS said last of a certificate.
+// last returns the last description of a certificate.
 func (n *namedCertificates) last(id lb.CertificateID) description {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.known[id]
 }
 
-// holds reports whether a description need not be asked for again.
-func (d description) holds() bool {
+// recent reports whether a description need not be read again.
+func (d description) recent() bool {
 	if !d.there {
 		return time.Since(d.at) < missingLife
 	}
 	return time.Since(d.at) < shelfLife
 }
 
-// learn notes what AWS said, and forgets certificates that were not there when AWS was asked long
-// ago.
-func (n *namedCertificates) learn(id lb.CertificateID, d description) {
+// set keeps a description, and forgets certificates that did not exist a while ago.
+func (n *namedCertificates) set(id lb.CertificateID, d description) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	kept := map[lb.CertificateID]description{id: d}
 	for other, known := range n.known {
-		if other != id && (known.there || known.holds()) {
+		if other != id && (known.there || known.recent()) {
 			kept[other] = known
 		}
 	}
 	n.known = kept
 }
 
-// namesIn are all names of a certificate: its alternative names, and its domain, which for one that
-// was imported is its common name and need not be a host.
+// namesIn returns all names of a certificate: its alternative names, and its domain, which of an
+// imported one is the common name and need not be a host.
 func namesIn(domain string, alternatives []string) []string {
 	out := lower(alternatives)
 	if domain = strings.ToLower(domain); routing.NamesHost(domain) && !slices.Contains(out, domain) {

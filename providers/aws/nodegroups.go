@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file lets load balancers connect to their targets: the security groups of the cluster's
@@ -173,7 +174,7 @@ func (n *nodes) closedPorts(ports []int32) ([]int32, error) {
 // admit has the security groups of the nodes admit the shared group on ports.
 func (n *nodes) admit(ctx context.Context, shared string, ports []int32) error {
 	if soon := n.security.recent.early("AuthorizeSecurityGroupIngress", shared); soon != nil {
-		return explained("admitting security group "+shared+" to the nodes", soon)
+		return awserr.Explain("admitting security group "+shared+" to the nodes", soon)
 	}
 	unlock, err := n.lockGroups(ctx)
 	if err != nil {
@@ -252,7 +253,7 @@ func (n *nodes) sharedByOthers(ctx context.Context, shared, firewall string) (bo
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return false, explained("reading which load balancers have security group "+shared, err)
+			return false, awserr.Explain("reading which load balancers have security group "+shared, err)
 		}
 		for _, b := range page.LoadBalancers {
 			if has := b.SecurityGroups; slices.Contains(has, shared) && !slices.Contains(has, firewall) {

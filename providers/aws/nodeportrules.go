@@ -11,6 +11,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file changes the rules by which a security group of the nodes admits load balancers: one for
@@ -137,10 +138,10 @@ func (s *securityGroups) openPorts(ctx context.Context, g ec2types.SecurityGroup
 	added, gone := widened(have, ports, rulesIn(g))
 	err := s.addSpans(ctx, id, shared, added)
 	switch {
-	case is(err, "InvalidPermission.Duplicate"):
+	case awserr.Is(err, "InvalidPermission.Duplicate"):
 		return fmt.Errorf("security group %s is changing: %w", id, providers.ErrPending)
 	case err != nil:
-		return explained("admitting to security group "+id, err)
+		return awserr.Explain("admitting to security group "+id, err)
 	}
 	return s.revokeSpans(ctx, id, shared, gone)
 }
@@ -153,7 +154,7 @@ func (s *securityGroups) closePorts(
 	added, gone := narrowed(spansFrom(g, shared), unused)
 	id := aws.ToString(g.GroupId)
 	if err := s.addSpans(ctx, id, shared, added); err != nil {
-		return explained("admitting to security group "+id, err)
+		return awserr.Explain("admitting to security group "+id, err)
 	}
 	return s.revokeSpans(ctx, id, shared, gone)
 }
@@ -181,8 +182,8 @@ func (s *securityGroups) revokeSpans(ctx context.Context, group, shared string, 
 		in.IpPermissions = append(in.IpPermissions, s.permissionFor(shared))
 	}
 	_, err := s.ec2.RevokeSecurityGroupIngress(ctx, in)
-	if is(err, "InvalidPermission.NotFound") {
+	if awserr.Is(err, "InvalidPermission.NotFound") {
 		return nil
 	}
-	return explained("shutting out of security group "+group, err)
+	return awserr.Explain("shutting out of security group "+group, err)
 }

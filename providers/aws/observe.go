@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file reads what AWS has under a key, in few calls: by name, by load balancer and in batches,
@@ -39,7 +40,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	if l.balancer, l.another, err = p.balancers.findByKey(ctx, key); err != nil {
 		return nil, err
 	}
-	for _, read := range []reader{p.readListeners, p.targetGroups.read, p.readInside, p.readTags, p.firewalls.find, p.readCertificates} {
+	for _, read := range []reader{p.readListeners, p.targetGroups.read, p.readInside, p.readTags, p.firewalls.find, p.certificates.observe} {
 		if err := read(ctx, l, strewn); err != nil {
 			return nil, err
 		}
@@ -103,7 +104,7 @@ func (p *Provider) readListeners(ctx context.Context, l *look, _ map[string]map[
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return explained("reading listeners", err)
+			return awserr.Explain("reading listeners", err)
 		}
 		l.listeners = append(l.listeners, page.Listeners...)
 	}
@@ -153,7 +154,7 @@ func (p *Provider) rulesOf(ctx context.Context, listener string) ([]elb.Rule, er
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, explained("reading rules", err)
+			return nil, awserr.Explain("reading rules", err)
 		}
 		out = append(out, page.Rules...)
 	}
@@ -166,7 +167,7 @@ func (p *Provider) certificatesOf(ctx context.Context, listener string) ([]elb.C
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, explained("reading a listener's certificates", err)
+			return nil, awserr.Explain("reading a listener's certificates", err)
 		}
 		out = append(out, page.Certificates...)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
@@ -96,7 +97,7 @@ func (a Access) open(ctx context.Context, sdk aws.Config, rates providers.Rates)
 func whose(ctx context.Context, sdk aws.Config, err error) error {
 	me, unknown := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if unknown != nil {
-		return fmt.Errorf("%w; %w", explained("asking AWS in "+sdk.Region+" whose credentials these are", unknown), err)
+		return fmt.Errorf("%w; %w", awserr.Explain("asking AWS in "+sdk.Region+" whose credentials these are", unknown), err)
 	}
 	return fmt.Errorf("asking AWS as %s: %w", aws.ToString(me.Arn), err)
 }
@@ -137,7 +138,7 @@ func findVPC(ctx context.Context, instance *imds.Client, cloud *ec2.Client, node
 func vpcOfNode(ctx context.Context, cloud *ec2.Client, id string) (string, error) {
 	out, err := cloud.DescribeInstances(ctx, &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
 	if err != nil {
-		return "", explained("reading instance "+id, err)
+		return "", awserr.Explain("reading instance "+id, err)
 	}
 	for _, r := range out.Reservations {
 		for _, i := range r.Instances {
@@ -150,7 +151,7 @@ func vpcOfNode(ctx context.Context, cloud *ec2.Client, id string) (string, error
 func onlyVPC(ctx context.Context, cloud *ec2.Client) (string, error) {
 	out, err := cloud.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{})
 	if err != nil {
-		return "", explained("no node is an instance; listing VPCs", err)
+		return "", awserr.Explain("no node is an instance; listing VPCs", err)
 	}
 	var ids []string
 	for _, v := range out.Vpcs {

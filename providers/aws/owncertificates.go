@@ -11,73 +11,74 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
-// This file knows which certificates are ours though they are not found by their tags yet: those
-// that this process had imported, and those that listeners serve. The Resource Groups Tagging API
-// is eventually consistent, and AWS publishes no bound; the tags that Certificate Manager itself
-// tells are those of the certificate.
+// This file keeps which certificates are ours though the index of tags does not list them yet:
+// those that this process has imported, and those that listeners serve. The index (the Resource
+// Groups Tagging API) is eventually consistent, and AWS publishes no bound; Certificate Manager
+// itself returns the current tags of a certificate.
 
-// ownCertificates are those that this process has met, by ARN.
+// ownCertificates holds the imported certificates that this process has seen, by ARN.
 type ownCertificates struct {
 	mu    sync.Mutex
 	known map[string]ownCertificate
-	// foreign are those that listeners serve and that were not imported for their load balancer, by
-	// ARN, with when that was last asked.
+	// foreign holds the certificates that listeners serve and that were not imported for their load
+	// balancer, by ARN, with the time when that was last needed.
 	foreign map[string]time.Time
-	// asked are those that AWS was asked to import and gave no answer, by load balancer and ID, with
-	// when.
-	asked map[string]time.Time
+	// unanswered holds the imports that AWS has not answered, by load balancer and ID, with their
+	// time.
+	unanswered map[string]time.Time
 }
 
 // An ownCertificate was imported for a load balancer.
 type ownCertificate struct {
 	key  lb.Key
 	tags map[string]string // nil where they were written since
-	at   time.Time         // when it was known to be there, with these tags
+	at   time.Time         // when it was last seen, with these tags
 }
 
-// certificateLife is how long it is known of a certificate that it is somebody else's, or may have
-// been imported, after that was last asked. It is longer than looks are apart, and than the index
-// of tags takes.
+// certificateLife is how long it is kept that a certificate belongs to others, or that an import is
+// unanswered, after that was last needed. It is longer than the time between observations, and than
+// the index of tags takes.
 const certificateLife = 48 * time.Hour
 
-// shrinkOld forgets what was not asked about for long.
-func shrinkOld(of map[string]time.Time) {
+// removeOld removes entries that were not needed for certificateLife.
+func removeOld(of map[string]time.Time) {
 	maps.DeleteFunc(of, func(_ string, at time.Time) bool { return time.Since(at) >= certificateLife })
 }
 
-// ask notes that AWS is asked to import a certificate; answer, that the outcome is known.
-func (o *ownCertificates) ask(key lb.Key, id lb.CertificateID) {
+// beginImport records that an import begins; endImport, that its outcome is known.
+func (o *ownCertificates) beginImport(key lb.Key, id lb.CertificateID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.asked[string(key)+" "+string(id)] = time.Now()
-	shrinkOld(o.asked)
+	o.unanswered[string(key)+" "+string(id)] = time.Now()
+	removeOld(o.unanswered)
 }
 
-func (o *ownCertificates) answer(key lb.Key, id lb.CertificateID) {
+func (o *ownCertificates) endImport(key lb.Key, id lb.CertificateID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.asked, string(key)+" "+string(id))
+	delete(o.unanswered, string(key)+" "+string(id))
 }
 
-// unanswered reports whether AWS was asked to import a certificate, and the outcome is not known.
-func (o *ownCertificates) unanswered(key lb.Key, id lb.CertificateID) bool {
+// importing reports whether an import has begun, and its outcome is not known.
+func (o *ownCertificates) importing(key lb.Key, id lb.CertificateID) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return !o.asked[string(key)+" "+string(id)].IsZero()
+	return !o.unanswered[string(key)+" "+string(id)].IsZero()
 }
 
-// learn notes a certificate of a load balancer, which is there with some tags.
-func (o *ownCertificates) learn(key lb.Key, arn string, tags map[string]string) {
+// set records that a certificate of a load balancer exists with some tags.
+func (o *ownCertificates) set(key lb.Key, arn string, tags map[string]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.known[arn] = ownCertificate{key, tags, time.Now()}
 	delete(o.foreign, arn)
 }
 
-// doubt notes that the tags of a certificate are about to be written.
-func (o *ownCertificates) doubt(arn string) {
+// forgetTags forgets the tags of a certificate, which are about to be written.
+func (o *ownCertificates) forgetTags(arn string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if c, known := o.known[arn]; known {
@@ -86,14 +87,14 @@ func (o *ownCertificates) doubt(arn string) {
 	}
 }
 
-// forget notes that a certificate is gone, or is not ours.
-func (o *ownCertificates) forget(arn string) {
+// remove forgets a certificate that is gone, or is not ours.
+func (o *ownCertificates) remove(arn string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.known, arn)
 }
 
-// has reports whether a certificate is ours, as far as this process has met it.
+// has reports whether a certificate is known to be ours.
 func (o *ownCertificates) has(arn string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -101,7 +102,7 @@ func (o *ownCertificates) has(arn string) bool {
 	return known
 }
 
-// of are the certificates of a load balancer.
+// of returns the certificates of a load balancer.
 func (o *ownCertificates) of(key lb.Key) map[string]ownCertificate {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,15 +115,16 @@ func (o *ownCertificates) of(key lb.Key) map[string]ownCertificate {
 	return out
 }
 
-// disown notes that a certificate was not imported for the load balancer that serves it.
-func (o *ownCertificates) disown(arn string) {
+// addForeign records that a certificate was not imported for the load balancer that serves it.
+func (o *ownCertificates) addForeign(arn string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.foreign[arn] = time.Now()
-	shrinkOld(o.foreign)
+	removeOld(o.foreign)
 }
 
-func (o *ownCertificates) disowned(arn string) bool {
+// isForeign reports whether a certificate was not imported for the load balancer that serves it.
+func (o *ownCertificates) isForeign(arn string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	_, known := o.foreign[arn]
@@ -132,15 +134,17 @@ func (o *ownCertificates) disowned(arn string) bool {
 	return known
 }
 
-// certificatesUnder are the certificates of a load balancer with their tags: those that are found
-// by these, those that this process had imported, and those that its listeners serve. Where all are
-// found, none costs a call.
-func (p *Provider) certificatesUnder(ctx context.Context, l *look, strewn map[string]map[string]string) (map[string]map[string]string, error) {
+// ofLoadBalancer returns the certificates of a load balancer with their tags: those that the index
+// of tags lists, those that this process has imported, and those that its listeners serve. Where
+// the index lists all, no call is made.
+func (cs *certificates) ofLoadBalancer(ctx context.Context, l *look, strewn map[string]map[string]string) (
+	map[string]map[string]string, error,
+) {
 	listed := map[string]bool{}
 	for arn := range strewn {
 		listed[arn] = strings.Contains(arn, ":acm:")
 	}
-	out, err := p.confirmed(ctx, l.key, listed)
+	out, err := cs.confirmed(ctx, l.key, listed)
 	if err != nil {
 		return nil, err
 	}
@@ -148,23 +152,24 @@ func (p *Provider) certificatesUnder(ctx context.Context, l *look, strewn map[st
 	for _, served := range l.served {
 		for _, c := range served {
 			arn := aws.ToString(c.CertificateArn)
-			if _, known := out[arn]; !known && !listed[arn] && strings.Contains(arn, ":acm:") && !p.own.disowned(arn) {
+			_, known := out[arn]
+			if !known && !listed[arn] && strings.Contains(arn, ":acm:") && !cs.imported.isForeign(arn) {
 				unknown = append(unknown, arn)
 			}
 		}
 	}
 	slices.Sort(unknown)
-	ours, err := p.oursAmong(ctx, l.key, slices.Compact(unknown))
+	ours, err := cs.ownedAmong(ctx, l.key, slices.Compact(unknown))
 	if err != nil {
 		return nil, err
 	}
 	for arn, tags := range ours {
-		p.own.learn(l.key, arn, tags)
+		cs.imported.set(l.key, arn, tags)
 		out[arn] = tags
 	}
 	for _, arn := range unknown {
 		if ours[arn] == nil {
-			p.own.disown(arn)
+			cs.imported.addForeign(arn)
 		}
 	}
 	for arn, tags := range strewn {
@@ -175,12 +180,14 @@ func (p *Provider) certificatesUnder(ctx context.Context, l *look, strewn map[st
 	return out, nil
 }
 
-// confirmed are the certificates of a load balancer that this process has met, with their tags. One
-// that was met a while ago is looked at again, or left out if it is among some.
-func (p *Provider) confirmed(ctx context.Context, key lb.Key, besides map[string]bool) (map[string]map[string]string, error) {
+// confirmed returns the certificates of a load balancer that this process has seen, with their
+// tags. One that was seen a while ago is read again, or left out where it is among besides.
+func (cs *certificates) confirmed(ctx context.Context, key lb.Key, besides map[string]bool) (
+	map[string]map[string]string, error,
+) {
 	out := map[string]map[string]string{}
 	var old []string
-	for arn, c := range p.own.of(key) {
+	for arn, c := range cs.imported.of(key) {
 		switch {
 		case c.tags != nil && time.Since(c.at) < recentFor:
 			out[arn] = c.tags
@@ -190,33 +197,33 @@ func (p *Provider) confirmed(ctx context.Context, key lb.Key, besides map[string
 		}
 	}
 	slices.Sort(old)
-	still, err := p.oursAmong(ctx, key, old)
+	still, err := cs.ownedAmong(ctx, key, old)
 	if err != nil {
 		return nil, err
 	}
 	for _, arn := range old {
 		if still[arn] == nil {
-			p.own.forget(arn)
+			cs.imported.remove(arn)
 			continue
 		}
-		p.own.learn(key, arn, still[arn])
+		cs.imported.set(key, arn, still[arn])
 		out[arn] = still[arn]
 	}
 	return out, nil
 }
 
-// oursAmong are those of some certificates that belong to a load balancer, with the tags that they
-// have at this moment. A role of an earlier version of the policy is not allowed to read the tags
-// of others: those that it may not read are not ours.
-func (p *Provider) oursAmong(ctx context.Context, key lb.Key, arns []string) (map[string]map[string]string, error) {
+// ownedAmong reads the tags of some certificates and returns those that belong to a load balancer.
+// A role with an earlier version of the policy may not read the tags of others: certificates whose
+// tags it may not read are not ours.
+func (cs *certificates) ownedAmong(ctx context.Context, key lb.Key, arns []string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	for _, arn := range arns {
-		tags, err := p.tagsOfCertificate(ctx, arn)
+		tags, err := cs.readTags(ctx, arn)
 		switch {
-		case is(err, "ResourceNotFound", "AccessDenied"):
+		case awserr.Is(err, "ResourceNotFound", "AccessDenied"):
 		case err != nil:
-			return nil, explained("reading the tags of "+arn, err)
-		case p.owns(key, tags):
+			return nil, awserr.Explain("reading the tags of "+arn, err)
+		case cs.owns(key, tags):
 			out[arn] = tags
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file writes the settings of listeners and reads them back, as settings.go does those of load
@@ -129,7 +130,7 @@ func (p *Provider) toMutual(ctx context.Context, m lb.MutualAuthentication) (*el
 	}
 	found, err := p.elb.DescribeTrustStores(ctx, &elbapi.DescribeTrustStoresInput{Names: []string{m.TrustStore}})
 	if err != nil {
-		return nil, explained("finding trust store "+m.TrustStore, err)
+		return nil, awserr.Explain("finding trust store "+m.TrustStore, err)
 	}
 	if len(found.TrustStores) == 0 {
 		return nil, fmt.Errorf("there is no trust store %s: %w", m.TrustStore, providers.ErrRejected)

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
@@ -79,7 +80,7 @@ func (i *inspection) identify(ctx context.Context) bool {
 	i.sdk = sdk
 	me, err := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil && !foreign(err) {
-		i.note(check.Bad("aws/identity", "identity", describe(err), renew(errorcode.Of(err))))
+		i.note(check.Bad("aws/identity", "identity", awserr.Describe(err), awserr.AdviseOnCredentials(errorcode.Of(err))))
 		return false
 	}
 	said := ""
@@ -90,7 +91,7 @@ func (i *inspection) identify(ctx context.Context) bool {
 	if err != nil {
 		detail := fmt.Sprintf("the endpoint answers GetCallerIdentity with the ARN %q, which is none: the answer is empty, or not of AWS", said)
 		if said == "" && foreign(err) {
-			detail = "the endpoint's answer to GetCallerIdentity is not of AWS: " + describe(err)
+			detail = "the endpoint's answer to GetCallerIdentity is not of AWS: " + awserr.Describe(err)
 		}
 		i.note(check.Bad("aws/identity", "identity", detail, "see where AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_STS and the profile lead, and whether a proxy answers instead"))
 		return false

@@ -13,14 +13,15 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file looks at how much is left of what everybody in the account shares.
 
 // quotaCalled is a quota as people find it in Service Quotas.
 func quotaCalled(code string) string {
-	q := quotas[code]
-	return fmt.Sprintf("%q (%s)", q.name, q.code)
+	q := awserr.Quotas[code]
+	return fmt.Sprintf("%q (%s)", q.Name, q.Code)
 }
 
 // lookAtQuotas compares what there is with what there may be.
@@ -28,7 +29,7 @@ func (i *inspection) lookAtQuotas(ctx context.Context) {
 	if err := i.cloud.limits.load(ctx, false); err != nil {
 		i.failed("aws/quotas", "limits of the account", err)
 	} else if i.cloud.limits.last() == nil {
-		i.failed("aws/quotas", "limits of the account", unsaid("DescribeAccountLimits", "the limits of the account, or denied it; those that AWS publishes are taken for them"))
+		i.failed("aws/quotas", "limits of the account", awserr.Missing("DescribeAccountLimits", "the limits of the account, or denied it; those that AWS publishes are taken for them"))
 	}
 	for _, used := range []struct {
 		id, code string
@@ -39,17 +40,17 @@ func (i *inspection) lookAtQuotas(ctx context.Context) {
 		{"security-groups", "SecurityGroupLimitExceeded", i.securityGroups},
 		{"imported-certificates", "LimitExceeded", i.importedCertificates},
 	} {
-		q := quotas[used.code]
+		q := awserr.Quotas[used.code]
 		if used.code == "LimitExceeded" { // two in one
-			q = quota{name: "Imported certificates", code: "L-D2CB7DE9", usual: "2500"}
+			q = awserr.Quota{Name: "Imported certificates", Code: "L-D2CB7DE9", Usual: "2500"}
 		}
-		id, title := "aws/quota/"+used.id, fmt.Sprintf("quota %q (%s)", q.name, q.code)
+		id, title := "aws/quota/"+used.id, fmt.Sprintf("quota %q (%s)", q.Name, q.Code)
 		n, err := used.count(ctx)
 		if err != nil {
 			i.failed(id, title, err)
 			continue
 		}
-		i.note(full(id, title, n, i.cloud.limits.last()[q.limit], q.usual))
+		i.note(full(id, title, n, i.cloud.limits.last()[q.Limit], q.Usual))
 	}
 	i.lookAtImports(ctx)
 }
@@ -112,7 +113,7 @@ func (i *inspection) loadBalancers(ctx context.Context) (int, error) {
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return 0, explained("listing load balancers", err)
+			return 0, awserr.Explain("listing load balancers", err)
 		}
 		for _, b := range page.LoadBalancers {
 			if b.Type == elb.LoadBalancerTypeEnumApplication {
@@ -129,7 +130,7 @@ func (i *inspection) targetGroups(ctx context.Context) (int, error) {
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return 0, explained("listing target groups", err)
+			return 0, awserr.Explain("listing target groups", err)
 		}
 		n += len(page.TargetGroups)
 	}
@@ -139,7 +140,7 @@ func (i *inspection) targetGroups(ctx context.Context) (int, error) {
 func (i *inspection) securityGroups(ctx context.Context) (int, error) {
 	found, err := i.cloud.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{})
 	if err == nil && len(found) == 0 { // https://docs.aws.amazon.com/vpc/latest/userguide/default-security-group.html
-		err = unsaid("DescribeSecurityGroups", "the default group that each VPC has")
+		err = awserr.Missing("DescribeSecurityGroups", "the default group that each VPC has")
 	}
 	return len(found), err
 }
@@ -156,7 +157,7 @@ func (i *inspection) imported(ctx context.Context) ([]acmtypes.CertificateSummar
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, explained("listing certificates", err)
+			return nil, awserr.Explain("listing certificates", err)
 		}
 		for _, c := range page.CertificateSummaryList {
 			if c.Type == acmtypes.CertificateTypeImported {

@@ -19,6 +19,7 @@ import (
 	waftypes "github.com/aws/aws-sdk-go-v2/service/wafv2/types"
 
 	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
@@ -50,7 +51,7 @@ func (i *inspection) lookAtRights(ctx context.Context) {
 	}
 	verdicts, err := i.simulated(ctx, all)
 	if err != nil {
-		i.note(check.Unsure("aws/iam/simulation", "iam:SimulatePrincipalPolicy", "IAM does not say what the role may do: "+describe(err),
+		i.note(check.Unsure("aws/iam/simulation", "iam:SimulatePrincipalPolicy", "IAM does not say what the role may do: "+awserr.Describe(err),
 			"actions that no harmless call tries are not known below; run the check with credentials that may call it, to know them"))
 		verdicts = i.tried(ctx, all)
 	}
@@ -122,7 +123,7 @@ func (i *inspection) simulated(ctx context.Context, all []right) ([]verdict, err
 			case "allowed", "explicitDeny", "implicitDeny":
 				out[n] = verdict{true, decision == "allowed", "as IAM says"}
 			default:
-				return nil, unsaid("SimulatePrincipalPolicy", "a decision on "+all[n].action)
+				return nil, awserr.Missing("SimulatePrincipalPolicy", "a decision on "+all[n].action)
 			}
 		}
 	}
@@ -183,7 +184,7 @@ func judge(action string, err error) verdict {
 	case code == "DryRunOperation":
 		return verdict{true, true, "as a dry run shows"}
 	case code == "AccessDenied", code == "UnauthorizedOperation":
-		if said := refusedAction.FindStringSubmatch(err.Error()); said != nil && said[1] != action {
+		if said := awserr.RefusedAction.FindStringSubmatch(err.Error()); said != nil && said[1] != action {
 			return verdict{} // another action is denied that the call takes, too
 		}
 		return verdict{true, false, "as AWS says"}

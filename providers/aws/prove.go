@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
@@ -40,7 +41,7 @@ func holds(detail string) outcome { return outcome{check.OK, detail} }
 func wrong(detail string) outcome { return outcome{check.Wrong, detail} }
 
 // notKnown is the outcome where it could not be found out.
-func notKnown(err error) outcome { return outcome{check.Unknown, "not known: " + describe(err)} }
+func notKnown(err error) outcome { return outcome{check.Unknown, "not known: " + awserr.Describe(err)} }
 
 // trials are the assumptions that can be tried without requests, by ID.
 var trials = map[string]func(*trial, context.Context) outcome{
@@ -103,7 +104,7 @@ func (p *Provider) Try(ctx context.Context, key lb.Key) []check.Finding {
 		if try := trials[a.ID]; try != nil {
 			switch cut := context.Cause(ctx); {
 			case err != nil:
-				f.Detail = "not tried: " + describe(err)
+				f.Detail = "not tried: " + awserr.Describe(err)
 			case cut != nil:
 				f.Detail = "not tried: " + cut.Error()
 			default:
@@ -131,7 +132,7 @@ func (t *trial) locate(ctx context.Context, key lb.Key) error {
 	t.balancer = aws.ToString(there.LoadBalancerArn)
 	out, err := t.elb.DescribeListeners(ctx, &elbapi.DescribeListenersInput{LoadBalancerArn: there.LoadBalancerArn})
 	if err != nil {
-		return explained("reading listeners", err)
+		return awserr.Explain("reading listeners", err)
 	}
 	if len(out.Listeners) == 0 {
 		return fmt.Errorf("load balancer %s has no listener", key)
@@ -154,11 +155,11 @@ func (t *trial) ruleAt(ctx context.Context, priority int32, conditions ...elb.Ru
 	if err != nil {
 		return "", err
 	}
-	made, err := only(out.Rules, "CreateRule", "a rule")
+	made, err := awserr.Only(out.Rules, "CreateRule", "a rule")
 	if err != nil {
 		return "", err
 	}
-	return said(made.RuleArn, "CreateRule", "an ARN")
+	return awserr.Required(made.RuleArn, "CreateRule", "an ARN")
 }
 
 // drop deletes a rule, also when the trial is told to end. What it leaves goes with the load
@@ -178,7 +179,7 @@ func (t *trial) described(ctx context.Context, arn string) (rule *elb.Rule, took
 			return false, nil
 		}
 		if err != nil {
-			return false, explained("reading a rule", err)
+			return false, awserr.Explain("reading a rule", err)
 		}
 		if at := slices.IndexFunc(out.Rules, func(r elb.Rule) bool { return aws.ToString(r.RuleArn) == arn }); at >= 0 {
 			rule = &out.Rules[at]
@@ -205,8 +206,8 @@ func (t *trial) ask(ctx context.Context, words []string, conditions ...elb.RuleC
 	defer t.drop(ctx, arn)
 	asked := fromConditions(conditions)
 	if err != nil {
-		if is(err, "ValidationError", "Validation", "InvalidConfigurationRequest") && names(err, words, asked) {
-			return answer{refused: true, detail: "refused: " + describe(err)}, nil
+		if awserr.Is(err, "ValidationError", "Validation", "InvalidConfigurationRequest") && names(err, words, asked) {
+			return answer{refused: true, detail: "refused: " + awserr.Describe(err)}, nil
 		}
 		return answer{}, err
 	}
@@ -297,7 +298,7 @@ func (t *trial) values(ctx context.Context) outcome {
 	}
 	three, err := try(fewestValues)
 	if err != nil {
-		three.detail = "not known: " + describe(err)
+		three.detail = "not known: " + awserr.Describe(err)
 	}
 	return wrong(fmt.Sprintf("five are %s; three are %s", five.detail, three.detail))
 }
@@ -361,7 +362,7 @@ func (t *trial) source(ctx context.Context) outcome {
 	const forbidden = "255.255.255.255/32"
 	other, err := try(forbidden)
 	if err != nil {
-		other.detail = "not known: " + describe(err)
+		other.detail = "not known: " + awserr.Describe(err)
 	}
 	out.detail += fmt.Sprintf("; %s, which AWS documents as forbidden: %s", forbidden, other.detail)
 	return out
@@ -404,8 +405,8 @@ func (t *trial) groupAgain(ctx context.Context) outcome {
 		Tags: elbTags(tags[aws.ToString(g.TargetGroupArn)]),
 	})
 	switch {
-	case is(err, "DuplicateTargetGroupName"):
-		return holds("AWS refuses it by the code that says so: " + describe(err))
+	case awserr.Is(err, "DuplicateTargetGroupName"):
+		return holds("AWS refuses it by the code that says so: " + awserr.Describe(err))
 	case err != nil:
 		return notKnown(err)
 	case len(again.TargetGroups) == 0:
@@ -425,8 +426,8 @@ func (t *trial) ruleAgain(ctx context.Context) outcome {
 	two, err := t.ruleAt(ctx, t.next, hosts("one.prove.invalid"))
 	defer t.drop(ctx, two)
 	switch {
-	case is(err, "PriorityInUse"):
-		return holds("refused: " + describe(err))
+	case awserr.Is(err, "PriorityInUse"):
+		return holds("refused: " + awserr.Describe(err))
 	case err != nil:
 		return notKnown(err)
 	}
@@ -450,8 +451,8 @@ func (t *trial) swap(ctx context.Context) outcome {
 	_, err = t.elb.SetRulePriorities(ctx, &elbapi.SetRulePrioritiesInput{RulePriorities: []elb.RulePriorityPair{
 		{RuleArn: aws.String(one), Priority: aws.Int32(high)}, {RuleArn: aws.String(two), Priority: aws.Int32(low)},
 	}})
-	if is(err, "PriorityInUse") {
-		return wrong("refused: " + describe(err))
+	if awserr.Is(err, "PriorityInUse") {
+		return wrong("refused: " + awserr.Describe(err))
 	}
 	if err != nil {
 		return notKnown(err)

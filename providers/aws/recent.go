@@ -2,7 +2,6 @@ package aws
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"reflect"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go/middleware"
 
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
@@ -96,10 +96,10 @@ func (r *recent) watch(ctx context.Context, in middleware.InitializeInput, next 
 		switch {
 		case !known:
 		case r.knew(began, kind, in.Parameters):
-			err = tooSoon{err}
+			err = awserr.TooSoon(err)
 			r.wait(operation, kind, in.Parameters, err)
 		case !strings.HasPrefix(operation, "D") && r.vanished(idsOf(kind, in.Parameters)): // neither Describe, nor Delete and Deregister
-			err = tooSoon{err}
+			err = awserr.TooSoon(err)
 		}
 	case strings.HasPrefix(operation, "Delete"):
 		r.forget(textsIn(reflect.ValueOf(in.Parameters)))
@@ -281,16 +281,4 @@ func textsIn(v reflect.Value) []string {
 	default: // numbers, and what the SDK itself needs
 	}
 	return out
-}
-
-// tooSoon is AWS's answer that it does not find what this process made a moment ago, or knew until
-// now.
-type tooSoon struct{ error }
-
-func (t tooSoon) Unwrap() error { return t.error }
-
-// isTooSoon reports whether AWS does not find yet what was made a moment ago.
-func isTooSoon(err error) bool {
-	var soon tooSoon
-	return errors.As(err, &soon)
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
+
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file calls AWS for what was made a moment ago, and for what was there before.
@@ -37,7 +39,7 @@ func (r *recent) ask(operation string, in, out any, err error) error {
 }
 
 func missingFrom(r *recent, operation, code string, in any) bool {
-	return isTooSoon(r.ask(operation, in, nil, &smithy.GenericAPIError{Code: code}))
+	return awserr.IsTooSoon(r.ask(operation, in, nil, &smithy.GenericAPIError{Code: code}))
 }
 
 // Of an answer only what the call made counts as made a moment ago. What else it names was there
@@ -82,7 +84,7 @@ func TestOnlyWhatWasMadeIsRecent(t *testing.T) {
 		makesRule()
 		time.Sleep(time.Second)
 		check("a target group that another rule forwards to", missingFrom(r, "ModifyTargetGroup", "TargetGroupNotFound", group), false)
-		if err := r.ask("ModifyTargetGroup", group, nil, context.DeadlineExceeded); !errors.Is(err, context.DeadlineExceeded) || isTooSoon(err) {
+		if err := r.ask("ModifyTargetGroup", group, nil, context.DeadlineExceeded); !errors.Is(err, context.DeadlineExceeded) || awserr.IsTooSoon(err) {
 			t.Errorf("no answer is told as %v", err)
 		}
 	})

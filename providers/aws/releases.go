@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
@@ -124,7 +125,7 @@ func (r *releases) deleteListener(ctx context.Context, handle string, remove fun
 // throughGate deletes a resource if its gate lets the call through.
 func (r *releases) throughGate(ctx context.Context, id string, g *retry.Gate, remove func() error) error {
 	err := g.Through(ctx, func(err error) bool {
-		return errors.Is(err, providers.ErrPending) || is(err, "ResourceInUse", "DependencyViolation")
+		return errors.Is(err, providers.ErrPending) || awserr.Is(err, "ResourceInUse", "DependencyViolation")
 	}, remove)
 	if errors.Is(err, retry.ErrShut) {
 		return fmt.Errorf("deleting %s, which was in use a moment ago: %w", id, providers.ErrPending)

@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
@@ -44,7 +45,7 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 		Tags: elbTags(map[string]string{tagInstallation: p.installation}),
 	}
 	out, err := p.createRulePatiently(ctx, in)
-	if is(err, "PriorityInUse") { // made before, perhaps, and the answer was lost
+	if awserr.Is(err, "PriorityInUse") { // made before, perhaps, and the answer was lost
 		there, findErr := p.ruleNumbered(ctx, l, s.Priority)
 		switch {
 		case findErr != nil:
@@ -56,13 +57,13 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 		}
 	}
 	if err = p.conditions.adapt(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
-		return plan.Result{}, explained("creating rule "+s.ID(), err)
+		return plan.Result{}, awserr.Explain("creating rule "+s.ID(), err)
 	}
-	made, err := only(out.Rules, "CreateRule", "a rule")
+	made, err := awserr.Only(out.Rules, "CreateRule", "a rule")
 	if err != nil {
 		return plan.Result{}, err
 	}
-	arn, err := said(made.RuleArn, "CreateRule", "an ARN")
+	arn, err := awserr.Required(made.RuleArn, "CreateRule", "an ARN")
 	return plan.Result{Handle: arn}, err
 }
 
@@ -131,7 +132,7 @@ func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.Mod
 		return nil
 	}
 	_, err = p.elb.ModifyRule(ctx, in)
-	err = explained("changing rule "+s.ID(), p.conditions.adapt(ctx, seen, in.Conditions, in.Transforms != nil, err))
+	err = awserr.Explain("changing rule "+s.ID(), p.conditions.adapt(ctx, seen, in.Conditions, in.Transforms != nil, err))
 	return p.deniedRules(ctx, seen.Key, err, rule.Handle)
 }
 
@@ -141,10 +142,10 @@ func (p *Provider) deleteRule(ctx context.Context, seen *lb.Observed, s plan.Del
 		return nil
 	}
 	_, err := p.elb.DeleteRule(ctx, &elbapi.DeleteRuleInput{RuleArn: aws.String(rule.Handle)})
-	if is(err, "RuleNotFound") {
+	if awserr.Is(err, "RuleNotFound") {
 		return nil
 	}
-	return p.deniedRules(ctx, seen.Key, explained("deleting rule "+s.ID(), err), rule.Handle)
+	return p.deniedRules(ctx, seen.Key, awserr.Explain("deleting rule "+s.ID(), err), rule.Handle)
 }
 
 func (p *Provider) respaceRules(ctx context.Context, seen *lb.Observed, s plan.RespaceRules) error {
@@ -165,7 +166,7 @@ func (p *Provider) respaceRules(ctx context.Context, seen *lb.Observed, s plan.R
 		for _, asked := range in.RulePriorities {
 			all = append(all, *asked.RuleArn)
 		}
-		return p.deniedRules(ctx, seen.Key, explained(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err), all...)
+		return p.deniedRules(ctx, seen.Key, awserr.Explain(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err), all...)
 	}
 	for _, asked := range in.RulePriorities {
 		if !slices.ContainsFunc(out.Rules, func(r elb.Rule) bool { return hasPriority(r, asked) }) {

@@ -11,6 +11,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file reads, creates, tags and deletes security groups. Each load balancer has one of its
@@ -38,7 +39,7 @@ func (s *securityGroups) ensure(ctx context.Context, name, about, made string, t
 			ResourceType: ec2types.ResourceTypeSecurityGroup, Tags: ec2Tags(tags),
 		}},
 	})
-	if is(err, "InvalidGroup.Duplicate") { // created before
+	if awserr.Is(err, "InvalidGroup.Duplicate") { // created before
 		found, err := s.own(ctx, name)
 		if err != nil {
 			return "", err
@@ -52,9 +53,9 @@ func (s *securityGroups) ensure(ctx context.Context, name, about, made string, t
 		return aws.ToString(found.GroupId), s.retag(ctx, *found, tags)
 	}
 	if err != nil {
-		return "", explained("creating security group "+name, err)
+		return "", awserr.Explain("creating security group "+name, err)
 	}
-	return said(out.GroupId, "CreateSecurityGroup", "an ID")
+	return awserr.Required(out.GroupId, "CreateSecurityGroup", "an ID")
 }
 
 // explainConflict returns why a security group that exists is not found among ours: another owner
@@ -100,7 +101,7 @@ func (s *securityGroups) retag(ctx context.Context, g ec2types.SecurityGroup, af
 	}
 	if len(gone) > 0 {
 		if _, err := s.ec2.DeleteTags(ctx, &ec2.DeleteTagsInput{Resources: []string{id}, Tags: gone}); err != nil {
-			return explained("removing tags of security group "+id, err)
+			return awserr.Explain("removing tags of security group "+id, err)
 		}
 	}
 	missing := maps.Clone(after)
@@ -112,7 +113,7 @@ func (s *securityGroups) retag(ctx context.Context, g ec2types.SecurityGroup, af
 		return nil
 	}
 	_, err := s.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: ec2Tags(missing)})
-	return explained("tagging security group "+id, err)
+	return awserr.Explain("tagging security group "+id, err)
 }
 
 // idOf returns the ID of the security group of ours that has a name, or "".
@@ -143,7 +144,7 @@ func (s *securityGroups) describe(ctx context.Context, in *ec2.DescribeSecurityG
 	if in.GroupIds != nil {
 		found, err := s.ec2.DescribeSecurityGroups(ctx, in)
 		if err != nil {
-			return nil, explained("reading security groups", err)
+			return nil, awserr.Explain("reading security groups", err)
 		}
 		return found.SecurityGroups, nil
 	}
@@ -151,7 +152,7 @@ func (s *securityGroups) describe(ctx context.Context, in *ec2.DescribeSecurityG
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, explained("reading security groups", err)
+			return nil, awserr.Explain("reading security groups", err)
 		}
 		out = append(out, page.SecurityGroups...)
 	}
@@ -186,8 +187,8 @@ func (s *securityGroups) byName(ctx context.Context, names []string) ([]string, 
 // delete deletes a security group, if it exists.
 func (s *securityGroups) delete(ctx context.Context, id string) error {
 	_, err := s.ec2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: aws.String(id)})
-	if is(err, "InvalidGroup.NotFound") {
+	if awserr.Is(err, "InvalidGroup.NotFound") {
 		return nil
 	}
-	return explained("deleting security group "+id, err)
+	return awserr.Explain("deleting security group "+id, err)
 }

@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file writes the settings of load balancers and reads them back, as attributes.go does
@@ -121,13 +122,13 @@ func (p *Provider) writeNetwork(ctx context.Context, b *balancer, want routing.S
 	}
 	if len(want.Subnets) > 0 && !slices.Equal(want.Subnets, subnetsIn(b.LoadBalancer)) {
 		_, err := p.elb.SetSubnets(ctx, &elbapi.SetSubnetsInput{LoadBalancerArn: b.LoadBalancerArn, Subnets: want.Subnets, IpAddressType: family})
-		return explained(fmt.Sprintf("moving %s to subnets %s", b.arn(), strings.Join(want.Subnets, ", ")), err)
+		return awserr.Explain(fmt.Sprintf("moving %s to subnets %s", b.arn(), strings.Join(want.Subnets, ", ")), err)
 	}
 	if family == "" {
 		return nil
 	}
 	_, err := p.elb.SetIpAddressType(ctx, &elbapi.SetIpAddressTypeInput{LoadBalancerArn: b.LoadBalancerArn, IpAddressType: family})
-	return explained("changing the IP family of "+b.arn(), err)
+	return awserr.Explain("changing the IP family of "+b.arn(), err)
 }
 
 // subnetsIn are the subnets that a load balancer stands in, sorted.

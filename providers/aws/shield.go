@@ -9,6 +9,7 @@ import (
 	shieldtypes "github.com/aws/aws-sdk-go-v2/service/shield/types"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file gives load balancers the protection of AWS Shield Advanced. A tag says that Fairlead
@@ -33,7 +34,7 @@ func (s *shieldProtections) unavailable(ctx context.Context) string {
 	read := func() (shieldtypes.SubscriptionState, error) {
 		out, err := s.shields.GetSubscriptionState(ctx, &shield.GetSubscriptionStateInput{})
 		if err != nil {
-			return "", explained("reading the subscription to Shield Advanced", err)
+			return "", awserr.Explain("reading the subscription to Shield Advanced", err)
 		}
 		return out.SubscriptionState, nil
 	}
@@ -61,8 +62,8 @@ func (s *shieldProtections) set(ctx context.Context, seen *lb.Observed, want str
 		Name: aws.String(s.nameOf(seen.Key)), ResourceArn: aws.String(arn),
 		// The role may delete protections only where they have the tag of the installation.
 		Tags: []shieldtypes.Tag{{Key: aws.String(tagInstallation), Value: aws.String(s.installation)}},
-	}); err != nil && !is(err, "ResourceAlreadyExists") {
-		return explained("shielding "+arn, err)
+	}); err != nil && !awserr.Is(err, "ResourceAlreadyExists") {
+		return awserr.Explain("shielding "+arn, err)
 	}
 	if want == "" {
 		return s.untag(ctx, arn, []string{tagShield})
@@ -80,20 +81,20 @@ func (s *shieldProtections) remove(ctx context.Context, seen *lb.Observed) error
 		return err
 	}
 	_, err = s.shields.DeleteProtection(ctx, &shield.DeleteProtectionInput{ProtectionId: there.Id})
-	if is(err, "ResourceNotFound") {
+	if awserr.Is(err, "ResourceNotFound") {
 		return nil
 	}
-	return explained("taking the shield from "+seen.Handle, err)
+	return awserr.Explain("taking the shield from "+seen.Handle, err)
 }
 
 // attached returns the protection that a load balancer has, or nil.
 func (s *shieldProtections) attached(ctx context.Context, arn string) (*shieldtypes.Protection, error) {
 	out, err := s.shields.DescribeProtection(ctx, &shield.DescribeProtectionInput{ResourceArn: aws.String(arn)})
-	if is(err, "ResourceNotFound") {
+	if awserr.Is(err, "ResourceNotFound") {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, explained("reading the shield of "+arn, err)
+		return nil, awserr.Explain("reading the shield of "+arn, err)
 	}
 	return out.Protection, nil
 }

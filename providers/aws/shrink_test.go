@@ -13,27 +13,27 @@ import (
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file looks at what the provider remembers of things that are gone.
+// This file tests that the collaborators forget what does not exist any more.
 
 func TestCertificatesThatAreNotAskedAboutAreForgotten(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
-		o := &New(Options{Installation: "test"}).own
+		o := &New(Options{Installation: "test"}).certificates.imported
 		for n := range 100 {
-			o.disown(fmt.Sprint("arn:aws:acm:", n))
-			o.ask("key", lb.CertificateID(fmt.Sprint(n)))
+			o.addForeign(fmt.Sprint("arn:aws:acm:", n))
+			o.beginImport("key", lb.CertificateID(fmt.Sprint(n)))
 		}
 		time.Sleep(certificateLife - time.Hour)
-		if !o.disowned("arn:aws:acm:7") || !o.unanswered("key", "7") {
+		if !o.isForeign("arn:aws:acm:7") || !o.importing("key", "7") {
 			t.Error("they are forgotten early")
 		}
 		time.Sleep(2 * time.Hour)
-		o.disown("arn:aws:acm:new")
-		o.ask("key", "new")
-		if len(o.foreign) != 2 || !o.disowned("arn:aws:acm:7") {
+		o.addForeign("arn:aws:acm:new")
+		o.beginImport("key", "new")
+		if len(o.foreign) != 2 || !o.isForeign("arn:aws:acm:7") {
 			t.Errorf("of %d it is known that others made them, want the new one and the one that was asked about", len(o.foreign))
 		}
-		if len(o.asked) != 1 {
-			t.Errorf("%d are remembered to have been asked for, want one", len(o.asked))
+		if len(o.unanswered) != 1 {
+			t.Errorf("%d are remembered to have been asked for, want one", len(o.unanswered))
 		}
 	})
 }

@@ -17,6 +17,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file chooses the subnets of a load balancer: those that its class names, or one in each
@@ -189,7 +190,7 @@ func (v *subnets) since(ctx context.Context, when time.Time) ([]ec2types.Subnet,
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				return nil, explained("reading the subnets of "+v.vpc, err)
+				return nil, awserr.Explain("reading the subnets of "+v.vpc, err)
 			}
 			out = append(out, page.Subnets...)
 		}
@@ -226,7 +227,7 @@ func (v *subnets) public(ctx context.Context, when time.Time) (func(subnet strin
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				return nil, explained("reading the route tables of "+v.vpc, err)
+				return nil, awserr.Explain("reading the route tables of "+v.vpc, err)
 			}
 			out = append(out, page.RouteTables...)
 		}

@@ -14,6 +14,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/prove"
 )
 
@@ -40,7 +41,7 @@ func (p *Provider) Sweep(ctx context.Context) (found []string, err error) {
 	for _, r := range all {
 		text := r.id
 		if err := r.remove(ctx); err != nil {
-			text += " (" + describe(err) + ")"
+			text += " (" + awserr.Describe(err) + ")"
 		}
 		found = append(found, text)
 	}
@@ -78,7 +79,7 @@ func (p *Provider) balancersLeft(ctx context.Context, prefix string) ([]remnant,
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, explained("listing load balancers", err)
+			return nil, awserr.Explain("listing load balancers", err)
 		}
 		for _, b := range page.LoadBalancers {
 			if strings.HasPrefix(aws.ToString(b.LoadBalancerName), ourNames) {
@@ -98,7 +99,7 @@ func (p *Provider) groupsLeft(ctx context.Context, prefix string) ([]remnant, er
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, explained("listing target groups", err)
+			return nil, awserr.Explain("listing target groups", err)
 		}
 		for _, g := range page.TargetGroups {
 			if strings.HasPrefix(aws.ToString(g.TargetGroupName), ourNames) {
@@ -136,18 +137,18 @@ func (p *Provider) certificatesLeft(ctx context.Context, prefix string) ([]remna
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return out, errors.Join(append(failed, explained("listing certificates", err))...)
+			return out, errors.Join(append(failed, awserr.Explain("listing certificates", err))...)
 		}
 		for _, c := range page.CertificateSummaryList {
 			if aws.ToString(c.DomainName) != prove.Host {
 				continue
 			}
 			tags, err := p.acm.ListTagsForCertificate(ctx, &acm.ListTagsForCertificateInput{CertificateArn: c.CertificateArn})
-			if is(err, "ResourceNotFound") {
+			if awserr.Is(err, "ResourceNotFound") {
 				continue // it is gone
 			}
 			if err != nil {
-				failed = append(failed, explained("reading the tags of "+aws.ToString(c.CertificateArn)+", which has the host of such runs", err))
+				failed = append(failed, awserr.Explain("reading the tags of "+aws.ToString(c.CertificateArn)+", which has the host of such runs", err))
 				continue
 			}
 			found := map[string]string{}

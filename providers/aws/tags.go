@@ -14,6 +14,7 @@ import (
 	tagging "github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi/types"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file is the tags by which Fairlead knows what is its own, and what it wrote.
@@ -115,7 +116,7 @@ func (r resources) find(ctx context.Context, tags map[string]string, types ...st
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, explained("finding what is tagged", err)
+			return nil, awserr.Explain("finding what is tagged", err)
 		}
 		for _, m := range page.ResourceTagMappingList {
 			found := map[string]string{}
@@ -137,7 +138,7 @@ func (r resources) tagsOf(ctx context.Context, arns []string) (map[string]map[st
 	for part := range slices.Chunk(arns, tagBatch) {
 		answer, err := r.elb.DescribeTags(ctx, &elbapi.DescribeTagsInput{ResourceArns: part})
 		if err != nil {
-			return nil, explained("reading tags", err)
+			return nil, awserr.Explain("reading tags", err)
 		}
 		for _, d := range answer.TagDescriptions {
 			tags := map[string]string{}
@@ -153,7 +154,7 @@ func (r resources) tagsOf(ctx context.Context, arns []string) (map[string]map[st
 // tag adds tags to a resource of Elastic Load Balancing.
 func (r resources) tag(ctx context.Context, arn string, tags map[string]string) error {
 	_, err := r.elb.AddTags(ctx, &elbapi.AddTagsInput{ResourceArns: []string{arn}, Tags: elbTags(tags)})
-	return explained("tagging "+arn, err)
+	return awserr.Explain("tagging "+arn, err)
 }
 
 // retag gives a resource the tags that it has after its settings were written, the digest among
@@ -177,7 +178,7 @@ func unsigned(tags map[string]string) map[string]string {
 // untag takes tags from a resource of Elastic Load Balancing.
 func (r resources) untag(ctx context.Context, arn string, names []string) error {
 	_, err := r.elb.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: names})
-	return explained("removing tags of "+arn, err)
+	return awserr.Explain("removing tags of "+arn, err)
 }
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -189,4 +190,12 @@ func with(m map[string]string, name, value string) map[string]string {
 	}
 	m[name] = value
 	return m
+}
+
+func each[A, B any](in []A, f func(A) B) []B {
+	var out []B
+	for _, a := range in {
+		out = append(out, f(a))
+	}
+	return out
 }

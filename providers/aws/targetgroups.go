@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
@@ -88,12 +89,12 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 	})
 	made := &elb.TargetGroup{}
 	if err == nil {
-		if made, err = only(out.TargetGroups, "CreateTargetGroup", "a target group"); err != nil {
+		if made, err = awserr.Only(out.TargetGroups, "CreateTargetGroup", "a target group"); err != nil {
 			return plan.Result{}, err
 		}
 	}
 	// One was made before, with other settings, or with these: then it may be in use.
-	if is(err, "DuplicateTargetGroupName") || len(made.LoadBalancerArns) > 0 {
+	if awserr.Is(err, "DuplicateTargetGroupName") || len(made.LoadBalancerArns) > 0 {
 		arn, err := gs.arnOf(ctx, seen.Key, g.ID)
 		if err != nil {
 			return plan.Result{}, err
@@ -103,7 +104,7 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 	if err != nil {
 		return plan.Result{}, gs.limits.explained("creating target group "+name, err)
 	}
-	arn, err := said(made.TargetGroupArn, "CreateTargetGroup", "an ARN")
+	arn, err := awserr.Required(made.TargetGroupArn, "CreateTargetGroup", "an ARN")
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -148,7 +149,7 @@ func (gs *targetGroups) write(ctx context.Context, key lb.Key, arn string, g lb.
 		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)),
 	})
 	if err != nil {
-		return explained("changing target group "+arn, err)
+		return awserr.Explain("changing target group "+arn, err)
 	}
 	tags, err := gs.tagsOf(ctx, []string{arn})
 	if err != nil {
@@ -168,7 +169,7 @@ func (gs *targetGroups) portsInUse(ctx context.Context) (map[int32]bool, error) 
 	reads.SetLimit(atOnce)
 	for i, g := range there {
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			if health[i], err = gs.healthOf(ctx, aws.ToString(g.TargetGroupArn)); is(err, "TargetGroupNotFound") {
+			if health[i], err = gs.healthOf(ctx, aws.ToString(g.TargetGroupArn)); awserr.Is(err, "TargetGroupNotFound") {
 				return nil // deleted a moment ago
 			}
 			return err
@@ -198,7 +199,7 @@ func (gs *targetGroups) ofInstallation(ctx context.Context) ([]elb.TargetGroup, 
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, explained("reading target groups", err)
+			return nil, awserr.Explain("reading target groups", err)
 		}
 		for _, g := range page.TargetGroups {
 			if aws.ToString(g.VpcId) == gs.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName), namePrefix) {
@@ -209,7 +210,7 @@ func (gs *targetGroups) ofInstallation(ctx context.Context) ([]elb.TargetGroup, 
 	var out []elb.TargetGroup
 	for part := range slices.Chunk(all, tagBatch) {
 		tags, err := gs.tagsOf(ctx, each(part, func(g elb.TargetGroup) string { return aws.ToString(g.TargetGroupArn) }))
-		if err != nil && !is(err, "TargetGroupNotFound") { // one that was deleted a moment ago fails the call for all of them
+		if err != nil && !awserr.Is(err, "TargetGroupNotFound") { // one that was deleted a moment ago fails the call for all of them
 			return nil, err
 		}
 		for _, g := range part {
@@ -260,8 +261,8 @@ func (gs *targetGroups) delete(ctx context.Context, seen *lb.Observed, id lb.Gro
 		_, err := gs.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
 		return err
 	})
-	if err != nil && !is(err, "TargetGroupNotFound") {
-		return explained("deleting target group "+g.Handle, err)
+	if err != nil && !awserr.Is(err, "TargetGroupNotFound") {
+		return awserr.Explain("deleting target group "+g.Handle, err)
 	}
 	var ports []int32
 	for _, t := range gs.membersOf(g.Handle).members {
@@ -280,11 +281,11 @@ func (gs *targetGroups) read(ctx context.Context, l *look, strewn map[string]map
 		pages := elbapi.NewDescribeTargetGroupsPaginator(gs.elb, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
-			if is(err, "TargetGroupNotFound") { // it has none
+			if awserr.Is(err, "TargetGroupNotFound") { // it has none
 				break
 			}
 			if err != nil {
-				return explained("reading target groups", err)
+				return awserr.Explain("reading target groups", err)
 			}
 			for _, g := range page.TargetGroups {
 				attached[aws.ToString(g.TargetGroupArn)] = true
@@ -315,9 +316,9 @@ func (gs *targetGroups) read(ctx context.Context, l *look, strewn map[string]map
 func (gs *targetGroups) existing(ctx context.Context, arns []string) ([]elb.TargetGroup, error) {
 	out, err := gs.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{TargetGroupArns: arns})
 	switch {
-	case is(err, "TargetGroupNotFound") && len(arns) == 1:
+	case awserr.Is(err, "TargetGroupNotFound") && len(arns) == 1:
 		return nil, nil
-	case is(err, "TargetGroupNotFound"): // one that is missing fails the call for all of them
+	case awserr.Is(err, "TargetGroupNotFound"): // one that is missing fails the call for all of them
 		var found []elb.TargetGroup
 		for _, arn := range arns {
 			one, err := gs.existing(ctx, []string{arn})
@@ -328,7 +329,7 @@ func (gs *targetGroups) existing(ctx context.Context, arns []string) ([]elb.Targ
 		}
 		return found, nil
 	case err != nil:
-		return nil, explained("reading target groups", err)
+		return nil, awserr.Explain("reading target groups", err)
 	}
 	return out.TargetGroups, nil
 }

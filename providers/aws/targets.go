@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
 // This file is the members of target groups and their health.
@@ -42,13 +43,13 @@ func (gs *targetGroups) arnOf(ctx context.Context, key lb.Key, id lb.GroupID) (s
 	name := gs.targetGroupName(key, id)
 	out, err := gs.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{Names: []string{name}})
 	if err != nil {
-		return "", explained("finding target group "+name, err)
+		return "", awserr.Explain("finding target group "+name, err)
 	}
-	found, err := only(out.TargetGroups, "DescribeTargetGroups", "target group "+name)
+	found, err := awserr.Only(out.TargetGroups, "DescribeTargetGroups", "target group "+name)
 	if err != nil {
 		return "", err
 	}
-	if arn, err = said(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name); err != nil {
+	if arn, err = awserr.Required(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name); err != nil {
 		return "", err
 	}
 	tags, err := gs.tagsOf(ctx, []string{arn})
@@ -215,17 +216,17 @@ func (gs *targetGroups) targets(ctx context.Context, key lb.Key, group lb.GroupI
 // healthOf reads the members of a target group and their health, and notes who they are.
 func (gs *targetGroups) healthOf(ctx context.Context, group string) ([]lb.TargetHealth, error) {
 	found, err := gs.readHealth(ctx, group)
-	return found, explained("reading the health of "+group, err)
+	return found, awserr.Explain("reading the health of "+group, err)
 }
 
 // healthOrLast is the same; what is known from before where AWS cannot tell the health of the group
 // at the moment. Its load balancer is looked at all the same.
 func (gs *targetGroups) healthOrLast(ctx context.Context, group string) ([]lb.TargetHealth, error) {
 	found, err := gs.readHealth(ctx, group)
-	if is(err, "HealthUnavailable") {
+	if awserr.Is(err, "HealthUnavailable") {
 		return gs.membersOf(group).members, nil
 	}
-	return found, explained("reading the health of "+group, err)
+	return found, awserr.Explain("reading the health of "+group, err)
 }
 
 func (gs *targetGroups) readHealth(ctx context.Context, group string) ([]lb.TargetHealth, error) {
@@ -237,7 +238,7 @@ func (gs *targetGroups) readHealth(ctx context.Context, group string) ([]lb.Targ
 	var found []lb.TargetHealth
 	for _, d := range out.TargetHealthDescriptions {
 		if d.Target == nil {
-			return nil, unsaid("DescribeTargetHealth", "a target of "+group)
+			return nil, awserr.Missing("DescribeTargetHealth", "a target of "+group)
 		}
 		t := lb.TargetHealth{Target: lb.Target{Address: aws.ToString(d.Target.Id), Port: aws.ToInt32(d.Target.Port)}}
 		if d.TargetHealth != nil { // else it is there, and its health is not known
@@ -260,8 +261,8 @@ func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID,
 	return p.targetGroups.setTargets(providers.Urgently(providers.About(ctx, key), true), key, group, want)
 }
 
-// setTargets does not read the members where they are known. If AWS then refuses the change, it reads
-// them and tries once more: a target may have been deregistered by others.
+// setTargets does not read the members where they are known. If AWS then refuses the change, it
+// reads them and tries once more: a target may have been deregistered by others.
 func (gs *targetGroups) setTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
 	arn, err := gs.arnOf(ctx, key, group)
 	if err != nil {
@@ -321,7 +322,7 @@ func (gs *targetGroups) deregister(ctx context.Context, group string, targets []
 	for part := range slices.Chunk(targets, targetBatch) {
 		in := &elbapi.DeregisterTargetsInput{TargetGroupArn: aws.String(group), Targets: gs.subnets.describeTargets(part, false)}
 		_, err := gs.elb.DeregisterTargets(ctx, in)
-		if is(err, "ValidationError") { // subnets have come or gone since they were registered
+		if awserr.Is(err, "ValidationError") { // subnets have come or gone since they were registered
 			for i := range in.Targets {
 				in.Targets[i].AvailabilityZone = nil
 			}
@@ -329,7 +330,7 @@ func (gs *targetGroups) deregister(ctx context.Context, group string, targets []
 		}
 		gs.recordChange(group, part, "draining", err)
 		if err != nil {
-			return explained(fmt.Sprintf("deregistering %d targets from %s", len(part), group), err)
+			return awserr.Explain(fmt.Sprintf("deregistering %d targets from %s", len(part), group), err)
 		}
 	}
 	return gs.nodes.releasePorts(ctx, portsIn(targets))

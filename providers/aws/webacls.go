@@ -15,6 +15,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
@@ -92,7 +93,7 @@ func (w *webACLs) list(ctx context.Context) (map[string]string, error) {
 			return named, nil // AWS WAF does not exist here, and so no web ACL does
 		}
 		if err != nil {
-			return nil, explained("listing web ACLs", err)
+			return nil, awserr.Explain("listing web ACLs", err)
 		}
 		for _, acl := range page.WebACLs {
 			named[aws.ToString(acl.Name)] = aws.ToString(acl.ARN)
@@ -108,7 +109,7 @@ func (w *webACLs) list(ctx context.Context) (map[string]string, error) {
 // address, as in partitions that lack it, or the account is not signed up for it.
 func missing(err error) bool {
 	var unknown *net.DNSError
-	return errors.As(err, &unknown) && unknown.IsNotFound || is(err, "OptInRequired", "UnknownEndpoint")
+	return errors.As(err, &unknown) && unknown.IsNotFound || awserr.Is(err, "OptInRequired", "UnknownEndpoint")
 }
 
 // attach attaches a web ACL to a load balancer, in place of any other; "" detaches ours.
@@ -129,13 +130,13 @@ func (w *webACLs) attach(ctx context.Context, seen *lb.Observed, want string) er
 	default:
 		_, err = w.waf.AssociateWebACL(ctx, &wafv2.AssociateWebACLInput{ResourceArn: aws.String(arn), WebACLArn: aws.String(want)})
 	}
-	if is(err, "WAFUnavailableEntity") { // its answer for load balancers that were created a moment ago
+	if awserr.Is(err, "WAFUnavailableEntity") { // its answer for load balancers that were created a moment ago
 		w.unready.Wait(arn, activeWait, activeWaitMax)
 	}
 	if err != nil {
 		// The web ACL may exist, and the load balancer not be known yet.
-		unfound := is(err, "WAFNonexistentItem")
-		err = explained(fmt.Sprintf("giving %s the web ACL %s", arn, want), err)
+		unfound := awserr.Is(err, "WAFNonexistentItem")
+		err = awserr.Explain(fmt.Sprintf("giving %s the web ACL %s", arn, want), err)
 		lasts := errors.Is(err, providers.ErrDenied) || errors.Is(err, providers.ErrRejected) && !unfound
 		if lasts && want != lb.NoWebACL {
 			w.refused.add(want, err)
@@ -159,7 +160,7 @@ func (w *webACLs) detach(ctx context.Context, arn string) error {
 	}
 	if there == tags[arn][tagWebACL] && there != lb.NoWebACL {
 		if err := w.disassociate(ctx, arn); err != nil {
-			return explained("taking the web ACL from "+arn, err)
+			return awserr.Explain("taking the web ACL from "+arn, err)
 		}
 	}
 	return w.untag(ctx, arn, []string{tagWebACL})
@@ -174,7 +175,7 @@ func (w *webACLs) disassociate(ctx context.Context, arn string) error {
 func (w *webACLs) attached(ctx context.Context, arn string) (string, error) {
 	out, err := w.waf.GetWebACLForResource(ctx, &wafv2.GetWebACLForResourceInput{ResourceArn: aws.String(arn)})
 	if err != nil {
-		return "", explained("reading the web ACL of "+arn, err)
+		return "", awserr.Explain("reading the web ACL of "+arn, err)
 	}
 	if out.WebACL == nil {
 		return lb.NoWebACL, nil

@@ -1,11 +1,11 @@
-package aws
+package awserr
 
-// This file knows what AWS's errors mean. The meanings are those in the models of AWS's SDK
+// This file lists the errors of each class. Their meanings are those in the models of AWS's SDK
 // (service/*/types/errors.go), and EC2's at
-// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html. A test looks through
-// the models for errors that are in none of these lists.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html. A test searches the
+// models for errors that are in none of these lists.
 
-// premature are the errors that another try, a while later, gets over by itself.
+// premature are the errors after which another try, a while later, may succeed.
 var premature = []string{
 	// Elastic Load Balancing
 	"ResourceInUse",
@@ -24,8 +24,8 @@ var premature = []string{
 	"ConcurrentModification", // "the target of the operation is currently being modified by a different request"
 }
 
-// refusing are the errors that last until the objects change that the call was made for, or what
-// they name.
+// refusing are the errors that last until the objects change that the call was made for, or the
+// resources that they name.
 var refusing = []string{
 	// Elastic Load Balancing
 	"ValidationError", "InvalidConfigurationRequest", "InvalidLoadBalancerAction", "InvalidTarget", "InvalidSubnet", "SubnetNotFound",
@@ -51,16 +51,3 @@ var refusing = []string{
 	"InvalidResource",  // "You might not have access to the resource, or the resource might not exist."
 	"InvalidOperation", // "the operation would not cause any change to occur"
 }
-
-// ofOneTarget are the errors by which AWS takes none of the targets of a call, for one or some of
-// them are not accepted.
-var ofOneTarget = []string{
-	"ValidationError", "InvalidTarget", crowdedTarget,
-}
-
-// crowdedTarget is "the limit on the number of times a target can be registered with a load
-// balancer". Other targets may be registered.
-const crowdedTarget = "TooManyRegistrationsForTargetId"
-
-// refusesTargets reports whether an error is about single targets of a call.
-func refusesTargets(err error) bool { return is(err, ofOneTarget...) }

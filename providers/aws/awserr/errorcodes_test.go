@@ -1,4 +1,4 @@
-package aws
+package awserr
 
 import (
 	"os"
@@ -35,10 +35,15 @@ var (
 // operations are the calls that the provider makes, by service.
 func operations(t *testing.T) map[string][]string {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("../*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	below, err := filepath.Glob("../*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, below...)
 	out := map[string][]string{}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
@@ -101,7 +106,7 @@ func refusals(t *testing.T, service string, operations []string) map[string]stri
 }
 
 // unclassed are the errors that have no class, by service, with why: the step fails, and what there
-// is is looked at anew before the next try.
+// Is is looked at anew before the next try.
 var unclassed = map[string]map[string]string{
 	"elasticloadbalancingv2": {
 		"ALPNPolicyNotFound":        "policies of TLS listeners, which Network Load Balancers have",

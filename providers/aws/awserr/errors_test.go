@@ -1,4 +1,4 @@
-package aws
+package awserr
 
 import (
 	"context"
@@ -85,7 +85,7 @@ func TestWhatAWSRefusesIsExplained(t *testing.T) {
 		"a call that was never answered":         {&smithy.OperationError{ServiceID: elbv2, OperationName: "CreateRule", Err: context.DeadlineExceeded}, context.DeadlineExceeded, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := explained("working", c.err)
+			got := Explain("working", c.err)
 			for _, class := range []error{providers.ErrDenied, providers.ErrPending, providers.ErrRejected, providers.ErrNoRoom, providers.ErrThrottled, context.DeadlineExceeded} {
 				if is := errors.Is(got, class); is != errors.Is(c.class, class) {
 					t.Errorf("%q is %v: %v", got, class, is)
@@ -106,14 +106,14 @@ func TestWhatAWSRefusesIsExplained(t *testing.T) {
 // What the account says of its limits is said of those that are used up, and what AWS publishes of
 // no other.
 func TestHowMuchThereIsOfAQuota(t *testing.T) {
-	known := limits{"application-load-balancers": 70}
+	known := map[string]int{"application-load-balancers": 70}
 	for code, want := range map[string]string{
 		"TooManyLoadBalancers": "(L-53DA6B97) of 70 is used up",
 		"TooManyTargetGroups":  "(L-B22855CB) of 3000, unless AWS has raised it, is used up",
 		"TooManyRules":         "(L-7EED9B64) is used up",
 		"TooManyActions":       "a quota is used up, which AWS raises for nobody",
 	} {
-		got := explain("creating", refused("Elastic Load Balancing v2", "Create", code, "no"), known)
+		got := ExplainWith("creating", refused("Elastic Load Balancing v2", "Create", code, "no"), known)
 		if !strings.Contains(got.Error(), want) {
 			t.Errorf("%q does not say %q", got, want)
 		}

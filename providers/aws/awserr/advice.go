@@ -1,4 +1,4 @@
-package aws
+package awserr
 
 import (
 	"errors"
@@ -12,29 +12,28 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file says what can be done about an error of AWS: which permission the operator's role
-// lacks, which quota is used up.
+// This file gives advice about an error of AWS: which permission the operator's role lacks, which
+// quota is used up.
 
-// AWS says which action it refuses, and on what; or it says so in a blob that takes a permission to
-// read.
+// AWS names the action that it refuses, and the resource; or it does so in an encoded message,
+// which only a role with a permission for it can decode.
 var (
-	refusedAction = regexp.MustCompile(`not authorized to perform: ([a-z0-9-]+:[A-Za-z0-9]+)(?: on resource: ([^ ]+))?`)
+	RefusedAction = regexp.MustCompile(`not authorized to perform: ([a-z0-9-]+:[A-Za-z0-9]+)(?: on resource: ([^ ]+))?`)
 	encoded       = regexp.MustCompile(`\s*Encoded authorization failure message: \S+`)
 )
 
-// prefixes are what the actions of services begin with in policies, by the names that the SDK gives
-// them.
+// prefixes are the beginnings of actions in policies, by the name of the service in the SDK.
 var prefixes = map[string]string{
 	"ACM": "acm", "EC2": "ec2", "Elastic Load Balancing v2": "elasticloadbalancing", "Resource Groups Tagging API": "tag",
 	"Shield": "shield", "STS": "sts", "WAFV2": "wafv2",
 }
 
-// permit says what the operator's role has to be allowed: what AWS says, or else the action that
-// has the name of the call.
+// permit says which action the operator's role has to be allowed: the one that AWS names, else the
+// one with the name of the call.
 func permit(err error) string {
 	var call *smithy.OperationError
 	action, on := "", ""
-	if said := refusedAction.FindStringSubmatch(err.Error()); said != nil {
+	if said := RefusedAction.FindStringSubmatch(err.Error()); said != nil {
 		if action = said[1]; said[2] != "" && said[2] != "*" {
 			on = " on " + said[2]
 		}
@@ -50,7 +49,7 @@ func permit(err error) string {
 	return fmt.Sprintf("allow the operator's role %s%s, as docs/iam-policy.json does", action, on)
 }
 
-// besides are the actions that docs/iam-policy.json may refuse although it is in place, with the
+// besides are the actions that may be refused although the role has docs/iam-policy.json, with the
 // sections of docs/aws/iam.md that say why.
 var besides = map[string]string{
 	"acm:AddTagsToCertificate":               "What AWS cannot express",
@@ -63,8 +62,7 @@ var besides = map[string]string{
 	"shield:TagResource":                     "What AWS cannot express",
 }
 
-// unusable are errors of which no policy is the cause, and what to do where it is not the
-// credentials.
+// unusable are errors that no policy causes, with advice where the credentials are not the cause.
 var unusable = map[string]string{
 	"AuthFailure": "", "ExpiredToken": "", "InvalidClientTokenId": "", "SignatureDoesNotMatch": "", "UnrecognizedClient": "", "IncompleteSignature": "",
 	// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/CommonErrors.html: the
@@ -76,25 +74,24 @@ var unusable = map[string]string{
 	"Blocked": "AWS has blocked the account: ask AWS Support",
 }
 
-// renew says what to do about credentials that are good for nothing.
-func renew(code string) string {
+// AdviseOnCredentials returns advice about credentials that cannot be used.
+func AdviseOnCredentials(code string) string {
 	if advice := unusable[code]; advice != "" {
 		return advice
 	}
 	return "the operator's credentials are not valid: see to its service account, or to the clock of its node"
 }
 
-// A quota is a limit, by its name and its code in Service Quotas. Of those that everybody in the
-// account shares it is said how much there is: in the account's own words where these are known,
-// and else as AWS publishes it.
-type quota struct {
-	name, code string
-	limit      string // the name in the account's limits, where these have it
-	usual      string
+// A Quota is a limit, by its name and its code in Service Quotas. Quotas that the whole account
+// shares have a size: the account's own limit where it is known, else the published one.
+type Quota struct {
+	Name, Code string
+	Limit      string // the name in the account's limits, where these have it
+	Usual      string
 }
 
-// quotas are what is used up where AWS says so.
-var quotas = map[string]quota{
+// Quotas are the quotas that errors are about, by code.
+var Quotas = map[string]Quota{
 	"TooManyLoadBalancers":                     {"Application Load Balancers per Region", "L-53DA6B97", "application-load-balancers", "50"},
 	"TooManyRules":                             {"Rules per Application Load Balancer", "L-7EED9B64", "", ""},
 	"TooManyListeners":                         {"Listeners per Application Load Balancer", "L-B6DF7632", "", ""},
@@ -109,15 +106,14 @@ var quotas = map[string]quota{
 	importsOfAYear:                             {"Imported certificates in last 365 days", "L-3808DC70", "", "5000"},
 }
 
-// importsOfAYear stands for the code of Certificate Manager where as many certificates were
-// imported within a year as may be. The code is that of too many at a time, too, and the message
-// says that it is about the last year
+// importsOfAYear stands for the code of Certificate Manager where the quota of imports in a year is
+// used up. The quota of certificates has the same code; the message of this one mentions the year
 // (https://github.com/hashicorp/terraform-provider-aws/issues/14025).
 const importsOfAYear = "LimitExceeded in the last year"
 
 var yearly = regexp.MustCompile(`(?i)\b(last|per) year\b|\b365 days\b`)
 
-// quotaIn is the name under which quotas has what a refusal says is used up.
+// quotaIn returns the key in Quotas of the quota that an error is about.
 func quotaIn(code string, err error) string {
 	if code == "LimitExceeded" && yearly.MatchString(err.Error()) {
 		return importsOfAYear
@@ -125,15 +121,15 @@ func quotaIn(code string, err error) string {
 	return code
 }
 
-// fixed are limits that AWS raises for nobody, and where nobody else can make room.
+// fixed are limits that AWS does not raise, and that no other user of the account can free.
 var fixed = []string{"TargetGroupAssociationLimit", "TooManyActions", "TooManyTags", "TooManyUniqueTargetGroupsPerLoadBalancer"}
 
-// raise says which quota is used up, of how much, and what can be done: who else uses it may make
-// room, unless AWS raises it for nobody.
+// raise says which quota is used up, its size, and advice: other users of the account may free some
+// of it, and AWS may raise it, unless it is fixed.
 func raise(code string, known map[string]int) (advice string, class error) {
 	name := "a quota is used up"
-	if q, named := quotas[code]; named {
-		name = fmt.Sprintf("the quota %q (%s)%s is used up", q.name, q.code, q.most(known))
+	if q, named := Quotas[code]; named {
+		name = fmt.Sprintf("the quota %q (%s)%s is used up", q.Name, q.Code, q.most(known))
 	}
 	if slices.Contains(fixed, code) {
 		return name + ", which AWS raises for nobody: serve less from this load balancer", providers.ErrRejected
@@ -144,16 +140,16 @@ func raise(code string, known map[string]int) (advice string, class error) {
 	return name + ": ask AWS to raise it, or serve less", providers.ErrNoRoom
 }
 
-// most is how much there is.
-func (q quota) most(known map[string]int) string {
-	switch most := known[q.limit]; {
+// most returns the size of a quota in words.
+func (q Quota) most(known map[string]int) string {
+	switch most := known[q.Limit]; {
 	case most > 0:
 		return fmt.Sprintf(" of %d", most)
-	case q.usual != "":
-		return fmt.Sprintf(" of %s, unless AWS has raised it,", q.usual)
+	case q.Usual != "":
+		return fmt.Sprintf(" of %s, unless AWS has raised it,", q.Usual)
 	}
 	return ""
 }
 
-// readable is what AWS says without what nobody can read.
+// readable returns a message without its encoded part.
 func readable(message string) string { return strings.TrimSpace(encoded.ReplaceAllString(message, "")) }
