@@ -102,13 +102,13 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	balancers := loadbalancer.New(w.Parts)
 	leftOver := &unassigned.Reconciler{Gatherer: w.Gatherer, Events: w.Events, Ingresses: w.Ingresses, Queue: w.Unassigned}
 	w.gauges.balancers, w.gauges.unassigned = balancers, leftOver
-	if err := m.Add(metrics.NewExposition(w.Metrics, o.Metrics)); err != nil {
+	if err := m.Add(metrics.NewExposition(w.Metrics, w.options.Metrics)); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
 	}
 	if err := m.AddHealthzCheck("workers", w.liveness.Check); err != nil {
 		return fmt.Errorf("adding the health probe: %w", err)
 	}
-	if err := w.addLoadBalancers(ctx, balancers); err != nil || o.ReadOnly {
+	if err := w.addLoadBalancers(ctx, balancers); err != nil || w.ReadOnly {
 		return err
 	}
 	for _, add := range []func(context.Context, *loadbalancer.Reconciler) error{w.addTargets, w.addGates, w.addSweeper, w.addOrphans, w.addClass} {
