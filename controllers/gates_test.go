@@ -92,7 +92,7 @@ func (m *meter) says(of, state string) {
 	m.sick.Store(new(func(key lb.Key, healths []lb.TargetHealth) {
 		for i := range healths {
 			if strings.Contains(string(key), of) {
-				healths[i].State = state
+				healths[i].State = lb.HealthState(state)
 			}
 		}
 	}))

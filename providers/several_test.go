@@ -32,7 +32,7 @@ func (c namedCloud) Apply(context.Context, *lb.Observed, plan.Step) (plan.Result
 	return plan.Result{Handle: c.name}, nil
 }
 func (c namedCloud) Targets(context.Context, lb.Key, lb.GroupID) ([]lb.TargetHealth, error) {
-	return []lb.TargetHealth{{State: c.name}}, nil
+	return []lb.TargetHealth{{State: lb.HealthState(c.name)}}, nil
 }
 func (c namedCloud) SetTargets(context.Context, lb.Key, lb.GroupID, []lb.Target) error {
 	return errors.New(c.name)
@@ -53,7 +53,7 @@ func TestEachCallGoesToTheProviderOfItsLoadBalancer(t *testing.T) {
 		if active, err := all.Active(ctx, &lb.Observed{Key: key}); err != nil || active != (name == "edge") {
 			t.Errorf("another one than %s says whether %s is active: %v", name, key, err)
 		}
-		if health, err := all.Targets(ctx, key, "g"); err != nil || health[0].State != name {
+		if health, err := all.Targets(ctx, key, "g"); err != nil || health[0].State != lb.HealthState(name) {
 			t.Errorf("the targets of %s are those of %v (%v), want %s", key, health, err, name)
 		}
 		if err := all.SetTargets(ctx, key, "g", nil); err == nil || err.Error() != name {

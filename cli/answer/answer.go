@@ -139,7 +139,7 @@ func To(p program.Program, e *Explanation, q Question) error {
 	for _, route := range said.Over {
 		e.Over = append(e.Over, beaten{route.Source.String(), q.Asked})
 	}
-	if spoken := strings.ToLower(listener.Protocol); spoken != q.Scheme {
+	if spoken := strings.ToLower(string(listener.Protocol)); spoken != q.Scheme {
 		e.Why += fmt.Sprintf("; port %d speaks %s, so ask for %s://", q.Request.Port, listener.Protocol, spoken)
 	}
 	return nil

@@ -55,10 +55,10 @@ func visitsOf(p program.Program, seen *lb.Observed) ([]visit, error) {
 // visitOf returns one request with its expected answer.
 func visitOf(p program.Program, seen *lb.Observed, listener lb.ObservedListener, host, path string) (visit, error) {
 	authority := host
-	if usual := map[string]int32{"HTTP": 80, "HTTPS": 443}[listener.Protocol]; listener.Port != usual {
+	if usual := map[routing.Protocol]int32{routing.HTTP: 80, routing.HTTPS: 443}[listener.Protocol]; listener.Port != usual {
 		authority = net.JoinHostPort(host, strconv.Itoa(int(listener.Port)))
 	}
-	q, err := answer.Ask(strings.ToLower(listener.Protocol) + "://" + authority + routing.Sendable(path))
+	q, err := answer.Ask(strings.ToLower(string(listener.Protocol)) + "://" + authority + routing.Sendable(path))
 	if err != nil {
 		return visit{}, err
 	}

@@ -40,7 +40,7 @@ func reportCapabilities(c lb.Capabilities) capabilitiesReport {
 
 type listenerReport struct {
 	Port         int32              `json:"port"`
-	Protocol     string             `json:"protocol"`
+	Protocol     routing.Protocol   `json:"protocol"`
 	Certificates []lb.CertificateID `json:"certificates"`
 	Rules        []ruleReport       `json:"rules"`
 	Default      lb.Action          `json:"default"`

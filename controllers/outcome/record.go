@@ -25,7 +25,7 @@ func (o Outcome) Record(now time.Time) records.Record {
 	}
 	next.Listeners = nil
 	for _, l := range o.Observed.Listeners {
-		next.Listeners = append(next.Listeners, v1alpha1.ListenerStatus{Port: l.Port, Protocol: l.Protocol, Rules: int32(len(l.Rules))})
+		next.Listeners = append(next.Listeners, v1alpha1.ListenerStatus{Port: l.Port, Protocol: string(l.Protocol), Rules: int32(len(l.Rules))})
 	}
 	next.Rules, next.RuleLimit = int32(o.Observed.RuleCount()), int32(o.Capabilities.Rules)
 	next.Diagnostics, next.OmittedDiagnostics = nil, 0

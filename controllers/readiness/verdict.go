@@ -41,7 +41,7 @@ const (
 
 // healthy is the one state of a target that opens the gate. A target without health checks is in
 // another one.
-const healthy = "healthy"
+const healthy = string(lb.HealthHealthy)
 
 const (
 	// unclaimed is how long a Pod has to be in no target group before the gate opens: the caches may
@@ -119,10 +119,10 @@ func gate(open bool, reason, message string) corev1.PodCondition {
 func stateOf(pod *corev1.Pod, among []lb.TargetHealth) string {
 	state := stateUnregistered
 	for _, t := range among {
-		if t.State == "draining" || !hasAddress(pod, t.Address) {
+		if t.State == lb.HealthDraining || !hasAddress(pod, t.Address) {
 			continue
 		}
-		if state = t.State; state != healthy {
+		if state = string(t.State); state != healthy {
 			return state
 		}
 	}

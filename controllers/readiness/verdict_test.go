@@ -100,7 +100,7 @@ func TestHowAPodIsAmongTargets(t *testing.T) {
 		Status:     corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}, {IP: "fd00::1"}}},
 	}
 	target := func(address string, port int32, state string) lb.TargetHealth {
-		return lb.TargetHealth{Target: lb.Target{Address: address, Port: port}, State: state}
+		return lb.TargetHealth{Target: lb.Target{Address: address, Port: port}, State: lb.HealthState(state)}
 	}
 	cases := map[string]struct {
 		among []lb.TargetHealth

@@ -174,7 +174,7 @@ func (r *Reconciler) present(ctx context.Context, k lb.GroupKey) ([]lb.Target, e
 	}
 	var out []lb.Target
 	for _, h := range healths {
-		if h.State != "draining" {
+		if h.State != lb.HealthDraining {
 			out = append(out, h.Target)
 		}
 	}

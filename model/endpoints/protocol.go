@@ -14,7 +14,10 @@ import (
 
 // Speech is the protocol and the version of HTTP that targets speak; "" where neither Ingress nor
 // Service says it.
-type Speech struct{ Protocol, Version string }
+type Speech struct {
+	Protocol routing.Protocol
+	Version  routing.Version
+}
 
 // appProtocols are what the appProtocol of a Service port says. Any other says nothing of HTTP.
 var appProtocols = map[string]Speech{

@@ -205,10 +205,10 @@ func idOf(b routing.Backend) routing.BackendID {
 		id += "/" + b.TargetType
 	}
 	if b.Protocol != v1alpha1.ProtocolHTTP {
-		id += "/" + strings.ToLower(b.Protocol)
+		id += "/" + strings.ToLower(string(b.Protocol))
 	}
 	if b.Version != routing.VersionHTTP1 {
-		id += "/" + strings.ToLower(b.Version)
+		id += "/" + strings.ToLower(string(b.Version))
 	}
 	if b.Provider != "" {
 		id += "/" + digestOf(b.Provider)

@@ -25,7 +25,7 @@ import (
 
 // A door is one port.
 type door struct {
-	protocol string
+	protocol routing.Protocol
 	opener   string // who has decided the protocol
 	inbound  []string
 	narrower string // who has decided which clients may connect; "" if it is the class, or neither it nor the owner has
@@ -38,7 +38,7 @@ type door struct {
 	has   map[routing.CertificateID]bool  // what is in it
 }
 
-func newDoor(protocol, opener string, inbound []string) *door {
+func newDoor(protocol routing.Protocol, opener string, inbound []string) *door {
 	return &door{protocol: protocol, opener: opener, inbound: inbound, by: map[routing.Host]certificateUse{}, has: map[routing.CertificateID]bool{}}
 }
 
@@ -47,11 +47,11 @@ func newDoor(protocol, opener string, inbound []string) *door {
 func (d *doors) share(owner string, members []Member) {
 	everywhere := settings.CanonicalInbound(d.class.Inbound)
 	for _, p := range d.class.ListenPorts {
-		d.ports[p.Port] = newDoor(p.Protocol, "the class", everywhere)
+		d.ports[p.Port] = newDoor(routing.Protocol(p.Protocol), "the class", everywhere)
 	}
 	for _, p := range []v1alpha1.ListenPort{{Protocol: v1alpha1.ProtocolHTTP, Port: 80}, {Protocol: v1alpha1.ProtocolHTTPS, Port: 443}} {
 		if d.ports[p.Port] == nil {
-			d.ports[p.Port] = newDoor(p.Protocol, "the group", everywhere)
+			d.ports[p.Port] = newDoor(routing.Protocol(p.Protocol), "the group", everywhere)
 		}
 	}
 	for _, m := range members {
@@ -61,10 +61,10 @@ func (d *doors) share(owner string, members []Member) {
 		for _, p := range m.asksFor() {
 			at := d.ports[p.Port]
 			if at == nil {
-				at = newDoor(p.Protocol, m.Owner.String(), everywhere)
+				at = newDoor(routing.Protocol(p.Protocol), m.Owner.String(), everywhere)
 				d.ports[p.Port] = at
 			}
-			if at.protocol != p.Protocol {
+			if at.protocol != routing.Protocol(p.Protocol) {
 				continue
 			}
 			at.narrow(m)
@@ -95,7 +95,7 @@ func (d *door) narrow(m Member) {
 }
 
 // claim has a member served on those of the ports where it can be, and tells it about the others.
-func (o *opening) claim(ports []int32, protocol string) []int32 {
+func (o *opening) claim(ports []int32, protocol routing.Protocol) []int32 {
 	var claimed []int32
 	for _, port := range ports {
 		at := o.ports[port]

@@ -30,7 +30,7 @@ type group struct{ owner, action, when string }
 type claims struct {
 	table    *routing.Table
 	port     int32
-	protocol string
+	protocol routing.Protocol
 	paths    *pathSets
 	byHost   map[routing.Host][]claim // levels as they are, before anything is left out
 	fallback claim                    // the listener's default

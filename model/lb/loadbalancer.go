@@ -83,13 +83,13 @@ func (l LoadBalancer) Askers(groups []GroupID) []diag.Source {
 
 // A Listener answers on one port: with the first rule that matches, else with Default.
 type Listener struct {
-	Port         int32           `json:"port"`
-	Protocol     string          `json:"protocol"`               // HTTP or HTTPS
-	Certificates []CertificateID `json:"certificates,omitempty"` // the default first, the others sorted
-	Verifies     bool            `json:"verifies,omitempty"`     // it lets in only clients whose certificate it can verify
-	Digest       Digest          `json:"digest,omitempty"`       // of Settings
-	Default      Action          `json:"default"`
-	Rules        []Rule          `json:"rules"` // the index is the precedence
+	Port         int32            `json:"port"`
+	Protocol     routing.Protocol `json:"protocol"`
+	Certificates []CertificateID  `json:"certificates,omitempty"` // the default first, the others sorted
+	Verifies     bool             `json:"verifies,omitempty"`     // it lets in only clients whose certificate it can verify
+	Digest       Digest           `json:"digest,omitempty"`       // of Settings
+	Default      Action           `json:"default"`
+	Rules        []Rule           `json:"rules"` // the index is the precedence
 
 	Settings ListenerSettings `json:"-"` // desired side only
 }
@@ -183,8 +183,8 @@ type TargetGroup struct {
 	Service    string              `json:"service"` // namespace/name
 	Port       routing.ServicePort `json:"port"`
 	TargetType string              `json:"targetType,omitempty"`
-	Protocol   string              `json:"protocol,omitempty"`
-	Version    string              `json:"version,omitempty"`
+	Protocol   routing.Protocol    `json:"protocol,omitempty"`
+	Version    routing.Version     `json:"version,omitempty"`
 	Family     string              `json:"family,omitempty"`
 	Digest     Digest              `json:"digest,omitempty"` // of GroupSettings
 

@@ -3,6 +3,8 @@ package lb
 import (
 	"cmp"
 	"slices"
+
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // Observed is what a cloud has under a key, in the form that Lower produces, with what only an
@@ -47,11 +49,11 @@ type Address struct {
 
 // ObservedListener is a listener with its rules by ascending priority.
 type ObservedListener struct {
-	Port         int32           `json:"port"`
-	Protocol     string          `json:"protocol"`
-	Certificates []CertificateID `json:"certificates,omitempty"`
-	Verifies     bool            `json:"verifies,omitempty"`
-	Digest       Digest          `json:"digest,omitempty"`
+	Port         int32            `json:"port"`
+	Protocol     routing.Protocol `json:"protocol"`
+	Certificates []CertificateID  `json:"certificates,omitempty"`
+	Verifies     bool             `json:"verifies,omitempty"`
+	Digest       Digest           `json:"digest,omitempty"`
 	// ClientSecrets stands for the secrets of its actions as they were written.
 	ClientSecrets Digest         `json:"-"`
 	Default       Action         `json:"default"`
@@ -149,9 +151,21 @@ func (o *Observed) Clone() *Observed {
 	return &out
 }
 
-// TargetHealth is a target and what the cloud thinks of it: initial, healthy, unhealthy,
-// draining or unused.
+// TargetHealth is a target and its health, as the cloud finds it.
 type TargetHealth struct {
 	Target
-	State string `json:"state"`
+	State HealthState `json:"state"`
 }
+
+// A HealthState is how healthy a target is, in the words of Elastic Load Balancing
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html).
+type HealthState string
+
+// The states of targets.
+const (
+	HealthInitial   HealthState = "initial"   // it is being registered, or was not checked yet
+	HealthHealthy   HealthState = "healthy"   // requests are sent to it
+	HealthUnhealthy HealthState = "unhealthy" // it fails health checks
+	HealthDraining  HealthState = "draining"  // it is being deregistered
+	HealthUnused    HealthState = "unused"    // no listener sends requests to its group
+)

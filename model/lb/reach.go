@@ -15,17 +15,17 @@ import (
 type reach struct {
 	table     *routing.Table
 	caps      Capabilities
-	plain     map[int32]bool   // ports that do not reach backends that speak HTTP2 or GRPC
-	protocols map[int32]string // of ports that are strict about redirects
+	plain     map[int32]bool             // ports that do not reach backends that speak HTTP2 or GRPC
+	protocols map[int32]routing.Protocol // of ports that are strict about redirects
 }
 
 func newReach(t *routing.Table, listeners []routing.Listener, c Capabilities) reach {
-	r := reach{table: t, caps: c, plain: map[int32]bool{}, protocols: map[int32]string{}}
+	r := reach{table: t, caps: c, plain: map[int32]bool{}, protocols: map[int32]routing.Protocol{}}
 	for _, l := range listeners {
 		if c.StrictRedirects {
 			r.protocols[l.Port] = l.Protocol
 		}
-		if c.HTTP2NeedsTLS && l.Protocol == "HTTP" {
+		if c.HTTP2NeedsTLS && l.Protocol == routing.HTTP {
 			r.plain[l.Port] = true
 		}
 	}
@@ -49,13 +49,13 @@ func (r reach) cannot(a routing.Action, port int32) string {
 }
 
 // cannotRedirect says why a redirect cannot be made of requests over a protocol, or "".
-func (r reach) cannotRedirect(to routing.Redirect, protocol string) string {
+func (r reach) cannotRedirect(to routing.Redirect, protocol routing.Protocol) string {
 	scheme := strings.ToUpper(to.Scheme)
 	keeps := func(value, placeholder string) bool { return value == "" || value == placeholder }
 	switch {
-	case protocol == "HTTPS" && scheme == "HTTP":
+	case protocol == routing.HTTPS && scheme == "HTTP":
 		return r.caps.Name + " sends nobody from HTTPS to HTTP"
-	case (scheme == "" || scheme == protocol) && keeps(to.Host, "#{host}") && keeps(to.Port, "#{port}") && keeps(to.Path, "/#{path}"):
+	case (scheme == "" || scheme == string(protocol)) && keeps(to.Host, "#{host}") && keeps(to.Port, "#{port}") && keeps(to.Path, "/#{path}"):
 		return r.caps.Name + " makes a redirect only if it changes the scheme, the host, the port or the path"
 	}
 	return ""
@@ -85,6 +85,6 @@ func (c Capabilities) NeedsProtocol(a Action) bool {
 }
 
 // NeedsTLS reports whether targets that speak some version of HTTP are reached over HTTPS only.
-func (c Capabilities) NeedsTLS(version string) bool {
+func (c Capabilities) NeedsTLS(version routing.Version) bool {
 	return c.HTTP2NeedsTLS && (version == routing.VersionHTTP2 || version == routing.VersionGRPC)
 }

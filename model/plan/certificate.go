@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file brings certificates to listeners and takes them away, so that a host that keeps
@@ -58,7 +59,7 @@ func (d *difference) certificates(renewed []ReplaceCertificate) {
 
 // secure reports whether a listener speaks TLS, and goes on doing so.
 func (ch *change) secure() bool {
-	return ch.seen != nil && ch.want != nil && ch.seen.Protocol == "HTTPS" && ch.want.Protocol == "HTTPS"
+	return ch.seen != nil && ch.want != nil && ch.seen.Protocol == routing.HTTPS && ch.want.Protocol == routing.HTTPS
 }
 
 // show brings the certificates that a listener lacks, ahead of the rules for their hosts. Where its

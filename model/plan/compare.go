@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file sets listeners side by side: what is there and what is wanted on one port.
@@ -48,7 +49,7 @@ func compare(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []compa
 // they are to have several certificates, all but the first can only follow, and clients would be
 // shown that one meanwhile. They close before they open.
 func reopens(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) map[int32]bool {
-	versions := map[lb.GroupID]string{}
+	versions := map[lb.GroupID]routing.Version{}
 	for _, g := range seen.TargetGroups {
 		versions[g.ID] = g.Version
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file turns what differs about one listener into steps.
@@ -190,7 +191,7 @@ func (d *difference) settings(ch *change, order *lanes) {
 		d.names(at, want.Default)
 		d.unnames(at, seen.Default)
 	}
-	if seen.Protocol == "HTTPS" && want.Protocol != "HTTPS" {
+	if seen.Protocol == routing.HTTPS && want.Protocol != routing.HTTPS {
 		d.tasks[at].use[certificates] = -further(seen.Certificates)
 		for _, id := range seen.Certificates {
 			d.detached[id] = append(d.detached[id], at)

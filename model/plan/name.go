@@ -109,7 +109,9 @@ func (s ModifyCertificate) Detail() string {
 	return strings.TrimSpace("settings " + string(s.Certificate.Digest))
 }
 func (s DeleteCertificate) Detail() string { return "" }
-func (s CreateTargetGroup) Detail() string { return s.Group.Protocol + " " + s.Group.TargetType }
+func (s CreateTargetGroup) Detail() string {
+	return string(s.Group.Protocol) + " " + s.Group.TargetType
+}
 func (s ModifyTargetGroup) Detail() string { return "settings " + string(s.Group.Digest) }
 func (s RegisterTargets) Detail() string {
 	const shown = 4
@@ -125,10 +127,10 @@ func (s RegisterTargets) Detail() string {
 func (s AwaitTargets) Detail() string    { return "until a target is healthy" }
 func (DeleteTargetGroup) Detail() string { return "" }
 func (s CreateListener) Detail() string {
-	return s.Listener.Protocol + ", otherwise " + s.Listener.Default.String()
+	return string(s.Listener.Protocol) + ", otherwise " + s.Listener.Default.String()
 }
 func (s ModifyListener) Detail() string {
-	return s.Listener.Protocol + ", otherwise " + s.Listener.Default.String()
+	return string(s.Listener.Protocol) + ", otherwise " + s.Listener.Default.String()
 }
 func (s AttachCertificate) Detail() string { return "" }
 func (s DetachCertificate) Detail() string { return "" }

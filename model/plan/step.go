@@ -280,7 +280,7 @@ func (s ModifyListener) Do(o *lb.Observed, _ Result) {
 	}
 	l.Protocol, l.Verifies, l.Digest, l.Default = s.Listener.Protocol, s.Listener.Verifies, s.Listener.Digest, s.Listener.Default
 	l.ClientSecrets = s.Listener.Settings.ClientSecrets
-	if s.Listener.Protocol != "HTTPS" || len(s.Listener.Certificates) == 0 {
+	if s.Listener.Protocol != routing.HTTPS || len(s.Listener.Certificates) == 0 {
 		l.Certificates = nil
 		return
 	}

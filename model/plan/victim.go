@@ -99,7 +99,7 @@ func newDefault(key lb.Key, co comparison, because string) victim {
 	until := *co.want
 	until.Default = lb.FromRouting(routing.Status(503))
 	until.Protocol, until.Certificates = co.seen.Protocol, co.seen.Certificates
-	until.Verifies = until.Verifies && until.Protocol == "HTTPS"
+	until.Verifies = until.Verifies && until.Protocol == routing.HTTPS
 	return victim{ModifyListener{until}, deleteFirst(key, fmt.Sprintf(
 		"%s, so the default of port %d is taken away before its successor exists. Until then it answers 503.", because, co.port))}
 }

@@ -107,12 +107,12 @@ func (r Redirect) Location(req Request, protocol, query string) string {
 
 // Target is the port that the redirect leads to from one that speaks a protocol ("HTTP", "HTTPS"):
 // the one that it names, the usual one of another scheme, or the same.
-func (r Redirect) Target(port int32, protocol string) int32 {
+func (r Redirect) Target(port int32, protocol Protocol) int32 {
 	if named, err := strconv.ParseInt(r.Port, 10, 32); err == nil {
 		return int32(named)
 	}
 	usual := map[string]int32{"http": 80, "https": 443}[r.Scheme]
-	if usual == 0 || strings.EqualFold(r.Scheme, protocol) {
+	if usual == 0 || strings.EqualFold(r.Scheme, string(protocol)) {
 		return port
 	}
 	return usual

@@ -77,9 +77,9 @@ func (a Auth) String() string {
 
 // On is what an action is on a listener: where nobody can sign in, the way to where they can, or
 // 503.
-func (a Action) On(protocol string) Action {
+func (a Action) On(protocol Protocol) Action {
 	switch {
-	case a.Auth == nil || protocol == "HTTPS":
+	case a.Auth == nil || protocol == HTTPS:
 		return a
 	case a.Auth.SecurePort == 0:
 		return Status(503)

@@ -12,11 +12,14 @@ import (
 // differs from the usual after a slash: "shop/web:80/ipv6".
 type BackendID string
 
+// A Version is the version of HTTP that targets speak.
+type Version string
+
 // The versions of HTTP that targets speak.
 const (
-	VersionHTTP1 = "HTTP1"
-	VersionHTTP2 = "HTTP2"
-	VersionGRPC  = "GRPC"
+	VersionHTTP1 Version = "HTTP1"
+	VersionHTTP2 Version = "HTTP2"
+	VersionGRPC  Version = "GRPC"
 )
 
 // A Backend is a Service port as a target of requests, shared by every Ingress of a load
@@ -26,8 +29,8 @@ type Backend struct {
 	Service    string      // namespace/name
 	Port       ServicePort // the Service's port number; its name where it has no such port
 	TargetType string      // ip or instance
-	Protocol   string      // HTTP or HTTPS, towards the target
-	Version    string      // HTTP1, HTTP2 or GRPC
+	Protocol   Protocol    // towards the target
+	Version    Version
 	Family     string      // ipv4 or ipv6
 	Provider   string      // settings that only the provider understands, as JSON
 	Health     HealthCheck // mutable: not part of the identity

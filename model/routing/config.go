@@ -37,10 +37,19 @@ type Config struct {
 	Yielding []Host
 }
 
+// A Protocol is spoken by clients, or by targets.
+type Protocol string
+
+// The protocols.
+const (
+	HTTP  Protocol = "HTTP"
+	HTTPS Protocol = "HTTPS"
+)
+
 // A Listener is a port that is asked for.
 type Listener struct {
 	Port         int32
-	Protocol     string          // HTTP or HTTPS
+	Protocol     Protocol
 	Certificates []CertificateID // the first is the default certificate; the others sorted
 	TLSPolicy    string
 	Attributes   map[string]string

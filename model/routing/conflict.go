@@ -326,7 +326,7 @@ func (t *Table) url(port int32, host Host, path string) string {
 func (t *Table) urlOf(port int32, name, path string) string {
 	scheme, at := "http", ""
 	for _, l := range t.Listeners {
-		if l.Port == port && l.Protocol == "HTTPS" {
+		if l.Port == port && l.Protocol == HTTPS {
 			scheme = "https"
 		}
 	}

@@ -22,7 +22,7 @@ type Table struct {
 
 // portTable is what one port knows.
 type portTable struct {
-	protocol string
+	protocol Protocol
 	levels   map[Host]*Level // the named hosts, and Any
 	unsaid   map[Host]bool   // hosts that are named, but that the port's rules cannot say
 	passed   int             // routes of listed hosts beside

@@ -20,7 +20,7 @@ const trafficPort = "traffic-port"
 
 // HealthCheck returns the health check of targets that speak a protocol and a version of HTTP, as
 // annotations say under a class. Codes of another version are passed over.
-func HealthCheck(said map[string]string, c *v1alpha1.LoadBalancerClassSpec, protocol, version string) routing.HealthCheck {
+func HealthCheck(said map[string]string, c *v1alpha1.LoadBalancerClassSpec, protocol routing.Protocol, version routing.Version) routing.HealthCheck {
 	var v Values
 	for i := range Table {
 		s := &Table[i]
@@ -48,10 +48,10 @@ func CheckHealth(said map[string]string, c *v1alpha1.LoadBalancerClassSpec) erro
 
 // usual returns the default of a field of the health check. Targets that speak gRPC are asked for a
 // method that does not exist, and are healthy if they say so.
-func (s *Setting) usual(protocol, version string) string {
+func (s *Setting) usual(protocol routing.Protocol, version routing.Version) string {
 	switch {
 	case s.Annotation == HealthProtocol && protocol != "":
-		return protocol
+		return string(protocol)
 	case s.Annotation == HealthPath && version == routing.VersionGRPC:
 		return "/AWS.ALB/healthcheck"
 	case s.Annotation == HealthCodes && version == routing.VersionGRPC:
@@ -62,7 +62,7 @@ func (s *Setting) usual(protocol, version string) string {
 
 // AreCodesOf reports whether a list of codes is one of those that targets of a version answer with:
 // gRPC has codes of its own, which are below all HTTP statuses.
-func AreCodesOf(version, codes string) bool {
+func AreCodesOf(version routing.Version, codes string) bool {
 	return (version == routing.VersionGRPC) == (checkRanges(codes, 0, 99) == nil)
 }
 

@@ -112,15 +112,15 @@ var Table = []Setting{
 		Doc: "Whether targets are spoken to in the clear or over TLS. Their certificates are not verified. " +
 			"Of `appProtocol`, `https` and `kubernetes.io/wss` say HTTPS.",
 		Good: []string{"HTTP", "HTTPS"}, Bad: []string{"", "http", "TCP"},
-		put: func(v *Values, text string) error { v.Protocol = text; return nil },
+		put: func(v *Values, text string) error { v.Protocol = routing.Protocol(text); return nil },
 	},
 	{
 		Annotation: BackendVersion, Type: oneOf(routing.VersionHTTP1, routing.VersionHTTP2, routing.VersionGRPC), Without: "what `appProtocol` of the Service's port says, else `HTTP1`",
-		About: ServicePorts, Merge: OwnTargets, Needs: "`HTTP2` and `GRPC`: on AWS, an HTTPS port", Example: routing.VersionGRPC,
+		About: ServicePorts, Merge: OwnTargets, Needs: "`HTTP2` and `GRPC`: on AWS, an HTTPS port", Example: string(routing.VersionGRPC),
 		Doc: "The version of HTTP that targets speak. Of `appProtocol`, `kubernetes.io/h2c` says HTTP2 and `grpc` says GRPC. " +
 			"Where the cloud cannot serve them on a port, they are refused there, by name.",
 		Good: []string{"HTTP1", "HTTP2", "GRPC"}, Bad: []string{"", "HTTP/2", "grpc"},
-		put: func(v *Values, text string) error { v.Version = text; return nil },
+		put: func(v *Values, text string) error { v.Version = routing.Version(text); return nil },
 	},
 	{
 		Annotation: GroupAttributes, Type: list("list of `name=value`", mostAttributes, nil), Without: "the cloud's defaults",

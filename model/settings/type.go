@@ -84,7 +84,13 @@ func (t Type) String() string {
 func (t Type) isInteger() bool { return t.Least != 0 || t.Most != 0 }
 
 // oneOf is the type of an enumeration.
-func oneOf(known ...string) Type { return Type{Known: known} }
+func oneOf[T ~string](known ...T) Type {
+	var t Type
+	for _, k := range known {
+		t.Known = append(t.Known, string(k))
+	}
+	return t
+}
 
 // number is the type of an integer.
 func number(least, most int) Type { return Type{Least: least, Most: most} }

@@ -24,8 +24,8 @@ type Values struct {
 	Scheme           string
 	LoadBalancerName string
 	TargetType       string
-	Protocol         string            // that targets speak; "" if the Ingress does not say it
-	Version          string            // of HTTP that targets speak; "" if the Ingress does not say it
+	Protocol         routing.Protocol  // that targets speak; "" if the Ingress does not say it
+	Version          routing.Version   // of HTTP that targets speak; "" if the Ingress does not say it
 	Attributes       map[string]string // of target groups
 	Ports            []v1alpha1.ListenPort
 	TLSPolicy        string // that the Ingress asks for

@@ -290,7 +290,7 @@ func fromRedirect(c elb.RedirectActionConfig) routing.Redirect {
 
 // toMatcher is what counts as healthy.
 func toMatcher(g lb.TargetGroup) *elb.Matcher {
-	if g.Version == "GRPC" {
+	if g.Version == routing.VersionGRPC {
 		return &elb.Matcher{GrpcCode: aws.String(g.Health.SuccessCodes)}
 	}
 	return &elb.Matcher{HttpCode: aws.String(cmp.Or(g.Health.SuccessCodes, "200"))}

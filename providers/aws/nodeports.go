@@ -106,7 +106,7 @@ func (n *nodes) inUse(port int32) bool {
 		return true
 	}
 	for h := range n.members {
-		if h.Port == port && h.State != "draining" {
+		if h.Port == port && h.State != lb.HealthDraining {
 			return true
 		}
 	}
@@ -255,7 +255,7 @@ func (l *look) portsReached() []int32 {
 func portsOfMembers(members []lb.TargetHealth) []int32 {
 	var out []int32
 	for _, m := range members {
-		if m.State != "draining" {
+		if m.State != lb.HealthDraining {
 			out = append(out, m.Port)
 		}
 	}

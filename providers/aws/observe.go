@@ -234,16 +234,16 @@ func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
 	tags := l.tags[arn]
 	out := lb.ObservedTargetGroup{Handle: arn, TargetGroup: lb.TargetGroup{
 		ID: l.idOf(arn), Service: tags[tagService], Port: routing.ServicePort(tags[tagPort]), TargetType: string(g.TargetType),
-		Protocol: string(g.Protocol), Version: aws.ToString(g.ProtocolVersion), Family: string(g.IpAddressType), Digest: lb.Digest(tags[tagDigest]),
+		Protocol: routing.Protocol(g.Protocol), Version: routing.Version(aws.ToString(g.ProtocolVersion)), Family: string(g.IpAddressType), Digest: lb.Digest(tags[tagDigest]),
 	}}
 	if l.deep && out.Digest != "" && !l.assumed[arn] { // without one they were not written to the end
 		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: fromHealth(g), Attributes: l.attributes[arn], Tags: writtenTags(tags)})
 	}
 	for _, t := range l.health[arn] {
-		if t.State != "draining" {
+		if t.State != lb.HealthDraining {
 			out.Registered = true
 		}
-		if t.State == "healthy" {
+		if t.State == lb.HealthHealthy {
 			out.Ready = true
 		}
 	}
@@ -253,7 +253,7 @@ func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
 func (l *look) listener(of elb.Listener) lb.ObservedListener {
 	arn := aws.ToString(of.ListenerArn)
 	out := lb.ObservedListener{
-		Port: aws.ToInt32(of.Port), Protocol: string(of.Protocol), Handle: arn, Digest: l.listenerDigest(of),
+		Port: aws.ToInt32(of.Port), Protocol: routing.Protocol(of.Protocol), Handle: arn, Digest: l.listenerDigest(of),
 		Default: fromActions(of.DefaultActions, l.idOf), Verifies: fromMutual(of.MutualAuthentication, false).Verifies(),
 		ClientSecrets: writtenSecretsIn(l.tags[arn]),
 	}

@@ -11,6 +11,7 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 )
@@ -81,7 +82,7 @@ type security struct {
 }
 
 func (p *Provider) security(ctx context.Context, seen *lb.Observed, want lb.Listener, gone []string) (security, error) {
-	if want.Protocol != "HTTPS" || len(want.Certificates) == 0 {
+	if want.Protocol != routing.HTTPS || len(want.Certificates) == 0 {
 		return security{}, nil
 	}
 	arn, err := certificateARN(seen, want.Certificates[0])
@@ -108,8 +109,8 @@ func (p *Provider) security(ctx context.Context, seen *lb.Observed, want lb.List
 // you change the protocol from HTTP to HTTPS, you must add the security policy and server
 // certificate properties"
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_ModifyListener.html).
-func policyFor(before string, after elb.ProtocolEnum, said *string) *string {
-	if said == nil && after == elb.ProtocolEnumHttps && before != string(elb.ProtocolEnumHttps) {
+func policyFor(before routing.Protocol, after elb.ProtocolEnum, said *string) *string {
+	if said == nil && after == elb.ProtocolEnumHttps && before != routing.HTTPS {
 		return aws.String(usualPolicy)
 	}
 	return said

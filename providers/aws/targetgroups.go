@@ -81,7 +81,7 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 	}
 	out, err := gs.elb.CreateTargetGroup(ctx, &elbapi.CreateTargetGroupInput{
 		Name: aws.String(name), VpcId: aws.String(gs.vpc), Port: aws.Int32(anyPort), Protocol: elb.ProtocolEnum(g.Protocol),
-		ProtocolVersion: aws.String(g.Version), TargetType: elb.TargetTypeEnum(g.TargetType), IpAddressType: elb.TargetGroupIpAddressTypeEnum(g.Family),
+		ProtocolVersion: aws.String(string(g.Version)), TargetType: elb.TargetTypeEnum(g.TargetType), IpAddressType: elb.TargetGroupIpAddressTypeEnum(g.Family),
 		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
 		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)),
 		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)),
@@ -239,7 +239,7 @@ func (gs *targetGroups) awaitHealthy(ctx context.Context, key lb.Key, id lb.Grou
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(targets, func(t lb.TargetHealth) bool { return t.State == "healthy" }) {
+		if slices.ContainsFunc(targets, func(t lb.TargetHealth) bool { return t.State == lb.HealthHealthy }) {
 			gs.unhealthy.Forget(arn)
 			return nil
 		}

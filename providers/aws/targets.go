@@ -242,7 +242,7 @@ func (gs *targetGroups) readHealth(ctx context.Context, group string) ([]lb.Targ
 		}
 		t := lb.TargetHealth{Target: lb.Target{Address: aws.ToString(d.Target.Id), Port: aws.ToInt32(d.Target.Port)}}
 		if d.TargetHealth != nil { // else it is there, and its health is not known
-			t.State = string(d.TargetHealth.State)
+			t.State = lb.HealthState(d.TargetHealth.State)
 		}
 		found = append(found, t)
 	}
@@ -285,12 +285,12 @@ func (gs *targetGroups) setTargets(ctx context.Context, key lb.Key, group lb.Gro
 func (gs *targetGroups) changeMembers(ctx context.Context, key lb.Key, group string, have []lb.TargetHealth, want []lb.Target) error {
 	var missing, surplus []lb.Target
 	for _, t := range want {
-		if !slices.ContainsFunc(have, func(h lb.TargetHealth) bool { return h.Target == t && h.State != "draining" }) {
+		if !slices.ContainsFunc(have, func(h lb.TargetHealth) bool { return h.Target == t && h.State != lb.HealthDraining }) {
 			missing = append(missing, t)
 		}
 	}
 	for _, h := range have {
-		if h.State != "draining" && !slices.Contains(want, h.Target) {
+		if h.State != lb.HealthDraining && !slices.Contains(want, h.Target) {
 			surplus = append(surplus, h.Target)
 		}
 	}
@@ -328,7 +328,7 @@ func (gs *targetGroups) deregister(ctx context.Context, group string, targets []
 			}
 			_, err = gs.elb.DeregisterTargets(ctx, in)
 		}
-		gs.recordChange(group, part, "draining", err)
+		gs.recordChange(group, part, lb.HealthDraining, err)
 		if err != nil {
 			return awserr.Explain(fmt.Sprintf("deregistering %d targets from %s", len(part), group), err)
 		}
@@ -338,7 +338,7 @@ func (gs *targetGroups) deregister(ctx context.Context, group string, targets []
 
 // changed notes the state that some members of a group are in from now on, or, after an error, that
 // it is not known who they are.
-func (gs *targetGroups) recordChange(group string, targets []lb.Target, state string, err error) {
+func (gs *targetGroups) recordChange(group string, targets []lb.Target, state lb.HealthState, err error) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	m := gs.members[group]

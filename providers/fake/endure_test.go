@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/fake"
 )
 
@@ -265,8 +266,8 @@ func TestTargetsAreReplacedUnderLoad(t *testing.T) {
 			deregister()
 		}},
 	} {
-		for _, version := range []string{"HTTP1", "HTTP2"} {
-			t.Run(name+", "+version, func(t *testing.T) {
+		for _, version := range []routing.Version{routing.VersionHTTP1, routing.VersionHTTP2} {
+			t.Run(name+", "+string(version), func(t *testing.T) {
 				cloud := serve(t)
 				pods := []pod{newPod(t, slowly), newPod(t, slowly), newPod(t, slowly)}
 				targets := func() []lb.Target {

@@ -63,7 +63,7 @@ func speaking(t *testing.T, h http.Handler) lb.Target {
 }
 
 // secured is a load balancer that serves shop.example.com on both ports from one group.
-func secured(t testing.TB, cloud *fake.Cloud, version string, targets ...lb.Target) *lb.Observed {
+func secured(t testing.TB, cloud *fake.Cloud, version routing.Version, targets ...lb.Target) *lb.Observed {
 	web := group("web", targets...)
 	web.Version = version
 	return program(t, cloud, loadBalancer(shop, []lb.TargetGroup{web},
@@ -83,7 +83,7 @@ func TestHTTP2(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cloud := serve(t)
-			o := secured(t, cloud, c.group, speaking(t, says))
+			o := secured(t, cloud, routing.Version(c.group), speaking(t, says))
 			response, err := client(t, cloud, o, 443, c.client).Get("https://shop.example.com/a%2Fb?q=1")
 			if err != nil {
 				t.Fatal(err)

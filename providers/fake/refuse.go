@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake/certificates"
 )
@@ -187,13 +188,13 @@ func (c *Cloud) refuseChange(o *lb.Observed, l lb.Listener) error {
 // refuseSettings checks the protocol, the default certificate and the default action of a listener.
 func (c *Cloud) refuseSettings(o *lb.Observed, l lb.Listener) error {
 	switch {
-	case l.Protocol != "HTTP" && l.Protocol != "HTTPS":
+	case l.Protocol != routing.HTTP && l.Protocol != "HTTPS":
 		return rejected("port %d: protocol %q is not supported", l.Port, l.Protocol)
 	case l.Settings.Mutual != nil && l.Settings.Mutual.Mode != "off":
 		return rejected("port %d: mutual authentication (%s) is not supported", l.Port, l.Settings.Mutual.Mode)
-	case l.Protocol == "HTTPS" && len(l.Certificates) == 0:
+	case l.Protocol == routing.HTTPS && len(l.Certificates) == 0:
 		return rejected("port %d: an HTTPS listener needs a certificate", l.Port)
-	case l.Protocol == "HTTPS" && !holds(o, l.Certificates[0]):
+	case l.Protocol == routing.HTTPS && !holds(o, l.Certificates[0]):
 		return missing(l.Certificates[0])
 	}
 	return c.refuseAction(o, l.Default)

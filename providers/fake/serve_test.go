@@ -239,7 +239,7 @@ func everyone(t *testing.T, cloud *fake.Cloud, id lb.GroupID, want ...string) {
 		healths, err := cloud.Targets(t.Context(), shop, id)
 		var got []string
 		for _, h := range healths {
-			got = append(got, h.State)
+			got = append(got, string(h.State))
 		}
 		if err == nil && !cmp.Equal(want, got) {
 			return fmt.Errorf("targets of %s are %v, want %v", id, got, want)
@@ -333,7 +333,7 @@ func TestForwardInTheTargetsProtocol(t *testing.T) {
 			}
 			t.Cleanup(upstream.Close)
 			web := group("web", target(t, upstream.Listener.Addr()))
-			web.Protocol, web.Version = c.protocol, c.version
+			web.Protocol, web.Version = routing.Protocol(c.protocol), routing.Version(c.version)
 			web.Health = routing.HealthCheck{Path: "/"} // checked in the same protocol
 			cloud := serve(t)
 			o := program(t, cloud, loadBalancer(shop, []lb.TargetGroup{web}, http80(rule("- -", forward("web")))))

@@ -89,9 +89,9 @@ func (r *run) all(ctx context.Context) ([]scenario, error) {
 	webGroup, apiGroup, lateGroup := l.group(web, "/"), l.group(api, "/"), l.group(late, "/")
 	quicker := l.group(api, "/health")
 
-	plain := func(rules ...lb.Rule) lb.Listener { return listener(80, "HTTP", nil, rules...) }
+	plain := func(rules ...lb.Rule) lb.Listener { return listener(80, routing.HTTP, nil, rules...) }
 	pair := func(c lb.Certificate, rules ...lb.Rule) lb.Listener {
-		return listener(443, "HTTPS", []lb.Certificate{c}, rules...)
+		return listener(443, routing.HTTPS, []lb.Certificate{c}, rules...)
 	}
 	groups := func(all ...lb.TargetGroup) []lb.TargetGroup { return all }
 	served := func(c lb.Certificate) []lb.Certificate { return []lb.Certificate{c} }

@@ -44,7 +44,7 @@ func (l life) balancer(key lb.Key, groups []lb.TargetGroup, certificates []lb.Ce
 	return lb.LoadBalancer{Key: key, Digest: lb.DigestOf(settings), Settings: settings, Listeners: listeners, TargetGroups: groups, Certificates: certificates}
 }
 
-func listener(port int32, protocol string, certificates []lb.Certificate, rules ...lb.Rule) lb.Listener {
+func listener(port int32, protocol routing.Protocol, certificates []lb.Certificate, rules ...lb.Rule) lb.Listener {
 	settings := lb.ListenerSettings{Inbound: clients}
 	l := lb.Listener{Port: port, Protocol: protocol, Default: lb.FromRouting(routing.Status(404)), Rules: rules, Settings: settings, Digest: lb.DigestOf(settings)}
 	for _, c := range certificates {

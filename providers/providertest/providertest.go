@@ -346,7 +346,7 @@ func (c cloud) members(group lb.GroupID, want []lb.Target) {
 	})
 	var got []lb.Target
 	for _, h := range healths {
-		if h.State == "draining" {
+		if h.State == lb.HealthDraining {
 			continue // it has left, and finishes what it was given
 		}
 		got = append(got, h.Target)

@@ -78,8 +78,10 @@ func stages(t T, w world) []stage {
 	redirect := routing.Action{Redirect: &routing.Redirect{Status: 301, Scheme: "https", Port: "443"}}
 	secure := rule("shop.example.com", "/*", lb.FromRouting(redirect))
 
-	plain := func(rules ...lb.Rule) lb.Listener { return listener(80, "HTTP", nil, rules...) }
-	tls := func(ids []lb.Certificate, rules ...lb.Rule) lb.Listener { return listener(443, "HTTPS", ids, rules...) }
+	plain := func(rules ...lb.Rule) lb.Listener { return listener(80, routing.HTTP, nil, rules...) }
+	tls := func(ids []lb.Certificate, rules ...lb.Rule) lb.Listener {
+		return listener(443, routing.HTTPS, ids, rules...)
+	}
 	pairs := certificates(renewed, second)
 	defaulted := plain(calls, home)
 	defaulted.Default = forward(web)
@@ -108,7 +110,7 @@ func (w world) loadBalancer(tag string, groups []lb.TargetGroup, certificates []
 		Listeners: listeners, TargetGroups: groups, Certificates: certificates}
 }
 
-func listener(port int32, protocol string, certificates []lb.Certificate, rules ...lb.Rule) lb.Listener {
+func listener(port int32, protocol routing.Protocol, certificates []lb.Certificate, rules ...lb.Rule) lb.Listener {
 	l := lb.Listener{Port: port, Protocol: protocol, Default: fixed(404), Rules: rules, Digest: lb.DigestOf(lb.ListenerSettings{})}
 	for _, c := range certificates {
 		l.Certificates = append(l.Certificates, c.ID)
@@ -130,7 +132,7 @@ func fixed(status int) lb.Action { return lb.FromRouting(routing.Status(status))
 func group(id lb.GroupID, check string, targets ...lb.Target) lb.TargetGroup {
 	health := routing.HealthCheck{Path: check, Protocol: "HTTP", Port: "traffic-port", IntervalSeconds: 5,
 		TimeoutSeconds: 2, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"}
-	return lb.TargetGroup{ID: id, Service: "shop/web", Port: "80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1",
+	return lb.TargetGroup{ID: id, Service: "shop/web", Port: "80", TargetType: "ip", Protocol: routing.HTTP, Version: "HTTP1",
 		Family: "ipv4", Digest: lb.DigestOf(health), Health: health, Targets: targets}
 }
 

@@ -20,7 +20,7 @@ func EncodeObserved(o *lb.Observed) v1.Observed {
 	}
 	for _, l := range o.Listeners {
 		listener := v1.ObservedListener{
-			Port: l.Port, Protocol: l.Protocol, Certificates: texts(l.Certificates), Digest: string(l.Digest), Verifies: l.Verifies,
+			Port: l.Port, Protocol: string(l.Protocol), Certificates: texts(l.Certificates), Digest: string(l.Digest), Verifies: l.Verifies,
 			SecretsDigest: string(l.ClientSecrets), Default: withoutSecrets(encodeAction(l.Default)), Handle: l.Handle,
 		}
 		for _, r := range l.Rules {
@@ -32,7 +32,7 @@ func EncodeObserved(o *lb.Observed) v1.Observed {
 	}
 	for _, g := range o.TargetGroups {
 		out.TargetGroups = append(out.TargetGroups, v1.ObservedTargetGroup{
-			ID: string(g.ID), Service: g.Service, Port: string(g.Port), TargetType: g.TargetType, Protocol: g.Protocol, Version: g.Version,
+			ID: string(g.ID), Service: g.Service, Port: string(g.Port), TargetType: g.TargetType, Protocol: string(g.Protocol), Version: string(g.Version),
 			Family: g.Family, Digest: string(g.Digest), Ready: g.Ready, Registered: g.Registered, Handle: g.Handle,
 		})
 	}
@@ -86,7 +86,7 @@ func DecodeObserved(key lb.Key, o v1.Observed) (*lb.Observed, error) {
 
 func decodeObservedListener(l v1.ObservedListener) (lb.ObservedListener, error) {
 	out := lb.ObservedListener{
-		Port: l.Port, Protocol: l.Protocol, Certificates: ids[lb.CertificateID](l.Certificates), Digest: lb.Digest(l.Digest), Verifies: l.Verifies,
+		Port: l.Port, Protocol: routing.Protocol(l.Protocol), Certificates: ids[lb.CertificateID](l.Certificates), Digest: lb.Digest(l.Digest), Verifies: l.Verifies,
 		ClientSecrets: lb.Digest(l.SecretsDigest), Default: decodeAction(l.Default), Handle: l.Handle,
 	}
 	if l.Settings != nil {
@@ -111,8 +111,8 @@ func decodeObservedListener(l v1.ObservedListener) (lb.ObservedListener, error) 
 func decodeObservedGroup(g v1.ObservedTargetGroup) lb.ObservedTargetGroup {
 	out := lb.ObservedTargetGroup{
 		TargetGroup: lb.TargetGroup{
-			ID: lb.GroupID(g.ID), Service: g.Service, Port: routing.ServicePort(g.Port), TargetType: g.TargetType, Protocol: g.Protocol,
-			Version: g.Version, Family: g.Family, Digest: lb.Digest(g.Digest),
+			ID: lb.GroupID(g.ID), Service: g.Service, Port: routing.ServicePort(g.Port), TargetType: g.TargetType, Protocol: routing.Protocol(g.Protocol),
+			Version: routing.Version(g.Version), Family: g.Family, Digest: lb.Digest(g.Digest),
 		},
 		Ready: g.Ready, Registered: g.Registered, Handle: g.Handle,
 	}

@@ -122,7 +122,7 @@ func decodeListenerSettings(s v1.ListenerSettings) lb.ListenerSettings {
 
 func encodeListener(l lb.Listener) *v1.Listener {
 	return &v1.Listener{
-		Port: l.Port, Protocol: l.Protocol, Certificates: texts(l.Certificates), Settings: encodeListenerSettings(l.Settings),
+		Port: l.Port, Protocol: string(l.Protocol), Certificates: texts(l.Certificates), Settings: encodeListenerSettings(l.Settings),
 		Digest: string(l.Digest), Default: encodeAction(l.Default),
 	}
 }
@@ -130,14 +130,14 @@ func encodeListener(l lb.Listener) *v1.Listener {
 func decodeListener(l v1.Listener) lb.Listener {
 	settings := decodeListenerSettings(l.Settings)
 	return lb.Listener{
-		Port: l.Port, Protocol: l.Protocol, Certificates: ids[lb.CertificateID](l.Certificates), Verifies: settings.Mutual.Verifies(),
+		Port: l.Port, Protocol: routing.Protocol(l.Protocol), Certificates: ids[lb.CertificateID](l.Certificates), Verifies: settings.Mutual.Verifies(),
 		Digest: lb.Digest(l.Digest), Default: decodeAction(l.Default), Settings: settings,
 	}
 }
 
 func encodeTargetGroup(g lb.TargetGroup) *v1.TargetGroup {
 	return &v1.TargetGroup{
-		ID: string(g.ID), Service: g.Service, Port: string(g.Port), TargetType: g.TargetType, Protocol: g.Protocol, Version: g.Version,
+		ID: string(g.ID), Service: g.Service, Port: string(g.Port), TargetType: g.TargetType, Protocol: string(g.Protocol), Version: string(g.Version),
 		Family: g.Family, Digest: string(g.Digest), Provider: json.RawMessage(g.Provider),
 		Settings: v1.GroupSettings{Health: v1.HealthCheck(g.Health), Attributes: g.Attributes, Tags: g.Tags},
 	}
@@ -145,8 +145,8 @@ func encodeTargetGroup(g lb.TargetGroup) *v1.TargetGroup {
 
 func decodeTargetGroup(g v1.TargetGroup) lb.TargetGroup {
 	return lb.TargetGroup{
-		ID: lb.GroupID(g.ID), Service: g.Service, Port: routing.ServicePort(g.Port), TargetType: g.TargetType, Protocol: g.Protocol,
-		Version: g.Version, Family: g.Family, Digest: lb.Digest(g.Digest), Health: routing.HealthCheck(g.Settings.Health),
+		ID: lb.GroupID(g.ID), Service: g.Service, Port: routing.ServicePort(g.Port), TargetType: g.TargetType, Protocol: routing.Protocol(g.Protocol),
+		Version: routing.Version(g.Version), Family: g.Family, Digest: lb.Digest(g.Digest), Health: routing.HealthCheck(g.Settings.Health),
 		Attributes: g.Settings.Attributes, Tags: g.Settings.Tags, Provider: compact(g.Provider),
 	}
 }
@@ -251,22 +251,25 @@ func DecodeTargets(list v1.TargetList) []lb.Target {
 func EncodeHealth(targets []lb.TargetHealth) v1.TargetList {
 	out := v1.TargetList{Targets: []v1.TargetHealth{}}
 	for _, t := range targets {
-		out.Targets = append(out.Targets, v1.TargetHealth{Address: t.Address, Port: t.Port, State: t.State})
+		out.Targets = append(out.Targets, v1.TargetHealth{Address: t.Address, Port: t.Port, State: string(t.State)})
 	}
 	return out
 }
 
-// states are those of targets that the protocol has.
-var states = []string{"initial", "healthy", "unhealthy", "draining", "unused"}
+// states are the states of targets that the protocol has.
+var states = []lb.HealthState{
+	lb.HealthInitial, lb.HealthHealthy, lb.HealthUnhealthy, lb.HealthDraining, lb.HealthUnused,
+}
 
 // DecodeHealth reads members and their health. An unknown state is initial.
 func DecodeHealth(list v1.TargetList) []lb.TargetHealth {
 	var out []lb.TargetHealth
 	for _, t := range list.Targets {
-		if !slices.Contains(states, t.State) {
-			t.State = "initial"
+		state := lb.HealthState(t.State)
+		if !slices.Contains(states, state) {
+			state = lb.HealthInitial
 		}
-		out = append(out, lb.TargetHealth{Target: lb.Target{Address: t.Address, Port: t.Port}, State: t.State})
+		out = append(out, lb.TargetHealth{Target: lb.Target{Address: t.Address, Port: t.Port}, State: state})
 	}
 	return out
 }

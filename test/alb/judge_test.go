@@ -80,7 +80,7 @@ func (w *world) verdict(asked []request) verdict {
 	if guards := built.LoadBalancer.Protection; guards.Guarded() {
 		v.webACL = guards.WebACL
 	}
-	speaks := map[int32]string{}
+	speaks := map[int32]routing.Protocol{}
 	for _, l := range built.Table.Listeners {
 		v.open[l.Port], v.admits[l.Port], speaks[l.Port] = true, admits(l.Inbound), l.Protocol
 	}

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file is a port: its socket, its connections and TLS.
@@ -72,7 +74,7 @@ func (f *Front) Stop() {
 // Accept is for net.Listener. It adds TLS if the listener has it.
 func (f *Front) Accept() (net.Conn, error) {
 	conn, err := f.Listener.Accept()
-	if err != nil || f.now.Load().Listener.Protocol != "HTTPS" {
+	if err != nil || f.now.Load().Listener.Protocol != routing.HTTPS {
 		return conn, err
 	}
 	return tls.Server(conn, f.tls), nil

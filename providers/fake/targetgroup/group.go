@@ -31,7 +31,7 @@ type Group struct {
 
 // New returns a target group without members.
 func New(g lb.TargetGroup, o Options) *Group {
-	scheme := strings.ToLower(cmp.Or(g.Protocol, "HTTP"))
+	scheme := strings.ToLower(string(cmp.Or(g.Protocol, routing.HTTP)))
 	p := &Group{checker: checker{Scheme: scheme, version: g.Version, Options: o}}
 	p.members.Store(new([]*member))
 	p.SetHealth(g.Health)
@@ -40,7 +40,7 @@ func New(g lb.TargetGroup, o Options) *Group {
 
 // Speaks reports whether the group uses the protocol of a target group.
 func (p *Group) Speaks(g lb.TargetGroup) bool {
-	return p.Scheme == strings.ToLower(cmp.Or(g.Protocol, "HTTP")) && p.version == g.Version
+	return p.Scheme == strings.ToLower(string(cmp.Or(g.Protocol, routing.HTTP))) && p.version == g.Version
 }
 
 // newTransport returns the connections to one member.
@@ -57,9 +57,9 @@ func (p *Group) newTransport() *http.Transport {
 }
 
 // protocols returns the one version of HTTP for the targets.
-func protocols(scheme, version string) *http.Protocols {
+func protocols(scheme string, version routing.Version) *http.Protocols {
 	p := new(http.Protocols)
-	two := version == "HTTP2" || version == "GRPC"
+	two := version == routing.VersionHTTP2 || version == routing.VersionGRPC
 	p.SetHTTP1(!two)
 	p.SetHTTP2(two && scheme == "https")
 	p.SetUnencryptedHTTP2(two && scheme == "http")
@@ -84,7 +84,7 @@ func (p *Group) pick(tried []*member, cancel *context.CancelFunc) *member {
 func (p *Group) next(tried []*member) *member {
 	members := *p.members.Load()
 	for _, eligible := range []func(*member) bool{
-		func(m *member) bool { return m.state() == stateHealthy && !slices.Contains(tried, m) },
+		func(m *member) bool { return m.state() == lb.HealthHealthy && !slices.Contains(tried, m) },
 		func(m *member) bool { return m.warm() && !slices.Contains(tried, m) },
 	} {
 		n := uint64(0)
@@ -112,7 +112,7 @@ func (p *Group) next(tried []*member) *member {
 
 // Ready reports whether a member is healthy.
 func (p *Group) Ready() bool {
-	return slices.ContainsFunc(*p.members.Load(), func(m *member) bool { return m.state() == stateHealthy })
+	return slices.ContainsFunc(*p.members.Load(), func(m *member) bool { return m.state() == lb.HealthHealthy })
 }
 
 // Stop ends all requests to the group.
@@ -176,7 +176,7 @@ func (p *Group) Health() []lb.TargetHealth {
 	present := p.Targets()
 	for _, m := range p.leaving {
 		if !m.gone() && !slices.Contains(present, m.Target) {
-			out = append(out, lb.TargetHealth{Target: m.Target, State: stateDraining})
+			out = append(out, lb.TargetHealth{Target: m.Target, State: lb.HealthDraining})
 		}
 	}
 	for _, o := range p.others {
@@ -190,19 +190,19 @@ func (p *Group) Health() []lb.TargetHealth {
 // SetStates takes the states from the process that serves. Members that it does not know yet are
 // initial.
 func (p *Group) SetStates(told []lb.TargetHealth) {
-	states := map[lb.Target]string{}
+	states := map[lb.Target]lb.HealthState{}
 	p.others = nil
 	for _, t := range told {
 		states[t.Target] = t.State
-		if t.State == stateDraining {
+		if t.State == lb.HealthDraining {
 			p.others = append(p.others, t)
 		}
 	}
 	for _, m := range *p.members.Load() {
-		if state := states[m.Target]; state == stateHealthy || state == stateUnhealthy {
+		if state := states[m.Target]; state == lb.HealthHealthy || state == lb.HealthUnhealthy {
 			m.health.Store(state)
 		} else {
-			m.health.Store(stateInitial)
+			m.health.Store(lb.HealthInitial)
 		}
 	}
 }
@@ -231,9 +231,9 @@ func (p *Group) Targets() []lb.Target {
 // join returns a new member, and starts to check it.
 func (p *Group) join(t lb.Target) *member {
 	m := &member{Target: t, transport: p.newTransport(), unwatch: func() {}, busy: map[*context.CancelFunc]bool{}, warmAt: time.Now().Add(p.WarmUp)}
-	m.health.Store(stateHealthy)
+	m.health.Store(lb.HealthHealthy)
 	if p.Checked {
-		m.health.Store(stateInitial)
+		m.health.Store(lb.HealthInitial)
 	}
 	if p.Here {
 		p.check(m)

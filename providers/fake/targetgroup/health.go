@@ -12,17 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file checks the health of targets.
-
-const (
-	stateInitial   = "initial"
-	stateHealthy   = "healthy"
-	stateUnhealthy = "unhealthy"
-	stateDraining  = "draining"
-)
 
 // Options configure the checks of a group and the departure of its members.
 type Options struct {
@@ -36,8 +30,9 @@ type Options struct {
 
 // A checker checks the members of a target group.
 type checker struct {
-	Scheme, version string // of requests to the targets
-	Settings        atomic.Pointer[routing.HealthCheck]
+	Scheme   string          // of requests to the targets
+	version  routing.Version // likewise
+	Settings atomic.Pointer[routing.HealthCheck]
 	Options
 }
 
@@ -78,12 +73,12 @@ func extend(streak int, passed bool) int {
 
 // nextState returns a member's state after a streak of equal results. The first success makes a new
 // member healthy; after that both directions take as many results as the settings ask for.
-func nextState(state string, streak int, h routing.HealthCheck) string {
+func nextState(state lb.HealthState, streak int, h routing.HealthCheck) lb.HealthState {
 	switch {
-	case streak > 0 && (state == stateInitial || streak >= cmp.Or(h.HealthyThreshold, 2)):
-		return stateHealthy
+	case streak > 0 && (state == lb.HealthInitial || streak >= cmp.Or(h.HealthyThreshold, 2)):
+		return lb.HealthHealthy
 	case streak < 0 && -streak >= cmp.Or(h.UnhealthyThreshold, 2):
-		return stateUnhealthy
+		return lb.HealthUnhealthy
 	}
 	return state
 }
@@ -106,7 +101,7 @@ func (p *checker) ask(ctx context.Context, m *member, h routing.HealthCheck) err
 		return conn.Close()
 	}
 	at := strings.ToLower(cmp.Or(h.Protocol, p.Scheme)) + "://" + address + cmp.Or(h.Path, "/")
-	if p.version == "GRPC" {
+	if p.version == routing.VersionGRPC {
 		return call(ctx, m.transport, at, cmp.Or(h.SuccessCodes, "12"))
 	}
 	return get(ctx, m.transport, at, cmp.Or(h.SuccessCodes, "200"))

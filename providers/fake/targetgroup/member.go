@@ -29,7 +29,7 @@ type member struct {
 // warm reports whether the warm-up of a member is over.
 func (m *member) warm() bool { return !time.Now().Before(m.warmAt) }
 
-func (m *member) state() string { return m.health.Load().(string) }
+func (m *member) state() lb.HealthState { return m.health.Load().(lb.HealthState) }
 
 // enter begins a request, unless the member has left.
 func (m *member) enter(cancel *context.CancelFunc) bool {
