@@ -8,19 +8,18 @@ import (
 	"strings"
 )
 
-// This file is how fast a cloud may be asked.
+// This file limits the rate of calls.
 
-// A Rate is so many calls a second, and Burst at once where there were fewer before.
+// A Rate is a number of calls a second, and the burst after a time with fewer calls.
 type Rate struct {
 	PerSecond float64
 	Burst     int
 }
 
-// Rates are those of classes of calls, each by its name. As text they read
-// "read=50/200,write=3/20".
+// Rates holds the rates of classes of calls, by name. The text form is "read=50/200,write=3/20".
 type Rates map[string]Rate
 
-// MarshalText writes what UnmarshalText reads.
+// MarshalText is for encoding.TextMarshaler.
 func (r Rates) MarshalText() ([]byte, error) {
 	var parts []string
 	for _, class := range slices.Sorted(maps.Keys(r)) {
@@ -29,7 +28,7 @@ func (r Rates) MarshalText() ([]byte, error) {
 	return []byte(strings.Join(parts, ",")), nil
 }
 
-// UnmarshalText reads rates.
+// UnmarshalText is for encoding.TextUnmarshaler.
 func (r *Rates) UnmarshalText(text []byte) error {
 	out := Rates{}
 	for part := range strings.SplitSeq(string(text), ",") {
@@ -51,7 +50,7 @@ func (r *Rates) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// With are the rates with some replaced. A class that is not among them is a mistake.
+// With returns the rates with some replaced. An unknown class is an error.
 func (r Rates) With(other Rates) (Rates, error) {
 	out := maps.Clone(r)
 	for class, rate := range other {

@@ -9,7 +9,7 @@ import (
 
 // This file checks a cluster: each part, and the version of its API server.
 
-// Check looks at all of it.
+// Check checks all parts. If the API server does not answer, it returns that alone.
 func Check(ctx context.Context, c Cluster, o Options) []check.Finding {
 	version := checkVersion(ctx, c, o)
 	out := []check.Finding{version}
@@ -23,7 +23,7 @@ func Check(ctx context.Context, c Cluster, o Options) []check.Finding {
 	return append(out, checkOthers(ctx, c, o)...)
 }
 
-// Silent is the ID of the finding of an API server that does not answer.
+// Silent is the ID of the finding for an API server that does not answer.
 const Silent = "cluster/silent"
 
 func checkVersion(ctx context.Context, c Cluster, o Options) check.Finding {

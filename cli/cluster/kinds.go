@@ -12,14 +12,12 @@ import (
 	"fairlead.dev/fairlead/model/check"
 )
 
-// This file compares the kinds that are installed with those that this binary is for.
+// This file compares the CRDs of the cluster with those of this binary.
 
-// fieldsText is the fields of each kind in config/crd. A test writes it.
-//
-//go:embed fields.json
+// fieldsText holds the fields of each CRD in config/crd. A test writes it.
 var fieldsText []byte
 
-// checkKinds says of each kind whether it is installed with the fields that it has in this version.
+// checkKinds returns whether each CRD is installed with the fields of this version.
 func checkKinds(ctx context.Context, c Cluster) []check.Finding {
 	var want map[string][]string
 	if err := json.Unmarshal(fieldsText, &want); err != nil {
@@ -52,7 +50,7 @@ func checkKind(ctx context.Context, c Cluster, name string, want []string) check
 	return check.Good(id, title, "it is installed, and of this version")
 }
 
-// some are the first of many names.
+// some returns the first of many names.
 func some(names []string) string {
 	const shown = 3
 	if len(names) <= shown {
@@ -61,7 +59,7 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
-// without are the names of one sorted list that another has not.
+// without returns the names of one sorted list that are not in another.
 func without(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 		_, found := slices.BinarySearch(others, n)
@@ -69,7 +67,7 @@ func without(names, others []string) []string {
 	})
 }
 
-// FieldsOf are the paths of all fields in all versions of a CustomResourceDefinition, sorted.
+// FieldsOf returns the paths of all fields in all versions of a CustomResourceDefinition, sorted.
 func FieldsOf(definition map[string]any) []string {
 	found := map[string]bool{}
 	versions, _ := at(definition, "spec", "versions").([]any)

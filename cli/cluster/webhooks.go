@@ -11,10 +11,9 @@ import (
 	"fairlead.dev/fairlead/model/check"
 )
 
-// This file finds webhooks that stand between the API server and what the operator reads and
-// writes.
+// This file checks the webhooks of objects that the operator reads and writes.
 
-// checkWebhooks says which webhooks keep Ingresses or our kinds from being written when they do not
+// checkWebhooks returns the webhooks that refuse Ingresses or our own objects while they do not
 // answer.
 func checkWebhooks(ctx context.Context, c Cluster) []check.Finding {
 	const id = "cluster/webhook"
@@ -37,7 +36,7 @@ func checkWebhooks(ctx context.Context, c Cluster) []check.Finding {
 	return out
 }
 
-// meant reports whether a rule is about Ingresses or our kinds.
+// meant reports whether a rule covers Ingresses or our own objects.
 func meant(r admissionv1.RuleWithOperations) bool {
 	group := func(g string, resources ...string) bool {
 		return (slices.Contains(r.APIGroups, g) || slices.Contains(r.APIGroups, "*")) && slices.ContainsFunc(append(resources, "*", "*/*"), func(name string) bool {

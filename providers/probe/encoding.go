@@ -11,9 +11,9 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file is about bodies that are compressed.
+// This file tries compressed bodies.
 
-// gzipAnswers asks for an answer as it is, and for a compressed one.
+// gzipAnswers asks for an answer without compression, and for a compressed one.
 func (p *probe) gzipAnswers(ctx context.Context) error {
 	for _, accepts := range []string{"identity", "gzip"} {
 		a, err := p.send(ctx, request{method: http.MethodGet, path: v1.PathCapabilities, header: http.Header{"Accept-Encoding": {accepts}}})
@@ -30,7 +30,7 @@ func (p *probe) gzipAnswers(ctx context.Context) error {
 	return nil
 }
 
-// gzipRequests sends a compressed request, and one in an encoding that there is not.
+// gzipRequests sends a compressed request, and one in an unknown encoding.
 func (p *probe) gzipRequests(ctx context.Context) error {
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)

@@ -13,9 +13,9 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file is what is tried without making anything.
+// This file tests calls that change nothing.
 
-// first is tried first: without it there is no provider to try.
+// first is the first trial: if it fails, no provider answers.
 var first = trial{
 	"provider/capabilities", "GET /capabilities says what the load balancers can express", "see that the URL and the credentials are right and that the provider runs",
 	func(p *probe, ctx context.Context) error {
@@ -122,19 +122,19 @@ var reading = []trial{
 		}},
 }
 
-// otherVersion is the media type of a version that there is not.
+// otherVersion is the media type of a version that does not exist.
 var otherVersion = strings.Replace(v1.MediaType, "version=1", "version=9999", 1)
 
 func (p *probe) lookup(ctx context.Context, body string) (answer, error) {
 	return p.send(ctx, request{method: http.MethodPost, path: v1.PathLookup, body: []byte(body)})
 }
 
-// wrong tries a lookup that is malformed.
+// wrong sends a malformed lookup.
 func wrong(body string) func(*probe, context.Context) error {
 	return p400(request{method: http.MethodPost, path: v1.PathLookup, body: []byte(body)})
 }
 
-// p400 tries a request that is malformed.
+// p400 sends a malformed request.
 func p400(r request) func(*probe, context.Context) error {
 	return func(p *probe, ctx context.Context) error {
 		a, err := p.send(ctx, r)
@@ -145,7 +145,7 @@ func p400(r request) func(*probe, context.Context) error {
 	}
 }
 
-// version tries a request of a version that is not spoken.
+// version sends a request of another version.
 func (p *probe) version(ctx context.Context, r request, status int) error {
 	a, err := p.send(ctx, r)
 	if err != nil {

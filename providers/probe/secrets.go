@@ -15,9 +15,9 @@ import (
 	"fairlead.dev/fairlead/providers/selfsigned"
 )
 
-// This file is about what a provider is sent and must not tell.
+// This file tests that no answer holds a secret that was sent.
 
-// host is what the certificate and the rule of the run are for. Nothing resolves it.
+// host is the host of the certificate and the rule. It does not resolve.
 const host = "fairlead-check.example.com"
 
 // importCertificate imports a certificate, also in a request that has to be refused.
@@ -47,7 +47,7 @@ func (p *probe) importCertificate(ctx context.Context) error {
 	return nil
 }
 
-// refusedWith sends a step in a request that is no JSON: what is wrong is told without the step.
+// refusedWith sends a step in malformed JSON. The problem may not quote the step.
 func (p *probe) refusedWith(ctx context.Context, s v1.Step) error {
 	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{{ID: rand.Text(), Step: s}}})
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *probe) refusedWith(ctx context.Context, s v1.Step) error {
 	return refused(a, []int{400}, v1.ProblemMalformed)
 }
 
-// signIn makes a rule that has users sign in, with a client secret.
+// signIn creates a rule with a sign-in and a client secret.
 func (p *probe) signIn(ctx context.Context) error {
 	if !p.capabilities.Actions.Auth {
 		return noted("its capabilities have no sign-in, so that it is sent no client secret")
@@ -95,7 +95,7 @@ func (p *probe) signIn(ctx context.Context) error {
 	return err
 }
 
-// silent is whether all answers kept the secrets.
+// silent is the trial that fails if an answer held a secret.
 var silent = trial{
 	"provider/secrets", "no answer has the private key, or the client secret", "tell no private key and no client secret, also not in what is said about a request that is refused",
 	func(p *probe, _ context.Context) error {

@@ -17,16 +17,16 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file is what is tried of requests for steps: several at once, too late, and what is told
-// afterwards.
+// This file tests requests for steps: several steps in one, steps that are too late, and the load
+// balancer after them.
 
-// isRejected reports whether a step failed because the provider cannot do it.
+// isRejected reports whether a step failed because the provider cannot apply it.
 func isRejected(err error) bool {
 	var problem *v1.Problem
 	return errors.As(err, &problem) && (problem.Type == v1.ProblemRejected || problem.Type == v1.ProblemNoRoom)
 }
 
-// groups are the IDs of the target groups that there are.
+// groups returns the IDs of the target groups.
 func (p *probe) groups(ctx context.Context) ([]string, error) {
 	seen, err := p.observe(ctx)
 	var out []string
@@ -36,7 +36,7 @@ func (p *probe) groups(ctx context.Context) ([]string, error) {
 	return out, err
 }
 
-// batch sends steps of which one fails: what it modifies is not there.
+// batch sends several steps, of which one fails: its object does not exist.
 func (p *probe) batch(ctx context.Context) error {
 	if p.capabilities.Calls.StepsPerApply < 2 {
 		return noted("its capabilities say that it takes one step in a call")
@@ -94,14 +94,14 @@ func (p *probe) batch(ctx context.Context) error {
 	return err
 }
 
-// lateness is how long a request for steps takes to arrive, and waits is how long it says that its
-// answer is waited for.
+// lateness is the time that a request for steps takes to arrive, and waits the timeout in its
+// header.
 const (
 	lateness = 600 * time.Millisecond
 	waits    = 200 * time.Millisecond
 )
 
-// slow is a body that arrives late, but for its beginning: without that, the header would arrive
+// slow is a body that arrives late, except for its first byte, without which the header would be
 // late, too.
 type slow struct {
 	begins, rest io.Reader
@@ -122,7 +122,7 @@ func (s *slow) Read(b []byte) (int, error) {
 	return s.rest.Read(b)
 }
 
-// tooLate sends a step that arrives when its timeout is over.
+// tooLate sends a step that arrives after its timeout.
 func (p *probe) tooLate(ctx context.Context) error {
 	const name = group + "-late"
 	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{{ID: rand.Text(), Step: targetGroup(name)}}})
@@ -150,7 +150,7 @@ func (p *probe) tooLate(ctx context.Context) error {
 	return nil
 }
 
-// changedETag asks with the entity tag of before a change.
+// changedETag asks with the entity tag from before a change.
 func (p *probe) changedETag(ctx context.Context) error {
 	const name = group + "-etag"
 	about := request{method: http.MethodGet, path: v1.PathLoadBalancer, query: url.Values{"key": {p.key}}}

@@ -16,9 +16,9 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file is what is tried on a load balancer of the run.
+// This file tests calls that change the load balancer of the run.
 
-// needed is the trial that all others of this file need.
+// needed is the trial that all later ones need.
 const needed = "provider/twice-at-once"
 
 var writing = []trial{
@@ -83,7 +83,7 @@ func refusedStep(a answer, id string, want v1.ProblemType) error {
 // errCut ends a request that is cut off.
 var errCut = errors.New("cut off")
 
-// cut is a body that breaks off.
+// cut is a body that ends early.
 type cut struct{ io.Reader }
 
 func (c cut) Read(b []byte) (int, error) {
@@ -99,7 +99,7 @@ func (p *probe) cutOff(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("writing a step: %w", err)
 	}
-	// All of the JSON is there: only the length says that the request is not whole.
+	// The JSON is complete. Only the length shows that the request is not.
 	r := request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}}, reader: cut{bytes.NewReader(body)}, length: int64(len(body)) + 100}
 	if a, err := p.send(ctx, r); err == nil && a.status < 400 {
 		return fmt.Errorf("it answered a request that was cut off with the status %d", a.status)
@@ -114,7 +114,7 @@ func (p *probe) cutOff(ctx context.Context) error {
 	return err
 }
 
-// atOnce sends the step that makes the load balancer several times with one ID.
+// atOnce sends the step that creates the load balancer several times at once, with one ID.
 func (p *probe) atOnce(ctx context.Context) error {
 	for {
 		const times = 4
@@ -152,7 +152,7 @@ func (p *probe) atOnce(ctx context.Context) error {
 	}
 }
 
-// trueAlready sends the same steps again under other IDs.
+// trueAlready repeats steps under other IDs.
 func (p *probe) trueAlready(ctx context.Context) error {
 	var before v1.Observed
 	for again := range 2 {
@@ -180,7 +180,7 @@ func (p *probe) trueAlready(ctx context.Context) error {
 	return nil
 }
 
-// listed returns an error unless the key is listed, or is not.
+// listed returns an error unless the key is in the list, or is not in it.
 func (p *probe) listed(ctx context.Context, want bool) error {
 	var told v1.LoadBalancerList
 	if err := p.get(ctx, v1.PathLoadBalancers, nil, &told); err != nil {
@@ -192,8 +192,8 @@ func (p *probe) listed(ctx context.Context, want bool) error {
 	return nil
 }
 
-// targets puts members twice, then none. The address is one of documentation (RFC 5737): it is sent
-// nothing of use.
+// targets sets members twice, then none. The address is reserved for documentation (RFC 5737), and
+// does not exist.
 func (p *probe) targets(ctx context.Context) error {
 	query := url.Values{"key": {p.key}, "group": {group}}
 	member := v1.TargetHealth{Address: "192.0.2.1", Port: 8080}
@@ -225,7 +225,7 @@ func (p *probe) targets(ctx context.Context) error {
 	return nil
 }
 
-// last deletes what there is, each thing twice.
+// last deletes everything, twice.
 var last = trial{
 	"provider/deleted", "what was made is deleted, and a deletion that comes again succeeds", "let a step that deletes what is not there succeed; delete what is left of the key by hand", (*probe).clear,
 }

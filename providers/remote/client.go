@@ -49,7 +49,7 @@ func newClient(e Endpoint) (*client, error) {
 func (p *client) call(ctx context.Context, c call) error {
 	err := p.do(ctx, c)
 	if err != nil && !errors.Is(err, errNotModified) {
-		return p.says(err)
+		return p.named(err)
 	}
 	return err
 }
@@ -74,7 +74,7 @@ func (p *client) do(ctx context.Context, c call) error {
 	return got.read(c)
 }
 
-// encode is the body of a call.
+// encode returns the body of a call.
 func (p *client) encode(c call) ([]byte, error) {
 	if c.body == nil {
 		return nil, nil
@@ -89,10 +89,10 @@ func (p *client) encode(c call) ([]byte, error) {
 	return text, nil
 }
 
-// shortest is how long a request is at least that is sent compressed.
+// shortest is the length from which a body is compressed.
 const shortest = 8 << 10
 
-// send makes the attempts of a call, and returns the answer of the last one.
+// send makes the attempts of a call and returns the last answer.
 func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, p.endpoint.Call, fmt.Errorf("%s was not answered within %s", c.operation, p.endpoint.Call))
 	defer cancel()
@@ -146,7 +146,7 @@ func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*a
 	return got, nil
 }
 
-// poll asks for the answer of a call that takes long.
+// poll asks for the answer of a call that was answered with 202.
 func (p *client) poll(ctx context.Context, c call, accepted *answer, until time.Time) (*answer, error) {
 	at, err := p.inside(accepted.header.Get("Location"))
 	if err != nil {
@@ -171,8 +171,8 @@ func (p *client) poll(ctx context.Context, c call, accepted *answer, until time.
 	return got, err
 }
 
-// inside is where an operation is asked for: below the URL of the provider, wherever a Location
-// says.
+// inside returns the URL of an operation. It is always below the URL of the provider, whatever the
+// Location is.
 func (p *client) inside(location string) (*url.URL, error) {
 	to, err := url.Parse(location)
 	if location == "" || err != nil {
@@ -185,15 +185,15 @@ func (p *client) inside(location string) (*url.URL, error) {
 	return p.base.JoinPath(v1.PathOperations, url.PathEscape(id)), nil
 }
 
-// says is an error with the name of the provider.
-func (p *client) says(err error) error {
+// named returns an error with the name of the provider.
+func (p *client) named(err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("provider %s: %w", p.endpoint.Name, err)
 }
 
-// capabilities are those that were told last.
+// capabilities holds the last capabilities of the provider.
 type capabilities struct {
 	model         lb.Capabilities
 	schemas       schemas
@@ -204,7 +204,7 @@ type capabilities struct {
 	at            time.Time // when they were asked for
 }
 
-// known are the capabilities as they are known.
+// known returns the last capabilities.
 func (p *client) known() capabilities {
 	p.mu.Lock()
 	defer p.mu.Unlock()

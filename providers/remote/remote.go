@@ -24,14 +24,14 @@ import (
 
 // This file is the Provider interface.
 
-// A Provider is a provider that is another process.
+// A Provider is a providers.Provider that is another process.
 type Provider struct {
 	*client
 	steps *batches
 	seen  observations
 }
 
-// Open reaches a provider. One whose capabilities cannot be had is an error.
+// Open returns a provider that has answered with its capabilities.
 func Open(ctx context.Context, e Endpoint) (*Provider, error) {
 	p, err := New(e)
 	if err == nil {
@@ -43,8 +43,8 @@ func Open(ctx context.Context, e Endpoint) (*Provider, error) {
 	return p, nil
 }
 
-// New makes a provider without calling it. Until it is reached it looks nothing up, so that nothing
-// is made for it.
+// New returns a provider without calling it. Before it is reached, Lookup fails, so that no load
+// balancer is made for it.
 func New(e Endpoint) (*Provider, error) {
 	e.Attempt, e.Call, e.Operation = or(e.Attempt, 15*time.Second), or(e.Call, time.Minute), or(e.Operation, 10*time.Minute)
 	e.LeastWait, e.MostWait = or(e.LeastWait, time.Second/2), or(e.MostWait, 10*time.Second)
@@ -55,11 +55,11 @@ func New(e Endpoint) (*Provider, error) {
 	return &Provider{client: c, steps: newBatches(c)}, nil
 }
 
-// Reach asks the provider what its load balancers can express.
+// Reach reads the capabilities of the provider.
 func (p *Provider) Reach(ctx context.Context) error { return p.refresh(ctx) }
 
-// Term is the provider for a term of this operator: it remembers nothing that was observed before.
-// What is known of the provider itself, and its connections, are the same.
+// Term returns the provider for a term of this operator. It shares the capabilities and the
+// connections, and no observation.
 func (p *Provider) Term() providers.Provider {
 	c := &client{
 		endpoint: p.endpoint, base: p.base, http: p.http, breaker: p.breaker, capabilities: p.known(),
@@ -67,7 +67,7 @@ func (p *Provider) Term() providers.Provider {
 	return &Provider{client: c, steps: newBatches(c)}
 }
 
-// Close closes the connections that nothing uses.
+// Close closes idle connections.
 func (p *Provider) Close() { p.http.HTTPClient.CloseIdleConnections() }
 
 // Capabilities is for the Provider interface. It makes no calls.
@@ -75,8 +75,7 @@ func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	return p.known().model.For(class)
 }
 
-// Lookup is for the Provider interface. Settings are checked here against the schemas that the
-// provider serves.
+// Lookup is for the Provider interface. It checks settings against the schemas of the provider.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	switch {
 	case p.known().at.IsZero():
@@ -98,8 +97,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	return facts, nil
 }
 
-// Observe is for the Provider interface. An answer that is the same as the last one is not sent
-// again.
+// Observe is for the Provider interface. If the answer has not changed, it is not sent again.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	ctx = providers.About(ctx, key)
 	query := url.Values{"key": {string(key)}}
@@ -118,7 +116,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	}
 	out, err := wire.DecodeObserved(key, told)
 	if err != nil {
-		return nil, p.says(fmt.Errorf("answering what load balancer %s is: %w", key, err))
+		return nil, p.named(fmt.Errorf("answering what load balancer %s is: %w", key, err))
 	}
 	p.seen.keep(key, deep, observation{etag: etag, observed: out.Clone()})
 	return out, nil
@@ -132,7 +130,7 @@ func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) 
 	return told.Active, err
 }
 
-// Apply is for the Provider interface. The provider knows itself what there is.
+// Apply is for the Provider interface. The provider has its own observation.
 func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	return p.steps.apply(providers.About(ctx, seen.Key), seen.Key, step)
 }
@@ -155,7 +153,7 @@ func member(key lb.Key, group lb.GroupID) url.Values {
 	return url.Values{"key": {string(key)}, "group": {string(group)}}
 }
 
-// List is for the Provider interface. The protocol has no order of keys.
+// List is for the Provider interface. It sorts the keys.
 func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
 	var told v1.LoadBalancerList
 	if err := p.call(ctx, call{operation: "List", method: http.MethodGet, at: v1.PathLoadBalancers, into: &told}); err != nil {

@@ -10,9 +10,9 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file looks for what is wrong with a step that can be read.
+// This file finds errors in steps that decode.
 
-// understand reads a step.
+// understand decodes a step.
 func (s *Server) understand(key lb.Key, asked v1.Requested) (plan.Step, *v1.Problem) {
 	if asked.ID == "" || len(asked.ID) > longestID {
 		return nil, malformed("its id has %d bytes, and has to have 1 to %d", len(asked.ID), longestID)
@@ -36,7 +36,7 @@ func (s *Server) understand(key lb.Key, asked v1.Requested) (plan.Step, *v1.Prob
 	return step, nil
 }
 
-// settings finds settings that only another provider understands.
+// settings finds settings of another provider.
 func (s *Server) settings(step v1.Step) *fault {
 	refused := func(place string) *fault {
 		return unknown("is not known: this provider has no settings of its own").in(place)
@@ -50,7 +50,7 @@ func (s *Server) settings(step v1.Step) *fault {
 	return nil
 }
 
-// actions finds an action that is not of one kind, and a condition that is not one.
+// actions finds actions that have no kind or several, and conditions without any.
 func actions(step v1.Step) *fault {
 	if l := step.Listener; l != nil {
 		if f := action(l.Default); f != nil {
