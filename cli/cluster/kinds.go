@@ -15,6 +15,8 @@ import (
 // This file compares the CRDs of the cluster with those of this binary.
 
 // fieldsText holds the fields of each CRD in config/crd. A test writes it.
+//
+//go:embed fields.json
 var fieldsText []byte
 
 // checkKinds returns whether each CRD is installed with the fields of this version.
