@@ -99,7 +99,9 @@ type compilation struct {
 
 // compileFor compiles the files of the flags, or the Ingresses of the cluster, as if no load
 // balancer existed.
-func compileFor(cmd *cobra.Command, in *source.Input, with selection.Clouds, cluster access.Cluster) (compilation, error) {
+func compileFor(
+	cmd *cobra.Command, in *source.Input, with selection.Clouds, cluster access.Cluster,
+) (compilation, error) {
 	cloud, err := in.Provider.Offline(cmd.Context(), with)
 	if err != nil {
 		return compilation{}, err
@@ -114,7 +116,8 @@ func compileFor(cmd *cobra.Command, in *source.Input, with selection.Clouds, clu
 
 // explainAll prints errors, and other diagnostics about conflicts between routes.
 func (c compilation) explainAll(w io.Writer, json bool) error {
-	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken, diag.CertificateForeign, diag.Unreachable, diag.OpenRoute}
+	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken,
+		diag.CertificateForeign, diag.Unreachable, diag.OpenRoute}
 	diagnostics := slices.DeleteFunc(slices.Clone(c.diagnostics), func(d diag.Diagnostic) bool {
 		return d.Severity != diag.Error && !slices.Contains(about, d.Reason)
 	})
@@ -133,7 +136,8 @@ func (c compilation) print(w io.Writer, diagnostics []diag.Diagnostic, json bool
 		return output.JSON(w, append([]diag.Diagnostic{}, diagnostics...))
 	}
 	for _, d := range diagnostics {
-		if _, err := fmt.Fprintf(w, "%s %s\n  %s\n", d.Reason, printable.Line(d.Source.String()), printable.Line(d.Message)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s %s\n  %s\n", d.Reason, printable.Line(d.Source.String()),
+			printable.Line(d.Message)); err != nil {
 			return err
 		}
 	}
@@ -146,13 +150,15 @@ func (c compilation) summary(printed []diag.Diagnostic) string {
 	var refused []string
 	for _, d := range printed {
 		if d.Severity == diag.Error {
-			refused = append(refused, diag.Source{Kind: d.Source.Kind, Namespace: d.Source.Namespace, Name: d.Source.Name}.String())
+			refused = append(refused,
+				diag.Source{Kind: d.Source.Kind, Namespace: d.Source.Namespace, Name: d.Source.Name}.String())
 		}
 	}
 	switch {
 	case len(refused) > 0:
 		slices.Sort(refused)
-		return fmt.Sprintf("Not served as asked: %s.", printable.Line(strings.Join(slices.Compact(refused), ", ")))
+		return fmt.Sprintf("Not served as asked: %s.",
+			printable.Line(strings.Join(slices.Compact(refused), ", ")))
 	case len(c.programs) == 0:
 		return "No Ingress is served by Fairlead."
 	case len(printed) > 0:
@@ -197,10 +203,12 @@ func (c compilation) refusedFor(host string) []answer.Refusal {
 	out := []answer.Refusal{}
 	for _, d := range c.diagnostics {
 		names := func(ing *networkingv1.Ingress) bool {
-			return d.Source.Kind == "Ingress" && ing.Namespace == d.Source.Namespace && ing.Name == d.Source.Name && namesHost(ing, named)
+			return d.Source.Kind == "Ingress" && ing.Namespace == d.Source.Namespace &&
+				ing.Name == d.Source.Name && namesHost(ing, named)
 		}
 		if d.Severity == diag.Error && slices.ContainsFunc(c.ingresses, names) {
-			out = append(out, answer.Refusal{Source: d.Source.String(), Reason: d.Reason, Message: d.Message})
+			out = append(out,
+				answer.Refusal{Source: d.Source.String(), Reason: d.Reason, Message: d.Message})
 		}
 	}
 	return out

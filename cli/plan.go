@@ -73,7 +73,9 @@ type sources struct {
 	home  access.Cluster
 }
 
-func runPlan(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources, format string) error {
+func runPlan(
+	cmd *cobra.Command, with selection.Clouds, in source.Input, from sources, format string,
+) error {
 	json, err := output.IsJSON(format)
 	if err != nil {
 		return err
@@ -104,7 +106,9 @@ func runPlan(cmd *cobra.Command, with selection.Clouds, in source.Input, from so
 }
 
 // planFiles plans from the state in a file.
-func planFiles(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources) ([]program.Program, []diag.Diagnostic, error) {
+func planFiles(
+	cmd *cobra.Command, with selection.Clouds, in source.Input, from sources,
+) ([]program.Program, []diag.Diagnostic, error) {
 	cloud, err := in.Provider.Offline(cmd.Context(), with)
 	if err != nil {
 		return nil, nil, err
@@ -114,14 +118,17 @@ func planFiles(cmd *cobra.Command, with selection.Clouds, in source.Input, from 
 		return nil, nil, err
 	}
 	objects, err := manifests.Load(in.Files, cmd.InOrStdin())
-	if err != nil && (len(seen) == 0 || !errors.Is(err, manifests.ErrNoIngress)) { // the last Ingress may be gone
+	// The last Ingress may be gone.
+	if err != nil && (len(seen) == 0 || !errors.Is(err, manifests.ErrNoIngress)) {
 		return nil, nil, err
 	}
 	return program.CompileAll(cmd.Context(), cloud, objects, in.Options(objects), seen)
 }
 
 // planLive plans from the state in the cloud.
-func planLive(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources) ([]program.Program, []diag.Diagnostic, error) {
+func planLive(
+	cmd *cobra.Command, with selection.Clouds, in source.Input, from sources,
+) ([]program.Program, []diag.Diagnostic, error) {
 	ctx := cmd.Context()
 	objects, options, err := in.Objects(cmd, from.home)
 	if err != nil && !errors.Is(err, manifests.ErrNoIngress) {

@@ -134,13 +134,15 @@ func (c *providerCheck) run(cmd *cobra.Command) error {
 func (c *providerCheck) findings(ctx context.Context, say io.Writer) ([]check.Finding, error) {
 	for _, part := range c.only {
 		if !slices.Contains(checkParts, part) {
-			return nil, fmt.Errorf("--only: there is no part %q; there are %s", part, strings.Join(checkParts, " and "))
+			return nil, fmt.Errorf("--only: there is no part %q; there are %s", part,
+				strings.Join(checkParts, " and "))
 		}
 	}
 	if c.endpoint.Credentials != "" {
 		c.endpoint.Credentials = filepath.Clean(c.endpoint.Credentials)
 	}
-	subject := providertest.Subject{Prefix: probe.Prefix, Patience: c.patience, Clearing: 5 * time.Minute}
+	subject := providertest.Subject{Prefix: probe.Prefix, Patience: c.patience,
+		Clearing: 5 * time.Minute}
 	subject.Say = func(promise string) { fmt.Fprintf(say, "trying whether %s\n", promise) }
 	var err error
 	if subject.Settings, err = readProviderSettings(c.settings); err != nil {
@@ -158,7 +160,8 @@ func (c *providerCheck) findings(ctx context.Context, say io.Writer) ([]check.Fi
 
 	var findings []check.Finding
 	if c.tries(wirePart) {
-		findings = probe.Run(ctx, probe.Provider{Base: base, Send: send, Settings: []byte(subject.Settings), Pause: c.pause})
+		findings = probe.Run(ctx,
+			probe.Provider{Base: base, Send: send, Settings: []byte(subject.Settings), Pause: c.pause})
 	}
 	if !c.tries(contractPart) || ctx.Err() != nil || len(findings) == 1 {
 		return findings, nil
@@ -174,10 +177,12 @@ func (c *providerCheck) tries(part string) bool {
 // contract tests the contract through the client that the operator uses.
 func (c *providerCheck) contract(ctx context.Context, s providertest.Subject) []check.Finding {
 	e := c.endpoint
-	e.Name, e.Log, e.LeastWait, e.MostWait = e.URL, logr.Discard(), min(c.pause, time.Second/2), c.pause
+	e.Name, e.Log = e.URL, logr.Discard()
+	e.LeastWait, e.MostWait = min(c.pause, time.Second/2), c.pause
 	p, err := remote.Open(ctx, e)
 	if err != nil {
-		return []check.Finding{check.Bad("contract/open", "the operator can use the provider", err.Error(), "correct what it says")}
+		return []check.Finding{check.Bad("contract/open", "the operator can use the provider",
+			err.Error(), "correct what it says")}
 	}
 	defer p.Close()
 	s.Provider = p

@@ -20,7 +20,8 @@ type Panic struct {
 }
 
 func (p *Panic) Error() string {
-	return fmt.Sprintf("the provider panicked at %s: %v; please report it with the stack in the log", p.At, p.Value)
+	return fmt.Sprintf("the provider panicked at %s: %v; please report it with the stack in the log",
+		p.At, p.Value)
 }
 
 // Recovered turns a panic into an error and logs the stack. It has to be deferred.
@@ -30,7 +31,8 @@ func Recovered(ctx context.Context, err *error) {
 		return
 	}
 	panicked := &Panic{Value: value, At: panickedAt()}
-	logr.FromContextOrDiscard(ctx).Error(panicked, "the provider panicked", "stack", string(debug.Stack()))
+	logr.FromContextOrDiscard(ctx).Error(panicked, "the provider panicked", "stack",
+		string(debug.Stack()))
 	*err = panicked
 }
 

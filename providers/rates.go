@@ -23,7 +23,8 @@ type Rates map[string]Rate
 func (r Rates) MarshalText() ([]byte, error) {
 	var parts []string
 	for _, class := range slices.Sorted(maps.Keys(r)) {
-		parts = append(parts, fmt.Sprintf("%s=%s/%d", class, strconv.FormatFloat(r[class].PerSecond, 'f', -1, 64), r[class].Burst))
+		parts = append(parts, fmt.Sprintf("%s=%s/%d", class,
+			strconv.FormatFloat(r[class].PerSecond, 'f', -1, 64), r[class].Burst))
 	}
 	return []byte(strings.Join(parts, ",")), nil
 }
@@ -41,7 +42,8 @@ func (r *Rates) UnmarshalText(text []byte) error {
 		var err, err2 error
 		rate.PerSecond, err = strconv.ParseFloat(often, 64)
 		rate.Burst, err2 = strconv.Atoi(burst)
-		if err != nil || err2 != nil || class == "" || !(rate.PerSecond > 0 && rate.PerSecond <= 1e6) || rate.Burst < 1 {
+		inRange := rate.PerSecond > 0 && rate.PerSecond <= 1e6 && rate.Burst >= 1
+		if err != nil || err2 != nil || class == "" || !inRange {
 			return fmt.Errorf("%q is no rate: it has to read like write=3/20, for 3 calls a second and 20 at once", part)
 		}
 		out[class] = rate
@@ -55,7 +57,8 @@ func (r Rates) With(other Rates) (Rates, error) {
 	out := maps.Clone(r)
 	for class, rate := range other {
 		if _, known := r[class]; !known {
-			return nil, fmt.Errorf("no class of calls is named %q: there are %s", class, strings.Join(slices.Sorted(maps.Keys(r)), ", "))
+			return nil, fmt.Errorf("no class of calls is named %q: there are %s", class,
+				strings.Join(slices.Sorted(maps.Keys(r)), ", "))
 		}
 		out[class] = rate
 	}

@@ -44,7 +44,9 @@ type Rejection struct {
 //
 // Only this goroutine writes seen. Steps under way read a copy, which is made when the first step
 // starts after a change.
-func Run(ctx context.Context, cloud Provider, seen *lb.Observed, p plan.Plan, o Options) (Outcome, error) {
+func Run(
+	ctx context.Context, cloud Provider, seen *lb.Observed, p plan.Plan, o Options,
+) (Outcome, error) {
 	r := newRun(p)
 	limit := o.Parallel
 	if limit < 1 {
@@ -86,13 +88,17 @@ type applied struct {
 	err    error
 }
 
-func apply(ctx context.Context, cloud Provider, view *lb.Observed, a applied, finished chan<- applied) {
+func apply(
+	ctx context.Context, cloud Provider, view *lb.Observed, a applied, finished chan<- applied,
+) {
 	a.result, a.err = applyOne(ctx, cloud, view, a.step)
 	finished <- a
 }
 
 // applyOne applies a step. If the provider panics, the step fails.
-func applyOne(ctx context.Context, cloud Provider, view *lb.Observed, step plan.Step) (result plan.Result, err error) {
+func applyOne(
+	ctx context.Context, cloud Provider, view *lb.Observed, step plan.Step,
+) (result plan.Result, err error) {
 	defer Recovered(ctx, &err)
 	return cloud.Apply(ctx, view, step)
 }
@@ -111,7 +117,8 @@ type run struct {
 }
 
 func newRun(p plan.Plan) *run {
-	r := &run{plan: p, urgent: p.Urgent(), waitsFor: make([]int, len(p.Steps)), followers: make([][]int, len(p.Steps)), needless: make([]bool, len(p.Steps))}
+	r := &run{plan: p, urgent: p.Urgent(), waitsFor: make([]int, len(p.Steps)),
+		followers: make([][]int, len(p.Steps)), needless: make([]bool, len(p.Steps))}
 	for i, s := range p.Steps {
 		r.waitsFor[i] = len(s.After)
 		for _, before := range s.After {
@@ -181,7 +188,8 @@ func (r *run) outcome(cancelled error) (Outcome, error) {
 		errs = append(errs, err)
 	}
 	if cancelled != nil && r.done < len(r.plan.Steps) {
-		errs = append(errs, fmt.Errorf("stopping after %d of %d steps: %w", r.done, len(r.plan.Steps), cancelled))
+		errs = append(errs,
+			fmt.Errorf("stopping after %d of %d steps: %w", r.done, len(r.plan.Steps), cancelled))
 	}
 	return out, errors.Join(errs...)
 }

@@ -34,7 +34,8 @@ func (s *Several) of(name string) (Provider, error) {
 	if p := s.named[name]; p != nil {
 		return p, nil
 	}
-	return nil, fmt.Errorf("%w: this operator has no provider %q: it was started with --provider %s", ErrDenied, name, strings.Join(slices.Sorted(maps.Keys(s.named)), ", "))
+	return nil, fmt.Errorf("%w: this operator has no provider %q: it was started with --provider %s",
+		ErrDenied, name, strings.Join(slices.Sorted(maps.Keys(s.named)), ", "))
 }
 
 // Capabilities is for the Provider interface. A class whose provider is missing gets those of the
@@ -75,7 +76,9 @@ func (s *Several) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
 }
 
 // Apply is for the Provider interface.
-func (s *Several) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+func (s *Several) Apply(
+	ctx context.Context, seen *lb.Observed, step plan.Step,
+) (plan.Result, error) {
 	p, err := s.of(seen.Key.Provider())
 	if err != nil {
 		return plan.Result{}, err
@@ -84,7 +87,9 @@ func (s *Several) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) 
 }
 
 // Targets is for the Provider interface.
-func (s *Several) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+func (s *Several) Targets(
+	ctx context.Context, key lb.Key, group lb.GroupID,
+) ([]lb.TargetHealth, error) {
 	p, err := s.of(key.Provider())
 	if err != nil {
 		return nil, err
@@ -93,7 +98,9 @@ func (s *Several) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]
 }
 
 // SetTargets is for the Provider interface.
-func (s *Several) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+func (s *Several) SetTargets(
+	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
+) error {
 	p, err := s.of(key.Provider())
 	if err != nil {
 		return err

@@ -28,7 +28,8 @@ func (r *run) unpark(a applied) {
 		}
 	}
 	for i, s := range r.plan.Steps {
-		if del, ok := s.Step.(plan.DeleteRule); ok && del.Port == parking.Port && del.Priority == parking.Priority {
+		if del, ok := s.Step.(plan.DeleteRule); ok && del.Port == parking.Port &&
+			del.Priority == parking.Priority {
 			r.needless[i] = true
 		}
 	}

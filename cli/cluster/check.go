@@ -30,7 +30,8 @@ func checkVersion(ctx context.Context, c Cluster, o Options) check.Finding {
 	const id, title = "cluster/version", "API server"
 	version, err := c.Version(ctx)
 	if err != nil {
-		return check.Bad(Silent, title, err.Error(), "see to --kubeconfig and the network, or leave the cluster out with --kubeconfig none")
+		return check.Bad(Silent, title, err.Error(),
+			"see to --kubeconfig and the network, or leave the cluster out with --kubeconfig none")
 	}
 	var major, minor int
 	supported := fmt.Sprintf("1.%d to 1.%d are supported", o.Oldest, o.Newest)
@@ -39,9 +40,11 @@ func checkVersion(ctx context.Context, c Cluster, o Options) check.Finding {
 	}
 	switch {
 	case major == 1 && minor < o.Oldest:
-		return check.Bad(id, title, fmt.Sprintf("it is of version %s; %s", version, supported), "upgrade the cluster, or use a release of Fairlead that was made for it")
+		return check.Bad(id, title, fmt.Sprintf("it is of version %s; %s", version, supported),
+			"upgrade the cluster, or use a release of Fairlead that was made for it")
 	case major != 1 || minor > o.Newest:
-		return check.Unsure(id, title, fmt.Sprintf("it is of version %s; %s", version, supported), "see whether a newer release of Fairlead was made for it")
+		return check.Unsure(id, title, fmt.Sprintf("it is of version %s; %s", version, supported),
+			"see whether a newer release of Fairlead was made for it")
 	}
 	return check.Good(id, title, fmt.Sprintf("it is of version %s; %s", version, supported))
 }

@@ -45,9 +45,11 @@ func checkKind(ctx context.Context, c Cluster, name string, want []string) check
 	lacking, surplus := without(want, have), without(have, want)
 	switch {
 	case len(lacking) > 0:
-		return check.Bad(id, title, "it is of another version: it lacks "+some(lacking), "install config/crd of this version")
+		return check.Bad(id, title, "it is of another version: it lacks "+some(lacking),
+			"install config/crd of this version")
 	case len(surplus) > 0:
-		return check.Unsure(id, title, "it is of another version, and has besides "+some(surplus), "use the binary of the version that is installed")
+		return check.Unsure(id, title, "it is of another version, and has besides "+some(surplus),
+			"use the binary of the version that is installed")
 	}
 	return check.Good(id, title, "it is installed, and of this version")
 }

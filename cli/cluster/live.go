@@ -40,7 +40,8 @@ func (l Live) Version(context.Context) (string, error) {
 // Definition is for Cluster.
 func (l Live) Definition(ctx context.Context, name string) (map[string]any, error) {
 	out := &unstructured.Unstructured{}
-	out.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	out.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
+		Kind: "CustomResourceDefinition"})
 	err := l.Client.Get(ctx, client.ObjectKey{Name: name}, out)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -73,19 +74,23 @@ func (l Live) Webhooks(ctx context.Context) ([]Webhook, error) {
 	var out []Webhook
 	for _, c := range validating.Items {
 		for _, w := range c.Webhooks {
-			out = append(out, Webhook{"ValidatingWebhookConfiguration", c.Name, w.Name, w.ClientConfig, w.Rules, w.FailurePolicy})
+			out = append(out, Webhook{"ValidatingWebhookConfiguration", c.Name, w.Name, w.ClientConfig,
+				w.Rules, w.FailurePolicy})
 		}
 	}
 	for _, c := range mutating.Items {
 		for _, w := range c.Webhooks {
-			out = append(out, Webhook{"MutatingWebhookConfiguration", c.Name, w.Name, w.ClientConfig, w.Rules, w.FailurePolicy})
+			out = append(out, Webhook{"MutatingWebhookConfiguration", c.Name, w.Name, w.ClientConfig,
+				w.Rules, w.FailurePolicy})
 		}
 	}
 	return out, nil
 }
 
 // Answers is for Cluster.
-func (l Live) Answers(ctx context.Context, namespace, service string) (there, ready bool, err error) {
+func (l Live) Answers(
+	ctx context.Context, namespace, service string,
+) (there, ready bool, err error) {
 	var found corev1.Service
 	err = l.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: service}, &found)
 	if apierrors.IsNotFound(err) {
@@ -95,7 +100,8 @@ func (l Live) Answers(ctx context.Context, namespace, service string) (there, re
 		return false, false, fmt.Errorf("reading the Service %s/%s: %w", namespace, service, err)
 	}
 	var slices discoveryv1.EndpointSliceList
-	if err := l.Client.List(ctx, &slices, client.InNamespace(namespace), client.MatchingLabels{discoveryv1.LabelServiceName: service}); err != nil {
+	if err := l.Client.List(ctx, &slices, client.InNamespace(namespace),
+		client.MatchingLabels{discoveryv1.LabelServiceName: service}); err != nil {
 		return true, false, fmt.Errorf("listing EndpointSlices in %s: %w", namespace, err)
 	}
 	for _, s := range slices.Items {

@@ -31,7 +31,8 @@ func checkWebhooks(ctx context.Context, c Cluster) []check.Finding {
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, check.Good(id, "webhooks", "none has to answer before Ingresses or objects of Fairlead are written"))
+		out = append(out, check.Good(id, "webhooks",
+			"none has to answer before Ingresses or objects of Fairlead are written"))
 	}
 	return out
 }
@@ -40,11 +41,13 @@ func checkWebhooks(ctx context.Context, c Cluster) []check.Finding {
 func meant(r admissionv1.RuleWithOperations) bool {
 	group := func(g string, resources ...string) bool {
 		return (slices.Contains(r.APIGroups, g) || slices.Contains(r.APIGroups, "*")) && slices.ContainsFunc(append(resources, "*", "*/*"), func(name string) bool {
-			return slices.Contains(r.Resources, name) || slices.Contains(r.Resources, name+"/*") || slices.Contains(r.Resources, name+"/status")
+			return slices.Contains(r.Resources, name) || slices.Contains(r.Resources, name+"/*") ||
+				slices.Contains(r.Resources, name+"/status")
 		})
 	}
 	return group("networking.k8s.io", "ingresses") ||
-		group(v1alpha1.GroupVersion.Group, "backends", "clusterloadbalancerclasses", "loadbalancerclasses", "loadbalancers")
+		group(v1alpha1.GroupVersion.Group, "backends", "clusterloadbalancerclasses",
+			"loadbalancerclasses", "loadbalancers")
 }
 
 func (w Webhook) check(ctx context.Context, c Cluster) check.Finding {

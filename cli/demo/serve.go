@@ -86,7 +86,8 @@ func (d *demo) Serve(ctx context.Context, complaints io.Writer) error {
 	if err := d.turnAndShow(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "\nWatching %s. Change a file to see the plan; Ctrl-C ends.\n", printable.Line(strings.Join(d.input.Files, ", ")))
+	fmt.Fprintf(d.out, "\nWatching %s. Change a file to see the plan; Ctrl-C ends.\n",
+		printable.Line(strings.Join(d.input.Files, ", ")))
 	for range changes {
 		if err := d.turnAndShow(ctx); err != nil && ctx.Err() == nil {
 			output.Error(complaints, err)
@@ -108,7 +109,8 @@ func (d *demo) turn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	programs, diagnostics, err := program.CompileAll(ctx, d.cloud, objects, d.input.Options(objects), d.seen)
+	programs, diagnostics, err := program.CompileAll(ctx, d.cloud, objects, d.input.Options(objects),
+		d.seen)
 	if err != nil {
 		return err
 	}
@@ -152,7 +154,8 @@ func (d *demo) load(ctx context.Context) (ingress.Objects, error) {
 		return objects, err
 	}
 	for _, name := range made {
-		fmt.Fprintf(d.out, "Secret %s is not among the files: made a certificate that signs itself\n", printable.Line(name))
+		fmt.Fprintf(d.out, "Secret %s is not among the files: made a certificate that signs itself\n",
+			printable.Line(name))
 	}
 	return objects, d.pods.join(ctx, &objects)
 }

@@ -80,7 +80,8 @@ func split(text []byte) []part {
 		if newline := bytes.IndexByte(text[at:], '\n'); newline >= 0 {
 			end = at + newline + 1
 		}
-		if rest, ok := bytes.CutPrefix(text[at:end], []byte("---")); ok && (len(rest) == 0 || bytes.ContainsAny(rest[:1], " \t\r\n")) {
+		if rest, ok := bytes.CutPrefix(text[at:end], []byte("---")); ok &&
+			(len(rest) == 0 || bytes.ContainsAny(rest[:1], " \t\r\n")) {
 			parts = append(parts, part{before, text[start:at]})
 			start, before = at, line
 		}

@@ -22,7 +22,8 @@ func checkExpansion(text []byte) error {
 	}
 	e := expansion{sizes: map[*yaml.Node]int{}}
 	if e.size(&document) > maxManifest {
-		return fmt.Errorf("with its aliases replaced it is larger than %d MiB, too large for a manifest", maxManifest>>20)
+		return fmt.Errorf("with its aliases replaced it is larger than %d MiB, too large for a manifest",
+			maxManifest>>20)
 	}
 	return nil
 }

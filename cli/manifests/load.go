@@ -109,7 +109,8 @@ func directoryFiles(dir string) ([]string, error) {
 func IsManifest(name string) bool {
 	ext := filepath.Ext(name)
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, ext) &&
-		!strings.EqualFold(strings.TrimSuffix(name, ext), "kustomization") && !strings.HasPrefix(name, ".")
+		!strings.EqualFold(strings.TrimSuffix(name, ext), "kustomization") &&
+		!strings.HasPrefix(name, ".")
 }
 
 // readManifest reads a file, up to the limit.
@@ -177,12 +178,15 @@ func (l *loader) read(file string, text []byte) {
 func (l *loader) document(file string, doc document, inherited identity) {
 	var id identity
 	if err := json.Unmarshal(doc.json, &id); err != nil {
-		l.problem(file, fmt.Sprintf("%s at line %d", cmp.Or(id.Kind, "document"), doc.line), notAnObject(err))
+		l.problem(file, fmt.Sprintf("%s at line %d", cmp.Or(id.Kind, "document"), doc.line),
+			notAnObject(err))
 		return
 	}
-	id.APIVersion, id.Kind = cmp.Or(id.APIVersion, inherited.APIVersion), cmp.Or(id.Kind, inherited.Kind)
+	id.APIVersion = cmp.Or(id.APIVersion, inherited.APIVersion)
+	id.Kind = cmp.Or(id.Kind, inherited.Kind)
 	if id.APIVersion == "" || id.Kind == "" {
-		l.problem(file, fmt.Sprintf("document at line %d", doc.line), errors.New("apiVersion and kind are required"))
+		l.problem(file, fmt.Sprintf("document at line %d", doc.line),
+			errors.New("apiVersion and kind are required"))
 		return
 	}
 	if item, isList := strings.CutSuffix(id.Kind, "List"); isList {
@@ -245,7 +249,8 @@ func (l *loader) refuse(file string, doc document, object metav1.Object, id iden
 		return []error{fmt.Errorf("metadata.name: required (document at line %d)", doc.line)}
 	}
 	if first, taken := l.origins[id.String()]; taken {
-		return []error{fmt.Errorf("metadata.name: a second object with this name; the first is in %s", first)}
+		return []error{fmt.Errorf("metadata.name: a second object with this name; the first is in %s",
+			first)}
 	}
 	if l.origins == nil {
 		l.origins = map[string]string{}

@@ -89,7 +89,8 @@ func Report(programs []Program, diagnostics []diag.Diagnostic) planReport {
 }
 
 func reportLoadBalancer(o *lb.Observed, c lb.Capabilities) loadBalancerReport {
-	r := loadBalancerReport{Key: o.Key, Capabilities: reportCapabilities(c), Listeners: []listenerReport{}, TargetGroups: []targetGroupReport{}}
+	r := loadBalancerReport{Key: o.Key, Capabilities: reportCapabilities(c),
+		Listeners: []listenerReport{}, TargetGroups: []targetGroupReport{}}
 	for _, l := range o.Listeners {
 		r.Listeners = append(r.Listeners, reportListener(l))
 	}
@@ -108,7 +109,8 @@ func reportListener(l lb.ObservedListener) listenerReport {
 		Default:      reportAction(l.Default),
 	}
 	for _, rule := range l.Rules {
-		r.Rules = append(r.Rules, ruleReport{rule.Priority, reportConditions(rule.Conditions), reportAction(rule.Action)})
+		r.Rules = append(r.Rules,
+			ruleReport{rule.Priority, reportConditions(rule.Conditions), reportAction(rule.Action)})
 	}
 	return r
 }
@@ -116,7 +118,8 @@ func reportListener(l lb.ObservedListener) listenerReport {
 func reportConditions(all []lb.Condition) []conditionReport {
 	r := []conditionReport{}
 	for _, c := range all {
-		r = append(r, conditionReport{c.Field, c.Name, append([]string{}, c.Values...), append([]string{}, c.Regex...)})
+		r = append(r, conditionReport{c.Field, c.Name, append([]string{}, c.Values...),
+			append([]string{}, c.Regex...)})
 	}
 	return r
 }

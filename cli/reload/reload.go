@@ -34,7 +34,9 @@ type rotating[T any] struct {
 	wrong  string // the error that was logged last
 }
 
-func Files[T any](logger logr.Logger, parse func(texts [][]byte) (T, error), files ...string) *rotating[T] {
+func Files[T any](
+	logger logr.Logger, parse func(texts [][]byte) (T, error), files ...string,
+) *rotating[T] {
 	return &rotating[T]{logger: logger, files: files, parse: parse}
 }
 
@@ -99,7 +101,8 @@ func TLS(texts [][]byte) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading a certificate and its key: %w", err)
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Certificates: []tls.Certificate{pair}}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+		Certificates: []tls.Certificate{pair}}
 	if len(texts) == 2 {
 		return config, nil
 	}

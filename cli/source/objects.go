@@ -46,7 +46,8 @@ func (in *Input) ProviderFlag(cmd *cobra.Command, with selection.Clouds) {
 // Options returns the options of the compiler. Files without any class of Fairlead are compiled as
 // if the default class existed.
 func (in *Input) Options(objects ingress.Objects) ingress.Options {
-	options := ingress.Options{WithoutClass: in.withoutClass, Literal: in.literal, AssumeClass: in.ClassName, Providers: in.Provider.Names}
+	options := ingress.Options{WithoutClass: in.withoutClass, Literal: in.literal,
+		AssumeClass: in.ClassName, Providers: in.Provider.Names}
 	if options.AssumeClass == flagvalue.NoName {
 		options.AssumeClass = ingress.DefaultClass
 	}
@@ -69,7 +70,9 @@ func (in *Input) RequireFiles(live bool) error {
 }
 
 // Objects reads the files or, if none are given, the cluster.
-func (in *Input) Objects(cmd *cobra.Command, cluster access.Cluster) (ingress.Objects, ingress.Options, error) {
+func (in *Input) Objects(
+	cmd *cobra.Command, cluster access.Cluster,
+) (ingress.Objects, ingress.Options, error) {
 	if len(in.Files) > 0 {
 		objects, err := manifests.Load(in.Files, cmd.InOrStdin())
 		return objects, in.Options(objects), err

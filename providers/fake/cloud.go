@@ -28,7 +28,8 @@ func Plug() clouds.Cloud {
 		Flags:   s.flags,
 		Offline: func() (clouds.Offline, error) { return New(Options{}) },
 		Live: func(context.Context, clouds.Surroundings) (clouds.Live, error) {
-			c, err := New(Options{Serve: true, CheckEvery: time.Second, State: s.state, Network: s.network, Latency: s.latency, WarmUp: s.warmUp})
+			c, err := New(Options{Serve: true, CheckEvery: time.Second, State: s.state, Network: s.network,
+				Latency: s.latency, WarmUp: s.warmUp})
 			return clouds.Lives{Local: c}, err
 		},
 		Local: func() (clouds.Local, error) {

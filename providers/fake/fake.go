@@ -169,7 +169,9 @@ func (c *Cloud) Observe(ctx context.Context, key lb.Key, _ bool) (*lb.Observed, 
 }
 
 // Active returns the state in seen: load balancers are active at once.
-func (c *Cloud) Active(_ context.Context, seen *lb.Observed) (bool, error) { return seen.Active, nil }
+func (c *Cloud) Active(_ context.Context, seen *lb.Observed) (bool, error) {
+	return seen.Active, nil
+}
 
 // List returns every key that has objects, sorted.
 func (c *Cloud) List(ctx context.Context) ([]lb.Key, error) {

@@ -37,7 +37,8 @@ func Run(ctx context.Context, to Provider) []check.Finding {
 		p.write(ctx)
 	}
 	if ctx.Err() != nil {
-		p.findings = append(p.findings, check.Unsure("provider/interrupted", "all that there is to try", "it was interrupted", "run it again"))
+		p.findings = append(p.findings, check.Unsure("provider/interrupted", "all that there is to try",
+			"it was interrupted", "run it again"))
 	}
 	return p.findings
 }

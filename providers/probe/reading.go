@@ -24,7 +24,8 @@ var first = trial{
 		}
 		switch {
 		case !slices.Contains(p.capabilities.Versions, v1.Version):
-			return fmt.Errorf("it speaks the versions %v of the protocol; this program speaks %d", p.capabilities.Versions, v1.Version)
+			return fmt.Errorf("it speaks the versions %v of the protocol; this program speaks %d",
+				p.capabilities.Versions, v1.Version)
 		case p.capabilities.Name == "":
 			return fmt.Errorf("the name is empty")
 		}
@@ -96,7 +97,8 @@ var reading = []trial{
 	{"provider/deep", "JSON that is nested deeply is refused", "refuse it with 400 and the problem malformed", wrong(`{"certificateHosts":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`)},
 	{"provider/accept", "a version that the provider does not speak is refused", "answer with 406 and the problem version where Accept has no version that is spoken",
 		func(p *probe, ctx context.Context) error {
-			return p.version(ctx, request{method: http.MethodGet, path: v1.PathCapabilities, accept: otherVersion}, 406)
+			return p.version(ctx,
+				request{method: http.MethodGet, path: v1.PathCapabilities, accept: otherVersion}, 406)
 		}},
 	{"provider/content-version", "a body in a version that the provider does not speak is refused", "answer with 415 and the problem version",
 		func(p *probe, ctx context.Context) error {

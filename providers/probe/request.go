@@ -111,7 +111,8 @@ func (c *client) exchange(ctx context.Context, r request, to *url.URL) (answer, 
 		return answer{}, fmt.Errorf("%s %s: reading the answer: %w", r.method, r.path, err)
 	}
 	if len(text) > v1.MaxAnswer {
-		return answer{}, fmt.Errorf("%s %s: the answer is longer than %d bytes", r.method, r.path, v1.MaxAnswer)
+		return answer{}, fmt.Errorf("%s %s: the answer is longer than %d bytes", r.method, r.path,
+			v1.MaxAnswer)
 	}
 	c.findSecrets(text)
 	return answer{response.StatusCode, response.Header, text}, nil
@@ -120,7 +121,8 @@ func (c *client) exchange(ctx context.Context, r request, to *url.URL) (answer, 
 // readBody reads a body, up to a byte more than the limit.
 func readBody(r *http.Response) ([]byte, error) {
 	var body io.Reader = r.Body
-	if r.Header.Get("Content-Encoding") == "gzip" { // package http leaves it to those who asked for it themselves
+	// Package http leaves it to those who asked for it themselves.
+	if r.Header.Get("Content-Encoding") == "gzip" {
 		unzipped, err := gzip.NewReader(body)
 		if err != nil {
 			return nil, fmt.Errorf("the body is no gzip: %w", err)
@@ -155,8 +157,10 @@ func (a answer) read(into any) error {
 	if a.status != http.StatusOK {
 		return a.unexpected("200")
 	}
-	if name, parameters, err := mime.ParseMediaType(a.header.Get("Content-Type")); err != nil || name+"; version="+parameters["version"] != v1.MediaType {
-		return fmt.Errorf("the Content-Type of the answer is %q; it has to be %s", a.header.Get("Content-Type"), v1.MediaType)
+	if name, parameters, err := mime.ParseMediaType(a.header.Get("Content-Type")); err != nil ||
+		name+"; version="+parameters["version"] != v1.MediaType {
+		return fmt.Errorf("the Content-Type of the answer is %q; it has to be %s",
+			a.header.Get("Content-Type"), v1.MediaType)
 	}
 	if err := json.Unmarshal(a.body, into); err != nil {
 		return fmt.Errorf("reading the answer: %w", err)
@@ -167,8 +171,10 @@ func (a answer) read(into any) error {
 // problem reads the problem in an answer.
 func (a answer) problem() (v1.Problem, error) {
 	var p v1.Problem
-	if name, _, err := mime.ParseMediaType(a.header.Get("Content-Type")); err != nil || name != v1.ProblemMediaType {
-		return p, fmt.Errorf("the answer has the status %d and the Content-Type %q; a problem has %s", a.status, a.header.Get("Content-Type"), v1.ProblemMediaType)
+	name, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if err != nil || name != v1.ProblemMediaType {
+		return p, fmt.Errorf("the answer has the status %d and the Content-Type %q; a problem has %s",
+			a.status, a.header.Get("Content-Type"), v1.ProblemMediaType)
 	}
 	if err := json.Unmarshal(a.body, &p); err != nil {
 		return p, fmt.Errorf("reading a problem: %w", err)
@@ -258,6 +264,7 @@ func (c *client) accept(a answer) {
 	case a.header.Get("Location") == "":
 		c.accepted.wrong = errors.New("an answer with 202 has no Location")
 	case err != nil || seconds < 0:
-		c.accepted.wrong = fmt.Errorf("the Retry-After of an answer with 202 is %q; it has to be seconds", after)
+		c.accepted.wrong = fmt.Errorf("the Retry-After of an answer with 202 is %q; it has to be seconds",
+			after)
 	}
 }

@@ -41,8 +41,10 @@ func (p *probe) importCertificate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(seen.Certificates) != 1 || seen.Certificates[0].ID != certificate || !slices.Equal(seen.Certificates[0].Hosts, []string{host}) {
-		return fmt.Errorf("it tells the certificates %v; one was imported, %s of %s", seen.Certificates, certificate, host)
+	if len(seen.Certificates) != 1 || seen.Certificates[0].ID != certificate ||
+		!slices.Equal(seen.Certificates[0].Hosts, []string{host}) {
+		return fmt.Errorf("it tells the certificates %v; one was imported, %s of %s", seen.Certificates,
+			certificate, host)
 	}
 	return nil
 }
@@ -54,7 +56,8 @@ func (p *probe) refusedWith(ctx context.Context, s v1.Step) error {
 		return fmt.Errorf("writing a step: %w", err)
 	}
 	body = append(body, ']')
-	a, err := p.send(ctx, request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}}, body: body})
+	a, err := p.send(ctx, request{method: http.MethodPost, path: v1.PathSteps,
+		query: url.Values{"key": {p.key}}, body: body})
 	if err != nil {
 		return err
 	}
@@ -75,8 +78,10 @@ func (p *probe) signIn(ctx context.Context) error {
 	}
 	const port = 443
 	rule := &v1.Rule{
-		Conditions: []v1.Condition{{Field: "host", Values: []string{host}}, {Field: "path", Values: []string{"/*"}}},
-		Action:     v1.Action{Kind: "forward", Forward: &v1.Forward{Targets: []v1.Weighted{{TargetGroup: group, Weight: 1}}}, Auth: auth},
+		Conditions: []v1.Condition{{Field: "host", Values: []string{host}},
+			{Field: "path", Values: []string{"/*"}}},
+		Action: v1.Action{Kind: "forward",
+			Forward: &v1.Forward{Targets: []v1.Weighted{{TargetGroup: group, Weight: 1}}}, Auth: auth},
 	}
 	for _, s := range []v1.Step{
 		{Op: v1.CreateListener, Listener: &v1.Listener{
@@ -103,7 +108,8 @@ var silent = trial{
 		case len(p.secrets) == 0:
 			return errSkipped("no certificate was sent")
 		case len(p.told) > 0:
-			return fmt.Errorf("an answer has %s in it", strings.Join(slices.Sorted(maps.Keys(p.told)), " and "))
+			return fmt.Errorf("an answer has %s in it",
+				strings.Join(slices.Sorted(maps.Keys(p.told)), " and "))
 		}
 		return nil
 	},

@@ -85,7 +85,8 @@ func (p *probe) step(ctx context.Context, s v1.Step) error {
 		if r.Problem.Type != v1.ProblemPending && r.Problem.Type != v1.ProblemThrottled {
 			return fmt.Errorf("the step %s failed: %w", s.Op, r.Problem)
 		}
-		if err := pause(ctx, max(p.Pause, time.Duration(min(r.Problem.RetryAfterSeconds, 30))*time.Second)); err != nil {
+		if err := pause(ctx,
+			max(p.Pause, time.Duration(min(r.Problem.RetryAfterSeconds, 30))*time.Second)); err != nil {
 			return fmt.Errorf("waiting for the step %s: %s: %w", s.Op, r.Problem.Error(), err)
 		}
 	}
@@ -106,7 +107,8 @@ func (p *probe) steps(ctx context.Context, id string, s v1.Step) (answer, error)
 	if err != nil {
 		return answer{}, fmt.Errorf("writing a step: %w", err)
 	}
-	return p.send(ctx, request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}}, body: body})
+	return p.send(ctx, request{method: http.MethodPost, path: v1.PathSteps,
+		query: url.Values{"key": {p.key}}, body: body})
 }
 
 // long is the trial that checks the answers of 202.
@@ -128,7 +130,8 @@ const (
 
 func (p *probe) loadBalancer() v1.Step {
 	settings := v1.Settings{Scheme: "internal", IPFamily: "ipv4", Provider: p.Settings}
-	return v1.Step{Op: v1.CreateLoadBalancer, LoadBalancer: &v1.LoadBalancer{Settings: settings, Digest: "fairlead-check"}}
+	return v1.Step{Op: v1.CreateLoadBalancer,
+		LoadBalancer: &v1.LoadBalancer{Settings: settings, Digest: "fairlead-check"}}
 }
 
 func targetGroup(id string) v1.Step {

@@ -52,7 +52,8 @@ var writing = []trial{
 		func(p *probe, ctx context.Context) error { return p.listed(ctx, true) }},
 	{"provider/observed-etag", "If-None-Match of a load balancer is answered with 304", "answer GET /load-balancer with an ETag, and with 304 where If-None-Match has the same one",
 		func(p *probe, ctx context.Context) error {
-			return p.notModified(ctx, request{method: http.MethodGet, path: v1.PathLoadBalancer, query: url.Values{"key": {p.key}}})
+			return p.notModified(ctx,
+				request{method: http.MethodGet, path: v1.PathLoadBalancer, query: url.Values{"key": {p.key}}})
 		}},
 	{"provider/targets", "members that are put twice are there once", "make PUT /load-balancer/targets replace the members, and answer with 204", (*probe).targets},
 	{"provider/certificate", "a certificate that is imported is told, with its names", "tell the certificates that steps imported in GET /load-balancer", (*probe).importCertificate},
@@ -95,12 +96,14 @@ func (c cut) Read(b []byte) (int, error) {
 }
 
 func (p *probe) cutOff(ctx context.Context) error {
-	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{{ID: rand.Text(), Step: targetGroup(group)}}})
+	step := v1.Requested{ID: rand.Text(), Step: targetGroup(group)}
+	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{step}})
 	if err != nil {
 		return fmt.Errorf("writing a step: %w", err)
 	}
 	// The JSON is complete. Only the length shows that the request is not.
-	r := request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}}, reader: cut{bytes.NewReader(body)}, length: int64(len(body)) + 100}
+	r := request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}},
+		reader: cut{bytes.NewReader(body)}, length: int64(len(body)) + 100}
 	if a, err := p.send(ctx, r); err == nil && a.status < 400 {
 		return fmt.Errorf("it answered a request that was cut off with the status %d", a.status)
 	}
@@ -170,10 +173,13 @@ func (p *probe) trueAlready(ctx context.Context) error {
 			return errors.New("the load balancer that was made does not exist")
 		case len(seen.TargetGroups) != 1 || seen.TargetGroups[0].ID != group:
 			return fmt.Errorf("it has %d target groups; one was made, %s", len(seen.TargetGroups), group)
-		case seen.Settings == nil && seen.Digest == "" || seen.TargetGroups[0].Settings == nil && seen.TargetGroups[0].Digest == "":
+		case seen.Settings == nil && seen.Digest == "" || seen.TargetGroups[0].Settings == nil &&
+			seen.TargetGroups[0].Digest == "":
 			return errors.New("it tells neither the settings nor the digest that came with them")
-		case again > 0 && (seen.Handle != before.Handle || seen.TargetGroups[0].Handle != before.TargetGroups[0].Handle):
-			return fmt.Errorf("the handles were %q and %q, and are %q and %q", before.Handle, before.TargetGroups[0].Handle, seen.Handle, seen.TargetGroups[0].Handle)
+		case again > 0 &&
+			(seen.Handle != before.Handle || seen.TargetGroups[0].Handle != before.TargetGroups[0].Handle):
+			return fmt.Errorf("the handles were %q and %q, and are %q and %q", before.Handle,
+				before.TargetGroups[0].Handle, seen.Handle, seen.TargetGroups[0].Handle)
 		}
 		before = seen
 	}
@@ -202,7 +208,8 @@ func (p *probe) targets(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("writing members: %w", err)
 		}
-		a, err := p.send(ctx, request{method: http.MethodPut, path: v1.PathTargets, query: query, body: body})
+		a, err := p.send(ctx,
+			request{method: http.MethodPut, path: v1.PathTargets, query: query, body: body})
 		if err != nil {
 			return err
 		}
@@ -219,7 +226,8 @@ func (p *probe) targets(ctx context.Context) error {
 		told.Targets = slices.DeleteFunc(told.Targets, func(t v1.TargetHealth) bool { return t.State == "draining" })
 		same := slices.EqualFunc(members, told.Targets, func(a, b v1.TargetHealth) bool { return a.Address == b.Address && a.Port == b.Port })
 		if !same {
-			return fmt.Errorf("the members that were put are %v, those that are told are %v", members, told.Targets)
+			return fmt.Errorf("the members that were put are %v, those that are told are %v", members,
+				told.Targets)
 		}
 	}
 	return nil
@@ -253,8 +261,10 @@ func (p *probe) clear(ctx context.Context) error {
 			}
 		}
 	}
-	if seen, err = p.observe(ctx); err == nil && (seen.Exists || len(seen.TargetGroups)+len(seen.Certificates) > 0 || seen.Firewall != "") {
-		err = fmt.Errorf("of %s there are left: load balancer %v, target groups %d, certificates %d", p.key, seen.Exists, len(seen.TargetGroups), len(seen.Certificates))
+	if seen, err = p.observe(ctx); err == nil &&
+		(seen.Exists || len(seen.TargetGroups)+len(seen.Certificates) > 0 || seen.Firewall != "") {
+		err = fmt.Errorf("of %s there are left: load balancer %v, target groups %d, certificates %d",
+			p.key, seen.Exists, len(seen.TargetGroups), len(seen.Certificates))
 	}
 	if err == nil {
 		err = p.listed(ctx, false)

@@ -82,5 +82,6 @@ func (b *breaker) openError() error {
 	if b.last == nil {
 		return errors.New("the provider did not answer, and is about to be asked again")
 	}
-	return fmt.Errorf("the provider does not answer since %s, and is asked again every %s: %w", b.since.UTC().Format(time.TimeOnly), pause, plainly(b.last))
+	return fmt.Errorf("the provider does not answer since %s, and is asked again every %s: %w",
+		b.since.UTC().Format(time.TimeOnly), pause, plainly(b.last))
 }

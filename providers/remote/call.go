@@ -112,7 +112,8 @@ func (a *answer) read(c call) error {
 	case c.into == nil:
 		return nil
 	case kind != wanted || parameters["version"] != strconv.Itoa(v1.Version):
-		return fmt.Errorf("%s was answered with a body of type %q, and this operator reads %s", c.operation, clip(a.header.Get("Content-Type"), 100), v1.MediaType)
+		return fmt.Errorf("%s was answered with a body of type %q, and this operator reads %s",
+			c.operation, clip(a.header.Get("Content-Type"), 100), v1.MediaType)
 	}
 	if err := decode(a.body, c.into); err != nil {
 		return fmt.Errorf("reading the answer to %s: %w", c.operation, err)
@@ -141,7 +142,8 @@ func decode(body []byte, into any) error {
 // problem returns the error that an answer describes.
 func (a *answer) problem(c call, kind string) error {
 	if a.status >= 300 && a.status < 400 {
-		return fmt.Errorf("%s was answered with a redirect (status %d), which is not followed", c.operation, a.status)
+		return fmt.Errorf("%s was answered with a redirect (status %d), which is not followed",
+			c.operation, a.status)
 	}
 	var p v1.Problem
 	if kind != v1.ProblemMediaType || decode(a.body, &p) != nil {
@@ -151,10 +153,12 @@ func (a *answer) problem(c call, kind string) error {
 		p.Type = typeOf(a.status)
 	}
 	if p.Type == v1.ProblemVersion && len(p.Versions) > 0 {
-		p.Detail = fmt.Sprintf("it speaks the versions %v of the protocol, and this operator speaks %d", p.Versions, v1.Version)
+		p.Detail = fmt.Sprintf("it speaks the versions %v of the protocol, and this operator speaks %d",
+			p.Versions, v1.Version)
 	}
 	p.Detail = clip(p.Error(), longestDetail)
-	if after, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil && p.RetryAfterSeconds == 0 {
+	after, err := strconv.Atoi(a.header.Get("Retry-After"))
+	if err == nil && p.RetryAfterSeconds == 0 {
 		p.RetryAfterSeconds = after
 	}
 	p.RetryAfterSeconds = min(max(p.RetryAfterSeconds, 0), int(longestLater/time.Second))

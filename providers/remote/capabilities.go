@@ -37,7 +37,8 @@ func (p *client) refresh(ctx context.Context) error {
 	var told v1.Capabilities
 	var etag string
 	var header http.Header
-	err := p.call(ctx, call{operation: "Capabilities", method: http.MethodGet, at: v1.PathCapabilities, ifNoneMatch: before.etag, into: &told, etag: &etag, header: &header})
+	err := p.call(ctx, call{operation: "Capabilities", method: http.MethodGet, at: v1.PathCapabilities,
+		ifNoneMatch: before.etag, into: &told, etag: &etag, header: &header})
 	if errors.Is(err, errNotModified) {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -84,7 +84,8 @@ func (p *client) encode(c call) ([]byte, error) {
 		return nil, fmt.Errorf("writing %s: %w", c.operation, err)
 	}
 	if most := p.known().requestBytes; len(text) > most {
-		return nil, fmt.Errorf("%w: %s has %d bytes, and the provider takes %d", providers.ErrRejected, c.operation, len(text), most)
+		return nil, fmt.Errorf("%w: %s has %d bytes, and the provider takes %d", providers.ErrRejected,
+			c.operation, len(text), most)
 	}
 	return text, nil
 }
@@ -94,7 +95,8 @@ const shortest = 8 << 10
 
 // send makes the attempts of a call and returns the last answer.
 func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.endpoint.Call, fmt.Errorf("%s was not answered within %s", c.operation, p.endpoint.Call))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.endpoint.Call,
+		fmt.Errorf("%s was not answered within %s", c.operation, p.endpoint.Call))
 	defer cancel()
 	var raw any
 	encoding := ""
@@ -108,7 +110,8 @@ func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*a
 	case body != nil:
 		raw = body
 	}
-	r, err := retryablehttp.NewRequestWithContext(context.WithValue(ctx, callKey{}, c), c.method, to.String(), raw)
+	r, err := retryablehttp.NewRequestWithContext(context.WithValue(ctx, callKey{}, c), c.method,
+		to.String(), raw)
 	if err != nil {
 		return nil, fmt.Errorf("calling %s: %w", c.operation, err)
 	}
@@ -147,7 +150,9 @@ func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*a
 }
 
 // poll asks for the answer of a call that was answered with 202.
-func (p *client) poll(ctx context.Context, c call, accepted *answer, until time.Time) (*answer, error) {
+func (p *client) poll(
+	ctx context.Context, c call, accepted *answer, until time.Time,
+) (*answer, error) {
 	at, err := p.inside(accepted.header.Get("Location"))
 	if err != nil {
 		return nil, fmt.Errorf("%s was answered with 202 and %w", c.operation, err)
@@ -157,7 +162,8 @@ func (p *client) poll(ctx context.Context, c call, accepted *answer, until time.
 		wait = min(max(time.Duration(min(after, 3600))*time.Second, p.endpoint.LeastWait), 30*time.Second)
 	}
 	if time.Now().Add(wait).After(until) {
-		return nil, fmt.Errorf("%w: %s is not done after %s", providers.ErrPending, c.operation, p.endpoint.Operation)
+		return nil, fmt.Errorf("%w: %s is not done after %s", providers.ErrPending, c.operation,
+			p.endpoint.Operation)
 	}
 	select {
 	case <-ctx.Done():
@@ -179,7 +185,8 @@ func (p *client) inside(location string) (*url.URL, error) {
 		return nil, errors.New("no Location to ask at")
 	}
 	parent, id := path.Split(to.Path)
-	if id == "" || id == ".." || !strings.HasSuffix(parent, v1.PathOperations) || to.Host != "" && to.Host != p.base.Host {
+	elsewhere := to.Host != "" && to.Host != p.base.Host
+	if id == "" || id == ".." || !strings.HasSuffix(parent, v1.PathOperations) || elsewhere {
 		return nil, fmt.Errorf("a Location that is not one of its operations: %s", clip(location, 200))
 	}
 	return p.base.JoinPath(v1.PathOperations, url.PathEscape(id)), nil

@@ -46,7 +46,8 @@ func Open(ctx context.Context, e Endpoint) (*Provider, error) {
 // New returns a provider without calling it. Before it is reached, Lookup fails, so that no load
 // balancer is made for it.
 func New(e Endpoint) (*Provider, error) {
-	e.Attempt, e.Call, e.Operation = or(e.Attempt, 15*time.Second), or(e.Call, time.Minute), or(e.Operation, 10*time.Minute)
+	e.Attempt, e.Call, e.Operation = or(e.Attempt, 15*time.Second), or(e.Call,
+		time.Minute), or(e.Operation, 10*time.Minute)
 	e.LeastWait, e.MostWait = or(e.LeastWait, time.Second/2), or(e.MostWait, 10*time.Second)
 	c, err := newClient(e)
 	if err != nil {
@@ -86,7 +87,8 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		p.keepFresh(ctx)
 	}
 	var told v1.Facts
-	if err := p.call(ctx, call{operation: "Lookup", method: http.MethodPost, at: v1.PathLookup, body: wire.EncodeQuestions(q), into: &told}); err != nil {
+	if err := p.call(ctx, call{operation: "Lookup", method: http.MethodPost, at: v1.PathLookup,
+		body: wire.EncodeQuestions(q), into: &told}); err != nil {
 		return lb.Facts{}, err
 	}
 	if told.CapabilitiesETag != "" && told.CapabilitiesETag != p.known().etag {
@@ -107,7 +109,8 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	before := p.seen.of(key, deep)
 	var told v1.Observed
 	var etag string
-	err := p.call(ctx, call{operation: "Observe", method: http.MethodGet, at: v1.PathLoadBalancer, query: query, ifNoneMatch: before.etag, into: &told, etag: &etag})
+	err := p.call(ctx, call{operation: "Observe", method: http.MethodGet, at: v1.PathLoadBalancer,
+		query: query, ifNoneMatch: before.etag, into: &told, etag: &etag})
 	if errors.Is(err, errNotModified) {
 		return before.observed.Clone(), nil
 	}
@@ -126,27 +129,36 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
 	ctx = providers.About(ctx, seen.Key)
 	var told v1.Activity
-	err := p.call(ctx, call{operation: "Active", method: http.MethodGet, at: v1.PathActive, query: url.Values{"key": {string(seen.Key)}}, into: &told})
+	err := p.call(ctx, call{operation: "Active", method: http.MethodGet, at: v1.PathActive,
+		query: url.Values{"key": {string(seen.Key)}}, into: &told})
 	return told.Active, err
 }
 
 // Apply is for the Provider interface. The provider has its own observation.
-func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+func (p *Provider) Apply(
+	ctx context.Context, seen *lb.Observed, step plan.Step,
+) (plan.Result, error) {
 	return p.steps.apply(providers.About(ctx, seen.Key), seen.Key, step)
 }
 
 // Targets is for the Provider interface.
-func (p *Provider) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+func (p *Provider) Targets(
+	ctx context.Context, key lb.Key, group lb.GroupID,
+) ([]lb.TargetHealth, error) {
 	ctx = providers.About(ctx, key)
 	var told v1.TargetList
-	err := p.call(ctx, call{operation: "Targets", method: http.MethodGet, at: v1.PathTargets, query: member(key, group), into: &told})
+	err := p.call(ctx, call{operation: "Targets", method: http.MethodGet, at: v1.PathTargets,
+		query: member(key, group), into: &told})
 	return wire.DecodeHealth(told), err
 }
 
 // SetTargets is for the Provider interface.
-func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+func (p *Provider) SetTargets(
+	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
+) error {
 	ctx = providers.About(ctx, key)
-	return p.call(ctx, call{operation: "SetTargets", method: http.MethodPut, at: v1.PathTargets, query: member(key, group), body: wire.EncodeTargets(want), changes: true})
+	return p.call(ctx, call{operation: "SetTargets", method: http.MethodPut, at: v1.PathTargets,
+		query: member(key, group), body: wire.EncodeTargets(want), changes: true})
 }
 
 func member(key lb.Key, group lb.GroupID) url.Values {
@@ -156,7 +168,8 @@ func member(key lb.Key, group lb.GroupID) url.Values {
 // List is for the Provider interface. It sorts the keys.
 func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
 	var told v1.LoadBalancerList
-	if err := p.call(ctx, call{operation: "List", method: http.MethodGet, at: v1.PathLoadBalancers, into: &told}); err != nil {
+	if err := p.call(ctx, call{operation: "List", method: http.MethodGet, at: v1.PathLoadBalancers,
+		into: &told}); err != nil {
 		return nil, err
 	}
 	keys := make([]lb.Key, len(told.Keys))

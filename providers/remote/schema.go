@@ -31,7 +31,8 @@ func compileSchemas(told *v1.SettingsSchemas) (out schemas, err error) {
 	if told == nil {
 		return out, nil
 	}
-	if out.balancer, err = compileSchema("settingsSchemas.loadBalancer", told.LoadBalancer); err != nil {
+	if out.balancer, err = compileSchema("settingsSchemas.loadBalancer",
+		told.LoadBalancer); err != nil {
 		return out, err
 	}
 	out.group, err = compileSchema("settingsSchemas.targetGroup", told.TargetGroup)
@@ -138,7 +139,8 @@ func (e *expansion) follow(reference any) (int, error) {
 
 // pointed returns the value at a JSON pointer, or nil.
 func pointed(document any, pointer string) any {
-	for _, name := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(pointer, "#"), "/"), "/") {
+	for _, name := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(pointer, "#"), "/"),
+		"/") {
 		if name == "" {
 			continue
 		}

@@ -40,7 +40,8 @@ func newBatches(p *client) *batches {
 
 // apply sends a step and waits for its result.
 func (b *batches) apply(ctx context.Context, key lb.Key, step plan.Step) (plan.Result, error) {
-	w := &waiting{requested: v1.Requested{ID: randomHex(16), Step: wire.EncodeStep(step)}, done: make(chan struct{})}
+	w := &waiting{requested: v1.Requested{ID: randomHex(16), Step: wire.EncodeStep(step)},
+		done: make(chan struct{})}
 	if b.provider.known().stepsPerApply <= 1 {
 		b.send(ctx, key, []*waiting{w})
 		return w.result, w.err
@@ -95,7 +96,8 @@ func (b *batches) next(key lb.Key) []*waiting {
 		return nil
 	}
 	n, bytes := 0, 0
-	for n < len(all) && n < max(known.stepsPerApply, 1) && (n == 0 || bytes+all[n].bytes < known.requestBytes*9/10) {
+	for n < len(all) && n < max(known.stepsPerApply, 1) &&
+		(n == 0 || bytes+all[n].bytes < known.requestBytes*9/10) {
 		bytes += all[n].bytes
 		n++
 	}
@@ -136,7 +138,8 @@ func (b *batches) send(ctx context.Context, key lb.Key, batch []*waiting) {
 func (b *batches) decode(r v1.Result) (plan.Result, error) {
 	if r.Problem != nil {
 		r.Problem.Detail = clip(r.Problem.Error(), longestDetail)
-		r.Problem.RetryAfterSeconds = min(max(r.Problem.RetryAfterSeconds, 0), int(longestLater.Seconds()))
+		r.Problem.RetryAfterSeconds = min(max(r.Problem.RetryAfterSeconds, 0),
+			int(longestLater.Seconds()))
 	}
 	result, err := wire.DecodeResult(r)
 	return result, b.provider.named(err)

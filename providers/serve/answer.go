@@ -81,7 +81,8 @@ func write(w http.ResponseWriter, r *http.Request, a answer) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	for name, value := range map[string]string{"ETag": a.tag, "Location": a.location, "Allow": a.allow} {
+	for name, value := range map[string]string{"ETag": a.tag, "Location": a.location,
+		"Allow": a.allow} {
 		if value != "" {
 			h.Set(name, value)
 		}

@@ -44,7 +44,8 @@ func (b *bounds) enter() (release func(), p *v1.Problem) {
 	case <-b.calls:
 		return func() { b.calls <- struct{}{} }, nil
 	default:
-		return nil, busy(fmt.Sprintf("%d calls are under way, and this provider takes no more at once", mostCalls))
+		return nil, busy(fmt.Sprintf("%d calls are under way, and this provider takes no more at once",
+			mostCalls))
 	}
 }
 
@@ -57,8 +58,11 @@ func busy(detail string) *v1.Problem {
 
 // readBody reads the body of a request, which may be compressed. The limit holds for the body with
 // and without compression. The caller calls release once it has decoded the body.
-func (b *bounds) readBody(w http.ResponseWriter, r *http.Request, limit int) (body []byte, release func(), p *v1.Problem) {
-	from, p := decompressed(http.MaxBytesReader(w, r.Body, int64(limit)), r.Header.Values("Content-Encoding"))
+func (b *bounds) readBody(
+	w http.ResponseWriter, r *http.Request, limit int,
+) (body []byte, release func(), p *v1.Problem) {
+	from, p := decompressed(http.MaxBytesReader(w, r.Body, int64(limit)),
+		r.Header.Values("Content-Encoding"))
 	if p != nil {
 		return nil, nil, p
 	}
@@ -79,7 +83,8 @@ func (b *bounds) readBody(w http.ResponseWriter, r *http.Request, limit int) (bo
 	}
 	if tooLong := new(http.MaxBytesError); errors.As(err, &tooLong) || len(body) > limit {
 		release()
-		return nil, nil, wire.NewProblem(v1.ProblemTooLarge, fmt.Sprintf("the request is longer than %d bytes, which this provider takes at most", limit))
+		return nil, nil, wire.NewProblem(v1.ProblemTooLarge,
+			fmt.Sprintf("the request is longer than %d bytes, which this provider takes at most", limit))
 	}
 	if err != nil {
 		release()
@@ -100,6 +105,7 @@ func decompressed(body io.Reader, encodings []string) (io.Reader, *v1.Problem) {
 		}
 		return unzipped, nil
 	default:
-		return nil, malformed("the Content-Encoding %q is not known; it can be gzip or none", clip(encoding))
+		return nil, malformed("the Content-Encoding %q is not known; it can be gzip or none",
+			clip(encoding))
 	}
 }

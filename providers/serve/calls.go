@@ -28,7 +28,9 @@ func withLog(ctx context.Context, s *Server) context.Context {
 }
 
 // readSafely is read, with an answer in place of a panic.
-func (s *Server) readSafely(w http.ResponseWriter, r *http.Request, c call) (do func(context.Context) answer, p *v1.Problem) {
+func (s *Server) readSafely(
+	w http.ResponseWriter, r *http.Request, c call,
+) (do func(context.Context) answer, p *v1.Problem) {
 	read := providers.Safely(withLog(r.Context(), s), func() error {
 		do, p = s.read(w, r, c)
 		return nil
@@ -40,7 +42,9 @@ func (s *Server) readSafely(w http.ResponseWriter, r *http.Request, c call) (do 
 }
 
 // read reads the body of a request and returns the call to make.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, c call) (func(context.Context) answer, *v1.Problem) {
+func (s *Server) read(
+	w http.ResponseWriter, r *http.Request, c call,
+) (func(context.Context) answer, *v1.Problem) {
 	var body []byte
 	if c.body {
 		if !spoken(r.Header.Get("Content-Type")) {
@@ -180,7 +184,9 @@ func (s *Server) apply(c call, body []byte) (func(context.Context) answer, *v1.P
 }
 
 // applyAll applies steps, a few at once. Each has its own result.
-func (s *Server) applyAll(ctx context.Context, c call, asked []v1.Requested, todo []plan.Step) answer {
+func (s *Server) applyAll(
+	ctx context.Context, c call, asked []v1.Requested, todo []plan.Step,
+) answer {
 	m, giveBack := s.mirrors.of(c.key)
 	defer giveBack()
 	results := make([]v1.Result, len(todo))
@@ -195,7 +201,8 @@ func (s *Server) applyAll(ctx context.Context, c call, asked []v1.Requested, tod
 				return wire.EncodeResult(asked[i].ID, result, err), begun
 			})
 			if p := results[i].Problem; p != nil {
-				s.options.Log.Info("a step failed", "key", string(c.key), "op", string(asked[i].Step.Op), "id", asked[i].ID, "type", string(p.Type), "detail", p.Detail)
+				s.options.Log.Info("a step failed", "key", string(c.key), "op", string(asked[i].Step.Op), "id",
+					asked[i].ID, "type", string(p.Type), "detail", p.Detail)
 			}
 		})
 	}
@@ -204,7 +211,9 @@ func (s *Server) applyAll(ctx context.Context, c call, asked []v1.Requested, tod
 }
 
 // step applies a step, unless its client no longer waits.
-func (s *Server) step(ctx context.Context, c call, m *mirror, step plan.Step) (result plan.Result, begun bool, err error) {
+func (s *Server) step(
+	ctx context.Context, c call, m *mirror, step plan.Step,
+) (result plan.Result, begun bool, err error) {
 	seen, underWay, err := m.begin(ctx, s.observing(c.key, false))
 	if err != nil {
 		return result, false, fmt.Errorf("observing the load balancer before the step: %w", err)
@@ -238,7 +247,8 @@ func (s *Server) setTargets(c call, body []byte) (func(context.Context) answer, 
 	}
 	for i, t := range asked.Targets {
 		if t.State != "" {
-			return nil, wire.NewProblem(v1.ProblemUnknown, fmt.Sprintf("targets[%d] has the field \"state\", which a request does not have", i))
+			return nil, wire.NewProblem(v1.ProblemUnknown,
+				fmt.Sprintf("targets[%d] has the field \"state\", which a request does not have", i))
 		}
 	}
 	return func(ctx context.Context) answer {
@@ -248,7 +258,8 @@ func (s *Server) setTargets(c call, body []byte) (func(context.Context) answer, 
 		}
 		defer unlock()
 		if c.late() {
-			return failed(fmt.Errorf("the members were not changed: the client had waited for %s", c.timeout))
+			return failed(fmt.Errorf("the members were not changed: the client had waited for %s",
+				c.timeout))
 		}
 		if err := s.provider.SetTargets(ctx, c.key, c.group, wire.DecodeTargets(asked)); err != nil {
 			return failed(err)

@@ -128,7 +128,9 @@ func (m *mirror) lookAlone(ctx context.Context, observe observation) error {
 
 // end applies a successful step to the mirror. After an error the cloud may be on either side of
 // the step, and the mirror is dropped. A wait for targets changes nothing, whatever its result is.
-func (m *mirror) end(ctx context.Context, ended *underWay, step plan.Step, result plan.Result, failed error) {
+func (m *mirror) end(
+	ctx context.Context, ended *underWay, step plan.Step, result plan.Result, failed error,
+) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.underWay, ended)

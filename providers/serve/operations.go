@@ -60,7 +60,9 @@ func (s *operations) cancel() {
 
 // run makes a call. A call that changes something is finished even if its client is gone; another
 // one is cancelled. It calls release when the call has ended.
-func (s *Server) run(r *http.Request, c call, do func(context.Context) answer, release func()) answer {
+func (s *Server) run(
+	r *http.Request, c call, do func(context.Context) answer, release func(),
+) answer {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	ctx = providers.WithAsker(withLog(ctx, s), providers.Asker{Key: c.key, Urgent: urgent(r)})
 	o := &operation{id: rand.Text(), done: make(chan struct{}), cancel: cancel}
@@ -148,7 +150,8 @@ func (s *operations) find(id string) *operation {
 // dropOld drops answers after their time, and the oldest ones if all are too long together. The
 // lock is held.
 func (s *operations) dropOld() {
-	for len(s.ended) > 0 && (time.Since(s.ended[0].at) > keepFor || s.bytes > mostAnswers && len(s.ended) > 1) {
+	for len(s.ended) > 0 &&
+		(time.Since(s.ended[0].at) > keepFor || s.bytes > mostAnswers && len(s.ended) > 1) {
 		delete(s.all, s.ended[0].id)
 		s.bytes -= len(s.ended[0].answer.body)
 		s.ended[0] = nil

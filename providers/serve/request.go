@@ -64,7 +64,8 @@ func find(r *http.Request) (route, *answer) {
 	p.Status = http.StatusNotFound
 	a := problem(p)
 	if len(allowed) > 0 {
-		p.Detail = fmt.Sprintf("%s is called with %s, not with %s", clip(r.URL.Path), strings.Join(allowed, " or "), clip(r.Method))
+		p.Detail = fmt.Sprintf("%s is called with %s, not with %s", clip(r.URL.Path),
+			strings.Join(allowed, " or "), clip(r.Method))
 		p.Status = http.StatusMethodNotAllowed
 		a = problem(p)
 		a.allow = strings.Join(allowed, ", ")
@@ -101,7 +102,8 @@ func (c *call) readQuery(raw string) *v1.Problem {
 	for name, all := range values {
 		switch {
 		case !slices.Contains(c.query, name):
-			return wire.NewProblem(v1.ProblemUnknown, fmt.Sprintf("the parameter %q is not known for %s %s", clip(name), c.method, c.path))
+			return wire.NewProblem(v1.ProblemUnknown,
+				fmt.Sprintf("the parameter %q is not known for %s %s", clip(name), c.method, c.path))
 		case len(all) > 1:
 			return malformed("the parameter %q is there %d times", name, len(all))
 		}
@@ -115,7 +117,8 @@ func (c *call) readQuery(raw string) *v1.Problem {
 			c.group = lb.GroupID(value)
 		case "deep":
 			if values.Has(name) && value != "true" && value != "false" {
-				return wire.NewProblem(v1.ProblemUnknown, fmt.Sprintf("the parameter deep is %q; it can be true or false", clip(value)))
+				return wire.NewProblem(v1.ProblemUnknown,
+					fmt.Sprintf("the parameter deep is %q; it can be true or false", clip(value)))
 			}
 			c.deep = value == "true"
 			continue
@@ -142,7 +145,8 @@ func timeout(r *http.Request) (time.Duration, answer) {
 	const most = 24 * time.Hour
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || n > most.Milliseconds() {
-		return 0, problem(malformed("the header %s is %q; it has to be milliseconds, from 1 to %d", v1.HeaderTimeout, clip(text), most.Milliseconds()))
+		return 0, problem(malformed("the header %s is %q; it has to be milliseconds, from 1 to %d",
+			v1.HeaderTimeout, clip(text), most.Milliseconds()))
 	}
 	return time.Duration(n) * time.Millisecond, answer{}
 }

@@ -133,13 +133,15 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, begun time.Time)
 func authorised(header, token string) bool {
 	scheme, given, _ := strings.Cut(header, " ")
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
-	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && token != "" && strings.EqualFold(scheme, "Bearer")
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && token != "" &&
+		strings.EqualFold(scheme, "Bearer")
 }
 
 // log writes a line for a request: its method, path, key, status and time. It leaves out the body,
 // the headers and other parameters, which can hold secrets.
 func (s *Server) log(r *http.Request, id string, a answer, took time.Duration) {
-	about := []any{"method", r.Method, "path", clip(r.URL.Path), "key", clip(r.URL.Query().Get("key")), "status", a.status, "requestID", id, "took", took.Round(time.Millisecond).String()}
+	about := []any{"method", r.Method, "path", clip(r.URL.Path), "key", clip(r.URL.Query().Get("key")),
+		"status", a.status, "requestID", id, "took", took.Round(time.Millisecond).String()}
 	if trace := traceOf(r.Header.Get("traceparent")); trace != "" {
 		about = append(about, "trace", trace)
 	}
@@ -147,5 +149,6 @@ func (s *Server) log(r *http.Request, id string, a answer, took time.Duration) {
 		s.options.Log.V(1).Info("answered", about...)
 		return
 	}
-	s.options.Log.Info("answered with a problem", append(about, "type", string(a.problem.Type), "detail", a.problem.Detail)...)
+	s.options.Log.Info("answered with a problem",
+		append(about, "type", string(a.problem.Type), "detail", a.problem.Detail)...)
 }

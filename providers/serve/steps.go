@@ -70,7 +70,9 @@ func digestOf(s v1.Step) [sha256.Size]byte {
 }
 
 // once applies a step, or returns its earlier result. Do returns false if it did not begin.
-func (s *steps) once(ctx context.Context, key lb.Key, asked v1.Requested, do func() (v1.Result, bool)) v1.Result {
+func (s *steps) once(
+	ctx context.Context, key lb.Key, asked v1.Requested, do func() (v1.Result, bool),
+) v1.Result {
 	name, digest := stepName{key, asked.ID}, s.digest(asked.Step)
 	for {
 		d, first, p := s.deliver(name, digest)
@@ -94,7 +96,9 @@ func (s *steps) once(ctx context.Context, key lb.Key, asked v1.Requested, do fun
 }
 
 // deliver returns the step of an ID, or records that it is under way.
-func (s *steps) deliver(name stepName, digest [sha256.Size]byte) (d *delivered, first bool, p *v1.Problem) {
+func (s *steps) deliver(
+	name stepName, digest [sha256.Size]byte,
+) (d *delivered, first bool, p *v1.Problem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dropOld()

@@ -132,7 +132,8 @@ func (w *walker) token() (json.Token, *fault) {
 		return nil, wrong("is no JSON: %v", err)
 	}
 	if w.values++; w.values > mostValues {
-		return nil, &fault{kind: v1.ProblemTooLarge, says: fmt.Sprintf("is too large: a request has at most %d names and values", mostValues)}
+		return nil, &fault{kind: v1.ProblemTooLarge,
+			says: fmt.Sprintf("is too large: a request has at most %d names and values", mostValues)}
 	}
 	return token, nil
 }

@@ -41,10 +41,12 @@ func (s *Server) settings(step v1.Step) *fault {
 	refused := func(place string) *fault {
 		return unknown("is not known: this provider has no settings of its own").in(place)
 	}
-	if l := step.LoadBalancer; l != nil && len(l.Settings.Provider) > 0 && len(s.options.Schemas.LoadBalancer) == 0 {
+	if l := step.LoadBalancer; l != nil && len(l.Settings.Provider) > 0 &&
+		len(s.options.Schemas.LoadBalancer) == 0 {
 		return refused("loadBalancer.settings.provider")
 	}
-	if g := step.TargetGroup; g != nil && len(g.Provider) > 0 && len(s.options.Schemas.TargetGroup) == 0 {
+	if g := step.TargetGroup; g != nil && len(g.Provider) > 0 &&
+		len(s.options.Schemas.TargetGroup) == 0 {
 		return refused("targetGroup.provider")
 	}
 	return nil
@@ -62,7 +64,8 @@ func actions(step v1.Step) *fault {
 	}
 	for i, c := range step.Rule.Conditions {
 		if (len(c.Values) > 0) == (len(c.Regex) > 0) {
-			return wrong("has to have values or regex, and not both").in(fmt.Sprintf("rule.conditions[%d]", i))
+			at := fmt.Sprintf("rule.conditions[%d]", i)
+			return wrong("has to have values or regex, and not both").in(at)
 		}
 		if c.Field == "" {
 			return wrong("has no field").in(fmt.Sprintf("rule.conditions[%d]", i))
@@ -72,7 +75,8 @@ func actions(step v1.Step) *fault {
 }
 
 func action(a v1.Action) *fault {
-	has := map[string]bool{"forward": a.Forward != nil, "fixed": a.Fixed != nil, "redirect": a.Redirect != nil}
+	has := map[string]bool{"forward": a.Forward != nil, "fixed": a.Fixed != nil,
+		"redirect": a.Redirect != nil}
 	for kind, is := range has {
 		if is != (kind == a.Kind) || !has[a.Kind] {
 			return wrong("is of kind %q: it has to have that field, and neither of the other two of forward, fixed and redirect", a.Kind)
