@@ -24,31 +24,34 @@ import (
 
 var _ providers.Provider = (*Provider)(nil)
 
-// Options say where load balancers are made, and in whose name.
+// Options say where load balancers are created, and by which installation.
 type Options struct {
 	Config aws.Config
-	// Installation tells what this operator made from what others did.
+	// Installation distinguishes resources of this operator from those of others.
 	Installation string
-	// VPC is where load balancers stand.
+	// VPC is the VPC of the load balancers.
 	VPC string
-	// Cluster is the name by which the security groups of the nodes are found; none are changed for
-	// "".
+	// Cluster is the name by which the security groups of the nodes are found; with "", none are
+	// changed.
 	Cluster string
-	// Unfenced leaves all security groups alone: load balancers get the VPC's default one.
+	// Unfenced leaves all security groups alone: load balancers get the default one of the VPC.
 	Unfenced bool
-	// Settle is how long what was let go of may be in use. Zero is what AWS takes at most.
+	// Settle is how long AWS may use a resource that no rule names any more. Zero is the most that AWS
+	// takes.
 	Settle time.Duration
-	// Lag is how long AWS may not find what was made. Zero is two minutes.
+	// Lag is how long AWS may not find a new resource. Zero is two minutes.
 	Lag time.Duration
-	// Rates are how fast AWS is asked; see Published. A class without one is asked without limit.
+	// Rates are the rates of calls; see Published. Calls of a class without one have no limit.
 	Rates providers.Rates
-	// Requested is told of each call, if it is not nil.
+	// Requested is called after each call of AWS, if it is not nil.
 	Requested func(throttle.Request)
-	// Deadlines are how long AWS may take; those that are zero are the usual ones.
+	// Deadlines are how long calls may take; those that are zero are the usual ones.
 	Deadlines throttle.Deadlines
 }
 
-// A Provider keeps Application Load Balancers.
+// A Provider keeps Application Load Balancers. Its collaborators hold its state, each with a lock
+// of its own, and do not know the Provider. A collaborator may call others while it holds its lock,
+// in one direction only: nodes iterates the members of targetGroups.
 type Provider struct {
 	options  Options
 	region   string
@@ -127,16 +130,16 @@ func New(o Options) *Provider {
 	}
 	p.webACLs = webACLs{resources: own, waf: p.waf, releases: &p.releases}
 	p.protections = shieldProtections{resources: own, shields: p.shields}
-	made.vanished = p.forgetMissing
+	made.forgetMissing = p.forgetMissing
 	return p
 }
 
-// Term is a Provider for one term of an operator. It has the same options and knows nothing of what
-// this one did: the operator of the term between may have changed it.
+// Term returns a Provider for one term of an operator. It has the same options and no state: the
+// operator of another term may have changed everything since.
 func (p *Provider) Term() providers.Provider { return New(p.options) }
 
-// Capabilities are the limits of the account, those that AWS publishes until they are known, as far
-// as the class leaves them.
+// Capabilities returns the limits of the account, or the published ones until they are known, as
+// far as the class leaves them.
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	c := p.limits.last().within(lb.ALB())
 	c.Inbound = !p.unfenced
@@ -144,12 +147,12 @@ func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	return c.For(class)
 }
 
-// Lookup answers what compiling needs to know. What cannot be looked up is what it was before, if
-// that is known.
+// Lookup answers the questions of the compiler. An answer that cannot be read is the one from
+// before, if there is one.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	facts := lb.Facts{Names: map[lb.CertificateID][]string{}, Now: time.Now()}
 	if reflect.DeepEqual(q, lb.Questions{Provider: q.Provider}) {
-		return facts, nil // of a load balancer that goes, whatever cannot be read
+		return facts, nil // the load balancer is to be deleted, and needs no facts
 	}
 	facts.SettingsRefused = q.RefuseSettings(noSettings)
 	if err := p.limits.load(ctx, q.Limits); err != nil {
@@ -173,7 +176,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		facts.Unshielded = p.protections.unavailable(ctx)
 	}
 	err = p.balancers.place(ctx, q.Network, &facts)
-	if ctx.Err() != nil { // what was not answered for that is no fact
+	if ctx.Err() != nil { // facts that were not read for that reason are none
 		return lb.Facts{}, context.Cause(ctx)
 	}
 	return facts, err

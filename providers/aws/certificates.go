@@ -41,8 +41,8 @@ type certificates struct {
 }
 
 // observe reads the imported certificates of a load balancer.
-func (cs *certificates) observe(ctx context.Context, l *look, strewn map[string]map[string]string) error {
-	known, err := cs.ofLoadBalancer(ctx, l, strewn)
+func (cs *certificates) observe(ctx context.Context, l *look, indexed map[string]map[string]string) error {
+	known, err := cs.ofLoadBalancer(ctx, l, indexed)
 	if err != nil {
 		return err
 	}

@@ -14,16 +14,16 @@ import (
 	"fairlead.dev/fairlead/providers/prove"
 )
 
-// This file is AWS as a binary has it: its settings, and how it is opened.
+// This file has the flags of AWS, and opens it for a binary.
 
-// settings say where in AWS load balancers stand, and how fast it is asked.
+// settings say where load balancers are created, and at which rates AWS is called.
 type settings struct {
 	region, vpc, cluster string
 	groups               groups
 	rates                providers.Rates
 }
 
-// Plug is AWS, for a binary.
+// Plug returns AWS for a binary.
 func Plug() clouds.Cloud {
 	s := &settings{}
 	return clouds.Cloud{
@@ -62,10 +62,11 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 	flags.TextVar(&s.rates, "aws-rates", providers.Rates{}, "`RATES` at which AWS is asked, by class of calls, such as write=3/20,modify=3/20 for 3 a second and 20 at once; unset: those that AWS publishes")
 }
 
-// access is where an installation works.
+// access returns where an installation works.
 func (s *settings) access(around clouds.Surroundings, installation string) Access {
 	out := Access{
-		Installation: installation, Region: s.region, VPC: s.vpc, Cluster: s.cluster, Unfenced: s.groups == unmanaged, Nodes: around.Nodes, Rates: s.rates,
+		Installation: installation, Region: s.region, VPC: s.vpc, Cluster: s.cluster,
+		Unfenced: s.groups == unmanaged, Nodes: around.Nodes, Rates: s.rates,
 		Deadlines: throttle.Deadlines{Attempt: around.AttemptTimeout, Call: around.CallTimeout},
 	}
 	if around.Requested != nil {
@@ -74,12 +75,13 @@ func (s *settings) access(around clouds.Surroundings, installation string) Acces
 	return out
 }
 
-// forgone is what is not done without the name of the cluster.
+// forgone says what is not done without the name of the cluster.
 func (s *settings) forgone() string {
 	if s.groups == unmanaged || s.cluster != "" {
 		return ""
 	}
-	return "without --aws-cluster-name no security group of nodes or pods is changed: load balancers reach only targets that admit them already"
+	return "without --aws-cluster-name no security group of nodes or pods is changed: " +
+		"load balancers reach only targets that admit them already"
 }
 
 // groups says which security groups are kept.

@@ -43,9 +43,9 @@ type firewalls struct {
 }
 
 // groupsIn returns the security groups that the index of tags lists.
-func groupsIn(strewn map[string]map[string]string) []string {
+func groupsIn(indexed map[string]map[string]string) []string {
 	var out []string
-	for _, arn := range sorted(strewn) {
+	for _, arn := range sorted(indexed) {
 		if _, id, found := strings.Cut(arn, ":security-group/"); found {
 			out = append(out, id)
 		}
@@ -55,8 +55,8 @@ func groupsIn(strewn map[string]map[string]string) []string {
 
 // find finds the firewall of a load balancer. One that the load balancer has, and that is in the
 // index or was created by this process, costs no call.
-func (f *firewalls) find(ctx context.Context, l *look, strewn map[string]map[string]string) error {
-	hints, made := groupsIn(strewn), f.of(l.key)
+func (f *firewalls) find(ctx context.Context, l *look, indexed map[string]map[string]string) error {
+	hints, made := groupsIn(indexed), f.of(l.key)
 	wanted := false
 	if l.balancer != nil {
 		written := writtenIn(l.tags[aws.ToString(l.balancer.LoadBalancerArn)])
@@ -82,7 +82,7 @@ func (f *firewalls) find(ctx context.Context, l *look, strewn map[string]map[str
 		return err
 	}
 	f.set(l.key, l.firewall)
-	l.bare = wanted && l.firewall == ""
+	l.firewallMissing = wanted && l.firewall == ""
 	return nil
 }
 
@@ -260,15 +260,15 @@ func (f *firewalls) observe(ctx context.Context, l *look, _ map[string]map[strin
 	for _, g := range found {
 		switch {
 		case aws.ToString(g.GroupId) == l.firewall:
-			l.grants, l.fenceTags, l.fenced = grantsIn(g), tagsIn(g), true
+			l.grants, l.firewallTags, l.groupsRight = grantsIn(g), tagsIn(g), true
 		case aws.ToString(g.GroupName) != f.nodes.sharedName() || !tagged(g.Tags, tagInstallation, f.installation):
-			l.fenced = false
+			l.groupsRight = false
 			return nil
 		default:
 			l.shared = aws.ToString(g.GroupId)
 		}
 	}
-	l.fenced = l.fenced && len(found) == 2
+	l.groupsRight = l.groupsRight && len(found) == 2
 	return nil
 }
 
@@ -296,7 +296,7 @@ func (l *look) wrongGroups() []string {
 	unused := func(g grant) bool {
 		return !slices.ContainsFunc(l.listeners, func(l elb.Listener) bool { return aws.ToInt32(l.Port) == g.port })
 	}
-	if l.firewall != "" && (!l.fenced || l.cutOff || slices.ContainsFunc(l.grants, unused)) {
+	if l.firewall != "" && (!l.groupsRight || l.nodesClosed || slices.ContainsFunc(l.grants, unused)) {
 		return slices.Sorted(slices.Values(l.balancer.SecurityGroups))
 	}
 	return nil

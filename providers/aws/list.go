@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// List are the keys of everything that this installation owns, by its tags.
+// List returns the keys of all resources that have the tags of this installation.
 func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
 	found, err := p.find(ctx, map[string]string{tagInstallation: p.installation},
 		"elasticloadbalancing:loadbalancer", "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")

@@ -174,7 +174,7 @@ func (l *look) listenerDigest(of elb.Listener) lb.Digest {
 	}
 	written := writtenIn(tags)
 	s := lb.ListenerSettings{Attributes: l.attributes[arn], Tags: writtenTags(tags), ClientSecrets: writtenSecretsIn(tags)}
-	if l.fenced {
+	if l.groupsRight {
 		s.Inbound = l.inboundOf(aws.ToInt32(of.Port))
 	}
 	for _, name := range written {

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// This file is what is read once for all load balancers, and holds for a while.
+// This file keeps what is read once for all load balancers, and is used for a while.
 
-// A reading is what was read last. Those who want it at the same time share one call.
+// A reading keeps the value that was read last. Simultaneous readers share one call.
 type reading[T any] struct {
 	calls singleflight.Group
 
@@ -18,20 +18,20 @@ type reading[T any] struct {
 	at    time.Time // when it was asked for
 }
 
-// last is what was read last; nothing, before anything was.
+// last returns the value that was read last; the zero value before the first reading.
 func (r *reading[T]) last() T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.value
 }
 
-// since is what there was at some time, or later.
+// since returns the value of a time, or of a later time.
 func (r *reading[T]) since(when time.Time, read func() (T, error)) (T, error) {
 	if value, fresh := r.known(when); fresh {
 		return value, nil
 	}
 	found, err, _ := r.calls.Do("", func() (any, error) {
-		if value, fresh := r.known(when); fresh { // others have read it on the way here
+		if value, fresh := r.known(when); fresh { // another caller has read it meanwhile
 			return value, nil
 		}
 		now := time.Now()
@@ -47,7 +47,7 @@ func (r *reading[T]) since(when time.Time, read func() (T, error)) (T, error) {
 	return value, err
 }
 
-// known is what was read last, and whether that was at some time, or later.
+// known returns the value that was read last, and whether that was at a time, or later.
 func (r *reading[T]) known(when time.Time) (value T, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -145,7 +145,7 @@ func subnetsIn(b elb.LoadBalancer) []string {
 // which was written. Where they were not written to the end, or the firewall is gone, there is
 // none.
 func (l *look) digest() lb.Digest {
-	if l.bare {
+	if l.firewallMissing {
 		return ""
 	}
 	tags := l.tags[aws.ToString(l.balancer.LoadBalancerArn)]
@@ -174,7 +174,7 @@ func (l *look) tagsThroughout(tags map[string]string) map[string]string {
 	}
 	var out map[string]string
 	for name, value := range tags {
-		if there, has := l.fenceTags[name]; has && there == value {
+		if there, has := l.firewallTags[name]; has && there == value {
 			out = with(out, name, value)
 		}
 	}

@@ -21,14 +21,14 @@ import (
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file makes target groups and changes what of them can be changed: health checks and
-// attributes.
+// This file creates target groups and changes their health checks and attributes; AWS cannot change
+// their other settings.
 
-// anyPort is what target groups have for a port. Each target is registered with its own, so that it
-// says nothing, and it cannot be changed.
+// anyPort is the port of each target group. It has no effect, because each target is registered
+// with its own port.
 const anyPort = 80
 
-// usualGroupAttributes are AWS's defaults. Attributes that only count beside another one have none.
+// usualGroupAttributes are AWS's defaults. Attributes that depend on another one have none.
 var usualGroupAttributes = map[string]string{
 	"deregistration_delay.timeout_seconds":                                           "300",
 	"load_balancing.algorithm.anomaly_mitigation":                                    "off",
@@ -93,7 +93,7 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 			return plan.Result{}, err
 		}
 	}
-	// One was made before, with other settings, or with these: then it may be in use.
+	// It was created before, with other settings, or with the same: then it may be in use.
 	if awserr.Is(err, "DuplicateTargetGroupName") || len(made.LoadBalancerArns) > 0 {
 		arn, err := gs.arnOf(ctx, seen.Key, g.ID)
 		if err != nil {
@@ -116,7 +116,7 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 	return plan.Result{Handle: arn}, gs.writeAttributes(ctx, gs.groupAttributes(), arn, g.Attributes, tags, gs.tagsFor(seen.Key, g))
 }
 
-// groupTags are the tags of a target group whose settings are written.
+// tagsFor returns the tags of a target group after its settings were written.
 func (gs *targetGroups) tagsFor(key lb.Key, g lb.TargetGroup) map[string]string {
 	tags := gs.owned(key, g.Tags)
 	tags[tagGroup], tags[tagService], tags[tagPort] = string(g.ID), g.Service, string(g.Port)
@@ -158,7 +158,7 @@ func (gs *targetGroups) write(ctx context.Context, key lb.Key, arn string, g lb.
 	return gs.writeAttributes(ctx, gs.groupAttributes(), arn, g.Attributes, tags[arn], gs.tagsFor(key, g))
 }
 
-// portsInUse are the ports of all targets and health checks of the installation.
+// portsInUse returns the ports of all targets and health checks of the installation.
 func (gs *targetGroups) portsInUse(ctx context.Context) (map[int32]bool, error) {
 	there, err := gs.ofInstallation(ctx)
 	if err != nil {
@@ -190,9 +190,9 @@ func (gs *targetGroups) portsInUse(ctx context.Context) (map[int32]bool, error) 
 	return used, nil
 }
 
-// groupsOfAll are the target groups of the installation, and those whose tags cannot be read. The
-// index of tags is not asked: it may lack a target group that was made a while ago, whose ports
-// would be shut.
+// ofInstallation returns the target groups of the installation, and those whose tags cannot be
+// read. The index of tags is not used: it may lack a target group that was created a while ago,
+// whose ports would be closed.
 func (gs *targetGroups) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) {
 	var all []elb.TargetGroup
 	pages := elbapi.NewDescribeTargetGroupsPaginator(gs.elb, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(400)})
@@ -273,9 +273,8 @@ func (gs *targetGroups) delete(ctx context.Context, seen *lb.Observed, id lb.Gro
 	return gs.nodes.releasePorts(ctx, ports)
 }
 
-// readGroups reads the target groups that rules name, and those that were made for none yet or any
-// more.
-func (gs *targetGroups) read(ctx context.Context, l *look, strewn map[string]map[string]string) error {
+// read reads the target groups that rules name, and those of ours that no rule names.
+func (gs *targetGroups) read(ctx context.Context, l *look, indexed map[string]map[string]string) error {
 	attached := map[string]bool{}
 	if l.balancer != nil {
 		pages := elbapi.NewDescribeTargetGroupsPaginator(gs.elb, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
@@ -294,7 +293,7 @@ func (gs *targetGroups) read(ctx context.Context, l *look, strewn map[string]map
 		}
 	}
 	loose := gs.known(l.key) // the index of tags may lack them yet
-	for arn := range strewn {
+	for arn := range indexed {
 		if strings.Contains(arn, ":targetgroup/") {
 			loose = append(loose, arn)
 		}
@@ -312,7 +311,7 @@ func (gs *targetGroups) read(ctx context.Context, l *look, strewn map[string]map
 	return nil
 }
 
-// groupsThere describes those of some target groups that exist.
+// existing describes those of some target groups that exist.
 func (gs *targetGroups) existing(ctx context.Context, arns []string) ([]elb.TargetGroup, error) {
 	out, err := gs.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{TargetGroupArns: arns})
 	switch {
