@@ -96,7 +96,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	if err := p.role.early(); err != nil {
 		return plan.Result{}, err
 	}
-	name := p.loadBalancerName(want.Key)
+	name := p.tags.loadBalancerName(want.Key)
 	subnets := want.Settings.Subnets
 	if len(subnets) == 0 { // there are none that fit, or nobody looked
 		var err error
@@ -162,7 +162,7 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 		return nil
 	}
 	if seen.Protected == lb.ByClass { // which does not any more
-		if err := p.balancerAttributes().write(ctx, seen.Handle, []attribute{{Key: aws.String(deletionProtection), Value: aws.String("false")}}); err != nil {
+		if err := balancerAttributes(p.elb).write(ctx, seen.Handle, []attribute{{Key: aws.String(deletionProtection), Value: aws.String("false")}}); err != nil {
 			return awserr.Explain("letting load balancer "+seen.Handle+" be deleted", err)
 		}
 	}
@@ -221,7 +221,7 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 	if digest, signed := tags[tagDigest]; signed && digest == string(want.Digest) {
 		return plan.Result{Handle: arn}, nil
 	}
-	return plan.Result{Handle: arn}, p.writeAttributes(ctx, p.listenerAttributes(), arn, want.Settings.Attributes, tags, p.listenerTags(seen.Key, want))
+	return plan.Result{Handle: arn}, listenerAttributes(p.elb).writeAll(ctx, p.tags, arn, want.Settings.Attributes, tags, p.listenerTags(seen.Key, want))
 }
 
 // makeListener makes a listener, or changes the one that was made before and not to the end. It
@@ -254,7 +254,7 @@ func (p *Provider) makeListener(ctx context.Context, seen *lb.Observed, in *elba
 	}); err != nil {
 		return "", nil, awserr.Explain(fmt.Sprintf("changing listener %d, which was made before", port), err)
 	}
-	found, err := p.tagsOf(ctx, []string{arn})
+	found, err := p.tags.tagsOf(ctx, []string{arn})
 	return arn, found[arn], err
 }
 
@@ -284,13 +284,13 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	var before map[string]string
 	lost := func(err error) error { return err }
 	if !same {
-		tags, err := p.tagsOf(ctx, []string{l.Handle})
+		tags, err := p.tags.tagsOf(ctx, []string{l.Handle})
 		if err != nil {
 			return err
 		}
 		before = tags[l.Handle]
 		lost = func(err error) error {
-			return deniedUntagged(err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, p.owned(seen.Key, nil))
+			return deniedUntagged(err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, p.tags.owned(seen.Key, nil))
 		}
 	}
 	gone := slices.DeleteFunc(writtenIn(before), func(name string) bool { return slices.Contains(writtenOfListener(want.Settings), name) })
@@ -331,7 +331,7 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	if err := p.writeSecrets(ctx, seen, l, want); err != nil {
 		return err
 	}
-	return p.writeAttributes(ctx, p.listenerAttributes(), l.Handle, want.Settings.Attributes, before, p.listenerTags(seen.Key, want))
+	return listenerAttributes(p.elb).writeAll(ctx, p.tags, l.Handle, want.Settings.Attributes, before, p.listenerTags(seen.Key, want))
 }
 
 func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port int32) error {

@@ -59,7 +59,8 @@ type Provider struct {
 	cluster  string
 	unfenced bool
 
-	resources
+	tags    resources
+	elb     *elb.Client
 	ec2     *ec2.Client
 	acm     *acm.Client
 	waf     *wafv2.Client
@@ -97,8 +98,8 @@ func New(o Options) *Provider {
 	}
 	p := &Provider{
 		options: o, region: config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced,
-		resources: own,
-		ec2:       ec2.NewFromConfig(config), acm: acm.NewFromConfig(config),
+		tags: own, elb: own.elb,
+		ec2: ec2.NewFromConfig(config), acm: acm.NewFromConfig(config),
 		waf: wafv2.NewFromConfig(config), shields: shield.NewFromConfig(config),
 		recent:     made,
 		limits:     accountLimits{elb: own.elb, oldest: time.Now()},

@@ -257,7 +257,7 @@ func (bs *balancers) observeProtection(ctx context.Context, l *look, _ map[strin
 	if !ours && !undeletable {
 		return nil
 	}
-	all, err := bs.balancerAttributes().read(ctx, arn)
+	all, err := balancerAttributes(bs.elb).read(ctx, arn)
 	if err != nil { // its class asked for it once, or AWS refused to delete it
 		l.protected = lb.ByOthers
 		if ours {

@@ -46,7 +46,7 @@ func (cs *certificates) observe(ctx context.Context, l *look, indexed map[string
 	if err != nil {
 		return err
 	}
-	arns := sorted(known)
+	arns := slices.Sorted(maps.Keys(known))
 	found := make([]*lb.ObservedCertificate, len(arns))
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(atOnce)
@@ -223,7 +223,7 @@ func (cs *certificates) importedBefore(ctx context.Context, seen *lb.Observed, k
 
 // named returns the first of some certificates that has an ID, or "".
 func named(tags map[string]map[string]string, id lb.CertificateID) string {
-	for _, arn := range sorted(tags) {
+	for _, arn := range slices.Sorted(maps.Keys(tags)) {
 		if tags[arn][tagCertificate] == string(id) {
 			return arn
 		}
@@ -241,7 +241,7 @@ func (cs *certificates) search(ctx context.Context, key lb.Key, known map[string
 	if err != nil {
 		return nil, err
 	}
-	found, err := cs.ownedAmong(ctx, key, sorted(listed))
+	found, err := cs.ownedAmong(ctx, key, slices.Sorted(maps.Keys(listed)))
 	if err != nil || named(found, c.ID) != "" {
 		return found, err
 	}
@@ -418,7 +418,7 @@ func (cs *certificates) importInput(key lb.Key, c lb.Certificate) (*acm.ImportCe
 // acmTags returns tags in the form of Certificate Manager.
 func acmTags(tags map[string]string) []acmtypes.Tag {
 	var out []acmtypes.Tag
-	for _, k := range sorted(tags) {
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
 		out = append(out, acmtypes.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
 	}
 	return out

@@ -45,7 +45,7 @@ type firewalls struct {
 // groupsIn returns the security groups that the index of tags lists.
 func groupsIn(indexed map[string]map[string]string) []string {
 	var out []string
-	for _, arn := range sorted(indexed) {
+	for _, arn := range slices.Sorted(maps.Keys(indexed)) {
 		if _, id, found := strings.Cut(arn, ":security-group/"); found {
 			out = append(out, id)
 		}

@@ -9,7 +9,7 @@ import (
 
 // List returns the keys of all resources that have the tags of this installation.
 func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
-	found, err := p.find(ctx, map[string]string{tagInstallation: p.installation},
+	found, err := p.tags.find(ctx, map[string]string{tagInstallation: p.tags.installation},
 		"elasticloadbalancing:loadbalancer", "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
 	if err != nil {
 		return nil, err

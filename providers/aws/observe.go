@@ -26,7 +26,7 @@ import (
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	ctx = providers.About(ctx, key)
 	l := &look{
-		key: key, owns: func(tags map[string]string) bool { return p.owns(key, tags) }, deep: deep,
+		key: key, owns: func(tags map[string]string) bool { return p.tags.owns(key, tags) }, deep: deep,
 		rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{}, health: map[string][]lb.TargetHealth{},
 		attributes: map[string]map[string]string{}, imported: map[string]lb.ObservedCertificate{},
 		assumed: map[string]bool{},
@@ -35,7 +35,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		return nil, fmt.Errorf("reading load balancer %s: AWS did not list a moment ago what had been made: %w",
 			key, providers.ErrPending)
 	}
-	indexed, err := p.find(ctx, p.owned(key, nil),
+	indexed, err := p.tags.find(ctx, p.tags.owned(key, nil),
 		"elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 			return nil, err
 		}
 	}
-	if missing := p.recent.unlisted(p.loadBalancerName(key), l.arns()); missing != "" && !l.another {
+	if missing := p.recent.unlisted(p.tags.loadBalancerName(key), l.arns()); missing != "" && !l.another {
 		p.balancers.unlisted.Wait(string(key), tooSoonWait, tooSoonWaitMax)
 		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a moment ago: %w",
 			key, missing, providers.ErrPending)
@@ -207,7 +207,7 @@ func (p *Provider) readTags(ctx context.Context, l *look, indexed map[string]map
 			found[arn] = tags
 		}
 	}
-	read, err := p.tagsOf(ctx, arns)
+	read, err := p.tags.tagsOf(ctx, arns)
 	maps.Copy(found, read)
 	l.tags = found
 	if l.balancer != nil && !l.ours(l.balancer.LoadBalancerArn) {

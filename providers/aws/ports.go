@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -46,7 +47,7 @@ var usualHeaders = map[string]string{
 
 // writtenOfListener lists what the settings of a listener say, sorted.
 func writtenOfListener(s lb.ListenerSettings) []string {
-	out := sorted(s.Attributes)
+	out := slices.Sorted(maps.Keys(s.Attributes))
 	if s.TLSPolicy != "" {
 		out = append(out, writtenPolicy)
 	}
@@ -65,7 +66,7 @@ func writtenOfListener(s lb.ListenerSettings) []string {
 
 // listenerTags are the tags of a listener whose settings are written.
 func (p *Provider) listenerTags(key lb.Key, want lb.Listener) map[string]string {
-	tags := p.owned(key, want.Settings.Tags)
+	tags := p.tags.owned(key, want.Settings.Tags)
 	noteTags(tags, want.Settings.Tags)
 	noteWritten(tags, writtenOfListener(want.Settings))
 	tags[tagDigest] = string(want.Digest)

@@ -276,7 +276,7 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 		return second(p.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: certificate}))
 	})
 	read("tag:GetResources", func(ctx context.Context) error {
-		return second(p.tagging.GetResources(ctx, &resourcegroupstaggingapi.GetResourcesInput{ResourcesPerPage: aws.Int32(1)}))
+		return second(p.tags.tagging.GetResources(ctx, &resourcegroupstaggingapi.GetResourcesInput{ResourcesPerPage: aws.Int32(1)}))
 	})
 	read("shield:GetSubscriptionState", func(ctx context.Context) error {
 		return second(p.shields.GetSubscriptionState(ctx, &shield.GetSubscriptionStateInput{}))

@@ -76,7 +76,7 @@ func (s *securityGroups) explainConflict(ctx context.Context, name string) error
 // ec2Tags returns tags in the form of EC2.
 func ec2Tags(tags map[string]string) []ec2types.Tag {
 	var out []ec2types.Tag
-	for _, key := range sorted(tags) {
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		out = append(out, ec2types.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
 	}
 	return out

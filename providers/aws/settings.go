@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -54,7 +55,7 @@ var usualAttributes = map[string]string{
 
 // writtenOf lists what settings say, sorted.
 func writtenOf(s routing.Settings) []string {
-	out := sorted(s.Attributes)
+	out := slices.Sorted(maps.Keys(s.Attributes))
 	if len(s.Subnets) > 0 {
 		out = append(out, writtenSubnets)
 	}
@@ -70,7 +71,7 @@ func writtenOf(s routing.Settings) []string {
 
 // balancerTags are the tags of a load balancer whose settings are written.
 func (p *Provider) balancerTags(want lb.LoadBalancer) map[string]string {
-	tags := p.owned(want.Key, want.Settings.Tags)
+	tags := p.tags.owned(want.Key, want.Settings.Tags)
 	noteTags(tags, want.Settings.Tags)
 	noteWritten(tags, writtenOf(want.Settings))
 	tags[tagDigest] = string(want.Digest)
@@ -108,7 +109,7 @@ func (p *Provider) writeSettings(ctx context.Context, b *balancer, want lb.LoadB
 	if err := p.writeNetwork(ctx, b, want.Settings, gone); err != nil {
 		return err
 	}
-	return p.writeAttributes(ctx, p.balancerAttributes(), b.arn(), want.Settings.Attributes, b.tags, p.balancerTags(want))
+	return balancerAttributes(p.elb).writeAll(ctx, p.tags, b.arn(), want.Settings.Attributes, b.tags, p.balancerTags(want))
 }
 
 // writeNetwork puts a load balancer into its subnets, with its IP family.

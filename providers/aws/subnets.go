@@ -103,7 +103,7 @@ func (v *subnets) ofOneKind(n lb.Network, subnets []ec2types.Subnet) []ec2types.
 // hasTags returns a function that reports whether a subnet has all of some tags.
 func hasTags(tags map[string]string) func(ec2types.Subnet) bool {
 	return func(s ec2types.Subnet) bool {
-		return !slices.ContainsFunc(sorted(tags), func(key string) bool { return !tagged(s.Tags, key, tags[key]) })
+		return !slices.ContainsFunc(slices.Sorted(maps.Keys(tags)), func(key string) bool { return !tagged(s.Tags, key, tags[key]) })
 	}
 }
 

@@ -34,10 +34,10 @@ type remnant struct {
 // what kept it from being deleted. AWS's answer to a delete is no proof that a thing is gone: that
 // is a look that finds nothing. The error is of what could not be looked at.
 func (p *Provider) Sweep(ctx context.Context) (found []string, err error) {
-	if !strings.HasPrefix(p.installation, prove.Prefix) {
+	if !strings.HasPrefix(p.tags.installation, prove.Prefix) {
 		return nil, nil // it is no run's: load balancers of others are not for sweeping
 	}
-	all, err := p.remnants(ctx, p.installation)
+	all, err := p.remnants(ctx, p.tags.installation)
 	for _, r := range all {
 		text := r.id
 		if err := r.remove(ctx); err != nil {
@@ -115,7 +115,7 @@ func (p *Provider) groupsLeft(ctx context.Context, prefix string) ([]remnant, er
 
 // marked are those of some resources whose own tags name such an installation.
 func (p *Provider) marked(ctx context.Context, prefix string, arns []string, remove func(context.Context, string) error) ([]remnant, error) {
-	tags, err := p.tagsOf(ctx, arns)
+	tags, err := p.tags.tagsOf(ctx, arns)
 	if err != nil {
 		return nil, err
 	}

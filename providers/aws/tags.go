@@ -180,22 +180,3 @@ func (r resources) untag(ctx context.Context, arn string, names []string) error 
 	_, err := r.elb.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: names})
 	return awserr.Explain("removing tags of "+arn, err)
 }
-
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-// with puts a value into a map, which may be nil.
-func with(m map[string]string, name, value string) map[string]string {
-	if m == nil {
-		m = map[string]string{}
-	}
-	m[name] = value
-	return m
-}
-
-func each[A, B any](in []A, f func(A) B) []B {
-	var out []B
-	for _, a := range in {
-		out = append(out, f(a))
-	}
-	return out
-}

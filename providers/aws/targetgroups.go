@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -113,7 +114,7 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 	if len(g.Attributes) == 0 {
 		return plan.Result{Handle: arn}, nil
 	}
-	return plan.Result{Handle: arn}, gs.writeAttributes(ctx, gs.groupAttributes(), arn, g.Attributes, tags, gs.tagsFor(seen.Key, g))
+	return plan.Result{Handle: arn}, groupAttributes(gs.elb).writeAll(ctx, gs.resources, arn, g.Attributes, tags, gs.tagsFor(seen.Key, g))
 }
 
 // tagsFor returns the tags of a target group after its settings were written.
@@ -121,7 +122,7 @@ func (gs *targetGroups) tagsFor(key lb.Key, g lb.TargetGroup) map[string]string 
 	tags := gs.owned(key, g.Tags)
 	tags[tagGroup], tags[tagService], tags[tagPort] = string(g.ID), g.Service, string(g.Port)
 	noteTags(tags, g.Tags)
-	noteWritten(tags, sorted(g.Attributes))
+	noteWritten(tags, slices.Sorted(maps.Keys(g.Attributes)))
 	tags[tagDigest] = string(g.Digest)
 	return tags
 }
@@ -155,7 +156,7 @@ func (gs *targetGroups) write(ctx context.Context, key lb.Key, arn string, g lb.
 	if err != nil {
 		return err
 	}
-	return gs.writeAttributes(ctx, gs.groupAttributes(), arn, g.Attributes, tags[arn], gs.tagsFor(key, g))
+	return groupAttributes(gs.elb).writeAll(ctx, gs.resources, arn, g.Attributes, tags[arn], gs.tagsFor(key, g))
 }
 
 // portsInUse returns the ports of all targets and health checks of the installation.

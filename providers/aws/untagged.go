@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -55,7 +57,7 @@ func (r resources) deniedRules(ctx context.Context, key lb.Key, err error, arns 
 // addTags returns the command that adds tags to a resource of Elastic Load Balancing.
 func addTags(arn string, tags map[string]string) string {
 	words := []string{"aws elbv2 add-tags --resource-arns", arn, "--tags"}
-	for _, name := range sorted(tags) {
+	for _, name := range slices.Sorted(maps.Keys(tags)) {
 		words = append(words, fmt.Sprintf("'Key=%s,Value=%s'", name, tags[name]))
 	}
 	return strings.Join(words, " ")

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -41,7 +42,7 @@ func mark(name string) string {
 // noteTags marks tags of a class among others, where there are any.
 func noteTags(tags, ofClass map[string]string) {
 	var marks strings.Builder
-	for _, name := range sorted(ofClass) {
+	for _, name := range slices.Sorted(maps.Keys(ofClass)) {
 		marks.WriteString(mark(name))
 	}
 	if marks.Len() > 0 {
@@ -90,9 +91,13 @@ func writtenTags(tags map[string]string) map[string]string {
 	var out map[string]string
 	written := ofClass(tags)
 	for name, value := range tags {
-		if written(name) {
-			out = with(out, name, value)
+		if !written(name) {
+			continue
 		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = value
 	}
 	return out
 }
@@ -102,7 +107,7 @@ func writtenTags(tags map[string]string) map[string]string {
 func surplus(before, after map[string]string) []string {
 	var out []string
 	written := ofClass(before)
-	for _, name := range sorted(before) {
+	for _, name := range slices.Sorted(maps.Keys(before)) {
 		_, stays := after[name]
 		if !stays && (strings.HasPrefix(name, tagWrittenList) || name == tagDigest || written(name)) {
 			out = append(out, name)

@@ -17,7 +17,7 @@ import (
 // as they can be, whatever of its attributes is written besides.
 func TestThereIsRoomForTheTagsOfAClass(t *testing.T) {
 	const most, ofAClass = 50, 40
-	p := &Provider{resources: resources{owner: owner{strings.Repeat("i", valueLength)}}}
+	p := &Provider{tags: resources{owner: owner{strings.Repeat("i", valueLength)}}}
 	tags := map[string]string{}
 	for i := range ofAClass {
 		name := fmt.Sprintf("=%d", i)
@@ -50,7 +50,7 @@ func TestThereIsRoomForTheTagsOfAClass(t *testing.T) {
 		}}),
 		"target group": p.targetGroups.tagsFor(key, lb.TargetGroup{ID: "shop/web:80", Service: "shop/web", Port: "80", Digest: digest, Tags: tags,
 			Attributes: all(usualGroupAttributes, "stickiness.app_cookie.cookie_name")}),
-		"certificate": certificateTags(p.owned(key, map[string]string{tagCertificate: "id", tagLabel: "label"}), lb.Certificate{Digest: digest, Tags: tags}),
+		"certificate": certificateTags(p.tags.owned(key, map[string]string{tagCertificate: "id", tagLabel: "label"}), lb.Certificate{Digest: digest, Tags: tags}),
 	} {
 		if len(has) > most {
 			t.Errorf("a %s has %d tags", kind, len(has))
