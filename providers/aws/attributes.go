@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file writes attributes and reads them back. Load balancers, listeners and target groups have
@@ -93,14 +94,14 @@ const attributeBatch = 20
 
 // isAttribute reports whether something that was written is an attribute: their names have dots.
 func isAttribute(written string) bool {
-	return strings.Contains(written, ".") && !strings.HasPrefix(written, tagWritten)
+	return strings.Contains(written, ".") && !strings.HasPrefix(written, resource.TagWritten)
 }
 
 // writeAttributes writes what is wanted, and the defaults of what the tags say was written and is
 // gone. Then it writes the tags that say so. What will have been written is listed before it is, so
 // that it can be put back whatever happens.
-func (of attributes) writeAll(ctx context.Context, r resources, arn string, want map[string]string, before, after map[string]string) error {
-	listed := writtenIn(before)
+func (of attributes) writeAll(ctx context.Context, r resource.API, arn string, want map[string]string, before, after map[string]string) error {
+	listed := resource.WrittenIn(before)
 	values, before := maps.Clone(want), maps.Clone(before)
 	for _, name := range listed {
 		usual, known := of.usual[name]
@@ -110,8 +111,8 @@ func (of attributes) writeAll(ctx context.Context, r resources, arn string, want
 	}
 	if all := union(listed, slices.Sorted(maps.Keys(want))); len(all) > len(listed) {
 		noted := map[string]string{}
-		noteWritten(noted, all)
-		if err := r.tag(ctx, arn, noted); err != nil {
+		resource.ListWritten(noted, all)
+		if err := r.Tag(ctx, arn, noted); err != nil {
 			return err
 		}
 		for name, value := range noted {
@@ -127,7 +128,7 @@ func (of attributes) writeAll(ctx context.Context, r resources, arn string, want
 			return awserr.Explain("setting the attributes of "+arn, err)
 		}
 	}
-	return r.retag(ctx, arn, before, after)
+	return r.Retag(ctx, arn, before, after)
 }
 
 // union is what is in either list, sorted.
@@ -152,7 +153,7 @@ func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map
 	for _, g := range l.groups {
 		of[aws.ToString(g.TargetGroupArn)] = groupAttributes(p.elb)
 	}
-	arns := slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(arn string) bool { return !slices.ContainsFunc(writtenIn(l.tags[arn]), isAttribute) })
+	arns := slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(arn string) bool { return !slices.ContainsFunc(resource.WrittenIn(l.tags[arn]), isAttribute) })
 	found, failed := make([][]attribute, len(arns)), make([]error, len(arns))
 	var reads errgroup.Group
 	reads.SetLimit(atOnce)
@@ -174,7 +175,7 @@ func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map
 			unread, first = append(unread, arn), cmp.Or(first, failed[i])
 			continue
 		}
-		written := writtenIn(l.tags[arn])
+		written := resource.WrittenIn(l.tags[arn])
 		for _, a := range found[i] {
 			if slices.Contains(written, aws.ToString(a.Key)) {
 				l.attributes[arn] = with(l.attributes[arn], aws.ToString(a.Key), aws.ToString(a.Value))

@@ -18,6 +18,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
@@ -59,7 +60,7 @@ type Provider struct {
 	cluster  string
 	unfenced bool
 
-	tags    resources
+	tags    resource.API
 	elb     *elb.Client
 	ec2     *ec2.Client
 	acm     *acm.Client
@@ -92,45 +93,45 @@ func New(o Options) *Provider {
 	made := &recent{lag: cmp.Or(o.Lag, recentFor)}
 	config.APIOptions = append(slices.Clip(config.APIOptions),
 		throttle.NewPacer(o.Rates, o.Requested).Into, o.Deadlines.Usual().Into, made.into)
-	own := resources{
-		owner: owner{o.Installation}, elb: elb.NewFromConfig(config),
-		tagging: resourcegroupstaggingapi.NewFromConfig(config),
+	own := resource.API{
+		Owner: resource.Owner{Installation: o.Installation}, ELB: elb.NewFromConfig(config),
+		Tagging: resourcegroupstaggingapi.NewFromConfig(config),
 	}
 	p := &Provider{
 		options: o, region: config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced,
-		tags: own, elb: own.elb,
+		tags: own, elb: own.ELB,
 		ec2: ec2.NewFromConfig(config), acm: acm.NewFromConfig(config),
 		waf: wafv2.NewFromConfig(config), shields: shield.NewFromConfig(config),
 		recent:     made,
-		limits:     accountLimits{elb: own.elb, oldest: time.Now()},
-		conditions: conditionSupport{resources: own},
+		limits:     accountLimits{elb: own.ELB, oldest: time.Now()},
+		conditions: conditionSupport{API: own},
 		releases:   releases{settle: cmp.Or(o.Settle, lb.ALB().Settle)},
 	}
 	p.subnets = subnets{ec2: p.ec2, vpc: p.vpc, region: p.region, misplaced: map[netip.Prefix]bool{}}
-	p.securityGroups = securityGroups{owner: own.owner, ec2: p.ec2, vpc: p.vpc, recent: made}
+	p.securityGroups = securityGroups{Owner: own.Owner, ec2: p.ec2, vpc: p.vpc, recent: made}
 	p.nodes = nodes{
-		owner: own.owner, security: &p.securityGroups, elb: own.elb, cluster: o.Cluster, unfenced: o.Unfenced,
+		Owner: own.Owner, security: &p.securityGroups, elb: own.ELB, cluster: o.Cluster, unfenced: o.Unfenced,
 		members: p.targetGroups.allMembers, portsInUse: p.targetGroups.portsInUse,
 		users: map[lb.Key]bool{}, ports: newNodePorts(), groupsLock: make(chan struct{}, 1),
 	}
 	p.firewalls = firewalls{
-		owner: own.owner, security: &p.securityGroups, nodes: &p.nodes, elb: own.elb, releases: &p.releases,
+		Owner: own.Owner, security: &p.securityGroups, nodes: &p.nodes, elb: own.ELB, releases: &p.releases,
 		unfenced: o.Unfenced, known: map[lb.Key]string{}, replaced: map[lb.Key]bool{},
 	}
 	p.targetGroups = targetGroups{
-		resources: own, vpc: o.VPC, limits: &p.limits, subnets: &p.subnets, nodes: &p.nodes, releases: &p.releases,
+		API: own, vpc: o.VPC, limits: &p.limits, subnets: &p.subnets, nodes: &p.nodes, releases: &p.releases,
 		arns: map[groupName]string{}, members: map[string]membership{}, untagged: map[string]lb.Key{},
 	}
 	p.balancers = balancers{
-		resources: own, subnets: &p.subnets, security: &p.securityGroups,
+		API: own, subnets: &p.subnets, security: &p.securityGroups,
 		places: map[lb.Key]place{}, sightings: map[lb.Key]sighting{}, undeletable: map[string]bool{},
 	}
-	p.certificates = certificates{resources: own, acm: p.acm, recent: made, releases: &p.releases}
+	p.certificates = certificates{API: own, acm: p.acm, recent: made, releases: &p.releases}
 	p.certificates.imported = ownCertificates{
 		known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, unanswered: map[string]time.Time{},
 	}
-	p.webACLs = webACLs{resources: own, waf: p.waf, releases: &p.releases}
-	p.protections = shieldProtections{resources: own, shields: p.shields}
+	p.webACLs = webACLs{API: own, waf: p.waf, releases: &p.releases}
+	p.protections = shieldProtections{API: own, shields: p.shields}
 	made.forgetMissing = p.forgetMissing
 	return p
 }

@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
@@ -83,7 +84,7 @@ func (cs *certificates) heldSince(ctx context.Context, when time.Time) ([]held, 
 // readHeld reads the certificates that can be served and that no installation of Fairlead imported:
 // imported ones come and go with their Secrets.
 func (cs *certificates) readHeld(ctx context.Context) ([]held, error) {
-	imported, err := cs.find(ctx, map[string]string{tagInstallation: ""}, "acm:certificate")
+	imported, err := cs.Find(ctx, map[string]string{resource.TagInstallation: ""}, "acm:certificate")
 	if err != nil {
 		return nil, err
 	}

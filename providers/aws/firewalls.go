@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file keeps the firewalls of load balancers. A firewall is the security group that one load
@@ -30,7 +31,7 @@ import (
 
 // firewalls keeps which load balancer has which firewall.
 type firewalls struct {
-	owner
+	resource.Owner
 	security *securityGroups
 	nodes    *nodes
 	elb      *elbapi.Client
@@ -59,7 +60,7 @@ func (f *firewalls) find(ctx context.Context, l *look, indexed map[string]map[st
 	hints, made := groupsIn(indexed), f.of(l.key)
 	wanted := false
 	if l.balancer != nil {
-		written := writtenIn(l.tags[aws.ToString(l.balancer.LoadBalancerArn)])
+		written := resource.WrittenIn(l.tags[aws.ToString(l.balancer.LoadBalancerArn)])
 		replaced := slices.Contains(written, writtenGroups)
 		f.setReplaced(l.key, replaced)
 		wanted = !f.unfenced && !replaced
@@ -78,7 +79,7 @@ func (f *firewalls) find(ctx context.Context, l *look, indexed map[string]map[st
 		return nil
 	}
 	var err error
-	if l.firewall, err = f.security.idOf(ctx, f.derivedName(l.key)); err != nil {
+	if l.firewall, err = f.security.idOf(ctx, f.DerivedName(l.key)); err != nil {
 		return err
 	}
 	f.set(l.key, l.firewall)
@@ -133,7 +134,7 @@ func (f *firewalls) explainMissing(key lb.Key) error {
 		return nil
 	}
 	return fmt.Errorf("the security group %s, which says which clients may connect to the load balancer, is not found; "+
-		"ports are changed once it is: %w", f.derivedName(key), providers.ErrPending)
+		"ports are changed once it is: %w", f.DerivedName(key), providers.ErrPending)
 }
 
 // ensure returns the security groups of a load balancer, and creates those that do not exist. The
@@ -143,9 +144,9 @@ func (f *firewalls) ensure(ctx context.Context, want lb.LoadBalancer) (groups []
 	if f.unfenced || len(want.Settings.SecurityGroups) > 0 {
 		return want.Settings.SecurityGroups, "", nil
 	}
-	tags := f.owned(want.Key, want.Settings.Tags)
-	noteTags(tags, want.Settings.Tags)
-	name, about := f.derivedName(want.Key), aboutFirewall(want.Key)
+	tags := f.Owned(want.Key, want.Settings.Tags)
+	resource.MarkTags(tags, want.Settings.Tags)
+	name, about := f.DerivedName(want.Key), aboutFirewall(want.Key)
 	if firewall, err = f.security.ensure(ctx, name, about, f.of(want.Key), tags); err != nil {
 		return nil, "", err
 	}
@@ -227,7 +228,7 @@ func (f *firewalls) delete(ctx context.Context, seen *lb.Observed) error {
 	firewall := seen.Firewall
 	if firewall == "" {
 		var err error
-		if firewall, err = f.security.idOf(ctx, f.derivedName(seen.Key)); err != nil || firewall == "" {
+		if firewall, err = f.security.idOf(ctx, f.DerivedName(seen.Key)); err != nil || firewall == "" {
 			return err
 		}
 	}
@@ -261,7 +262,7 @@ func (f *firewalls) observe(ctx context.Context, l *look, _ map[string]map[strin
 		switch {
 		case aws.ToString(g.GroupId) == l.firewall:
 			l.grants, l.firewallTags, l.groupsRight = grantsIn(g), tagsIn(g), true
-		case aws.ToString(g.GroupName) != f.nodes.sharedName() || !tagged(g.Tags, tagInstallation, f.installation):
+		case aws.ToString(g.GroupName) != f.nodes.sharedName() || !tagged(g.Tags, resource.TagInstallation, f.Installation):
 			l.groupsRight = false
 			return nil
 		default:

@@ -8,6 +8,7 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file holds what an observation reads of one load balancer.
@@ -69,8 +70,8 @@ func (l *look) ours(arn *string) bool { return l.owns(l.tags[aws.ToString(arn)])
 // idOf returns the ID of a target group; its ARN, which is never wanted, where it belongs to
 // others.
 func (l *look) idOf(arn string) lb.GroupID {
-	if tags := l.tags[arn]; l.owns(tags) && tags[tagGroup] != "" {
-		return lb.GroupID(tags[tagGroup])
+	if tags := l.tags[arn]; l.owns(tags) && tags[resource.TagGroup] != "" {
+		return lb.GroupID(tags[resource.TagGroup])
 	}
 	return lb.GroupID(arn)
 }

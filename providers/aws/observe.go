@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file reads the load balancer of a key in few calls: by name, by load balancer and in
@@ -26,7 +27,7 @@ import (
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	ctx = providers.About(ctx, key)
 	l := &look{
-		key: key, owns: func(tags map[string]string) bool { return p.tags.owns(key, tags) }, deep: deep,
+		key: key, owns: func(tags map[string]string) bool { return p.tags.Owns(key, tags) }, deep: deep,
 		rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{}, health: map[string][]lb.TargetHealth{},
 		attributes: map[string]map[string]string{}, imported: map[string]lb.ObservedCertificate{},
 		assumed: map[string]bool{},
@@ -35,7 +36,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		return nil, fmt.Errorf("reading load balancer %s: AWS did not list a moment ago what had been made: %w",
 			key, providers.ErrPending)
 	}
-	indexed, err := p.tags.find(ctx, p.tags.owned(key, nil),
+	indexed, err := p.tags.Find(ctx, p.tags.Owned(key, nil),
 		"elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 			return nil, err
 		}
 	}
-	if missing := p.recent.unlisted(p.tags.loadBalancerName(key), l.arns()); missing != "" && !l.another {
+	if missing := p.recent.unlisted(p.tags.LoadBalancerName(key), l.arns()); missing != "" && !l.another {
 		p.balancers.unlisted.Wait(string(key), tooSoonWait, tooSoonWaitMax)
 		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a moment ago: %w",
 			key, missing, providers.ErrPending)
@@ -201,13 +202,13 @@ func (p *Provider) readTags(ctx context.Context, l *look, indexed map[string]map
 	found := map[string]map[string]string{}
 	for _, g := range l.groups {
 		arn := aws.ToString(g.TargetGroupArn)
-		if tags := indexed[arn]; l.deep || tags[tagDigest] == "" || p.targetGroups.has(l.key, arn) {
+		if tags := indexed[arn]; l.deep || tags[resource.TagDigest] == "" || p.targetGroups.has(l.key, arn) {
 			arns = append(arns, arn)
 		} else {
 			found[arn] = tags
 		}
 	}
-	read, err := p.tags.tagsOf(ctx, arns)
+	read, err := p.tags.TagsOf(ctx, arns)
 	maps.Copy(found, read)
 	l.tags = found
 	if l.balancer != nil && !l.ours(l.balancer.LoadBalancerArn) {
@@ -247,11 +248,11 @@ func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
 	arn := aws.ToString(g.TargetGroupArn)
 	tags := l.tags[arn]
 	out := lb.ObservedTargetGroup{Handle: arn, TargetGroup: lb.TargetGroup{
-		ID: l.idOf(arn), Service: tags[tagService], Port: routing.ServicePort(tags[tagPort]), TargetType: string(g.TargetType),
-		Protocol: string(g.Protocol), Version: aws.ToString(g.ProtocolVersion), Family: string(g.IpAddressType), Digest: lb.Digest(tags[tagDigest]),
+		ID: l.idOf(arn), Service: tags[resource.TagService], Port: routing.ServicePort(tags[resource.TagPort]), TargetType: string(g.TargetType),
+		Protocol: string(g.Protocol), Version: aws.ToString(g.ProtocolVersion), Family: string(g.IpAddressType), Digest: lb.Digest(tags[resource.TagDigest]),
 	}}
 	if l.deep && out.Digest != "" && !l.assumed[arn] { // without one they were not written to the end
-		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: fromHealth(g), Attributes: l.attributes[arn], Tags: writtenTags(tags)})
+		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: fromHealth(g), Attributes: l.attributes[arn], Tags: resource.WrittenTags(tags)})
 	}
 	for _, t := range l.health[arn] {
 		if t.State != "draining" {

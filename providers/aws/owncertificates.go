@@ -223,7 +223,7 @@ func (cs *certificates) ownedAmong(ctx context.Context, key lb.Key, arns []strin
 		case awserr.Is(err, "ResourceNotFound", "AccessDenied"):
 		case err != nil:
 			return nil, awserr.Explain("reading the tags of "+arn, err)
-		case cs.owns(key, tags):
+		case cs.Owns(key, tags):
 			out[arn] = tags
 		}
 	}

@@ -201,7 +201,7 @@ func (gs *targetGroups) registerOne(ctx context.Context, in *registration, targe
 // sendRegistration registers targets with one call; moved, with the zone that they do not have as
 // far as is known.
 func (gs *targetGroups) sendRegistration(ctx context.Context, group string, targets []lb.Target, moved bool) error {
-	_, err := gs.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{
+	_, err := gs.ELB.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{
 		TargetGroupArn: aws.String(group), Targets: gs.subnets.describeTargets(targets, moved),
 	})
 	if !refusesTargets(err) { // otherwise AWS has registered none of them

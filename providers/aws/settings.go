@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file writes the settings of load balancers and reads them back, as attributes.go does
@@ -71,10 +72,10 @@ func writtenOf(s routing.Settings) []string {
 
 // balancerTags are the tags of a load balancer whose settings are written.
 func (p *Provider) balancerTags(want lb.LoadBalancer) map[string]string {
-	tags := p.tags.owned(want.Key, want.Settings.Tags)
-	noteTags(tags, want.Settings.Tags)
-	noteWritten(tags, writtenOf(want.Settings))
-	tags[tagDigest] = string(want.Digest)
+	tags := p.tags.Owned(want.Key, want.Settings.Tags)
+	resource.MarkTags(tags, want.Settings.Tags)
+	resource.ListWritten(tags, writtenOf(want.Settings))
+	tags[resource.TagDigest] = string(want.Digest)
 	return tags
 }
 
@@ -105,7 +106,7 @@ func (b *balancer) arn() string { return aws.ToString(b.LoadBalancerArn) }
 // writeSettings makes the settings of a load balancer what is wanted, and then writes the digest
 // that says so.
 func (p *Provider) writeSettings(ctx context.Context, b *balancer, want lb.LoadBalancer) error {
-	gone := slices.DeleteFunc(writtenIn(b.tags), func(name string) bool { return slices.Contains(writtenOf(want.Settings), name) })
+	gone := slices.DeleteFunc(resource.WrittenIn(b.tags), func(name string) bool { return slices.Contains(writtenOf(want.Settings), name) })
 	if err := p.writeNetwork(ctx, b, want.Settings, gone); err != nil {
 		return err
 	}
@@ -150,11 +151,11 @@ func (l *look) digest() lb.Digest {
 		return ""
 	}
 	tags := l.tags[aws.ToString(l.balancer.LoadBalancerArn)]
-	if !l.deep || tags[tagDigest] == "" || l.assumed[aws.ToString(l.balancer.LoadBalancerArn)] {
-		return lb.Digest(tags[tagDigest])
+	if !l.deep || tags[resource.TagDigest] == "" || l.assumed[aws.ToString(l.balancer.LoadBalancerArn)] {
+		return lb.Digest(tags[resource.TagDigest])
 	}
-	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.wrongGroups(), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)], Tags: l.tagsThroughout(writtenTags(tags))}
-	for _, name := range writtenIn(tags) {
+	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.wrongGroups(), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)], Tags: l.tagsThroughout(resource.WrittenTags(tags))}
+	for _, name := range resource.WrittenIn(tags) {
 		switch name {
 		case writtenSubnets:
 			s.Subnets = subnetsIn(*l.balancer)

@@ -19,6 +19,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
@@ -48,7 +49,7 @@ var usualGroupAttributes = map[string]string{
 
 // targetGroups keeps the target groups of load balancers, and their members.
 type targetGroups struct {
-	resources
+	resource.API
 	vpc      string
 	limits   *accountLimits
 	subnets  *subnets
@@ -74,19 +75,19 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 	if err := gs.nodes.openPorts(ctx, seen.Key, checkPort(g.Health)); err != nil {
 		return plan.Result{}, err
 	}
-	name := gs.targetGroupName(seen.Key, g.ID)
+	name := gs.TargetGroupName(seen.Key, g.ID)
 	health := g.Health
 	tags := gs.tagsFor(seen.Key, g)
 	if len(g.Attributes) > 0 {
-		tags = unsigned(tags)
+		tags = resource.Unsigned(tags)
 	}
-	out, err := gs.elb.CreateTargetGroup(ctx, &elbapi.CreateTargetGroupInput{
+	out, err := gs.ELB.CreateTargetGroup(ctx, &elbapi.CreateTargetGroupInput{
 		Name: aws.String(name), VpcId: aws.String(gs.vpc), Port: aws.Int32(anyPort), Protocol: elb.ProtocolEnum(g.Protocol),
 		ProtocolVersion: aws.String(g.Version), TargetType: elb.TargetTypeEnum(g.TargetType), IpAddressType: elb.TargetGroupIpAddressTypeEnum(g.Family),
 		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
 		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)),
 		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)),
-		Matcher: toMatcher(g), Tags: elbTags(tags),
+		Matcher: toMatcher(g), Tags: resource.ELBTags(tags),
 	})
 	made := &elb.TargetGroup{}
 	if err == nil {
@@ -114,16 +115,16 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 	if len(g.Attributes) == 0 {
 		return plan.Result{Handle: arn}, nil
 	}
-	return plan.Result{Handle: arn}, groupAttributes(gs.elb).writeAll(ctx, gs.resources, arn, g.Attributes, tags, gs.tagsFor(seen.Key, g))
+	return plan.Result{Handle: arn}, groupAttributes(gs.ELB).writeAll(ctx, gs.API, arn, g.Attributes, tags, gs.tagsFor(seen.Key, g))
 }
 
 // tagsFor returns the tags of a target group after its settings were written.
 func (gs *targetGroups) tagsFor(key lb.Key, g lb.TargetGroup) map[string]string {
-	tags := gs.owned(key, g.Tags)
-	tags[tagGroup], tags[tagService], tags[tagPort] = string(g.ID), g.Service, string(g.Port)
-	noteTags(tags, g.Tags)
-	noteWritten(tags, slices.Sorted(maps.Keys(g.Attributes)))
-	tags[tagDigest] = string(g.Digest)
+	tags := gs.Owned(key, g.Tags)
+	tags[resource.TagGroup], tags[resource.TagService], tags[resource.TagPort] = string(g.ID), g.Service, string(g.Port)
+	resource.MarkTags(tags, g.Tags)
+	resource.ListWritten(tags, slices.Sorted(maps.Keys(g.Attributes)))
+	tags[resource.TagDigest] = string(g.Digest)
 	return tags
 }
 
@@ -143,7 +144,7 @@ func (gs *targetGroups) modify(ctx context.Context, seen *lb.Observed, g lb.Targ
 // writeGroup writes the health check of a target group, and then its attributes.
 func (gs *targetGroups) write(ctx context.Context, key lb.Key, arn string, g lb.TargetGroup) error {
 	health := g.Health
-	_, err := gs.elb.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
+	_, err := gs.ELB.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
 		TargetGroupArn: aws.String(arn), Matcher: toMatcher(g),
 		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
 		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)),
@@ -152,11 +153,11 @@ func (gs *targetGroups) write(ctx context.Context, key lb.Key, arn string, g lb.
 	if err != nil {
 		return awserr.Explain("changing target group "+arn, err)
 	}
-	tags, err := gs.tagsOf(ctx, []string{arn})
+	tags, err := gs.TagsOf(ctx, []string{arn})
 	if err != nil {
 		return err
 	}
-	return groupAttributes(gs.elb).writeAll(ctx, gs.resources, arn, g.Attributes, tags[arn], gs.tagsFor(key, g))
+	return groupAttributes(gs.ELB).writeAll(ctx, gs.API, arn, g.Attributes, tags[arn], gs.tagsFor(key, g))
 }
 
 // portsInUse returns the ports of all targets and health checks of the installation.
@@ -196,26 +197,26 @@ func (gs *targetGroups) portsInUse(ctx context.Context) (map[int32]bool, error) 
 // whose ports would be closed.
 func (gs *targetGroups) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) {
 	var all []elb.TargetGroup
-	pages := elbapi.NewDescribeTargetGroupsPaginator(gs.elb, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(400)})
+	pages := elbapi.NewDescribeTargetGroupsPaginator(gs.ELB, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(400)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, awserr.Explain("reading target groups", err)
 		}
 		for _, g := range page.TargetGroups {
-			if aws.ToString(g.VpcId) == gs.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName), namePrefix) {
+			if aws.ToString(g.VpcId) == gs.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName), resource.NamePrefix) {
 				all = append(all, g)
 			}
 		}
 	}
 	var out []elb.TargetGroup
-	for part := range slices.Chunk(all, tagBatch) {
-		tags, err := gs.tagsOf(ctx, each(part, func(g elb.TargetGroup) string { return aws.ToString(g.TargetGroupArn) }))
+	for part := range slices.Chunk(all, resource.TagBatch) {
+		tags, err := gs.TagsOf(ctx, each(part, func(g elb.TargetGroup) string { return aws.ToString(g.TargetGroupArn) }))
 		if err != nil && !awserr.Is(err, "TargetGroupNotFound") { // one that was deleted a moment ago fails the call for all of them
 			return nil, err
 		}
 		for _, g := range part {
-			if found, read := tags[aws.ToString(g.TargetGroupArn)]; !read || found[tagInstallation] == gs.installation {
+			if found, read := tags[aws.ToString(g.TargetGroupArn)]; !read || found[resource.TagInstallation] == gs.Installation {
 				out = append(out, g)
 			}
 		}
@@ -259,7 +260,7 @@ func (gs *targetGroups) delete(ctx context.Context, seen *lb.Observed, id lb.Gro
 		return nil
 	}
 	err := gs.releases.deleteUnused(ctx, seen, g.Handle, func() error {
-		_, err := gs.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
+		_, err := gs.ELB.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
 		return err
 	})
 	if err != nil && !awserr.Is(err, "TargetGroupNotFound") {
@@ -278,7 +279,7 @@ func (gs *targetGroups) delete(ctx context.Context, seen *lb.Observed, id lb.Gro
 func (gs *targetGroups) read(ctx context.Context, l *look, indexed map[string]map[string]string) error {
 	attached := map[string]bool{}
 	if l.balancer != nil {
-		pages := elbapi.NewDescribeTargetGroupsPaginator(gs.elb, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
+		pages := elbapi.NewDescribeTargetGroupsPaginator(gs.ELB, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if awserr.Is(err, "TargetGroupNotFound") { // it has none
@@ -301,7 +302,7 @@ func (gs *targetGroups) read(ctx context.Context, l *look, indexed map[string]ma
 	}
 	slices.Sort(loose)
 	loose = slices.DeleteFunc(slices.Compact(loose), func(arn string) bool { return attached[arn] })
-	for part := range slices.Chunk(loose, tagBatch) {
+	for part := range slices.Chunk(loose, resource.TagBatch) {
 		found, err := gs.existing(ctx, part)
 		if err != nil {
 			return err
@@ -314,7 +315,7 @@ func (gs *targetGroups) read(ctx context.Context, l *look, indexed map[string]ma
 
 // existing describes those of some target groups that exist.
 func (gs *targetGroups) existing(ctx context.Context, arns []string) ([]elb.TargetGroup, error) {
-	out, err := gs.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{TargetGroupArns: arns})
+	out, err := gs.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{TargetGroupArns: arns})
 	switch {
 	case awserr.Is(err, "TargetGroupNotFound") && len(arns) == 1:
 		return nil, nil

@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file keeps the members of target groups, and their health.
@@ -40,8 +41,8 @@ func (gs *targetGroups) arnOf(ctx context.Context, key lb.Key, id lb.GroupID) (s
 	if arn != "" {
 		return arn, nil
 	}
-	name := gs.targetGroupName(key, id)
-	out, err := gs.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{Names: []string{name}})
+	name := gs.TargetGroupName(key, id)
+	out, err := gs.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{Names: []string{name}})
 	if err != nil {
 		return "", awserr.Explain("finding target group "+name, err)
 	}
@@ -52,12 +53,12 @@ func (gs *targetGroups) arnOf(ctx context.Context, key lb.Key, id lb.GroupID) (s
 	if arn, err = awserr.Required(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name); err != nil {
 		return "", err
 	}
-	tags, err := gs.tagsOf(ctx, []string{arn})
+	tags, err := gs.TagsOf(ctx, []string{arn})
 	if err != nil {
 		return "", err
 	}
-	if !gs.owns(key, tags[arn]) {
-		err := untagged("target group "+name, arn, tags[arn], with(gs.owned(key, nil), tagGroup, string(id)))
+	if !gs.Owns(key, tags[arn]) {
+		err := resource.ExplainUntagged("target group "+name, arn, tags[arn], with(gs.Owned(key, nil), resource.TagGroup, string(id)))
 		if gs.lostTags(arn) { // the answer may lack tags: that is no reason to refuse a member
 			return "", errors.New(err.Error())
 		}
@@ -231,7 +232,7 @@ func (gs *targetGroups) healthOrLast(ctx context.Context, group string) ([]lb.Ta
 
 func (gs *targetGroups) readHealth(ctx context.Context, group string) ([]lb.TargetHealth, error) {
 	before := gs.membersOf(group)
-	out, err := gs.elb.DescribeTargetHealth(ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
+	out, err := gs.ELB.DescribeTargetHealth(ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
 	if err != nil {
 		return nil, err
 	}
@@ -322,12 +323,12 @@ func (gs *targetGroups) changeMembers(ctx context.Context, key lb.Key, group str
 func (gs *targetGroups) deregister(ctx context.Context, group string, targets []lb.Target) error {
 	for part := range slices.Chunk(targets, targetBatch) {
 		in := &elbapi.DeregisterTargetsInput{TargetGroupArn: aws.String(group), Targets: gs.subnets.describeTargets(part, false)}
-		_, err := gs.elb.DeregisterTargets(ctx, in)
+		_, err := gs.ELB.DeregisterTargets(ctx, in)
 		if awserr.Is(err, "ValidationError") { // subnets have come or gone since they were registered
 			for i := range in.Targets {
 				in.Targets[i].AvailabilityZone = nil
 			}
-			_, err = gs.elb.DeregisterTargets(ctx, in)
+			_, err = gs.ELB.DeregisterTargets(ctx, in)
 		}
 		gs.recordChange(group, part, "draining", err)
 		if err != nil {

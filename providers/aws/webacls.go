@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
@@ -35,7 +36,7 @@ const (
 
 // webACLs attaches web ACLs.
 type webACLs struct {
-	resources
+	resource.API
 	waf      *wafv2.Client
 	releases *releases
 
@@ -145,12 +146,12 @@ func (w *webACLs) attach(ctx context.Context, seen *lb.Observed, want string) er
 		return err
 	}
 	w.unready.Forget(arn)
-	return w.tag(ctx, arn, map[string]string{tagWebACL: want})
+	return w.Tag(ctx, arn, map[string]string{resource.TagWebACL: want})
 }
 
 // detach detaches the web ACL that the tag of a load balancer names, if it is still attached.
 func (w *webACLs) detach(ctx context.Context, arn string) error {
-	tags, err := w.tagsOf(ctx, []string{arn})
+	tags, err := w.TagsOf(ctx, []string{arn})
 	if err != nil {
 		return err
 	}
@@ -158,12 +159,12 @@ func (w *webACLs) detach(ctx context.Context, arn string) error {
 	if err != nil {
 		return err
 	}
-	if there == tags[arn][tagWebACL] && there != lb.NoWebACL {
+	if there == tags[arn][resource.TagWebACL] && there != lb.NoWebACL {
 		if err := w.disassociate(ctx, arn); err != nil {
 			return awserr.Explain("taking the web ACL from "+arn, err)
 		}
 	}
-	return w.untag(ctx, arn, []string{tagWebACL})
+	return w.Untag(ctx, arn, []string{resource.TagWebACL})
 }
 
 func (w *webACLs) disassociate(ctx context.Context, arn string) error {
@@ -190,7 +191,7 @@ func (w *webACLs) observe(ctx context.Context, l *look, _ map[string]map[string]
 		return nil
 	}
 	arn := aws.ToString(l.balancer.LoadBalancerArn)
-	if l.protection.WebACL = l.tags[arn][tagWebACL]; l.protection.WebACL == "" || !l.deep {
+	if l.protection.WebACL = l.tags[arn][resource.TagWebACL]; l.protection.WebACL == "" || !l.deep {
 		return nil
 	}
 	there, err := w.attached(ctx, arn)
