@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file writes attributes and reads them back. Load balancers, listeners and target groups have
@@ -156,7 +157,7 @@ func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map
 	arns := slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(arn string) bool { return !slices.ContainsFunc(resource.WrittenIn(l.tags[arn]), isAttribute) })
 	found, failed := make([][]attribute, len(arns)), make([]error, len(arns))
 	var reads errgroup.Group
-	reads.SetLimit(atOnce)
+	reads.SetLimit(throttle.AtOnce)
 	for i, arn := range arns {
 		reads.Go(func() error {
 			failed[i] = providers.Safely(ctx, func() (err error) {

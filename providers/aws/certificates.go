@@ -22,8 +22,10 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/cache"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file keeps the certificates of Secrets in AWS Certificate Manager.
@@ -36,9 +38,9 @@ type certificates struct {
 	releases *releases
 
 	imported ownCertificates
-	labels   labels            // of imported certificates
-	account  reading[[]held]   // certificates of the account that were not imported
-	named    namedCertificates // certificates that Ingresses name by ARN
+	labels   labels              // of imported certificates
+	account  cache.Value[[]held] // certificates of the account that were not imported
+	named    namedCertificates   // certificates that Ingresses name by ARN
 }
 
 // observe reads the imported certificates of a load balancer.
@@ -50,7 +52,7 @@ func (cs *certificates) observe(ctx context.Context, l *look, indexed map[string
 	arns := slices.Sorted(maps.Keys(known))
 	found := make([]*lb.ObservedCertificate, len(arns))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(atOnce)
+	reads.SetLimit(throttle.AtOnce)
 	for i, arn := range arns {
 		reads.Go(providers.Safely(ctx, func() (err error) {
 			found[i], err = cs.observeOne(ctx, l, arn, known[arn])

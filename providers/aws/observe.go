@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file reads the load balancer of a key in few calls: by name, by load balancer and in
@@ -129,7 +130,7 @@ func (p *Provider) readInside(ctx context.Context, l *look, _ map[string]map[str
 	served := make([][]elb.Certificate, len(l.listeners))
 	health := make([][]lb.TargetHealth, len(l.groups))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(atOnce)
+	reads.SetLimit(throttle.AtOnce)
 	for i, listener := range l.listeners {
 		reads.Go(providers.Safely(ctx, func() (err error) {
 			rules[i], err = p.rulesOf(ctx, aws.ToString(listener.ListenerArn))

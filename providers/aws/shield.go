@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/cache"
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
@@ -26,7 +27,7 @@ const (
 type shieldProtections struct {
 	resource.API
 	shields      *shield.Client
-	subscription reading[shieldtypes.SubscriptionState]
+	subscription cache.Value[shieldtypes.SubscriptionState]
 }
 
 // unavailable returns why load balancers cannot be protected, or "". That the subscription cannot
@@ -39,9 +40,9 @@ func (s *shieldProtections) unavailable(ctx context.Context) string {
 		}
 		return out.SubscriptionState, nil
 	}
-	state, err := s.subscription.since(time.Now().Add(-subscriptionLife), read)
+	state, err := s.subscription.Since(time.Now().Add(-subscriptionLife), read)
 	if err == nil && state != shieldtypes.SubscriptionStateActive {
-		state, err = s.subscription.since(time.Now().Add(-subscriptionPause), read)
+		state, err = s.subscription.Since(time.Now().Add(-subscriptionPause), read)
 	}
 	switch {
 	case err != nil:

@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file creates target groups and changes their health checks and attributes; AWS cannot change
@@ -168,7 +169,7 @@ func (gs *targetGroups) portsInUse(ctx context.Context) (map[int32]bool, error) 
 	}
 	health := make([][]lb.TargetHealth, len(there))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(atOnce)
+	reads.SetLimit(throttle.AtOnce)
 	for i, g := range there {
 		reads.Go(providers.Safely(ctx, func() (err error) {
 			if health[i], err = gs.healthOf(ctx, aws.ToString(g.TargetGroupArn)); awserr.Is(err, "TargetGroupNotFound") {

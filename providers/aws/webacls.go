@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/cache"
 	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
@@ -40,8 +41,8 @@ type webACLs struct {
 	waf      *wafv2.Client
 	releases *releases
 
-	arns    reading[map[string]string] // of the account's web ACLs, by name
-	unready retry.Backoff              // load balancers that AWS WAF does not know yet, by ARN
+	arns    cache.Value[map[string]string] // of the account's web ACLs, by name
+	unready retry.Backoff                  // load balancers that AWS WAF does not know yet, by ARN
 	refused refusedWebACLs
 }
 
@@ -70,12 +71,12 @@ func (w *webACLs) findNamed(ctx context.Context, asked []string) (map[string]str
 			continue
 		}
 		read := func() (map[string]string, error) { return w.list(ctx) }
-		named, err := w.arns.since(time.Now().Add(-webACLLife), read)
+		named, err := w.arns.Since(time.Now().Add(-webACLLife), read)
 		if err == nil && named[name] == "" {
-			named, err = w.arns.since(time.Now().Add(-webACLPause), read)
+			named, err = w.arns.Since(time.Now().Add(-webACLPause), read)
 		}
 		if err != nil {
-			named, why = w.arns.last(), err
+			named, why = w.arns.Last(), err
 		}
 		if named[name] != "" {
 			out[name] = named[name]
