@@ -54,12 +54,12 @@ func Plug() clouds.Cloud {
 }
 
 func (s *settings) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&s.region, "aws-region", "", "`REGION` of AWS; unset: AWS_REGION, else that of the instance around this process")
-	flags.StringVar(&s.vpc, "aws-vpc-id", "", "`VPC` of AWS that load balancers stand in; unset: that of the instance, else of the cluster's nodes, else the only one of the region")
-	flags.StringVar(&s.cluster, "aws-cluster-name", "", "`NAME` in the tags of AWS, kubernetes.io/cluster/NAME, by which the security groups of nodes are found, so that load balancers can reach them; unset: none are changed")
+	flags.StringVar(&s.region, "aws-region", "", "`REGION` of AWS; unset: AWS_REGION, else that of the instance that this process runs on")
+	flags.StringVar(&s.vpc, "aws-vpc-id", "", "`VPC` of AWS for the load balancers; unset: that of the instance, else of the cluster's nodes, else the only one of the region")
+	flags.StringVar(&s.cluster, "aws-cluster-name", "", "`NAME` in the tags kubernetes.io/cluster/NAME that AWS resources of the cluster have: the security groups of nodes with this tag are opened to load balancers; unset: no security group of nodes is changed")
 	s.groups = managed
-	flags.Var(&s.groups, "aws-security-groups", "`WHICH` security groups are kept: managed, those of load balancers and, where the cluster's name is known, of nodes; or none, and load balancers get the VPC's own")
-	flags.TextVar(&s.rates, "aws-rates", providers.Rates{}, "`RATES` at which AWS is asked, by class of calls, such as write=3/20,modify=3/20 for 3 a second and 20 at once; unset: those that AWS publishes")
+	flags.Var(&s.groups, "aws-security-groups", "`WHICH` security groups the operator manages: managed, those of load balancers and, with --aws-cluster-name, of nodes; or none: load balancers get the default group of the VPC")
+	flags.TextVar(&s.rates, "aws-rates", providers.Rates{}, "`RATES` of calls to AWS, by class of calls, such as write=3/20,modify=3/20 for 3 a second and 20 at once; unset: those that AWS publishes")
 }
 
 // access returns where an installation works.
