@@ -42,7 +42,6 @@ var rooms = map[string]room{
 	"model/routing":            {24, 7},
 	"model/settings":           {15, 5},
 	"providers/aws":            {47, 32},
-	"providers/fake":           {10, 5},
 }
 
 // TestPackagesAreSmallAndUseOneWay fails where a count has grown, and where one has fallen below

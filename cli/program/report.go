@@ -10,7 +10,8 @@ import (
 // This file is the JSON that plan prints. Other programs rely on it: keys may be added, and none
 // may change. Lists are never null.
 
-type planReport struct {
+// PlanReport is the JSON of plans.
+type PlanReport struct {
 	LoadBalancers []loadBalancerReport `json:"loadBalancers"`
 	Steps         []stepReport         `json:"steps"`
 	Diagnostics   []diag.Diagnostic    `json:"diagnostics"`
@@ -71,8 +72,8 @@ type stepReport struct {
 }
 
 // Report returns the JSON of plans. A load balancer that its plan deletes appears only in steps.
-func Report(programs []Program, diagnostics []diag.Diagnostic) planReport {
-	r := planReport{
+func Report(programs []Program, diagnostics []diag.Diagnostic) PlanReport {
+	r := PlanReport{
 		LoadBalancers: []loadBalancerReport{},
 		Steps:         []stepReport{},
 		Diagnostics:   append([]diag.Diagnostic{}, diagnostics...),

@@ -22,7 +22,7 @@ const looksEvery = time.Second
 
 // A Value is read from files, and again when these change. While they cannot be read, it stays as
 // it was: two files may be replaced one after the other.
-type rotating[T any] struct {
+type Value[T any] struct {
 	logger logr.Logger
 	files  []string
 	parse  func(texts [][]byte) (T, error)
@@ -36,19 +36,19 @@ type rotating[T any] struct {
 
 func Files[T any](
 	logger logr.Logger, parse func(texts [][]byte) (T, error), files ...string,
-) *rotating[T] {
-	return &rotating[T]{logger: logger, files: files, parse: parse}
+) *Value[T] {
+	return &Value[T]{logger: logger, files: files, parse: parse}
 }
 
 // Read reads the value for the first time. It has to be there.
-func (r *rotating[T]) Read() (T, error) {
+func (r *Value[T]) Read() (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.value, r.read()
 }
 
 // Current returns the value in the files, or the last one that could be read.
-func (r *rotating[T]) Current() T {
+func (r *Value[T]) Current() T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.looked) >= looksEvery {
@@ -61,7 +61,7 @@ func (r *rotating[T]) Current() T {
 }
 
 // read reads the files. The lock is held.
-func (r *rotating[T]) read() error {
+func (r *Value[T]) read() error {
 	r.looked = time.Now()
 	var texts [][]byte
 	for _, file := range r.files {

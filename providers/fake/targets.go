@@ -61,11 +61,3 @@ func (c *Cloud) pool(key lb.Key, group lb.GroupID) (*targetgroup.Group, error) {
 	}
 	return nil, fmt.Errorf("no target group %s of %s", group, key)
 }
-
-// newGroup returns a target group without members.
-func (c *Cloud) newGroup(g lb.TargetGroup) *targetgroup.Group {
-	return targetgroup.New(g, targetgroup.Options{
-		Every: c.options.CheckEvery, WarmUp: c.options.WarmUp, Drain: c.options.Drain,
-		Checked: c.options.Serve, Here: c.here, Changed: &c.health,
-	})
-}
